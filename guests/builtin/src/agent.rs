@@ -1,0 +1,239 @@
+//! The agent loop: ask the model, run the tools it calls, and again, until it calls none.
+
+use std::time::Instant;
+
+use crate::answer::{self, Answer};
+use crate::bub::model::exchange::Request;
+use crate::bub::tape::entries::{Draft, Query, Start};
+use crate::bub::tape::tape::Tape;
+use crate::bub::tools::toolbox;
+use crate::bub::turn::stages;
+use crate::bub::types::types::{ErrorKind, StreamEvent};
+use crate::record::{self, Ending};
+use crate::settings::Settings;
+use crate::{Error, Prompt, Turn, content, json, toolset};
+use serde_json::{Value, json};
+
+/// The anchor behind which a turn goes on whose messages were longer than the model takes.
+const OVERFLOW_ANCHOR: &str = "auto_handoff/context_overflow";
+
+/// Answers a prompt. What is said goes out as it comes; what happened goes on the tape, a step at a time.
+pub fn run(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
+    if content::is_empty(prompt) {
+        let answer = "error: empty prompt";
+        turn.emit(&StreamEvent::Text(answer.to_owned()))?;
+        return turn.emit(&last_event(answer, 0, None));
+    }
+    let mut agent = Agent {
+        turn,
+        tape: turn.tape()?,
+        settings: Settings::of(turn)?,
+        asked: prompt,
+        steering: Vec::new(),
+        recorded: false,
+        retried: false,
+        said: String::new(),
+        usage: None,
+    };
+    match agent.work() {
+        Ok(steps) => turn.emit(&last_event(&agent.said, steps, agent.usage.as_deref())),
+        Err(error) => {
+            agent.keep_steering();
+            Err(error)
+        }
+    }
+}
+
+/// The event that ends a stream: all that was said, the steps it took, and what the last model call used.
+pub fn last_event(text: &str, steps: u64, usage: Option<&str>) -> StreamEvent {
+    let usage = usage.map(json::value);
+    StreamEvent::Final(json!({"text": text, "steps": steps, "usage": usage}).to_string())
+}
+
+struct Agent<'a> {
+    turn: &'a Turn,
+    tape: Tape,
+    settings: Settings,
+    /// What the turn is about; later steps have prompts of their own.
+    asked: &'a Prompt,
+    /// Messages that were taken from the session's queue and do not stand on the tape yet: nobody else has them.
+    steering: Vec<Prompt>,
+    /// A user message of this turn stands on the tape.
+    recorded: bool,
+    /// The one retry after a context overflow is spent.
+    retried: bool,
+    said: String,
+    usage: Option<String>,
+}
+
+impl Agent<'_> {
+    /// All steps; how many there were.
+    fn work(&mut self) -> Result<u64, Error> {
+        self.write(record::start(self.turn, &self.settings.model, self.asked))?;
+        let mut prompt = self.asked.clone();
+        let mut step = 0;
+        loop {
+            step += 1;
+            let began = Instant::now();
+            self.write(record::step_start(step, &prompt))?;
+            match self.step(step, &prompt) {
+                Ok(true) => {
+                    self.write(record::step_end(step, began, Ending::Continue))?;
+                    self.allow_another(step)?;
+                    match self.next_prompt(&prompt)? {
+                        Some(next) => prompt = next,
+                        None => return Ok(step),
+                    }
+                }
+                Ok(false) => {
+                    self.write(record::step_end(step, began, Ending::Done))?;
+                    return Ok(step);
+                }
+                Err(error) if error.kind == ErrorKind::ContextLength && !self.retried => {
+                    self.retried = true;
+                    self.hand_off(&error)?;
+                    self.write(record::step_end(step, began, Ending::HandedOff(&error)))?;
+                    self.allow_another(step)?;
+                    prompt = self.asked.clone();
+                }
+                Err(error) => {
+                    // The step's own error is the one to report, also where it cannot be written down.
+                    let _ = self.write(record::step_end(step, began, Ending::Failed(&error)));
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// One model call and the tools it asks for. `true`: there is reason for another step.
+    fn step(&mut self, step: u64, prompt: &Prompt) -> Result<bool, Error> {
+        self.take_steering()?;
+        let system = stages::system_prompt(self.turn, prompt)?;
+        let said: Vec<Prompt> = self.steering.iter().chain([prompt]).cloned().collect();
+        let model = self.settings.model.as_str();
+        let new: Vec<String> = said
+            .iter()
+            .map(|prompt| record::user_message(content::sent(prompt)).to_string())
+            .collect();
+        let messages = stages::messages(self.turn, prompt, &system, &new, Some(model))?;
+        let run_id = self.turn.new_run_id();
+        let request = Request {
+            model: Some(model.to_owned()),
+            messages,
+            tools: toolset::offered(self.turn)?,
+            max_tokens: self.settings.max_tokens,
+            purpose: "turn".to_owned(),
+            options: None,
+        };
+        let answer = answer::ask(self.turn, &request, &mut self.said)?;
+        let results = self.call(&answer)?;
+
+        let mut entries = record::Step {
+            run_id: &run_id,
+            model,
+            said: &said,
+            answer: &answer,
+            results: &results,
+        }
+        .entries();
+        if !system.is_empty() && self.last_system()?.as_ref() != Some(&system) {
+            entries.insert(0, record::system(&run_id, &system));
+        }
+        self.tape.append(&entries)?;
+        self.recorded = true;
+        self.steering.clear();
+        self.usage = answer.usage.or(self.usage.take());
+
+        if answer.calls.is_empty() {
+            // What is said during the last step stays in the queue and is a turn of its own.
+            return Ok(self.settings.max_steps != Some(step) && self.take_steering()?);
+        }
+        // Only now: should the listener have left, the tape knows all the same what the tools did.
+        self.turn
+            .emit(&StreamEvent::ToolResults(Value::Array(results).to_string()))?;
+        Ok(true)
+    }
+
+    /// The results as JSON, in the order of the calls.
+    fn call(&self, answer: &Answer) -> Result<Vec<Value>, Error> {
+        if answer.calls.is_empty() {
+            return Ok(Vec::new());
+        }
+        let results = toolbox::call_tools(self.turn, &answer.calls)?;
+        Ok(results.iter().map(record::result).collect())
+    }
+
+    /// Is anybody waiting to be heard?
+    fn take_steering(&mut self) -> Result<bool, Error> {
+        self.steering.extend(stages::steering(self.turn)?);
+        Ok(!self.steering.is_empty())
+    }
+
+    /// The prompt of the next step; none ends the loop. When somebody wants it ended but a person has said
+    /// something meanwhile, that is what the next step is about.
+    fn next_prompt(&mut self, prompt: &Prompt) -> Result<Option<Prompt>, Error> {
+        let next = stages::continue_prompt(self.turn, prompt)?;
+        Ok(next.map(Prompt::Text).or_else(|| self.steering.pop()))
+    }
+
+    fn allow_another(&self, step: u64) -> Result<(), Error> {
+        match self.settings.max_steps {
+            Some(limit) if step >= limit => {
+                let message =
+                    format!("max_steps reached: {limit} (`BUB_MAX_STEPS` sets the limit)");
+                Err(Error::new(ErrorKind::Unknown, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Goes on behind a new anchor, where there is room again.
+    fn hand_off(&self, error: &Error) -> Result<(), Error> {
+        let state = json!({"reason": "context_length_exceeded", "error": error.message});
+        self.tape
+            .handoff(OVERFLOW_ANCHOR, Some(&state.to_string()))?;
+        Ok(())
+    }
+
+    /// The system prompt that stands last on the tape. Asked at every step: a tool may have reset the tape.
+    fn last_system(&self) -> Result<Option<String>, Error> {
+        let newest = Query {
+            start: Start::First,
+            kinds: vec!["system".to_owned()],
+            text: None,
+            since: None,
+            until: None,
+            newest_first: true,
+            limit: Some(1),
+        };
+        let entry = self.tape.query(&newest)?.next(1)?.pop();
+        Ok(entry.and_then(|entry| {
+            json::value(&entry.payload)
+                .get("content")?
+                .as_str()
+                .map(str::to_owned)
+        }))
+    }
+
+    /// Puts what was taken from the queue on the tape when the turn fails. The host adds the turn's own message
+    /// only where it finds none, so that goes with it. The turn has failed already: an error here adds nothing.
+    fn keep_steering(&self) {
+        if self.steering.is_empty() {
+            return;
+        }
+        let asked = Some(self.asked).filter(|_| !self.recorded);
+        let run_id = self.turn.new_run_id();
+        let entries: Vec<Draft> = self
+            .steering
+            .iter()
+            .chain(asked)
+            .map(|said| record::user(&run_id, said))
+            .collect();
+        let _ = self.tape.append(&entries);
+    }
+
+    fn write(&self, entry: Draft) -> Result<(), Error> {
+        self.tape.append(&[entry])?;
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! One model call, from the request to the whole answer.
+
+use crate::bub::model::chat;
+use crate::bub::model::exchange::{Event, Request};
+use crate::bub::plugin::log::{Level, log};
+use crate::bub::types::types::{StreamEvent, ToolCall};
+use crate::{Error, Turn};
+
+#[derive(Default)]
+pub struct Answer {
+    pub text: String,
+    /// Each with an id.
+    pub calls: Vec<ToolCall>,
+    /// As the provider counts, a JSON object.
+    pub usage: Option<String>,
+}
+
+/// Asks, and hands on what comes while it comes; text is added to `said` too, which keeps it when the call fails.
+pub fn ask(turn: &Turn, request: &Request, said: &mut String) -> Result<Answer, Error> {
+    let completion = chat::complete(turn, request)?;
+    let mut answer = Answer::default();
+    while let Some(event) = completion.next()? {
+        match event {
+            Event::Text(text) if text.is_empty() => {}
+            Event::Text(text) => {
+                answer.text.push_str(&text);
+                said.push_str(&text);
+                turn.emit(&StreamEvent::Text(text))?;
+            }
+            Event::Reasoning(text) => turn.emit(&StreamEvent::Reasoning(text))?,
+            Event::ToolCalls(mut calls) => {
+                identify(&mut calls, answer.calls.len());
+                answer.calls.extend(calls.iter().cloned());
+                turn.emit(&StreamEvent::ToolCalls(calls))?;
+            }
+            Event::Usage(usage) => {
+                turn.emit(&StreamEvent::Usage(usage.clone()))?;
+                answer.usage = Some(usage);
+            }
+            Event::Finish(reason) if reason == "length" || reason == "content_filter" => {
+                log(
+                    Level::Warn,
+                    &format!("the model did not finish its answer: `{reason}`"),
+                );
+            }
+            Event::Finish(_) => {}
+        }
+    }
+    Ok(answer)
+}
+
+/// A result is told from another by the id of its call.
+fn identify(calls: &mut [ToolCall], before: usize) {
+    for (index, call) in calls.iter_mut().enumerate() {
+        call.id
+            .get_or_insert_with(|| format!("call_{}", before + index));
+    }
+}

@@ -1,0 +1,138 @@
+//! The builtin plugin: the stages of a turn as they are when nobody else answers them. An ordinary guest: it
+//! imports nothing that a stranger's plugin could not be granted.
+
+wit_bindgen::generate!({
+    inline: "
+        package bub:builtin@0.1.0;
+        world builtin {
+            import bub:plugin/config@0.1.0;
+            import bub:plugin/log@0.1.0;
+            import bub:tape/tape@0.1.0;
+            import bub:turn/turn@0.1.0;
+            import bub:turn/stages@0.1.0;
+            import bub:model/chat@0.1.0;
+            import bub:tools/toolbox@0.1.0;
+            export bub:hooks/resolve-session@0.1.0;
+            export bub:hooks/load-state@0.1.0;
+            export bub:hooks/build-prompt@0.1.0;
+            export bub:hooks/run-model-stream@0.1.0;
+            export bub:hooks/continue-prompt@0.1.0;
+            export bub:hooks/system-prompt@0.1.0;
+            export bub:hooks/save-state@0.1.0;
+            export bub:hooks/render-outbound@0.1.0;
+            export bub:hooks/on-error@0.1.0;
+            export bub:context/selector@0.1.0;
+        }
+    ",
+    path: "../../wit",
+    generate_all,
+});
+
+mod agent;
+mod answer;
+mod clock;
+mod command;
+mod content;
+mod error;
+mod json;
+mod outbound;
+mod prompt;
+mod record;
+mod selector;
+mod settings;
+mod state;
+mod system;
+mod toolset;
+
+use bub::plugin::log::{Level, log};
+use bub::turn::turn::Turn;
+use bub::types::types::{Envelope, Error, MessageKind, Prompt};
+use exports::bub::context::selector::{Selected, View};
+use exports::bub::{context, hooks};
+
+struct Builtin;
+
+impl hooks::resolve_session::Guest for Builtin {
+    fn resolve_session(message: Envelope) -> Result<Option<String>, Error> {
+        Ok(Some(state::session_id(message)))
+    }
+}
+
+impl hooks::load_state::Guest for Builtin {
+    fn load_state(turn: Turn) -> Result<Option<String>, Error> {
+        Ok(Some(state::of_message(&turn.message().context).to_string()))
+    }
+}
+
+impl hooks::build_prompt::Guest for Builtin {
+    fn build_prompt(turn: Turn) -> Result<Option<Prompt>, Error> {
+        Ok(Some(prompt::of_message(turn.message(), &turn.started())))
+    }
+}
+
+impl hooks::run_model_stream::Guest for Builtin {
+    fn run_model_stream(turn: Turn, prompt: Prompt) -> Result<bool, Error> {
+        if turn.message().kind == MessageKind::Command {
+            command::refuse(&turn, &prompt)?;
+        } else {
+            agent::run(&turn, &prompt)?;
+        }
+        Ok(true)
+    }
+}
+
+impl hooks::continue_prompt::Guest for Builtin {
+    fn continue_prompt(turn: Turn, _prompt: Prompt) -> Result<Option<String>, Error> {
+        Ok(Some(prompt::to_continue(&turn)))
+    }
+}
+
+impl hooks::system_prompt::Guest for Builtin {
+    fn system_prompt(turn: Turn, _prompt: Prompt) -> Result<Option<String>, Error> {
+        system::prompt(&turn).map(Some)
+    }
+}
+
+impl hooks::save_state::Guest for Builtin {
+    fn save_state(turn: Turn, _output: String, failure: Option<Error>) -> Result<(), Error> {
+        // The tape is the state, and it is written as the turn goes: all that is left is to say how it ended.
+        if let Some(Error { kind, message, .. }) = failure {
+            log(
+                Level::Debug,
+                &format!(
+                    "turn of session `{}` failed: {}: {message}",
+                    turn.session_id(),
+                    kind.tape_name()
+                ),
+            );
+        }
+        Ok(())
+    }
+}
+
+impl hooks::render_outbound::Guest for Builtin {
+    fn render_outbound(turn: Turn, output: String) -> Result<Vec<Envelope>, Error> {
+        Ok(vec![outbound::answer(
+            turn.message(),
+            turn.session_id(),
+            output,
+        )])
+    }
+}
+
+impl hooks::on_error::Guest for Builtin {
+    fn on_error(stage: String, error: Error, message: Option<Envelope>) -> Vec<Envelope> {
+        message
+            .and_then(|message| outbound::failure(&stage, &error, message))
+            .into_iter()
+            .collect()
+    }
+}
+
+impl context::selector::Guest for Builtin {
+    fn select(view: View) -> Result<Selected, Error> {
+        selector::everything(&view)
+    }
+}
+
+export!(Builtin);

@@ -1,0 +1,244 @@
+//! What lands on the tape: the entries of a step and the events around it, as Bub writes them.
+
+use std::time::Instant;
+
+use crate::answer::Answer;
+use crate::bub::tape::entries::Draft;
+use crate::bub::types::types::ToolCall;
+use crate::{Error, Prompt, Turn, clock, content, json, toolset};
+use serde_json::{Value, json};
+
+/// How a step ended.
+pub enum Ending<'a> {
+    Done,
+    Continue,
+    HandedOff(&'a Error),
+    Failed(&'a Error),
+}
+
+/// The event before the first step.
+pub fn start(turn: &Turn, model: &str, prompt: &Prompt) -> Draft {
+    let list = |key: &str| {
+        turn.get(key)
+            .map(|list| json::value(&list))
+            .filter(Value::is_array)
+    };
+    let data = json!({
+        "model": model,
+        "prompt": content::text(prompt),
+        "allowed_skills": list("allowed_skills"),
+        "allowed_tools": list("allowed_tools"),
+    });
+    event("loop.start", data)
+}
+
+pub fn step_start(step: u64, prompt: &Prompt) -> Draft {
+    event(
+        "loop.step.start",
+        json!({"step": step, "prompt": content::text(prompt)}),
+    )
+}
+
+/// The event behind the last entry of a step that began at `began`.
+pub fn step_end(step: u64, began: Instant, ending: Ending) -> Draft {
+    let elapsed = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (status, error) = match ending {
+        Ending::Done => ("ok", None),
+        Ending::Continue => ("continue", None),
+        Ending::HandedOff(error) => ("auto_handoff", Some(error)),
+        Ending::Failed(error) => ("error", Some(error)),
+    };
+    let mut data = json!({"step": step, "elapsed_ms": elapsed, "status": status});
+    if let Some(error) = error {
+        data["error"] = error.message.as_str().into();
+    }
+    data["date"] = clock::now().into();
+    event("loop.step", data)
+}
+
+/// A step that came to its end.
+pub struct Step<'a> {
+    pub run_id: &'a str,
+    pub model: &'a str,
+    /// What the user said, the prompt last.
+    pub said: &'a [Prompt],
+    pub answer: &'a Answer,
+    /// One for each call of the answer.
+    pub results: &'a [Value],
+}
+
+impl Step<'_> {
+    /// The user's messages, then the answer in words or else the calls and their results, then the event that says
+    /// what it cost. Words that came with calls are not kept.
+    pub fn entries(&self) -> Vec<Draft> {
+        let entry = |kind, payload| draft(kind, &payload, &meta(self.run_id));
+        let mut entries: Vec<Draft> = self
+            .said
+            .iter()
+            .map(|said| user(self.run_id, said))
+            .collect();
+        if !self.answer.calls.is_empty() {
+            let calls: Vec<Value> = self.answer.calls.iter().map(call).collect();
+            entries.push(entry("tool_call", json!({"calls": calls})));
+            entries.push(entry("tool_result", json!({"results": self.results})));
+        } else if !self.answer.text.is_empty() {
+            entries.push(entry(
+                "message",
+                json!({"role": "assistant", "content": self.answer.text}),
+            ));
+        }
+        let mut data = json!({"status": "ok"});
+        if let Some(usage) = &self.answer.usage {
+            data["usage"] = json::value(usage);
+        }
+        data["model"] = self.model.into();
+        entries.push(entry("event", json!({"name": "run", "data": data})));
+        entries
+    }
+}
+
+pub fn system(run_id: &str, prompt: &str) -> Draft {
+    draft("system", &json!({"content": prompt}), &meta(run_id))
+}
+
+pub fn user(run_id: &str, prompt: &Prompt) -> Draft {
+    draft(
+        "message",
+        &user_message(content::kept(prompt)),
+        &meta(run_id),
+    )
+}
+
+pub fn user_message(content: Value) -> Value {
+    json!({"role": "user", "content": content})
+}
+
+/// The result of a tool call: what the tool answered, or the error as an object that the model can read.
+pub fn result(result: &Result<String, Error>) -> Value {
+    let error = match result {
+        Ok(answer) => return json::value(answer),
+        Err(error) => error,
+    };
+    let mut value = json!({"kind": error.kind.tape_name(), "message": error.message});
+    if let Some(details) = &error.details {
+        value["details"] = json::value(details);
+    }
+    value
+}
+
+/// A call as chat messages have it, under the name that the model used.
+fn call(call: &ToolCall) -> Value {
+    let function = json!({"arguments": call.arguments, "name": toolset::model_name(&call.name)});
+    json!({"id": call.id, "function": function, "type": "function"})
+}
+
+fn event(name: &str, data: Value) -> Draft {
+    draft("event", &json!({"name": name, "data": data}), &json!({}))
+}
+
+fn meta(run_id: &str) -> Value {
+    json!({"run_id": run_id})
+}
+
+fn draft(kind: &str, payload: &Value, meta: &Value) -> Draft {
+    Draft {
+        kind: kind.to_owned(),
+        payload: payload.to_string(),
+        meta: meta.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bub::types::types::ErrorKind;
+
+    fn step(answer: &Answer, results: &[Value]) -> Vec<(String, String)> {
+        let said = [Prompt::Text("P".to_owned())];
+        let step = Step {
+            run_id: "run-1",
+            model: "openai:fake-model",
+            said: &said,
+            answer,
+            results,
+        };
+        let entries = step.entries();
+        assert!(
+            entries
+                .iter()
+                .all(|entry| entry.meta == r#"{"run_id":"run-1"}"#)
+        );
+        entries
+            .into_iter()
+            .map(|entry| (entry.kind, entry.payload))
+            .collect()
+    }
+
+    fn lines(entries: &[(&str, &str)]) -> Vec<(String, String)> {
+        entries
+            .iter()
+            .map(|(kind, payload)| ((*kind).to_owned(), (*payload).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn an_answer_in_words_is_a_message_and_its_cost() {
+        let usage = Some(r#"{"completion_tokens":5,"total_tokens":978}"#.to_owned());
+        let answer = Answer {
+            text: "Hello".to_owned(),
+            calls: Vec::new(),
+            usage,
+        };
+        let expected = [
+            ("message", r#"{"role":"user","content":"P"}"#),
+            ("message", r#"{"role":"assistant","content":"Hello"}"#),
+            (
+                "event",
+                r#"{"name":"run","data":{"status":"ok","usage":{"completion_tokens":5,"total_tokens":978},"model":"openai:fake-model"}}"#,
+            ),
+        ];
+        assert_eq!(step(&answer, &[]), lines(&expected));
+    }
+
+    #[test]
+    fn words_that_came_with_a_call_are_not_kept() {
+        let call = ToolCall {
+            id: Some("call_0".to_owned()),
+            name: "tape.info".to_owned(),
+            arguments: "{}".to_owned(),
+        };
+        let answer = Answer {
+            text: "Let me see.".to_owned(),
+            calls: vec![call],
+            usage: None,
+        };
+        let expected = [
+            ("message", r#"{"role":"user","content":"P"}"#),
+            (
+                "tool_call",
+                r#"{"calls":[{"id":"call_0","function":{"arguments":"{}","name":"tape_info"},"type":"function"}]}"#,
+            ),
+            ("tool_result", r#"{"results":["done"]}"#),
+            (
+                "event",
+                r#"{"name":"run","data":{"status":"ok","model":"openai:fake-model"}}"#,
+            ),
+        ];
+        assert_eq!(step(&answer, &["done".into()]), lines(&expected));
+    }
+
+    #[test]
+    fn a_result_keeps_its_digits_and_an_error_is_an_object() {
+        let numbers = "[1e-07,12345678901234567890123,1.10]";
+        assert_eq!(result(&Ok(numbers.to_owned())).to_string(), numbers);
+        let error = Error {
+            kind: ErrorKind::InvalidInput,
+            message: "no `path`".to_owned(),
+            details: Some(r#"{"at":1}"#.to_owned()),
+        };
+        assert_eq!(
+            result(&Err(error)).to_string(),
+            r#"{"kind":"invalid_input","message":"no `path`","details":{"at":1}}"#
+        );
+    }
+}

@@ -1,0 +1,28 @@
+//! The tools that a model is offered.
+
+use crate::bub::plugin::log::{Level, log};
+use crate::bub::tools::schema::ToolSpec;
+use crate::bub::tools::toolbox;
+use crate::bub::types::types::ErrorKind;
+use crate::{Error, Turn};
+
+/// Those of the turn that are for models. Without the grant there are none: an agent can do without tools.
+pub fn offered(turn: &Turn) -> Result<Vec<ToolSpec>, Error> {
+    match toolbox::list_tools(turn) {
+        Ok(tools) => Ok(tools.into_iter().filter(|tool| tool.for_model).collect()),
+        Err(Error {
+            kind: ErrorKind::Denied,
+            message,
+            ..
+        }) => {
+            log(Level::Debug, &format!("no tools are offered: {message}"));
+            Ok(Vec::new())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The name by which models know a tool: they take no dots.
+pub fn model_name(name: &str) -> String {
+    name.replace('.', "_")
+}

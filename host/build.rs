@@ -1,0 +1,77 @@
+//! Builds the guests that the program carries, so that `cargo run` alone works on a fresh machine.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+const TARGET: &str = "wasm32-wasip2";
+
+/// The guests of `src/plugin/embedded.rs`.
+const EMBEDDED: &[&str] = &["builtin", "offline"];
+
+fn main() {
+    let root = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("..");
+    let out = PathBuf::from(variable("OUT_DIR"));
+    let guests = root.join("guests");
+    println!("cargo::rerun-if-changed={}", root.join("wit").display());
+    println!("cargo::rerun-if-changed={}", guests.join("Cargo.toml").display());
+    println!("cargo::rerun-if-changed={}", guests.join("Cargo.lock").display());
+    for guest in EMBEDDED {
+        for part in ["src", "Cargo.toml"] {
+            println!("cargo::rerun-if-changed={}", guests.join(guest).join(part).display());
+        }
+    }
+    require_target();
+    let target_dir = out.join("guests");
+    build(&guests, &target_dir);
+    for guest in EMBEDDED {
+        let built = target_dir.join(TARGET).join("release").join(format!("{guest}.wasm"));
+        fs::copy(&built, out.join(format!("{guest}.wasm")))
+            .unwrap_or_else(|error| panic!("`{}`: {error}", built.display()));
+    }
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("cargo sets `{name}`"))
+}
+
+/// rust-toolchain.toml names the target, but rustup installs it by itself only where automatic installation is on.
+fn require_target() {
+    let sysroot = Command::new(variable("RUSTC"))
+        .args(["--print", "sysroot"])
+        .output()
+        .expect("rustc runs");
+    let sysroot = PathBuf::from(String::from_utf8_lossy(&sysroot.stdout).trim());
+    if sysroot.join("lib/rustlib").join(TARGET).exists() {
+        return;
+    }
+    let added = Command::new("rustup").args(["target", "add", TARGET]).status();
+    if !added.is_ok_and(|status| status.success()) {
+        panic!("the guests need the target {TARGET}; run `rustup target add {TARGET}`");
+    }
+}
+
+/// A cargo inside a cargo, with a target folder of its own: the outer one holds the lock of its own.
+fn build(guests: &Path, target_dir: &Path) {
+    let mut cargo = Command::new(variable("CARGO"));
+    cargo
+        .args(["build", "--release", "--locked", "--target", TARGET])
+        .current_dir(guests)
+        .env("CARGO_TARGET_DIR", target_dir);
+    for guest in EMBEDDED {
+        cargo.args(["--package", guest]);
+    }
+    // What is meant for this machine's code, or for clippy, must not reach the guests.
+    for name in [
+        "RUSTFLAGS",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "RUSTC_WRAPPER",
+        "RUSTC_WORKSPACE_WRAPPER",
+        "CARGO_BUILD_TARGET",
+        "RUSTDOCFLAGS",
+    ] {
+        cargo.env_remove(name);
+    }
+    let status = cargo.status().expect("cargo runs");
+    assert!(status.success(), "the guests do not build");
+}

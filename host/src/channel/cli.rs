@@ -1,0 +1,46 @@
+//! The terminal, for one turn: answers go to stdout, errors to stderr.
+
+use super::Channel;
+use crate::error::Failure;
+use crate::plugin::bindings::{Envelope, MessageKind};
+use std::future::Future;
+use std::io::Write;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Prints every envelope, whatever channel it is for.
+#[derive(Clone, Default)]
+pub struct Printer {
+    said_error: Arc<AtomicBool>,
+}
+
+impl Printer {
+    /// Whether an envelope of kind error was printed: then the failure has been said already.
+    pub fn said_error(&self) -> bool {
+        self.said_error.load(Ordering::Relaxed)
+    }
+}
+
+impl Channel for Printer {
+    fn send<'a>(&'a self, envelope: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
+        let written = match envelope.kind {
+            MessageKind::Error => {
+                self.said_error.store(true, Ordering::Relaxed);
+                writeln!(std::io::stderr(), "{}", envelope.content)
+            }
+            MessageKind::Normal | MessageKind::Command => {
+                writeln!(
+                    std::io::stdout(),
+                    "[{}:{}]\n{}",
+                    envelope.channel,
+                    envelope.chat_id,
+                    envelope.content
+                )
+            }
+        };
+        Box::pin(std::future::ready(written.map_err(|error| {
+            Failure::Channel(format!("the terminal took no output: {error}"))
+        })))
+    }
+}

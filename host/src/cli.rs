@@ -1,0 +1,76 @@
+//! The command line: one file a command.
+
+mod hooks;
+mod run;
+
+use crate::config::Config;
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
+
+/// An agent runtime whose every part is a sandboxed WebAssembly component
+#[derive(Parser)]
+#[command(name = "bub-wasm", version, arg_required_else_help = true)]
+struct Arguments {
+    /// Where plugins, tapes and the configuration are kept [default: $BUB_HOME, else ~/.bub]
+    #[arg(long, global = true, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// The directory that the agent works on [default: the current one]
+    #[arg(short, long, global = true, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run one turn and print its answer
+    Run(run::Arguments),
+    /// Show which plugin answers which hook, in the order in which they are asked
+    Hooks(hooks::Arguments),
+}
+
+/// Runs the command that the process was started with. 0: it worked, 1: it failed, 2: it was not understood.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match execute(arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn execute(arguments: Arguments) -> Result<ExitCode> {
+    let config = Config::load(arguments.home.as_deref());
+    log(config.as_ref().map_or(0, |config| config.verbose));
+    let config = config?;
+    let workspace = arguments.workspace.unwrap_or_else(|| PathBuf::from("."));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let outcome = runtime.block_on(async {
+        match arguments.command {
+            Command::Run(arguments) => run::run(arguments, config, &workspace).await,
+            Command::Hooks(arguments) => hooks::run(&arguments, config, &workspace).await,
+        }
+    });
+    // What was left behind (a blocked read, a request that nobody waits for) must not hold up the exit.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Logs go to stderr, one line each. `RUST_LOG` says more exactly what `BUB_VERBOSE` says.
+fn log(verbose: u8) {
+    let level = ["warn", "bub_wasm=info,warn", "bub_wasm=debug,warn"][usize::from(verbose.min(2))];
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .with_target(false)
+        .with_ansi(false)
+        .init();
+}

@@ -1,0 +1,80 @@
+//! `run`: one message, one turn, its answer.
+
+use crate::channel::{Printer, kind_of};
+use crate::config::Config;
+use crate::host::Host;
+use crate::plugin::bindings::Envelope;
+use crate::turn::run_turn;
+use anyhow::Result;
+use std::path::Path;
+use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// What to say to the agent
+    message: String,
+    /// The channel that the message comes from
+    #[arg(long, default_value = "cli")]
+    channel: String,
+    /// The chat within the channel
+    #[arg(long, default_value = "local")]
+    chat_id: String,
+    /// Who says it
+    #[arg(long, default_value = "human")]
+    sender_id: String,
+    /// The session to go on with [default: CHANNEL:CHAT_ID]
+    #[arg(long)]
+    session_id: Option<String>,
+}
+
+pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let printer = Printer::default();
+    let host = Host::start(config, workspace, Box::new(printer.clone())).await?;
+    let cancel = on_signal()?;
+    match run_turn(&host, envelope(arguments), cancel).await {
+        Ok(_) => Ok(ExitCode::SUCCESS),
+        // An observer of `on-error` has said it already.
+        Err(_) if printer.said_error() => Ok(ExitCode::FAILURE),
+        Err(failure) => Err(failure.into()),
+    }
+}
+
+fn envelope(arguments: Arguments) -> Envelope {
+    let json = |text: &str| serde_json::Value::from(text).to_string();
+    Envelope {
+        id: None,
+        session_id: arguments.session_id,
+        kind: kind_of(&arguments.channel, &arguments.message),
+        context: vec![
+            ("sender_id".into(), json(&arguments.sender_id)),
+            ("channel".into(), json(&format!("${}", arguments.channel))),
+            ("chat_id".into(), json(&arguments.chat_id)),
+        ],
+        channel: arguments.channel,
+        chat_id: arguments.chat_id,
+        sender: Some(arguments.sender_id),
+        content: arguments.message,
+        media: Vec::new(),
+        output_channel: None,
+    }
+}
+
+/// Ctrl-C and a polite kill end the turn: its state is saved and its tape kept.
+fn on_signal() -> Result<watch::Receiver<bool>> {
+    let (sender, receiver) = watch::channel(false);
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        let _ = sender.send(true);
+        // A second one means it.
+        interrupt.recv().await;
+        std::process::exit(130);
+    });
+    Ok(receiver)
+}

@@ -1,0 +1,266 @@
+//! What the user has said: `$BUB_HOME/config.toml`, `$BUB_HOME/.env` and the environment, the later over the earlier.
+//! A workspace configures nothing.
+
+mod environment;
+
+use crate::grants::Grants;
+use crate::model;
+use crate::plugin::OnFault;
+use anyhow::{Context, Result, bail};
+use environment::Environment;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Below `$BUB_HOME`: components that the user dropped in.
+pub const PLUGINS_DIR: &str = "plugins";
+
+/// The model that answers when none is configured: the embedded guest that is no language model.
+pub const DEFAULT_MODEL: &str = "offline:demo";
+
+/// Everything that is configured, read once at the start.
+#[derive(Debug)]
+pub struct Config {
+    /// `$BUB_HOME`, `~/.bub` unless set.
+    pub home: PathBuf,
+    /// Where compiled code is kept: `$BUB_HOME/cache`, or `BUB_CACHE`.
+    pub cache_dir: PathBuf,
+    /// The model and how it is reached.
+    pub model: model::Settings,
+    /// Steps of an agent loop in one turn; none: no limit.
+    pub max_steps: Option<u64>,
+    /// 0: warnings, 1: information, 2: everything.
+    pub verbose: u8,
+    plugins: BTreeMap<String, Plugin>,
+    limits: LimitsTable,
+}
+
+/// `[plugins.NAME]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Plugin {
+    /// Whether it is loaded.
+    pub enabled: bool,
+    /// What its imports may do; none: the embedded table for an embedded guest, nothing for any other.
+    pub grants: Option<Grants>,
+    /// What its faults do.
+    pub on_fault: OnFault,
+    /// Its own limits, over those of all.
+    limits: LimitsTable,
+    /// What `bub:plugin/config` answers.
+    pub config: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Default for Plugin {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            grants: None,
+            on_fault: OnFault::default(),
+            limits: LimitsTable::default(),
+            config: serde_json::Map::new(),
+        }
+    }
+}
+
+/// `[limits]` and `[plugins.NAME.limits]`.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct LimitsTable {
+    fuel: Option<u64>,
+    memory_mib: Option<u32>,
+    deadline_ms: Option<u64>,
+    turn_deadline_ms: Option<u64>,
+    output_mib: Option<u32>,
+    calls: Option<u32>,
+    depth: Option<u32>,
+}
+
+/// What one call of a guest may use up.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Units of wasmtime's operator cost: 10,000,000,000 are half a second to several seconds.
+    pub fuel: u64,
+    /// Calls inside calls.
+    pub depth: u32,
+    memory_mib: u32,
+    deadline_ms: u64,
+    turn_deadline_ms: u64,
+    output_mib: u32,
+    calls: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            fuel: 10_000_000_000,
+            depth: 5,
+            memory_mib: 64,
+            deadline_ms: 5_000,
+            turn_deadline_ms: 1_800_000,
+            output_mib: 16,
+            calls: 10_000,
+        }
+    }
+}
+
+impl Limits {
+    fn with(self, table: LimitsTable) -> Self {
+        Self {
+            fuel: table.fuel.unwrap_or(self.fuel),
+            depth: table.depth.unwrap_or(self.depth),
+            memory_mib: table.memory_mib.unwrap_or(self.memory_mib),
+            deadline_ms: table.deadline_ms.unwrap_or(self.deadline_ms),
+            turn_deadline_ms: table.turn_deadline_ms.unwrap_or(self.turn_deadline_ms),
+            output_mib: table.output_mib.unwrap_or(self.output_mib),
+            calls: table.calls.unwrap_or(self.calls),
+        }
+    }
+
+    /// All memories and tables of a call together.
+    pub fn memory_bytes(&self) -> usize {
+        (self.memory_mib as usize) << 20
+    }
+
+    /// What crosses from guest to host in one call of the host.
+    pub fn output_bytes(&self) -> usize {
+        (self.output_mib as usize) << 20
+    }
+
+    /// A hook's deadline, waiting included.
+    pub fn deadline(&self) -> Duration {
+        Duration::from_millis(self.deadline_ms)
+    }
+
+    /// The whole turn's deadline, which is also that of the calls that wait for a model or a tool.
+    pub fn turn_deadline(&self) -> Duration {
+        Duration::from_millis(self.turn_deadline_ms)
+    }
+
+    /// How often a guest may call the host. A hook that streams a whole conversation calls it twice a token, so the
+    /// calls that have the turn's deadline have a hundred times the number.
+    pub fn calls(&self, hook: &str) -> u32 {
+        match hook {
+            "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" => self.calls.saturating_mul(100),
+            _ => self.calls,
+        }
+    }
+}
+
+/// `config.toml` as it stands in the file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    model: Option<String>,
+    fallback_models: Vec<String>,
+    api_base: Option<String>,
+    max_steps: Option<u64>,
+    max_tokens: Option<u64>,
+    model_timeout_seconds: Option<f64>,
+    limits: LimitsTable,
+    plugins: BTreeMap<String, Plugin>,
+}
+
+impl Config {
+    /// Reads everything. `home` is what `--home` says.
+    ///
+    /// # Errors
+    ///
+    /// One line that names the file or the variable, and what is wrong with it.
+    pub fn load(home: Option<&Path>) -> Result<Self> {
+        let home = home_dir(home)?;
+        let environment = Environment::read(&home)?;
+        let file = File::read(&home.join("config.toml"))?;
+        let mut model = environment.model()?;
+        if !environment.has("MODEL") {
+            model.model = file.model.unwrap_or_else(|| DEFAULT_MODEL.into());
+        }
+        if !environment.has("FALLBACK_MODELS") {
+            model.fallback_models = file.fallback_models;
+        }
+        if model.api_base.is_none() {
+            model.api_base = file.api_base;
+        }
+        if !environment.has("MAX_TOKENS")
+            && let Some(max_tokens) = file.max_tokens
+        {
+            model.max_tokens = max_tokens;
+        }
+        if model.timeout.is_none()
+            && let Some(seconds) = file.model_timeout_seconds
+        {
+            model.timeout =
+                Some(Duration::try_from_secs_f64(seconds).context("`model_timeout_seconds` of config.toml")?);
+        }
+        let max_steps = environment.positive("MAX_STEPS")?.or(file.max_steps);
+        if max_steps == Some(0) {
+            bail!("`max_steps` of config.toml: `0` is not a positive whole number");
+        }
+        let cache_dir = environment
+            .get("CACHE")
+            .map_or_else(|| home.join("cache"), PathBuf::from);
+        let verbose = environment.number("VERBOSE")?.unwrap_or(0).min(2) as u8;
+        Ok(Self {
+            home,
+            cache_dir,
+            model,
+            max_steps,
+            verbose,
+            plugins: file.plugins,
+            limits: file.limits,
+        })
+    }
+
+    /// What is configured for that plugin, or what holds when nothing is.
+    pub fn plugin(&self, name: &str) -> Plugin {
+        self.plugins.get(name).cloned().unwrap_or_default()
+    }
+
+    /// That plugin's limits.
+    pub fn limits_of(&self, name: &str) -> Limits {
+        let all = Limits::default().with(self.limits);
+        self.plugins.get(name).map_or(all, |plugin| all.with(plugin.limits))
+    }
+
+    /// The limits that hold for a turn as a whole.
+    pub fn limits(&self) -> Limits {
+        Limits::default().with(self.limits)
+    }
+}
+
+impl File {
+    fn read(path: &Path) -> Result<Self> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => bail!("`{}` cannot be read: {error}", path.display()),
+        };
+        toml::from_str(&text).map_err(|error| {
+            let line = error.span().map_or(1, |span| {
+                1 + text.as_bytes()[..span.start.min(text.len())]
+                    .iter()
+                    .filter(|byte| **byte == b'\n')
+                    .count()
+            });
+            anyhow::anyhow!(
+                "`{}` line {line}: {}",
+                path.display(),
+                error.message().replace('\n', " ")
+            )
+        })
+    }
+}
+
+fn home_dir(home: Option<&Path>) -> Result<PathBuf> {
+    let home = match home {
+        Some(home) => home.to_owned(),
+        None => match std::env::var_os("BUB_HOME").filter(|home| !home.is_empty()) {
+            Some(home) => PathBuf::from(home),
+            None => std::env::home_dir()
+                .context("there is no home directory; set `BUB_HOME`")?
+                .join(".bub"),
+        },
+    };
+    std::path::absolute(&home).with_context(|| format!("`{}` is no path", home.display()))
+}

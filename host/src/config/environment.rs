@@ -1,0 +1,178 @@
+//! The variables `BUB_*`, by the names that Bub gave them, of the process and of `$BUB_HOME/.env`.
+
+use crate::model::{Secret, Settings};
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// All variables that begin with `BUB_`, upper-cased and without it. The process wins over the file.
+pub(super) struct Environment {
+    variables: HashMap<String, String>,
+}
+
+impl Environment {
+    pub(super) fn read(home: &Path) -> Result<Self> {
+        let mut variables = HashMap::new();
+        let file = home.join(".env");
+        if file.exists() {
+            let lines =
+                dotenvy::from_path_iter(&file).with_context(|| format!("`{}` cannot be read", file.display()))?;
+            for line in lines {
+                // The line itself may hold a key: it is not repeated.
+                let (name, value) =
+                    line.map_err(|_| anyhow::anyhow!("`{}` has a line that is not `NAME=value`", file.display()))?;
+                insert(&mut variables, &name, value);
+            }
+        }
+        for (name, value) in std::env::vars_os() {
+            if let (Ok(name), Ok(value)) = (name.into_string(), value.into_string()) {
+                insert(&mut variables, &name, value);
+            }
+        }
+        Ok(Self { variables })
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.variables
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// A whole number.
+    pub(super) fn number(&self, name: &str) -> Result<Option<u64>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        match value.trim().parse() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => bail!("environment variable `BUB_{name}`: `{value}` is not a whole number"),
+        }
+    }
+
+    pub(super) fn positive(&self, name: &str) -> Result<Option<u64>> {
+        match self.number(name)? {
+            Some(0) => bail!("environment variable `BUB_{name}`: `0` is not a positive whole number"),
+            other => Ok(other),
+        }
+    }
+
+    fn json(&self, name: &str) -> Result<Option<Value>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        match serde_json::from_str(value) {
+            Ok(Value::Null) => Ok(None),
+            Ok(json) => Ok(Some(json)),
+            Err(error) => bail!("environment variable `BUB_{name}`: no JSON: {error}"),
+        }
+    }
+
+    fn object(&self, name: &str) -> Result<Map<String, Value>> {
+        match self.json(name)? {
+            None => Ok(Map::new()),
+            Some(Value::Object(object)) => Ok(object),
+            Some(_) => bail!("environment variable `BUB_{name}`: not a JSON object"),
+        }
+    }
+
+    /// How the model is reached.
+    pub(super) fn model(&self) -> Result<Settings> {
+        let mut settings = Settings::new(self.get("MODEL").unwrap_or_default());
+        settings.fallback_models = match self.json("FALLBACK_MODELS")? {
+            None => Vec::new(),
+            Some(models) => serde_json::from_value(models)
+                .map_err(|_| anyhow::anyhow!("environment variable `BUB_FALLBACK_MODELS`: not a JSON list of models, as in `[\"openai:a\", \"groq:b\"]`"))?,
+        };
+        if let Some(max_tokens) = self.positive("MAX_TOKENS")? {
+            settings.max_tokens = max_tokens;
+        }
+        if let Some(value) = self.get("MODEL_TIMEOUT_SECONDS").filter(|value| *value != "null") {
+            let timeout = value
+                .parse::<f64>()
+                .ok()
+                .filter(|seconds| *seconds > 0.0)
+                .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+            settings.timeout = Some(timeout.with_context(|| {
+                format!("environment variable `BUB_MODEL_TIMEOUT_SECONDS`: `{value}` is not a number of seconds")
+            })?);
+        }
+        if let Some(millis) = self.number("RETRY_BASE_MS")? {
+            settings.retry_delay = Duration::from_millis(millis);
+        }
+        settings.completion_args = self.object("COMPLETION_ARGS")?;
+        settings.headers = self.headers()?;
+        self.addresses(&mut settings)?;
+        Ok(settings)
+    }
+
+    /// `default_headers` of `BUB_CLIENT_ARGS`.
+    fn headers(&self) -> Result<Vec<(String, String)>> {
+        let mut arguments = self.object("CLIENT_ARGS")?;
+        let headers = match arguments.remove("default_headers") {
+            None => Vec::new(),
+            Some(Value::Object(headers)) => headers
+                .into_iter()
+                .map(|(name, value)| match value {
+                    Value::String(value) => Ok((name, value)),
+                    _ => bail!("environment variable `BUB_CLIENT_ARGS`: the header `{name}` is not a string"),
+                })
+                .collect::<Result<_>>()?,
+            Some(_) => bail!("environment variable `BUB_CLIENT_ARGS`: `default_headers` is not a JSON object"),
+        };
+        if let Some(name) = arguments.keys().next() {
+            tracing::warn!("environment variable `BUB_CLIENT_ARGS`: `{name}` has no meaning here and is passed over");
+        }
+        Ok(headers)
+    }
+
+    /// Keys and addresses: one for all, a JSON object by provider, or one variable a provider. The plain one wins.
+    fn addresses(&self, settings: &mut Settings) -> Result<()> {
+        for (name, value) in &self.variables {
+            if let Some(provider) = name.strip_suffix("_API_KEY") {
+                settings
+                    .keys
+                    .insert(provider.to_ascii_lowercase(), Secret::new(value.clone()));
+            } else if let Some(provider) = name.strip_suffix("_API_BASE") {
+                settings.bases.insert(provider.to_ascii_lowercase(), value.clone());
+            }
+        }
+        match self.get("API_KEY") {
+            Some(map) if map.trim_start().starts_with('{') => {
+                settings.keys = by_provider("API_KEY", map)?
+                    .into_iter()
+                    .map(|(provider, key)| (provider, Secret::new(key)))
+                    .collect();
+            }
+            plain => settings.api_key = plain.map(|key| Secret::new(key.to_owned())),
+        }
+        match self.get("API_BASE") {
+            Some(map) if map.trim_start().starts_with('{') => {
+                settings.bases = by_provider("API_BASE", map)?.into_iter().collect()
+            }
+            plain => settings.api_base = plain.map(str::to_owned),
+        }
+        Ok(())
+    }
+}
+
+fn by_provider(name: &str, text: &str) -> Result<Vec<(String, String)>> {
+    // The text may hold keys: what is wrong with it is said without repeating it.
+    let map: Map<String, Value> = serde_json::from_str(text)
+        .map_err(|_| anyhow::anyhow!("environment variable `BUB_{name}`: no JSON object of strings by provider"))?;
+    map.into_iter()
+        .map(|(provider, value)| match value {
+            Value::String(value) => Ok((provider.to_ascii_lowercase(), value)),
+            _ => bail!("environment variable `BUB_{name}`: what stands for `{provider}` is not a string"),
+        })
+        .collect()
+}
+
+fn insert(variables: &mut HashMap<String, String>, name: &str, value: String) {
+    let name = name.to_ascii_uppercase();
+    if let Some(name) = name.strip_prefix("BUB_") {
+        variables.insert(name.to_owned(), value);
+    }
+}

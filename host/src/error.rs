@@ -1,0 +1,79 @@
+//! How a turn fails. What a guest may handle (`bub:types/error`) and what ends its call (a [`Fault`]) are different
+//! types: only the first was said by the plugin.
+
+use crate::plugin::Fault;
+use crate::plugin::bindings::{Error, ErrorKind};
+use std::fmt;
+
+/// Why a stage did not give what was asked of it.
+#[derive(Debug, Clone)]
+pub enum Failure {
+    /// The plugin answered with an error of its own.
+    Hook {
+        /// The WIT name of the hook.
+        hook: &'static str,
+        /// The plugin that answered.
+        plugin: String,
+        /// What it said.
+        error: Error,
+    },
+    /// The plugin broke its contract or a limit.
+    Fault(Fault),
+    /// The tape could not be read or written.
+    Tape(String),
+    /// The envelope could not be handed to its channel.
+    Channel(String),
+    /// No plugin answered the prompt.
+    NoModel,
+    /// Whoever wanted the turn has left.
+    Cancelled,
+    /// The turn ran longer than it may, in seconds.
+    Deadline(u64),
+}
+
+impl Failure {
+    /// The failure as guests and tapes see it.
+    pub fn to_error(&self) -> Error {
+        let kind = match self {
+            Self::Hook { error, .. } => {
+                return Error {
+                    kind: error.kind,
+                    message: self.to_string(),
+                    details: error.details.clone(),
+                };
+            }
+            Self::Cancelled => ErrorKind::Cancelled,
+            Self::Deadline(_) => ErrorKind::Temporary,
+            Self::NoModel => ErrorKind::Config,
+            Self::Fault(_) | Self::Tape(_) | Self::Channel(_) => ErrorKind::Unknown,
+        };
+        Error::new(kind, self.to_string())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hook { hook, plugin, error } => write!(f, "hook `{hook}` of plugin `{plugin}`: {}", error.message),
+            Self::Fault(fault) => fault.fmt(f),
+            Self::Tape(message) | Self::Channel(message) => f.write_str(message),
+            Self::NoModel => f.write_str("no plugin answered the prompt"),
+            Self::Cancelled => f.write_str("cancelled"),
+            Self::Deadline(seconds) => write!(f, "the turn ran longer than {seconds} seconds"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<crate::tape::Error> for Failure {
+    fn from(error: crate::tape::Error) -> Self {
+        Self::Tape(error.to_string())
+    }
+}

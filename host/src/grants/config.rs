@@ -1,0 +1,21 @@
+//! `bub:plugin/config`: the plugin's own table, and behind it what every agent loop needs of the whole program.
+
+use crate::plugin::bindings::config::Host;
+use crate::plugin::store::State;
+use serde_json::{Value, json};
+use wasmtime::Result;
+
+impl Host for State {
+    async fn get(&mut self, key: String) -> Result<Option<String>> {
+        let own = self.plugin.config.get(&key).cloned();
+        let config = &self.host.config;
+        let value = own.or_else(|| match key.as_str() {
+            "model" => Some(json!(config.model.model)),
+            "fallback-models" => Some(json!(config.model.fallback_models)),
+            "max-steps" => config.max_steps.map(Value::from),
+            "max-tokens" => Some(json!(config.model.max_tokens)),
+            _ => None,
+        });
+        Ok(value.map(|value| value.to_string()))
+    }
+}

@@ -1,0 +1,265 @@
+//! `bub:tape/tape`: the tapes that a guest has been handed.
+
+use crate::plugin::bindings::Error;
+use crate::plugin::bindings::entries::{self, Draft, Entry, Info};
+use crate::plugin::bindings::tape::{Host, HostCursor, HostTape};
+use crate::plugin::store::State;
+use crate::tape::{self, Tape, json};
+use crate::turn::Turn;
+use std::sync::Arc;
+use wasmtime::Result;
+use wasmtime::component::Resource;
+
+/// A tape in a guest's hands.
+pub struct TapeHandle {
+    tape: Tape,
+    /// The turn that the guest has it for: it knows which run ids it gave out.
+    turn: Arc<Turn>,
+}
+
+impl TapeHandle {
+    pub(crate) fn new(tape: Tape, turn: Arc<Turn>) -> Self {
+        Self { tape, turn }
+    }
+}
+
+/// A position in a result. It holds what it reads from, so that it outlives the handle it came from.
+pub struct Cursor(tape::Cursor);
+
+/// Entries that cross at once, whatever a guest asks for.
+pub(crate) const MAX_BATCH: u32 = 256;
+
+impl Host for State {}
+impl entries::Host for State {}
+
+impl State {
+    fn tape_of(&self, handle: &Resource<TapeHandle>) -> Result<(Tape, Arc<Turn>)> {
+        let handle = self.table.get(handle)?;
+        Ok((handle.tape.clone(), handle.turn.clone()))
+    }
+
+    /// The drafts as they will stand: checked, and with the host's own words in their meta.
+    fn sign(&self, turn: &Turn, drafts: Vec<Draft>) -> Result<Vec<tape::Draft>, Error> {
+        let only_events = drafts.iter().all(|draft| draft.kind == "event");
+        if !(only_events && self.plugin.grants.allow("tape:event")) {
+            self.granted("tape:append")?;
+        }
+        drafts.into_iter().map(|draft| self.sign_one(turn, &draft)).collect()
+    }
+
+    fn sign_one(&self, turn: &Turn, draft: &Draft) -> Result<tape::Draft, Error> {
+        let mut signed = tape::Draft::new(&draft.kind, &draft.payload, &draft.meta)?;
+        if let Some(id) = json::get(&draft.meta, "run_id") {
+            let given = json::string(id).is_some_and(|id| turn.gave_run_id(&id));
+            if !given {
+                return Err(Error::invalid(format!(
+                    "the run id {id} was not given out by this turn"
+                )));
+            }
+        }
+        // The record of the turn is the model hook's own; whatever anybody else writes carries a name.
+        if !turn.speaks(&self.plugin.name) {
+            signed = signed.with_meta("plugin", &json::quote(&self.plugin.name))?;
+        }
+        Ok(signed)
+    }
+}
+
+impl HostTape for State {
+    async fn name(&mut self, handle: Resource<TapeHandle>) -> Result<String> {
+        Ok(self.table.get(&handle)?.tape.name().to_owned())
+    }
+
+    async fn info(&mut self, handle: Resource<TapeHandle>) -> Result<Result<Info, Error>> {
+        let (tape, _) = self.tape_of(&handle)?;
+        Ok(tape.info().await.map(into_info).map_err(Error::from))
+    }
+
+    async fn append(&mut self, handle: Resource<TapeHandle>, drafts: Vec<Draft>) -> Result<Result<u64, Error>> {
+        let (tape, turn) = self.tape_of(&handle)?;
+        Ok(match self.sign(&turn, drafts) {
+            Ok(drafts) => tape.append(drafts).await.map_err(Error::from),
+            Err(error) => Err(error),
+        })
+    }
+
+    async fn append_if(
+        &mut self,
+        handle: Resource<TapeHandle>,
+        last: u64,
+        drafts: Vec<Draft>,
+    ) -> Result<Result<u64, Error>> {
+        let (tape, turn) = self.tape_of(&handle)?;
+        Ok(match self.sign(&turn, drafts) {
+            Ok(drafts) => tape.append_direct(last, drafts).await.map_err(Error::from),
+            Err(error) => Err(error),
+        })
+    }
+
+    async fn handoff(
+        &mut self,
+        handle: Resource<TapeHandle>,
+        name: String,
+        state: Option<String>,
+    ) -> Result<Result<u64, Error>> {
+        let (tape, turn) = self.tape_of(&handle)?;
+        let drafts = match tape::handoff(&name, state.as_deref()) {
+            Ok(drafts) => drafts,
+            Err(error) => return Ok(Err(error.into())),
+        };
+        let drafts = drafts.iter().map(|draft| Draft {
+            kind: draft.kind().to_owned(),
+            payload: draft.payload().to_owned(),
+            meta: draft.meta().to_owned(),
+        });
+        Ok(match self.sign(&turn, drafts.collect()) {
+            Ok(drafts) => tape.append(drafts).await.map_err(Error::from),
+            Err(error) => Err(error),
+        })
+    }
+
+    async fn query(
+        &mut self,
+        handle: Resource<TapeHandle>,
+        query: entries::Query,
+    ) -> Result<Result<Resource<Cursor>, Error>> {
+        let (tape, _) = self.tape_of(&handle)?;
+        match tape.cursor(&from_query(query)).await {
+            Ok(cursor) => Ok(Ok(self.table.push(Cursor(cursor))?)),
+            Err(error) => Ok(Err(error.into())),
+        }
+    }
+
+    async fn tail(
+        &mut self,
+        handle: Resource<TapeHandle>,
+        before: Option<u64>,
+        max: u32,
+    ) -> Result<Result<Vec<Entry>, Error>> {
+        let (tape, _) = self.tape_of(&handle)?;
+        Ok(tape
+            .tail(before, max.min(MAX_BATCH) as usize)
+            .await
+            .map(into_entries)
+            .map_err(Error::from))
+    }
+
+    async fn last_anchor(
+        &mut self,
+        handle: Resource<TapeHandle>,
+        name: Option<String>,
+        before: Option<u64>,
+    ) -> Result<Result<Option<Entry>, Error>> {
+        let (tape, _) = self.tape_of(&handle)?;
+        Ok(tape
+            .last_anchor(name.as_deref(), before)
+            .await
+            .map(|entry| entry.map(into_entry))
+            .map_err(Error::from))
+    }
+
+    async fn fork(&mut self, handle: Resource<TapeHandle>) -> Result<Result<Resource<TapeHandle>, Error>> {
+        let (tape, turn) = self.tape_of(&handle)?;
+        Ok(Ok(self.table.push(TapeHandle::new(tape.fork(), turn))?))
+    }
+
+    async fn merge(&mut self, handle: Resource<TapeHandle>) -> Result<Result<(), Error>> {
+        let (tape, turn) = self.tape_of(&handle)?;
+        if turn.owns(&tape) {
+            return Ok(Err(Error::invalid(
+                "the turn's own tape is merged by the host, when the turn ends",
+            )));
+        }
+        Ok(tape.merge().await.map_err(Error::from))
+    }
+
+    async fn reset(&mut self, handle: Resource<TapeHandle>, archive: bool) -> Result<Result<Option<String>, Error>> {
+        if let Err(refusal) = self.granted("tape:reset") {
+            return Ok(Err(refusal));
+        }
+        let (tape, _) = self.tape_of(&handle)?;
+        Ok(tape.reset(archive).await.map_err(Error::from))
+    }
+
+    async fn sidecar(
+        &mut self,
+        handle: Resource<TapeHandle>,
+        name: String,
+    ) -> Result<Result<Resource<TapeHandle>, Error>> {
+        if !self.plugin.grants.allow("tape:event")
+            && let Err(refusal) = self.granted("tape:append")
+        {
+            return Ok(Err(refusal));
+        }
+        let (tape, turn) = self.tape_of(&handle)?;
+        match tape.sidecar(&name) {
+            Ok(sidecar) => Ok(Ok(self.table.push(TapeHandle::new(sidecar, turn))?)),
+            Err(error) => Ok(Err(error.into())),
+        }
+    }
+
+    async fn drop(&mut self, handle: Resource<TapeHandle>) -> Result<()> {
+        self.table.delete(handle)?;
+        Ok(())
+    }
+}
+
+impl HostCursor for State {
+    async fn next(&mut self, cursor: Resource<Cursor>, max: u32) -> Result<Result<Vec<Entry>, Error>> {
+        let cursor = &mut self.table.get_mut(&cursor)?.0;
+        Ok(cursor
+            .next(max.min(MAX_BATCH) as usize)
+            .await
+            .map(into_entries)
+            .map_err(Error::from))
+    }
+
+    async fn drop(&mut self, cursor: Resource<Cursor>) -> Result<()> {
+        self.table.delete(cursor)?;
+        Ok(())
+    }
+}
+
+pub(crate) fn into_entry(entry: tape::Entry) -> Entry {
+    Entry {
+        id: entry.id,
+        kind: entry.kind,
+        payload: entry.payload,
+        meta: entry.meta,
+        date: entry.date,
+    }
+}
+
+pub(crate) fn into_entries(entries: Vec<tape::Entry>) -> Vec<Entry> {
+    entries.into_iter().map(into_entry).collect()
+}
+
+pub(crate) fn into_info(info: tape::Info) -> Info {
+    Info {
+        name: info.name,
+        entries: info.entries,
+        anchors: info.anchors,
+        last_anchor: info.last_anchor,
+        entries_since_last_anchor: info.entries_since_last_anchor,
+        last_token_usage: info.last_token_usage,
+    }
+}
+
+fn from_query(query: entries::Query) -> tape::Query {
+    let start = match query.start {
+        entries::Start::First => tape::Start::First,
+        entries::Start::LastAnchor => tape::Start::LastAnchor,
+        entries::Start::AfterAnchor(name) => tape::Start::AfterAnchor(name),
+        entries::Start::BetweenAnchors((from, to)) => tape::Start::BetweenAnchors(from, to),
+        entries::Start::AfterId(id) => tape::Start::AfterId(id),
+    };
+    tape::Query {
+        start,
+        kinds: query.kinds,
+        text: query.text,
+        since: query.since,
+        until: query.until,
+        newest_first: query.newest_first,
+        limit: query.limit.map(|limit| limit as usize),
+    }
+}

@@ -1,0 +1,165 @@
+//! `bub:tools/toolbox`: all tools of all plugins, for whoever runs an agent loop.
+
+use super::turn::TurnHandle;
+use crate::error::Failure;
+use crate::hooks::{self, ToolVerdict};
+use crate::plugin::bindings::schema::ToolSpec;
+use crate::plugin::bindings::toolbox::Host;
+use crate::plugin::bindings::{Error, ErrorKind, ToolCall, schema};
+use crate::plugin::store::State;
+use crate::plugin::{Plugin, Site, Visit, call, check_json, contract, deeper, model_name, parse_json};
+use crate::turn::Turn;
+use serde_json::Value;
+use std::sync::Arc;
+use tokio::task::JoinSet;
+use wasmtime::Result;
+use wasmtime::component::Resource;
+
+/// Tool calls that are taken at once.
+const MAX_CALLS: usize = 64;
+
+impl schema::Host for State {}
+
+impl Host for State {
+    async fn list_tools(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Vec<ToolSpec>, Error>> {
+        let turn = self.turn_of(&turn)?;
+        let tools = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools);
+        Ok(Ok(tools
+            .filter(|tool| self.plugin.grants.allow(&format!("tools:{}", tool.name)))
+            .cloned()
+            .collect()))
+    }
+
+    async fn call_tools(
+        &mut self,
+        turn: Resource<TurnHandle>,
+        calls: Vec<ToolCall>,
+    ) -> Result<Result<Vec<Result<String, Error>>, Error>> {
+        let turn = self.turn_of(&turn)?;
+        let depth = match deeper(self.depth, self.plugin.limits.depth) {
+            Ok(depth) => depth,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if calls.len() > MAX_CALLS {
+            return Ok(Err(Error::invalid(format!(
+                "{} tool calls at once; at most {MAX_CALLS} are taken",
+                calls.len()
+            ))));
+        }
+        let mut running = JoinSet::new();
+        for (at, call) in calls.into_iter().enumerate() {
+            let granted = self.granted(&format!("tools:{}", dotted(&turn, &call.name)));
+            let turn = turn.clone();
+            running.spawn(async move {
+                let outcome = match granted {
+                    Ok(()) => run(&turn, depth, call).await,
+                    Err(refusal) => Err(refusal),
+                };
+                (at, outcome)
+            });
+        }
+        let mut outcomes = running.join_all().await;
+        outcomes.sort_by_key(|(at, _)| *at);
+        Ok(Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect()))
+    }
+}
+
+/// The name of a tool as its plugin gave it, for a name as a model writes it. A name that nobody has stays as it is.
+pub(super) fn dotted(turn: &Turn, name: &str) -> String {
+    let written = model_name(name);
+    let known = turn
+        .calls
+        .plugins
+        .iter()
+        .flat_map(|plugin| &plugin.tools)
+        .find(|tool| model_name(&tool.name) == written);
+    known.map_or_else(|| name.to_owned(), |tool| tool.name.clone())
+}
+
+/// One call from the chain before it to the chain after it. Whatever happens is a result that the model can read.
+async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<String, Error> {
+    let call = ToolCall {
+        name: dotted(turn, &call.name),
+        ..call
+    };
+    let asked = call.clone();
+    let (call, outcome) = match hooks::before_tool_call(turn, depth, call).await {
+        ToolVerdict::Call(call) => {
+            let outcome = invoke(turn, depth, &call).await;
+            (call, outcome)
+        }
+        ToolVerdict::Answered(outcome) => (asked, outcome),
+    };
+    hooks::after_tool_call(turn, depth, &call, outcome).await
+}
+
+async fn invoke(turn: &Arc<Turn>, depth: u32, call: &ToolCall) -> Result<String, Error> {
+    let Some(plugin) = turn
+        .calls
+        .plugins
+        .iter()
+        .find(|plugin| plugin.tools.iter().any(|tool| tool.name == call.name))
+    else {
+        return Err(Error::new(
+            ErrorKind::NotFound,
+            format!("there is no tool `{}`", model_name(&call.name)),
+        ));
+    };
+    // A model that means "no arguments" often writes nothing at all.
+    let arguments = if call.arguments.trim().is_empty() {
+        "{}".to_owned()
+    } else {
+        call.arguments.clone()
+    };
+    match parse_json(&arguments) {
+        Ok(Value::Object(_)) => {}
+        Ok(_) => {
+            return Err(Error::invalid(format!(
+                "the arguments of `{}` are no JSON object",
+                model_name(&call.name)
+            )));
+        }
+        Err(reason) => {
+            return Err(Error::invalid(format!(
+                "the arguments of `{}` are {reason}",
+                model_name(&call.name)
+            )));
+        }
+    }
+    ask(turn, depth, plugin, &call.name, &arguments).await
+}
+
+async fn ask(
+    turn: &Arc<Turn>,
+    depth: u32,
+    plugin: &Arc<Plugin>,
+    name: &String,
+    arguments: &String,
+) -> Result<String, Error> {
+    let site = Site::inside("call-tool", turn, depth);
+    let answer = call(
+        &turn.calls.host,
+        plugin,
+        site,
+        |Visit {
+             plugin,
+             store,
+             instance,
+             ..
+         }| {
+            Box::pin(async move {
+                let guest = plugin.exports.tools(store, &instance)?;
+                let handle = store.data_mut().table.push(TurnHandle(turn.clone()))?;
+                let answer = guest.call_call_tool(store, handle, name, arguments).await?;
+                if let Ok(result) = &answer {
+                    check_json(result).map_err(|reason| contract(format!("the result of `{name}` is {reason}")))?;
+                }
+                Ok(answer)
+            })
+        },
+    );
+    match answer.await {
+        Ok(answer) => answer,
+        Err(fault) => Err(Error::new(ErrorKind::Tool, Failure::Fault(fault).to_string())),
+    }
+}

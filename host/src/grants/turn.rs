@@ -1,0 +1,165 @@
+//! `bub:turn/turn`: the turn in progress.
+
+use super::tape::TapeHandle;
+use crate::hooks;
+use crate::plugin::bindings::turn::{Host, HostTurn};
+use crate::plugin::bindings::{Envelope, Error, MessageKind, Principal, StreamEvent};
+use crate::plugin::store::State;
+use crate::plugin::{check_json, parse_json};
+use crate::tape::{Tape, tape_name};
+use crate::turn::Turn;
+use serde_json::Value;
+use std::sync::Arc;
+use wasmtime::Result;
+use wasmtime::component::Resource;
+
+/// A guest's handle of the turn. It goes with the instance; the turn lives until it ends.
+#[derive(Clone)]
+pub struct TurnHandle(pub(crate) Arc<Turn>);
+
+/// The largest value of a key of the turn's state, in bytes.
+const MAX_VALUE: usize = 1 << 20;
+
+/// The file of a workspace that speaks to agents, and how much of it is read, in bytes.
+const AGENTS_FILE: &str = "AGENTS.md";
+const MAX_AGENTS_FILE: u64 = 64 << 10;
+
+impl Host for State {}
+
+impl State {
+    pub(super) fn turn_of(&self, handle: &Resource<TurnHandle>) -> Result<Arc<Turn>> {
+        Ok(self.table.get(handle)?.0.clone())
+    }
+}
+
+impl HostTurn for State {
+    async fn new_run_id(&mut self, turn: Resource<TurnHandle>) -> Result<String> {
+        Ok(self.turn_of(&turn)?.new_run_id())
+    }
+
+    async fn session_id(&mut self, turn: Resource<TurnHandle>) -> Result<String> {
+        Ok(self.turn_of(&turn)?.session_id.clone())
+    }
+
+    async fn workspace(&mut self, turn: Resource<TurnHandle>) -> Result<String> {
+        Ok(self.turn_of(&turn)?.workspace.to_string_lossy().into_owned())
+    }
+
+    async fn workspace_text(&mut self, turn: Resource<TurnHandle>, name: String) -> Result<Option<String>> {
+        use tokio::io::AsyncReadExt;
+        if name != AGENTS_FILE {
+            return Ok(None);
+        }
+        let path = self.turn_of(&turn)?.workspace.join(AGENTS_FILE);
+        // A pipe or a device under that name would be read for ever.
+        if !tokio::fs::metadata(&path).await.is_ok_and(|meta| meta.is_file()) {
+            return Ok(None);
+        }
+        let Ok(file) = tokio::fs::File::open(path).await else {
+            return Ok(None);
+        };
+        let mut text = Vec::new();
+        match file.take(MAX_AGENTS_FILE).read_to_end(&mut text).await {
+            Ok(_) => Ok(Some(String::from_utf8_lossy(&text).into_owned())),
+            Err(_) => Ok(None),
+        }
+    }
+
+    async fn message(&mut self, turn: Resource<TurnHandle>) -> Result<Envelope> {
+        Ok(self.turn_of(&turn)?.envelope())
+    }
+
+    async fn set_kind(&mut self, turn: Resource<TurnHandle>, kind: MessageKind) -> Result<()> {
+        self.turn_of(&turn)?.set_kind(kind);
+        Ok(())
+    }
+
+    async fn principal(&mut self, turn: Resource<TurnHandle>) -> Result<Principal> {
+        Ok(self.turn_of(&turn)?.principal())
+    }
+
+    async fn tainted(&mut self, turn: Resource<TurnHandle>) -> Result<bool> {
+        Ok(self.turn_of(&turn)?.principal() != Principal::Owner)
+    }
+
+    async fn started(&mut self, turn: Resource<TurnHandle>) -> Result<String> {
+        Ok(self
+            .turn_of(&turn)?
+            .started
+            .strftime("%Y-%m-%dT%H:%M:%S%:z")
+            .to_string())
+    }
+
+    async fn get(&mut self, turn: Resource<TurnHandle>, key: String) -> Result<Option<String>> {
+        Ok(self.turn_of(&turn)?.get(&key).map(|value| value.to_string()))
+    }
+
+    async fn set(&mut self, turn: Resource<TurnHandle>, key: String, value: String) -> Result<Result<(), Error>> {
+        let turn = self.turn_of(&turn)?;
+        Ok(set(&turn, key, &value))
+    }
+
+    async fn state(&mut self, turn: Resource<TurnHandle>) -> Result<String> {
+        Ok(Value::Object(self.turn_of(&turn)?.state()).to_string())
+    }
+
+    async fn tape(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Resource<TapeHandle>, Error>> {
+        if let Err(refusal) = self.granted("tape:read") {
+            return Ok(Err(refusal));
+        }
+        let turn = self.turn_of(&turn)?;
+        match turn.tape().await {
+            Ok(tape) => Ok(Ok(self.table.push(TapeHandle::new(tape, turn))?)),
+            Err(error) => Ok(Err(error.into())),
+        }
+    }
+
+    async fn workspace_tape(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Resource<TapeHandle>, Error>> {
+        if let Err(refusal) = self.granted("tape:workspace") {
+            return Ok(Err(refusal));
+        }
+        let turn = self.turn_of(&turn)?;
+        // No channel can make this session id: theirs hold a colon, and the user's own are not empty.
+        match Tape::open(self.host.tapes.clone(), &tape_name(&turn.workspace, "")) {
+            Ok(tape) => Ok(Ok(self.table.push(TapeHandle::new(tape, turn))?)),
+            Err(error) => Ok(Err(error.into())),
+        }
+    }
+
+    async fn emit(&mut self, turn: Resource<TurnHandle>, event: StreamEvent) -> Result<Result<(), Error>> {
+        let turn = self.turn_of(&turn)?;
+        if self.hook != "run-model-stream" || !turn.speaks(&self.plugin.name) {
+            return Ok(Err(Error::denied("only the model hook that is asked may emit events")));
+        }
+        if let StreamEvent::ToolResults(json) | StreamEvent::Usage(json) | StreamEvent::Final(json) = &event
+            && let Err(reason) = check_json(json)
+        {
+            return Ok(Err(Error::invalid(format!("the event is {reason}"))));
+        }
+        if let StreamEvent::Error(error) = &event {
+            let message = turn.envelope();
+            hooks::tell(&turn.calls, Some(&turn), "run_model", error, Some(&message)).await;
+        }
+        turn.hear(&event);
+        Ok(Ok(()))
+    }
+
+    async fn drop(&mut self, turn: Resource<TurnHandle>) -> Result<()> {
+        self.table.delete(turn)?;
+        Ok(())
+    }
+}
+
+fn set(turn: &Turn, key: String, value: &str) -> Result<(), Error> {
+    if hooks::host_owned(&key) {
+        return Err(Error::denied(format!("the state key `{key}` is the host's")));
+    }
+    if value.len() > MAX_VALUE {
+        return Err(Error::invalid(format!(
+            "the value of `{key}` has more than {MAX_VALUE} bytes"
+        )));
+    }
+    let value = parse_json(value).map_err(|reason| Error::invalid(format!("the value of `{key}` is {reason}")))?;
+    turn.set(key, value);
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! What one process holds for all its turns.
+
+use crate::channel::Channel;
+use crate::config::Config;
+use crate::model::Client;
+use crate::plugin::{Engines, PluginSet};
+use crate::tape::{FileStore, Store};
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// The host: engines, plugins, tapes, models and channels.
+pub struct Host {
+    /// What the user configured.
+    pub config: Config,
+    /// The absolute path, without links, of the directory that turns are about.
+    pub workspace: PathBuf,
+    /// Where tapes are kept.
+    pub tapes: Arc<dyn Store>,
+    /// Models over HTTP.
+    pub model: Client,
+    pub(crate) engines: Engines,
+    channel: Box<dyn Channel>,
+    /// Replaced as a whole, so that a turn ends with the set that it began with.
+    plugins: RwLock<Arc<PluginSet>>,
+}
+
+impl Host {
+    /// Opens the home directory and loads all plugins. Outbound envelopes that no plugin delivers go to `channel`.
+    ///
+    /// # Errors
+    ///
+    /// The workspace is no directory, or the home directory cannot be made.
+    pub async fn start(config: Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Arc<Self>> {
+        let workspace = workspace_dir(workspace)?;
+        let tapes = Arc::new(FileStore::open(config.home.join("tapes"))?);
+        let engines = Engines::new()
+            .map_err(anyhow::Error::from)
+            .context("the WebAssembly engine does not start")?;
+        let model = Client::new(config.model.clone())?;
+        let plugins = RwLock::new(Arc::new(PluginSet::default()));
+        let host = Arc::new(Self {
+            config,
+            workspace,
+            tapes,
+            model,
+            engines,
+            channel,
+            plugins,
+        });
+        let set = Arc::new(PluginSet::load(&host).await);
+        *host.plugins.write().unwrap_or_else(PoisonError::into_inner) = set;
+        Ok(host)
+    }
+
+    /// The plugins of this moment.
+    pub fn plugins(&self) -> Arc<PluginSet> {
+        self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The channel that takes what no plugin delivers.
+    pub fn channel(&self) -> &dyn Channel {
+        &*self.channel
+    }
+}
+
+fn workspace_dir(path: &Path) -> Result<PathBuf> {
+    let found = path
+        .canonicalize()
+        .with_context(|| format!("there is no workspace `{}`", path.display()))?;
+    anyhow::ensure!(found.is_dir(), "the workspace `{}` is no directory", path.display());
+    Ok(found)
+}

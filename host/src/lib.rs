@@ -1,0 +1,16 @@
+//! An agent runtime in which every stage of a turn is a hook, every implementation of a hook is a sandboxed WebAssembly
+//! component, and every fact is an entry on an append-only tape.
+//!
+//! The rooms, in the order in which a message meets them; imports point downward only.
+
+pub mod channel;
+pub mod cli;
+pub mod config;
+pub mod error;
+pub mod grants;
+pub mod hooks;
+pub mod host;
+pub mod model;
+pub mod plugin;
+pub mod tape;
+pub mod turn;

@@ -1,0 +1,7 @@
+//! Parse, run, print, exit.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    bub_wasm::cli::main()
+}

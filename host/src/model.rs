@@ -1,0 +1,48 @@
+//! The room of the models: one chat request goes out over HTTP, its answer comes back as events.
+//!
+//! Every provider is reached in the dialect of OpenAI's chat completions. A request meets the files of this room in
+//! this order:
+//!
+//! | file | what happens there |
+//! | --- | --- |
+//! | `settings` | what the user chose: model, keys, addresses, limits |
+//! | `exchange` | what is asked and what is answered |
+//! | `client` | which models are tried, one after the other, and what is done with their errors |
+//! | `endpoint` | `provider:model` becomes an address, a key and a name |
+//! | `body` | the request becomes JSON |
+//! | `attempt` | one POST and the reading of its answer |
+//! | `retry` | whether the same server is asked again, and when |
+//! | `intake` | bytes become whole documents or server-sent events, within bounds |
+//! | `answer`, `calls` | documents become events, pieces of tool calls become calls |
+//! | `completion` | events reach whoever wants them |
+//! | `refusal`, `overflow` | what a server says is wrong becomes an error of a kind |
+//! | `redaction`, `error` | an error becomes one line without a key in it |
+//!
+//! **Architecture invariant:** nothing here knows wasm, hooks, tapes or channels, and nothing reads the environment.
+//! A key leaves this room in one header of one request and nowhere else.
+
+mod answer;
+mod attempt;
+mod body;
+mod calls;
+mod client;
+mod completion;
+mod endpoint;
+mod error;
+mod exchange;
+mod intake;
+mod overflow;
+mod redaction;
+mod refusal;
+mod retry;
+mod settings;
+mod window;
+
+pub use client::Client;
+pub use completion::Completion;
+pub use endpoint::{known_provider, split};
+pub use error::{Error, ErrorKind};
+pub use exchange::{Event, Request, ToolCall, ToolSpec};
+pub use overflow::is_context_length;
+pub use settings::{Secret, Settings};
+pub use window::window;

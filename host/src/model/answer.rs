@@ -1,0 +1,101 @@
+//! Documents of a server become events.
+
+use serde_json::{Map, Value};
+
+use crate::model::calls::{Calls, TooManyCalls};
+use crate::model::exchange::Event;
+
+/// Tapes have these first, in this order; what else a server counts follows as it came.
+const USAGE_FIRST: &[&str] = &["completion_tokens", "prompt_tokens", "total_tokens"];
+
+/// What is known of an answer so far: one document of it when it came whole, many when it is streamed.
+#[derive(Default)]
+pub(crate) struct Answer {
+    calls: Calls,
+    usage: Option<Map<String, Value>>,
+    reason: Option<String>,
+    has_choice: bool,
+}
+
+impl Answer {
+    /// Takes in one document and says what can be told at once. Only the first choice counts: none other is asked for.
+    pub(crate) fn take_in(&mut self, document: &Value) -> Result<Vec<Event>, TooManyCalls> {
+        let mut events = Vec::new();
+        if let Some(usage) = document.get("usage").and_then(Value::as_object) {
+            // Servers that report as they go report totals.
+            self.usage = Some(usage.clone());
+        }
+        let Some(choice) = document.get("choices").and_then(|choices| choices.get(0)) else {
+            return Ok(events);
+        };
+        self.has_choice = true;
+        if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
+            self.reason = Some(reason.to_owned());
+        }
+        let message = ["delta", "message"]
+            .iter()
+            .find_map(|key| choice.get(*key).filter(|message| message.is_object()));
+        let Some(message) = message else {
+            return Ok(events);
+        };
+        let reasoning = ["reasoning_content", "reasoning"]
+            .iter()
+            .find_map(|key| said(message.get(*key)));
+        events.extend(reasoning.map(Event::Reasoning));
+        events.extend(said(message.get("content")).map(Event::Text));
+        if let Some(pieces) = message.get("tool_calls").and_then(Value::as_array) {
+            self.calls.merge(pieces)?;
+        }
+        Ok(events)
+    }
+
+    /// Whether any document held a choice.
+    pub(crate) fn has_choice(&self) -> bool {
+        self.has_choice
+    }
+
+    /// Whether the server has said why it stopped.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.reason.is_some()
+    }
+
+    /// What can be told only at the end: calls, usage, and why the model stopped.
+    pub(crate) fn finish(self) -> Vec<Event> {
+        let mut events = Vec::new();
+        let calls = self.calls.finish();
+        let unsaid = match calls.is_empty() {
+            true => "stop",
+            false => "tool_calls",
+        };
+        if !calls.is_empty() {
+            events.push(Event::ToolCalls(calls));
+        }
+        events.extend(self.usage.map(|usage| Event::Usage(usage_text(usage))));
+        events.push(Event::Finish(self.reason.unwrap_or_else(|| unsaid.to_owned())));
+        events
+    }
+}
+
+/// Text of a `content`: a text, or a list of parts of which some are text.
+fn said(content: Option<&Value>) -> Option<String> {
+    let text = match content? {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part.get("text").and_then(Value::as_str))
+            .collect(),
+        _ => return None,
+    };
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn usage_text(mut usage: Map<String, Value>) -> String {
+    let mut ordered = Map::new();
+    for key in USAGE_FIRST {
+        if let Some(count) = usage.shift_remove(*key) {
+            ordered.insert((*key).to_owned(), count);
+        }
+    }
+    ordered.extend(usage);
+    Value::Object(ordered).to_string()
+}

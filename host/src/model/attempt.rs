@@ -1,0 +1,232 @@
+//! One POST and the reading of its answer.
+
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt};
+use reqwest::Response;
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use serde_json::Value;
+use sse_stream::Sse;
+
+use crate::model::answer::Answer;
+use crate::model::calls::TooManyCalls;
+use crate::model::completion::Outlet;
+use crate::model::endpoint::Endpoint;
+use crate::model::error::{Error, ErrorKind};
+use crate::model::exchange::Event;
+use crate::model::intake::{self, Broken};
+use crate::model::redaction::Redaction;
+use crate::model::refusal::Refusal;
+use crate::model::retry;
+
+/// How long a connection may take to come to rest behind its answer. One that does not is not used again.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Why one request has no whole answer.
+pub(crate) struct Failure {
+    pub(crate) error: Error,
+    /// Whether the same request may succeed.
+    pub(crate) is_passing: bool,
+    /// How long the server asks to be left alone.
+    pub(crate) asked: Option<Duration>,
+}
+
+/// One model's server, ready to be asked.
+pub(crate) struct Server<'a> {
+    pub(crate) http: &'a reqwest::Client,
+    pub(crate) headers: HeaderMap,
+    pub(crate) endpoint: &'a Endpoint,
+    pub(crate) redaction: &'a Redaction,
+}
+
+impl Server<'_> {
+    /// Sends `body` and passes on what the answer says, as it says it.
+    pub(crate) async fn ask(&self, body: String, stream: bool, outlet: &mut Outlet) -> Result<(), Failure> {
+        let response = self
+            .http
+            .post(self.endpoint.url.clone())
+            .headers(self.headers.clone())
+            .body(body)
+            .send()
+            .await
+            .map_err(|error| self.unsent(&error))?;
+        if !response.status().is_success() {
+            return Err(self.refused(response).await);
+        }
+        match comes_in_events(&response, stream) {
+            true => self.read_events(response, outlet).await,
+            false => self.read_whole(response, outlet).await,
+        }
+    }
+
+    async fn read_whole(&self, response: Response, outlet: &mut Outlet) -> Result<(), Failure> {
+        let bytes = intake::whole(response).await.map_err(|broken| self.broken(broken))?;
+        let document: Value = serde_json::from_slice(&bytes).map_err(|_| self.not_understood("is no valid JSON"))?;
+        let mut answer = Answer::default();
+        self.pass_on(&document, &mut answer, outlet).await?;
+        self.finish(answer, outlet).await
+    }
+
+    async fn read_events(&self, response: Response, outlet: &mut Outlet) -> Result<(), Failure> {
+        let mut events = intake::events(response);
+        let mut answer = Answer::default();
+        loop {
+            let event = match events.next().await {
+                Some(Ok(event)) => event,
+                // Why the model stopped is known: what is missing is at most the usage.
+                Some(Err(Broken::Connection(_))) | None if answer.is_finished() => break,
+                Some(Err(broken)) => return Err(self.broken(broken)),
+                None => return Err(self.cut_off(None)),
+            };
+            let Some(data) = event.data.as_deref().filter(|data| !data.trim().is_empty()) else {
+                continue;
+            };
+            if data.trim() == "[DONE]" {
+                drain(events);
+                break;
+            }
+            let document = match serde_json::from_str::<Value>(data) {
+                Ok(document) => document,
+                Err(_) if is_error(&event) => return Err(self.reported(&Refusal::of_words(data))),
+                Err(_) => return Err(self.not_understood("holds an event that is no valid JSON")),
+            };
+            self.pass_on(&document, &mut answer, outlet).await?;
+        }
+        self.finish(answer, outlet).await
+    }
+
+    async fn pass_on(&self, document: &Value, answer: &mut Answer, outlet: &mut Outlet) -> Result<(), Failure> {
+        if let Some(refusal) = Refusal::in_answer(document) {
+            return Err(self.reported(&refusal));
+        }
+        let events: Vec<Event> = answer
+            .take_in(document)
+            .map_err(|TooManyCalls| self.not_understood("holds more than 128 tool calls"))?;
+        for event in events {
+            outlet.send(event).await;
+        }
+        Ok(())
+    }
+
+    async fn finish(&self, answer: Answer, outlet: &mut Outlet) -> Result<(), Failure> {
+        if !answer.has_choice() {
+            return Err(self.not_understood("holds no choice"));
+        }
+        for event in answer.finish() {
+            outlet.send(event).await;
+        }
+        Ok(())
+    }
+
+    /// The request got no response.
+    fn unsent(&self, error: &reqwest::Error) -> Failure {
+        let host = &self.endpoint.host;
+        if error.is_builder() {
+            let text = format!("no request can be made for `{host}`: {}", intake::cause(error));
+            return self.failure(ErrorKind::Config, &text, false);
+        }
+        if error.is_connect() {
+            let text = match error.is_timeout() {
+                true => format!("could not connect to `{host}` in time"),
+                false => format!("could not connect to `{host}`: {}", intake::cause(error)),
+            };
+            return self.failure(ErrorKind::Temporary, &text, true);
+        }
+        if error.is_timeout() {
+            return self.silent();
+        }
+        let text = format!("no answer from `{host}`: {}", intake::cause(error));
+        self.failure(ErrorKind::Temporary, &text, true)
+    }
+
+    /// The response says that the request failed.
+    async fn refused(&self, response: Response) -> Failure {
+        let status = response.status().as_u16();
+        let asked = retry::asked(response.headers());
+        let refusal = Refusal::of_response(status, &intake::beginning(response).await);
+        let text = match refusal.words() {
+            "" => format!("the server answered {status}"),
+            words => format!("the server answered {status}: {}", self.redaction.line(words)),
+        };
+        Failure {
+            asked,
+            ..self.failure(refusal.kind(), &text, refusal.is_passing())
+        }
+    }
+
+    /// A response that seemed good holds an error.
+    fn reported(&self, refusal: &Refusal) -> Failure {
+        let words = self.redaction.line(refusal.words());
+        let text = format!("the server reported an error: {words}");
+        self.failure(refusal.kind(), &text, refusal.is_passing())
+    }
+
+    /// The answer's bytes stopped short.
+    fn broken(&self, broken: Broken) -> Failure {
+        match broken {
+            Broken::Connection(error) if error.is_timeout() => self.silent(),
+            Broken::Connection(error) => self.cut_off(Some(&intake::cause(&error))),
+            Broken::TooLarge(what) => {
+                let text = format!("`{}` sent {what}", self.endpoint.host);
+                self.failure(ErrorKind::Provider, &text, false)
+            }
+            Broken::Malformed => self.not_understood("is no valid stream of events"),
+        }
+    }
+
+    fn cut_off(&self, cause: Option<&str>) -> Failure {
+        let host = &self.endpoint.host;
+        let text = match cause {
+            Some(cause) => format!("`{host}` broke off in the middle of its answer: {cause}"),
+            None => format!("`{host}` broke off in the middle of its answer"),
+        };
+        self.failure(ErrorKind::Temporary, &text, true)
+    }
+
+    /// Not asked again: what took this long once would take as long again.
+    fn silent(&self) -> Failure {
+        let text = format!("`{}` fell silent", self.endpoint.host);
+        self.failure(ErrorKind::Temporary, &text, false)
+    }
+
+    fn not_understood(&self, what: &str) -> Failure {
+        let text = format!("the answer of `{}` {what}", self.endpoint.host);
+        self.failure(ErrorKind::Provider, &text, false)
+    }
+
+    fn failure(&self, kind: ErrorKind, text: &str, is_passing: bool) -> Failure {
+        Failure {
+            error: Error::new(kind, format!("model `{}`: {text}", self.endpoint.label)),
+            is_passing,
+            asked: None,
+        }
+    }
+}
+
+/// Servers may answer a request for a stream as a whole, and the other way round: what they say it is counts. Where
+/// they say nothing of use, what was asked for does.
+fn comes_in_events(response: &Response, asked_for: bool) -> bool {
+    let kind = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    match kind.split(';').next().unwrap_or_default().trim() {
+        "text/event-stream" => true,
+        "" | "text/plain" | "application/octet-stream" => asked_for,
+        _ => false,
+    }
+}
+
+fn is_error(event: &Sse) -> bool {
+    event.event.as_deref() == Some("error")
+}
+
+/// Reads what is left behind `[DONE]`, beside everything else: a connection that was read to its end is used again,
+/// and the next step of a turn saves the handshake.
+fn drain(mut events: impl Stream<Item = Result<Sse, Broken>> + Send + Unpin + 'static) {
+    tokio::spawn(tokio::time::timeout(DRAIN, async move {
+        while let Some(Ok(_)) = events.next().await {}
+    }));
+}

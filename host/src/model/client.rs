@@ -1,0 +1,226 @@
+//! Which models are asked, in which order, and how often.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
+    USER_AGENT,
+};
+use tokio::sync::OnceCell;
+
+use crate::model::attempt::{Failure, Server};
+use crate::model::body::Body;
+use crate::model::completion::{Completion, Outlet};
+use crate::model::endpoint::Endpoint;
+use crate::model::error::{Error, ErrorKind};
+use crate::model::exchange::Request;
+use crate::model::redaction::{Redaction, is_secret_header, one_line};
+use crate::model::retry;
+use crate::model::settings::Settings;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Asks models. Cloning it is cheap, and clones share their connections.
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    settings: Settings,
+    headers: HeaderMap,
+    redaction: Redaction,
+    /// For `http`. It reads no certificates, so that a local server can be asked on a machine that has none.
+    plain: OnceCell<reqwest::Client>,
+    /// For `https`. Reading the machine's certificates takes time, so it is made when it is first wanted.
+    secure: OnceCell<reqwest::Client>,
+}
+
+impl Client {
+    /// Checks the headers of `settings`. Keys and addresses are looked up when a model that wants them is asked.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Config`] for a header that cannot be sent; its value is not shown.
+    pub fn new(settings: Settings) -> Result<Client, Error> {
+        let headers = headers(&settings.headers)?;
+        let redaction = Redaction::new(&settings);
+        Ok(Client {
+            shared: Arc::new(Shared {
+                settings,
+                headers,
+                redaction,
+                plain: OnceCell::new(),
+                secure: OnceCell::new(),
+            }),
+        })
+    }
+
+    /// Starts a request as a task of the current tokio runtime. Whatever goes wrong comes through the completion.
+    ///
+    /// A model is asked up to three times while it is busy, broken or out of reach. If it fails, and it is the
+    /// settings' own model, the fallbacks follow, each in the same way; if all fail, the first one's error is told.
+    /// Once an event has been told, a failure is final.
+    pub fn complete(&self, request: Request) -> Completion {
+        let shared = Arc::clone(&self.shared);
+        Completion::spawn(|mut outlet| async move {
+            if let Err(error) = shared.answer(&request, &mut outlet).await {
+                outlet.fail(error).await;
+            }
+        })
+    }
+}
+
+impl Shared {
+    async fn answer(&self, request: &Request, outlet: &mut Outlet) -> Result<(), Error> {
+        let body = Body::new(&self.settings, request)?;
+        let model = request.model.as_ref().unwrap_or(&self.settings.model);
+        let fallbacks = match *model == self.settings.model {
+            true => self.settings.fallback_models.as_slice(),
+            false => &[],
+        };
+        let Err(first) = self.ask(model, &body, request.stream, outlet).await else {
+            return Ok(());
+        };
+        let mut latest = first.clone();
+        for fallback in fallbacks {
+            if outlet.has_sent() {
+                return Err(latest);
+            }
+            tracing::warn!(%fallback, "{latest}; asking the fallback");
+            match self.ask(fallback, &body, request.stream, outlet).await {
+                Ok(()) => return Ok(()),
+                Err(error) => latest = error,
+            }
+        }
+        match outlet.has_sent() {
+            true => Err(latest),
+            false => Err(first),
+        }
+    }
+
+    /// Asks one model, within the time that it has.
+    async fn ask(&self, label: &str, body: &Body, stream: bool, outlet: &mut Outlet) -> Result<(), Error> {
+        let endpoint = Endpoint::resolve(&self.settings, label)?;
+        let server = Server {
+            http: self.http(&endpoint).await?,
+            headers: self.headers_for(&endpoint)?,
+            endpoint: &endpoint,
+            redaction: &self.redaction,
+        };
+        let text = body.text(&endpoint);
+        tracing::debug!(model = label, host = endpoint.host, bytes = text.len(), "request");
+        let work = self.ask_again(&server, text, stream, outlet);
+        let Some(limit) = self.settings.timeout else {
+            return work.await;
+        };
+        tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
+            let seconds = limit.as_secs_f64();
+            let host = &endpoint.host;
+            Err(Error::new(
+                ErrorKind::Temporary,
+                format!("model `{label}`: no whole answer from `{host}` within {seconds} s"),
+            ))
+        })
+    }
+
+    async fn ask_again(
+        &self,
+        server: &Server<'_>,
+        text: String,
+        stream: bool,
+        outlet: &mut Outlet,
+    ) -> Result<(), Error> {
+        let mut failed = 0;
+        loop {
+            let Err(failure) = server.ask(text.clone(), stream, outlet).await else {
+                return Ok(());
+            };
+            let Failure {
+                error,
+                is_passing,
+                asked,
+            } = failure;
+            failed += 1;
+            if !is_passing || failed >= retry::REQUESTS || outlet.has_sent() {
+                return Err(error);
+            }
+            let pause = retry::pause(self.settings.retry_delay, failed, asked);
+            tracing::info!(failed, ?pause, "{error}; asking again");
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn http(&self, endpoint: &Endpoint) -> Result<&reqwest::Client, Error> {
+        let is_plain = endpoint.url.scheme() == "http";
+        let cell = match is_plain {
+            true => &self.plain,
+            false => &self.secure,
+        };
+        cell.get_or_try_init(|| async { self.connections(is_plain) })
+            .await
+            .map_err(|error| {
+                let reason = one_line(&error.to_string());
+                let label = &endpoint.label;
+                Error::new(
+                    ErrorKind::Config,
+                    format!("model `{label}`: connections cannot be set up: {reason}"),
+                )
+            })
+    }
+
+    fn connections(&self, is_plain: bool) -> Result<reqwest::Client, reqwest::Error> {
+        let builder = reqwest::Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(self.settings.idle)
+            // A redirect would carry the conversation, and headers of the user's own, to a host that they never named.
+            .redirect(reqwest::redirect::Policy::none());
+        match is_plain {
+            true => builder.tls_certs_only([]).build(),
+            false => builder.build(),
+        }
+    }
+
+    /// The headers of every request, and the key of this endpoint's. What the user set is left as it is.
+    fn headers_for(&self, endpoint: &Endpoint) -> Result<HeaderMap, Error> {
+        let mut headers = self.headers.clone();
+        if let Some(key) = &endpoint.key
+            && !headers.contains_key(AUTHORIZATION)
+        {
+            let bearer = format!("Bearer {}", key.expose().trim());
+            let mut value = HeaderValue::from_str(&bearer).map_err(|_| {
+                let label = &endpoint.label;
+                Error::new(
+                    ErrorKind::Config,
+                    format!("model `{label}`: the key holds characters that no header can carry"),
+                )
+            })?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        Ok(headers)
+    }
+}
+
+fn headers(wanted: &[(String, String)]) -> Result<HeaderMap, Error> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let agent = concat!("bub-wasm/", env!("CARGO_PKG_VERSION"));
+    headers.insert(USER_AGENT, HeaderValue::from_static(agent));
+    for (name, value) in wanted {
+        let wrong = |what: &str| {
+            let name = one_line(name);
+            Error::new(ErrorKind::Config, format!("header `{name}` {what}"))
+        };
+        let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("has no valid name"))?;
+        if [HOST, CONTENT_LENGTH, TRANSFER_ENCODING].contains(&parsed) {
+            return Err(wrong("may not be set: it follows from the request"));
+        }
+        let mut parsed_value =
+            HeaderValue::from_str(value).map_err(|_| wrong("has a value that no header can carry"))?;
+        parsed_value.set_sensitive(is_secret_header(name));
+        headers.insert(parsed, parsed_value);
+    }
+    Ok(headers)
+}

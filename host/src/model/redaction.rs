@@ -1,0 +1,78 @@
+//! Text from outside becomes a piece of one line without a key in it.
+
+use reqwest::Url;
+
+use crate::model::settings::Settings;
+
+/// Characters of a server's words that an error keeps.
+const MAX_CHARS: usize = 500;
+
+/// Shorter ones are placeholders such as `x`, and hiding them would only garble the message.
+const MIN_SECRET: usize = 4;
+
+/// All that must not be shown.
+pub(crate) struct Redaction {
+    secrets: Vec<String>,
+}
+
+impl Redaction {
+    /// Knows the keys of `settings`, what its headers hold where their names say that it is secret, and what its
+    /// addresses hold as password or query.
+    pub(crate) fn new(settings: &Settings) -> Redaction {
+        let mut secrets: Vec<String> = settings
+            .keys
+            .values()
+            .chain(&settings.api_key)
+            .map(|key| key.expose().trim().to_owned())
+            .collect();
+        for (name, value) in &settings.headers {
+            if is_secret_header(name) {
+                // `Bearer abc` is quoted by servers as `abc`.
+                secrets.extend(value.split_whitespace().map(str::to_owned));
+            }
+        }
+        for base in settings.bases.values().chain(&settings.api_base) {
+            if let Ok(url) = Url::parse(base) {
+                secrets.extend(url.password().map(str::to_owned));
+                secrets.extend(url.query().map(str::to_owned));
+                secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
+            }
+        }
+        secrets.retain(|secret| secret.len() >= MIN_SECRET && !secret.eq_ignore_ascii_case("bearer"));
+        // The longest first, so that one key that begins another does not leave the other's end behind.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.dedup();
+        Redaction { secrets }
+    }
+
+    /// `text` on one line, without keys and control characters, cut to 500 characters.
+    pub(crate) fn line(&self, text: &str) -> String {
+        let mut line = one_line(text);
+        for secret in &self.secrets {
+            if line.contains(secret.as_str()) {
+                line = line.replace(secret.as_str(), "***");
+            }
+        }
+        // Cut last: half a key is a secret too.
+        match line.char_indices().nth(MAX_CHARS) {
+            Some((end, _)) => format!("{}...", line.get(..end).unwrap_or_default()),
+            None => line,
+        }
+    }
+}
+
+/// `text` with every run of spaces, line ends and control characters as one space.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Whether a header of that name may hold a key.
+pub(crate) fn is_secret_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["auth", "key", "token", "secret", "cookie"]
+        .iter()
+        .any(|word| name.contains(word))
+}

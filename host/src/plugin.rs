@@ -1,0 +1,24 @@
+//! Bytes become a plugin here, and calls into it are made here.
+//!
+//! A fresh instance for each call, from an `InstancePre` that is made once: no state is shared between sessions, there
+//! is no mutex around a store, and an instance that faulted is simply gone.
+
+pub mod bindings;
+mod cache;
+mod call;
+mod embedded;
+mod engine;
+mod fault;
+mod json;
+mod load;
+mod set;
+pub(crate) mod store;
+
+pub(crate) use call::{Answering, Site, Visit, call, deeper};
+pub use engine::Engines;
+pub use fault::{Fault, FaultKind};
+pub(crate) use fault::{contract, one_line};
+pub(crate) use json::{check as check_json, parse as parse_json};
+pub use load::{OnFault, Plugin, Source};
+pub use set::PluginSet;
+pub(crate) use set::model_name;

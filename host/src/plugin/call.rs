@@ -1,0 +1,163 @@
+//! The one way to call a guest: a fresh instance, its limits, its deadline, and a named fault when it breaks them.
+
+use super::bindings::Error;
+use super::engine::YIELD_INTERVAL;
+use super::fault::{Fault, FaultKind, classify};
+use super::load::Plugin;
+use super::store::{MAX_HANDLES, State};
+use crate::host::Host;
+use crate::turn::Turn;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use wasmtime::component::{Instance, InstancePre};
+use wasmtime::{CallHook, PoolConcurrencyLimitError, Result, Store};
+
+/// Where a call stands: which export, for which turn, inside how many other calls.
+#[derive(Clone)]
+pub(crate) struct Site {
+    pub(crate) hook: &'static str,
+    pub(crate) turn: Option<Arc<Turn>>,
+    pub(crate) depth: u32,
+}
+
+impl Site {
+    /// The export of a hook that has no turn.
+    pub(crate) fn outside(hook: &'static str) -> Self {
+        Self {
+            hook,
+            turn: None,
+            depth: 0,
+        }
+    }
+
+    /// A call that the host makes by itself on behalf of a turn.
+    pub(crate) fn of(hook: &'static str, turn: &Arc<Turn>) -> Self {
+        Self::inside(hook, turn, 0)
+    }
+
+    /// A call that sits in `depth` others.
+    pub(crate) fn inside(hook: &'static str, turn: &Arc<Turn>, depth: u32) -> Self {
+        Self {
+            hook,
+            turn: Some(turn.clone()),
+            depth,
+        }
+    }
+}
+
+/// A plugin's own instance, for one call.
+///
+/// `'c` is how long what the caller lends lives: its name here is what lets a boxed future borrow both from the visit
+/// and from the caller.
+pub(crate) struct Visit<'a, 'c> {
+    pub(crate) plugin: &'a Plugin,
+    pub(crate) store: &'a mut Store<State>,
+    pub(crate) instance: Instance,
+    lent: PhantomData<&'a &'c ()>,
+}
+
+/// What is done in a visit. Boxed, because the compiler cannot yet show that an async closure that borrows its
+/// arguments is `Send`.
+pub(crate) type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// Calls inside calls, whatever leads to them (tools, model, stages): refused with an error that the guest can read.
+pub(crate) fn deeper(depth: u32, limit: u32) -> std::result::Result<u32, Error> {
+    if depth < limit {
+        Ok(depth + 1)
+    } else {
+        Err(Error::denied(format!(
+            "calls inside calls may go {limit} deep, no deeper"
+        )))
+    }
+}
+
+/// Calls an export of `plugin` in an instance of its own.
+///
+/// # Errors
+///
+/// A [`Fault`], when the guest trapped or broke a limit or its contract. What the guest itself calls an error is in `T`.
+pub(crate) async fn call<'c, T: Send>(
+    host: &Arc<Host>,
+    plugin: &Arc<Plugin>,
+    site: Site,
+    run: impl for<'a> FnOnce(Visit<'a, 'c>) -> Answering<'a, T> + Send,
+) -> std::result::Result<T, Fault> {
+    let hook = site.hook;
+    let limit = deadline(plugin, &site);
+    let turn = site.turn.clone();
+    let fault = |kind| Fault {
+        plugin: plugin.name.clone(),
+        hook,
+        kind,
+    };
+    let (mut store, pre) =
+        store(host, plugin, &site, false).map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
+    let outcome = tokio::time::timeout(limit, async {
+        let instance = match pre.instantiate_async(&mut store).await {
+            Err(error) if error.is::<PoolConcurrencyLimitError>() => {
+                let (spare, pre) = self::store(host, plugin, &site, true)?;
+                store = spare;
+                pre.instantiate_async(&mut store).await?
+            }
+            other => other?,
+        };
+        run(Visit {
+            plugin,
+            store: &mut store,
+            instance,
+            lent: PhantomData,
+        })
+        .await
+    })
+    .await;
+    if let (Some(turn), Ok(left)) = (turn, store.get_fuel()) {
+        turn.fuel
+            .fetch_add(plugin.limits.fuel.saturating_sub(left), Ordering::Relaxed);
+    }
+    match outcome {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(fault(classify(&error, store.data()))),
+        Err(_) => Err(fault(FaultKind::Deadline(limit))),
+    }
+}
+
+/// What waits for a model or a person has the turn's deadline only; everything else has a short one of its own.
+fn deadline(plugin: &Plugin, site: &Site) -> Duration {
+    let whole = site
+        .turn
+        .as_ref()
+        .map_or(plugin.limits.turn_deadline(), |turn| turn.time_left());
+    match site.hook {
+        "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" => whole,
+        _ => plugin.limits.deadline().min(whole),
+    }
+}
+
+fn store<'p>(
+    host: &Arc<Host>,
+    plugin: &'p Arc<Plugin>,
+    site: &Site,
+    on_demand: bool,
+) -> Result<(Store<State>, &'p InstancePre<State>)> {
+    let pre = if on_demand {
+        plugin.pre_on_demand(&host.engines)?
+    } else {
+        &plugin.pre
+    };
+    let state = State::new(host.clone(), plugin.clone(), site.hook, site.depth);
+    let mut store = Store::new(pre.component().engine(), state);
+    store.limiter(|state| &mut state.limiter);
+    store.set_fuel(plugin.limits.fuel)?;
+    store.fuel_async_yield_interval(Some(YIELD_INTERVAL))?;
+    store.set_hostcall_fuel(plugin.limits.output_bytes());
+    store.set_max_component_handles(MAX_HANDLES);
+    store.call_hook(|store, transition| match transition {
+        CallHook::ReturningFromHost => store.data().check_calls(),
+        _ => Ok(()),
+    });
+    Ok((store, pre))
+}

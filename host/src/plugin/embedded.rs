@@ -1,0 +1,22 @@
+//! The guests that the program carries, in the order in which they are registered.
+
+/// A guest inside this program, and what it holds unless the configuration takes it away.
+pub(crate) struct Embedded {
+    pub(crate) name: &'static str,
+    pub(crate) bytes: &'static [u8],
+    pub(crate) grants: &'static [&'static str],
+}
+
+/// First registered first: a later one is asked before an earlier one.
+pub(crate) const EMBEDDED: &[Embedded] = &[
+    Embedded {
+        name: "builtin",
+        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/builtin.wasm")),
+        grants: &["tape:read", "tape:append", "model:*", "tools:*", "agent"],
+    },
+    Embedded {
+        name: "offline",
+        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/offline.wasm")),
+        grants: &[],
+    },
+];

@@ -1,0 +1,129 @@
+//! The engines that all plugins share, and how they bound what a guest may do.
+
+use super::bindings::Hookspecs;
+use super::store::State;
+use wasmtime::component::{HasSelf, Linker};
+use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Result};
+
+/// Instances that the pool holds at once. Four times the turns that one machine runs at once, and more: a model hook
+/// keeps its slot for as long as the model thinks.
+const POOL: [(u32, u64); 4] = [(256, 4 << 30), (64, 4 << 30), (64, 256 << 20), (32, 64 << 20)];
+
+/// Fuel units between two yields to tokio: every 5 to 8 µs of a tight loop, so that a busy guest never holds a worker
+/// thread for long. Finer costs speed (10,000: a quarter), coarser does not gain any.
+pub(crate) const YIELD_INTERVAL: u64 = 100_000;
+
+/// An engine with everything that a guest may import.
+pub(crate) struct Bench {
+    pub(crate) engine: Engine,
+    pub(crate) linker: Linker<State>,
+}
+
+/// The engine of the first choice, and one that never runs out of slots.
+pub struct Engines {
+    pub(crate) pooled: Bench,
+    /// Where calls go when the pool is full. A call inside a call must never wait for a slot: the one that it sits in
+    /// is not free before it returns.
+    on_demand: std::sync::OnceLock<Bench>,
+    settings: Settings,
+}
+
+/// The part of the engine's configuration that decides whether compiled code fits it.
+#[derive(Clone, Copy)]
+struct Settings {
+    reservation: u64,
+}
+
+impl Engines {
+    /// The largest pool that this machine's address space has room for, or none.
+    pub fn new() -> Result<Self> {
+        for (slots, reservation) in POOL {
+            let mut config = config(reservation)?;
+            config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots, reservation)));
+            match Engine::new(&config) {
+                Ok(engine) => {
+                    let pooled = Bench::new(engine)?;
+                    return Ok(Self {
+                        pooled,
+                        on_demand: std::sync::OnceLock::new(),
+                        settings: Settings { reservation },
+                    });
+                }
+                Err(error) => tracing::debug!("no pool of {slots} instances of {reservation} bytes: {error:#}"),
+            }
+        }
+        let reservation = 4 << 30;
+        let pooled = Bench::new(Engine::new(&config(reservation)?)?)?;
+        Ok(Self {
+            pooled,
+            on_demand: std::sync::OnceLock::new(),
+            settings: Settings { reservation },
+        })
+    }
+
+    pub(crate) fn on_demand(&self) -> Result<&Bench> {
+        if let Some(bench) = self.on_demand.get() {
+            return Ok(bench);
+        }
+        // The same settings but for the allocator, so that the same compiled code fits both.
+        let bench = Bench::new(Engine::new(&config(self.settings.reservation)?)?)?;
+        Ok(self.on_demand.get_or_init(|| bench))
+    }
+}
+
+impl Bench {
+    fn new(engine: Engine) -> Result<Self> {
+        let mut linker = Linker::new(&engine);
+        wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+        Hookspecs::add_to_linker::<State, HasSelf<State>>(&mut linker, State::counted)?;
+        Ok(Self { engine, linker })
+    }
+}
+
+fn config(reservation: u64) -> Result<Config> {
+    let mut config = Config::new();
+    config.consume_fuel(true);
+    config.max_wasm_stack(512 << 10);
+    config.async_stack_size(2 << 20);
+    // A turn can be replayed bit for bit only if arithmetic has one answer.
+    config.cranelift_nan_canonicalization(true);
+    config.relaxed_simd_deterministic(true);
+    // What a guest may use, listed: an update of wasmtime must not widen what is accepted.
+    config.wasm_component_model(true);
+    config.concurrency_support(false);
+    config.wasm_simd(true);
+    config.wasm_relaxed_simd(true);
+    config.wasm_bulk_memory(true);
+    config.wasm_multi_value(true);
+    config.wasm_multi_memory(true);
+    config.wasm_tail_call(true);
+    config.wasm_extended_const(true);
+    config.wasm_memory64(false);
+    config.wasm_custom_page_sizes(false);
+    config.wasm_wide_arithmetic(false);
+    config.memory_reservation(reservation);
+    config.memory_guard_size(32 << 20);
+    config.wasm_backtrace_max_frames(None);
+    Ok(config)
+}
+
+fn pool(slots: u32, reservation: u64) -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::default();
+    pool.total_component_instances(slots)
+        .total_stacks(slots)
+        .total_core_instances(8 * slots)
+        .total_memories(2 * slots)
+        .total_tables(3 * slots)
+        // A Python guest has 38 core instances, a JavaScript one three memories.
+        .max_core_instances_per_component(64)
+        .max_memories_per_component(4)
+        .max_tables_per_component(8)
+        .max_memory_size((reservation as usize).min(256 << 20))
+        .table_elements(20_000)
+        // Pages that stay mapped between two calls: cheaper to clear than to fault in again.
+        .linear_memory_keep_resident(64 << 10)
+        .table_keep_resident(16 << 10)
+        .async_stack_keep_resident(16 << 10)
+        .max_unused_warm_slots(slots / 4);
+    pool
+}

@@ -1,0 +1,138 @@
+//! How a call ends when the guest broke it.
+
+use super::store::State;
+use std::fmt;
+use std::time::Duration;
+use wasmtime::{Error, Trap};
+
+/// A call that the guest broke. Its instance is gone; the next call gets a new one.
+#[derive(Debug, Clone)]
+pub struct Fault {
+    /// The plugin's name.
+    pub plugin: String,
+    /// The WIT name of the export that ran.
+    pub hook: &'static str,
+    /// What it did.
+    pub kind: FaultKind,
+}
+
+/// What a guest did to end its call.
+#[derive(Debug, Clone)]
+pub enum FaultKind {
+    /// A trap of WebAssembly, by its name.
+    Trap(String),
+    /// It panicked, with this message.
+    Panic(String),
+    /// It used up its fuel, in units of wasmtime's operator cost.
+    OutOfFuel(u64),
+    /// All its memories and tables together would exceed this, in bytes.
+    OutOfMemory(usize),
+    /// It took longer than this, waiting included.
+    Deadline(Duration),
+    /// Its stack is full.
+    StackOverflow,
+    /// It handed over more at once than this, in bytes.
+    TooMuchOutput(usize),
+    /// It called the host more often than this.
+    TooManyCalls(u32),
+    /// It held more handles than this.
+    TooManyHandles(usize),
+    /// What it answered is not what the contract asks for.
+    Contract(String),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "hook `{}` of plugin `{}`: {}", self.hook, self.plugin, self.kind)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Trap(trap) => write!(f, "trapped: {trap}"),
+            Self::Panic(message) => write!(f, "panicked: {message}"),
+            Self::OutOfFuel(units) => write!(f, "out of fuel after {units} units"),
+            Self::OutOfMemory(bytes) => write!(f, "out of memory: more than {} MiB", bytes >> 20),
+            Self::Deadline(limit) => write!(f, "took longer than {} ms", limit.as_millis()),
+            Self::StackOverflow => f.write_str("out of stack"),
+            Self::TooMuchOutput(bytes) => write!(f, "handed over more than {} MiB at once", bytes >> 20),
+            Self::TooManyCalls(calls) => write!(f, "called the host more than {calls} times"),
+            Self::TooManyHandles(handles) => write!(f, "held more than {handles} handles"),
+            Self::Contract(rule) => write!(f, "broke the contract: {rule}"),
+        }
+    }
+}
+
+/// Ends a call from inside the host with a fault that is not wasmtime's.
+#[derive(Debug)]
+pub(crate) struct Break(pub(crate) FaultKind);
+
+impl fmt::Display for Break {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Break {}
+
+/// The error that ends a call whose guest did not keep to the contract.
+pub(crate) fn contract(rule: impl Into<String>) -> Error {
+    Error::new(Break(FaultKind::Contract(rule.into())))
+}
+
+/// Names what ended a call. wasmtime gives a type to traps only; what else its limits say is known by its text, all
+/// of which stands here, so that an update that rewords it has one place to be mended (and a test that says so).
+pub(crate) fn classify(error: &Error, state: &State) -> FaultKind {
+    if let Some(Break(kind)) = error.downcast_ref::<Break>() {
+        return kind.clone();
+    }
+    if let Some(limit) = state.limiter.exceeded() {
+        return FaultKind::OutOfMemory(limit);
+    }
+    let limits = &state.plugin.limits;
+    match error.downcast_ref::<Trap>() {
+        Some(Trap::OutOfFuel) => return FaultKind::OutOfFuel(limits.fuel),
+        Some(Trap::StackOverflow) => return FaultKind::StackOverflow,
+        Some(trap) => {
+            return match panic_message(&state.stderr.contents()) {
+                Some(message) => FaultKind::Panic(message),
+                None => FaultKind::Trap(trap.to_string()),
+            };
+        }
+        None => {}
+    }
+    let text = error.root_cause().to_string();
+    if text.contains("fuel allocated for hostcalls has been exhausted") {
+        FaultKind::TooMuchOutput(limits.output_bytes())
+    } else if text.contains("handle limit exceeded") || text.contains("resource table has no free keys") {
+        FaultKind::TooManyHandles(super::store::MAX_HANDLES)
+    } else {
+        FaultKind::Trap(one_line(&text))
+    }
+}
+
+/// A Rust guest that panics says so on its stderr and then runs into `unreachable`.
+fn panic_message(stderr: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(stderr);
+    let at = text.rfind("panicked at ")?;
+    let message = text[at..].trim_end();
+    let message = message.split("\nnote: run with").next().unwrap_or(message);
+    Some(one_line(message.trim_start_matches("panicked at ")))
+}
+
+/// Guest-controlled text, fit for one line of a terminal or a log.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line: String = text
+        .split(|c: char| c.is_control())
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ");
+    if let Some((cut, _)) = line.char_indices().nth(2000) {
+        line.truncate(cut);
+    }
+    line
+}

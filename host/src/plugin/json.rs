@@ -1,0 +1,43 @@
+//! JSON that comes from a guest, checked where it enters.
+
+/// How deep guests may nest JSON. A parser that recurses would otherwise be at the mercy of `[[[[`.
+const MAX_DEPTH: usize = 64;
+
+/// Whether `text` is one JSON value, nested at most 64 deep.
+///
+/// # Errors
+///
+/// What is wrong with it, fit for an error message.
+pub(crate) fn check(text: &str) -> Result<(), String> {
+    check_depth(text)?;
+    serde_json::from_str::<&serde_json::value::RawValue>(text)
+        .map(drop)
+        .map_err(|error| format!("no JSON: {error}"))
+}
+
+/// Parses what [`check`] accepts.
+pub(crate) fn parse(text: &str) -> Result<serde_json::Value, String> {
+    check_depth(text)?;
+    serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))
+}
+
+/// A scan before the parser sees the text, because the parser recurses.
+fn check_depth(text: &str) -> Result<(), String> {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return Err(format!("JSON nested deeper than {MAX_DEPTH}"));
+                }
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,259 @@
+//! Bytes to a plugin. Every refusal is worded here.
+
+use super::bindings::{CONTRACT_VERSION, EXPORTABLE, Error, Exports, schema};
+use super::cache::Cache;
+use super::call::{Site, Visit, call};
+use super::engine::Engines;
+use super::store::State;
+use crate::config::{self, Limits};
+use crate::grants::Grants;
+use crate::host::Host;
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::sync::{Arc, OnceLock};
+use wasmtime::component::{Component, InstancePre, types::ComponentItem};
+
+/// Where a plugin's bytes came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Inside this program.
+    Embedded,
+    /// `$BUB_HOME/plugins`.
+    User,
+}
+
+/// What a fault of a plugin does to the turn, where the hook itself does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnFault {
+    /// It ends the turn.
+    #[default]
+    Fail,
+    /// The next plugin is asked.
+    Skip,
+    /// The plugin is a gate: what it was asked about is denied.
+    Deny,
+}
+
+/// A component that was loaded, with what it may do.
+pub struct Plugin {
+    /// Its name: unique among all plugins.
+    pub name: String,
+    /// Where it came from.
+    pub source: Source,
+    /// SHA-256 of the bytes that run, in hex.
+    pub digest: String,
+    /// What it implements.
+    pub exports: Exports,
+    /// The last names of the contracts that it implements; they are unique over all packages.
+    pub hooks: Vec<&'static str>,
+    /// What its imports may do.
+    pub grants: Grants,
+    /// What its faults do.
+    pub on_fault: OnFault,
+    /// What it may use up.
+    pub limits: Limits,
+    /// Its table of the configuration.
+    pub config: serde_json::Map<String, serde_json::Value>,
+    /// The tools that it has, asked once.
+    pub tools: Vec<schema::ToolSpec>,
+    /// The name of the model provider that it is.
+    pub provider: Option<String>,
+    pub(crate) pre: InstancePre<State>,
+    /// The same for the engine without a pool; compiled code fits both.
+    spare: OnceLock<InstancePre<State>>,
+    image: OnceLock<Vec<u8>>,
+}
+
+impl Plugin {
+    /// Whether it implements the contract of that last name.
+    pub fn implements(&self, hook: &str) -> bool {
+        self.hooks.contains(&hook)
+    }
+
+    /// The instance to be, on the engine that never runs out of slots. Made at the first need: most runs have none.
+    pub(crate) fn pre_on_demand(&self, engines: &Engines) -> wasmtime::Result<&InstancePre<State>> {
+        if let Some(pre) = self.spare.get() {
+            return Ok(pre);
+        }
+        let bench = engines.on_demand()?;
+        let image = match self.image.get() {
+            Some(image) => image,
+            None => {
+                let image = self.pre.component().serialize()?;
+                self.image.get_or_init(|| image)
+            }
+        };
+        // SAFETY: these bytes were made by `serialize` a line above, in this process.
+        #[allow(unsafe_code, reason = "deserialize is how compiled code moves between two engines")]
+        let component = unsafe { Component::deserialize(&bench.engine, image)? };
+        let pre = bench.linker.instantiate_pre(&component)?;
+        Ok(self.spare.get_or_init(|| pre))
+    }
+
+    /// The error that a guest gets for a grant that it does not hold, with what the user can do about it.
+    pub(crate) fn refusal(&self, grant: &str) -> Error {
+        Error::denied(format!(
+            "plugin `{0}` does not hold the grant `{grant}`; to give it, put `{grant}` into `grants` of `[plugins.{0}]` in config.toml",
+            self.name
+        ))
+    }
+}
+
+/// What a plugin is made of before anything of it has run.
+pub(crate) struct Candidate<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) source: Source,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) grants: Grants,
+    pub(crate) settings: &'a config::Plugin,
+    pub(crate) limits: Limits,
+}
+
+/// Compiles, checks and asks what can be asked without a turn.
+pub(crate) fn compile(engines: &Engines, cache: &Cache, candidate: Candidate<'_>) -> Result<Plugin> {
+    let digest = hex(&Sha256::digest(candidate.bytes));
+    let bench = &engines.pooled;
+    let component = cache
+        .component(&bench.engine, candidate.bytes, &digest)
+        .map_err(one_cause)
+        .context("it does not compile")?;
+    check_contracts(&component)?;
+    let pre = bench.linker.instantiate_pre(&component).map_err(one_cause)?;
+    let exports = Exports::find(&pre).map_err(one_cause)?;
+    let names = exports.names();
+    if names.is_empty() {
+        bail!("it exports none of this host's contracts");
+    }
+    if names.contains(&"bub:hooks/run-model") && names.contains(&"bub:hooks/run-model-stream") {
+        bail!("it exports both `run-model` and `run-model-stream`; a plugin exports one of them");
+    }
+    Ok(Plugin {
+        name: candidate.name.to_owned(),
+        source: candidate.source,
+        digest,
+        exports,
+        hooks: names
+            .iter()
+            .map(|name| name.rsplit('/').next().unwrap_or(name))
+            .collect(),
+        grants: candidate.grants,
+        on_fault: candidate.settings.on_fault,
+        limits: candidate.limits,
+        config: candidate.settings.config.clone(),
+        tools: Vec::new(),
+        provider: None,
+        pre,
+        spare: OnceLock::new(),
+        image: OnceLock::new(),
+    })
+}
+
+/// Runs what runs once: the types of all exports are checked, the tools and the provider's name asked for, in an
+/// instance that has no turn and whose gated imports therefore answer nothing.
+pub(crate) async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin> {
+    let plugin = Arc::new(plugin);
+    let names = plugin.exports.names();
+    let (has_tools, is_provider) = (
+        names.contains(&"bub:tools/tools"),
+        names.contains(&"bub:model/provider"),
+    );
+    let introduced = call(
+        host,
+        &plugin,
+        Site::outside("load"),
+        |Visit {
+             plugin,
+             store,
+             instance,
+             ..
+         }| {
+            Box::pin(async move {
+                plugin.exports.check(store, &instance)?;
+                let tools = match has_tools {
+                    true => {
+                        plugin
+                            .exports
+                            .tools(store, &instance)?
+                            .call_list_tools(&mut *store)
+                            .await?
+                    }
+                    false => Vec::new(),
+                };
+                let provider = match is_provider {
+                    true => Some(
+                        plugin
+                            .exports
+                            .provider(store, &instance)?
+                            .call_name(&mut *store)
+                            .await?,
+                    ),
+                    false => None,
+                };
+                Ok((tools, provider))
+            })
+        },
+    );
+    let (tools, provider) = introduced.await?;
+    for tool in &tools {
+        super::check_json(&tool.parameters)
+            .map_err(|error| anyhow::anyhow!("the parameters of its tool `{}` are {error}", tool.name))?;
+    }
+    let mut plugin = Arc::into_inner(plugin).context("it is still held by its first call")?;
+    plugin.tools = tools;
+    plugin.provider = provider;
+    Ok(plugin)
+}
+
+/// A contract of another version, or one that nobody knows, is named before wasmtime says it in its own words.
+fn check_contracts(component: &Component) -> Result<()> {
+    let engine = component.engine();
+    let ty = component.component_type();
+    for (name, item) in ty.exports(engine) {
+        if !matches!(item.ty, ComponentItem::ComponentInstance(_)) {
+            continue;
+        }
+        let Some((interface, version)) = contract(name) else {
+            continue;
+        };
+        if !EXPORTABLE.contains(&interface) {
+            bail!("it exports `{name}`, which is no contract of this host");
+        }
+        if !compatible(version) {
+            bail!("it exports `{name}`, which this host does not know; it offers {CONTRACT_VERSION}");
+        }
+    }
+    for (name, _) in ty.imports(engine) {
+        if let Some((_, version)) = contract(name)
+            && !compatible(version)
+        {
+            bail!("it imports `{name}`, which this host does not know; it offers {CONTRACT_VERSION}");
+        }
+    }
+    Ok(())
+}
+
+/// Interface and version of one of our own contracts.
+fn contract(name: &str) -> Option<(&str, &str)> {
+    let (interface, version) = name.split_once('@')?;
+    interface.starts_with("bub:").then_some((interface, version))
+}
+
+/// Below 1.0 the middle number is the one that breaks.
+fn compatible(version: &str) -> bool {
+    version.starts_with("0.1.")
+}
+
+fn one_cause(error: wasmtime::Error) -> anyhow::Error {
+    anyhow::anyhow!("{}", super::one_line(&format!("{error:#}")))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+}

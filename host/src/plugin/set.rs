@@ -1,0 +1,179 @@
+//! All plugins of a host, in the order in which they were registered.
+
+use super::cache::Cache;
+use super::embedded::EMBEDDED;
+use super::load::{Candidate, Plugin, Source, compile, introduce};
+use crate::config::{self, Config};
+use crate::grants::Grants;
+use crate::host::Host;
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The largest component file that is read, in bytes. A Python guest has 18 MB.
+const MAX_FILE: u64 = 64 << 20;
+
+/// The plugins that serve, and the ones that could not be loaded.
+#[derive(Default)]
+pub struct PluginSet {
+    /// In order of registration: the last one is asked first.
+    plugins: Vec<Arc<Plugin>>,
+    /// Name and reason.
+    pub failed: Vec<(String, String)>,
+}
+
+impl PluginSet {
+    /// Loads the embedded guests that are not switched off, then `$BUB_HOME/plugins/*.wasm` by file name. A file that
+    /// does not load is named in `failed`; the others serve.
+    pub async fn load(host: &Arc<Host>) -> Self {
+        let config = &host.config;
+        let cache = Cache::open(&config.cache_dir);
+        let mut set = Self::default();
+        for embedded in EMBEDDED {
+            let settings = config.plugin(embedded.name);
+            if !settings.enabled {
+                continue;
+            }
+            let grants = settings
+                .grants
+                .clone()
+                .unwrap_or_else(|| Grants::new(embedded.grants.iter().copied()));
+            let candidate = Candidate {
+                name: embedded.name,
+                source: Source::Embedded,
+                bytes: embedded.bytes,
+                grants,
+                limits: config.limits_of(embedded.name),
+                settings: &settings,
+            };
+            set.add(host, &cache, candidate).await;
+        }
+        for (name, path) in files(config) {
+            if let Err(reason) = set.add_file(host, &cache, &name, &path).await {
+                set.fail(&name, &reason);
+            }
+        }
+        set
+    }
+
+    async fn add_file(&mut self, host: &Arc<Host>, cache: &Cache, name: &str, path: &Path) -> Result<()> {
+        if is_embedded(name) && host.config.plugin(name).enabled {
+            bail!(
+                "the name is taken by an embedded plugin; set `enabled = false` in `[plugins.{name}]` to use the file in its place, or rename the file"
+            );
+        }
+        let size = std::fs::metadata(path)?.len();
+        if size > MAX_FILE {
+            bail!("it has {size} bytes, and at most {MAX_FILE} are read");
+        }
+        let bytes = std::fs::read(path).with_context(|| format!("`{}` cannot be read", path.display()))?;
+        let settings = host.config.plugin(name);
+        let grants = settings.grants.clone().unwrap_or_default();
+        let candidate = Candidate {
+            name,
+            source: Source::User,
+            bytes: &bytes,
+            grants,
+            limits: host.config.limits_of(name),
+            settings: &settings,
+        };
+        self.add(host, cache, candidate).await;
+        Ok(())
+    }
+
+    async fn add(&mut self, host: &Arc<Host>, cache: &Cache, candidate: Candidate<'_>) {
+        let name = candidate.name.to_owned();
+        let loaded = match compile(&host.engines, cache, candidate) {
+            Ok(plugin) => introduce(host, plugin).await,
+            Err(error) => Err(error),
+        };
+        match loaded.and_then(|plugin| self.admit(plugin)) {
+            Ok(()) => {}
+            Err(error) => self.fail(&name, &error),
+        }
+    }
+
+    /// A second tool or provider of a name would take the calls that were meant for the first.
+    fn admit(&mut self, plugin: Plugin) -> Result<()> {
+        for tool in &plugin.tools {
+            if let Some(other) = self.plugins.iter().find(|other| {
+                other
+                    .tools
+                    .iter()
+                    .any(|taken| model_name(&taken.name) == model_name(&tool.name))
+            }) {
+                bail!("its tool `{}` is there already, in plugin `{}`", tool.name, other.name);
+            }
+        }
+        if let Some(provider) = &plugin.provider {
+            if let Some(other) = self
+                .plugins
+                .iter()
+                .find(|other| other.provider.as_ref() == Some(provider))
+            {
+                bail!(
+                    "the model provider `{provider}` is there already, in plugin `{}`",
+                    other.name
+                );
+            }
+            if crate::model::known_provider(provider) {
+                bail!("the model provider `{provider}` is one of the host's own");
+            }
+        }
+        self.plugins.push(Arc::new(plugin));
+        Ok(())
+    }
+
+    fn fail(&mut self, name: &str, reason: &anyhow::Error) {
+        let reason = format!("{reason:#}");
+        tracing::warn!("plugin `{name}` did not load: {reason}");
+        self.failed.push((name.to_owned(), reason));
+    }
+
+    /// The plugins that implement that hook, latest registered first.
+    pub fn exporting<'a>(&'a self, hook: &'a str) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
+        self.plugins.iter().rev().filter(move |plugin| plugin.implements(hook))
+    }
+
+    /// All plugins, in order of registration.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Plugin>> {
+        self.plugins.iter()
+    }
+
+    /// The plugin that is the model provider of that name.
+    pub fn provider(&self, name: &str) -> Option<&Arc<Plugin>> {
+        self.plugins
+            .iter()
+            .find(|plugin| plugin.provider.as_deref() == Some(name))
+    }
+}
+
+/// A tool's name as the model sees it: providers allow no dots.
+pub(crate) fn model_name(name: &str) -> String {
+    name.replace('.', "_")
+}
+
+/// The files of the user's directory, by name, less those that are switched off.
+fn files(config: &Config) -> Vec<(String, PathBuf)> {
+    let mut files: Vec<(String, PathBuf)> = std::fs::read_dir(config.home.join(config::PLUGINS_DIR))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "wasm"))
+        .map(|path| {
+            (
+                path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+                path,
+            )
+        })
+        // Under an embedded guest's name `enabled = false` switches off the embedded one; a file may take its place.
+        .filter(|(name, _)| config.plugin(name).enabled || is_embedded(name))
+        .collect();
+    files.sort();
+    files
+}
+
+fn is_embedded(name: &str) -> bool {
+    EMBEDDED.iter().any(|embedded| embedded.name == name)
+}

@@ -1,0 +1,152 @@
+//! What lives in a store: everything that one call of one guest holds, gone when the call ends.
+
+use super::bindings::{Error, Prompt};
+use super::fault::{Break, FaultKind};
+use super::load::Plugin;
+use crate::host::Host;
+use std::sync::Arc;
+use wasmtime::component::ResourceTable;
+use wasmtime::{ResourceLimiter, Result};
+use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+/// Handles that a guest may hold at once, of all kinds together.
+pub(crate) const MAX_HANDLES: usize = 1_000;
+
+/// Bytes of a guest's stderr that are kept to name its panic.
+const STDERR_BYTES: usize = 4096;
+
+/// The state of one call.
+pub struct State {
+    pub(crate) host: Arc<Host>,
+    /// Whose code runs: grants and limits are looked up here and nowhere else.
+    pub(crate) plugin: Arc<Plugin>,
+    /// The WIT name of the export that runs.
+    pub(crate) hook: &'static str,
+    /// How many calls this one sits in. It lives here and not in the turn: tools run side by side.
+    pub(crate) depth: u32,
+    pub(crate) table: ResourceTable,
+    pub(crate) limiter: Limiter,
+    pub(crate) stderr: MemoryOutputPipe,
+    wasi: WasiCtx,
+    calls: u32,
+}
+
+impl State {
+    pub(crate) fn new(host: Arc<Host>, plugin: Arc<Plugin>, hook: &'static str, depth: u32) -> Self {
+        let stderr = MemoryOutputPipe::new(STDERR_BYTES);
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(10 * MAX_HANDLES);
+        let limiter = Limiter::new(plugin.limits.memory_bytes());
+        let wasi = WasiCtx::builder().stderr(stderr.clone()).build();
+        Self {
+            host,
+            plugin,
+            hook,
+            depth,
+            table,
+            limiter,
+            stderr,
+            wasi,
+            calls: 0,
+        }
+    }
+
+    /// One more call of the host by the guest: the state is asked for once in each.
+    pub(crate) fn counted(&mut self) -> &mut Self {
+        self.calls = self.calls.saturating_add(1);
+        self
+    }
+
+    /// Ends the call of a guest that has called the host too often. Asked on the way back into the guest: counting there
+    /// would not do, because wasmtime's own steps (a yield, a growing memory) go the same way.
+    pub(crate) fn check_calls(&self) -> Result<()> {
+        let limit = self.plugin.limits.calls(self.hook);
+        if self.calls <= limit {
+            Ok(())
+        } else {
+            Err(wasmtime::Error::new(Break(FaultKind::TooManyCalls(limit))))
+        }
+    }
+
+    /// Refuses unless the plugin holds that grant.
+    pub(crate) fn granted(&self, grant: &str) -> std::result::Result<(), Error> {
+        if self.plugin.grants.allow(grant) {
+            Ok(())
+        } else {
+            Err(self.plugin.refusal(grant))
+        }
+    }
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        self.counted();
+        WasiCtxView {
+            ctx: &mut self.wasi,
+            table: &mut self.table,
+        }
+    }
+}
+
+/// Adds up all memories and tables of a call. wasmtime's own limits bound each memory by itself: sixty instances made
+/// 7.2 GB under a limit of 128 MiB.
+pub(crate) struct Limiter {
+    limit: usize,
+    used: usize,
+    exceeded: bool,
+}
+
+impl Limiter {
+    fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            used: 0,
+            exceeded: false,
+        }
+    }
+
+    /// The limit, in bytes, if the guest has run into it.
+    pub(crate) fn exceeded(&self) -> Option<usize> {
+        self.exceeded.then_some(self.limit)
+    }
+
+    fn grow(&mut self, bytes: usize) -> Result<bool> {
+        match self.used.checked_add(bytes).filter(|used| *used <= self.limit) {
+            Some(used) => {
+                self.used = used;
+                Ok(true)
+            }
+            None => {
+                // An error traps at once. `false` would be an allocation that failed, and the guest's abort after it
+                // looks like any other panic.
+                self.exceeded = true;
+                Err(wasmtime::Error::new(Break(FaultKind::OutOfMemory(self.limit))))
+            }
+        }
+    }
+}
+
+impl ResourceLimiter for Limiter {
+    fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> Result<bool> {
+        self.grow(desired.saturating_sub(current))
+    }
+
+    fn table_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> Result<bool> {
+        self.grow(desired.saturating_sub(current).saturating_mul(size_of::<usize>()))
+    }
+}
+
+impl Prompt {
+    /// The prompt as text: of parts, their text parts, one a line.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Parts(parts) => {
+                let parts: Vec<serde_json::Value> = serde_json::from_str(parts).unwrap_or_default();
+                let texts: Vec<&str> = parts.iter().filter_map(|part| part.get("text")?.as_str()).collect();
+                texts.join("\n")
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! One immutable record on a tape.
+
+use super::{date, json};
+
+/// A record as it stands on a tape. What it holds is JSON text, as it is written there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its place on the tape, from 1.
+    pub id: u64,
+    /// `message`, `system`, `anchor`, `tool_call`, `tool_result`, `error`, `event`; others are kept and ignored.
+    pub kind: String,
+    /// A JSON object.
+    pub payload: String,
+    /// A JSON object about the record: `run_id`, `plugin`, `context`, `zone`.
+    pub meta: String,
+    /// When it was made, ISO 8601; UTC in all that this program writes.
+    pub date: String,
+}
+
+impl Entry {
+    /// The record as a line of a tape, without the line's end. A line that Bub or this program wrote comes back byte
+    /// for byte.
+    pub fn line(&self) -> String {
+        format!(
+            r#"{{"id": {}, "kind": {}, "payload": {}, "meta": {}, "date": {}}}"#,
+            self.id,
+            json::quote(&self.kind),
+            self.payload,
+            self.meta,
+            json::quote(&self.date)
+        )
+    }
+
+    /// Reads a line as leniently as Bub does: `None` when it is no JSON object, or its id no whole number, its kind no
+    /// text, its payload no object. A meta that is no object counts as empty; the date may come from an older tape's
+    /// `timestamp`.
+    pub fn parse(line: &str) -> Option<Self> {
+        let fields = json::fields(line).ok()?;
+        let get = |key: &str| {
+            let last = fields.iter().rev().find(|(name, _)| name == key);
+            last.map(|(_, value)| *value)
+        };
+        let id = match get("id")? {
+            // In Python these are numbers.
+            "true" => 1,
+            "false" => 0,
+            digits => digits.parse().ok()?,
+        };
+        let kind = json::string(get("kind")?)?;
+        let payload = get("payload").filter(|value| json::is_object(value))?;
+        let meta = get("meta").filter(|value| json::is_object(value)).unwrap_or("{}");
+        let date = get("date").and_then(json::string).unwrap_or_else(|| {
+            let seconds = get("timestamp").and_then(|value| value.parse().ok());
+            date::from_seconds(seconds.unwrap_or(0.0))
+        });
+        Some(Self {
+            id,
+            kind,
+            payload: piece(payload)?,
+            meta: piece(meta)?,
+            date,
+        })
+    }
+
+    /// The name, when this is an anchor that has one.
+    pub fn anchor_name(&self) -> Option<String> {
+        if self.kind != "anchor" {
+            return None;
+        }
+        json::get(&self.payload, "name").and_then(json::string)
+    }
+
+    /// Whether this anchor opens or closes a zone, a stretch that a plugin keeps for itself, instead of a phase. Tapes
+    /// from before the mark know zones by two names.
+    pub fn is_zone(&self) -> bool {
+        if self.kind != "anchor" {
+            return false;
+        }
+        json::get(&self.meta, "zone") == Some("true")
+            || matches!(self.anchor_name().as_deref(), Some("memory/open" | "memory/seal"))
+    }
+
+    /// Whether a view may begin here: an anchor, but no zone's.
+    pub fn begins_phase(&self) -> bool {
+        self.kind == "anchor" && !self.is_zone()
+    }
+
+    /// Whether the record may reach the model: not when its meta says `"context": false`.
+    pub fn in_context(&self) -> bool {
+        json::get(&self.meta, "context") != Some("false")
+    }
+
+    /// Whether this is an anchor that [`Store::last_anchor`](super::Store::last_anchor) looks for.
+    pub(super) fn answers(&self, name: Option<&str>, zones: bool) -> bool {
+        match name {
+            Some(name) => self.anchor_name().as_deref() == Some(name),
+            None => self.kind == "anchor" && (zones || !self.is_zone()),
+        }
+    }
+}
+
+/// A value as it is written, unless it spans lines, which an entry does not.
+fn piece(value: &str) -> Option<String> {
+    if value.contains('\n') {
+        json::reprint(value).ok()
+    } else {
+        Some(value.to_owned())
+    }
+}

@@ -1,0 +1,53 @@
+//! How an operation on a tape fails.
+
+use std::fmt;
+use std::io;
+
+/// Why a tape could not be read or written.
+#[derive(Debug)]
+pub enum Error {
+    /// The storage refused. `action` says what was attempted, on which tape.
+    Io { action: String, source: io::Error },
+    /// An anchor or a tape that was named is not there.
+    NotFound(String),
+    /// What the caller handed in cannot be stored, or makes no sense.
+    InvalidInput(String),
+    /// Somebody else wrote first: `last` is the id that the tape ends with now.
+    Conflict { last: u64 },
+}
+
+/// What every operation on a tape answers.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::InvalidInput(message.into())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // The cause is part of the sentence, not of `source()`: whoever prints one line prints it whole, and whoever
+            // walks the chain does not print it twice.
+            Self::Io { action, source } => write!(f, "{action}: {}", plain(source)),
+            Self::NotFound(message) | Self::InvalidInput(message) => f.write_str(message),
+            Self::Conflict { last } => {
+                write!(f, "somebody else wrote first: the last id is {last}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The system's sentence in this program's manner: no capital, no number behind it.
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    let mut characters = text.chars();
+    match characters.next() {
+        Some(first) => first.to_lowercase().chain(characters).collect(),
+        None => String::new(),
+    }
+}

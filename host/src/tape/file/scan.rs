@@ -1,0 +1,188 @@
+//! Reading a file line by line, from either end, in blocks.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+
+use super::super::entry::Entry;
+
+const BLOCK: u64 = 64 * 1024;
+
+/// The longest line that is read, in bytes, and the longest that is written. A longer one counts as unreadable, so that
+/// a file without an end of line does not fill the memory.
+pub(super) const LONGEST_LINE: usize = 64 * 1024 * 1024;
+
+/// A line of a file, without its end.
+pub(super) struct Line {
+    /// Where it begins.
+    pub(super) start: u64,
+    /// Whether a newline stands behind it; only the last line may lack it.
+    pub(super) ended: bool,
+    bytes: Vec<u8>,
+}
+
+impl Line {
+    /// The entry that stands here; `None` when it cannot be read.
+    pub(super) fn entry(&self) -> Option<Entry> {
+        Entry::parse(std::str::from_utf8(&self.bytes).ok()?)
+    }
+}
+
+/// Lines from the end of a file toward its beginning.
+pub(super) struct Backward<'f> {
+    file: &'f File,
+    /// Where `buffer` begins in the file.
+    at: u64,
+    /// What was read and not given out.
+    buffer: Vec<u8>,
+    /// Whether the line that `buffer` ends with has a newline behind it.
+    ended: bool,
+}
+
+impl<'f> Backward<'f> {
+    /// Lines before `end`, which is the end of the file or the beginning of a line.
+    pub(super) fn new(file: &'f File, end: u64) -> io::Result<Self> {
+        let mut lines = Self {
+            file,
+            at: end,
+            buffer: Vec::new(),
+            ended: false,
+        };
+        if let Err(error) = lines.fill() {
+            // An append may just have cut off a torn line here.
+            if error.kind() != io::ErrorKind::UnexpectedEof {
+                return Err(error);
+            }
+            lines.at = file.metadata()?.len().min(end);
+            lines.fill()?;
+        }
+        lines.ended = lines.buffer.pop_if(|byte| *byte == b'\n').is_some();
+        Ok(lines)
+    }
+
+    /// The line before the last one given out.
+    pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
+        // Blocks of a line that spans several, the last first: joined once, however many there are.
+        let mut behind: Vec<Vec<u8>> = Vec::new();
+        let mut length = 0;
+        loop {
+            if let Some(newline) = self.buffer.iter().rposition(|byte| *byte == b'\n') {
+                let bytes = self.buffer.split_off(newline + 1);
+                self.buffer.pop();
+                let start = self.at + newline as u64 + 1;
+                return Ok(Some(self.line(start, true, bytes, behind)));
+            }
+            let block = std::mem::take(&mut self.buffer);
+            length += block.len();
+            behind.push(block);
+            if length > LONGEST_LINE {
+                behind.clear();
+            }
+            if self.at == 0 {
+                let nothing = length == 0 && !self.ended;
+                let line = self.line(0, false, Vec::new(), behind);
+                return Ok(if nothing { None } else { Some(line) });
+            }
+            self.fill()?;
+        }
+    }
+
+    fn line(&mut self, start: u64, more: bool, mut bytes: Vec<u8>, behind: Vec<Vec<u8>>) -> Line {
+        for block in behind.into_iter().rev() {
+            bytes.extend_from_slice(&block);
+        }
+        // Before a line that has one before it stands that one's newline.
+        let ended = std::mem::replace(&mut self.ended, more);
+        Line { start, ended, bytes }
+    }
+
+    /// Reads the block before what was read.
+    fn fill(&mut self) -> io::Result<()> {
+        let size = self.at.min(BLOCK);
+        let mut block = vec![0; size as usize];
+        self.file.read_exact_at(&mut block, self.at - size)?;
+        self.at -= size;
+        self.buffer = block;
+        Ok(())
+    }
+}
+
+/// Lines from some place in a file toward its end.
+pub(super) struct Forward<'f> {
+    reader: BufReader<&'f File>,
+    at: u64,
+}
+
+impl<'f> Forward<'f> {
+    /// Lines from `start` on.
+    pub(super) fn new(mut file: &'f File, start: u64) -> io::Result<Self> {
+        file.seek(SeekFrom::Start(start))?;
+        let reader = BufReader::with_capacity(BLOCK as usize, file);
+        Ok(Self { reader, at: start })
+    }
+
+    pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
+        let start = self.at;
+        let mut bytes = Vec::new();
+        let mut ended = false;
+        while !ended {
+            let block = self.reader.fill_buf()?;
+            if block.is_empty() {
+                break;
+            }
+            let newline = block.iter().position(|byte| *byte == b'\n');
+            let part = newline.unwrap_or(block.len());
+            if bytes.len() <= LONGEST_LINE {
+                bytes.extend(block.iter().take(part));
+            }
+            ended = newline.is_some();
+            let used = part + usize::from(ended);
+            self.reader.consume(used);
+            self.at += used as u64;
+        }
+        if self.at == start {
+            return Ok(None);
+        }
+        if bytes.len() > LONGEST_LINE {
+            bytes.clear();
+        }
+        Ok(Some(Line { start, ended, bytes }))
+    }
+}
+
+/// Where the first entry with an id greater than `id` begins, or the end of the file. Ids grow along a tape, so this
+/// halves the file until it is at the place.
+pub(super) fn behind(file: &File, id: u64) -> io::Result<u64> {
+    // The place lies from `low`, where a line begins, to `high`.
+    let (mut low, mut high) = (0, file.metadata()?.len());
+    while high - low > BLOCK {
+        let middle = low + (high - low) / 2;
+        let mut lines = Forward::new(file, middle)?;
+        // Most likely the rest of a line.
+        lines.next()?;
+        match first(&mut lines, high)? {
+            Some((_, found)) if found.id > id => high = middle,
+            Some((start, _)) => low = start,
+            None => high = middle,
+        }
+    }
+    let mut lines = Forward::new(file, low)?;
+    while let Some((start, entry)) = first(&mut lines, u64::MAX)? {
+        if entry.id > id {
+            return Ok(start);
+        }
+    }
+    Ok(lines.at)
+}
+
+/// The next line that can be read, if it begins before `end`.
+fn first(lines: &mut Forward<'_>, end: u64) -> io::Result<Option<(u64, Entry)>> {
+    while lines.at < end
+        && let Some(line) = lines.next()?
+    {
+        if let Some(entry) = line.entry() {
+            return Ok(Some((line.start, entry)));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,196 @@
+//! One tape, as the rest of the host holds it.
+
+use std::sync::Arc;
+
+use super::draft::{Draft, bootstrap, handoff};
+use super::entry::Entry;
+use super::error::{Error, Result};
+use super::fork::Fork;
+use super::info::Info;
+use super::name::{check_tape_name, sidecar_name};
+use super::query::{Position, Query};
+use super::store::Store;
+
+/// A tape of a store, or a fork of one. Cheap to clone; clones are the same tape.
+#[derive(Clone)]
+pub struct Tape {
+    name: Arc<str>,
+    /// What reads and writes go through: the store itself, or the innermost fork.
+    store: Arc<dyn Store>,
+    /// The store behind all forks.
+    root: Arc<dyn Store>,
+    fork: Option<Arc<Fork>>,
+}
+
+impl Tape {
+    /// The tape of that name; it need not be there yet.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`] when no tape may have the name.
+    pub fn open(store: Arc<dyn Store>, name: &str) -> Result<Self> {
+        check_tape_name(name)?;
+        Ok(Self {
+            name: name.into(),
+            store: Arc::clone(&store),
+            root: store,
+            fork: None,
+        })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A child whose writes stay apart until [`merge`](Tape::merge). Dropping it with all its clones discards them.
+    pub fn fork(&self) -> Self {
+        let fork = Arc::new(Fork::new(Arc::clone(&self.store), &*self.name));
+        Self {
+            name: Arc::clone(&self.name),
+            store: Arc::clone(&fork) as Arc<dyn Store>,
+            root: Arc::clone(&self.root),
+            fork: Some(fork),
+        }
+    }
+
+    /// Whether both are the same tape at the same fork.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name && std::ptr::addr_eq(Arc::as_ptr(&self.store), Arc::as_ptr(&other.store))
+    }
+
+    pub fn is_fork(&self) -> bool {
+        self.fork.is_some()
+    }
+
+    /// Writes a fork's entries to its parent, once; their ids are given there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`] on what is no fork and the second time; else what the parent says, and then the fork
+    /// stays as it was.
+    pub async fn merge(&self) -> Result<()> {
+        match &self.fork {
+            Some(fork) => fork.merge().await,
+            None => Err(Error::invalid(format!("tape `{}` is no fork", self.name))),
+        }
+    }
+
+    /// The same tape without any fork: what is stored of it now.
+    pub fn stored(&self) -> Self {
+        Self {
+            name: Arc::clone(&self.name),
+            store: Arc::clone(&self.root),
+            root: Arc::clone(&self.root),
+            fork: None,
+        }
+    }
+
+    /// The tape that a plugin keeps beside this one. What is written to it is stored at once, whatever becomes of a
+    /// fork.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`] when no sidecar may have the name.
+    pub fn sidecar(&self, name: &str) -> Result<Self> {
+        Self::open(Arc::clone(&self.root), &sidecar_name(&self.name, name)?)
+    }
+
+    /// Writes the drafts, all or nothing. The id of the first; in a fork it holds until the merge.
+    pub async fn append(&self, drafts: Vec<Draft>) -> Result<u64> {
+        self.store.append(&self.name, drafts, None).await
+    }
+
+    /// Writes the drafts to what is stored, past every fork, if `last` is still the last id there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] when it is not.
+    pub async fn append_direct(&self, last: u64, drafts: Vec<Draft>) -> Result<u64> {
+        self.root.append(&self.name, drafts, Some(last)).await
+    }
+
+    /// Writes an anchor and the event that says so. The id of the anchor.
+    pub async fn handoff(&self, name: &str, state: Option<&str>) -> Result<u64> {
+        self.append(handoff(name, state)?.into()).await
+    }
+
+    /// Begins a tape that has no anchor yet with `session/start`. Whether it did.
+    pub async fn bootstrap(&self) -> Result<bool> {
+        if self.store.last_anchor(&self.name, None, None, true).await?.is_some() {
+            return Ok(false);
+        }
+        self.append(bootstrap().into()).await?;
+        Ok(true)
+    }
+
+    /// See [`Store::last_id`].
+    pub async fn last_id(&self) -> Result<u64> {
+        self.store.last_id(&self.name).await
+    }
+
+    /// See [`Store::read`].
+    pub async fn read(&self, after: u64, max: usize) -> Result<Vec<Entry>> {
+        self.store.read(&self.name, after, max).await
+    }
+
+    /// See [`Store::tail`].
+    pub async fn tail(&self, before: Option<u64>, max: usize) -> Result<Vec<Entry>> {
+        self.store.tail(&self.name, before, max).await
+    }
+
+    /// The newest anchor before `before`: of that name, a zone's too, or any that is no zone's.
+    pub async fn last_anchor(&self, name: Option<&str>, before: Option<u64>) -> Result<Option<Entry>> {
+        self.store.last_anchor(&self.name, name, before, false).await
+    }
+
+    /// See [`Store::since_anchor`].
+    pub async fn since_anchor(&self) -> Result<Vec<Entry>> {
+        self.store.since_anchor(&self.name).await
+    }
+
+    /// See [`Store::last_of_kind`].
+    pub async fn last_of_kind(&self, kind: &str) -> Result<Option<Entry>> {
+        self.store.last_of_kind(&self.name, kind).await
+    }
+
+    /// See [`Store::query`].
+    pub async fn query(&self, query: &Query) -> Result<Vec<Entry>> {
+        self.store.query(&self.name, query).await
+    }
+
+    /// A position in the answer of a query, for reading it in parts. It keeps the tape open.
+    pub async fn cursor(&self, query: &Query) -> Result<Cursor> {
+        Ok(Cursor {
+            position: Position::new(&*self.store, &self.name, query).await?,
+            tape: self.clone(),
+        })
+    }
+
+    /// See [`Store::info`].
+    pub async fn info(&self) -> Result<Info> {
+        self.store.info(&self.name).await
+    }
+
+    /// See [`Store::reset`]. A fork hides what its parent holds, empties it at the merge, and knows no archive yet.
+    pub async fn reset(&self, archive: bool) -> Result<Option<String>> {
+        self.store.reset(&self.name, archive).await
+    }
+
+    /// See [`Store::check_writable`].
+    pub async fn check_writable(&self) -> Result<()> {
+        self.store.check_writable(&self.name).await
+    }
+}
+
+/// A query's answer, read in parts.
+pub struct Cursor {
+    tape: Tape,
+    position: Position,
+}
+
+impl Cursor {
+    /// The next entries, at most `max`; empty: the end.
+    pub async fn next(&mut self, max: usize) -> Result<Vec<Entry>> {
+        self.position.next(&*self.tape.store, &self.tape.name, max).await
+    }
+}

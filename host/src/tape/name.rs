@@ -1,0 +1,78 @@
+//! Names of tapes. A name becomes a file's name, so what may be in one is decided here and nowhere else.
+
+use std::path::Path;
+
+use md5::{Digest, Md5};
+
+use super::error::{Error, Result};
+
+/// Leaves room for what is put behind a name within the 255 bytes of a file's name.
+const LONGEST: usize = 200;
+const LONGEST_SIDECAR: usize = 64;
+
+/// The tape of a session in a workspace, whose path must be absolute and resolved: two repositories do not share a
+/// session by accident.
+pub fn tape_name(workspace: &Path, session: &str) -> String {
+    let workspace = workspace.as_os_str().as_encoded_bytes();
+    format!("{}__{}", half(workspace), half(session.as_bytes()))
+}
+
+/// The tape that a plugin keeps beside `tape`.
+///
+/// # Errors
+///
+/// [`Error::InvalidInput`] unless `sidecar` is lower-case letters, digits, `_`, `.` and `-`, with a letter or digit at
+/// both ends and neither `..` nor `__` in it: a plugin's name leaves neither the directory nor its own tape.
+pub fn sidecar_name(tape: &str, sidecar: &str) -> Result<String> {
+    let ends = |edge: Option<char>| edge.is_some_and(|edge| edge.is_ascii_alphanumeric());
+    let good = sidecar.len() <= LONGEST_SIDECAR
+        && ends(sidecar.chars().next())
+        && ends(sidecar.chars().next_back())
+        && sidecar
+            .chars()
+            .all(|character| allowed(character) && !character.is_ascii_uppercase())
+        && !sidecar.contains("..")
+        && !sidecar.contains("__");
+    if !good {
+        return Err(Error::invalid(format!("`{}` cannot name a sidecar", shown(sidecar))));
+    }
+    let name = format!("{tape}__sidecar__{sidecar}");
+    check_tape_name(&name)?;
+    Ok(name)
+}
+
+/// Whether a store may keep a tape of this name.
+///
+/// # Errors
+///
+/// [`Error::InvalidInput`] unless it is 1 to 200 ASCII letters, digits, `_`, `.` and `-`, without a dot in front and
+/// without `..`.
+pub fn check_tape_name(name: &str) -> Result<()> {
+    let good = (1..=LONGEST).contains(&name.len())
+        && name.chars().all(allowed)
+        && !name.starts_with(['.', '-'])
+        && !name.contains("..");
+    if good {
+        Ok(())
+    } else {
+        Err(Error::invalid(format!("`{}` cannot name a tape", shown(name))))
+    }
+}
+
+fn allowed(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '-')
+}
+
+/// The first half of the digest, in hex.
+fn half(bytes: &[u8]) -> String {
+    Md5::digest(bytes)
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// A name that was refused, short and without control characters, for a message.
+fn shown(name: &str) -> String {
+    name.chars().take(64).flat_map(char::escape_debug).collect()
+}

@@ -1,0 +1,200 @@
+//! Finding entries.
+
+use jiff::Timestamp;
+
+use super::entry::Entry;
+use super::error::{Error, Result};
+use super::store::Store;
+use super::{date, json};
+
+/// How many entries are looked at in one step, however many are wanted.
+const PAGE: usize = 256;
+
+/// Where the entries that a query looks at begin. Anchors themselves are never among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    #[default]
+    First,
+    /// Behind the newest anchor that is no zone's.
+    LastAnchor,
+    /// Behind the newest anchor of that name, a zone's too.
+    AfterAnchor(String),
+    /// Between the newest anchor of the second name and the newest of the first before it.
+    BetweenAnchors(String, String),
+    AfterId(u64),
+}
+
+/// Which entries are wanted. [`Query::default`] wants all, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    pub start: Start,
+    /// Empty: all.
+    pub kinds: Vec<String>,
+    /// Stands somewhere in the entry's line, in any script, upper or lower case.
+    pub text: Option<String>,
+    /// Both ends inclusive. A bare date covers its whole day; without an offset it is UTC.
+    pub since: Option<String>,
+    pub until: Option<String>,
+    pub newest_first: bool,
+    /// The first so many of the result.
+    pub limit: Option<usize>,
+}
+
+/// How far the answer of a query has been read. It holds no entries: a long tape costs what is read of it.
+#[derive(Clone, Debug)]
+pub struct Position {
+    filter: Filter,
+    newest_first: bool,
+    /// Exclusive bounds of what is still to be looked at.
+    after: u64,
+    before: Option<u64>,
+    left: usize,
+}
+
+impl Position {
+    /// Finds the anchors of a query, then reads its dates: the order in which Bub complains.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] when an anchor is missing, [`Error::InvalidInput`] when a date is none or the first lies
+    /// behind the second.
+    pub async fn new<S: Store + ?Sized>(store: &S, tape: &str, query: &Query) -> Result<Self> {
+        let (after, before) = match &query.start {
+            Start::First => (0, None),
+            Start::AfterId(id) => (*id, None),
+            Start::LastAnchor => {
+                let anchor = store.last_anchor(tape, None, None, false).await?;
+                let missing = || Error::NotFound("there is no anchor on the tape".to_owned());
+                (anchor.ok_or_else(missing)?.id, None)
+            }
+            Start::AfterAnchor(name) => (named(store, tape, name, None).await?, None),
+            Start::BetweenAnchors(first, second) => {
+                let end = named(store, tape, second, None).await?;
+                (named(store, tape, first, Some(end)).await?, Some(end))
+            }
+        };
+        Ok(Self {
+            filter: Filter::new(query)?,
+            newest_first: query.newest_first,
+            after,
+            before,
+            left: query.limit.unwrap_or(usize::MAX),
+        })
+    }
+
+    /// The next entries of the answer, at most `max`; empty: the end.
+    ///
+    /// # Errors
+    ///
+    /// What the store says.
+    pub async fn next<S: Store + ?Sized>(&mut self, store: &S, tape: &str, max: usize) -> Result<Vec<Entry>> {
+        let wanted = max.min(self.left);
+        let mut found = Vec::new();
+        while found.len() < wanted {
+            let page = match self.newest_first {
+                true => store.tail(tape, self.before, PAGE).await?,
+                false => store.read(tape, self.after, PAGE).await?,
+            };
+            if page.is_empty() {
+                break;
+            }
+            let mut inside = false;
+            let in_order: Box<dyn Iterator<Item = Entry> + Send> = match self.newest_first {
+                true => Box::new(page.into_iter().rev()),
+                false => Box::new(page.into_iter()),
+            };
+            for entry in in_order {
+                inside = entry.id > self.after && self.before.is_none_or(|before| entry.id < before);
+                if !inside || found.len() == wanted {
+                    break;
+                }
+                match self.newest_first {
+                    true => self.before = Some(entry.id),
+                    false => self.after = entry.id,
+                }
+                if self.filter.accepts(&entry) {
+                    found.push(entry);
+                }
+            }
+            if !inside {
+                break;
+            }
+            // A search through a long tape leaves room for others.
+            tokio::task::yield_now().await;
+        }
+        self.left -= found.len();
+        Ok(found)
+    }
+}
+
+/// The id of the newest anchor of that name.
+async fn named<S: Store + ?Sized>(store: &S, tape: &str, name: &str, before: Option<u64>) -> Result<u64> {
+    match store.last_anchor(tape, Some(name), before, true).await? {
+        Some(anchor) => Ok(anchor.id),
+        None => Err(Error::NotFound(format!("there is no anchor `{name}`"))),
+    }
+}
+
+/// The part of a query that looks at one entry at a time.
+#[derive(Clone, Debug)]
+struct Filter {
+    kinds: Vec<String>,
+    text: Option<String>,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+}
+
+impl Filter {
+    fn new(query: &Query) -> Result<Self> {
+        let span = |text: &Option<String>| match text {
+            None => Ok(None),
+            Some(text) => match date::span(text) {
+                Some(span) => Ok(Some(span)),
+                None => Err(Error::invalid(format!("`{text}` is no ISO date or date and time"))),
+            },
+        };
+        let since = span(&query.since)?.map(|(first, _)| first);
+        let until = span(&query.until)?.map(|(_, last)| last);
+        if let (Some(since), Some(until)) = (since, until)
+            && since > until
+        {
+            return Err(Error::invalid("the first date lies behind the second"));
+        }
+        // Compared with what stands in a line, so in the line's spelling.
+        let text = query.text.as_deref().map(|text| {
+            let quoted = json::quote(text).to_lowercase();
+            let inside = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+            inside.unwrap_or_default().to_owned()
+        });
+        Ok(Self {
+            kinds: query.kinds.clone(),
+            text,
+            since,
+            until,
+        })
+    }
+
+    fn accepts(&self, entry: &Entry) -> bool {
+        (self.kinds.is_empty() || self.kinds.contains(&entry.kind)) && self.holds_date(entry) && self.holds_text(entry)
+    }
+
+    /// An entry whose date cannot be read lies in no span.
+    fn holds_date(&self, entry: &Entry) -> bool {
+        if self.since.is_none() && self.until.is_none() {
+            return true;
+        }
+        date::span(&entry.date).is_some_and(|(first, _)| {
+            self.since.is_none_or(|since| since <= first) && self.until.is_none_or(|until| first <= until)
+        })
+    }
+
+    fn holds_text(&self, entry: &Entry) -> bool {
+        let Some(text) = &self.text else { return true };
+        let mut line = entry.line();
+        if line.contains("\\u") {
+            // Another program may have escaped what this one writes literally.
+            line = json::reprint(&line).unwrap_or(line);
+        }
+        line.to_lowercase().contains(text)
+    }
+}

@@ -1,0 +1,20 @@
+//! What of a tape a selector sees.
+
+use super::SESSION_START;
+use super::entry::Entry;
+use super::error::Result;
+use super::handle::Tape;
+
+/// The default view: the newest anchor and all behind it, as far as a selector [`sees`] it. It begins with the anchor
+/// itself, so that a handoff's state reaches the model.
+pub async fn window(tape: &Tape) -> Result<Vec<Entry>> {
+    let mut entries = tape.since_anchor().await?;
+    entries.retain(sees);
+    Ok(entries)
+}
+
+/// Whether a selector sees this entry: not the anchor that every tape begins with, no zone's anchor, and nothing whose
+/// meta keeps it out of the context.
+pub fn sees(entry: &Entry) -> bool {
+    entry.in_context() && !entry.is_zone() && entry.anchor_name().as_deref() != Some(SESSION_START)
+}

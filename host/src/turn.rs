@@ -1,0 +1,155 @@
+//! The main path: one inbound envelope through the pipeline.
+
+mod progress;
+mod settle;
+
+use crate::error::Failure;
+use crate::hooks;
+use crate::host::Host;
+use crate::plugin::bindings::{Envelope, MessageKind, Prompt};
+use std::sync::Arc;
+use tokio::sync::watch;
+
+pub use progress::{Calls, Turn};
+
+/// What a turn gave.
+#[derive(Debug)]
+pub struct TurnResult {
+    /// The session that it belongs to.
+    pub session_id: String,
+    /// What the model said, or what stood in for it.
+    pub output: String,
+    /// The envelopes that were dispatched.
+    pub outbounds: Vec<Envelope>,
+}
+
+/// Ends a turn from outside: `true` cancels it.
+pub type Cancel = watch::Receiver<bool>;
+
+/// Runs one turn. Whatever ends it early, the tape keeps what was written, the observers of `on-error` hear of it, and
+/// the failure is raised again.
+pub async fn run_turn(host: &Arc<Host>, inbound: Envelope, cancel: Cancel) -> Result<TurnResult, Failure> {
+    let calls = Calls::new(host);
+    let outcome = stages(&calls, inbound.clone(), cancel).await;
+    if let Err(failure) = &outcome {
+        tracing::info!("turn failed: {failure}");
+        // A channel whose client has left is not told that it has left.
+        if !matches!(failure, Failure::Cancelled) {
+            hooks::tell(&calls, None, "turn", &failure.to_error(), Some(&inbound)).await;
+        }
+    }
+    outcome
+}
+
+async fn stages(calls: &Arc<Calls>, mut inbound: Envelope, cancel: Cancel) -> Result<TurnResult, Failure> {
+    let session_id = resolve_session(calls, &inbound).await?;
+    inbound.session_id = Some(session_id.clone());
+    let turn = Turn::begin(calls, session_id, inbound, cancel).await?;
+
+    let thought = think(&turn).await;
+    turn.settle(thought.as_ref().err()).await?;
+    let output = thought?;
+
+    let outbounds = turn.or_cancelled(render_outbound(&turn, &output)).await;
+    let outbounds = match outbounds {
+        Ok(outbounds) => dispatch_all(&turn, outbounds).await,
+        Err(failure) => Err(failure),
+    };
+    let outbounds = turn.settle_late(outbounds).await?;
+    hooks::after_turn(&turn, &output).await;
+    Ok(TurnResult {
+        session_id: turn.session_id.clone(),
+        output,
+        outbounds,
+    })
+}
+
+/// The stages up to the model's answer. `save-state` runs exactly once when the model stage was entered, however it
+/// ended, and its own error takes the place of the model's.
+async fn think(turn: &Arc<Turn>) -> Result<String, Failure> {
+    turn.or_cancelled(hooks::load_state(turn)).await?;
+    let prompt = turn.or_cancelled(build_prompt(turn)).await?;
+    turn.prompted(&prompt);
+    let output = turn.or_cancelled(run_model(turn, &prompt)).await;
+    hooks::save_state(turn, output.as_deref().unwrap_or_default(), output.as_ref().err()).await?;
+    output
+}
+
+/// The first non-empty id; else the envelope's own, else `channel:chat_id`, each `default` when absent.
+async fn resolve_session(calls: &Arc<Calls>, inbound: &Envelope) -> Result<String, Failure> {
+    if let Some(id) = hooks::resolve_session(calls, inbound).await? {
+        return Ok(id);
+    }
+    let or_default = |text: &str| {
+        if text.is_empty() {
+            "default".to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
+    Ok(match &inbound.session_id {
+        Some(id) if !id.is_empty() => id.clone(),
+        _ => format!("{}:{}", or_default(&inbound.channel), or_default(&inbound.chat_id)),
+    })
+}
+
+/// The first answer; the content when nobody answers, and also when the answer is empty.
+async fn build_prompt(turn: &Arc<Turn>) -> Result<Prompt, Failure> {
+    Ok(match hooks::build_prompt(turn).await? {
+        Some(Prompt::Text(text)) if !text.is_empty() => Prompt::Text(text),
+        Some(Prompt::Parts(parts)) if parts.trim() != "[]" => Prompt::Parts(parts),
+        _ => Prompt::Text(turn.message.content.clone()),
+    })
+}
+
+/// The first plugin that answers. When none does, the terminal gets the prompt back, so that a host without a model
+/// can be tried; every other channel gets the error.
+async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<String, Failure> {
+    if let Some(output) = hooks::run_model(turn, prompt).await? {
+        return Ok(output);
+    }
+    let failure = Failure::NoModel;
+    if turn.message.channel != "cli" {
+        return Err(failure);
+    }
+    hooks::tell(
+        &turn.calls,
+        Some(turn),
+        "run_model",
+        &failure.to_error(),
+        Some(&turn.message),
+    )
+    .await;
+    Ok(match prompt {
+        Prompt::Text(text) => text.clone(),
+        Prompt::Parts(_) => turn.message.content.clone(),
+    })
+}
+
+/// All batches joined; one envelope from the output when they are all empty.
+async fn render_outbound(turn: &Arc<Turn>, output: &str) -> Result<Vec<Envelope>, Failure> {
+    let rendered = hooks::render_outbound(turn, output).await?;
+    if !rendered.is_empty() {
+        return Ok(rendered);
+    }
+    let inbound = &turn.message;
+    Ok(vec![Envelope {
+        id: None,
+        session_id: Some(turn.session_id.clone()),
+        channel: inbound.channel.clone(),
+        chat_id: inbound.chat_id.clone(),
+        sender: None,
+        content: output.to_owned(),
+        kind: MessageKind::Normal,
+        context: Vec::new(),
+        media: Vec::new(),
+        output_channel: inbound.output_channel.clone(),
+    }])
+}
+
+async fn dispatch_all(turn: &Arc<Turn>, outbounds: Vec<Envelope>) -> Result<Vec<Envelope>, Failure> {
+    for outbound in &outbounds {
+        hooks::dispatch(&turn.calls, outbound).await?;
+    }
+    Ok(outbounds)
+}

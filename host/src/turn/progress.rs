@@ -1,0 +1,252 @@
+//! A turn in progress: what its hooks share.
+
+use super::Cancel;
+use crate::error::Failure;
+use crate::host::Host;
+use crate::plugin::PluginSet;
+use crate::plugin::bindings::{Envelope, MessageKind, Principal, Prompt, StreamEvent};
+use crate::tape::{self, Tape};
+use jiff::Zoned;
+use serde_json::{Map, Value};
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Who can be called: the host, and the plugins that served when the turn began.
+pub struct Calls {
+    pub(crate) host: Arc<Host>,
+    pub(crate) plugins: Arc<PluginSet>,
+}
+
+impl Calls {
+    /// Everybody who serves at this moment.
+    pub fn new(host: &Arc<Host>) -> Arc<Self> {
+        Arc::new(Self {
+            host: host.clone(),
+            plugins: host.plugins(),
+        })
+    }
+}
+
+/// One pass of one inbound envelope through the pipeline. It lives until the turn ends; guests hold handles to it.
+pub struct Turn {
+    pub(crate) calls: Arc<Calls>,
+    pub(crate) session_id: String,
+    pub(crate) workspace: PathBuf,
+    pub(crate) message: Envelope,
+    pub(crate) started: Zoned,
+    /// Fuel that all calls of the turn have used.
+    pub(crate) fuel: AtomicU64,
+    pub(super) tape: Tape,
+    /// Whether the tape is known to have an anchor.
+    begun: tokio::sync::OnceCell<bool>,
+    /// The last id on the tape when the turn began.
+    pub(super) first: u64,
+    progress: Mutex<Progress>,
+    deadline: Instant,
+    cancel: Cancel,
+}
+
+/// What changes while the turn runs.
+struct Progress {
+    kind: MessageKind,
+    state: Map<String, Value>,
+    prompt: Option<String>,
+    run_ids: Vec<String>,
+    speech: Speech,
+    /// Whether the turn's writes are on the tape.
+    settled: bool,
+}
+
+/// What the model hook that was asked last has said so far.
+#[derive(Default)]
+struct Speech {
+    speaker: Option<String>,
+    text: String,
+    events: u64,
+}
+
+impl Turn {
+    /// Opens the session's tape and seeds the state.
+    ///
+    /// # Errors
+    ///
+    /// The tape cannot be written: said before a model is paid for an answer that could not be kept.
+    pub(super) async fn begin(
+        calls: &Arc<Calls>,
+        session_id: String,
+        message: Envelope,
+        cancel: Cancel,
+    ) -> Result<Arc<Self>, Failure> {
+        let host = &calls.host;
+        let name = tape::tape_name(&host.workspace, &session_id);
+        let tape = Tape::open(host.tapes.clone(), &name)?.fork();
+        tape.check_writable().await?;
+        let first = tape.last_id().await?;
+        let state = Map::from_iter([(
+            "_runtime_workspace".to_owned(),
+            Value::String(host.workspace.to_string_lossy().into_owned()),
+        )]);
+        let progress = Progress {
+            kind: message.kind,
+            state,
+            prompt: None,
+            run_ids: Vec::new(),
+            speech: Speech::default(),
+            settled: false,
+        };
+        Ok(Arc::new(Self {
+            calls: calls.clone(),
+            session_id,
+            workspace: host.workspace.clone(),
+            message,
+            started: Zoned::now(),
+            fuel: AtomicU64::new(0),
+            tape,
+            begun: tokio::sync::OnceCell::new(),
+            first,
+            progress: Mutex::new(progress),
+            deadline: Instant::now() + host.config.limits().turn_deadline(),
+            cancel,
+        }))
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Until the turn's deadline.
+    pub(crate) fn time_left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// The stage's answer, unless the turn is cancelled or its time is over first. What the stage was doing is dropped
+    /// where it stands: guests' instances, their requests and their tools.
+    pub(super) async fn or_cancelled<T>(&self, stage: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        let mut cancel = self.cancel.clone();
+        let cancelled = async move {
+            // A sender that is gone can no longer cancel.
+            if cancel.wait_for(|cancelled| *cancelled).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = cancelled => Err(Failure::Cancelled),
+            answer = stage => answer,
+            () = tokio::time::sleep_until(self.deadline) => {
+                Err(Failure::Deadline(self.calls.host.config.limits().turn_deadline().as_secs()))
+            }
+        }
+    }
+
+    /// The tape, with its first anchor on it. A turn whose plugins never ask for the tape leaves none behind.
+    pub(crate) async fn tape(&self) -> tape::Result<Tape> {
+        self.begun.get_or_try_init(|| self.tape.bootstrap()).await?;
+        Ok(self.tape.clone())
+    }
+
+    pub(crate) fn kind(&self) -> MessageKind {
+        self.progress().kind
+    }
+
+    pub(crate) fn set_kind(&self, kind: MessageKind) {
+        self.progress().kind = kind;
+    }
+
+    /// The message with its kind as the hooks have left it.
+    pub(crate) fn envelope(&self) -> Envelope {
+        Envelope {
+            kind: self.kind(),
+            ..self.message.clone()
+        }
+    }
+
+    pub(super) fn prompted(&self, prompt: &Prompt) {
+        self.progress().prompt = Some(prompt.text());
+    }
+
+    pub(super) fn prompt_text(&self) -> String {
+        self.progress()
+            .prompt
+            .clone()
+            .unwrap_or_else(|| self.message.content.clone())
+    }
+
+    pub(crate) fn state(&self) -> Map<String, Value> {
+        self.progress().state.clone()
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<Value> {
+        self.progress().state.get(key).cloned()
+    }
+
+    pub(crate) fn set(&self, key: String, value: Value) {
+        self.progress().state.insert(key, value);
+    }
+
+    /// A new id for the entries of one model call.
+    pub(crate) fn new_run_id(&self) -> String {
+        let id = tape::run_id();
+        self.progress().run_ids.push(id.clone());
+        id
+    }
+
+    /// Whether this turn gave out that id.
+    pub(crate) fn gave_run_id(&self, id: &str) -> bool {
+        self.progress().run_ids.iter().any(|given| given == id)
+    }
+
+    /// From here on that plugin is the one that may speak.
+    pub(crate) fn listen_to(&self, plugin: &str) {
+        self.progress().speech = Speech {
+            speaker: Some(plugin.to_owned()),
+            ..Speech::default()
+        };
+    }
+
+    /// Whether that plugin's model hook is the one that is asked.
+    pub(crate) fn speaks(&self, plugin: &str) -> bool {
+        self.progress().speech.speaker.as_deref() == Some(plugin)
+    }
+
+    /// One event of the model hook that is asked; its text is part of the output.
+    pub(crate) fn hear(&self, event: &StreamEvent) {
+        let mut progress = self.progress();
+        progress.speech.events += 1;
+        if let StreamEvent::Text(text) = event {
+            progress.speech.text.push_str(text);
+        }
+    }
+
+    /// Who caused the turn: at the terminal it is the owner, from any other channel nobody who is known.
+    pub(crate) fn principal(&self) -> Principal {
+        if self.message.channel == "cli" {
+            Principal::Owner
+        } else {
+            Principal::Anonymous
+        }
+    }
+
+    /// Whether that is the tape that the turn itself writes to.
+    pub(crate) fn owns(&self, tape: &Tape) -> bool {
+        self.tape.is_same(tape)
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        self.progress().settled
+    }
+
+    pub(super) fn mark_settled(&self) {
+        self.progress().settled = true;
+    }
+
+    /// What the model hook that is asked has said, and in how many events.
+    pub(crate) fn speech(&self) -> (String, u64) {
+        let progress = self.progress();
+        (progress.speech.text.clone(), progress.speech.events)
+    }
+}

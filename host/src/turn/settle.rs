@@ -1,0 +1,64 @@
+//! How a turn ends on the tape.
+
+use super::Turn;
+use crate::error::Failure;
+use crate::plugin::bindings::MessageKind;
+use crate::tape::{self, Draft, json};
+
+/// Sessions whose turns leave nothing behind.
+const PASSING: &str = "temp/";
+
+impl Turn {
+    /// Writes an event that says what happened without being conversation: no selector sees it. Once the turn's writes
+    /// are on the tape it goes there directly.
+    pub(crate) async fn note(&self, name: &str, data: &serde_json::Value) -> tape::Result<()> {
+        let event = tape::event(name, &data.to_string())?.with_meta("context", "false")?;
+        let tape = self.tape().await?;
+        let tape = if self.is_settled() { tape.stored() } else { tape };
+        tape.append(vec![event]).await.map(drop)
+    }
+
+    /// Puts the turn's writes on the tape, together. A failed turn keeps the user's message, and says what happened in an
+    /// `error` entry.
+    pub(super) async fn settle(&self, failure: Option<&Failure>) -> Result<(), Failure> {
+        if let Some(failure) = failure {
+            let tape = self.tape().await?;
+            if self.kind() != MessageKind::Command && !self.has_user_message().await? {
+                let content = json::quote(&self.prompt_text());
+                let payload = format!(r#"{{"role": "user", "content": {content}}}"#);
+                tape.append(vec![Draft::new("message", &payload, "{}")?]).await?;
+            }
+            tape.append(vec![error_entry(failure)?]).await?;
+        }
+        self.mark_settled();
+        if !self.session_id.starts_with(PASSING) {
+            self.tape.merge().await?;
+        }
+        Ok(())
+    }
+
+    /// The same for a failure behind the model stage: the conversation is on the tape already.
+    pub(super) async fn settle_late<T>(&self, outcome: Result<T, Failure>) -> Result<T, Failure> {
+        if let Err(failure) = &outcome
+            && !self.session_id.starts_with(PASSING)
+        {
+            self.tape.stored().append(vec![error_entry(failure)?]).await?;
+        }
+        outcome
+    }
+
+    /// Whether the turn itself has recorded what the user said.
+    async fn has_user_message(&self) -> tape::Result<bool> {
+        let written = self.tape.read(self.first, usize::MAX).await?;
+        Ok(written.iter().any(|entry| {
+            entry.kind == "message"
+                && json::get(&entry.payload, "role").and_then(json::string).as_deref() == Some("user")
+        }))
+    }
+}
+
+fn error_entry(failure: &Failure) -> tape::Result<Draft> {
+    let error = failure.to_error();
+    let payload = serde_json::json!({ "kind": error.kind.name(), "message": error.message });
+    Draft::new("error", &payload.to_string(), "{}")
+}

@@ -1,0 +1,73 @@
+//! Where this project differs from the original on purpose, applied to what the original recorded. The numbers are those
+//! of the list in the design.
+
+use crate::tape::python_json;
+use serde_json::{Value, json};
+
+/// Number 3: a failed turn keeps the user's message, and an `error` entry says how it ended. `tape` ends with that turn.
+pub fn failed_turn_is_kept(tape: &mut Vec<Value>) {
+    let begin = tape
+        .iter()
+        .rposition(|entry| is_event(entry, "loop.start"))
+        .expect("the turn has begun");
+    let prompt = tape[begin]["payload"]["data"]["prompt"].clone();
+    let said = tape[begin..]
+        .iter()
+        .any(|entry| entry["kind"] == "message" && entry["payload"]["role"] == "user");
+    if !said {
+        tape.push(entry("message", json!({ "role": "user", "content": prompt })));
+    }
+    tape.push(entry("error", json!({ "kind": "ours", "message": "ours" })));
+    number(tape);
+}
+
+/// Number 4: the view begins with the latest anchor itself, so that a handoff's state reaches the model. `request` is
+/// one that was made behind `anchor`.
+pub fn view_begins_with_anchor(request: &mut Value, anchor: &Value) {
+    let name = anchor["payload"]["name"].as_str().expect("an anchor has a name");
+    let state = python_json(&anchor["payload"]["state"]);
+    let message = json!({ "role": "assistant", "content": format!("[Anchor created: {name}]: {state}") });
+    let messages = request["messages"].as_array_mut().expect("a request has messages");
+    // Behind the system prompt.
+    messages.insert(1, message);
+}
+
+/// Number 9: a `system` entry is written when the system prompt differs from the last one on the tape, not at every
+/// step.
+pub fn system_prompt_is_written_once(tape: &mut Vec<Value>) {
+    let mut last = None;
+    tape.retain(|entry| {
+        if entry["kind"] != "system" {
+            return true;
+        }
+        let content = Some(entry["payload"]["content"].clone());
+        let new = content != last;
+        last = content;
+        new
+    });
+    number(tape);
+}
+
+/// The host says in an entry's meta which plugin wrote it; the original has no plugin to name.
+pub fn plugin_is_named(tape: &mut [Value]) {
+    for entry in tape {
+        if let Some(meta) = entry["meta"].as_object_mut() {
+            meta.shift_remove("plugin");
+        }
+    }
+}
+
+fn is_event(entry: &Value, name: &str) -> bool {
+    entry["kind"] == "event" && entry["payload"]["name"] == name
+}
+
+fn entry(kind: &str, payload: Value) -> Value {
+    json!({ "id": 0, "kind": kind, "payload": payload, "meta": {}, "date": "ours" })
+}
+
+/// Ids are consecutive from 1.
+fn number(tape: &mut [Value]) {
+    for (id, entry) in (1_u64..).zip(tape) {
+        entry["id"] = Value::from(id);
+    }
+}

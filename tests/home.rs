@@ -1,0 +1,151 @@
+//! A user's home and workspace.
+
+use crate::Run;
+use md5::{Digest, Md5};
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// `$BUB_HOME`, a workspace and a home directory, all new and all gone with it.
+pub struct Home {
+    /// Removes everything at the end of the test.
+    _root: TempDir,
+    /// The same directory without symbolic links: what the program sees.
+    resolved: PathBuf,
+    program: PathBuf,
+    /// Compiled code, shared by all tests of a run: each guest is compiled once.
+    cache: PathBuf,
+}
+
+impl Home {
+    /// A home for the program at `program`; compiled code is kept below `scratch`, which outlives the test.
+    pub fn new(program: &str, scratch: &str) -> Self {
+        let root = tempfile::tempdir().expect("a directory for the test");
+        let resolved = root.path().canonicalize().expect("it is there");
+        let cache = Path::new(scratch).join("compiled");
+        private_dir(&cache);
+        let home = Self {
+            _root: root,
+            resolved,
+            program: program.into(),
+            cache,
+        };
+        for dir in [home.workspace(), home.bub_home().join("plugins"), home.user_home()] {
+            fs::create_dir_all(dir).expect("a directory for the test");
+        }
+        home
+    }
+
+    /// Without any plugin: the embedded ones are switched off.
+    pub fn bare(self) -> Self {
+        for embedded in ["builtin", "offline"] {
+            self.configure(&format!("[plugins.{embedded}]\nenabled = false"));
+        }
+        self
+    }
+
+    /// `$BUB_HOME`.
+    pub fn bub_home(&self) -> PathBuf {
+        self.resolved.join("home")
+    }
+
+    /// Where the program works.
+    pub fn workspace(&self) -> PathBuf {
+        self.resolved.join("ws")
+    }
+
+    fn user_home(&self) -> PathBuf {
+        self.resolved.join("user")
+    }
+
+    /// Puts `text` at the end of `$BUB_HOME/config.toml`.
+    pub fn configure(&self, text: &str) {
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.bub_home().join("config.toml"))
+            .expect("config.toml can be written");
+        writeln!(file, "{text}\n").expect("config.toml can be written");
+    }
+
+    /// Drops a component into `$BUB_HOME/plugins` under that name.
+    pub fn plugin(&self, name: &str, wasm: &str) -> &Self {
+        fs::copy(wasm, self.plugin_file(name)).expect("the component can be copied");
+        self
+    }
+
+    /// Takes it out again.
+    pub fn remove_plugin(&self, name: &str) {
+        fs::remove_file(self.plugin_file(name)).expect("the plugin is there");
+    }
+
+    fn plugin_file(&self, name: &str) -> PathBuf {
+        self.bub_home().join("plugins").join(name).with_extension("wasm")
+    }
+
+    /// A plugin that may do to the turn's tape what it wants.
+    pub fn plugin_with_tape(&self, name: &str, wasm: &str) -> &Self {
+        self.configure(&format!("[plugins.{name}]\ngrants = [\"tape:read\", \"tape:append\"]"));
+        self.plugin(name, wasm)
+    }
+
+    /// A plugin of one of the two programs that answer from their configuration. `answers` is TOML, one line a hook.
+    pub fn scripted(&self, name: &str, wasm: &str, answers: &str) -> &Self {
+        self.configure(&format!(
+            "[plugins.{name}.config]\nname = \"{name}\"\n[plugins.{name}.config.answers]\n{answers}"
+        ));
+        self.plugin(name, wasm)
+    }
+
+    /// One start of the program in this home's workspace.
+    pub fn bub<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Run<'_> {
+        let mut run = Run::new(&self.program)
+            .env("HOME", self.user_home())
+            .env("BUB_HOME", self.bub_home())
+            .env("BUB_CACHE", &self.cache)
+            // Nobody waits for a server that is not there to get well.
+            .env("BUB_RETRY_BASE_MS", "1");
+        run.arguments(arguments, &self.workspace());
+        run
+    }
+
+    /// `bub-wasm run` with these arguments.
+    pub fn run<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Run<'_> {
+        self.bub(std::iter::once("run").chain(arguments))
+    }
+
+    /// Where tapes are kept.
+    pub fn tapes_dir(&self) -> PathBuf {
+        self.bub_home().join("tapes")
+    }
+
+    /// The file of a session's tape: its name is made of the workspace and the session, 16 hex digits each.
+    pub fn tape_file(&self, session_id: &str) -> PathBuf {
+        self.tapes_dir()
+            .join(format!("{}__{}.jsonl", self.workspace_half(), half(session_id)))
+    }
+
+    /// The part of every tape's name that is the workspace.
+    pub fn workspace_half(&self) -> String {
+        half(self.workspace().to_str().expect("the path is UTF-8"))
+    }
+}
+
+fn half(text: &str) -> String {
+    Md5::digest(text).iter().take(8).fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// The program refuses compiled code that others could have written.
+fn private_dir(dir: &Path) {
+    fs::create_dir_all(dir).expect("the scratch directory can be written");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).expect("it is ours");
+    }
+}

@@ -1,0 +1,25 @@
+//! What the tests of the whole program stand on. They start the program as a person does and look at what it prints,
+//! what it leaves on the tape and what it asks a model, which is a server on loopback here.
+//!
+//! - [`Home`] is a user's home and workspace in a directory of its own; [`Run`] is one start of the program, [`Finished`]
+//!   what came of it.
+//! - [`Server`] is the model; it gives the [`Answer`]s that it was made with, in order.
+//! - [`golden`] holds the recorded runs of the original, [`normal`] takes out what differs from run to run, and
+//!   [`difference`] applies what differs on purpose.
+//! - [`programs`] are the guests that were built for the tests.
+
+pub mod difference;
+pub mod golden;
+mod home;
+pub mod normal;
+pub mod programs;
+mod run;
+mod server;
+pub mod tape;
+
+pub use home::Home;
+pub use run::{Finished, Run, Started};
+pub use server::{Answer, Request, Server};
+
+/// The directory of the recorded runs.
+pub const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/golden");

@@ -1,0 +1,297 @@
+//! The part that `scripted` and `scripted_stream` share. Each hook says what it saw in one line of the log, and answers
+//! what stands under its name in `[plugins.NAME.config.answers]`:
+//!
+//! - nothing: `none`, `false`, an empty list, or simply success;
+//! - `{ error = "..." }`: the hook's own error; `{ trap = true }`: a trap;
+//! - else a value that fits the hook: a text for `build-prompt` (a list is content parts), any value for `load-state`,
+//!   a list of envelopes for `render-outbound` and `on-error` (a text, or a table with `content`, `channel`, `chat-id`,
+//!   `kind`), a boolean for `dispatch-outbound`;
+//! - for the interception hooks: `{ say = "..." }` adds a user message to the request, `{ answer = ... }` answers in
+//!   place of the model or the tool, `{ deny = "..." }`, `{ rewrite = { ... } }` and `{ replace = ... }` are about a
+//!   tool's call and its result.
+
+use crate::bub::plugin::{config, log};
+use crate::bub::turn::turn::Turn;
+use crate::bub::types::types::{Envelope, Error, ErrorKind, MessageKind, Prompt, ToolCall};
+use crate::exports::bub::hooks::*;
+use serde_json::{Value, json};
+
+pub struct Script;
+
+/// What the configuration holds for that hook.
+pub fn answer(hook: &str) -> Result<Option<Value>, Error> {
+    let answers: Value = config::get("answers")
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
+    let Some(answer) = answers.get(hook) else {
+        return Ok(None);
+    };
+    if answer["trap"] == true {
+        core::arch::wasm32::unreachable();
+    }
+    match answer["error"].as_str() {
+        Some(message) => Err(failure(message)),
+        None => Ok(Some(answer.clone())),
+    }
+}
+
+/// One line in the log for the test to read: `saw:{"plugin": ..., "hook": ..., ...}`.
+pub fn saw(hook: &str, details: Value) {
+    let name: Value = config::get("name")
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
+    let mut line = json!({ "plugin": name, "hook": hook });
+    if let (Some(line), Value::Object(details)) = (line.as_object_mut(), details) {
+        line.extend(details);
+    }
+    log::log(log::Level::Info, &format!("saw:{line}"));
+}
+
+pub fn failure(message: &str) -> Error {
+    Error {
+        kind: ErrorKind::Unknown,
+        message: message.to_owned(),
+        details: None,
+    }
+}
+
+pub fn prompt_json(prompt: &Prompt) -> Value {
+    match prompt {
+        Prompt::Text(text) => Value::from(text.as_str()),
+        Prompt::Parts(parts) => parse(parts),
+    }
+}
+
+fn parse(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+fn text(answer: Option<Value>) -> Option<String> {
+    answer.and_then(|text| text.as_str().map(str::to_owned))
+}
+
+fn kind_name(kind: MessageKind) -> &'static str {
+    match kind {
+        MessageKind::Normal => "normal",
+        MessageKind::Command => "command",
+        MessageKind::Error => "error",
+    }
+}
+
+/// Envelopes back to where `message` came from, one for each item of the answer.
+fn envelopes(
+    answer: Option<Value>,
+    message: Option<&Envelope>,
+    kind: MessageKind,
+) -> Vec<Envelope> {
+    let items = answer
+        .as_ref()
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    let envelope = |item: &Value| {
+        let field = |key: &str| item[key].as_str().map(str::to_owned);
+        Envelope {
+            id: None,
+            session_id: message.and_then(|message| message.session_id.clone()),
+            channel: field("channel")
+                .or(message.map(|m| m.channel.clone()))
+                .unwrap_or_default(),
+            chat_id: field("chat-id")
+                .or(message.map(|m| m.chat_id.clone()))
+                .unwrap_or_default(),
+            sender: None,
+            content: item
+                .as_str()
+                .map(str::to_owned)
+                .or(field("content"))
+                .unwrap_or_default(),
+            kind: if item["kind"] == "normal" {
+                MessageKind::Normal
+            } else {
+                kind
+            },
+            context: Vec::new(),
+            media: Vec::new(),
+            output_channel: None,
+        }
+    };
+    items.iter().map(envelope).collect()
+}
+
+impl resolve_session::Guest for Script {
+    fn resolve_session(message: Envelope) -> Result<Option<String>, Error> {
+        saw(
+            "resolve-session",
+            json!({ "session": message.session_id, "channel": message.channel }),
+        );
+        Ok(text(answer("resolve-session")?))
+    }
+}
+
+impl load_state::Guest for Script {
+    fn load_state(turn: Turn) -> Result<Option<String>, Error> {
+        saw("load-state", json!({ "state": parse(&turn.state()) }));
+        Ok(answer("load-state")?.map(|state| state.to_string()))
+    }
+}
+
+impl build_prompt::Guest for Script {
+    fn build_prompt(turn: Turn) -> Result<Option<Prompt>, Error> {
+        let message = turn.message();
+        saw(
+            "build-prompt",
+            json!({
+                "session": turn.session_id(),
+                "state": parse(&turn.state()),
+                "kind": kind_name(message.kind),
+                "message-session": message.session_id,
+            }),
+        );
+        Ok(match answer("build-prompt")? {
+            Some(Value::String(text)) => Some(Prompt::Text(text)),
+            Some(parts @ Value::Array(_)) => Some(Prompt::Parts(parts.to_string())),
+            _ => None,
+        })
+    }
+}
+
+impl continue_prompt::Guest for Script {
+    fn continue_prompt(_turn: Turn, prompt: Prompt) -> Result<Option<String>, Error> {
+        saw("continue-prompt", json!({ "prompt": prompt_json(&prompt) }));
+        Ok(text(answer("continue-prompt")?))
+    }
+}
+
+impl system_prompt::Guest for Script {
+    fn system_prompt(_turn: Turn, _prompt: Prompt) -> Result<Option<String>, Error> {
+        saw("system-prompt", json!({}));
+        Ok(text(answer("system-prompt")?))
+    }
+}
+
+impl save_state::Guest for Script {
+    fn save_state(_turn: Turn, model_output: String, failure: Option<Error>) -> Result<(), Error> {
+        saw(
+            "save-state",
+            json!({ "output": model_output, "failure": failure.map(|error| error.message) }),
+        );
+        answer("save-state").map(|_| ())
+    }
+}
+
+impl render_outbound::Guest for Script {
+    fn render_outbound(turn: Turn, model_output: String) -> Result<Vec<Envelope>, Error> {
+        saw("render-outbound", json!({ "output": model_output }));
+        Ok(envelopes(
+            answer("render-outbound")?,
+            Some(&turn.message()),
+            MessageKind::Normal,
+        ))
+    }
+}
+
+impl dispatch_outbound::Guest for Script {
+    fn dispatch_outbound(message: Envelope) -> Result<bool, Error> {
+        saw(
+            "dispatch-outbound",
+            json!({ "content": message.content, "kind": kind_name(message.kind) }),
+        );
+        Ok(answer("dispatch-outbound")? == Some(Value::Bool(true)))
+    }
+}
+
+impl on_error::Guest for Script {
+    fn on_error(stage: String, error: Error, message: Option<Envelope>) -> Vec<Envelope> {
+        saw(
+            "on-error",
+            json!({ "stage": stage, "error": error.message }),
+        );
+        envelopes(
+            answer("on-error").unwrap_or_default(),
+            message.as_ref(),
+            MessageKind::Error,
+        )
+    }
+}
+
+impl before_llm_call::Guest for Script {
+    fn before_llm_call(
+        _turn: Turn,
+        mut request: before_llm_call::LlmRequest,
+    ) -> Result<before_llm_call::LlmDecision, Error> {
+        let last = request
+            .messages
+            .last()
+            .map(|message| parse(message)["content"].clone());
+        saw(
+            "before-llm-call",
+            json!({ "last": last, "purpose": request.purpose, "model": request.model }),
+        );
+        let answer = answer("before-llm-call")?.unwrap_or_default();
+        if let Some(text) = answer["say"].as_str() {
+            request
+                .messages
+                .push(json!({ "role": "user", "content": text }).to_string());
+            return Ok(before_llm_call::LlmDecision::Rewrite(request));
+        }
+        Ok(match answer["answer"].as_str() {
+            Some(text) => before_llm_call::LlmDecision::Answer(text.to_owned()),
+            None => before_llm_call::LlmDecision::Proceed,
+        })
+    }
+}
+
+impl after_llm_call::Guest for Script {
+    fn after_llm_call(_turn: Turn, model: String, outcome: after_llm_call::LlmResult) {
+        let error = outcome.error.map(|error| error.message);
+        saw(
+            "after-llm-call",
+            json!({ "model": model, "text": outcome.text, "error": error }),
+        );
+        // Only for `{ trap = true }`: an observer has nothing to answer.
+        let _ = answer("after-llm-call");
+    }
+}
+
+impl before_tool_call::Guest for Script {
+    fn before_tool_call(
+        _turn: Turn,
+        call: ToolCall,
+    ) -> Result<before_tool_call::ToolDecision, Error> {
+        use before_tool_call::ToolDecision::{Answer, Deny, Proceed, Rewrite};
+        saw(
+            "before-tool-call",
+            json!({ "name": call.name, "arguments": parse(&call.arguments) }),
+        );
+        let answer = answer("before-tool-call")?.unwrap_or_default();
+        if let Some(reason) = answer["deny"].as_str() {
+            return Ok(Deny(reason.to_owned()));
+        }
+        if let Some(arguments) = answer.get("rewrite") {
+            return Ok(Rewrite(arguments.to_string()));
+        }
+        Ok(answer
+            .get("answer")
+            .map_or(Proceed, |result| Answer(result.to_string())))
+    }
+}
+
+impl after_tool_call::Guest for Script {
+    fn after_tool_call(
+        _turn: Turn,
+        call: ToolCall,
+        outcome: Result<String, Error>,
+    ) -> Result<Option<String>, Error> {
+        let outcome = match outcome {
+            Ok(result) => json!({ "ok": parse(&result) }),
+            Err(error) => json!({ "error": error.message }),
+        };
+        saw(
+            "after-tool-call",
+            json!({ "name": call.name, "outcome": outcome }),
+        );
+        Ok(answer("after-tool-call")?
+            .and_then(|answer| answer.get("replace").map(Value::to_string)))
+    }
+}

@@ -1,0 +1,254 @@
+//! One start of the program.
+
+use crate::{Home, Server};
+use serde_json::{Deserializer, Value};
+use std::ffi::OsStr;
+use std::io::Read;
+use std::marker::PhantomData;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// No test may wait longer for the program than this; a debug build that compiles every guest stays far below.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What a guest of the tests writes before each thing that it saw, see `programs/script.rs`.
+const SAW: &str = "saw:";
+
+/// The program, about to be started. It sees no environment but what is set here. The home must outlast it.
+pub struct Run<'home> {
+    command: Command,
+    home: PhantomData<&'home Home>,
+}
+
+impl<'home> Run<'home> {
+    pub(crate) fn new(program: &Path) -> Self {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        // `kill`, `sh` and the like for whoever starts something.
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        Self {
+            command,
+            home: PhantomData,
+        }
+    }
+
+    pub(crate) fn arguments<'a>(&mut self, arguments: impl IntoIterator<Item = &'a str>, workspace: &Path) {
+        self.command.current_dir(workspace).args(arguments);
+    }
+
+    /// With one more variable in its environment.
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// With that server as the model `openai:fake-model`.
+    pub fn model(self, server: &Server) -> Self {
+        self.env("BUB_MODEL", "openai:fake-model")
+            .env("BUB_API_KEY", "sk-fake")
+            .env("BUB_API_BASE", server.base())
+    }
+
+    /// With what guests log on stderr, so that [`Finished::saw`] can tell what they saw.
+    pub fn watched(self) -> Self {
+        self.env("RUST_LOG", "info")
+    }
+
+    /// Under a shell that says `before` first: a limit, a signal to ignore.
+    pub fn under(mut self, before: &str) -> Self {
+        let program = self.command.get_program().to_owned();
+        let arguments: Vec<_> = self.command.get_args().map(OsStr::to_owned).collect();
+        let mut shell = Command::new("sh");
+        shell
+            .env_clear()
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        for (name, value) in self.command.get_envs() {
+            if let Some(value) = value {
+                shell.env(name, value);
+            }
+        }
+        if let Some(dir) = self.command.get_current_dir() {
+            shell.current_dir(dir);
+        }
+        shell
+            .arg("-c")
+            .arg(format!("{before}; exec \"$0\" \"$@\""))
+            .arg(program)
+            .args(arguments);
+        self.command = shell;
+        self
+    }
+
+    /// Starts it and comes back.
+    pub fn start(mut self) -> Started<'home> {
+        let mut child = self.command.spawn().expect("the program starts");
+        let stdout = collect(child.stdout.take());
+        let stderr = collect(child.stderr.take());
+        Started {
+            child,
+            stdout,
+            stderr,
+            home: PhantomData,
+        }
+    }
+
+    /// Starts it and waits for its end.
+    pub fn finish(self) -> Finished {
+        self.start().finish()
+    }
+}
+
+fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            pipe.read_to_end(&mut bytes).expect("what the program says can be read");
+        }
+        String::from_utf8(bytes).expect("the program speaks UTF-8")
+    })
+}
+
+/// The program while it runs.
+pub struct Started<'home> {
+    home: PhantomData<&'home Home>,
+    child: Child,
+    stdout: JoinHandle<String>,
+    stderr: JoinHandle<String>,
+}
+
+impl Started<'_> {
+    /// What Ctrl-C does.
+    pub fn interrupt(&self) {
+        let status = Command::new("kill")
+            .args(["-INT", &self.child.id().to_string()])
+            .status()
+            .expect("kill runs");
+        assert!(status.success(), "the program has ended before it was interrupted");
+    }
+
+    /// Waits for its end.
+    pub fn finish(mut self) -> Finished {
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("the program can be waited for") {
+                break Some(status);
+            }
+            if begun.elapsed() > PATIENCE {
+                self.child.kill().expect("the program can be ended");
+                self.child.wait().expect("the program can be waited for");
+                break None;
+            }
+            thread::sleep(Duration::from_millis(5));
+        };
+        let text = |pipe: JoinHandle<String>| pipe.join().expect("the pipe was read");
+        let finished = Finished {
+            code: status.and_then(|s| s.code()),
+            stdout: text(self.stdout),
+            stderr: text(self.stderr),
+        };
+        assert!(
+            status.is_some(),
+            "the program did not end within {PATIENCE:?}\n{finished}"
+        );
+        finished
+    }
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Finished {
+    /// None: a signal ended it.
+    pub code: Option<i32>,
+    /// What it printed.
+    pub stdout: String,
+    /// What it said beside: errors, and the log.
+    pub stderr: String,
+}
+
+impl std::fmt::Display for Finished {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "exit code {:?}", self.code)?;
+        self.stdout
+            .lines()
+            .try_for_each(|line| writeln!(f, "[stdout] {line}"))?;
+        self.stderr.lines().try_for_each(|line| writeln!(f, "[stderr] {line}"))
+    }
+}
+
+impl Finished {
+    /// It went well and printed this.
+    #[track_caller]
+    pub fn says(self, stdout: &str) -> Self {
+        assert!(
+            self.code == Some(0) && self.stdout == stdout,
+            "expected {stdout:?} and exit code 0\n{self}"
+        );
+        self
+    }
+
+    /// It failed, printed nothing and said this somewhere on stderr.
+    #[track_caller]
+    pub fn fails(self, with: &str) -> Self {
+        let silent = self.stdout.is_empty() && !self.stderr.contains("RUST_BACKTRACE");
+        assert!(
+            self.code == Some(1) && silent,
+            "expected exit code 1 and an empty stdout\n{self}"
+        );
+        self.mentions(with)
+    }
+
+    /// It said this somewhere on stderr.
+    #[track_caller]
+    pub fn mentions(self, text: &str) -> Self {
+        assert!(self.stderr.contains(text), "expected `{text}` on stderr\n{self}");
+        self
+    }
+
+    /// It refused, with one clear line and exit code 1 or 2.
+    #[track_caller]
+    pub fn refuses(self, naming: &[&str]) -> Self {
+        let refused = matches!(self.code, Some(1 | 2)) && self.stdout.is_empty();
+        assert!(refused, "expected exit code 1 or 2 and an empty stdout\n{self}");
+        assert_eq!(
+            self.stderr.trim_end().lines().count(),
+            1,
+            "expected one line on stderr\n{self}"
+        );
+        for word in naming {
+            assert!(self.stderr.contains(word), "expected `{word}` on stderr\n{self}");
+        }
+        self
+    }
+
+    /// What the scripted plugins saw, in order; needs [`Run::watched`].
+    pub fn saw(&self) -> Vec<Value> {
+        let after = |line: &str| {
+            let seen = &line[line.find(SAW)? + SAW.len()..];
+            Deserializer::from_str(seen).into_iter().next()?.ok()
+        };
+        self.stderr.lines().filter_map(after).collect()
+    }
+
+    /// The same for one hook.
+    pub fn saw_hook(&self, hook: &str) -> Vec<Value> {
+        self.saw().into_iter().filter(|seen| seen["hook"] == hook).collect()
+    }
+
+    /// The plugins that were asked by that hook, in order.
+    pub fn asked(&self, hook: &str) -> Vec<String> {
+        self.saw_hook(hook)
+            .iter()
+            .map(|seen| seen["plugin"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    }
+}
