@@ -37,10 +37,7 @@ fn variable(name: &str) -> String {
 
 /// rust-toolchain.toml names the target, but rustup installs it by itself only where automatic installation is on.
 fn require_target() {
-    let sysroot = Command::new(variable("RUSTC"))
-        .args(["--print", "sysroot"])
-        .output()
-        .expect("rustc runs");
+    let sysroot = Command::new(variable("RUSTC")).args(["--print", "sysroot"]).output().expect("rustc runs");
     let sysroot = PathBuf::from(String::from_utf8_lossy(&sysroot.stdout).trim());
     if sysroot.join("lib/rustlib").join(TARGET).exists() {
         return;

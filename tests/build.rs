@@ -14,12 +14,7 @@ const GUESTS: [&str; 3] = ["builtin", "echo", "offline"];
 fn main() {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    for watched in [
-        "programs/Cargo.toml",
-        "programs/Cargo.lock",
-        "programs/examples",
-        "programs/script.rs",
-    ] {
+    for watched in ["programs/Cargo.toml", "programs/Cargo.lock", "programs/examples", "programs/script.rs"] {
         println!("cargo::rerun-if-changed={watched}");
     }
     for watched in ["programs/wit", "programs/wit_next", "../wit", "../guests"] {
@@ -34,21 +29,10 @@ fn main() {
 
     let mut code = String::new();
     for program in &programs {
-        constant(
-            &mut code,
-            program,
-            &out.join("programs")
-                .join(TARGET)
-                .join("release/examples")
-                .join(file(program)),
-        );
+        constant(&mut code, program, &out.join("programs").join(TARGET).join("release/examples").join(file(program)));
     }
     for guest in GUESTS {
-        constant(
-            &mut code,
-            guest,
-            &out.join("guests").join(TARGET).join("release").join(file(guest)),
-        );
+        constant(&mut code, guest, &out.join("guests").join(TARGET).join("release").join(file(guest)));
     }
     code.push_str("/// Calls the macro with the name of each program of `programs/examples`.\n");
     code.push_str("#[macro_export]\nmacro_rules! foreach_program {\n    ($each:ident) => {\n");
@@ -67,30 +51,16 @@ fn file(name: &str) -> String {
 fn programs(dir: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(dir)
         .expect("programs/examples is a directory")
-        .filter_map(|file| {
-            file.expect("its files can be listed")
-                .path()
-                .file_stem()?
-                .to_str()
-                .map(str::to_owned)
-        })
+        .filter_map(|file| file.expect("its files can be listed").path().file_stem()?.to_str().map(str::to_owned))
         .collect();
     names.sort();
     names
 }
 
 fn constant(code: &mut String, name: &str, wasm: &Path) {
-    assert!(
-        wasm.is_file(),
-        "`{}` was not built: is there an [[example]] named `{name}`?",
-        wasm.display()
-    );
-    writeln!(
-        code,
-        "/// Where `{name}.wasm` is.\npub const {}: &str = {wasm:?};",
-        name.to_uppercase()
-    )
-    .expect("a string takes what is written");
+    assert!(wasm.is_file(), "`{}` was not built: is there an [[example]] named `{name}`?", wasm.display());
+    writeln!(code, "/// Where `{name}.wasm` is.\npub const {}: &str = {wasm:?};", name.to_uppercase())
+        .expect("a string takes what is written");
 }
 
 /// `rust-toolchain.toml` names the target, but rustup installs nothing by itself where RUSTUP_AUTO_INSTALL=0.
@@ -104,10 +74,7 @@ fn want_target() {
         return;
     }
     let added = Command::new("rustup").args(["target", "add", TARGET]).status();
-    assert!(
-        added.is_ok_and(|status| status.success()),
-        "the tests need `rustup target add {TARGET}`"
-    );
+    assert!(added.is_ok_and(|status| status.success()), "the tests need `rustup target add {TARGET}`");
 }
 
 /// A cargo inside cargo: of the outer one's settings, those that are about this machine's target must not reach it.
@@ -120,13 +87,7 @@ fn build(workspace: &Path, target_dir: &Path, what: &[&str]) {
         .args(what);
     for (name, _) in env::vars_os() {
         let foreign = name.to_str().is_some_and(|name| {
-            let own = [
-                "CARGO_HOME",
-                "CARGO_NET_",
-                "CARGO_HTTP_",
-                "CARGO_REGISTR",
-                "CARGO_TERM_",
-            ];
+            let own = ["CARGO_HOME", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_TERM_"];
             name.starts_with("CARGO_") && !own.iter().any(|own| name.starts_with(own))
                 || name.starts_with("RUSTC")
                 || name.starts_with("RUSTFLAGS")

@@ -6,14 +6,9 @@ use serde_json::{Value, json};
 
 /// Number 3: a failed turn keeps the user's message, and an `error` entry says how it ended. `tape` ends with that turn.
 pub fn failed_turn_is_kept(tape: &mut Vec<Value>) {
-    let begin = tape
-        .iter()
-        .rposition(|entry| is_event(entry, "loop.start"))
-        .expect("the turn has begun");
+    let begin = tape.iter().rposition(|entry| is_event(entry, "loop.start")).expect("the turn has begun");
     let prompt = tape[begin]["payload"]["data"]["prompt"].clone();
-    let said = tape[begin..]
-        .iter()
-        .any(|entry| entry["kind"] == "message" && entry["payload"]["role"] == "user");
+    let said = tape[begin..].iter().any(|entry| entry["kind"] == "message" && entry["payload"]["role"] == "user");
     if !said {
         tape.push(entry("message", json!({ "role": "user", "content": prompt })));
     }

@@ -25,11 +25,7 @@ struct Command {
 impl Case {
     /// The case in the folder of that name.
     pub fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            dir: PathBuf::from(GOLDEN).join(name),
-            behind_anchor: Vec::new(),
-        }
+        Self { name, dir: PathBuf::from(GOLDEN).join(name), behind_anchor: Vec::new() }
     }
 
     /// Request `number` was made when the latest anchor was this one.
@@ -46,10 +42,7 @@ impl Case {
     /// What the model said, in order.
     pub fn answers(&self) -> Vec<Answer> {
         let numbered = (1..).map(|number| self.dir.join(format!("http/{number:03}.response.txt")));
-        numbered
-            .map_while(|path| fs::read_to_string(path).ok())
-            .map(|text| Answer::recorded(&text))
-            .collect()
+        numbered.map_while(|path| fs::read_to_string(path).ok()).map(|text| Answer::recorded(&text)).collect()
     }
 
     /// What the model was asked, as it stands in the recording.
@@ -95,10 +88,7 @@ impl Case {
     /// The line `Environment: BUB_MODEL=openai:fake-model, BUB_API_KEY=sk-fake, ...`; the address is the server's.
     fn environment<'home>(&self, run: Run<'home>, server: &Server) -> Run<'home> {
         let readme = self.readme();
-        let line = readme
-            .lines()
-            .find_map(|line| line.strip_prefix("Environment: "))
-            .expect("it says its environment");
+        let line = readme.lines().find_map(|line| line.strip_prefix("Environment: ")).expect("it says its environment");
         let variables = line.split(", BUB_").map(|variable| variable.trim_start_matches("BUB_"));
         variables.fold(run, |run, variable| {
             let (name, value) = variable.split_once('=').expect("a variable has a value");
@@ -120,27 +110,15 @@ impl Case {
             let what = format!("command {number} of `{}`", self.name);
             assert_eq!(finished.code, Some(command.exit), "{what}\n{finished}");
             let printed = normal::text(&finished.stdout, &workspaces);
-            assert_eq!(
-                printed,
-                normal::text(&self.stdout(number), &workspaces),
-                "what {what} printed\n{finished}"
-            );
+            assert_eq!(printed, normal::text(&self.stdout(number), &workspaces), "what {what} printed\n{finished}");
             let ours = tape::of_home(home);
             let theirs = self.expected_tapes(number, command.exit != 0, &ours);
-            assert_eq!(
-                ours.keys().collect::<Vec<_>>(),
-                theirs.keys().collect::<Vec<_>>(),
-                "the tapes after {what}"
-            );
+            assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>(), "the tapes after {what}");
             for (session, theirs) in theirs {
                 let mut ours = ours[&session].clone();
                 difference::plugin_is_named(&mut ours);
                 let theirs = normal::tape(&theirs, &workspaces);
-                same(
-                    &format!("the tape after {what}"),
-                    &theirs,
-                    &normal::tape(&ours, &workspaces),
-                );
+                same(&format!("the tape after {what}"), &theirs, &normal::tape(&ours, &workspaces));
             }
             let requests = server.requests();
             assert_eq!(requests.len(), command.requests, "requests after {what}\n{finished}");
@@ -150,10 +128,7 @@ impl Case {
             done = requests.len();
         }
         for request in server.requests() {
-            assert_eq!(
-                (request.method.as_str(), request.path.as_str()),
-                ("POST", "/v1/chat/completions")
-            );
+            assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", "/v1/chat/completions"));
             assert_eq!(request.header("authorization"), Some("Bearer sk-fake"));
         }
         server
@@ -168,23 +143,15 @@ impl Case {
         }
         let lines = |text: String| text.lines().map(str::to_owned).collect::<Vec<_>>();
         let theirs = lines(normal::request(&theirs, &[&self.workspace()]));
-        same(
-            &format!("request {number} of `{}`", self.name),
-            &theirs,
-            &lines(normal::request(ours, workspaces)),
-        );
+        same(&format!("request {number} of `{}`", self.name), &theirs, &lines(normal::request(ours, workspaces)));
     }
 
     /// The newest anchor of that name on the tapes that the case left behind.
     fn anchor(&self, name: &str) -> Value {
         let tapes = tape::all(&self.tapes_dir(self.commands().len()));
         let anchors = tapes.values().flatten().rev();
-        let anchor = anchors
-            .into_iter()
-            .find(|entry| entry["kind"] == "anchor" && entry["payload"]["name"] == name);
-        anchor
-            .unwrap_or_else(|| panic!("no anchor `{name}` in `{}`", self.name))
-            .clone()
+        let anchor = anchors.into_iter().find(|entry| entry["kind"] == "anchor" && entry["payload"]["name"] == name);
+        anchor.unwrap_or_else(|| panic!("no anchor `{name}` in `{}`", self.name)).clone()
     }
 
     /// The recorded tapes with what differs on purpose. The meta of the two entries that a failed turn has here and not
@@ -203,11 +170,7 @@ impl Case {
             }
             let recorded = tape.len();
             difference::failed_turn_is_kept(tape);
-            for (theirs, ours) in tape
-                .iter_mut()
-                .zip(ours.get(session).into_iter().flatten())
-                .skip(recorded)
-            {
+            for (theirs, ours) in tape.iter_mut().zip(ours.get(session).into_iter().flatten()).skip(recorded) {
                 theirs["meta"] = ours["meta"].clone();
             }
             difference::plugin_is_named(tape);
@@ -222,19 +185,8 @@ pub fn same(what: &str, expected: &[String], actual: &[String]) {
     if expected == actual {
         return;
     }
-    let at = expected
-        .iter()
-        .zip(actual)
-        .take_while(|(expected, actual)| expected == actual)
-        .count();
-    let shown = |lines: &[String]| {
-        lines
-            .iter()
-            .skip(at)
-            .take(3)
-            .map(|line| format!("  {line}\n"))
-            .collect::<String>()
-    };
+    let at = expected.iter().zip(actual).take_while(|(expected, actual)| expected == actual).count();
+    let shown = |lines: &[String]| lines.iter().skip(at).take(3).map(|line| format!("  {line}\n")).collect::<String>();
     panic!(
         "{what} differs at line {} (expected {} lines, got {})\nexpected:\n{}got:\n{}",
         at + 1,

@@ -26,12 +26,7 @@ impl Home {
         let resolved = root.path().canonicalize().expect("it is there");
         let cache = Path::new(scratch).join("compiled");
         private_dir(&cache);
-        let home = Self {
-            _root: root,
-            resolved,
-            program: program.into(),
-            cache,
-        };
+        let home = Self { _root: root, resolved, program: program.into(), cache };
         for dir in [home.workspace(), home.bub_home().join("plugins"), home.user_home()] {
             fs::create_dir_all(dir).expect("a directory for the test");
         }
@@ -123,8 +118,7 @@ impl Home {
 
     /// The file of a session's tape: its name is made of the workspace and the session, 16 hex digits each.
     pub fn tape_file(&self, session_id: &str) -> PathBuf {
-        self.tapes_dir()
-            .join(format!("{}__{}.jsonl", self.workspace_half(), half(session_id)))
+        self.tapes_dir().join(format!("{}__{}.jsonl", self.workspace_half(), half(session_id)))
     }
 
     /// The part of every tape's name that is the workspace.

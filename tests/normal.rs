@@ -19,9 +19,7 @@ fn expression(text: &str) -> Regex {
 /// Text that was printed, sent or recorded. `workspaces` are the paths that may stand in it for the workspace: in a
 /// repeated run its own and, in what the model says, that of the recording.
 pub fn text(text: &str, workspaces: &[&str]) -> String {
-    let text = workspaces
-        .iter()
-        .fold(text.to_owned(), |text, path| text.replace(path, "<workspace>"));
+    let text = workspaces.iter().fold(text.to_owned(), |text, path| text.replace(path, "<workspace>"));
     let text = PROMPT_DATE.replace_all(&text, "---Date: <date>---");
     TAPE_NAME.replace_all(&text, "<workspace>__$1").into_owned()
 }
@@ -29,10 +27,7 @@ pub fn text(text: &str, workspaces: &[&str]) -> String {
 /// The entries of a tape, one text each, to be compared and to be read.
 pub fn tape(entries: &[Value], workspaces: &[&str]) -> Vec<String> {
     let mut run_ids = Vec::new();
-    entries
-        .iter()
-        .map(|entry| python_json(&self::entry(entry, workspaces, &mut run_ids)))
-        .collect()
+    entries.iter().map(|entry| python_json(&self::entry(entry, workspaces, &mut run_ids))).collect()
 }
 
 fn entry(entry: &Value, workspaces: &[&str], run_ids: &mut Vec<String>) -> Value {
@@ -73,11 +68,7 @@ fn event(payload: &mut Value) {
 
 /// `run-1` for the first model call on the tape, `run-2` for the second: that entries belong together is compared.
 fn this_run(meta: &mut Map<String, Value>, run_ids: &mut Vec<String>) {
-    let Some(id) = meta
-        .get("run_id")
-        .and_then(Value::as_str)
-        .filter(|id| RUN_ID.is_match(id))
-    else {
+    let Some(id) = meta.get("run_id").and_then(Value::as_str).filter(|id| RUN_ID.is_match(id)) else {
         return;
     };
     let at = run_ids.iter().position(|known| known == id).unwrap_or_else(|| {
@@ -89,11 +80,7 @@ fn this_run(meta: &mut Map<String, Value>, run_ids: &mut Vec<String>) {
 
 /// What we say in words of our own is compared only in that it is said.
 fn own_words(object: &mut Value, key: &str, mark: &str) {
-    if object
-        .get(key)
-        .and_then(Value::as_str)
-        .is_some_and(|text| !text.is_empty())
-    {
+    if object.get(key).and_then(Value::as_str).is_some_and(|text| !text.is_empty()) {
         object[key] = Value::from(mark);
     }
 }

@@ -25,19 +25,12 @@ pub struct Run<'home> {
 impl<'home> Run<'home> {
     pub(crate) fn new(program: &Path) -> Self {
         let mut command = Command::new(program);
-        command
-            .env_clear()
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // `kill`, `sh` and the like for whoever starts something.
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
         }
-        Self {
-            command,
-            home: PhantomData,
-        }
+        Self { command, home: PhantomData }
     }
 
     pub(crate) fn arguments<'a>(&mut self, arguments: impl IntoIterator<Item = &'a str>, workspace: &Path) {
@@ -52,9 +45,7 @@ impl<'home> Run<'home> {
 
     /// With that server as the model `openai:fake-model`.
     pub fn model(self, server: &Server) -> Self {
-        self.env("BUB_MODEL", "openai:fake-model")
-            .env("BUB_API_KEY", "sk-fake")
-            .env("BUB_API_BASE", server.base())
+        self.env("BUB_MODEL", "openai:fake-model").env("BUB_API_KEY", "sk-fake").env("BUB_API_BASE", server.base())
     }
 
     /// With what guests log on stderr, so that [`Finished::saw`] can tell what they saw.
@@ -67,11 +58,7 @@ impl<'home> Run<'home> {
         let program = self.command.get_program().to_owned();
         let arguments: Vec<_> = self.command.get_args().map(OsStr::to_owned).collect();
         let mut shell = Command::new("sh");
-        shell
-            .env_clear()
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        shell.env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         for (name, value) in self.command.get_envs() {
             if let Some(value) = value {
                 shell.env(name, value);
@@ -80,11 +67,7 @@ impl<'home> Run<'home> {
         if let Some(dir) = self.command.get_current_dir() {
             shell.current_dir(dir);
         }
-        shell
-            .arg("-c")
-            .arg(format!("{before}; exec \"$0\" \"$@\""))
-            .arg(program)
-            .args(arguments);
+        shell.arg("-c").arg(format!("{before}; exec \"$0\" \"$@\"")).arg(program).args(arguments);
         self.command = shell;
         self
     }
@@ -94,12 +77,7 @@ impl<'home> Run<'home> {
         let mut child = self.command.spawn().expect("the program starts");
         let stdout = collect(child.stdout.take());
         let stderr = collect(child.stderr.take());
-        Started {
-            child,
-            stdout,
-            stderr,
-            home: PhantomData,
-        }
+        Started { child, stdout, stderr, home: PhantomData }
     }
 
     /// Starts it and waits for its end.
@@ -129,10 +107,7 @@ pub struct Started<'home> {
 impl Started<'_> {
     /// What Ctrl-C does.
     pub fn interrupt(&self) {
-        let status = Command::new("kill")
-            .args(["-INT", &self.child.id().to_string()])
-            .status()
-            .expect("kill runs");
+        let status = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().expect("kill runs");
         assert!(status.success(), "the program has ended before it was interrupted");
     }
 
@@ -151,15 +126,9 @@ impl Started<'_> {
             thread::sleep(Duration::from_millis(5));
         };
         let text = |pipe: JoinHandle<String>| pipe.join().expect("the pipe was read");
-        let finished = Finished {
-            code: status.and_then(|s| s.code()),
-            stdout: text(self.stdout),
-            stderr: text(self.stderr),
-        };
-        assert!(
-            status.is_some(),
-            "the program did not end within {PATIENCE:?}\n{finished}"
-        );
+        let finished =
+            Finished { code: status.and_then(|s| s.code()), stdout: text(self.stdout), stderr: text(self.stderr) };
+        assert!(status.is_some(), "the program did not end within {PATIENCE:?}\n{finished}");
         finished
     }
 }
@@ -178,9 +147,7 @@ pub struct Finished {
 impl std::fmt::Display for Finished {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "exit code {:?}", self.code)?;
-        self.stdout
-            .lines()
-            .try_for_each(|line| writeln!(f, "[stdout] {line}"))?;
+        self.stdout.lines().try_for_each(|line| writeln!(f, "[stdout] {line}"))?;
         self.stderr.lines().try_for_each(|line| writeln!(f, "[stderr] {line}"))
     }
 }
@@ -189,10 +156,7 @@ impl Finished {
     /// It went well and printed this.
     #[track_caller]
     pub fn says(self, stdout: &str) -> Self {
-        assert!(
-            self.code == Some(0) && self.stdout == stdout,
-            "expected {stdout:?} and exit code 0\n{self}"
-        );
+        assert!(self.code == Some(0) && self.stdout == stdout, "expected {stdout:?} and exit code 0\n{self}");
         self
     }
 
@@ -200,10 +164,7 @@ impl Finished {
     #[track_caller]
     pub fn fails(self, with: &str) -> Self {
         let silent = self.stdout.is_empty() && !self.stderr.contains("RUST_BACKTRACE");
-        assert!(
-            self.code == Some(1) && silent,
-            "expected exit code 1 and an empty stdout\n{self}"
-        );
+        assert!(self.code == Some(1) && silent, "expected exit code 1 and an empty stdout\n{self}");
         self.mentions(with)
     }
 
@@ -219,11 +180,7 @@ impl Finished {
     pub fn refuses(self, naming: &[&str]) -> Self {
         let refused = matches!(self.code, Some(1 | 2)) && self.stdout.is_empty();
         assert!(refused, "expected exit code 1 or 2 and an empty stdout\n{self}");
-        assert_eq!(
-            self.stderr.trim_end().lines().count(),
-            1,
-            "expected one line on stderr\n{self}"
-        );
+        assert_eq!(self.stderr.trim_end().lines().count(), 1, "expected one line on stderr\n{self}");
         for word in naming {
             assert!(self.stderr.contains(word), "expected `{word}` on stderr\n{self}");
         }
@@ -246,9 +203,6 @@ impl Finished {
 
     /// The plugins that were asked by that hook, in order.
     pub fn asked(&self, hook: &str) -> Vec<String> {
-        self.saw_hook(hook)
-            .iter()
-            .map(|seen| seen["plugin"].as_str().unwrap_or_default().to_owned())
-            .collect()
+        self.saw_hook(hook).iter().map(|seen| seen["plugin"].as_str().unwrap_or_default().to_owned()).collect()
     }
 }

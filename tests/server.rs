@@ -31,16 +31,9 @@ impl Answer {
 
     /// That text, in two pieces.
     pub fn text(text: &str) -> Self {
-        let half = text
-            .char_indices()
-            .nth(text.chars().count() / 2)
-            .map_or(0, |(at, _)| at);
+        let half = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
         let (head, tail) = text.split_at(half);
-        let events = [
-            delta(json!({ "content": head })),
-            delta(json!({ "content": tail })),
-            end("stop"),
-        ];
+        let events = [delta(json!({ "content": head })), delta(json!({ "content": tail })), end("stop")];
         Self::recorded(&stream(&events))
     }
 
@@ -88,29 +81,19 @@ impl Request {
     /// The messages of the body.
     #[track_caller]
     pub fn messages(&self) -> Vec<Value> {
-        self.json()["messages"]
-            .as_array()
-            .cloned()
-            .expect("a request has messages")
+        self.json()["messages"].as_array().cloned().expect("a request has messages")
     }
 
     /// The content of the last message.
     #[track_caller]
     pub fn last_content(&self) -> String {
         let messages = self.messages();
-        messages
-            .last()
-            .and_then(|message| message["content"].as_str())
-            .expect("its content is text")
-            .to_owned()
+        messages.last().and_then(|message| message["content"].as_str()).expect("its content is text").to_owned()
     }
 
     /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 }
 
@@ -132,14 +115,8 @@ impl Server {
     pub fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has a free port");
         let address = listener.local_addr().expect("it is bound");
-        let shared = Arc::new(Shared {
-            answers: Mutex::new(answers.into_iter().collect()),
-            ..Shared::default()
-        });
-        let server = Self {
-            address,
-            shared: shared.clone(),
-        };
+        let shared = Arc::new(Shared { answers: Mutex::new(answers.into_iter().collect()), ..Shared::default() });
+        let server = Self { address, shared: shared.clone() };
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let shared = shared.clone();
@@ -165,10 +142,7 @@ impl Server {
     pub fn wait_for(&self, requests: usize) {
         let patience = Duration::from_secs(60);
         let seen = self.shared.requests.lock().expect("no thread panicked");
-        let waited = self
-            .shared
-            .arrived
-            .wait_timeout_while(seen, patience, |seen| seen.len() < requests);
+        let waited = self.shared.arrived.wait_timeout_while(seen, patience, |seen| seen.len() < requests);
         let late = waited.expect("no thread panicked").1.timed_out();
         assert!(!late, "request {requests} did not come within {patience:?}");
     }
@@ -236,10 +210,5 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Request>
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let body = String::from_utf8(body).map_err(io::Error::other)?;
-    Ok(Some(Request {
-        method,
-        path,
-        headers,
-        body,
-    }))
+    Ok(Some(Request { method, path, headers, body }))
 }

@@ -22,25 +22,16 @@ static DATE: LazyLock<Regex> =
 #[track_caller]
 pub fn read(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("no tape at {}: {error}", path.display()));
-    assert!(
-        text.is_empty() || text.ends_with('\n'),
-        "the last line of the tape is torn: {text}"
-    );
+    assert!(text.is_empty() || text.ends_with('\n'), "the last line of the tape is torn: {text}");
     text.lines().map(entry).collect()
 }
 
 #[track_caller]
 fn entry(line: &str) -> Value {
     let entry: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("no JSON: {error}: {line}"));
-    let keys: Vec<&str> = entry
-        .as_object()
-        .map(|entry| entry.keys().map(String::as_str).collect())
-        .unwrap_or_default();
+    let keys: Vec<&str> = entry.as_object().map(|entry| entry.keys().map(String::as_str).collect()).unwrap_or_default();
     assert_eq!(keys, KEYS, "in {line}");
-    assert!(
-        DATE.is_match(entry["date"].as_str().unwrap_or_default()),
-        "the date of {line}"
-    );
+    assert!(DATE.is_match(entry["date"].as_str().unwrap_or_default()), "the date of {line}");
     assert_eq!(python_json(&entry), line, "the bytes of a line");
     entry
 }
@@ -50,10 +41,7 @@ fn entry(line: &str) -> Value {
 pub fn of_home(home: &Home) -> BTreeMap<String, Vec<Value>> {
     let tapes = all(&home.tapes_dir());
     for name in tapes.keys() {
-        assert!(
-            name.starts_with(&home.workspace_half()),
-            "the tape `{name}` is not named after the workspace"
-        );
+        assert!(name.starts_with(&home.workspace_half()), "the tape `{name}` is not named after the workspace");
     }
     by_session(tapes)
 }
@@ -62,12 +50,7 @@ pub fn of_home(home: &Home) -> BTreeMap<String, Vec<Value>> {
 pub fn by_session(tapes: BTreeMap<String, Vec<Value>>) -> BTreeMap<String, Vec<Value>> {
     tapes
         .into_iter()
-        .map(|(name, tape)| {
-            (
-                name.split_once("__").map_or(name.clone(), |(_, half)| half.to_owned()),
-                tape,
-            )
-        })
+        .map(|(name, tape)| (name.split_once("__").map_or(name.clone(), |(_, half)| half.to_owned()), tape))
         .collect()
 }
 
@@ -81,10 +64,7 @@ pub fn all(dir: &Path) -> BTreeMap<String, Vec<Value>> {
     for file in files {
         let path = file.expect("the directory can be listed").path();
         if path.extension().is_some_and(|extension| extension == "jsonl") {
-            let name = path
-                .file_stem()
-                .and_then(|stem| stem.to_str())
-                .expect("a tape's name is ASCII");
+            let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a tape's name is ASCII");
             tapes.insert(name.to_owned(), read(&path));
         }
     }

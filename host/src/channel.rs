@@ -22,9 +22,5 @@ pub trait Channel: Send + Sync {
 /// Decides what an inbound text is. On `cli` a text that begins with a comma is a command; nowhere else, because a
 /// command needs no model and a peer of another channel must not reach a shell with one.
 pub fn kind_of(channel: &str, content: &str) -> MessageKind {
-    if channel == "cli" && content.starts_with(',') {
-        MessageKind::Command
-    } else {
-        MessageKind::Normal
-    }
+    if channel == "cli" && content.starts_with(',') { MessageKind::Command } else { MessageKind::Normal }
 }

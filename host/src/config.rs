@@ -197,19 +197,9 @@ impl Config {
         if max_steps == Some(0) {
             bail!("`max_steps` of config.toml: `0` is not a positive whole number");
         }
-        let cache_dir = environment
-            .get("CACHE")
-            .map_or_else(|| home.join("cache"), PathBuf::from);
+        let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);
         let verbose = environment.number("VERBOSE")?.unwrap_or(0).min(2) as u8;
-        Ok(Self {
-            home,
-            cache_dir,
-            model,
-            max_steps,
-            verbose,
-            plugins: file.plugins,
-            limits: file.limits,
-        })
+        Ok(Self { home, cache_dir, model, max_steps, verbose, plugins: file.plugins, limits: file.limits })
     }
 
     /// What is configured for that plugin, or what holds when nothing is.
@@ -238,16 +228,9 @@ impl File {
         };
         toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(1, |span| {
-                1 + text.as_bytes()[..span.start.min(text.len())]
-                    .iter()
-                    .filter(|byte| **byte == b'\n')
-                    .count()
+                1 + text.as_bytes()[..span.start.min(text.len())].iter().filter(|byte| **byte == b'\n').count()
             });
-            anyhow::anyhow!(
-                "`{}` line {line}: {}",
-                path.display(),
-                error.message().replace('\n', " ")
-            )
+            anyhow::anyhow!("`{}` line {line}: {}", path.display(), error.message().replace('\n', " "))
         })
     }
 }
@@ -257,9 +240,7 @@ fn home_dir(home: Option<&Path>) -> Result<PathBuf> {
         Some(home) => home.to_owned(),
         None => match std::env::var_os("BUB_HOME").filter(|home| !home.is_empty()) {
             Some(home) => PathBuf::from(home),
-            None => std::env::home_dir()
-                .context("there is no home directory; set `BUB_HOME`")?
-                .join(".bub"),
+            None => std::env::home_dir().context("there is no home directory; set `BUB_HOME`")?.join(".bub"),
         },
     };
     std::path::absolute(&home).with_context(|| format!("`{}` is no path", home.display()))

@@ -36,11 +36,7 @@ impl Failure {
     pub fn to_error(&self) -> Error {
         let kind = match self {
             Self::Hook { error, .. } => {
-                return Error {
-                    kind: error.kind,
-                    message: self.to_string(),
-                    details: error.details.clone(),
-                };
+                return Error { kind: error.kind, message: self.to_string(), details: error.details.clone() };
             }
             Self::Cancelled => ErrorKind::Cancelled,
             Self::Deadline(_) => ErrorKind::Temporary,

@@ -2,22 +2,21 @@
 //! and nowhere else.
 
 mod interception;
+mod model;
 mod stages;
+mod visit;
 
 use crate::error::Failure;
-use crate::grants::turn::TurnHandle;
 use crate::plugin::bindings::Error;
-use crate::plugin::store::State;
 use crate::plugin::{Answering, OnFault, Plugin, Site, Visit, call};
-use crate::turn::{Calls, Turn};
+use crate::turn::Calls;
 use std::sync::Arc;
-use wasmtime::Store;
-use wasmtime::component::Resource;
 
 pub(crate) use interception::{ToolVerdict, after_llm_call, after_tool_call, before_llm_call, before_tool_call};
+pub(crate) use model::{continue_prompt, run_model, select, system_prompt};
+pub use stages::resolve_session;
 pub(crate) use stages::{
-    after_turn, build_prompt, continue_prompt, dispatch, host_owned, load_state, render_outbound, resolve_session,
-    run_model, save_state, select, system_prompt, tell,
+    after_turn, build_prompt, dispatch, host_owned, load_state, render_outbound, save_state, tell,
 };
 
 /// How the plugins that implement a hook are asked.
@@ -89,10 +88,7 @@ pub const HOOKS: &[HookSpec] = &[
 ];
 
 fn stage(name: &str) -> &'static str {
-    HOOKS
-        .iter()
-        .find(|hook| hook.name == name)
-        .map_or("turn", |hook| hook.stage)
+    HOOKS.iter().find(|hook| hook.name == name).map_or("turn", |hook| hook.stage)
 }
 
 /// What a plugin's call gives: its own answer, its own error, or a fault.
@@ -107,11 +103,7 @@ async fn one<'c, T: Send>(
 ) -> Result<T, Failure> {
     let hook = site.hook;
     let answer = call(&calls.host, plugin, site, ask).await?;
-    answer.map_err(|error| Failure::Hook {
-        hook,
-        plugin: plugin.name.clone(),
-        error,
-    })
+    answer.map_err(|error| Failure::Hook { hook, plugin: plugin.name.clone(), error })
 }
 
 /// First result: the latest registered plugin is asked first, and the first that answers wins.
@@ -169,19 +161,6 @@ async fn aloud(calls: &Calls, site: &Site, failure: &Failure) {
     let message = site.turn.as_ref().map(|turn| turn.envelope());
     // An observer of `on-error` that fails is not told of itself.
     if site.hook != "on-error" {
-        Box::pin(tell(
-            calls,
-            site.turn.as_ref(),
-            stage(site.hook),
-            &failure.to_error(),
-            message.as_ref(),
-        ))
-        .await;
+        Box::pin(tell(calls, site.turn.as_ref(), stage(site.hook), &failure.to_error(), message.as_ref())).await;
     }
-}
-
-/// A handle of the turn for a guest, its own: a borrow would have to be given back before the call returns, and
-/// JavaScript guests cannot do that.
-fn lend(store: &mut Store<State>, turn: &Arc<Turn>) -> wasmtime::Result<Resource<TurnHandle>> {
-    Ok(store.data_mut().table.push(TurnHandle(turn.clone()))?)
 }

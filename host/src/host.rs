@@ -34,20 +34,10 @@ impl Host {
     pub async fn start(config: Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Arc<Self>> {
         let workspace = workspace_dir(workspace)?;
         let tapes = Arc::new(FileStore::open(config.home.join("tapes"))?);
-        let engines = Engines::new()
-            .map_err(anyhow::Error::from)
-            .context("the WebAssembly engine does not start")?;
+        let engines = Engines::new().map_err(anyhow::Error::from).context("the WebAssembly engine does not start")?;
         let model = Client::new(config.model.clone())?;
         let plugins = RwLock::new(Arc::new(PluginSet::default()));
-        let host = Arc::new(Self {
-            config,
-            workspace,
-            tapes,
-            model,
-            engines,
-            channel,
-            plugins,
-        });
+        let host = Arc::new(Self { config, workspace, tapes, model, engines, channel, plugins });
         let set = Arc::new(PluginSet::load(&host).await);
         *host.plugins.write().unwrap_or_else(PoisonError::into_inner) = set;
         Ok(host)
@@ -65,9 +55,7 @@ impl Host {
 }
 
 fn workspace_dir(path: &Path) -> Result<PathBuf> {
-    let found = path
-        .canonicalize()
-        .with_context(|| format!("there is no workspace `{}`", path.display()))?;
+    let found = path.canonicalize().with_context(|| format!("there is no workspace `{}`", path.display()))?;
     anyhow::ensure!(found.is_dir(), "the workspace `{}` is no directory", path.display());
     Ok(found)
 }

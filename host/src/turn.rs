@@ -57,11 +57,7 @@ async fn stages(calls: &Arc<Calls>, mut inbound: Envelope, cancel: Cancel) -> Re
     };
     let outbounds = turn.settle_late(outbounds).await?;
     hooks::after_turn(&turn, &output).await;
-    Ok(TurnResult {
-        session_id: turn.session_id.clone(),
-        output,
-        outbounds,
-    })
+    Ok(TurnResult { session_id: turn.session_id.clone(), output, outbounds })
 }
 
 /// The stages up to the model's answer. `save-state` runs exactly once when the model stage was entered, however it
@@ -81,11 +77,7 @@ async fn resolve_session(calls: &Arc<Calls>, inbound: &Envelope) -> Result<Strin
         return Ok(id);
     }
     let or_default = |text: &str| {
-        if text.is_empty() {
-            "default".to_owned()
-        } else {
-            text.to_owned()
-        }
+        if text.is_empty() { "default".to_owned() } else { text.to_owned() }
     };
     Ok(match &inbound.session_id {
         Some(id) if !id.is_empty() => id.clone(),
@@ -112,14 +104,7 @@ async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<String, Failure>
     if turn.message.channel != "cli" {
         return Err(failure);
     }
-    hooks::tell(
-        &turn.calls,
-        Some(turn),
-        "run_model",
-        &failure.to_error(),
-        Some(&turn.message),
-    )
-    .await;
+    hooks::tell(&turn.calls, Some(turn), "run_model", &failure.to_error(), Some(&turn.message)).await;
     Ok(match prompt {
         Prompt::Text(text) => text.clone(),
         Prompt::Parts(_) => turn.message.content.clone(),

@@ -9,18 +9,14 @@ use std::path::Path;
 #[test]
 fn a_workspace_that_is_not_there() {
     let home = home();
-    home.bub(["--workspace", "/no/such/place", "run", "hi"])
-        .finish()
-        .refuses(&["/no/such/place"]);
+    home.bub(["--workspace", "/no/such/place", "run", "hi"]).finish().refuses(&["/no/such/place"]);
 }
 
 #[test]
 fn a_workspace_that_is_a_file() {
     let home = home();
     fs::write(home.workspace().join("notes.txt"), "").expect("the workspace can be written");
-    home.bub(["-w", "notes.txt", "run", "hi"])
-        .finish()
-        .refuses(&["notes.txt"]);
+    home.bub(["-w", "notes.txt", "run", "hi"]).finish().refuses(&["notes.txt"]);
 }
 
 #[test]
@@ -51,19 +47,13 @@ fn a_configuration_with_a_key_that_nobody_knows() {
 #[test]
 fn a_number_that_is_no_number() {
     let home = home();
-    home.run(["hi"])
-        .env("BUB_MAX_STEPS", "many")
-        .finish()
-        .refuses(&["BUB_MAX_STEPS", "many"]);
+    home.run(["hi"]).env("BUB_MAX_STEPS", "many").finish().refuses(&["BUB_MAX_STEPS", "many"]);
 }
 
 #[test]
 fn a_provider_that_nobody_knows() {
     let home = home();
-    let run = home
-        .run(["hi"])
-        .env("BUB_MODEL", "acme:model")
-        .env("BUB_API_KEY", "sk-fake");
+    let run = home.run(["hi"]).env("BUB_MODEL", "acme:model").env("BUB_API_KEY", "sk-fake");
     run.finish().refuses(&["acme"]);
 }
 
@@ -77,10 +67,7 @@ fn a_model_without_a_provider() {
 #[test]
 fn a_provider_without_a_key() {
     let home = home();
-    home.run(["hi"])
-        .env("BUB_MODEL", "openai:gpt")
-        .finish()
-        .refuses(&["BUB_API_KEY"]);
+    home.run(["hi"]).env("BUB_MODEL", "openai:gpt").finish().refuses(&["BUB_API_KEY"]);
 }
 
 #[test]
@@ -89,13 +76,8 @@ fn a_server_that_is_down() {
     let address = free.local_addr().expect("it is bound");
     drop(free);
     let home = home();
-    let run = home
-        .run(["hi"])
-        .env("BUB_MODEL", "openai:gpt")
-        .env("BUB_API_KEY", "sk-fake");
-    run.env("BUB_API_BASE", format!("http://{address}/v1"))
-        .finish()
-        .refuses(&["openai:gpt", "127.0.0.1"]);
+    let run = home.run(["hi"]).env("BUB_MODEL", "openai:gpt").env("BUB_API_KEY", "sk-fake");
+    run.env("BUB_API_BASE", format!("http://{address}/v1")).finish().refuses(&["openai:gpt", "127.0.0.1"]);
 }
 
 /// The beginning of an answer.
@@ -120,11 +102,7 @@ fn events_that_end_without_an_end() {
 #[test]
 fn an_event_that_is_no_json() {
     let home = home();
-    let server = Server::new([Answer::Whole(
-        200,
-        "text/event-stream",
-        "data: {\"choices\": [\n\n".to_owned(),
-    )]);
+    let server = Server::new([Answer::Whole(200, "text/event-stream", "data: {\"choices\": [\n\n".to_owned())]);
     home.run(["hi"]).model(&server).finish().refuses(&["openai:fake-model"]);
 }
 
@@ -165,20 +143,10 @@ fn a_turn_that_does_not_fit_on_the_disk_leaves_the_tape_as_it_was() {
     fill_up(&tape, FULL - 1000);
     let before = fs::read(&tape).expect("the first turn is on the tape");
     // A turn takes some 3,000 bytes: it is cut off in the middle. `ulimit` counts in half KiB.
-    let full = home
-        .run(["ECHO:two"])
-        .under(&format!("trap '' XFSZ; ulimit -f {}", FULL / 512))
-        .finish();
+    let full = home.run(["ECHO:two"]).under(&format!("trap '' XFSZ; ulimit -f {}", FULL / 512)).finish();
     let full = full.refuses(&[&home.workspace_half()]);
-    assert_eq!(
-        fs::read(&tape).expect("it is there").len(),
-        before.len(),
-        "something half-written stays\n{full}"
-    );
-    assert!(
-        fs::read(&tape).expect("it is there") == before,
-        "what stood there was changed\n{full}"
-    );
+    assert_eq!(fs::read(&tape).expect("it is there").len(), before.len(), "something half-written stays\n{full}");
+    assert!(fs::read(&tape).expect("it is there") == before, "what stood there was changed\n{full}");
     home.run(["ECHO:three"]).finish().says("[cli:local]\nthree\n");
 }
 

@@ -14,33 +14,20 @@ fn an_interrupted_turn_saves_its_state_and_keeps_what_was_said() {
     let begun = Instant::now();
     started.interrupt();
     let finished = started.finish();
-    assert!(
-        begun.elapsed() < Duration::from_secs(20),
-        "it took {:?} to end",
-        begun.elapsed()
-    );
+    assert!(begun.elapsed() < Duration::from_secs(20), "it took {:?} to end", begun.elapsed());
     assert!(finished.code == Some(1) && finished.stdout.is_empty(), "{finished}");
 
     let saved = finished.saw_hook("save-state");
     assert_eq!(saved.len(), 1, "{finished}");
     assert!(saved[0]["failure"].is_string(), "{}", saved[0]);
-    assert!(
-        finished.asked("dispatch-outbound").is_empty(),
-        "nothing is dispatched\n{finished}"
-    );
+    assert!(finished.asked("dispatch-outbound").is_empty(), "nothing is dispatched\n{finished}");
 
     let tape = tape::read(&home.tape_file("cli:local"));
     let said = |entry: &&serde_json::Value| {
         entry["kind"] == "message"
-            && entry["payload"]["content"]
-                .as_str()
-                .is_some_and(|text| text.ends_with("take your time"))
+            && entry["payload"]["content"].as_str().is_some_and(|text| text.ends_with("take your time"))
     };
     assert_eq!(tape.iter().filter(said).count(), 1, "{tape:?}");
     let last = tape.last().expect("the tape has entries");
-    assert_eq!(
-        (&last["kind"], &last["payload"]["kind"]),
-        (&"error".into(), &"cancelled".into()),
-        "{last}"
-    );
+    assert_eq!((&last["kind"], &last["payload"]["kind"]), (&"error".into(), &"cancelled".into()), "{last}");
 }

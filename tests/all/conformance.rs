@@ -35,9 +35,7 @@ fn tool_call_next_turn() {
 
 #[test]
 fn tool_handoff() {
-    let case = Case::new("tool_handoff")
-        .behind_anchor(3, "phase-1")
-        .behind_anchor(4, "phase-1");
+    let case = Case::new("tool_handoff").behind_anchor(3, "phase-1").behind_anchor(4, "phase-1");
     case.is_repeated_in(&home_with_tools());
 }
 
@@ -60,11 +58,7 @@ fn max_steps() {
 #[test]
 fn options() {
     let server = Case::new("options").is_repeated_in(&home());
-    assert_eq!(
-        server.requests()[0].header("x-title"),
-        Some("Bub"),
-        "BUB_CLIENT_ARGS sets headers"
-    );
+    assert_eq!(server.requests()[0].header("x-title"), Some("Bub"), "BUB_CLIENT_ARGS sets headers");
 }
 
 #[test]
@@ -85,18 +79,11 @@ pub(crate) fn golden_tools() {
     for request in server.requests() {
         let body = request.json();
         let tools = body["tools"].as_array().expect("the request offers tools");
-        let names: Vec<_> = tools
-            .iter()
-            .map(|tool| tool["function"]["name"].as_str().unwrap_or_default())
-            .collect();
+        let names: Vec<_> = tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap_or_default()).collect();
         for name in ["bash", "fs_write", "tape_handoff", "tape_info"] {
             assert!(names.contains(&name), "`{name}` is not among {names:?}");
         }
-        assert!(
-            tools
-                .iter()
-                .all(|tool| tool["type"] == "function" && tool["function"]["parameters"].is_object())
-        );
+        assert!(tools.iter().all(|tool| tool["type"] == "function" && tool["function"]["parameters"].is_object()));
     }
 }
 
@@ -104,37 +91,20 @@ pub(crate) fn golden_tools() {
 fn a_tape_that_bub_wrote_is_continued_and_every_line_stays_as_it_was() {
     let case = Case::new("plain_two_turns");
     let home = home();
-    let theirs = fs::read_dir(case.tapes_dir(1))
-        .expect("the case has tapes")
-        .next()
-        .expect("one")
-        .expect("it can be read");
+    let theirs =
+        fs::read_dir(case.tapes_dir(1)).expect("the case has tapes").next().expect("one").expect("it can be read");
     fs::create_dir_all(home.tapes_dir()).expect("the home can be written");
     let ours = home.tape_file("cli:local");
     fs::copy(theirs.path(), &ours).expect("the tape can be copied");
     let before = fs::read_to_string(&ours).expect("it can be read");
 
     let server = bub_tests::Server::new(case.answers().into_iter().skip(1));
-    home.run(["ECHO:second answer"])
-        .model(&server)
-        .finish()
-        .says("[cli:local]\nsecond answer\n");
+    home.run(["ECHO:second answer"]).model(&server).finish().says("[cli:local]\nsecond answer\n");
 
     let after = fs::read_to_string(&ours).expect("it can be read");
     assert!(after.starts_with(&before), "a line changed:\n{before}\nis now\n{after}");
-    let ids: Vec<_> = bub_tests::tape::read(&ours)
-        .iter()
-        .map(|entry| entry["id"].as_u64())
-        .collect();
-    assert_eq!(
-        ids,
-        (1..=ids.len() as u64).map(Some).collect::<Vec<_>>(),
-        "ids go on where they were"
-    );
+    let ids: Vec<_> = bub_tests::tape::read(&ours).iter().map(|entry| entry["id"].as_u64()).collect();
+    assert_eq!(ids, (1..=ids.len() as u64).map(Some).collect::<Vec<_>>(), "ids go on where they were");
     let workspace = home.workspace();
-    case.request_is_repeated(
-        2,
-        &server.requests()[0].json(),
-        &[workspace.to_str().expect("the path is UTF-8")],
-    );
+    case.request_is_repeated(2, &server.requests()[0].json(), &[workspace.to_str().expect("the path is UTF-8")]);
 }

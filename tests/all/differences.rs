@@ -13,16 +13,10 @@ fn a_failed_turn_keeps_the_message_so_that_the_next_turn_knows_of_it() {
     let broken = || Answer::Whole(400, "application/json", r#"{"error": {"message": "no"}}"#.to_owned());
     let server = Server::new([broken(), Answer::text("now")]);
     home.run(["remember the milk"]).model(&server).finish().fails("no");
-    home.run(["what was it"])
-        .model(&server)
-        .finish()
-        .says("[cli:local]\nnow\n");
+    home.run(["what was it"]).model(&server).finish().says("[cli:local]\nnow\n");
     let messages = server.requests()[1].messages();
-    let kept = |message: &&Value| {
-        message["content"]
-            .as_str()
-            .is_some_and(|content| content.ends_with("remember the milk"))
-    };
+    let kept =
+        |message: &&Value| message["content"].as_str().is_some_and(|content| content.ends_with("remember the milk"));
     assert_eq!(messages.iter().filter(kept).count(), 1, "{messages:?}");
 }
 
@@ -32,11 +26,7 @@ fn a_new_session_is_not_shown_its_first_anchor() {
     let home = home();
     let server = Server::new([Answer::text("hello")]);
     home.run(["hi"]).model(&server).finish().says("[cli:local]\nhello\n");
-    let roles: Vec<_> = server.requests()[0]
-        .messages()
-        .iter()
-        .map(|message| message["role"].clone())
-        .collect();
+    let roles: Vec<_> = server.requests()[0].messages().iter().map(|message| message["role"].clone()).collect();
     assert_eq!(roles, ["system", "user"]);
 }
 
@@ -46,19 +36,10 @@ fn malformed_arguments_become_a_result_that_the_model_can_read() {
     let home = home();
     home.plugin_with_tape("golden_tools", programs::GOLDEN_TOOLS);
     let server = Server::new([Answer::tool_call("bash", r#"{"cmd": "echo"#), Answer::text("sorry")]);
-    home.run(["try it"])
-        .model(&server)
-        .finish()
-        .says("[cli:local]\nsorry\n");
+    home.run(["try it"]).model(&server).finish().says("[cli:local]\nsorry\n");
     let messages = server.requests()[1].messages();
-    let result = messages
-        .iter()
-        .find(|message| message["role"] == "tool")
-        .expect("the call has a result");
-    assert!(
-        result["content"].as_str().is_some_and(|text| text.contains("invalid")),
-        "{result}"
-    );
+    let result = messages.iter().find(|message| message["role"] == "tool").expect("the call has a result");
+    assert!(result["content"].as_str().is_some_and(|text| text.contains("invalid")), "{result}");
 }
 
 /// Number 9.
@@ -74,11 +55,7 @@ fn a_system_prompt_that_changed_is_written_again() {
     let tape = tape::read(&home.tape_file("cli:local"));
     let prompts: Vec<_> = tape.iter().filter(|entry| entry["kind"] == "system").collect();
     assert_eq!(prompts.len(), 2, "{prompts:?}");
-    assert!(
-        prompts[1]["payload"]["content"]
-            .as_str()
-            .is_some_and(|text| text.contains("Be brief."))
-    );
+    assert!(prompts[1]["payload"]["content"].as_str().is_some_and(|text| text.contains("Be brief.")));
 }
 
 /// Number 12.
@@ -88,16 +65,9 @@ fn the_key_is_in_no_log_no_error_and_on_no_tape() {
     let key = "sk-very-secret";
     let told = json!({ "error": { "message": format!("the key {key} is wrong"), "type": "auth" } }).to_string();
     let server = Server::new([Answer::Whole(401, "application/json", told)]);
-    let run = home
-        .run(["hi"])
-        .model(&server)
-        .env("BUB_API_KEY", key)
-        .env("RUST_LOG", "debug");
+    let run = home.run(["hi"]).model(&server).env("BUB_API_KEY", key).env("RUST_LOG", "debug");
     let finished = run.finish().fails("401");
-    assert_eq!(
-        server.requests()[0].header("authorization"),
-        Some("Bearer sk-very-secret")
-    );
+    assert_eq!(server.requests()[0].header("authorization"), Some("Bearer sk-very-secret"));
     assert!(!finished.stderr.contains(key), "{finished}");
     let tape = fs::read_to_string(home.tape_file("cli:local")).expect("the failed turn is on the tape");
     assert!(!tape.contains(key), "{tape}");

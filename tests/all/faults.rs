@@ -9,31 +9,19 @@ use std::time::{Duration, Instant};
 #[track_caller]
 fn breaks_its_turn_only(name: &str, wasm: &str, limits: &str, fault: &str) -> Finished {
     let home = home();
-    home.plugin(name, wasm)
-        .configure(&format!("[plugins.{name}.limits]\n{limits}"));
+    home.plugin(name, wasm).configure(&format!("[plugins.{name}.limits]\n{limits}"));
     let begun = Instant::now();
     let fault = format!("hook `build-prompt` of plugin `{name}`: {fault}");
     let finished = home.run(["hi"]).finish().fails(&fault);
-    assert!(
-        begun.elapsed() < Duration::from_secs(60),
-        "a fault is cut short, this took {:?}",
-        begun.elapsed()
-    );
+    assert!(begun.elapsed() < Duration::from_secs(60), "a fault is cut short, this took {:?}", begun.elapsed());
 
     let tape = tape::read(&home.tape_file("cli:local"));
     let last = tape.last().expect("the failed turn is on the tape");
     assert_eq!(last["kind"], "error", "{last}");
-    assert!(
-        last["payload"]["message"]
-            .as_str()
-            .is_some_and(|text| text.contains(&fault)),
-        "{last}"
-    );
+    assert!(last["payload"]["message"].as_str().is_some_and(|text| text.contains(&fault)), "{last}");
 
     home.configure(&format!("[plugins.{name}]\non_fault = \"skip\""));
-    home.run(["ECHO:passed over"])
-        .finish()
-        .says("[cli:local]\npassed over\n");
+    home.run(["ECHO:passed over"]).finish().says("[cli:local]\npassed over\n");
     home.remove_plugin(name);
     home.run(["ECHO:gone"]).finish().says("[cli:local]\ngone\n");
     finished
@@ -47,12 +35,7 @@ pub(crate) fn fault_trap() {
 #[test]
 pub(crate) fn fault_spin() {
     let fault = "out of fuel after 2000000000 units";
-    breaks_its_turn_only(
-        "fault_spin",
-        programs::FAULT_SPIN,
-        "fuel = 2_000_000_000\ndeadline_ms = 60_000",
-        fault,
-    );
+    breaks_its_turn_only("fault_spin", programs::FAULT_SPIN, "fuel = 2_000_000_000\ndeadline_ms = 60_000", fault);
 }
 
 #[test]
@@ -70,11 +53,8 @@ pub(crate) fn fault_memory() {
 #[test]
 fn the_limit_of_all_plugins_holds_for_each() {
     let home = home();
-    home.plugin("fault_memory", programs::FAULT_MEMORY)
-        .configure("[limits]\nmemory_mib = 16");
-    home.run(["hi"])
-        .finish()
-        .fails("hook `build-prompt` of plugin `fault_memory`: out of memory: more than 16 MiB");
+    home.plugin("fault_memory", programs::FAULT_MEMORY).configure("[limits]\nmemory_mib = 16");
+    home.run(["hi"]).finish().fails("hook `build-prompt` of plugin `fault_memory`: out of memory: more than 16 MiB");
 }
 
 #[test]
@@ -86,10 +66,7 @@ pub(crate) fn fault_panic() {
 pub(crate) fn fault_unknown_version() {
     let home = home();
     home.plugin("fault_unknown_version", programs::FAULT_UNKNOWN_VERSION);
-    let finished = home
-        .run(["ECHO:all the same"])
-        .finish()
-        .says("[cli:local]\nall the same\n");
+    let finished = home.run(["ECHO:all the same"]).finish().says("[cli:local]\nall the same\n");
     let finished = finished.mentions("plugin `fault_unknown_version` did not load: ");
     finished.mentions("exports `bub:hooks/build-prompt@0.9.0`, which this host does not know; it offers 0.1.0");
     crate::plugins::lists_as_failed(&home, "fault_unknown_version", "0.9.0");
@@ -98,11 +75,7 @@ pub(crate) fn fault_unknown_version() {
 #[test]
 fn a_plugin_that_faults_in_one_hook_still_runs_its_others() {
     let home = home().bare();
-    home.scripted(
-        "a",
-        programs::SCRIPTED,
-        "build-prompt = { trap = true }\nrun-model = \"answered\"",
-    );
+    home.scripted("a", programs::SCRIPTED, "build-prompt = { trap = true }\nrun-model = \"answered\"");
     home.configure("[plugins.a]\non_fault = \"skip\"");
     home.run(["hi"]).finish().says("[cli:local]\nanswered\n");
 }

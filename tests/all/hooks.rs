@@ -31,11 +31,8 @@ fn bare_with(answers: &[&str]) -> Home {
 pub(crate) fn scripted() {
     let home = bare_with(&[r#"run-model = "answered""#]);
     let finished = home.run(["hi"]).watched().finish().says("[cli:local]\nanswered\n");
-    let hooks: Vec<_> = finished
-        .saw()
-        .iter()
-        .map(|seen| seen["hook"].as_str().unwrap_or_default().to_owned())
-        .collect();
+    let hooks: Vec<_> =
+        finished.saw().iter().map(|seen| seen["hook"].as_str().unwrap_or_default().to_owned()).collect();
     let stages = [
         "resolve-session",
         "load-state",
@@ -51,11 +48,7 @@ pub(crate) fn scripted() {
 #[test]
 pub(crate) fn scripted_stream() {
     let home = bare();
-    home.scripted(
-        "a",
-        programs::SCRIPTED_STREAM,
-        r#"run-model-stream = [{ reasoning = "hm" }, "ans", "wered"]"#,
-    );
+    home.scripted("a", programs::SCRIPTED_STREAM, r#"run-model-stream = [{ reasoning = "hm" }, "ans", "wered"]"#);
     home.run(["hi"]).finish().says("[cli:local]\nanswered\n");
 }
 
@@ -78,14 +71,7 @@ fn plugins_that_answer_nothing_leave_everything_to_the_host() {
 fn the_latest_registered_plugin_is_asked_first_and_every_broadcast_reaches_all() {
     let home = bare_with(&[r#"run-model = "from a""#, "", ""]);
     let finished = home.run(["hi"]).watched().finish().says("[cli:local]\nfrom a\n");
-    for hook in [
-        "resolve-session",
-        "load-state",
-        "build-prompt",
-        "run-model",
-        "save-state",
-        "dispatch-outbound",
-    ] {
+    for hook in ["resolve-session", "load-state", "build-prompt", "run-model", "save-state", "dispatch-outbound"] {
         assert_eq!(finished.asked(hook), ["c", "b", "a"], "{hook}\n{finished}");
     }
 }

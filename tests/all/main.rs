@@ -7,6 +7,7 @@ mod conformance;
 mod differences;
 mod faults;
 mod hooks;
+mod layers;
 mod model;
 mod plugins;
 mod programs;

@@ -25,11 +25,7 @@ fn settings(server: &Server) -> Settings {
 }
 
 fn request() -> Request {
-    Request {
-        messages: vec![r#"{"role":"user","content":"hi"}"#.to_owned()],
-        stream: true,
-        ..Request::default()
-    }
+    Request { messages: vec![r#"{"role":"user","content":"hi"}"#.to_owned()], stream: true, ..Request::default() }
 }
 
 /// All events up to the end, and the error if that was the end.

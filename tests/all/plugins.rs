@@ -16,32 +16,19 @@ fn listed(home: &Home) -> Value {
 /// The plugins of one hook, in the order in which they run.
 #[track_caller]
 fn plugins_of(listed: &Value, hook: &str) -> Vec<String> {
-    let row = listed["hooks"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .find(|row| row["hook"] == hook);
+    let row = listed["hooks"].as_array().into_iter().flatten().find(|row| row["hook"] == hook);
     let row = row.unwrap_or_else(|| panic!("`{hook}` is not listed in {listed}"));
     let plugins = row["plugins"].as_array().into_iter().flatten();
-    plugins
-        .map(|plugin| plugin.as_str().expect("a plugin has a name").to_owned())
-        .collect()
+    plugins.map(|plugin| plugin.as_str().expect("a plugin has a name").to_owned()).collect()
 }
 
 /// `hooks --json` says that this plugin did not load, and why.
 #[track_caller]
 pub(crate) fn lists_as_failed(home: &Home, plugin: &str, reason: &str) {
     let listed = listed(home);
-    let failed = listed["failed"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .find(|row| row["plugin"] == plugin);
+    let failed = listed["failed"].as_array().into_iter().flatten().find(|row| row["plugin"] == plugin);
     let failed = failed.unwrap_or_else(|| panic!("`{plugin}` is not among the failed of {listed}"));
-    assert!(
-        failed["reason"].as_str().is_some_and(|text| text.contains(reason)),
-        "{failed}"
-    );
+    assert!(failed["reason"].as_str().is_some_and(|text| text.contains(reason)), "{failed}");
 }
 
 #[test]
@@ -56,15 +43,10 @@ pub(crate) fn prompt_upper() {
 #[test]
 fn hooks_are_listed_in_the_order_in_which_they_run() {
     let home = home();
-    home.plugin("b_upper", programs::PROMPT_UPPER)
-        .plugin("a_upper", programs::PROMPT_UPPER);
+    home.plugin("b_upper", programs::PROMPT_UPPER).plugin("a_upper", programs::PROMPT_UPPER);
     let listed = listed(&home);
     assert_eq!(plugins_of(&listed, "build-prompt"), ["b_upper", "a_upper", "builtin"]);
-    let row = listed["hooks"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .find(|row| row["hook"] == "build-prompt");
+    let row = listed["hooks"].as_array().into_iter().flatten().find(|row| row["hook"] == "build-prompt");
     assert_eq!(row.map(|row| &row["way"]), Some(&"first result".into()));
     assert_eq!(listed["failed"], Value::Array(Vec::new()));
 }
@@ -73,13 +55,8 @@ fn hooks_are_listed_in_the_order_in_which_they_run() {
 pub(crate) fn model_twice() {
     let home = home();
     home.plugin("model_twice", programs::MODEL_TWICE);
-    let finished = home
-        .run(["ECHO:all the same"])
-        .finish()
-        .says("[cli:local]\nall the same\n");
-    finished
-        .mentions("plugin `model_twice` did not load: ")
-        .mentions("`run-model-stream`");
+    let finished = home.run(["ECHO:all the same"]).finish().says("[cli:local]\nall the same\n");
+    finished.mentions("plugin `model_twice` did not load: ").mentions("`run-model-stream`");
     lists_as_failed(&home, "model_twice", "run-model");
 }
 
@@ -87,10 +64,7 @@ pub(crate) fn model_twice() {
 fn a_file_that_is_no_component_is_named_and_left_out() {
     let home = home();
     std::fs::write(home.bub_home().join("plugins/noise.wasm"), "no wasm at all").expect("the home can be written");
-    let finished = home
-        .run(["ECHO:all the same"])
-        .finish()
-        .says("[cli:local]\nall the same\n");
+    let finished = home.run(["ECHO:all the same"]).finish().says("[cli:local]\nall the same\n");
     finished.mentions("plugin `noise` did not load: ");
     lists_as_failed(&home, "noise", "");
 }
@@ -136,15 +110,9 @@ fn a_tool_without_its_grant_tells_the_model_what_is_missing() {
     let home = home();
     home.plugin("golden_tools", programs::GOLDEN_TOOLS);
     let server = Server::new([Answer::tool_call("tape_info", "{}"), Answer::text("so be it")]);
-    home.run(["how long is the tape"])
-        .model(&server)
-        .finish()
-        .says("[cli:local]\nso be it\n");
+    home.run(["how long is the tape"]).model(&server).finish().says("[cli:local]\nso be it\n");
     let messages = server.requests()[1].messages();
-    let result = messages
-        .iter()
-        .find(|message| message["role"] == "tool")
-        .expect("the call has a result");
+    let result = messages.iter().find(|message| message["role"] == "tool").expect("the call has a result");
     let text = result["content"].as_str().unwrap_or_default();
     assert!(text.contains("denied") && text.contains("tape:read"), "{text}");
 }
@@ -161,14 +129,8 @@ fn the_template_answers_by_itself() {
 #[test]
 fn without_a_model_the_offline_guest_answers_and_says_what_it_is() {
     let finished = home().run(["hi"]).finish();
-    assert!(
-        finished.code == Some(0) && finished.stdout.starts_with("[cli:local]\n"),
-        "{finished}"
-    );
-    assert!(
-        finished.stdout.contains("no language model") && finished.stdout.contains("BUB_MODEL"),
-        "{finished}"
-    );
+    assert!(finished.code == Some(0) && finished.stdout.starts_with("[cli:local]\n"), "{finished}");
+    assert!(finished.stdout.contains("no language model") && finished.stdout.contains("BUB_MODEL"), "{finished}");
 }
 
 #[test]
@@ -176,7 +138,5 @@ fn the_offline_guest_is_the_same_from_the_directory_of_plugins() {
     let home = home();
     home.configure("[plugins.offline]\nenabled = false");
     home.plugin("spare", programs::OFFLINE);
-    home.run(["ECHO:from a file"])
-        .finish()
-        .says("[cli:local]\nfrom a file\n");
+    home.run(["ECHO:from a file"]).finish().says("[cli:local]\nfrom a file\n");
 }

@@ -64,11 +64,7 @@ fn string(case: &str, key: &str) -> String {
 }
 
 fn message(role: &str, content: &str) -> Draft {
-    let payload = format!(
-        r#"{{"role": {}, "content": {}}}"#,
-        text::quote(role),
-        text::quote(content)
-    );
+    let payload = format!(r#"{{"role": {}, "content": {}}}"#, text::quote(role), text::quote(content));
     Draft::new("message", &payload, "{}").unwrap()
 }
 

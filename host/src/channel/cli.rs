@@ -30,17 +30,11 @@ impl Channel for Printer {
                 writeln!(std::io::stderr(), "{}", envelope.content)
             }
             MessageKind::Normal | MessageKind::Command => {
-                writeln!(
-                    std::io::stdout(),
-                    "[{}:{}]\n{}",
-                    envelope.channel,
-                    envelope.chat_id,
-                    envelope.content
-                )
+                writeln!(std::io::stdout(), "[{}:{}]\n{}", envelope.channel, envelope.chat_id, envelope.content)
             }
         };
-        Box::pin(std::future::ready(written.map_err(|error| {
-            Failure::Channel(format!("the terminal took no output: {error}"))
-        })))
+        Box::pin(std::future::ready(
+            written.map_err(|error| Failure::Channel(format!("the terminal took no output: {error}"))),
+        ))
     }
 }

@@ -44,11 +44,8 @@ fn as_json(set: &PluginSet) -> serde_json::Value {
         .iter()
         .map(|hook| json!({ "hook": hook.name, "way": hook.way.name(), "plugins": plugins(hook, set) }))
         .collect();
-    let failed: Vec<_> = set
-        .failed
-        .iter()
-        .map(|(plugin, reason)| json!({ "plugin": plugin, "reason": reason }))
-        .collect();
+    let failed: Vec<_> =
+        set.failed.iter().map(|(plugin, reason)| json!({ "plugin": plugin, "reason": reason })).collect();
     json!({ "hooks": hooks, "failed": failed })
 }
 
@@ -58,12 +55,7 @@ fn as_text(set: &PluginSet) -> String {
         let names = plugins(hook, set);
         if !names.is_empty() {
             let arrow = if hook.way == Way::FirstResult { " > " } else { ", " };
-            text.push_str(&format!(
-                "{:<18} {:<13} {}\n",
-                hook.name,
-                hook.way.name(),
-                names.join(arrow)
-            ));
+            text.push_str(&format!("{:<18} {:<13} {}\n", hook.name, hook.way.name(), names.join(arrow)));
         }
     }
     for (plugin, reason) in &set.failed {

@@ -35,10 +35,7 @@ impl Environment {
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.variables
-            .get(name)
-            .map(String::as_str)
-            .filter(|value| !value.is_empty())
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -132,9 +129,7 @@ impl Environment {
     fn addresses(&self, settings: &mut Settings) -> Result<()> {
         for (name, value) in &self.variables {
             if let Some(provider) = name.strip_suffix("_API_KEY") {
-                settings
-                    .keys
-                    .insert(provider.to_ascii_lowercase(), Secret::new(value.clone()));
+                settings.keys.insert(provider.to_ascii_lowercase(), Secret::new(value.clone()));
             } else if let Some(provider) = name.strip_suffix("_API_BASE") {
                 settings.bases.insert(provider.to_ascii_lowercase(), value.clone());
             }

@@ -81,11 +81,8 @@ impl State {
         let model = self.model_of(&turn, request.model);
         self.granted(&format!("model:{model}"))?;
         let depth = deeper(self.depth, self.plugin.limits.depth)?;
-        let json = request
-            .messages
-            .iter()
-            .chain(&request.options)
-            .chain(request.tools.iter().map(|tool| &tool.parameters));
+        let json =
+            request.messages.iter().chain(&request.options).chain(request.tools.iter().map(|tool| &tool.parameters));
         for text in json {
             check_json(text).map_err(|reason| Error::invalid(format!("the request holds {reason}")))?;
         }
@@ -98,12 +95,7 @@ impl State {
             max_tokens: request.max_tokens,
             options: request.options,
         };
-        Ok(Exchange {
-            turn,
-            depth,
-            request,
-            tools,
-        })
+        Ok(Exchange { turn, depth, request, tools })
     }
 }
 
@@ -117,12 +109,7 @@ struct Exchange {
 
 impl Exchange {
     async fn run(self, listener: mpsc::Sender<Outcome>) {
-        let Self {
-            turn,
-            depth,
-            request,
-            tools,
-        } = self;
+        let Self { turn, depth, request, tools } = self;
         let request = match hooks::before_llm_call(&turn, depth, request).await {
             ControlFlow::Continue(request) => request,
             ControlFlow::Break(text) => {
@@ -136,10 +123,7 @@ impl Exchange {
         };
         let began = Instant::now();
         let model = request.model.clone();
-        let tools = tools
-            .into_iter()
-            .filter(|tool| request.tool_names.contains(&tool.name))
-            .collect();
+        let tools = tools.into_iter().filter(|tool| request.tool_names.contains(&tool.name)).collect();
         let mut account = Account::default();
         let failed = match answer(&turn, depth, request, tools, &listener, &mut account).await {
             Ok(()) => None,
@@ -204,10 +188,8 @@ async fn answer(
         account.note(&event);
         listener.send(Ok(event)).await.map_err(|_| Stop::Left)
     };
-    let provider = request
-        .model
-        .split_once(':')
-        .and_then(|(name, model)| Some((turn.calls.plugins.provider(name)?, model)));
+    let provider =
+        request.model.split_once(':').and_then(|(name, model)| Some((turn.calls.plugins.provider(name)?, model)));
     if let Some((plugin, model)) = provider {
         let model = model.to_owned();
         let (sender, mut events) = mpsc::channel(EVENTS);
@@ -275,12 +257,7 @@ async fn ask_guest(
         &turn.calls.host,
         plugin,
         Site::inside("complete", turn, depth),
-        |Visit {
-             plugin,
-             store,
-             instance,
-             ..
-         }| {
+        |Visit { plugin, store, instance, .. }| {
             Box::pin(async move {
                 let guest = plugin.exports.provider(store, &instance)?;
                 let sink = store.data_mut().table.push(Sink(sender))?;
@@ -297,13 +274,7 @@ async fn ask_guest(
 fn with_dotted_names(turn: &Turn, event: Event) -> Event {
     match event {
         Event::ToolCalls(calls) => Event::ToolCalls(
-            calls
-                .into_iter()
-                .map(|call| model::ToolCall {
-                    name: dotted(turn, &call.name),
-                    ..call
-                })
-                .collect(),
+            calls.into_iter().map(|call| model::ToolCall { name: dotted(turn, &call.name), ..call }).collect(),
         ),
         other => other,
     }
@@ -322,11 +293,7 @@ fn into_error(error: model::Error) -> Error {
 }
 
 fn into_call(call: model::ToolCall) -> ToolCall {
-    ToolCall {
-        id: call.id,
-        name: call.name,
-        arguments: call.arguments,
-    }
+    ToolCall { id: call.id, name: call.name, arguments: call.arguments }
 }
 
 fn into_guest(event: Event) -> exchange::Event {
@@ -346,11 +313,7 @@ pub(super) fn from_guest(event: exchange::Event) -> Event {
         exchange::Event::ToolCalls(calls) => Event::ToolCalls(
             calls
                 .into_iter()
-                .map(|call| model::ToolCall {
-                    id: call.id,
-                    name: call.name,
-                    arguments: call.arguments,
-                })
+                .map(|call| model::ToolCall { id: call.id, name: call.name, arguments: call.arguments })
                 .collect(),
         ),
         exchange::Event::Usage(usage) => Event::Usage(usage),

@@ -22,10 +22,7 @@ impl HostSink for State {
             return Ok(Err(Error::invalid(format!("the usage is {reason}"))));
         }
         let sender = self.table.get(&sink)?.0.clone();
-        Ok(sender
-            .send(super::chat::from_guest(event))
-            .await
-            .map_err(|_| Error::cancelled()))
+        Ok(sender.send(super::chat::from_guest(event)).await.map_err(|_| Error::cancelled()))
     }
 
     async fn drop(&mut self, sink: Resource<Sink>) -> Result<()> {

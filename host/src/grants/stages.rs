@@ -19,9 +19,7 @@ impl Host for State {
             Ok(entered) => entered,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        Ok(hooks::system_prompt(&turn, depth, &prompt)
-            .await
-            .map_err(|failure| failure.to_error()))
+        Ok(hooks::system_prompt(&turn, depth, &prompt).await.map_err(|failure| failure.to_error()))
     }
 
     async fn messages(
@@ -59,9 +57,7 @@ impl Host for State {
             Ok(entered) => entered,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        Ok(hooks::continue_prompt(&turn, depth, &prompt)
-            .await
-            .map_err(|failure| failure.to_error()))
+        Ok(hooks::continue_prompt(&turn, depth, &prompt).await.map_err(|failure| failure.to_error()))
     }
 }
 
@@ -69,18 +65,13 @@ impl State {
     /// The turn and the depth of a call that other plugins answer.
     fn enter(&self, turn: &Resource<TurnHandle>) -> Result<Result<(Arc<Turn>, u32), Error>> {
         let turn = self.turn_of(turn)?;
-        Ok(self
-            .granted("agent")
-            .and_then(|()| deeper(self.depth, self.plugin.limits.depth))
-            .map(|depth| (turn, depth)))
+        Ok(self.granted("agent").and_then(|()| deeper(self.depth, self.plugin.limits.depth)).map(|depth| (turn, depth)))
     }
 
     /// The model that is asked when a call names none: the session's, or the configured one.
     pub(super) fn model_of(&self, turn: &Turn, named: Option<String>) -> String {
         let session = || turn.get("model").and_then(|model| model.as_str().map(str::to_owned));
-        named
-            .or_else(session)
-            .unwrap_or_else(|| self.host.config.model.model.clone())
+        named.or_else(session).unwrap_or_else(|| self.host.config.model.model.clone())
     }
 }
 
@@ -104,11 +95,5 @@ async fn messages(
     let system_prompt = selection.system_prompt.as_deref().unwrap_or(system_prompt);
     let system = (!system_prompt.is_empty())
         .then(|| format!(r#"{{"role": "system", "content": {}}}"#, json::quote(system_prompt)));
-    Ok(system
-        .into_iter()
-        .chain(selection.before)
-        .chain(selection.history)
-        .chain(new)
-        .chain(selection.after)
-        .collect())
+    Ok(system.into_iter().chain(selection.before).chain(selection.history).chain(new).chain(selection.after).collect())
 }

@@ -52,9 +52,7 @@ impl State {
         if let Some(id) = json::get(&draft.meta, "run_id") {
             let given = json::string(id).is_some_and(|id| turn.gave_run_id(&id));
             if !given {
-                return Err(Error::invalid(format!(
-                    "the run id {id} was not given out by this turn"
-                )));
+                return Err(Error::invalid(format!("the run id {id} was not given out by this turn")));
             }
         }
         // The record of the turn is the model hook's own; whatever anybody else writes carries a name.
@@ -137,11 +135,7 @@ impl HostTape for State {
         max: u32,
     ) -> Result<Result<Vec<Entry>, Error>> {
         let (tape, _) = self.tape_of(&handle)?;
-        Ok(tape
-            .tail(before, max.min(MAX_BATCH) as usize)
-            .await
-            .map(into_entries)
-            .map_err(Error::from))
+        Ok(tape.tail(before, max.min(MAX_BATCH) as usize).await.map(into_entries).map_err(Error::from))
     }
 
     async fn last_anchor(
@@ -151,11 +145,7 @@ impl HostTape for State {
         before: Option<u64>,
     ) -> Result<Result<Option<Entry>, Error>> {
         let (tape, _) = self.tape_of(&handle)?;
-        Ok(tape
-            .last_anchor(name.as_deref(), before)
-            .await
-            .map(|entry| entry.map(into_entry))
-            .map_err(Error::from))
+        Ok(tape.last_anchor(name.as_deref(), before).await.map(|entry| entry.map(into_entry)).map_err(Error::from))
     }
 
     async fn fork(&mut self, handle: Resource<TapeHandle>) -> Result<Result<Resource<TapeHandle>, Error>> {
@@ -166,9 +156,7 @@ impl HostTape for State {
     async fn merge(&mut self, handle: Resource<TapeHandle>) -> Result<Result<(), Error>> {
         let (tape, turn) = self.tape_of(&handle)?;
         if turn.owns(&tape) {
-            return Ok(Err(Error::invalid(
-                "the turn's own tape is merged by the host, when the turn ends",
-            )));
+            return Ok(Err(Error::invalid("the turn's own tape is merged by the host, when the turn ends")));
         }
         Ok(tape.merge().await.map_err(Error::from))
     }
@@ -207,11 +195,7 @@ impl HostTape for State {
 impl HostCursor for State {
     async fn next(&mut self, cursor: Resource<Cursor>, max: u32) -> Result<Result<Vec<Entry>, Error>> {
         let cursor = &mut self.table.get_mut(&cursor)?.0;
-        Ok(cursor
-            .next(max.min(MAX_BATCH) as usize)
-            .await
-            .map(into_entries)
-            .map_err(Error::from))
+        Ok(cursor.next(max.min(MAX_BATCH) as usize).await.map(into_entries).map_err(Error::from))
     }
 
     async fn drop(&mut self, cursor: Resource<Cursor>) -> Result<()> {
@@ -221,13 +205,7 @@ impl HostCursor for State {
 }
 
 pub(crate) fn into_entry(entry: tape::Entry) -> Entry {
-    Entry {
-        id: entry.id,
-        kind: entry.kind,
-        payload: entry.payload,
-        meta: entry.meta,
-        date: entry.date,
-    }
+    Entry { id: entry.id, kind: entry.kind, payload: entry.payload, meta: entry.meta, date: entry.date }
 }
 
 pub(crate) fn into_entries(entries: Vec<tape::Entry>) -> Vec<Entry> {

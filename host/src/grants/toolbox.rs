@@ -24,10 +24,7 @@ impl Host for State {
     async fn list_tools(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Vec<ToolSpec>, Error>> {
         let turn = self.turn_of(&turn)?;
         let tools = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools);
-        Ok(Ok(tools
-            .filter(|tool| self.plugin.grants.allow(&format!("tools:{}", tool.name)))
-            .cloned()
-            .collect()))
+        Ok(Ok(tools.filter(|tool| self.plugin.grants.allow(&format!("tools:{}", tool.name))).cloned().collect()))
     }
 
     async fn call_tools(
@@ -67,21 +64,14 @@ impl Host for State {
 /// The name of a tool as its plugin gave it, for a name as a model writes it. A name that nobody has stays as it is.
 pub(super) fn dotted(turn: &Turn, name: &str) -> String {
     let written = model_name(name);
-    let known = turn
-        .calls
-        .plugins
-        .iter()
-        .flat_map(|plugin| &plugin.tools)
-        .find(|tool| model_name(&tool.name) == written);
+    let known =
+        turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools).find(|tool| model_name(&tool.name) == written);
     known.map_or_else(|| name.to_owned(), |tool| tool.name.clone())
 }
 
 /// One call from the chain before it to the chain after it. Whatever happens is a result that the model can read.
 async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<String, Error> {
-    let call = ToolCall {
-        name: dotted(turn, &call.name),
-        ..call
-    };
+    let call = ToolCall { name: dotted(turn, &call.name), ..call };
     let asked = call.clone();
     let (call, outcome) = match hooks::before_tool_call(turn, depth, call).await {
         ToolVerdict::Call(call) => {
@@ -94,36 +84,19 @@ async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<String, Err
 }
 
 async fn invoke(turn: &Arc<Turn>, depth: u32, call: &ToolCall) -> Result<String, Error> {
-    let Some(plugin) = turn
-        .calls
-        .plugins
-        .iter()
-        .find(|plugin| plugin.tools.iter().any(|tool| tool.name == call.name))
+    let Some(plugin) = turn.calls.plugins.iter().find(|plugin| plugin.tools.iter().any(|tool| tool.name == call.name))
     else {
-        return Err(Error::new(
-            ErrorKind::NotFound,
-            format!("there is no tool `{}`", model_name(&call.name)),
-        ));
+        return Err(Error::new(ErrorKind::NotFound, format!("there is no tool `{}`", model_name(&call.name))));
     };
     // A model that means "no arguments" often writes nothing at all.
-    let arguments = if call.arguments.trim().is_empty() {
-        "{}".to_owned()
-    } else {
-        call.arguments.clone()
-    };
+    let arguments = if call.arguments.trim().is_empty() { "{}".to_owned() } else { call.arguments.clone() };
     match parse_json(&arguments) {
         Ok(Value::Object(_)) => {}
         Ok(_) => {
-            return Err(Error::invalid(format!(
-                "the arguments of `{}` are no JSON object",
-                model_name(&call.name)
-            )));
+            return Err(Error::invalid(format!("the arguments of `{}` are no JSON object", model_name(&call.name))));
         }
         Err(reason) => {
-            return Err(Error::invalid(format!(
-                "the arguments of `{}` are {reason}",
-                model_name(&call.name)
-            )));
+            return Err(Error::invalid(format!("the arguments of `{}` are {reason}", model_name(&call.name))));
         }
     }
     ask(turn, depth, plugin, &call.name, &arguments).await
@@ -137,27 +110,17 @@ async fn ask(
     arguments: &String,
 ) -> Result<String, Error> {
     let site = Site::inside("call-tool", turn, depth);
-    let answer = call(
-        &turn.calls.host,
-        plugin,
-        site,
-        |Visit {
-             plugin,
-             store,
-             instance,
-             ..
-         }| {
-            Box::pin(async move {
-                let guest = plugin.exports.tools(store, &instance)?;
-                let handle = store.data_mut().table.push(TurnHandle(turn.clone()))?;
-                let answer = guest.call_call_tool(store, handle, name, arguments).await?;
-                if let Ok(result) = &answer {
-                    check_json(result).map_err(|reason| contract(format!("the result of `{name}` is {reason}")))?;
-                }
-                Ok(answer)
-            })
-        },
-    );
+    let answer = call(&turn.calls.host, plugin, site, |Visit { plugin, store, instance, .. }| {
+        Box::pin(async move {
+            let guest = plugin.exports.tools(store, &instance)?;
+            let handle = store.data_mut().table.push(TurnHandle(turn.clone()))?;
+            let answer = guest.call_call_tool(store, handle, name, arguments).await?;
+            if let Ok(result) = &answer {
+                check_json(result).map_err(|reason| contract(format!("the result of `{name}` is {reason}")))?;
+            }
+            Ok(answer)
+        })
+    });
     match answer.await {
         Ok(answer) => answer,
         Err(fault) => Err(Error::new(ErrorKind::Tool, Failure::Fault(fault).to_string())),

@@ -83,11 +83,7 @@ impl HostTurn for State {
     }
 
     async fn started(&mut self, turn: Resource<TurnHandle>) -> Result<String> {
-        Ok(self
-            .turn_of(&turn)?
-            .started
-            .strftime("%Y-%m-%dT%H:%M:%S%:z")
-            .to_string())
+        Ok(self.turn_of(&turn)?.started.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
     }
 
     async fn get(&mut self, turn: Resource<TurnHandle>, key: String) -> Result<Option<String>> {
@@ -155,9 +151,7 @@ fn set(turn: &Turn, key: String, value: &str) -> Result<(), Error> {
         return Err(Error::denied(format!("the state key `{key}` is the host's")));
     }
     if value.len() > MAX_VALUE {
-        return Err(Error::invalid(format!(
-            "the value of `{key}` has more than {MAX_VALUE} bytes"
-        )));
+        return Err(Error::invalid(format!("the value of `{key}` has more than {MAX_VALUE} bytes")));
     }
     let value = parse_json(value).map_err(|reason| Error::invalid(format!("the value of `{key}` is {reason}")))?;
     turn.set(key, value);

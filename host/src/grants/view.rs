@@ -59,10 +59,7 @@ impl View {
     pub(crate) fn all(&self) -> Selection {
         let mut renderer = Renderer::new();
         self.window.iter().for_each(|entry| renderer.push(entry));
-        Selection {
-            history: renderer.finish(),
-            ..Selection::default()
-        }
+        Selection { history: renderer.finish(), ..Selection::default() }
     }
 
     /// Renders what a guest selected. The host renders entries itself: the bytes of the tape reach the model untouched,
@@ -75,10 +72,7 @@ impl View {
             before: self.render(selected.before).await?,
             history: self.render(selected.history).await?,
             after: self.render(selected.after).await?,
-            notes: notes
-                .as_object()
-                .is_some_and(|notes| !notes.is_empty())
-                .then_some(notes),
+            notes: notes.as_object().is_some_and(|notes| !notes.is_empty()).then_some(notes),
         })
     }
 
@@ -92,9 +86,7 @@ impl View {
                 },
                 Part::Message(message) => {
                     check_json(&message).map_err(|reason| contract(format!("a message of its own is {reason}")))?;
-                    renderer
-                        .push_message(&message)
-                        .map_err(|error| contract(error.to_string()))?;
+                    renderer.push_message(&message).map_err(|error| contract(error.to_string()))?;
                 }
             }
         }
@@ -155,13 +147,7 @@ impl HostView for State {
         match tokio::time::timeout(Duration::from_millis(timeout_ms.into()), tape.query(&query)).await {
             Ok(Ok(found)) => {
                 // Found literally: there is no better hit than that.
-                Ok(Ok(found
-                    .into_iter()
-                    .map(|entry| Hit {
-                        entry: into_entry(entry),
-                        score: 1.0,
-                    })
-                    .collect()))
+                Ok(Ok(found.into_iter().map(|entry| Hit { entry: into_entry(entry), score: 1.0 }).collect()))
             }
             Ok(Err(error)) => Ok(Err(error.into())),
             Err(_) => Ok(Ok(Vec::new())),

@@ -1,12 +1,13 @@
 //! The hooks around a model call and around a tool call. A plugin that fails here is skipped, aloud; a gate is not.
 
-use super::{aloud, lend, one};
+use super::visit::visit;
+use super::{aloud, one};
 use crate::error::Failure;
 use crate::plugin::bindings::exported::after_llm_call::LlmResult;
 use crate::plugin::bindings::exported::before_llm_call::{LlmDecision, LlmRequest};
 use crate::plugin::bindings::exported::before_tool_call::ToolDecision;
 use crate::plugin::bindings::{Error, ToolCall};
-use crate::plugin::{OnFault, Plugin, Site, Visit, check_json, contract};
+use crate::plugin::{OnFault, Plugin, Site, check_json, contract};
 use crate::turn::Turn;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -19,45 +20,19 @@ pub(crate) async fn before_llm_call(
 ) -> ControlFlow<String, LlmRequest> {
     let site = Site::inside("before-llm-call", turn, depth);
     for plugin in turn.calls.plugins.exporting(site.hook) {
-        let asked = &request;
-        let decided = one(
-            &turn.calls,
-            plugin,
-            site.clone(),
-            |Visit {
-                 plugin,
-                 store,
-                 instance,
-                 ..
-             }| {
-                Box::pin(async move {
-                    let guest = plugin.exports.before_llm_call(store, &instance)?;
-                    let handle = lend(store, turn)?;
-                    let decision = guest.call_before_llm_call(store, handle, asked).await?;
-                    if let Ok(LlmDecision::Rewrite(rewritten)) = &decision {
-                        for json in rewritten.messages.iter().chain(&rewritten.options) {
-                            check_json(json)
-                                .map_err(|reason| contract(format!("the request that it wrote holds {reason}")))?;
-                        }
-                    }
-                    Ok(decision)
-                })
-            },
-        );
-        match decided.await {
+        let shown = &request;
+        let ask = visit!(turn; before_llm_call.call_before_llm_call(shown), decision => {
+            if let Ok(LlmDecision::Rewrite(request)) = &decision {
+                check("the request that it wrote", request.messages.iter().chain(&request.options))?;
+            }
+            Ok(decision)
+        });
+        match one(&turn.calls, plugin, site.clone(), ask).await {
             Ok(LlmDecision::Proceed) => {}
-            Ok(LlmDecision::Rewrite(rewritten)) => {
+            Ok(LlmDecision::Rewrite(mut rewritten)) => {
                 // Tools can be taken out, not put in: what the caller may not use, no plugin can lend it.
-                let tool_names = rewritten
-                    .tool_names
-                    .iter()
-                    .filter(|name| request.tool_names.contains(name))
-                    .cloned()
-                    .collect();
-                request = LlmRequest {
-                    tool_names,
-                    ..rewritten
-                };
+                rewritten.tool_names.retain(|name| request.tool_names.contains(name));
+                request = rewritten;
             }
             Ok(LlmDecision::Answer(text)) => return ControlFlow::Break(text),
             Err(failure) => aloud(&turn.calls, &site, &failure).await,
@@ -66,28 +41,16 @@ pub(crate) async fn before_llm_call(
     ControlFlow::Continue(request)
 }
 
+fn check<'a>(what: &str, texts: impl IntoIterator<Item = &'a String>) -> wasmtime::Result<()> {
+    texts.into_iter().try_for_each(|text| check_json(text).map_err(|reason| contract(format!("{what} holds {reason}"))))
+}
+
 /// Tells every observer of a model call that ended.
 pub(crate) async fn after_llm_call(turn: &Arc<Turn>, depth: u32, model: &str, outcome: &LlmResult) {
     let site = Site::inside("after-llm-call", turn, depth);
     for plugin in turn.calls.plugins.exporting(site.hook) {
-        let told = one(
-            &turn.calls,
-            plugin,
-            site.clone(),
-            |Visit {
-                 plugin,
-                 store,
-                 instance,
-                 ..
-             }| {
-                Box::pin(async move {
-                    let guest = plugin.exports.after_llm_call(store, &instance)?;
-                    let handle = lend(store, turn)?;
-                    guest.call_after_llm_call(store, handle, model, outcome).await.map(Ok)
-                })
-            },
-        );
-        if let Err(failure) = told.await {
+        let ask = visit!(turn; after_llm_call.call_after_llm_call(model, outcome), answer => Ok(Ok(answer)));
+        if let Err(failure) = one(&turn.calls, plugin, site.clone(), ask).await {
             aloud(&turn.calls, &site, &failure).await;
         }
     }
@@ -104,28 +67,21 @@ pub(crate) enum ToolVerdict {
 /// Asks the chain, gates last: they see the arguments that the tool will get, and their fault denies.
 pub(crate) async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: ToolCall) -> ToolVerdict {
     let site = Site::inside("before-tool-call", turn, depth);
-    let (gates, chain): (Vec<_>, Vec<_>) = turn
-        .calls
-        .plugins
-        .exporting(site.hook)
-        .partition(|plugin| plugin.on_fault == OnFault::Deny);
+    let denied = |reason| ToolVerdict::Answered(Err(Error::denied(reason)));
+    let asked = turn.calls.plugins.exporting(site.hook);
+    let (gates, chain): (Vec<_>, Vec<_>) = asked.partition(|plugin| plugin.on_fault == OnFault::Deny);
     for plugin in chain.into_iter().chain(gates) {
         match decide(turn, &site, plugin, &call).await {
             Ok(ToolDecision::Proceed) => {}
             Ok(ToolDecision::Rewrite(arguments)) => call.arguments = arguments,
             Ok(ToolDecision::Answer(result)) => return ToolVerdict::Answered(Ok(result)),
-            Ok(ToolDecision::Deny(reason)) => return ToolVerdict::Answered(Err(Error::denied(reason))),
+            Ok(ToolDecision::Deny(reason)) => return denied(reason),
             // Nobody can be asked yet, and what nobody allows is denied.
-            Ok(ToolDecision::Ask(reason)) => {
-                return ToolVerdict::Answered(Err(Error::denied(format!("nobody could be asked: {reason}"))));
-            }
+            Ok(ToolDecision::Ask(reason)) => return denied(format!("nobody could be asked: {reason}")),
             Err(failure) => {
                 aloud(&turn.calls, &site, &failure).await;
                 if plugin.on_fault == OnFault::Deny {
-                    return ToolVerdict::Answered(Err(Error::denied(format!(
-                        "the gate `{}` did not decide: {failure}",
-                        plugin.name
-                    ))));
+                    return denied(format!("the gate `{}` did not decide: {failure}", plugin.name));
                 }
             }
         }
@@ -134,28 +90,13 @@ pub(crate) async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: Too
 }
 
 async fn decide(turn: &Arc<Turn>, site: &Site, plugin: &Arc<Plugin>, call: &ToolCall) -> Result<ToolDecision, Failure> {
-    one(
-        &turn.calls,
-        plugin,
-        site.clone(),
-        |Visit {
-             plugin,
-             store,
-             instance,
-             ..
-         }| {
-            Box::pin(async move {
-                let guest = plugin.exports.before_tool_call(store, &instance)?;
-                let handle = lend(store, turn)?;
-                let decision = guest.call_before_tool_call(store, handle, call).await?;
-                if let Ok(ToolDecision::Rewrite(json) | ToolDecision::Answer(json)) = &decision {
-                    check_json(json).map_err(|reason| contract(format!("its decision holds {reason}")))?;
-                }
-                Ok(decision)
-            })
-        },
-    )
-    .await
+    let ask = visit!(turn; before_tool_call.call_before_tool_call(call), decision => {
+        if let Ok(ToolDecision::Rewrite(json) | ToolDecision::Answer(json)) = &decision {
+            check("its decision", [json])?;
+        }
+        Ok(decision)
+    });
+    one(&turn.calls, plugin, site.clone(), ask).await
 }
 
 /// Shows a result to the chain, exactly once; a plugin may put another in place of a successful one.
@@ -168,28 +109,11 @@ pub(crate) async fn after_tool_call(
     let site = Site::inside("after-tool-call", turn, depth);
     for plugin in turn.calls.plugins.exporting(site.hook) {
         let shown = &outcome;
-        let seen = one(
-            &turn.calls,
-            plugin,
-            site.clone(),
-            |Visit {
-                 plugin,
-                 store,
-                 instance,
-                 ..
-             }| {
-                Box::pin(async move {
-                    let guest = plugin.exports.after_tool_call(store, &instance)?;
-                    let handle = lend(store, turn)?;
-                    let answer = guest.call_after_tool_call(store, handle, call, shown.as_ref()).await?;
-                    if let Ok(Some(json)) = &answer {
-                        check_json(json).map_err(|reason| contract(format!("its result is {reason}")))?;
-                    }
-                    Ok(answer)
-                })
-            },
-        );
-        match seen.await {
+        let ask = visit!(turn; after_tool_call.call_after_tool_call(call, shown.as_ref()), answer => {
+            check("its result", answer.iter().flatten())?;
+            Ok(answer)
+        });
+        match one(&turn.calls, plugin, site.clone(), ask).await {
             Ok(Some(result)) if outcome.is_ok() => outcome = Ok(result),
             Ok(_) => {}
             Err(failure) => aloud(&turn.calls, &site, &failure).await,

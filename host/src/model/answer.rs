@@ -32,15 +32,12 @@ impl Answer {
         if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
             self.reason = Some(reason.to_owned());
         }
-        let message = ["delta", "message"]
-            .iter()
-            .find_map(|key| choice.get(*key).filter(|message| message.is_object()));
+        let message =
+            ["delta", "message"].iter().find_map(|key| choice.get(*key).filter(|message| message.is_object()));
         let Some(message) = message else {
             return Ok(events);
         };
-        let reasoning = ["reasoning_content", "reasoning"]
-            .iter()
-            .find_map(|key| said(message.get(*key)));
+        let reasoning = ["reasoning_content", "reasoning"].iter().find_map(|key| said(message.get(*key)));
         events.extend(reasoning.map(Event::Reasoning));
         events.extend(said(message.get("content")).map(Event::Text));
         if let Some(pieces) = message.get("tool_calls").and_then(Value::as_array) {
@@ -80,10 +77,7 @@ impl Answer {
 fn said(content: Option<&Value>) -> Option<String> {
     let text = match content? {
         Value::String(text) => text.clone(),
-        Value::Array(parts) => parts
-            .iter()
-            .filter_map(|part| part.get("text").and_then(Value::as_str))
-            .collect(),
+        Value::Array(parts) => parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect(),
         _ => return None,
     };
     Some(text).filter(|text| !text.is_empty())

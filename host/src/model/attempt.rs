@@ -99,9 +99,8 @@ impl Server<'_> {
         if let Some(refusal) = Refusal::in_answer(document) {
             return Err(self.reported(&refusal));
         }
-        let events: Vec<Event> = answer
-            .take_in(document)
-            .map_err(|TooManyCalls| self.not_understood("holds more than 128 tool calls"))?;
+        let events: Vec<Event> =
+            answer.take_in(document).map_err(|TooManyCalls| self.not_understood("holds more than 128 tool calls"))?;
         for event in events {
             outlet.send(event).await;
         }
@@ -148,10 +147,7 @@ impl Server<'_> {
             "" => format!("the server answered {status}"),
             words => format!("the server answered {status}: {}", self.redaction.line(words)),
         };
-        Failure {
-            asked,
-            ..self.failure(refusal.kind(), &text, refusal.is_passing())
-        }
+        Failure { asked, ..self.failure(refusal.kind(), &text, refusal.is_passing()) }
     }
 
     /// A response that seemed good holds an error.
@@ -195,11 +191,7 @@ impl Server<'_> {
     }
 
     fn failure(&self, kind: ErrorKind, text: &str, is_passing: bool) -> Failure {
-        Failure {
-            error: Error::new(kind, format!("model `{}`: {text}", self.endpoint.label)),
-            is_passing,
-            asked: None,
-        }
+        Failure { error: Error::new(kind, format!("model `{}`: {text}", self.endpoint.label)), is_passing, asked: None }
     }
 }
 
@@ -226,7 +218,5 @@ fn is_error(event: &Sse) -> bool {
 /// Reads what is left behind `[DONE]`, beside everything else: a connection that was read to its end is used again,
 /// and the next step of a turn saves the handshake.
 fn drain(mut events: impl Stream<Item = Result<Sse, Broken>> + Send + Unpin + 'static) {
-    tokio::spawn(tokio::time::timeout(DRAIN, async move {
-        while let Some(Ok(_)) = events.next().await {}
-    }));
+    tokio::spawn(tokio::time::timeout(DRAIN, async move { while let Some(Ok(_)) = events.next().await {} }));
 }

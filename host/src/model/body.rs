@@ -34,10 +34,7 @@ impl Body {
     pub(crate) fn new(settings: &Settings, request: &Request) -> Result<Body, Error> {
         let mut options = settings.completion_args.clone();
         if let Some(key) = own_key(&options) {
-            return Err(Error::new(
-                ErrorKind::Config,
-                format!("`BUB_COMPLETION_ARGS` may not set `{key}`"),
-            ));
+            return Err(Error::new(ErrorKind::Config, format!("`BUB_COMPLETION_ARGS` may not set `{key}`")));
         }
         let mut asked = request_options(request)?;
         let usual = take_max_tokens(&mut options);
@@ -129,12 +126,8 @@ fn own_key(options: &Map<String, Value>) -> Option<&'static str> {
 }
 
 fn tool(spec: &ToolSpec) -> Result<String, Error> {
-    let parameters = object(&spec.parameters).ok_or_else(|| {
-        invalid(format!(
-            "the parameters of tool `{}` are no JSON object",
-            spec.name.escape_debug()
-        ))
-    })?;
+    let parameters = object(&spec.parameters)
+        .ok_or_else(|| invalid(format!("the parameters of tool `{}` are no JSON object", spec.name.escape_debug())))?;
     Ok(format!(
         "{{\"type\":\"function\",\"function\":{{\"name\":{},\"description\":{},\"parameters\":{parameters}}}}}",
         quoted(&spec.name),

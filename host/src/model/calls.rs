@@ -67,10 +67,7 @@ impl Calls {
         }
         if let Some(id) = text(piece, "id") {
             let same = self.by_index.iter().find(|(_, call)| call.id.as_deref() == Some(id));
-            let next = self
-                .by_index
-                .last_key_value()
-                .map_or(0, |(last, _)| last.saturating_add(1));
+            let next = self.by_index.last_key_value().map_or(0, |(last, _)| last.saturating_add(1));
             return same.map_or(next, |(index, _)| *index);
         }
         match self.latest {

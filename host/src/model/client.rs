@@ -47,13 +47,7 @@ impl Client {
         let headers = headers(&settings.headers)?;
         let redaction = Redaction::new(&settings);
         Ok(Client {
-            shared: Arc::new(Shared {
-                settings,
-                headers,
-                redaction,
-                plain: OnceCell::new(),
-                secure: OnceCell::new(),
-            }),
+            shared: Arc::new(Shared { settings, headers, redaction, plain: OnceCell::new(), secure: OnceCell::new() }),
         })
     }
 
@@ -137,11 +131,7 @@ impl Shared {
             let Err(failure) = server.ask(text.clone(), stream, outlet).await else {
                 return Ok(());
             };
-            let Failure {
-                error,
-                is_passing,
-                asked,
-            } = failure;
+            let Failure { error, is_passing, asked } = failure;
             failed += 1;
             if !is_passing || failed >= retry::REQUESTS || outlet.has_sent() {
                 return Err(error);
@@ -158,16 +148,11 @@ impl Shared {
             true => &self.plain,
             false => &self.secure,
         };
-        cell.get_or_try_init(|| async { self.connections(is_plain) })
-            .await
-            .map_err(|error| {
-                let reason = one_line(&error.to_string());
-                let label = &endpoint.label;
-                Error::new(
-                    ErrorKind::Config,
-                    format!("model `{label}`: connections cannot be set up: {reason}"),
-                )
-            })
+        cell.get_or_try_init(|| async { self.connections(is_plain) }).await.map_err(|error| {
+            let reason = one_line(&error.to_string());
+            let label = &endpoint.label;
+            Error::new(ErrorKind::Config, format!("model `{label}`: connections cannot be set up: {reason}"))
+        })
     }
 
     fn connections(&self, is_plain: bool) -> Result<reqwest::Client, reqwest::Error> {

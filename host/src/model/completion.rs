@@ -25,15 +25,8 @@ impl Completion {
         F: Future<Output = ()> + Send + 'static,
     {
         let (sender, events) = mpsc::channel(CAPACITY);
-        let outlet = Outlet {
-            sender,
-            has_sent: false,
-        };
-        Completion {
-            events,
-            task: tokio::spawn(work(outlet)),
-            is_over: false,
-        }
+        let outlet = Outlet { sender, has_sent: false };
+        Completion { events, task: tokio::spawn(work(outlet)), is_over: false }
     }
 
     /// The next event; `None` after [`Event::Finish`] or an error.
@@ -47,10 +40,7 @@ impl Completion {
             return None;
         }
         let next = self.events.recv().await.unwrap_or_else(|| {
-            Err(Error::new(
-                ErrorKind::Cancelled,
-                "the request was ended before its answer was whole",
-            ))
+            Err(Error::new(ErrorKind::Cancelled, "the request was ended before its answer was whole"))
         });
         self.is_over = matches!(next, Ok(Event::Finish(_)) | Err(_));
         Some(next)

@@ -99,9 +99,7 @@ impl Endpoint {
             .filter(|base| !base.is_empty());
         let known = BASES.iter().find(|(name, _)| *name == slug).map(|(_, base)| *base);
         let base = given.or(known).ok_or_else(|| {
-            wrong(format!(
-                "the address of provider `{provider}` is not known: set `BUB_{variable}_API_BASE`"
-            ))
+            wrong(format!("the address of provider `{provider}` is not known: set `BUB_{variable}_API_BASE`"))
         })?;
         let url = address(base).ok_or_else(|| {
             wrong(format!(
@@ -142,10 +140,7 @@ fn address(base: &str) -> Option<Url> {
         return None;
     }
     url.set_fragment(None);
-    url.path_segments_mut()
-        .ok()?
-        .pop_if_empty()
-        .extend(["chat", "completions"]);
+    url.path_segments_mut().ok()?.pop_if_empty().extend(["chat", "completions"]);
     Some(url)
 }
 
@@ -166,7 +161,5 @@ fn slug(provider: &str) -> String {
 }
 
 fn by_provider<'a, T>(map: &'a HashMap<String, T>, wanted: &str) -> Option<&'a T> {
-    map.iter()
-        .find(|(name, _)| slug(name) == wanted)
-        .map(|(_, value)| value)
+    map.iter().find(|(name, _)| slug(name) == wanted).map(|(_, value)| value)
 }

@@ -19,12 +19,8 @@ impl Redaction {
     /// Knows the keys of `settings`, what its headers hold where their names say that it is secret, and what its
     /// addresses hold as password or query.
     pub(crate) fn new(settings: &Settings) -> Redaction {
-        let mut secrets: Vec<String> = settings
-            .keys
-            .values()
-            .chain(&settings.api_key)
-            .map(|key| key.expose().trim().to_owned())
-            .collect();
+        let mut secrets: Vec<String> =
+            settings.keys.values().chain(&settings.api_key).map(|key| key.expose().trim().to_owned()).collect();
         for (name, value) in &settings.headers {
             if is_secret_header(name) {
                 // `Bearer abc` is quoted by servers as `abc`.
@@ -72,7 +68,5 @@ pub(crate) fn one_line(text: &str) -> String {
 /// Whether a header of that name may hold a key.
 pub(crate) fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    ["auth", "key", "token", "secret", "cookie"]
-        .iter()
-        .any(|word| name.contains(word))
+    ["auth", "key", "token", "secret", "cookie"].iter().any(|word| name.contains(word))
 }

@@ -26,31 +26,19 @@ impl Refusal {
             Err(_) if text.trim_start().starts_with('<') => Default::default(),
             Err(_) => (String::new(), text.into_owned()),
         };
-        Refusal {
-            status: Some(status),
-            code,
-            message,
-        }
+        Refusal { status: Some(status), code, message }
     }
 
     /// The error that a document of a response that seemed good holds, if it holds one.
     pub(crate) fn in_answer(document: &Value) -> Option<Refusal> {
         document.get("error").filter(|error| !error.is_null())?;
         let (code, message) = read(document);
-        Some(Refusal {
-            status: code.parse().ok(),
-            code,
-            message,
-        })
+        Some(Refusal { status: code.parse().ok(), code, message })
     }
 
     /// An `event: error` whose data is not in the usual form.
     pub(crate) fn of_words(words: &str) -> Refusal {
-        Refusal {
-            status: None,
-            code: String::new(),
-            message: words.to_owned(),
-        }
+        Refusal { status: None, code: String::new(), message: words.to_owned() }
     }
 
     /// A rate limit speaks of tokens and limits too, and is no overflow; nor is a server that broke.
@@ -89,11 +77,8 @@ fn read(document: &Value) -> (String, String) {
         .find_map(Value::as_str)
         .unwrap_or_default();
     // OpenRouter says "Provider returned error" and keeps here what the provider said.
-    let cause = error
-        .pointer("/metadata/raw")
-        .and_then(Value::as_str)
-        .map(|raw| format!(": {raw}"))
-        .unwrap_or_default();
+    let cause =
+        error.pointer("/metadata/raw").and_then(Value::as_str).map(|raw| format!(": {raw}")).unwrap_or_default();
     let code = match error.get("code").or_else(|| error.get("type")) {
         Some(Value::String(code)) => code.clone(),
         Some(Value::Number(code)) => code.to_string(),

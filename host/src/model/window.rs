@@ -57,6 +57,5 @@ pub fn window(model: &str) -> Option<u32> {
 
 /// `gpt-4` stands for `gpt-4` and `gpt-4-0613` but says nothing about a `gpt-4.5`.
 fn fits(name: &str, prefix: &str) -> bool {
-    name.strip_prefix(prefix)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@']))
+    name.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@']))
 }

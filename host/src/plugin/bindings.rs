@@ -124,11 +124,7 @@ exports! {
 impl Error {
     /// An error of that kind, without details.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            details: None,
-        }
+        Self { kind, message: message.into(), details: None }
     }
 
     /// The argument is not what the contract asks for.

@@ -27,9 +27,7 @@ impl Cache {
     /// not used: everything is then compiled anew, and a warning says why.
     pub(crate) fn open(dir: &Path) -> Self {
         match prepare(dir) {
-            Ok(()) => Self {
-                dir: Some(dir.to_owned()),
-            },
+            Ok(()) => Self { dir: Some(dir.to_owned()) },
             Err(reason) => {
                 tracing::warn!("compiled code is not kept: `{}` {reason}", dir.display());
                 Self { dir: None }
@@ -46,10 +44,7 @@ impl Cache {
         if let Some(code) = read(&path) {
             // SAFETY: the folder is ours and closed to others, and the digest beside the code says that it is what
             // this program wrote; wasmtime checks that it was made for this engine.
-            #[allow(
-                unsafe_code,
-                reason = "deserialize is how compiled code is loaded; the checks stand above"
-            )]
+            #[allow(unsafe_code, reason = "deserialize is how compiled code is loaded; the checks stand above")]
             match unsafe { Component::deserialize(engine, &code[DIGEST_BYTES..]) } {
                 Ok(component) => return Ok(component),
                 Err(error) => tracing::debug!("`{}` does not fit: {error:#}", path.display()),
@@ -81,9 +76,7 @@ fn prepare(dir: &Path) -> std::result::Result<(), String> {
         return Err("is no folder".into());
     }
     // /proc/self belongs to the user that this process runs as; std has no other word for it.
-    let own = fs::metadata("/proc/self")
-        .map(|me| me.uid())
-        .unwrap_or_else(|_| meta.uid());
+    let own = fs::metadata("/proc/self").map(|me| me.uid()).unwrap_or_else(|_| meta.uid());
     if meta.uid() != own {
         return Err("belongs to somebody else".into());
     }
@@ -104,12 +97,7 @@ fn read(path: &Path) -> Option<Vec<u8>> {
 fn write(dir: &Path, path: &Path, code: &[u8]) -> std::io::Result<()> {
     make_room(dir)?;
     let draft = path.with_extension(format!("{}.{:?}.new", std::process::id(), std::thread::current().id()));
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&draft)?;
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
     file.write_all(&Sha256::digest(code))?;
     file.write_all(code)?;
     drop(file);

@@ -27,11 +27,7 @@ pub(crate) struct Site {
 impl Site {
     /// The export of a hook that has no turn.
     pub(crate) fn outside(hook: &'static str) -> Self {
-        Self {
-            hook,
-            turn: None,
-            depth: 0,
-        }
+        Self { hook, turn: None, depth: 0 }
     }
 
     /// A call that the host makes by itself on behalf of a turn.
@@ -41,11 +37,7 @@ impl Site {
 
     /// A call that sits in `depth` others.
     pub(crate) fn inside(hook: &'static str, turn: &Arc<Turn>, depth: u32) -> Self {
-        Self {
-            hook,
-            turn: Some(turn.clone()),
-            depth,
-        }
+        Self { hook, turn: Some(turn.clone()), depth }
     }
 }
 
@@ -69,9 +61,7 @@ pub(crate) fn deeper(depth: u32, limit: u32) -> std::result::Result<u32, Error> 
     if depth < limit {
         Ok(depth + 1)
     } else {
-        Err(Error::denied(format!(
-            "calls inside calls may go {limit} deep, no deeper"
-        )))
+        Err(Error::denied(format!("calls inside calls may go {limit} deep, no deeper")))
     }
 }
 
@@ -89,11 +79,7 @@ pub(crate) async fn call<'c, T: Send>(
     let hook = site.hook;
     let limit = deadline(plugin, &site);
     let turn = site.turn.clone();
-    let fault = |kind| Fault {
-        plugin: plugin.name.clone(),
-        hook,
-        kind,
-    };
+    let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind };
     let (mut store, pre) =
         store(host, plugin, &site, false).map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
     let outcome = tokio::time::timeout(limit, async {
@@ -105,18 +91,11 @@ pub(crate) async fn call<'c, T: Send>(
             }
             other => other?,
         };
-        run(Visit {
-            plugin,
-            store: &mut store,
-            instance,
-            lent: PhantomData,
-        })
-        .await
+        run(Visit { plugin, store: &mut store, instance, lent: PhantomData }).await
     })
     .await;
     if let (Some(turn), Ok(left)) = (turn, store.get_fuel()) {
-        turn.fuel
-            .fetch_add(plugin.limits.fuel.saturating_sub(left), Ordering::Relaxed);
+        turn.fuel.fetch_add(plugin.limits.fuel.saturating_sub(left), Ordering::Relaxed);
     }
     match outcome {
         Ok(Ok(value)) => Ok(value),
@@ -127,10 +106,7 @@ pub(crate) async fn call<'c, T: Send>(
 
 /// What waits for a model or a person has the turn's deadline only; everything else has a short one of its own.
 fn deadline(plugin: &Plugin, site: &Site) -> Duration {
-    let whole = site
-        .turn
-        .as_ref()
-        .map_or(plugin.limits.turn_deadline(), |turn| turn.time_left());
+    let whole = site.turn.as_ref().map_or(plugin.limits.turn_deadline(), |turn| turn.time_left());
     match site.hook {
         "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" => whole,
         _ => plugin.limits.deadline().min(whole),
@@ -143,11 +119,7 @@ fn store<'p>(
     site: &Site,
     on_demand: bool,
 ) -> Result<(Store<State>, &'p InstancePre<State>)> {
-    let pre = if on_demand {
-        plugin.pre_on_demand(&host.engines)?
-    } else {
-        &plugin.pre
-    };
+    let pre = if on_demand { plugin.pre_on_demand(&host.engines)? } else { &plugin.pre };
     let state = State::new(host.clone(), plugin.clone(), site.hook, site.depth);
     let mut store = Store::new(pre.component().engine(), state);
     store.limiter(|state| &mut state.limiter);

@@ -14,9 +14,5 @@ pub(crate) const EMBEDDED: &[Embedded] = &[
         bytes: include_bytes!(concat!(env!("OUT_DIR"), "/builtin.wasm")),
         grants: &["tape:read", "tape:append", "model:*", "tools:*", "agent"],
     },
-    Embedded {
-        name: "offline",
-        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/offline.wasm")),
-        grants: &[],
-    },
+    Embedded { name: "offline", bytes: include_bytes!(concat!(env!("OUT_DIR"), "/offline.wasm")), grants: &[] },
 ];

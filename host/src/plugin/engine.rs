@@ -54,11 +54,7 @@ impl Engines {
         }
         let reservation = 4 << 30;
         let pooled = Bench::new(Engine::new(&config(reservation)?)?)?;
-        Ok(Self {
-            pooled,
-            on_demand: std::sync::OnceLock::new(),
-            settings: Settings { reservation },
-        })
+        Ok(Self { pooled, on_demand: std::sync::OnceLock::new(), settings: Settings { reservation } })
     }
 
     pub(crate) fn on_demand(&self) -> Result<&Bench> {

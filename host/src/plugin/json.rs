@@ -10,9 +10,7 @@ const MAX_DEPTH: usize = 64;
 /// What is wrong with it, fit for an error message.
 pub(crate) fn check(text: &str) -> Result<(), String> {
     check_depth(text)?;
-    serde_json::from_str::<&serde_json::value::RawValue>(text)
-        .map(drop)
-        .map_err(|error| format!("no JSON: {error}"))
+    serde_json::from_str::<&serde_json::value::RawValue>(text).map(drop).map_err(|error| format!("no JSON: {error}"))
 }
 
 /// Parses what [`check`] accepts.

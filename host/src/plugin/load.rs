@@ -115,10 +115,8 @@ pub(crate) struct Candidate<'a> {
 pub(crate) fn compile(engines: &Engines, cache: &Cache, candidate: Candidate<'_>) -> Result<Plugin> {
     let digest = hex(&Sha256::digest(candidate.bytes));
     let bench = &engines.pooled;
-    let component = cache
-        .component(&bench.engine, candidate.bytes, &digest)
-        .map_err(one_cause)
-        .context("it does not compile")?;
+    let component =
+        cache.component(&bench.engine, candidate.bytes, &digest).map_err(one_cause).context("it does not compile")?;
     check_contracts(&component)?;
     let pre = bench.linker.instantiate_pre(&component).map_err(one_cause)?;
     let exports = Exports::find(&pre).map_err(one_cause)?;
@@ -134,10 +132,7 @@ pub(crate) fn compile(engines: &Engines, cache: &Cache, candidate: Candidate<'_>
         source: candidate.source,
         digest,
         exports,
-        hooks: names
-            .iter()
-            .map(|name| name.rsplit('/').next().unwrap_or(name))
-            .collect(),
+        hooks: names.iter().map(|name| name.rsplit('/').next().unwrap_or(name)).collect(),
         grants: candidate.grants,
         on_fault: candidate.settings.on_fault,
         limits: candidate.limits,
@@ -155,46 +150,21 @@ pub(crate) fn compile(engines: &Engines, cache: &Cache, candidate: Candidate<'_>
 pub(crate) async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin> {
     let plugin = Arc::new(plugin);
     let names = plugin.exports.names();
-    let (has_tools, is_provider) = (
-        names.contains(&"bub:tools/tools"),
-        names.contains(&"bub:model/provider"),
-    );
-    let introduced = call(
-        host,
-        &plugin,
-        Site::outside("load"),
-        |Visit {
-             plugin,
-             store,
-             instance,
-             ..
-         }| {
-            Box::pin(async move {
-                plugin.exports.check(store, &instance)?;
-                let tools = match has_tools {
-                    true => {
-                        plugin
-                            .exports
-                            .tools(store, &instance)?
-                            .call_list_tools(&mut *store)
-                            .await?
-                    }
-                    false => Vec::new(),
-                };
-                let provider = match is_provider {
-                    true => Some(
-                        plugin
-                            .exports
-                            .provider(store, &instance)?
-                            .call_name(&mut *store)
-                            .await?,
-                    ),
-                    false => None,
-                };
-                Ok((tools, provider))
-            })
-        },
-    );
+    let (has_tools, is_provider) = (names.contains(&"bub:tools/tools"), names.contains(&"bub:model/provider"));
+    let introduced = call(host, &plugin, Site::outside("load"), |Visit { plugin, store, instance, .. }| {
+        Box::pin(async move {
+            plugin.exports.check(store, &instance)?;
+            let tools = match has_tools {
+                true => plugin.exports.tools(store, &instance)?.call_list_tools(&mut *store).await?,
+                false => Vec::new(),
+            };
+            let provider = match is_provider {
+                true => Some(plugin.exports.provider(store, &instance)?.call_name(&mut *store).await?),
+                false => None,
+            };
+            Ok((tools, provider))
+        })
+    });
     let (tools, provider) = introduced.await?;
     for tool in &tools {
         super::check_json(&tool.parameters)
@@ -250,10 +220,8 @@ fn one_cause(error: wasmtime::Error) -> anyhow::Error {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }

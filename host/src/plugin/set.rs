@@ -34,10 +34,7 @@ impl PluginSet {
             if !settings.enabled {
                 continue;
             }
-            let grants = settings
-                .grants
-                .clone()
-                .unwrap_or_else(|| Grants::new(embedded.grants.iter().copied()));
+            let grants = settings.grants.clone().unwrap_or_else(|| Grants::new(embedded.grants.iter().copied()));
             let candidate = Candidate {
                 name: embedded.name,
                 source: Source::Embedded,
@@ -62,11 +59,7 @@ impl PluginSet {
                 "the name is taken by an embedded plugin; set `enabled = false` in `[plugins.{name}]` to use the file in its place, or rename the file"
             );
         }
-        let size = std::fs::metadata(path)?.len();
-        if size > MAX_FILE {
-            bail!("it has {size} bytes, and at most {MAX_FILE} are read");
-        }
-        let bytes = std::fs::read(path).with_context(|| format!("`{}` cannot be read", path.display()))?;
+        let bytes = read(path)?;
         let settings = host.config.plugin(name);
         let grants = settings.grants.clone().unwrap_or_default();
         let candidate = Candidate {
@@ -96,25 +89,17 @@ impl PluginSet {
     /// A second tool or provider of a name would take the calls that were meant for the first.
     fn admit(&mut self, plugin: Plugin) -> Result<()> {
         for tool in &plugin.tools {
-            if let Some(other) = self.plugins.iter().find(|other| {
-                other
-                    .tools
-                    .iter()
-                    .any(|taken| model_name(&taken.name) == model_name(&tool.name))
-            }) {
+            if let Some(other) = self
+                .plugins
+                .iter()
+                .find(|other| other.tools.iter().any(|taken| model_name(&taken.name) == model_name(&tool.name)))
+            {
                 bail!("its tool `{}` is there already, in plugin `{}`", tool.name, other.name);
             }
         }
         if let Some(provider) = &plugin.provider {
-            if let Some(other) = self
-                .plugins
-                .iter()
-                .find(|other| other.provider.as_ref() == Some(provider))
-            {
-                bail!(
-                    "the model provider `{provider}` is there already, in plugin `{}`",
-                    other.name
-                );
+            if let Some(other) = self.plugins.iter().find(|other| other.provider.as_ref() == Some(provider)) {
+                bail!("the model provider `{provider}` is there already, in plugin `{}`", other.name);
             }
             if crate::model::known_provider(provider) {
                 bail!("the model provider `{provider}` is one of the host's own");
@@ -142,15 +127,29 @@ impl PluginSet {
 
     /// The plugin that is the model provider of that name.
     pub fn provider(&self, name: &str) -> Option<&Arc<Plugin>> {
-        self.plugins
-            .iter()
-            .find(|plugin| plugin.provider.as_deref() == Some(name))
+        self.plugins.iter().find(|plugin| plugin.provider.as_deref() == Some(name))
     }
 }
 
 /// A tool's name as the model sees it: providers allow no dots.
 pub(crate) fn model_name(name: &str) -> String {
     name.replace('.', "_")
+}
+
+/// The bytes of a component file. They are read once: what is hashed is what is compiled.
+fn read(path: &Path) -> Result<Vec<u8>> {
+    use std::io::Read;
+    // Looked at before it is opened: a pipe under that name would wait for its writer for ever.
+    let meta = std::fs::metadata(path).with_context(|| format!("`{}` cannot be read", path.display()))?;
+    if !meta.is_file() {
+        bail!("`{}` is no file", path.display());
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE {
+        bail!("it is larger than {} MiB", MAX_FILE >> 20);
+    }
+    Ok(bytes)
 }
 
 /// The files of the user's directory, by name, less those that are switched off.
@@ -161,12 +160,7 @@ fn files(config: &Config) -> Vec<(String, PathBuf)> {
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "wasm"))
-        .map(|path| {
-            (
-                path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-                path,
-            )
-        })
+        .map(|path| (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), path))
         // Under an embedded guest's name `enabled = false` switches off the embedded one; a file may take its place.
         .filter(|(name, _)| config.plugin(name).enabled || is_embedded(name))
         .collect();

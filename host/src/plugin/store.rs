@@ -39,17 +39,7 @@ impl State {
         table.set_max_capacity(10 * MAX_HANDLES);
         let limiter = Limiter::new(plugin.limits.memory_bytes());
         let wasi = WasiCtx::builder().stderr(stderr.clone()).build();
-        Self {
-            host,
-            plugin,
-            hook,
-            depth,
-            table,
-            limiter,
-            stderr,
-            wasi,
-            calls: 0,
-        }
+        Self { host, plugin, hook, depth, table, limiter, stderr, wasi, calls: 0 }
     }
 
     /// One more call of the host by the guest: the state is asked for once in each.
@@ -62,30 +52,19 @@ impl State {
     /// would not do, because wasmtime's own steps (a yield, a growing memory) go the same way.
     pub(crate) fn check_calls(&self) -> Result<()> {
         let limit = self.plugin.limits.calls(self.hook);
-        if self.calls <= limit {
-            Ok(())
-        } else {
-            Err(wasmtime::Error::new(Break(FaultKind::TooManyCalls(limit))))
-        }
+        if self.calls <= limit { Ok(()) } else { Err(wasmtime::Error::new(Break(FaultKind::TooManyCalls(limit)))) }
     }
 
     /// Refuses unless the plugin holds that grant.
     pub(crate) fn granted(&self, grant: &str) -> std::result::Result<(), Error> {
-        if self.plugin.grants.allow(grant) {
-            Ok(())
-        } else {
-            Err(self.plugin.refusal(grant))
-        }
+        if self.plugin.grants.allow(grant) { Ok(()) } else { Err(self.plugin.refusal(grant)) }
     }
 }
 
 impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         self.counted();
-        WasiCtxView {
-            ctx: &mut self.wasi,
-            table: &mut self.table,
-        }
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
     }
 }
 
@@ -99,11 +78,7 @@ pub(crate) struct Limiter {
 
 impl Limiter {
     fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            used: 0,
-            exceeded: false,
-        }
+        Self { limit, used: 0, exceeded: false }
     }
 
     /// The limit, in bytes, if the guest has run into it.

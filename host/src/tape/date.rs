@@ -44,11 +44,7 @@ pub(super) fn span(text: &str) -> Option<(Timestamp, Timestamp)> {
 
 fn iso(moment: Timestamp) -> String {
     let (date, micro) = utc(moment);
-    let fraction = if micro == 0 {
-        String::new()
-    } else {
-        format!(".{micro:06}")
-    };
+    let fraction = if micro == 0 { String::new() } else { format!(".{micro:06}") };
     format!(
         "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{fraction}+00:00",
         date.year(),

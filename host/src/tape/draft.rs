@@ -75,35 +75,19 @@ impl Draft {
 
     /// The entry that this becomes under `id`.
     pub fn numbered(self, id: u64) -> Entry {
-        Entry {
-            id,
-            kind: self.kind,
-            payload: self.payload,
-            meta: self.meta,
-            date: self.date,
-        }
+        Entry { id, kind: self.kind, payload: self.payload, meta: self.meta, date: self.date }
     }
 
     /// For payloads that are known to be objects in the tape's own spelling.
     fn known(kind: &str, payload: String) -> Self {
-        Self {
-            kind: kind.to_owned(),
-            payload,
-            meta: "{}".to_owned(),
-            date: date::now(),
-        }
+        Self { kind: kind.to_owned(), payload, meta: "{}".to_owned(), date: date::now() }
     }
 }
 
 impl From<Entry> for Draft {
     /// The entry without its id; what it holds and its date stay.
     fn from(entry: Entry) -> Self {
-        Self {
-            kind: entry.kind,
-            payload: entry.payload,
-            meta: entry.meta,
-            date: entry.date,
-        }
+        Self { kind: entry.kind, payload: entry.payload, meta: entry.meta, date: entry.date }
     }
 }
 
@@ -151,9 +135,5 @@ fn happened(name: &str, data: &str) -> Draft {
 
 fn object(what: &str, text: &str) -> Result<String> {
     let text = json::normalise(text).map_err(|error| Error::invalid(format!("{what}: {error}")))?;
-    if json::is_object(&text) {
-        Ok(text)
-    } else {
-        Err(Error::invalid(format!("{what} is no JSON object")))
-    }
+    if json::is_object(&text) { Ok(text) } else { Err(Error::invalid(format!("{what} is no JSON object"))) }
 }

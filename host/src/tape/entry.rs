@@ -53,13 +53,7 @@ impl Entry {
             let seconds = get("timestamp").and_then(|value| value.parse().ok());
             date::from_seconds(seconds.unwrap_or(0.0))
         });
-        Some(Self {
-            id,
-            kind,
-            payload: piece(payload)?,
-            meta: piece(meta)?,
-            date,
-        })
+        Some(Self { id, kind, payload: piece(payload)?, meta: piece(meta)?, date })
     }
 
     /// The name, when this is an anchor that has one.
@@ -101,9 +95,5 @@ impl Entry {
 
 /// A value as it is written, unless it spans lines, which an entry does not.
 fn piece(value: &str) -> Option<String> {
-    if value.contains('\n') {
-        json::reprint(value).ok()
-    } else {
-        Some(value.to_owned())
-    }
+    if value.contains('\n') { json::reprint(value).ok() } else { Some(value.to_owned()) }
 }

@@ -51,10 +51,7 @@ impl FileStore {
             action: format!("open the directory of tapes `{}`", dir.display()),
             source,
         })?;
-        Ok(Self {
-            dir,
-            ends: Ends::default(),
-        })
+        Ok(Self { dir, ends: Ends::default() })
     }
 
     /// Where the tapes lie.
@@ -161,12 +158,7 @@ impl FileStore {
             let name = format!("{tape}.jsonl.{stamp}{number}.bak");
             let target = self.dir.join(&name);
             // An empty file takes the name first, so that the rename replaces nobody's archive.
-            match OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(&target)
-            {
+            match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&target) {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     count += 1;
@@ -189,8 +181,7 @@ impl FileStore {
             let stem = file.to_str().and_then(|name| name.strip_suffix(".jsonl"));
             // A sidecar's name has `__` more than once.
             names.extend(
-                stem.filter(|stem| stem.matches("__").count() == 1 && check_tape_name(stem).is_ok())
-                    .map(str::to_owned),
+                stem.filter(|stem| stem.matches("__").count() == 1 && check_tape_name(stem).is_ok()).map(str::to_owned),
             );
         }
         names.sort_unstable();
@@ -231,11 +222,7 @@ impl Store for FileStore {
             if max > 0 {
                 self.walk_back(tape, before, |entry| {
                     found.push(entry);
-                    if found.len() < max {
-                        ControlFlow::Continue(())
-                    } else {
-                        ControlFlow::Break(())
-                    }
+                    if found.len() < max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
                 })?;
             }
             found.reverse();
@@ -259,11 +246,7 @@ impl Store for FileStore {
             self.walk_back(tape, None, |entry| {
                 let done = entry.begins_phase();
                 found.push(entry);
-                if done {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
+                if done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             })?;
             found.reverse();
             Ok(found)
@@ -280,9 +263,7 @@ impl Store for FileStore {
                 action: format!("list the tapes in `{}`", self.dir.display()),
                 source,
             })?;
-            let behind = names
-                .into_iter()
-                .filter(|name| after.is_none_or(|after| name.as_str() > after));
+            let behind = names.into_iter().filter(|name| after.is_none_or(|after| name.as_str() > after));
             Ok(behind.take(max).collect())
         })
     }

@@ -48,11 +48,7 @@ impl Local {
 impl Fork {
     /// A fork of `tape` in `parent`.
     pub fn new(parent: Arc<dyn Store>, tape: impl Into<String>) -> Self {
-        Self {
-            parent,
-            tape: tape.into(),
-            local: Mutex::default(),
-        }
+        Self { parent, tape: tape.into(), local: Mutex::default() }
     }
 
     /// Writes what was written here to the parent, as one append. After that the fork shows the parent as it is, and
@@ -79,10 +75,7 @@ impl Fork {
         if !drafts.is_empty() {
             self.parent.append(&self.tape, drafts, None).await?;
         }
-        *self.local() = Local {
-            stage: Stage::Merged,
-            ..Local::default()
-        };
+        *self.local() = Local { stage: Stage::Merged, ..Local::default() };
         Ok(())
     }
 
@@ -109,9 +102,7 @@ impl Fork {
             None => self.parent.last_id(&self.tape).await?,
         };
         let mut local = self.open()?;
-        let base = local
-            .base
-            .unwrap_or(if local.reset.is_some() { 0 } else { parent_last });
+        let base = local.base.unwrap_or(if local.reset.is_some() { 0 } else { parent_last });
         let last = local.entries.last().map_or(base, |entry| entry.id);
         if expect_last.is_some_and(|expected| expected != last) {
             return Err(Error::Conflict { last });
@@ -119,9 +110,7 @@ impl Fork {
         let first = next_id(last, drafts.len())?;
         if !drafts.is_empty() {
             local.base = Some(base);
-            local
-                .entries
-                .extend((first..).zip(drafts).map(|(id, draft)| draft.numbered(id)));
+            local.entries.extend((first..).zip(drafts).map(|(id, draft)| draft.numbered(id)));
         }
         Ok(first)
     }
@@ -250,10 +239,7 @@ impl Store for Fork {
             let mut local = self.open()?;
             // What is thrown away without an archive once stays so; an archive that was asked for once is made.
             let archive = archive || local.reset == Some(true);
-            *local = Local {
-                reset: Some(archive),
-                ..Local::default()
-            };
+            *local = Local { reset: Some(archive), ..Local::default() };
             Ok(None)
         })
     }

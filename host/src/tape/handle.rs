@@ -30,12 +30,7 @@ impl Tape {
     /// [`Error::InvalidInput`] when no tape may have the name.
     pub fn open(store: Arc<dyn Store>, name: &str) -> Result<Self> {
         check_tape_name(name)?;
-        Ok(Self {
-            name: name.into(),
-            store: Arc::clone(&store),
-            root: store,
-            fork: None,
-        })
+        Ok(Self { name: name.into(), store: Arc::clone(&store), root: store, fork: None })
     }
 
     pub fn name(&self) -> &str {
@@ -77,12 +72,7 @@ impl Tape {
 
     /// The same tape without any fork: what is stored of it now.
     pub fn stored(&self) -> Self {
-        Self {
-            name: Arc::clone(&self.name),
-            store: Arc::clone(&self.root),
-            root: Arc::clone(&self.root),
-            fork: None,
-        }
+        Self { name: Arc::clone(&self.name), store: Arc::clone(&self.root), root: Arc::clone(&self.root), fork: None }
     }
 
     /// The tape that a plugin keeps beside this one. What is written to it is stored at once, whatever becomes of a
@@ -160,10 +150,7 @@ impl Tape {
 
     /// A position in the answer of a query, for reading it in parts. It keeps the tape open.
     pub async fn cursor(&self, query: &Query) -> Result<Cursor> {
-        Ok(Cursor {
-            position: Position::new(&*self.store, &self.name, query).await?,
-            tape: self.clone(),
-        })
+        Ok(Cursor { position: Position::new(&*self.store, &self.name, query).await?, tape: self.clone() })
     }
 
     /// See [`Store::info`].

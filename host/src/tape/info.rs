@@ -19,10 +19,7 @@ pub struct Info {
 
 impl Info {
     pub(super) fn of(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            ..Self::default()
-        }
+        Self { name: name.to_owned(), ..Self::default() }
     }
 
     /// Counts the next entry of the tape.

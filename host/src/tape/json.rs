@@ -72,10 +72,7 @@ pub fn elements(array: &str) -> Result<Vec<&str>> {
 /// The value of `key`, as it is written. The last one wins where a key occurs twice, as in Python.
 pub fn get<'a>(object: &'a str, key: &str) -> Option<&'a str> {
     let found = fields(object).ok()?;
-    found
-        .into_iter()
-        .rev()
-        .find_map(|(name, value)| (name == key).then_some(value))
+    found.into_iter().rev().find_map(|(name, value)| (name == key).then_some(value))
 }
 
 /// The text that a JSON string stands for; `None` when it is no string. Half of a surrogate pair, which no text can

@@ -28,9 +28,7 @@ pub fn sidecar_name(tape: &str, sidecar: &str) -> Result<String> {
     let good = sidecar.len() <= LONGEST_SIDECAR
         && ends(sidecar.chars().next())
         && ends(sidecar.chars().next_back())
-        && sidecar
-            .chars()
-            .all(|character| allowed(character) && !character.is_ascii_uppercase())
+        && sidecar.chars().all(|character| allowed(character) && !character.is_ascii_uppercase())
         && !sidecar.contains("..")
         && !sidecar.contains("__");
     if !good {
@@ -52,11 +50,7 @@ pub fn check_tape_name(name: &str) -> Result<()> {
         && name.chars().all(allowed)
         && !name.starts_with(['.', '-'])
         && !name.contains("..");
-    if good {
-        Ok(())
-    } else {
-        Err(Error::invalid(format!("`{}` cannot name a tape", shown(name))))
-    }
+    if good { Ok(()) } else { Err(Error::invalid(format!("`{}` cannot name a tape", shown(name)))) }
 }
 
 fn allowed(character: char) -> bool {
@@ -65,11 +59,7 @@ fn allowed(character: char) -> bool {
 
 /// The first half of the digest, in hex.
 fn half(bytes: &[u8]) -> String {
-    Md5::digest(bytes)
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    Md5::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A name that was refused, short and without control characters, for a message.

@@ -166,12 +166,7 @@ impl Filter {
             let inside = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
             inside.unwrap_or_default().to_owned()
         });
-        Ok(Self {
-            kinds: query.kinds.clone(),
-            text,
-            since,
-            until,
-        })
+        Ok(Self { kinds: query.kinds.clone(), text, since, until })
     }
 
     fn accepts(&self, entry: &Entry) -> bool {

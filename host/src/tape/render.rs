@@ -60,8 +60,7 @@ impl Renderer {
         let name = json::get(payload, "name").map_or_else(|| "null".to_owned(), plain);
         let state = json::get(payload, "state").unwrap_or("null");
         let text = format!("[Anchor created: {name}]: {}", printed(state));
-        self.messages
-            .push(format!(r#"{{"role": "assistant", "content": {}}}"#, json::quote(&text)));
+        self.messages.push(format!(r#"{{"role": "assistant", "content": {}}}"#, json::quote(&text)));
     }
 
     fn tool_call(&mut self, payload: &str) {
@@ -69,10 +68,8 @@ impl Renderer {
         let calls: Vec<&str> = calls.into_iter().filter(|call| json::is_object(call)).collect();
         self.calls = calls.iter().map(|call| Call::of(call)).collect();
         if !calls.is_empty() {
-            self.messages.push(format!(
-                r#"{{"role": "assistant", "content": "", "tool_calls": [{}]}}"#,
-                calls.join(", ")
-            ));
+            self.messages
+                .push(format!(r#"{{"role": "assistant", "content": "", "tool_calls": [{}]}}"#, calls.join(", ")));
         }
     }
 
@@ -103,10 +100,7 @@ impl Call {
         let text = |value: &&str| value.starts_with('"') && value.len() > 2;
         let function = json::get(call, "function").filter(|value| json::is_object(value));
         let name = function.and_then(|function| json::get(function, "name"));
-        Self {
-            id: json::get(call, "id").filter(text).map(str::to_owned),
-            name: name.filter(text).map(str::to_owned),
-        }
+        Self { id: json::get(call, "id").filter(text).map(str::to_owned), name: name.filter(text).map(str::to_owned) }
     }
 }
 

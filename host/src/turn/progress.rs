@@ -24,10 +24,7 @@ pub struct Calls {
 impl Calls {
     /// Everybody who serves at this moment.
     pub fn new(host: &Arc<Host>) -> Arc<Self> {
-        Arc::new(Self {
-            host: host.clone(),
-            plugins: host.plugins(),
-        })
+        Arc::new(Self { host: host.clone(), plugins: host.plugins() })
     }
 }
 
@@ -159,10 +156,7 @@ impl Turn {
 
     /// The message with its kind as the hooks have left it.
     pub(crate) fn envelope(&self) -> Envelope {
-        Envelope {
-            kind: self.kind(),
-            ..self.message.clone()
-        }
+        Envelope { kind: self.kind(), ..self.message.clone() }
     }
 
     pub(super) fn prompted(&self, prompt: &Prompt) {
@@ -170,10 +164,7 @@ impl Turn {
     }
 
     pub(super) fn prompt_text(&self) -> String {
-        self.progress()
-            .prompt
-            .clone()
-            .unwrap_or_else(|| self.message.content.clone())
+        self.progress().prompt.clone().unwrap_or_else(|| self.message.content.clone())
     }
 
     pub(crate) fn state(&self) -> Map<String, Value> {
@@ -202,10 +193,7 @@ impl Turn {
 
     /// From here on that plugin is the one that may speak.
     pub(crate) fn listen_to(&self, plugin: &str) {
-        self.progress().speech = Speech {
-            speaker: Some(plugin.to_owned()),
-            ..Speech::default()
-        };
+        self.progress().speech = Speech { speaker: Some(plugin.to_owned()), ..Speech::default() };
     }
 
     /// Whether that plugin's model hook is the one that is asked.
@@ -224,11 +212,7 @@ impl Turn {
 
     /// Who caused the turn: at the terminal it is the owner, from any other channel nobody who is known.
     pub(crate) fn principal(&self) -> Principal {
-        if self.message.channel == "cli" {
-            Principal::Owner
-        } else {
-            Principal::Anonymous
-        }
+        if self.message.channel == "cli" { Principal::Owner } else { Principal::Anonymous }
     }
 
     /// Whether that is the tape that the turn itself writes to.

@@ -14,7 +14,11 @@ impl Turn {
     pub(crate) async fn note(&self, name: &str, data: &serde_json::Value) -> tape::Result<()> {
         let event = tape::event(name, &data.to_string())?.with_meta("context", "false")?;
         let tape = self.tape().await?;
-        let tape = if self.is_settled() { tape.stored() } else { tape };
+        let tape = match self.is_settled() {
+            true if self.session_id.starts_with(PASSING) => return Ok(()),
+            true => tape.stored(),
+            false => tape,
+        };
         tape.append(vec![event]).await.map(drop)
     }
 

@@ -9,17 +9,8 @@ fn when_the_model_fails_the_state_is_saved_with_an_empty_output() {
     let saved = finished.saw_hook("save-state");
     assert_eq!(saved.len(), 1, "{finished}");
     assert_eq!(saved[0]["output"], "", "{finished}");
-    assert!(
-        saved[0]["failure"]
-            .as_str()
-            .is_some_and(|text| text.contains("no thoughts")),
-        "{finished}"
-    );
-    let stages: Vec<_> = finished
-        .saw_hook("on-error")
-        .iter()
-        .map(|told| told["stage"].clone())
-        .collect();
+    assert!(saved[0]["failure"].as_str().is_some_and(|text| text.contains("no thoughts")), "{finished}");
+    let stages: Vec<_> = finished.saw_hook("on-error").iter().map(|told| told["stage"].clone()).collect();
     assert_eq!(stages, ["turn"], "{finished}");
     assert!(finished.asked("render-outbound").is_empty(), "{finished}");
 }
@@ -27,11 +18,7 @@ fn when_the_model_fails_the_state_is_saved_with_an_empty_output() {
 #[test]
 fn a_model_hook_that_traps_has_its_state_saved_as_well() {
     let home = bare_with(&["run-model = { trap = true }"]);
-    let finished = home
-        .run(["hi"])
-        .watched()
-        .finish()
-        .fails("hook `run-model` of plugin `a`: trapped");
+    let finished = home.run(["hi"]).watched().finish().fails("hook `run-model` of plugin `a`: trapped");
     assert_eq!(finished.saw_hook("save-state").len(), 1, "{finished}");
 }
 
@@ -41,12 +28,7 @@ fn when_the_model_answers_the_state_is_saved_once_with_its_output() {
     let finished = home.run(["hi"]).watched().finish().says("[cli:local]\no\n");
     let saved = finished.saw_hook("save-state");
     assert_eq!(finished.asked("save-state"), ["b", "a"], "{finished}");
-    assert!(
-        saved
-            .iter()
-            .all(|saved| saved["output"] == "o" && saved["failure"].is_null()),
-        "{finished}"
-    );
+    assert!(saved.iter().all(|saved| saved["output"] == "o" && saved["failure"].is_null()), "{finished}");
 }
 
 #[test]
@@ -54,11 +36,7 @@ fn when_the_prompt_fails_no_state_is_saved() {
     let home = bare_with(&[r#"build-prompt = { error = "no prompt" }"#]);
     let finished = home.run(["hi"]).watched().finish().fails("no prompt");
     assert!(finished.saw_hook("save-state").is_empty(), "{finished}");
-    let stages: Vec<_> = finished
-        .saw_hook("on-error")
-        .iter()
-        .map(|told| told["stage"].clone())
-        .collect();
+    let stages: Vec<_> = finished.saw_hook("on-error").iter().map(|told| told["stage"].clone()).collect();
     assert_eq!(stages, ["turn"], "{finished}");
 }
 
@@ -76,19 +54,12 @@ save-state = { error = "no memory" }"#]);
     let finished = home.run(["hi"]).watched().finish().fails("no memory");
     let told = finished.saw_hook("on-error");
     assert_eq!(told.len(), 1, "{finished}");
-    assert!(
-        told[0]["error"].as_str().is_some_and(|text| text.contains("no memory")),
-        "{finished}"
-    );
+    assert!(told[0]["error"].as_str().is_some_and(|text| text.contains("no memory")), "{finished}");
 }
 
 #[test]
 fn observers_are_isolated_from_each_other_and_the_error_stays_the_first() {
-    let home = bare_with(&[
-        "",
-        "on-error = { trap = true }",
-        r#"run-model = { error = "no thoughts" }"#,
-    ]);
+    let home = bare_with(&["", "on-error = { trap = true }", r#"run-model = { error = "no thoughts" }"#]);
     let finished = home.run(["hi"]).watched().finish().fails("no thoughts");
     assert_eq!(finished.asked("on-error"), ["c", "b", "a"], "{finished}");
 }
@@ -103,7 +74,5 @@ on-error = ["so sorry"]"#]);
 #[test]
 fn an_error_is_named_after_its_hook_and_plugin() {
     let home = bare_with(&[r#"build-prompt = { error = "no prompt" }"#]);
-    home.run(["hi"])
-        .finish()
-        .fails("hook `build-prompt` of plugin `a`: no prompt");
+    home.run(["hi"]).finish().fails("hook `build-prompt` of plugin `a`: no prompt");
 }

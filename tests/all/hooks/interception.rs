@@ -18,40 +18,19 @@ fn with(answers: &[&str]) -> Home {
 fn bash(home: &Home, command: &str) -> (String, Finished) {
     let arguments = serde_json::json!({ "cmd": command }).to_string();
     let server = Server::new([Answer::tool_call("bash", &arguments), Answer::text("done")]);
-    let finished = home
-        .run(["go on"])
-        .model(&server)
-        .watched()
-        .finish()
-        .says("[cli:local]\ndone\n");
+    let finished = home.run(["go on"]).model(&server).watched().finish().says("[cli:local]\ndone\n");
     let messages = server.requests()[1].messages();
-    let result = messages
-        .iter()
-        .find(|message| message["role"] == "tool")
-        .expect("the call has a result");
+    let result = messages.iter().find(|message| message["role"] == "tool").expect("the call has a result");
     (result["content"].as_str().unwrap_or_default().to_owned(), finished)
 }
 
 #[test]
 fn each_plugin_sees_the_request_as_the_one_before_it_left_it() {
-    let home = with(&[
-        r#"before-llm-call = { say = "from a" }"#,
-        r#"before-llm-call = { say = "from b" }"#,
-    ]);
+    let home = with(&[r#"before-llm-call = { say = "from a" }"#, r#"before-llm-call = { say = "from b" }"#]);
     let server = Server::new([Answer::text("hello")]);
-    let finished = home
-        .run(["hi"])
-        .model(&server)
-        .watched()
-        .finish()
-        .says("[cli:local]\nhello\n");
+    let finished = home.run(["hi"]).model(&server).watched().finish().says("[cli:local]\nhello\n");
     let messages = server.requests()[0].messages();
-    let last: Vec<&Value> = messages
-        .iter()
-        .rev()
-        .take(2)
-        .map(|message| &message["content"])
-        .collect();
+    let last: Vec<&Value> = messages.iter().rev().take(2).map(|message| &message["content"]).collect();
     assert_eq!(last, ["from a", "from b"], "{finished}");
     let seen = finished.saw_hook("before-llm-call");
     assert_eq!(seen[1]["last"], "from b", "{finished}");
@@ -80,41 +59,23 @@ fn a_plugin_may_answer_in_the_models_place() {
 fn every_plugin_hears_of_the_models_answer_exactly_once() {
     let home = with(&["", "after-llm-call = { trap = true }", ""]);
     let server = Server::new([Answer::text("hello")]);
-    let finished = home
-        .run(["hi"])
-        .model(&server)
-        .watched()
-        .finish()
-        .says("[cli:local]\nhello\n");
+    let finished = home.run(["hi"]).model(&server).watched().finish().says("[cli:local]\nhello\n");
     let heard = finished.saw_hook("after-llm-call");
     let mut plugins = finished.asked("after-llm-call");
     plugins.sort();
     assert_eq!(plugins, ["a", "b", "c"], "{finished}");
-    assert!(
-        heard
-            .iter()
-            .all(|heard| heard["text"] == "hello" && heard["error"].is_null()),
-        "{finished}"
-    );
+    assert!(heard.iter().all(|heard| heard["text"] == "hello" && heard["error"].is_null()), "{finished}");
 }
 
 #[test]
 fn every_plugin_hears_of_a_call_that_failed_exactly_once() {
     let home = with(&[""]);
-    let server = Server::new([Answer::Whole(
-        400,
-        "application/json",
-        r#"{"error": {"message": "not today"}}"#.to_owned(),
-    )]);
+    let server =
+        Server::new([Answer::Whole(400, "application/json", r#"{"error": {"message": "not today"}}"#.to_owned())]);
     let finished = home.run(["hi"]).model(&server).watched().finish().fails("not today");
     let heard = finished.saw_hook("after-llm-call");
     assert_eq!(heard.len(), 1, "{finished}");
-    assert!(
-        heard[0]["error"]
-            .as_str()
-            .is_some_and(|text| text.contains("not today")),
-        "{finished}"
-    );
+    assert!(heard[0]["error"].as_str().is_some_and(|text| text.contains("not today")), "{finished}");
 }
 
 #[test]
@@ -133,24 +94,15 @@ fn a_tool_is_called_with_what_the_last_plugin_made_of_its_arguments() {
 
 #[test]
 fn a_call_that_is_denied_is_not_made_and_the_model_reads_why() {
-    let (result, finished) = bash(
-        &with(&[r#"before-tool-call = { deny = "not on a Sunday" }"#]),
-        "rm everything",
-    );
+    let (result, finished) = bash(&with(&[r#"before-tool-call = { deny = "not on a Sunday" }"#]), "rm everything");
     assert!(result.contains("not on a Sunday"), "{result}\n{finished}");
-    assert!(
-        !result.contains("was not recorded"),
-        "the tool was called: {result}\n{finished}"
-    );
+    assert!(!result.contains("was not recorded"), "the tool was called: {result}\n{finished}");
     assert_eq!(finished.asked("after-tool-call"), ["a"], "{finished}");
 }
 
 #[test]
 fn a_plugin_may_answer_in_the_tools_place() {
-    let (result, finished) = bash(
-        &with(&[r#"before-tool-call = { answer = "no need" }"#]),
-        "rm everything",
-    );
+    let (result, finished) = bash(&with(&[r#"before-tool-call = { answer = "no need" }"#]), "rm everything");
     assert_eq!(result, "no need", "{finished}");
 }
 
@@ -187,14 +139,6 @@ fn a_tool_that_is_not_there_is_a_result() {
     let server = Server::new([Answer::tool_call("no_such_tool", "{}"), Answer::text("done")]);
     home.run(["go on"]).model(&server).finish().says("[cli:local]\ndone\n");
     let messages = server.requests()[1].messages();
-    let result = messages
-        .iter()
-        .find(|message| message["role"] == "tool")
-        .expect("the call has a result");
-    assert!(
-        result["content"]
-            .as_str()
-            .is_some_and(|text| text.contains("no_such_tool")),
-        "{result}"
-    );
+    let result = messages.iter().find(|message| message["role"] == "tool").expect("the call has a result");
+    assert!(result["content"].as_str().is_some_and(|text| text.contains("no_such_tool")), "{result}");
 }

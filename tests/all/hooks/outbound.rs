@@ -10,9 +10,7 @@ render-outbound = ["1"]"#,
         r#"render-outbound = ["2"]"#,
         r#"render-outbound = ["3", "4"]"#,
     ]);
-    home.run(["hi"])
-        .finish()
-        .says("[cli:local]\n3\n[cli:local]\n4\n[cli:local]\n2\n[cli:local]\n1\n");
+    home.run(["hi"]).finish().says("[cli:local]\n3\n[cli:local]\n4\n[cli:local]\n2\n[cli:local]\n1\n");
 }
 
 #[test]
@@ -23,17 +21,11 @@ fn when_all_batches_are_empty_the_host_renders_the_output() {
 
 #[test]
 fn every_plugin_is_offered_every_envelope_and_one_that_says_delivered_keeps_the_host_from_it() {
-    let home = bare_with(&[
-        r#"render-outbound = ["1", "2"]"#,
-        "dispatch-outbound = true",
-        "dispatch-outbound = false",
-    ]);
+    let home = bare_with(&[r#"render-outbound = ["1", "2"]"#, "dispatch-outbound = true", "dispatch-outbound = false"]);
     let finished = home.run(["hi"]).watched().finish().says("");
     let seen: Vec<_> = finished.saw_hook("dispatch-outbound");
-    let seen: Vec<_> = seen
-        .iter()
-        .map(|seen| format!("{} {}", seen["plugin"], seen["content"]).replace('"', ""))
-        .collect();
+    let seen: Vec<_> =
+        seen.iter().map(|seen| format!("{} {}", seen["plugin"], seen["content"]).replace('"', "")).collect();
     assert_eq!(seen, ["c 1", "b 1", "a 1", "c 2", "b 2", "a 2"], "{finished}");
 }
 
@@ -47,10 +39,7 @@ fn an_envelope_that_nobody_delivers_is_delivered_by_the_host() {
 fn an_error_while_dispatching_fails_the_turn() {
     let home = bare_with(&[r#"dispatch-outbound = { error = "the line is dead" }"#]);
     let finished = home.run(["hi"]).watched().finish().fails("the line is dead");
-    assert!(
-        finished.saw_hook("on-error").iter().any(|told| told["stage"] == "turn"),
-        "{finished}"
-    );
+    assert!(finished.saw_hook("on-error").iter().any(|told| told["stage"] == "turn"), "{finished}");
 }
 
 #[test]

@@ -7,10 +7,7 @@ use serde_json::json;
 
 #[test]
 fn without_a_model_a_prompt_of_text_is_the_output() {
-    bare_with(&[r#"build-prompt = "the prompt""#])
-        .run(["hi"])
-        .finish()
-        .says("[cli:local]\nthe prompt\n");
+    bare_with(&[r#"build-prompt = "the prompt""#]).run(["hi"]).finish().says("[cli:local]\nthe prompt\n");
 }
 
 #[test]
@@ -30,34 +27,22 @@ fn an_empty_prompt_is_the_content_and_nobody_else_is_asked() {
 fn a_prompt_of_parts_reaches_the_model_hook_as_it_is() {
     let home = bare_with(&[r#"build-prompt = [{ type = "text", text = "p" }]"#]);
     let finished = home.run(["hi"]).watched().finish();
-    assert_eq!(
-        finished.saw_hook("run-model")[0]["prompt"],
-        json!([{ "type": "text", "text": "p" }]),
-        "{finished}"
-    );
+    assert_eq!(finished.saw_hook("run-model")[0]["prompt"], json!([{ "type": "text", "text": "p" }]), "{finished}");
 }
 
 #[test]
 fn system_prompts_are_joined_in_the_order_of_registration_and_empty_ones_left_out() {
     let home = home();
-    for (name, answers) in [
-        ("a", r#"system-prompt = "s1""#),
-        ("b", r#"system-prompt = """#),
-        ("c", r#"system-prompt = "s2""#),
-    ] {
+    for (name, answers) in
+        [("a", r#"system-prompt = "s1""#), ("b", r#"system-prompt = """#), ("c", r#"system-prompt = "s2""#)]
+    {
         home.scripted(name, programs::SCRIPTED, answers);
     }
     let server = Server::new([Answer::text("hello")]);
     home.run(["hi"]).model(&server).finish().says("[cli:local]\nhello\n");
-    let system = server.requests()[0].messages()[0]["content"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned();
+    let system = server.requests()[0].messages()[0]["content"].as_str().unwrap_or_default().to_owned();
     let builtin = system.strip_suffix("\n\ns1\n\ns2");
-    assert!(
-        builtin.is_some_and(|own| !own.is_empty() && !own.ends_with('\n')),
-        "{system}"
-    );
+    assert!(builtin.is_some_and(|own| !own.is_empty() && !own.ends_with('\n')), "{system}");
 }
 
 #[test]
@@ -66,16 +51,8 @@ fn a_plugin_that_traps_leaves_its_part_of_the_system_prompt_out() {
     home.scripted("a", programs::SCRIPTED, "system-prompt = { trap = true }");
     home.scripted("b", programs::SCRIPTED, r#"system-prompt = "s2""#);
     let server = Server::new([Answer::text("hello")]);
-    let finished = home
-        .run(["hi"])
-        .model(&server)
-        .watched()
-        .finish()
-        .says("[cli:local]\nhello\n");
-    let system = server.requests()[0].messages()[0]["content"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned();
+    let finished = home.run(["hi"]).model(&server).watched().finish().says("[cli:local]\nhello\n");
+    let system = server.requests()[0].messages()[0]["content"].as_str().unwrap_or_default().to_owned();
     assert!(system.ends_with("\n\ns2"), "{system}");
     assert!(!finished.asked("on-error").is_empty(), "it is said aloud\n{finished}");
 }
@@ -104,10 +81,7 @@ fn a_command_that_nobody_knows_is_named_and_not_sent_to_the_model() {
     let home = home();
     let server = Server::new([]);
     let finished = home.run([",no-such-thing"]).model(&server).finish();
-    assert!(
-        format!("{}{}", finished.stdout, finished.stderr).contains("no-such-thing"),
-        "{finished}"
-    );
+    assert!(format!("{}{}", finished.stdout, finished.stderr).contains("no-such-thing"), "{finished}");
     assert!(server.requests().is_empty(), "{finished}");
 }
 

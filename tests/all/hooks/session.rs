@@ -33,27 +33,16 @@ fn the_session_is_written_back_to_the_message() {
     let home = bare_with(&["", r#"resolve-session = "from b""#]);
     let finished = home.run(["hi"]).watched().finish();
     let seen = &finished.saw_hook("build-prompt")[0];
-    assert_eq!(
-        (&seen["session"], &seen["message-session"]),
-        (&json!("from b"), &json!("from b")),
-        "{finished}"
-    );
+    assert_eq!((&seen["session"], &seen["message-session"]), (&json!("from b"), &json!("from b")), "{finished}");
     assert_eq!(finished.asked("resolve-session"), ["b"], "{finished}");
 }
 
 #[test]
 fn states_are_merged_and_the_latest_registered_plugin_wins() {
-    let home = bare_with(&[
-        r#"load-state = { who = "a", a = 1 }"#,
-        r#"load-state = { who = "b", b = 2 }"#,
-    ]);
+    let home = bare_with(&[r#"load-state = { who = "a", a = 1 }"#, r#"load-state = { who = "b", b = 2 }"#]);
     let finished = home.run(["hi"]).watched().finish();
     let state = &finished.saw_hook("build-prompt")[0]["state"];
-    assert_eq!(
-        (&state["who"], &state["a"], &state["b"]),
-        (&json!("b"), &json!(1), &json!(2)),
-        "{finished}"
-    );
+    assert_eq!((&state["who"], &state["a"], &state["b"]), (&json!("b"), &json!(1), &json!(2)), "{finished}");
 }
 
 #[test]
@@ -91,7 +80,5 @@ fn keys_of_the_host_are_not_for_plugins_to_load() {
 #[test]
 fn a_state_that_is_no_object_ends_the_turn() {
     let home = bare_with(&["load-state = [1, 2]"]);
-    home.run(["hi"])
-        .finish()
-        .fails("hook `load-state` of plugin `a`: broke the contract");
+    home.run(["hi"]).finish().fails("hook `load-state` of plugin `a`: broke the contract");
 }

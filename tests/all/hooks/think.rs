@@ -51,11 +51,7 @@ fn an_empty_answer_is_an_answer() {
 
 #[test]
 fn nobody_who_answers_is_told_to_the_observers_as_a_failure_of_the_model() {
-    let finished = bare_with(&[""])
-        .run(["hi"])
-        .watched()
-        .finish()
-        .says("[cli:local]\nhi\n");
+    let finished = bare_with(&[""]).run(["hi"]).watched().finish().says("[cli:local]\nhi\n");
     let told = finished.saw_hook("on-error");
     assert_eq!(told.len(), 1, "{finished}");
     assert_eq!(told[0]["stage"], "run_model", "{finished}");
@@ -64,28 +60,16 @@ fn nobody_who_answers_is_told_to_the_observers_as_a_failure_of_the_model() {
 #[test]
 fn an_error_in_the_stream_is_told_and_the_turn_goes_on() {
     let home = bare();
-    home.scripted(
-        "a",
-        programs::SCRIPTED_STREAM,
-        r#"run-model-stream = ["a", { error = "a hiccup" }, "b"]"#,
-    );
+    home.scripted("a", programs::SCRIPTED_STREAM, r#"run-model-stream = ["a", { error = "a hiccup" }, "b"]"#);
     let finished = home.run(["hi"]).watched().finish().says("[cli:local]\nab\n");
     let told = finished.saw_hook("on-error");
     assert_eq!(told.len(), 1, "{finished}");
-    assert_eq!(
-        (&told[0]["stage"], &told[0]["error"]),
-        (&"run_model".into(), &"a hiccup".into()),
-        "{finished}"
-    );
+    assert_eq!((&told[0]["stage"], &told[0]["error"]), (&"run_model".into(), &"a hiccup".into()), "{finished}");
 }
 
 #[test]
 fn an_error_behind_events_ends_the_turn() {
     let home = bare();
-    home.scripted(
-        "a",
-        programs::SCRIPTED_STREAM,
-        r#"run-model-stream = ["a", { fail = "out of words" }]"#,
-    );
+    home.scripted("a", programs::SCRIPTED_STREAM, r#"run-model-stream = ["a", { fail = "out of words" }]"#);
     home.run(["hi"]).finish().fails("out of words");
 }

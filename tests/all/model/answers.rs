@@ -18,10 +18,8 @@ async fn told(answer: Answer, request: Request) -> Vec<Event> {
 
 /// The calls told for those `tool_calls` lists, one chunk each.
 async fn calls(lists: &[serde_json::Value]) -> Vec<ToolCall> {
-    let chunks: Vec<String> = lists
-        .iter()
-        .map(|list| json!({"choices": [{"delta": {"tool_calls": list}}]}).to_string())
-        .collect();
+    let chunks: Vec<String> =
+        lists.iter().map(|list| json!({"choices": [{"delta": {"tool_calls": list}}]}).to_string()).collect();
     let chunks: Vec<&str> = chunks.iter().map(String::as_str).collect();
     match told(Answer::events(&chunks), request()).await.remove(0) {
         Event::ToolCalls(calls) => calls,
@@ -30,11 +28,7 @@ async fn calls(lists: &[serde_json::Value]) -> Vec<ToolCall> {
 }
 
 fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
-    ToolCall {
-        id: Some(id.to_owned()),
-        name: name.to_owned(),
-        arguments: arguments.to_owned(),
-    }
+    ToolCall { id: Some(id.to_owned()), name: name.to_owned(), arguments: arguments.to_owned() }
 }
 
 #[tokio::test]
@@ -82,10 +76,7 @@ async fn a_whole_answer_is_told_in_the_same_order() {
         finish("tool_calls"),
     ];
     let answer = Answer::json(200, &body.to_string());
-    let whole = Request {
-        stream: false,
-        ..request()
-    };
+    let whole = Request { stream: false, ..request() };
     assert_eq!(told(answer.clone(), whole).await, wanted);
     // A server that does not stream although it was asked to.
     assert_eq!(told(answer, request()).await, wanted);
@@ -93,33 +84,21 @@ async fn a_whole_answer_is_told_in_the_same_order() {
 
 #[tokio::test]
 async fn a_stream_is_read_as_one_whatever_was_asked_for() {
-    let whole = Request {
-        stream: false,
-        ..request()
-    };
+    let whole = Request { stream: false, ..request() };
     let events = told(Answer::events(&[&chunk("hi"), STOP]), whole).await;
     assert_eq!(events, [text("hi"), finish("stop")]);
 }
 
 #[tokio::test]
 async fn line_ends_comments_and_names_of_events_do_not_matter() {
-    let body = format!(
-        ": waiting\r\n\r\nevent: message\r\ndata:{}\r\n\r\ndata: {STOP}\r\n\r\n",
-        chunk("h\u{e9}")
-    );
-    assert_eq!(
-        told(Answer::cut(&body), request()).await,
-        [text("h\u{e9}"), finish("stop")]
-    );
+    let body = format!(": waiting\r\n\r\nevent: message\r\ndata:{}\r\n\r\ndata: {STOP}\r\n\r\n", chunk("h\u{e9}"));
+    assert_eq!(told(Answer::cut(&body), request()).await, [text("h\u{e9}"), finish("stop")]);
 }
 
 #[tokio::test]
 async fn a_list_of_parts_is_read_as_its_text() {
     let parts = r#"{"choices":[{"delta":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}]}"#;
-    assert_eq!(
-        told(Answer::events(&[parts]), request()).await,
-        [text("ab"), finish("stop")]
-    );
+    assert_eq!(told(Answer::events(&[parts]), request()).await, [text("ab"), finish("stop")]);
 }
 
 #[tokio::test]
@@ -133,10 +112,7 @@ async fn either_sign_of_the_end_is_enough() {
 #[tokio::test]
 async fn a_name_sent_again_is_not_appended_and_the_last_id_counts() {
     let piece = |id: &str, arguments: &str| json!([{"index": 0, "id": id, "function": {"name": "bash", "arguments": arguments}}]);
-    assert_eq!(
-        calls(&[piece("a", "{\"x\""), piece("b", ":1}")]).await,
-        [call("b", "bash", "{\"x\":1}")]
-    );
+    assert_eq!(calls(&[piece("a", "{\"x\""), piece("b", ":1}")]).await, [call("b", "bash", "{\"x\":1}")]);
 }
 
 #[tokio::test]
@@ -148,18 +124,13 @@ async fn calls_without_an_index_are_told_apart_by_id_and_place() {
     ];
     assert_eq!(calls(&lists).await, [call("a", "f", "{}"), call("b", "g", "{\"x\":1}")]);
     let together = [json!([{"function": {"name": "f"}}, {"function": {"name": "g"}}])];
-    assert_eq!(
-        calls(&together).await,
-        [call("call_0", "f", "{}"), call("call_1", "g", "{}")]
-    );
+    assert_eq!(calls(&together).await, [call("call_0", "f", "{}"), call("call_1", "g", "{}")]);
 }
 
 #[tokio::test]
 async fn a_huge_index_costs_nothing_and_keeps_its_order() {
-    let lists = [
-        json!([{"index": u64::MAX, "function": {"name": "b"}}]),
-        json!([{"index": 0, "function": {"name": "a"}}]),
-    ];
+    let lists =
+        [json!([{"index": u64::MAX, "function": {"name": "b"}}]), json!([{"index": 0, "function": {"name": "a"}}])];
     let last = format!("call_{}", u64::MAX);
     assert_eq!(calls(&lists).await, [call("call_0", "a", "{}"), call(&last, "b", "{}")]);
 }

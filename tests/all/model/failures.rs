@@ -20,10 +20,7 @@ async fn a_server_that_stays_broken_is_asked_three_times() {
     let server = Server::start([Answer::json(500, BROKEN)]).await;
     let error = error_of(settings(&server), request()).await;
     assert_eq!(error.kind, ErrorKind::Temporary);
-    assert_eq!(
-        error.message,
-        "model `openai:fake`: the server answered 500: fake internal error"
-    );
+    assert_eq!(error.message, "model `openai:fake`: the server answered 500: fake internal error");
     assert_eq!(server.seen().len(), 3);
 }
 
@@ -45,10 +42,7 @@ async fn a_refusal_is_final() {
         let server = Server::start([Answer::json(status, r#"{"error":"no"}"#)]).await;
         let error = error_of(settings(&server), request()).await;
         assert_eq!(error.kind, ErrorKind::Provider);
-        assert_eq!(
-            error.message,
-            format!("model `openai:fake`: the server answered {status}: no")
-        );
+        assert_eq!(error.message, format!("model `openai:fake`: the server answered {status}: no"));
         assert_eq!(server.seen().len(), 1);
     }
 }
@@ -93,10 +87,7 @@ async fn an_error_in_a_stream_is_the_servers_and_is_retried_by_its_code() {
     assert_eq!(ask(settings(&server), request()).await.1, None);
     let server = Server::start([Answer::cut("event: error\ndata: broken pipe\n\n")]).await;
     let error = error_of(settings(&server), request()).await;
-    assert_eq!(
-        error.message,
-        "model `openai:fake`: the server reported an error: broken pipe"
-    );
+    assert_eq!(error.message, "model `openai:fake`: the server reported an error: broken pipe");
     assert_eq!(error.kind, ErrorKind::Provider);
 }
 
@@ -110,10 +101,7 @@ async fn once_something_was_told_a_failure_is_final() {
     let error = error.unwrap();
     assert_eq!(error.kind, ErrorKind::Temporary);
     let host = server.host();
-    assert_eq!(
-        error.message,
-        format!("model `openai:fake`: `{host}` broke off in the middle of its answer")
-    );
+    assert_eq!(error.message, format!("model `openai:fake`: `{host}` broke off in the middle of its answer"));
     assert_eq!(server.seen().len(), 1);
 }
 
@@ -130,10 +118,7 @@ async fn fallbacks_follow_in_order_and_the_first_error_is_told() {
     let refusals = ["one", "two"].map(|word| Answer::json(400, &json!({"error": word}).to_string()));
     let fallbacks = vec!["openai:second".to_owned(), "ollama:third".to_owned()];
     let server = Server::start(refusals.clone().into_iter().chain([good()])).await;
-    let with_fallbacks = |server: &Server| Settings {
-        fallback_models: fallbacks.clone(),
-        ..settings(server)
-    };
+    let with_fallbacks = |server: &Server| Settings { fallback_models: fallbacks.clone(), ..settings(server) };
     let (events, _) = ask(with_fallbacks(&server), request()).await;
     assert_eq!(events, [text("hi"), finish("stop")]);
     let models: Vec<String> = server.seen().iter().map(|seen| model_in(&seen.body)).collect();
@@ -148,14 +133,8 @@ async fn fallbacks_follow_in_order_and_the_first_error_is_told() {
 #[tokio::test]
 async fn a_model_that_was_asked_for_by_name_has_no_fallbacks() {
     let server = Server::start([Answer::json(400, r#"{"error":"no"}"#)]).await;
-    let settings = Settings {
-        fallback_models: vec!["openai:second".to_owned()],
-        ..settings(&server)
-    };
-    let named = |model: &str| Request {
-        model: Some(model.to_owned()),
-        ..request()
-    };
+    let settings = Settings { fallback_models: vec!["openai:second".to_owned()], ..settings(&server) };
+    let named = |model: &str| Request { model: Some(model.to_owned()), ..request() };
     error_of(settings.clone(), named("openai:other")).await;
     assert_eq!(server.seen().len(), 1);
     // Naming the settings' own model is like naming none.
@@ -218,9 +197,7 @@ async fn a_redirect_is_not_followed() {
 
 #[tokio::test]
 async fn an_answer_that_is_none_is_told_in_one_line() {
-    let calls: Vec<_> = (0..129)
-        .map(|index| json!({"index": index, "function": {"name": "f"}}))
-        .collect();
+    let calls: Vec<_> = (0..129).map(|index| json!({"index": index, "function": {"name": "f"}})).collect();
     let many = json!({"choices": [{"delta": {"tool_calls": calls}}]}).to_string();
     let html = Answer::new(200, "content-type: text/html\r\n", "<html></html>");
     for (answer, what) in [
@@ -236,10 +213,7 @@ async fn an_answer_that_is_none_is_told_in_one_line() {
         let error = error_of(settings(&server), request()).await;
         assert_eq!(error.kind, ErrorKind::Provider);
         let host = server.host();
-        assert_eq!(
-            error.message,
-            format!("model `openai:fake`: the answer of `{host}` {what}")
-        );
+        assert_eq!(error.message, format!("model `openai:fake`: the answer of `{host}` {what}"));
         assert_eq!(server.seen().len(), 1);
     }
 }
@@ -248,62 +222,39 @@ async fn an_answer_that_is_none_is_told_in_one_line() {
 async fn an_answer_larger_than_its_bounds_is_refused() {
     let line = Answer::cut(&format!("data: {}", "x".repeat(10 * 1024 * 1024)));
     let lines = Answer::cut(&": comment\n".repeat(7 * 1024 * 1024));
-    for (answer, what) in [
-        (line, "a line of more than 8 MiB"),
-        (lines, "an answer of more than 64 MiB"),
-    ] {
+    for (answer, what) in [(line, "a line of more than 8 MiB"), (lines, "an answer of more than 64 MiB")] {
         let server = Server::start([answer]).await;
         let error = error_of(settings(&server), request()).await;
         assert_eq!(error.kind, ErrorKind::Provider);
-        assert_eq!(
-            error.message,
-            format!("model `openai:fake`: `{}` sent {what}", server.host())
-        );
+        assert_eq!(error.message, format!("model `openai:fake`: `{}` sent {what}", server.host()));
     }
 }
 
 #[tokio::test]
 async fn a_server_that_falls_silent_is_not_waited_for() {
     let server = Server::start([Answer::hang("")]).await;
-    let settings = Settings {
-        idle: Duration::from_millis(100),
-        ..settings(&server)
-    };
+    let settings = Settings { idle: Duration::from_millis(100), ..settings(&server) };
     let error = error_of(settings, request()).await;
     assert_eq!(error.kind, ErrorKind::Temporary);
-    assert_eq!(
-        error.message,
-        format!("model `openai:fake`: `{}` fell silent", server.host())
-    );
+    assert_eq!(error.message, format!("model `openai:fake`: `{}` fell silent", server.host()));
     assert_eq!(server.seen().len(), 1);
 }
 
 #[tokio::test]
 async fn the_timeout_bounds_the_whole_of_an_answer() {
     let server = Server::start([Answer::hang(&format!("data: {}\n\n", chunk("hi")))]).await;
-    let settings = Settings {
-        timeout: Some(Duration::from_millis(200)),
-        ..settings(&server)
-    };
+    let settings = Settings { timeout: Some(Duration::from_millis(200)), ..settings(&server) };
     let (events, error) = ask(settings, request()).await;
     assert_eq!(events, [text("hi")]);
     let error = error.unwrap();
     assert_eq!(error.kind, ErrorKind::Temporary);
     let host = server.host();
-    assert_eq!(
-        error.message,
-        format!("model `openai:fake`: no whole answer from `{host}` within 0.2 s")
-    );
+    assert_eq!(error.message, format!("model `openai:fake`: no whole answer from `{host}` within 0.2 s"));
 }
 
 #[test]
 fn a_runtime_that_ends_tells_the_reader_that_the_request_was_cancelled() {
-    let runtime = || {
-        tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap()
-    };
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let first = runtime();
     let server = first.block_on(Server::start([Answer::hang("")]));
     let mut completion = first.block_on(async { Client::new(settings(&server)).unwrap().complete(request()) });
@@ -315,4 +266,15 @@ fn a_runtime_that_ends_tells_the_reader_that_the_request_was_cancelled() {
 fn model_in(body: &str) -> String {
     let body: serde_json::Value = serde_json::from_str(body).unwrap();
     body["model"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_server_without_tls_behind_an_https_address_is_told_in_one_line() {
+    let server = Server::start([good()]).await;
+    let settings = Settings { api_base: Some(format!("https://{}/v1", server.host())), ..settings(&server) };
+    let error = error_of(settings, request()).await;
+    assert_eq!(error.kind, ErrorKind::Temporary);
+    let start = format!("model `openai:fake`: could not connect to `{}`: ", server.host());
+    assert!(error.message.starts_with(&start), "{error}");
+    assert!(!error.message.contains(char::is_control), "{error}");
 }

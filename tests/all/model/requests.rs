@@ -43,10 +43,7 @@ async fn the_body_is_the_originals_to_the_key() {
 
 #[tokio::test]
 async fn without_tools_or_a_stream_their_keys_are_absent() {
-    let request = Request {
-        stream: false,
-        ..request()
-    };
+    let request = Request { stream: false, ..request() };
     let body = sent(|_| {}, request).await.body;
     assert_eq!(
         body,
@@ -58,15 +55,9 @@ async fn without_tools_or_a_stream_their_keys_are_absent() {
 async fn messages_arrive_byte_for_byte() {
     let message =
         "{ \"role\":\"user\" , \"content\":\"\\u00e9 \u{e9} 1e400\", \"n\":1.0000000000000000000001,\"n\":2 }";
-    let request = Request {
-        messages: vec![message.to_owned(), message.to_owned()],
-        ..request()
-    };
+    let request = Request { messages: vec![message.to_owned(), message.to_owned()], ..request() };
     let body = sent(|_| {}, request).await.body;
-    assert!(
-        body.starts_with(&format!("{{\"messages\":[{message},{message}],")),
-        "{body}"
-    );
+    assert!(body.starts_with(&format!("{{\"messages\":[{message},{message}],")), "{body}");
 }
 
 #[tokio::test]
@@ -76,39 +67,18 @@ async fn options_of_the_request_win_over_arguments_of_the_settings() {
         ..request()
     };
     let arguments = json!({"temperature": 0.5, "top_p": 0.1, "max_tokens": 7});
-    let body = sent(
-        |settings| settings.completion_args = arguments.as_object().unwrap().clone(),
-        request,
-    )
-    .await
-    .body;
-    assert!(
-        body.ends_with(r#","max_completion_tokens":7,"stream":true,"temperature":1,"seed":7}"#),
-        "{body}"
-    );
+    let body = sent(|settings| settings.completion_args = arguments.as_object().unwrap().clone(), request).await.body;
+    assert!(body.ends_with(r#","max_completion_tokens":7,"stream":true,"temperature":1,"seed":7}"#), "{body}");
 }
 
 #[tokio::test]
 async fn what_is_no_json_object_is_never_spliced_into_the_body() {
     let server = Server::start([Answer::events(&[STOP])]).await;
     for wrong in ["", "[]", "\"x\"", "{", r#"{}],"model":"other","x":[{}"#, "{} {}"] {
-        let message = Request {
-            messages: vec![wrong.to_owned()],
-            ..request()
-        };
-        let options = Request {
-            options: Some(wrong.to_owned()),
-            ..request()
-        };
-        let tool = ToolSpec {
-            name: "t".to_owned(),
-            description: String::new(),
-            parameters: wrong.to_owned(),
-        };
-        let tools = Request {
-            tools: vec![tool],
-            ..request()
-        };
+        let message = Request { messages: vec![wrong.to_owned()], ..request() };
+        let options = Request { options: Some(wrong.to_owned()), ..request() };
+        let tool = ToolSpec { name: "t".to_owned(), description: String::new(), parameters: wrong.to_owned() };
+        let tools = Request { tools: vec![tool], ..request() };
         for request in [message, options, tools] {
             let error = error_of(settings(&server), request).await;
             assert_eq!(error.kind, ErrorKind::InvalidInput, "{wrong}");
@@ -121,10 +91,7 @@ async fn what_is_no_json_object_is_never_spliced_into_the_body() {
 async fn options_may_not_change_who_is_asked_what() {
     let server = Server::start([Answer::events(&[STOP])]).await;
     for key in ["model", "messages", "tools", "stream"] {
-        let request = Request {
-            options: Some(json!({key: 1}).to_string()),
-            ..request()
-        };
+        let request = Request { options: Some(json!({key: 1}).to_string()), ..request() };
         let error = error_of(settings(&server), request).await;
         assert_eq!(error.kind, ErrorKind::InvalidInput);
         assert_eq!(error.message, format!("the options of the request may not set `{key}`"));
@@ -137,12 +104,7 @@ async fn options_may_not_change_who_is_asked_what() {
 
 #[tokio::test]
 async fn the_request_goes_to_chat_completions_with_the_key_and_our_name() {
-    let head = sent(
-        |settings| settings.headers.push(("X-Title".to_owned(), "Bub".to_owned())),
-        request(),
-    )
-    .await
-    .head;
+    let head = sent(|settings| settings.headers.push(("X-Title".to_owned(), "Bub".to_owned())), request()).await.head;
     assert!(head.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{head}");
     assert!(head.contains(&format!("authorization: Bearer {KEY}\r\n")), "{head}");
     assert!(head.contains("content-type: application/json\r\n"), "{head}");
@@ -157,10 +119,7 @@ async fn a_query_of_the_address_stays_behind_the_path() {
         settings.api_base = Some(format!("{base}/?api-version=1#x"));
     };
     let head = sent(change, request()).await.head;
-    assert!(
-        head.starts_with("POST /v1/chat/completions?api-version=1 HTTP/1.1\r\n"),
-        "{head}"
-    );
+    assert!(head.starts_with("POST /v1/chat/completions?api-version=1 HTTP/1.1\r\n"), "{head}");
 }
 
 #[tokio::test]
@@ -190,9 +149,7 @@ async fn a_server_of_ones_own_needs_no_key() {
 #[tokio::test]
 async fn a_header_of_the_users_own_wins() {
     let change = |settings: &mut Settings| {
-        settings
-            .headers
-            .push(("Authorization".to_owned(), "Basic abc".to_owned()));
+        settings.headers.push(("Authorization".to_owned(), "Basic abc".to_owned()));
         settings.headers.push(("User-Agent".to_owned(), "mine".to_owned()));
     };
     let head = sent(change, request()).await.head;
@@ -231,24 +188,14 @@ async fn what_is_missing_is_named_by_its_variable() {
     settings.api_base = Some(format!("ftp://{KEY}"));
     let error = error_of(settings, request()).await;
     assert_eq!(error.kind, ErrorKind::Config);
-    assert!(
-        error
-            .message
-            .ends_with("change `BUB_API_BASE` or `BUB_OPENAI_API_BASE`"),
-        "{error}"
-    );
+    assert!(error.message.ends_with("change `BUB_API_BASE` or `BUB_OPENAI_API_BASE`"), "{error}");
     assert!(!error.message.contains(KEY), "{error}");
 }
 
 #[tokio::test]
 async fn mistral_gets_only_keys_that_it_knows() {
-    let body = sent(|settings| settings.model = "mistral:m".to_owned(), request())
-        .await
-        .body;
-    assert!(
-        body.ends_with(r#","model":"m","max_tokens":16384,"stream":true}"#),
-        "{body}"
-    );
+    let body = sent(|settings| settings.model = "mistral:m".to_owned(), request()).await.body;
+    assert!(body.ends_with(r#","model":"m","max_tokens":16384,"stream":true}"#), "{body}");
 }
 
 #[tokio::test]

@@ -26,10 +26,7 @@ impl Answer {
     pub fn new(status: u16, headers: &str, body: &str) -> Answer {
         let length = body.len();
         let bytes = format!("HTTP/1.1 {status} X\r\n{headers}content-length: {length}\r\n\r\n{body}");
-        Answer {
-            bytes,
-            then: Then::KeepAlive,
-        }
+        Answer { bytes, then: Then::KeepAlive }
     }
 
     pub fn json(status: u16, body: &str) -> Answer {
@@ -38,29 +35,20 @@ impl Answer {
 
     /// A stream of those documents, with `[DONE]` behind them.
     pub fn events(documents: &[&str]) -> Answer {
-        let body: String = documents
-            .iter()
-            .chain(&["[DONE]"])
-            .map(|document| format!("data: {document}\n\n"))
-            .collect();
+        let body: String =
+            documents.iter().chain(&["[DONE]"]).map(|document| format!("data: {document}\n\n")).collect();
         Answer::new(200, "content-type: text/event-stream\r\n", &body)
     }
 
     /// A stream of `body` that ends by closing the connection.
     pub fn cut(body: &str) -> Answer {
         let bytes = format!("HTTP/1.1 200 X\r\ncontent-type: text/event-stream\r\n\r\n{body}");
-        Answer {
-            bytes,
-            then: Then::Close,
-        }
+        Answer { bytes, then: Then::Close }
     }
 
     /// A stream of `body` behind which nothing ever comes.
     pub fn hang(body: &str) -> Answer {
-        Answer {
-            then: Then::Hang,
-            ..Answer::cut(body)
-        }
+        Answer { then: Then::Hang, ..Answer::cut(body) }
     }
 }
 
@@ -165,10 +153,8 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Seen> {
             return None;
         }
     }
-    let length = head
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length: "))
-        .map_or(0, |length| length.parse().unwrap());
+    let length =
+        head.lines().find_map(|line| line.strip_prefix("content-length: ")).map_or(0, |length| length.parse().unwrap());
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await.ok()?;
     let body = String::from_utf8(body).unwrap();

@@ -12,9 +12,7 @@ use super::{KEY, ask, request, settings};
 fn cases(subject: &str) -> Vec<Value> {
     let edges = include_str!("../../golden/edges.json");
     let (_, list) = edges.split_once(&format!("\n \"{subject}\": ")).unwrap();
-    let list = serde_json::Deserializer::from_str(list)
-        .into_iter::<Vec<Value>>()
-        .next();
+    let list = serde_json::Deserializer::from_str(list).into_iter::<Vec<Value>>().next();
     let cases = list.unwrap().unwrap();
     assert!(!cases.is_empty());
     cases
@@ -47,11 +45,8 @@ async fn pieces_of_a_tool_call_are_merged_as_the_original_does() {
         let (events, error) = ask(settings(&server), request()).await;
         assert_eq!(error, None);
         let field = |pointer| case["ok"].pointer(pointer).unwrap().as_str().unwrap().to_owned();
-        let call = ToolCall {
-            id: Some(field("/id")),
-            name: field("/function/name"),
-            arguments: field("/function/arguments"),
-        };
+        let call =
+            ToolCall { id: Some(field("/id")), name: field("/function/name"), arguments: field("/function/arguments") };
         assert_eq!(events.first(), Some(&Event::ToolCalls(vec![call])), "{}", case["name"]);
     }
 }
@@ -60,20 +55,14 @@ async fn pieces_of_a_tool_call_are_merged_as_the_original_does() {
 fn a_model_is_split_at_its_first_colon() {
     assert_eq!(split("openai:gpt-4o").unwrap(), ("openai", "gpt-4o"));
     assert_eq!(split("ollama:llama3:8b").unwrap(), ("ollama", "llama3:8b"));
-    assert_eq!(
-        split("openrouter:openrouter/free").unwrap(),
-        ("openrouter", "openrouter/free")
-    );
+    assert_eq!(split("openrouter:openrouter/free").unwrap(), ("openrouter", "openrouter/free"));
 }
 
 #[test]
 fn a_model_without_a_provider_is_a_config_error_that_shows_how_to_write_it() {
     let error = split("gpt-4o").unwrap_err();
     assert_eq!(error.kind, ErrorKind::Config);
-    assert_eq!(
-        error.message,
-        "model `gpt-4o` names no provider: write `provider:model`, for example `openai:gpt-4o`"
-    );
+    assert_eq!(error.message, "model `gpt-4o` names no provider: write `provider:model`, for example `openai:gpt-4o`");
     for wrong in ["", ":", ":x", "openai:", "openai: ", "o i:x", "openai:a\nb"] {
         let error = split(wrong).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Config, "{wrong:?}");

@@ -41,10 +41,7 @@ async fn every_recorded_tape_loads_and_prints_back_byte_for_byte() {
 async fn an_append_writes_what_bub_writes() {
     let inputs = [
         ("unicode", r#"{"t":"\u00e9你\ud83c\udf89\u2028\u007f\u0001\"\\\/"}"#),
-        (
-            "floats",
-            r#"{"a":1.0,"b":1e20,"c":1e-1,"d":1e-7,"e":-0.0,"f":1e16,"g":123456789012345680e0}"#,
-        ),
+        ("floats", r#"{"a":1.0,"b":1e20,"c":1e-1,"d":1e-7,"e":-0.0,"f":1e16,"g":123456789012345680e0}"#),
         ("nan", r#"{"a":NaN,"b":Infinity}"#),
         ("bigint", r#"{"a":1180591620717411303424}"#),
         ("append after a failed append", r#"{"ok":1}"#),
@@ -75,28 +72,18 @@ async fn lines_are_read_as_leniently_as_bub_reads_them() {
             let id = if expected[0] == "true" { "1" } else { expected[0] };
             assert_eq!(entry.id.to_string(), id, "{name}");
             assert_eq!(json::quote(&entry.kind), expected[1], "{name}");
-            assert_eq!(
-                json::normalise(&entry.payload).unwrap(),
-                json::normalise(expected[2]).unwrap(),
-                "{name}"
-            );
+            assert_eq!(json::normalise(&entry.payload).unwrap(), json::normalise(expected[2]).unwrap(), "{name}");
             assert_eq!(entry.meta, expected[3], "{name}");
             assert_eq!(json::quote(&entry.date), expected[4], "{name}");
         }
-        room.tape()
-            .append(vec![Draft::new("event", r#"{"name": "x"}"#, "{}").unwrap()])
-            .await
-            .unwrap();
+        room.tape().append(vec![Draft::new("event", r#"{"name": "x"}"#, "{}").unwrap()]).await.unwrap();
         let tail = json::string(json::elements(tail).unwrap()[1]).unwrap();
         let file = room.file();
         let last = file.lines().last().unwrap();
         match name.as_str() {
             // Bub glues here. What we do has tests of its own.
             "partial last line then append (no newline)" | "last line without newline then append" => {
-                assert!(
-                    last.starts_with(r#"{"id": 6, "kind": "event", "payload": {"name": "x"}"#),
-                    "{name}: {last}"
-                );
+                assert!(last.starts_with(r#"{"id": 6, "kind": "event", "payload": {"name": "x"}"#), "{name}: {last}");
             }
             _ => {
                 assert!(last.starts_with(&tail), "{name}: {last}");
@@ -109,32 +96,17 @@ async fn lines_are_read_as_leniently_as_bub_reads_them() {
 #[test]
 fn an_old_date_comes_from_the_timestamp() {
     let date = |line: &str| Entry::parse(line).unwrap().date;
-    assert_eq!(
-        date(r#"{"id":1,"kind":"a","payload":{},"timestamp":1790000000}"#),
-        "2026-09-21T14:13:20+00:00"
-    );
-    assert_eq!(
-        date(r#"{"id":1,"kind":"a","payload":{},"timestamp":1e300}"#),
-        "1970-01-01T00:00:00+00:00"
-    );
-    assert_eq!(
-        date(r#"{"id":1,"kind":"a","payload":{},"timestamp":NaN}"#),
-        "1970-01-01T00:00:00+00:00"
-    );
-    assert_eq!(
-        date(r#"{"id":1,"kind":"a","payload":{},"timestamp":"x","date":7}"#),
-        "1970-01-01T00:00:00+00:00"
-    );
+    assert_eq!(date(r#"{"id":1,"kind":"a","payload":{},"timestamp":1790000000}"#), "2026-09-21T14:13:20+00:00");
+    assert_eq!(date(r#"{"id":1,"kind":"a","payload":{},"timestamp":1e300}"#), "1970-01-01T00:00:00+00:00");
+    assert_eq!(date(r#"{"id":1,"kind":"a","payload":{},"timestamp":NaN}"#), "1970-01-01T00:00:00+00:00");
+    assert_eq!(date(r#"{"id":1,"kind":"a","payload":{},"timestamp":"x","date":7}"#), "1970-01-01T00:00:00+00:00");
 }
 
 #[tokio::test]
 async fn an_entry_is_one_line_however_it_was_written() {
     let entry = Entry::parse("{\"id\": 1,\n\"kind\": \"a\", \"payload\": {\n\"x\":1}}").unwrap();
     assert_eq!(entry.payload, r#"{"x": 1}"#);
-    let broken = Entry {
-        payload: "{\n}".to_owned(),
-        ..entry
-    };
+    let broken = Entry { payload: "{\n}".to_owned(), ..entry };
     let room = Room::new();
     assert!(room.tape().append(vec![broken.into()]).await.is_err());
     assert!(!room.path().exists());
@@ -143,21 +115,14 @@ async fn an_entry_is_one_line_however_it_was_written() {
 #[test]
 fn ids_that_no_tape_can_have_are_skipped() {
     for id in ["-1", "1.0", "1e3", "18446744073709551616", "null", "[1]"] {
-        assert_eq!(
-            Entry::parse(&format!(r#"{{"id": {id}, "kind": "a", "payload": {{}}}}"#)),
-            None,
-            "{id}"
-        );
+        assert_eq!(Entry::parse(&format!(r#"{{"id": {id}, "kind": "a", "payload": {{}}}}"#)), None, "{id}");
     }
 }
 
 #[test]
 fn a_handoff_is_an_anchor_and_an_event() {
     let [anchor, event] = bootstrap();
-    assert_eq!(
-        anchor.payload(),
-        r#"{"name": "session/start", "state": {"owner": "human"}}"#
-    );
+    assert_eq!(anchor.payload(), r#"{"name": "session/start", "state": {"owner": "human"}}"#);
     assert_eq!(
         event.payload(),
         r#"{"name": "handoff", "data": {"name": "session/start", "state": {"owner": "human"}}}"#
@@ -171,12 +136,7 @@ fn a_handoff_is_an_anchor_and_an_event() {
 
 #[test]
 fn a_draft_holds_objects_and_the_hosts_marks() {
-    for (kind, payload, meta) in [
-        ("", "{}", "{}"),
-        ("a", "[]", "{}"),
-        ("a", "{}", "null"),
-        ("a", "{", "{}"),
-    ] {
+    for (kind, payload, meta) in [("", "{}", "{}"), ("a", "[]", "{}"), ("a", "{}", "null"), ("a", "{", "{}")] {
         assert!(Draft::new(kind, payload, meta).is_err());
     }
     let draft = event("run", "[1,2]").unwrap();
@@ -188,16 +148,9 @@ fn a_draft_holds_objects_and_the_hosts_marks() {
 
 #[test]
 fn dates_and_run_ids_look_like_bubs() {
-    let digits = |text: &str| {
-        text.chars()
-            .map(|c| if c.is_ascii_digit() { '0' } else { c })
-            .collect::<String>()
-    };
+    let digits = |text: &str| text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect::<String>();
     let now = digits(&bub_wasm::tape::now());
-    assert!(
-        now == "0000-00-00T00:00:00.000000+00:00" || now == "0000-00-00T00:00:00+00:00",
-        "{now}"
-    );
+    assert!(now == "0000-00-00T00:00:00.000000+00:00" || now == "0000-00-00T00:00:00+00:00", "{now}");
     assert_eq!(digits(&bub_wasm::tape::run_id()), "run-00000000T000000000000Z");
 }
 

@@ -8,12 +8,7 @@ async fn a_forks_writes_stay_apart_until_the_merge() {
     let tape = room.tape();
     tape.bootstrap().await.unwrap();
     let fork = tape.fork();
-    assert_eq!(
-        fork.append(vec![message("user", "one"), message("assistant", "two")])
-            .await
-            .unwrap(),
-        3
-    );
+    assert_eq!(fork.append(vec![message("user", "one"), message("assistant", "two")]).await.unwrap(), 3);
     assert_eq!(fork.last_id().await.unwrap(), 4);
     assert_eq!(tape.last_id().await.unwrap(), 2);
     assert_eq!(ids(&fork.read(0, 10).await.unwrap()), [1, 2, 3, 4]);
@@ -26,10 +21,7 @@ async fn a_forks_writes_stay_apart_until_the_merge() {
     assert_eq!(tape.read(0, 10).await.unwrap(), before, "dates and all");
     assert_eq!(fork.read(0, 10).await.unwrap(), before);
     assert!(matches!(fork.merge().await, Err(Error::InvalidInput(_))));
-    assert!(matches!(
-        fork.append(vec![message("user", "late")]).await,
-        Err(Error::InvalidInput(_))
-    ));
+    assert!(matches!(fork.append(vec![message("user", "late")]).await, Err(Error::InvalidInput(_))));
     assert!(matches!(tape.merge().await, Err(Error::InvalidInput(_))));
     assert!(fork.is_fork() && !tape.is_fork());
 }
@@ -53,16 +45,9 @@ async fn a_merge_gives_consecutive_ids_whatever_was_written_meanwhile() {
     tape.append(vec![message("user", "between")]).await.unwrap();
     assert_eq!(fork.append(vec![message("user", "three")]).await.unwrap(), 3);
     let contents = |entries: Vec<bub_wasm::tape::Entry>| {
-        entries
-            .into_iter()
-            .map(|entry| super::string(&entry.payload, "content"))
-            .collect::<Vec<_>>()
+        entries.into_iter().map(|entry| super::string(&entry.payload, "content")).collect::<Vec<_>>()
     };
-    assert_eq!(
-        contents(fork.read(0, 10).await.unwrap()),
-        ["one", "two", "three"],
-        "an id stands for one entry"
-    );
+    assert_eq!(contents(fork.read(0, 10).await.unwrap()), ["one", "two", "three"], "an id stands for one entry");
     assert_eq!(contents(fork.tail(None, 10).await.unwrap()), ["one", "two", "three"]);
     fork.merge().await.unwrap();
     let merged = tape.read(0, 10).await.unwrap();
@@ -96,79 +81,28 @@ async fn queries_see_parent_and_fork_alike() {
     let room = Room::new();
     let tape = room.tape();
     tape.handoff("a", None).await.unwrap();
-    tape.append(vec![message("user", "Alpha"), message("user", "beta")])
-        .await
-        .unwrap();
+    tape.append(vec![message("user", "Alpha"), message("user", "beta")]).await.unwrap();
     let fork = tape.fork();
-    fork.append(vec![message("user", "alpha again").dated("2020-01-01T00:00:00+00:00")])
-        .await
-        .unwrap();
+    fork.append(vec![message("user", "alpha again").dated("2020-01-01T00:00:00+00:00")]).await.unwrap();
     fork.handoff("b", Some("{\"k\": 1}")).await.unwrap();
     fork.append(vec![message("user", "gamma")]).await.unwrap();
     let all = Query::default;
     for (query, expected) in [
+        (Query { text: Some("ALPHA".to_owned()), ..all() }, vec![3, 5]),
+        (Query { text: Some("alpha".to_owned()), newest_first: true, limit: Some(1), ..all() }, vec![5]),
+        (Query { until: Some("2020-01-01".to_owned()), ..all() }, vec![5]),
+        (Query { start: Start::LastAnchor, ..all() }, vec![7, 8]),
         (
-            Query {
-                text: Some("ALPHA".to_owned()),
-                ..all()
-            },
-            vec![3, 5],
-        ),
-        (
-            Query {
-                text: Some("alpha".to_owned()),
-                newest_first: true,
-                limit: Some(1),
-                ..all()
-            },
-            vec![5],
-        ),
-        (
-            Query {
-                until: Some("2020-01-01".to_owned()),
-                ..all()
-            },
-            vec![5],
-        ),
-        (
-            Query {
-                start: Start::LastAnchor,
-                ..all()
-            },
-            vec![7, 8],
-        ),
-        (
-            Query {
-                start: Start::AfterAnchor("a".to_owned()),
-                kinds: vec!["message".to_owned()],
-                ..all()
-            },
+            Query { start: Start::AfterAnchor("a".to_owned()), kinds: vec!["message".to_owned()], ..all() },
             vec![3, 4, 5, 8],
         ),
-        (
-            Query {
-                start: Start::BetweenAnchors("a".to_owned(), "b".to_owned()),
-                ..all()
-            },
-            vec![2, 3, 4, 5],
-        ),
-        (
-            Query {
-                start: Start::AfterId(4),
-                newest_first: true,
-                ..all()
-            },
-            vec![8, 7, 6, 5],
-        ),
+        (Query { start: Start::BetweenAnchors("a".to_owned(), "b".to_owned()), ..all() }, vec![2, 3, 4, 5]),
+        (Query { start: Start::AfterId(4), newest_first: true, ..all() }, vec![8, 7, 6, 5]),
     ] {
         assert_eq!(ids(&fork.query(&query).await.unwrap()), expected, "{query:?}");
     }
     assert!(matches!(
-        fork.query(&Query {
-            start: Start::AfterAnchor("z".to_owned()),
-            ..all()
-        })
-        .await,
+        fork.query(&Query { start: Start::AfterAnchor("z".to_owned()), ..all() }).await,
         Err(Error::NotFound(_))
     ));
     assert_eq!(ids(&fork.since_anchor().await.unwrap()), [6, 7, 8]);
@@ -188,10 +122,7 @@ async fn a_direct_append_goes_past_the_fork() {
     assert_eq!(fork.append_direct(0, vec![message("user", "direct")]).await.unwrap(), 1);
     assert_eq!(tape.last_id().await.unwrap(), 1);
     assert_eq!(fork.stored().last_id().await.unwrap(), 1);
-    assert!(matches!(
-        fork.append_direct(0, Vec::new()).await,
-        Err(Error::Conflict { last: 1 })
-    ));
+    assert!(matches!(fork.append_direct(0, Vec::new()).await, Err(Error::Conflict { last: 1 })));
     let sidecar = fork.sidecar("notes").unwrap();
     sidecar.append(vec![message("user", "aside")]).await.unwrap();
     assert_eq!(sidecar.name(), "aaaa__bbbb__sidecar__notes");
@@ -203,9 +134,7 @@ async fn a_direct_append_goes_past_the_fork() {
 async fn a_reset_of_a_fork_hides_the_parent_until_the_merge() {
     let room = Room::new();
     let tape = room.tape();
-    tape.append(vec![message("user", "old"), message("user", "older")])
-        .await
-        .unwrap();
+    tape.append(vec![message("user", "old"), message("user", "older")]).await.unwrap();
     let fork = tape.fork();
     fork.append(vec![message("user", "gone")]).await.unwrap();
     assert_eq!(fork.reset(true).await.unwrap(), None);
@@ -219,13 +148,7 @@ async fn a_reset_of_a_fork_hides_the_parent_until_the_merge() {
     assert_eq!(ids(&entries), [1, 2]);
     assert_eq!(entries[0].anchor_name().as_deref(), Some("session/start"));
     let archives = std::fs::read_dir(room.store.dir()).unwrap();
-    let archives = archives.filter(|file| {
-        file.as_ref()
-            .unwrap()
-            .path()
-            .extension()
-            .is_some_and(|end| end == "bak")
-    });
+    let archives = archives.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "bak"));
     assert_eq!(archives.count(), 1);
 }
 

@@ -6,23 +6,14 @@ fn normalised(text: &str) -> String {
 
 #[test]
 fn separators_and_escapes_are_pythons() {
-    assert_eq!(
-        normalised("{\"a\":[1,2 ,\t{}],\"b\":[]}\n"),
-        r#"{"a": [1, 2, {}], "b": []}"#
-    );
-    assert_eq!(
-        normalised(r#""\/\u00e9\u4F60\ud83d\ude00\u001F\b\f""#),
-        "\"/é你😀\\u001f\\b\\f\""
-    );
+    assert_eq!(normalised("{\"a\":[1,2 ,\t{}],\"b\":[]}\n"), r#"{"a": [1, 2, {}], "b": []}"#);
+    assert_eq!(normalised(r#""\/\u00e9\u4F60\ud83d\ude00\u001F\b\f""#), "\"/é你😀\\u001f\\b\\f\"");
     assert_eq!(normalised("\"\u{7f}\u{2028}\\u007f\""), "\"\u{7f}\u{2028}\u{7f}\"");
 }
 
 #[test]
 fn half_of_a_surrogate_pair_stays_an_escape() {
-    assert_eq!(
-        normalised(r#""\ud83dx\uDE00\ud83d\u0041""#),
-        r#""\ud83dx\uDE00\ud83dA""#
-    );
+    assert_eq!(normalised(r#""\ud83dx\uDE00\ud83d\u0041""#), r#""\ud83dx\uDE00\ud83dA""#);
     assert_eq!(json::string(r#""a\ud83d""#).unwrap(), "a\u{fffd}");
 }
 

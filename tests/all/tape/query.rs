@@ -77,24 +77,13 @@ async fn text_is_found_in_any_script_and_case() {
     let room = Room::new();
     room.write("{\"id\": 1, \"kind\": \"message\", \"payload\": {\"content\": \"\\u4f60\\u597d\"}, \"meta\": {}, \"date\": \"D\"}\n");
     let tape = room.tape();
-    tape.append(vec![
-        message("user", "他说你好"),
-        message("user", "ПРИВЕТ \"Anna\"\nzwei"),
-        message("user", "x"),
-    ])
-    .await
-    .unwrap();
-    for (text, expected) in [
-        ("你好", vec![1, 2]),
-        ("привет", vec![3]),
-        ("\"ANNA\"", vec![3]),
-        ("\nzwei", vec![3]),
-        ("nothing", vec![]),
-    ] {
-        let query = Query {
-            text: Some(text.to_owned()),
-            ..Query::default()
-        };
+    tape.append(vec![message("user", "他说你好"), message("user", "ПРИВЕТ \"Anna\"\nzwei"), message("user", "x")])
+        .await
+        .unwrap();
+    for (text, expected) in
+        [("你好", vec![1, 2]), ("привет", vec![3]), ("\"ANNA\"", vec![3]), ("\nzwei", vec![3]), ("nothing", vec![])]
+    {
+        let query = Query { text: Some(text.to_owned()), ..Query::default() };
         assert_eq!(ids(&tape.query(&query).await.unwrap()), expected, "{text}");
     }
 }
@@ -120,11 +109,7 @@ async fn a_bare_date_covers_its_whole_day_and_both_ends_are_inclusive() {
         (Some("2026-01-02T08:00:00+08:00"), Some("2026-01-02 00:00"), vec![2]),
         (None, None, vec![1, 2, 3, 4, 5]),
     ] {
-        let query = Query {
-            since: since.map(str::to_owned),
-            until: until.map(str::to_owned),
-            ..Query::default()
-        };
+        let query = Query { since: since.map(str::to_owned), until: until.map(str::to_owned), ..Query::default() };
         assert_eq!(ids(&tape.query(&query).await.unwrap()), expected, "{since:?} {until:?}");
     }
 }
@@ -143,11 +128,7 @@ async fn between_anchors_is_behind_the_newest_pair() {
     };
     assert_eq!(ids(&tape.query(&between("a", "b")).await.unwrap()), [8, 9]);
     assert_eq!(ids(&tape.query(&between("b", "a")).await.unwrap()), [5, 6]);
-    let newest = Query {
-        newest_first: true,
-        limit: Some(1),
-        ..between("b", "a")
-    };
+    let newest = Query { newest_first: true, limit: Some(1), ..between("b", "a") };
     assert_eq!(ids(&tape.query(&newest).await.unwrap()), [6]);
     assert!(matches!(tape.query(&between("c", "a")).await, Err(Error::NotFound(_))));
 }
@@ -155,11 +136,7 @@ async fn between_anchors_is_behind_the_newest_pair() {
 #[tokio::test]
 async fn without_an_anchor_there_is_nothing_behind_the_last_one() {
     let room = Room::new();
-    let query = Query {
-        start: Start::LastAnchor,
-        since: Some("bad".to_owned()),
-        ..Query::default()
-    };
+    let query = Query { start: Start::LastAnchor, since: Some("bad".to_owned()), ..Query::default() };
     let error = room.tape().query(&query).await.unwrap_err();
     assert_eq!(error.to_string(), "there is no anchor on the tape");
     room.tape().bootstrap().await.unwrap();
@@ -171,13 +148,7 @@ async fn without_an_anchor_there_is_nothing_behind_the_last_one() {
 async fn a_cursor_gives_a_long_answer_in_parts_from_both_ends() {
     let room = Room::new();
     let tape = room.tape();
-    let drafts = (0..3000).map(|n| {
-        if n % 3 == 0 {
-            message("user", "x")
-        } else {
-            event("e", "1").unwrap()
-        }
-    });
+    let drafts = (0..3000).map(|n| if n % 3 == 0 { message("user", "x") } else { event("e", "1").unwrap() });
     tape.append(drafts.collect()).await.unwrap();
     for newest_first in [false, true] {
         let query = Query {

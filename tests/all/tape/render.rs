@@ -3,20 +3,12 @@ use bub_wasm::tape::{Entry, Renderer, json, view};
 use super::{Room, edges, message, string};
 
 fn entry(kind: &str, payload: &str) -> Entry {
-    Entry {
-        id: 1,
-        kind: kind.to_owned(),
-        payload: payload.to_owned(),
-        meta: "{}".to_owned(),
-        date: "D".to_owned(),
-    }
+    Entry { id: 1, kind: kind.to_owned(), payload: payload.to_owned(), meta: "{}".to_owned(), date: "D".to_owned() }
 }
 
 fn rendered(entries: &[(&str, &str)]) -> Vec<String> {
     let mut renderer = Renderer::new();
-    entries
-        .iter()
-        .for_each(|(kind, payload)| renderer.push(&entry(kind, payload)));
+    entries.iter().for_each(|(kind, payload)| renderer.push(&entry(kind, payload)));
     renderer.finish()
 }
 
@@ -29,23 +21,13 @@ fn entries_become_the_messages_that_bub_makes_of_them() {
             continue;
         }
         let entries = json::elements(json::get(&case, "input").unwrap()).unwrap();
-        let entries: Vec<(String, &str)> = entries
-            .iter()
-            .map(|entry| (string(entry, "kind"), json::get(entry, "payload").unwrap()))
-            .collect();
-        let entries: Vec<(&str, &str)> = entries
-            .iter()
-            .map(|(kind, payload)| (kind.as_str(), *payload))
-            .collect();
-        let messages: Vec<String> = rendered(&entries)
-            .iter()
-            .map(|message| json::normalise(message).unwrap())
-            .collect();
+        let entries: Vec<(String, &str)> =
+            entries.iter().map(|entry| (string(entry, "kind"), json::get(entry, "payload").unwrap())).collect();
+        let entries: Vec<(&str, &str)> = entries.iter().map(|(kind, payload)| (kind.as_str(), *payload)).collect();
+        let messages: Vec<String> =
+            rendered(&entries).iter().map(|message| json::normalise(message).unwrap()).collect();
         let expected = json::elements(json::get(&case, "ok").unwrap()).unwrap();
-        let expected: Vec<String> = expected
-            .iter()
-            .map(|message| json::normalise(message).unwrap())
-            .collect();
+        let expected: Vec<String> = expected.iter().map(|message| json::normalise(message).unwrap()).collect();
         assert_eq!(messages, expected, "{name}");
     }
 }
@@ -72,10 +54,8 @@ fn an_anchor_shows_its_state() {
 #[test]
 fn a_message_between_a_call_and_its_result_leaves_them_paired() {
     let mut renderer = Renderer::new();
-    renderer.push(&entry(
-        "tool_call",
-        r#"{"calls": [{"id": "1", "function": {"name": "f"}}, {"id": "", "function": 3}]}"#,
-    ));
+    renderer
+        .push(&entry("tool_call", r#"{"calls": [{"id": "1", "function": {"name": "f"}}, {"id": "", "function": 3}]}"#));
     renderer.push_message(r#"{"role":"user","content":"x"}"#).unwrap();
     assert!(renderer.push_message("[]").is_err());
     renderer.push(&entry("tool_result", r#"{"results": ["a", 2]}"#));
@@ -116,9 +96,7 @@ async fn no_view_starts_at_a_zone_and_none_shows_its_anchors() {
     let [zone, _] = bub_wasm::tape::handoff("notes/open", None).unwrap();
     let [old_zone, _] = bub_wasm::tape::handoff("memory/open", None).unwrap();
     let zone = zone.with_meta("zone", "true").unwrap();
-    tape.append(vec![message("user", "one"), zone, old_zone, message("user", "two")])
-        .await
-        .unwrap();
+    tape.append(vec![message("user", "one"), zone, old_zone, message("user", "two")]).await.unwrap();
     let window = view::window(&tape).await.unwrap();
     assert_eq!(super::ids(&window), [2, 3, 6]);
     assert_eq!(tape.last_anchor(None, None).await.unwrap().unwrap().id, 1);

@@ -29,10 +29,7 @@ async fn a_torn_last_line_is_set_aside_and_the_next_entry_stands_alone() {
     assert_eq!(ids(&room.tape().read(0, 10).await.unwrap()), [5]);
     assert_eq!(room.tape().append(vec![message("user", "x")]).await.unwrap(), 6);
     assert_eq!(ids(&room.tape().read(0, 10).await.unwrap()), [5, 6]);
-    assert!(
-        room.file()
-            .starts_with(&format!("{WHOLE}\n{{\"id\": 6, \"kind\": \"message\""))
-    );
+    assert!(room.file().starts_with(&format!("{WHOLE}\n{{\"id\": 6, \"kind\": \"message\"")));
     let torn = room.store.dir().join(format!("{NAME}.jsonl.torn"));
     assert_eq!(std::fs::read_to_string(torn).unwrap(), "{\"id\": 6, \"kind\": \"e\n");
     assert_eq!(room.store.list(None, 10).await.unwrap(), [NAME]);
@@ -77,9 +74,7 @@ async fn every_way_of_reading_agrees_on_a_tape_of_many_blocks() {
     let tape = room.tape();
     // Lines of very different lengths, some longer than the blocks that the file is read in.
     let sizes = [3, 70_000, 0, 65_536, 200_000, 17, 131_072, 40];
-    let drafts: Vec<Draft> = (0..400)
-        .map(|n| message("user", &"x".repeat(sizes[n % 8] / (1 + n / 40))))
-        .collect();
+    let drafts: Vec<Draft> = (0..400).map(|n| message("user", &"x".repeat(sizes[n % 8] / (1 + n / 40)))).collect();
     tape.append(drafts).await.unwrap();
     tape.handoff("phase", None).await.unwrap();
     tape.append(vec![message("user", "last")]).await.unwrap();
@@ -91,12 +86,7 @@ async fn every_way_of_reading_agrees_on_a_tape_of_many_blocks() {
         let end = all.len().min(at + 5);
         assert_eq!(tape.read(id, 5).await.unwrap(), all[at..end], "behind {id}");
         let start = at.saturating_sub(5);
-        assert_eq!(
-            tape.tail(Some(id + 1), 5).await.unwrap(),
-            all[start..at],
-            "before {}",
-            id + 1
-        );
+        assert_eq!(tape.tail(Some(id + 1), 5).await.unwrap(), all[start..at], "before {}", id + 1);
     }
     assert!(tape.read(9999, 5).await.unwrap().is_empty());
     assert!(tape.tail(Some(0), 5).await.unwrap().is_empty());
@@ -163,10 +153,7 @@ async fn tapes_are_listed_in_order_and_sidecars_are_not() {
             let file = format!("{}.jsonl", json::string(name).unwrap());
             std::fs::write(room.store.dir().join(file), "").unwrap();
         }
-        room.store
-            .append("z__1", vec![message("user", "x")], None)
-            .await
-            .unwrap();
+        room.store.append("z__1", vec![message("user", "x")], None).await.unwrap();
         let expected = json::elements(json::get(&case, "ok").unwrap()).unwrap();
         let expected: Vec<String> = expected.into_iter().filter_map(json::string).collect();
         assert_eq!(room.store.list(None, 10).await.unwrap(), expected);
@@ -188,10 +175,7 @@ async fn a_reset_keeps_an_archive_and_never_overwrites_one() {
         assert_eq!(tape.last_id().await.unwrap(), 0);
     }
     for (name, written) in kept {
-        assert!(
-            name.starts_with(&format!("{NAME}.jsonl.2")) && name.ends_with(".bak"),
-            "{name}"
-        );
+        assert!(name.starts_with(&format!("{NAME}.jsonl.2")) && name.ends_with(".bak"), "{name}");
         assert_eq!(std::fs::read_to_string(room.store.dir().join(name)).unwrap(), written);
     }
     tape.append(vec![message("user", "x")]).await.unwrap();
@@ -219,11 +203,7 @@ async fn what_cannot_be_written_gives_one_clear_error_and_leaves_nothing() {
         assert_eq!(error.to_string(), format!("append to tape `{NAME}`: permission denied"));
         assert!(room.tape().check_writable().await.is_err());
         assert_eq!(room.file(), format!("{WHOLE}\n"));
-        assert_eq!(
-            ids(&room.tape().read(0, 10).await.unwrap()),
-            [5],
-            "reading needs no lock"
-        );
+        assert_eq!(ids(&room.tape().read(0, 10).await.unwrap()), [5], "reading needs no lock");
     }
     std::fs::set_permissions(room.store.dir(), PermissionsExt::from_mode(0o700)).unwrap();
 }
@@ -244,17 +224,7 @@ async fn files_belong_to_their_owner_alone() {
 #[tokio::test]
 async fn no_name_leads_out_of_the_directory() {
     let room = Room::new();
-    for name in [
-        "",
-        "..",
-        "../a__b",
-        "a/b__c",
-        "/a__b",
-        ".a__b",
-        "a\0__b",
-        "é__b",
-        &"a".repeat(201),
-    ] {
+    for name in ["", "..", "../a__b", "a/b__c", "/a__b", ".a__b", "a\0__b", "é__b", &"a".repeat(201)] {
         assert!(Tape::open(room.store.clone(), name).is_err(), "{name:?}");
         let refused = room.store.append(name, vec![message("user", "x")], None).await;
         assert!(matches!(refused, Err(Error::InvalidInput(_))), "{name:?}");

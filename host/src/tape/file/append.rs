@@ -77,17 +77,11 @@ struct Block {
 }
 
 fn block(first: u64, drafts: Vec<Draft>) -> Result<Block> {
-    let mut block = Block {
-        text: String::new(),
-        count: 0,
-    };
+    let mut block = Block { text: String::new(), count: 0 };
     for (id, draft) in (first..).zip(drafts) {
         let line = draft.numbered(id).line();
         if line.len() > LONGEST_LINE {
-            return Err(Error::invalid(format!(
-                "an entry of {} bytes is longer than a line may be",
-                line.len()
-            )));
+            return Err(Error::invalid(format!("an entry of {} bytes is longer than a line may be", line.len())));
         }
         if line.contains('\n') {
             return Err(Error::invalid("an entry spans lines"));

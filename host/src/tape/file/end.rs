@@ -33,30 +33,16 @@ pub(super) enum Tail {
 }
 
 impl End {
-    pub(super) const EMPTY: Self = Self {
-        length: 0,
-        last_id: 0,
-        tail: Tail::Nothing,
-    };
+    pub(super) const EMPTY: Self = Self { length: 0, last_id: 0, tail: Tail::Nothing };
 
     /// Looks at the end of a file, as far back as the last entry that can be read.
     pub(super) fn of(file: &File) -> io::Result<Self> {
-        let mut end = Self {
-            length: file.metadata()?.len(),
-            ..Self::EMPTY
-        };
+        let mut end = Self { length: file.metadata()?.len(), ..Self::EMPTY };
         let mut lines = Backward::new(file, end.length)?;
         while let Some(line) = lines.next()? {
             let entry = line.entry();
-            if let Line {
-                start, ended: false, ..
-            } = line
-            {
-                end.tail = if entry.is_some() {
-                    Tail::Whole
-                } else {
-                    Tail::Torn(start)
-                };
+            if let Line { start, ended: false, .. } = line {
+                end.tail = if entry.is_some() { Tail::Whole } else { Tail::Torn(start) };
             }
             if let Some(entry) = entry {
                 end.last_id = entry.id;
@@ -98,11 +84,7 @@ impl Ends {
     pub(super) fn recall(&self, tape: &str, file: &Metadata) -> Option<End> {
         self.with(tape, |known| {
             let same = known.inode == file.ino() && known.length == file.len();
-            same.then_some(End {
-                length: known.length,
-                last_id: known.last_id,
-                tail: Tail::Nothing,
-            })
+            same.then_some(End { length: known.length, last_id: known.last_id, tail: Tail::Nothing })
         })
     }
 

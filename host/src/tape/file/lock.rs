@@ -26,22 +26,14 @@ impl Lock {
     /// removed: two processes would hold locks on two files.
     pub(super) async fn wait(queue: Arc<Mutex<()>>, path: &Path) -> io::Result<Self> {
         let deadline = Instant::now() + PATIENCE;
-        let busy = || {
-            io::Error::new(
-                io::ErrorKind::TimedOut,
-                "another process has been writing for 5 seconds",
-            )
-        };
+        let busy = || io::Error::new(io::ErrorKind::TimedOut, "another process has been writing for 5 seconds");
         let turn = timeout_at(deadline, queue.lock_owned()).await.map_err(|_| busy())?;
         let file = open(path)?;
         let mut pause = Duration::from_millis(1);
         loop {
             match file.try_lock() {
                 Ok(()) => {
-                    return Ok(Self {
-                        _file: file,
-                        _turn: turn,
-                    });
+                    return Ok(Self { _file: file, _turn: turn });
                 }
                 Err(TryLockError::Error(error)) => return Err(error),
                 Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return Err(busy()),
@@ -54,11 +46,5 @@ impl Lock {
 
 /// The file that is locked.
 pub(super) fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }

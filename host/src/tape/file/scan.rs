@@ -42,12 +42,7 @@ pub(super) struct Backward<'f> {
 impl<'f> Backward<'f> {
     /// Lines before `end`, which is the end of the file or the beginning of a line.
     pub(super) fn new(file: &'f File, end: u64) -> io::Result<Self> {
-        let mut lines = Self {
-            file,
-            at: end,
-            buffer: Vec::new(),
-            ended: false,
-        };
+        let mut lines = Self { file, at: end, buffer: Vec::new(), ended: false };
         if let Err(error) = lines.fill() {
             // An append may just have cut off a torn line here.
             if error.kind() != io::ErrorKind::UnexpectedEof {

@@ -13,11 +13,7 @@ pub(super) fn repr(text: &str) -> String {
     // Rust finds as few digits as Python, but where two choices are equally near it takes the larger, Python the even
     // one: asked for so many digits, it takes the even one too.
     let shortest = format!("{:e}", value.abs());
-    let digits = shortest
-        .bytes()
-        .take_while(|byte| *byte != b'e')
-        .filter(u8::is_ascii_digit)
-        .count();
+    let digits = shortest.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit).count();
     let scientific = format!("{:.*e}", digits.saturating_sub(1), value.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);

@@ -77,11 +77,7 @@ impl<'a> Scanner<'a> {
     /// Nothing but blanks may follow.
     pub(super) fn end(&mut self) -> Result<()> {
         self.blanks();
-        if self.at == self.text.len() {
-            Ok(())
-        } else {
-            Err(self.wrong("expected the end"))
-        }
+        if self.at == self.text.len() { Ok(()) } else { Err(self.wrong("expected the end")) }
     }
 
     pub(super) fn value(&mut self, out: &mut Out<'_>) -> Result<()> {
@@ -140,10 +136,7 @@ impl<'a> Scanner<'a> {
         let [open, close] = if brackets[0] == b'{' { ["{", "}"] } else { ["[", "]"] };
         self.blanks();
         self.expect(brackets[0])?;
-        self.depth = self
-            .depth
-            .checked_sub(1)
-            .ok_or_else(|| self.wrong("nested too deeply"))?;
+        self.depth = self.depth.checked_sub(1).ok_or_else(|| self.wrong("nested too deeply"))?;
         out.put(open);
         self.blanks();
         let mut first = true;
@@ -168,10 +161,7 @@ impl<'a> Scanner<'a> {
         out.put("\"");
         loop {
             let start = self.at;
-            while self
-                .peek()
-                .is_some_and(|byte| byte >= b' ' && byte != b'"' && byte != b'\\')
-            {
+            while self.peek().is_some_and(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
                 self.at += 1;
             }
             out.stretch(self.since(start));
@@ -268,11 +258,7 @@ impl<'a> Scanner<'a> {
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             self.at += 1;
         }
-        if self.at == start {
-            Err(self.wrong("expected a digit"))
-        } else {
-            Ok(())
-        }
+        if self.at == start { Err(self.wrong("expected a digit")) } else { Ok(()) }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -298,11 +284,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn expect(&mut self, byte: u8) -> Result<()> {
-        if self.take(byte) {
-            Ok(())
-        } else {
-            Err(self.wrong(&format!("expected `{}`", char::from(byte))))
-        }
+        if self.take(byte) { Ok(()) } else { Err(self.wrong(&format!("expected `{}`", char::from(byte)))) }
     }
 
     fn since(&self, start: usize) -> &'a str {

@@ -1,0 +1,124 @@
+//! Turns and hooks inside one process, as `serve` would run them.
+
+use crate::figure::{Samples, print_derived};
+use bub_tests::{Answer, Home, Server, programs};
+use bub_wasm::channel::Channel;
+use bub_wasm::config::Config;
+use bub_wasm::error::Failure;
+use bub_wasm::hooks;
+use bub_wasm::host::Host;
+use bub_wasm::model::{Secret, Settings};
+use bub_wasm::plugin::bindings::{Envelope, MessageKind};
+use bub_wasm::turn::{Calls, run_turn};
+use std::future::Future;
+use std::iter;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+
+pub async fn figures() {
+    hook_call().await;
+    empty_turn().await;
+    agent_turn().await;
+}
+
+/// A store, an instance of the builtin guest, a call that copies an envelope in and an id out, and their end.
+async fn hook_call() {
+    let home = home();
+    let host = host(&home, Settings::new("offline:demo")).await;
+    let calls = Calls::new(&host);
+    let message = message("bench");
+    let samples = Samples::take(500, 5_000, async |_| {
+        let answer = hooks::resolve_session(&calls, &message).await.expect("it answers");
+        assert_eq!(answer.as_deref(), Some("bench"));
+    })
+    .await;
+    samples.print("hook call on a fresh instance", Some(Duration::from_micros(25)));
+}
+
+/// All hooks of the builtin guest, and a model hook that says the message back. Nothing is written on the tape.
+async fn empty_turn() {
+    let home = home();
+    home.plugin("echo", programs::ECHO);
+    let host = host(&home, Settings::new("offline:demo")).await;
+    let samples = Samples::take(100, 2_000, async |_| turn(&host, "bench", "[echo] hi").await).await;
+    samples.print("turn with a stub model", Some(Duration::from_millis(1)));
+}
+
+/// The first turn of a session: the agent's loop, one request on a kept connection, a new tape. What the request
+/// itself costs is measured with a client that does nothing else, and taken off.
+async fn agent_turn() {
+    let (warm_up, count) = (50, 500);
+    let home = home();
+    let server = Server::new(iter::repeat_n(Answer::text("hello"), 2 * (warm_up + count)));
+    let mut settings = Settings::new("openai:fake-model");
+    settings.api_key = Some(Secret::new("sk-fake"));
+    settings.api_base = Some(server.base());
+    let host = host(&home, settings).await;
+    let whole = Samples::take(warm_up, count, async |run| {
+        turn(&host, &format!("bench:{run}"), "hello").await;
+    })
+    .await;
+
+    let client = reqwest::Client::builder().tls_certs_only([]).build().expect("a client");
+    let url = format!("{}/chat/completions", server.base());
+    let body = server.requests().pop().expect("the turns have asked").body;
+    let bare = Samples::take(warm_up, count, async |_| {
+        let request = client.post(&url).header("content-type", "application/json");
+        let answer = request.body(body.clone()).send().await.expect("it is answered");
+        let text = answer.text().await.expect("it is answered to the end");
+        assert!(text.ends_with("[DONE]\n\n"), "{text}");
+    })
+    .await;
+
+    whole.print("agent turn, model on loopback", None);
+    bare.print("  the same request by itself", None);
+    print_derived(
+        "  the difference: the host's own",
+        whole.median().saturating_sub(bare.median()),
+        Duration::from_micros(1_500),
+    );
+}
+
+fn home() -> Home {
+    Home::new(env!("CARGO_BIN_EXE_bub-wasm"), env!("CARGO_TARGET_TMPDIR"))
+}
+
+async fn host(home: &Home, model: Settings) -> Arc<Host> {
+    let mut config = Config::load(Some(&home.bub_home())).expect("an empty configuration");
+    // Whoever runs this may have a model of their own in the environment.
+    config.model = model;
+    let host = Host::start(config, &home.workspace(), Box::new(Nowhere)).await;
+    host.expect("the host starts")
+}
+
+async fn turn(host: &Arc<Host>, session: &str, expected: &str) {
+    let (_sender, cancel) = watch::channel(false);
+    let result = run_turn(host, message(session), cancel).await.expect("the turn ends well");
+    assert_eq!(result.output, expected);
+}
+
+fn message(session: &str) -> Envelope {
+    Envelope {
+        id: None,
+        session_id: Some(session.to_owned()),
+        channel: "cli".to_owned(),
+        chat_id: "local".to_owned(),
+        sender: Some("human".to_owned()),
+        content: "hi".to_owned(),
+        kind: MessageKind::Normal,
+        context: vec![("sender_id".to_owned(), r#""human""#.to_owned())],
+        media: Vec::new(),
+        output_channel: None,
+    }
+}
+
+/// Drops what it gets.
+struct Nowhere;
+
+impl Channel for Nowhere {
+    fn send<'a>(&'a self, _: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}

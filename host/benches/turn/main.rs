@@ -1,0 +1,18 @@
+//! What a turn costs. `cargo bench` prints one line a figure: its median, its 90th percentile and the target that it is
+//! held to. Figures drift with the machine and its load; those of one run can be compared with each other.
+
+mod figure;
+mod in_process;
+mod process;
+
+use tokio::runtime::Builder;
+
+fn main() {
+    // The same runtime that the program has.
+    let runtime = Builder::new_multi_thread().enable_all().build().expect("tokio starts");
+    figure::heading();
+    // Before anything else: the kernel counts what its parent held at the start as a child's memory too, and with its
+    // engines and their pools this process would hold more than the children do.
+    runtime.block_on(process::figures());
+    runtime.block_on(in_process::figures());
+}

@@ -1,0 +1,95 @@
+//! The hooks of the model stage: who answers, and what an agent loop asks the others for.
+
+use super::visit::visit;
+use super::{aloud, first, one, pass_over};
+use crate::error::Failure;
+use crate::grants::view::{Selection, View};
+use crate::plugin::bindings::{Prompt, StreamEvent};
+use crate::plugin::{Plugin, Site, contract};
+use crate::turn::Turn;
+use std::sync::Arc;
+
+/// Walks the plugins once, latest first, and asks each by whichever of the two model hooks it exports.
+pub(crate) async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<String>, Failure> {
+    for plugin in turn.calls.plugins.iter().rev() {
+        turn.listen_to(&plugin.name);
+        let (hook, answer) = if plugin.implements("run-model") {
+            ("run-model", run_whole(turn, plugin, prompt).await)
+        } else if plugin.implements("run-model-stream") {
+            ("run-model-stream", run_stream(turn, plugin, prompt).await)
+        } else {
+            continue;
+        };
+        match answer {
+            Ok(None) => {}
+            Ok(output) => return Ok(output),
+            // What was said stays said: nobody else can start over behind it.
+            Err(failure) if turn.speech().1 > 0 => return Err(failure),
+            Err(failure) => pass_over(&turn.calls, &Site::of(hook, turn), plugin, failure).await?,
+        }
+    }
+    Ok(None)
+}
+
+async fn run_whole(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> Result<Option<String>, Failure> {
+    let ask = visit!(turn; run_model.call_run_model(prompt));
+    let output = one(&turn.calls, plugin, Site::of("run-model", turn), ask).await?;
+    if let Some(text) = &output {
+        turn.hear(&StreamEvent::Text(text.clone()));
+    }
+    Ok(output)
+}
+
+async fn run_stream(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> Result<Option<String>, Failure> {
+    let ask = visit!(turn; run_model_stream.call_run_model_stream(prompt), answer => match (answer, turn.speech()) {
+        (Err(error), _) => Ok(Err(error)),
+        (Ok(true), (text, _)) => Ok(Ok(Some(text))),
+        (Ok(false), (_, 0)) => Ok(Ok(None)),
+        (Ok(false), _) => Err(contract("it passed on after it had emitted events")),
+    });
+    one(&turn.calls, plugin, Site::of("run-model-stream", turn), ask).await
+}
+
+/// The prompt of the next step; none ends the loop.
+pub(crate) async fn continue_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<Option<String>, Failure> {
+    let ask = visit!(turn; continue_prompt.call_continue_prompt(prompt));
+    first(&turn.calls, &Site::inside("continue-prompt", turn, depth), ask).await
+}
+
+/// All parts in order of registration, the empty ones left out, with a blank line between them. A plugin that faults
+/// leaves its part out: the others still hold.
+pub(crate) async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<String, Failure> {
+    let site = Site::inside("system-prompt", turn, depth);
+    let mut parts = Vec::new();
+    for plugin in turn.calls.plugins.exporting(site.hook).rev() {
+        let ask = visit!(turn; system_prompt.call_system_prompt(prompt));
+        match one(&turn.calls, plugin, site.clone(), ask).await {
+            Ok(part) => parts.extend(part.filter(|part| !part.is_empty())),
+            Err(failure @ Failure::Fault(_)) => aloud(&turn.calls, &site, &failure).await,
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(parts.join("\n\n"))
+}
+
+/// What the selector in charge, the latest registered one, takes from the view. When it fails, the next one is asked.
+pub(crate) async fn select(turn: &Arc<Turn>, depth: u32, view: &View) -> Option<Selection> {
+    let site = Site::inside("selector", turn, depth);
+    for plugin in turn.calls.plugins.exporting(site.hook) {
+        let selected = one(&turn.calls, plugin, site.clone(), |visit| {
+            Box::pin(async move {
+                let guest = visit.plugin.exports.selector(visit.store, &visit.instance)?;
+                let handle = visit.store.data_mut().table.push(view.clone())?;
+                match guest.call_select(visit.store, handle).await? {
+                    Ok(selected) => Ok(Ok(view.accept(selected).await?)),
+                    Err(error) => Ok(Err(error)),
+                }
+            })
+        });
+        match selected.await {
+            Ok(selection) => return Some(selection),
+            Err(failure) => aloud(&turn.calls, &site, &failure).await,
+        }
+    }
+    None
+}

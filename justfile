@@ -1,0 +1,29 @@
+# Recipes are one line over cargo: everything runs without `just`.
+
+# Say something to the agent.
+run *ARGS:
+    cargo run --release -- run {{ARGS}}
+
+# Run all tests.
+test *ARGS:
+    cargo test {{ARGS}}
+
+# Format everything, the guests too.
+fmt:
+    cargo fmt && cd guests && cargo fmt
+
+# What is wrong that compiles.
+lint:
+    cargo clippy --all-targets -- -D warnings
+
+# Measure, in a release build.
+bench *ARGS:
+    cargo bench {{ARGS}}
+
+# What decides whether a change lands.
+ci:
+    .ci/run
+
+# Build one guest as a component.
+guest NAME:
+    cd guests && cargo build --release --target wasm32-wasip2 --package {{NAME}}
