@@ -38,6 +38,8 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match execute(arguments) {
         Ok(code) => code,
+        // Whoever read our output has seen enough of it.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "error: {error:#}");
             ExitCode::FAILURE
@@ -73,4 +75,8 @@ fn log(verbose: u8) {
         .with_target(false)
         .with_ansi(false)
         .init();
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }

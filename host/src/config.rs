@@ -28,6 +28,8 @@ pub struct Config {
     pub cache_dir: PathBuf,
     /// The model and how it is reached.
     pub model: model::Settings,
+    /// Models that are asked, in order, when the configured one fails before it has said anything.
+    pub fallback_models: Vec<String>,
     /// Steps of an agent loop in one turn; none: no limit.
     pub max_steps: Option<u64>,
     /// 0: warnings, 1: information, 2: everything.
@@ -176,15 +178,16 @@ impl Config {
         if !environment.has("MODEL") {
             model.model = file.model.unwrap_or_else(|| DEFAULT_MODEL.into());
         }
-        if !environment.has("FALLBACK_MODELS") {
-            model.fallback_models = file.fallback_models;
-        }
-        if model.api_base.is_none() {
+        let fallback_models = environment.fallback_models()?.unwrap_or(file.fallback_models);
+        // The file stands behind the environment, also behind a variable for one provider alone.
+        let provider = model.model.split(':').next().unwrap_or_default().to_ascii_lowercase();
+        if model.api_base.is_none() && !model.bases.contains_key(&provider) {
             model.api_base = file.api_base;
         }
         if !environment.has("MAX_TOKENS")
             && let Some(max_tokens) = file.max_tokens
         {
+            positive("max_tokens", max_tokens)?;
             model.max_tokens = max_tokens;
         }
         if model.timeout.is_none()
@@ -194,12 +197,19 @@ impl Config {
                 Some(Duration::try_from_secs_f64(seconds).context("`model_timeout_seconds` of config.toml")?);
         }
         let max_steps = environment.positive("MAX_STEPS")?.or(file.max_steps);
-        if max_steps == Some(0) {
-            bail!("`max_steps` of config.toml: `0` is not a positive whole number");
-        }
+        max_steps.map_or(Ok(()), |steps| positive("max_steps", steps))?;
         let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);
         let verbose = environment.number("VERBOSE")?.unwrap_or(0).min(2) as u8;
-        Ok(Self { home, cache_dir, model, max_steps, verbose, plugins: file.plugins, limits: file.limits })
+        Ok(Self {
+            home,
+            cache_dir,
+            model,
+            fallback_models,
+            max_steps,
+            verbose,
+            plugins: file.plugins,
+            limits: file.limits,
+        })
     }
 
     /// What is configured for that plugin, or what holds when nothing is.
@@ -211,6 +221,12 @@ impl Config {
     pub fn limits_of(&self, name: &str) -> Limits {
         let all = Limits::default().with(self.limits);
         self.plugins.get(name).map_or(all, |plugin| all.with(plugin.limits))
+    }
+
+    /// The plugins that are gates, and not switched off.
+    pub fn gates(&self) -> impl Iterator<Item = &str> {
+        let gates = self.plugins.iter().filter(|(_, plugin)| plugin.enabled && plugin.on_fault == OnFault::Deny);
+        gates.map(|(name, _)| name.as_str())
     }
 
     /// The limits that hold for a turn as a whole.
@@ -233,6 +249,11 @@ impl File {
             anyhow::anyhow!("`{}` line {line}: {}", path.display(), error.message().replace('\n', " "))
         })
     }
+}
+
+fn positive(key: &str, value: u64) -> Result<()> {
+    anyhow::ensure!(value > 0, "`{key}` of config.toml: `0` is not a positive whole number");
+    Ok(())
 }
 
 fn home_dir(home: Option<&Path>) -> Result<PathBuf> {

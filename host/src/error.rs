@@ -1,9 +1,10 @@
 //! How a turn fails. What a guest may handle (`bub:types/error`) and what ends its call (a [`Fault`]) are different
 //! types: only the first was said by the plugin.
 
-use crate::plugin::Fault;
 use crate::plugin::bindings::{Error, ErrorKind};
+use crate::plugin::{Fault, one_line};
 use std::fmt;
+use std::time::Duration;
 
 /// Why a stage did not give what was asked of it.
 #[derive(Debug, Clone)]
@@ -27,8 +28,8 @@ pub enum Failure {
     NoModel,
     /// Whoever wanted the turn has left.
     Cancelled,
-    /// The turn ran longer than it may, in seconds.
-    Deadline(u64),
+    /// The turn ran longer than it may.
+    Deadline(Duration),
 }
 
 impl Failure {
@@ -50,12 +51,14 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Hook { hook, plugin, error } => write!(f, "hook `{hook}` of plugin `{plugin}`: {}", error.message),
+            Self::Hook { hook, plugin, error } => {
+                write!(f, "hook `{hook}` of plugin `{plugin}`: {}", one_line(&error.message))
+            }
             Self::Fault(fault) => fault.fmt(f),
             Self::Tape(message) | Self::Channel(message) => f.write_str(message),
             Self::NoModel => f.write_str("no plugin answered the prompt"),
             Self::Cancelled => f.write_str("cancelled"),
-            Self::Deadline(seconds) => write!(f, "the turn ran longer than {seconds} seconds"),
+            Self::Deadline(limit) => write!(f, "the turn ran longer than {} ms", limit.as_millis()),
         }
     }
 }

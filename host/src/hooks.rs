@@ -153,8 +153,9 @@ async fn pass_over(calls: &Calls, site: &Site, plugin: &Plugin, failure: Failure
 async fn aloud(calls: &Calls, site: &Site, failure: &Failure) {
     tracing::warn!("{failure}; the turn goes on without it");
     if let Some(turn) = &site.turn {
+        let name = if matches!(failure, Failure::Fault(_)) { "plugin.fault" } else { "plugin.error" };
         let data = serde_json::json!({ "hook": site.hook, "message": failure.to_string() });
-        if let Err(error) = turn.note("plugin.fault", &data).await {
+        if let Err(error) = turn.note(name, &data).await {
             tracing::warn!("the fault is not on the tape: {error}");
         }
     }

@@ -39,6 +39,9 @@ impl Host {
         let plugins = RwLock::new(Arc::new(PluginSet::default()));
         let host = Arc::new(Self { config, workspace, tapes, model, engines, channel, plugins });
         let set = Arc::new(PluginSet::load(&host).await);
+        if let Some((name, reason)) = set.failed_embedded() {
+            anyhow::bail!("the embedded plugin `{name}` did not load: {reason}");
+        }
         *host.plugins.write().unwrap_or_else(PoisonError::into_inner) = set;
         Ok(host)
     }

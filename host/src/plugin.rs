@@ -12,12 +12,13 @@ mod fault;
 mod json;
 mod load;
 mod set;
+mod stderr;
 pub(crate) mod store;
 
 pub(crate) use call::{Answering, Site, Visit, call, deeper};
 pub use engine::Engines;
 pub use fault::{Fault, FaultKind};
-pub(crate) use fault::{contract, one_line};
+pub(crate) use fault::{contract, one_line, too_much_held};
 pub(crate) use json::{check as check_json, parse as parse_json};
 pub use load::{OnFault, Plugin, Source};
 pub use set::PluginSet;

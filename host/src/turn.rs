@@ -28,35 +28,40 @@ pub type Cancel = watch::Receiver<bool>;
 
 /// Runs one turn. Whatever ends it early, the tape keeps what was written, the observers of `on-error` hear of it, and
 /// the failure is raised again.
-pub async fn run_turn(host: &Arc<Host>, inbound: Envelope, cancel: Cancel) -> Result<TurnResult, Failure> {
+pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, cancel: Cancel) -> Result<TurnResult, Failure> {
     let calls = Calls::new(host);
-    let outcome = stages(&calls, inbound.clone(), cancel).await;
+    let begun = begin(&calls, &mut inbound, cancel).await;
+    let outcome = match &begun {
+        Ok(turn) => stages(turn).await,
+        Err(failure) => Err(failure.clone()),
+    };
+    let turn = begun.ok();
     if let Err(failure) = &outcome {
         tracing::info!("turn failed: {failure}");
         // A channel whose client has left is not told that it has left.
         if !matches!(failure, Failure::Cancelled) {
-            hooks::tell(&calls, None, "turn", &failure.to_error(), Some(&inbound)).await;
+            let message = turn.as_ref().map_or(inbound, |turn| turn.envelope());
+            hooks::tell(&calls, turn.as_ref(), "turn", &failure.to_error(), Some(&message)).await;
         }
     }
     outcome
 }
 
-async fn stages(calls: &Arc<Calls>, mut inbound: Envelope, cancel: Cancel) -> Result<TurnResult, Failure> {
-    let session_id = resolve_session(calls, &inbound).await?;
+/// The session is resolved, written back to the envelope, and its tape opened.
+async fn begin(calls: &Arc<Calls>, inbound: &mut Envelope, cancel: Cancel) -> Result<Arc<Turn>, Failure> {
+    let session_id = resolve_session(calls, inbound).await?;
     inbound.session_id = Some(session_id.clone());
-    let turn = Turn::begin(calls, session_id, inbound, cancel).await?;
+    Turn::begin(calls, session_id, inbound.clone(), cancel).await
+}
 
-    let thought = think(&turn).await;
+async fn stages(turn: &Arc<Turn>) -> Result<TurnResult, Failure> {
+    let thought = think(turn).await;
     turn.settle(thought.as_ref().err()).await?;
     let output = thought?;
-
-    let outbounds = turn.or_cancelled(render_outbound(&turn, &output)).await;
-    let outbounds = match outbounds {
-        Ok(outbounds) => dispatch_all(&turn, outbounds).await,
-        Err(failure) => Err(failure),
-    };
-    let outbounds = turn.settle_late(outbounds).await?;
-    hooks::after_turn(&turn, &output).await;
+    let answered = turn.or_cancelled(answer(turn, &output)).await;
+    let outbounds = turn.settle_late(answered).await?;
+    hooks::after_turn(turn, &output).await;
+    tracing::debug!("turn of session `{}` used {} units of fuel", turn.session_id, turn.fuel());
     Ok(TurnResult { session_id: turn.session_id.clone(), output, outbounds })
 }
 
@@ -89,7 +94,7 @@ async fn resolve_session(calls: &Arc<Calls>, inbound: &Envelope) -> Result<Strin
 async fn build_prompt(turn: &Arc<Turn>) -> Result<Prompt, Failure> {
     Ok(match hooks::build_prompt(turn).await? {
         Some(Prompt::Text(text)) if !text.is_empty() => Prompt::Text(text),
-        Some(Prompt::Parts(parts)) if parts.trim() != "[]" => Prompt::Parts(parts),
+        Some(Prompt::Parts(parts)) => Prompt::Parts(parts),
         _ => Prompt::Text(turn.message.content.clone()),
     })
 }
@@ -132,7 +137,9 @@ async fn render_outbound(turn: &Arc<Turn>, output: &str) -> Result<Vec<Envelope>
     }])
 }
 
-async fn dispatch_all(turn: &Arc<Turn>, outbounds: Vec<Envelope>) -> Result<Vec<Envelope>, Failure> {
+/// The output as envelopes, each dispatched.
+async fn answer(turn: &Arc<Turn>, output: &str) -> Result<Vec<Envelope>, Failure> {
+    let outbounds = render_outbound(turn, output).await?;
     for outbound in &outbounds {
         hooks::dispatch(&turn.calls, outbound).await?;
     }

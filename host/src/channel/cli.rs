@@ -3,6 +3,7 @@
 use super::Channel;
 use crate::error::Failure;
 use crate::plugin::bindings::{Envelope, MessageKind};
+use crate::plugin::one_line;
 use std::future::Future;
 use std::io::Write;
 use std::pin::Pin;
@@ -27,7 +28,8 @@ impl Channel for Printer {
         let written = match envelope.kind {
             MessageKind::Error => {
                 self.said_error.store(true, Ordering::Relaxed);
-                writeln!(std::io::stderr(), "{}", envelope.content)
+                // Whoever wrote it, one error is one line, and no terminal is told what to do by it.
+                writeln!(std::io::stderr(), "{}", one_line(&envelope.content))
             }
             MessageKind::Normal | MessageKind::Command => {
                 writeln!(std::io::stdout(), "[{}:{}]\n{}", envelope.channel, envelope.chat_id, envelope.content)

@@ -73,7 +73,10 @@ fn on_signal() -> Result<watch::Receiver<bool>> {
         }
         let _ = sender.send(true);
         // A second one means it.
-        interrupt.recv().await;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
         std::process::exit(130);
     });
     Ok(receiver)

@@ -75,14 +75,17 @@ impl Environment {
         }
     }
 
+    /// Models that are asked when the configured one fails.
+    pub(super) fn fallback_models(&self) -> Result<Option<Vec<String>>> {
+        let Some(models) = self.json("FALLBACK_MODELS")? else { return Ok(None) };
+        let wrong = "not a JSON list of models, as in `[\"openai:a\", \"groq:b\"]`";
+        let models = serde_json::from_value(models);
+        models.map(Some).map_err(|_| anyhow::anyhow!("environment variable `BUB_FALLBACK_MODELS`: {wrong}"))
+    }
+
     /// How the model is reached.
     pub(super) fn model(&self) -> Result<Settings> {
         let mut settings = Settings::new(self.get("MODEL").unwrap_or_default());
-        settings.fallback_models = match self.json("FALLBACK_MODELS")? {
-            None => Vec::new(),
-            Some(models) => serde_json::from_value(models)
-                .map_err(|_| anyhow::anyhow!("environment variable `BUB_FALLBACK_MODELS`: not a JSON list of models, as in `[\"openai:a\", \"groq:b\"]`"))?,
-        };
         if let Some(max_tokens) = self.positive("MAX_TOKENS")? {
             settings.max_tokens = max_tokens;
         }

@@ -11,7 +11,7 @@ impl Host for State {
         let config = &self.host.config;
         let value = own.or_else(|| match key.as_str() {
             "model" => Some(json!(config.model.model)),
-            "fallback-models" => Some(json!(config.model.fallback_models)),
+            "fallback-models" => Some(json!(config.fallback_models)),
             "max-steps" => config.max_steps.map(Value::from),
             "max-tokens" => Some(json!(config.model.max_tokens)),
             _ => None,

@@ -85,7 +85,8 @@ async fn messages(
     model: &str,
 ) -> Result<Vec<String>, Error> {
     let view = View::new(turn, prompt, system_prompt, model).await?;
-    let selection = match hooks::select(turn, depth, &view).await {
+    let selected = hooks::select(turn, depth, &view).await.map_err(|failure| failure.to_error())?;
+    let selection = match selected {
         Some(selection) => selection,
         None => view.all(),
     };

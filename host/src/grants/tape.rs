@@ -29,6 +29,9 @@ pub struct Cursor(tape::Cursor);
 /// Entries that cross at once, whatever a guest asks for.
 pub(crate) const MAX_BATCH: u32 = 256;
 
+/// How deep forks of forks may go, the turn's own included: a read passes through all of them.
+const MAX_FORKS: usize = 8;
+
 impl Host for State {}
 impl entries::Host for State {}
 
@@ -36,6 +39,22 @@ impl State {
     fn tape_of(&self, handle: &Resource<TapeHandle>) -> Result<(Tape, Arc<Turn>)> {
         let handle = self.table.get(handle)?;
         Ok((handle.tape.clone(), handle.turn.clone()))
+    }
+
+    /// Refuses unless that sidecar is the plugin's own: it has the plugin's name, alone or in front of a dot.
+    pub(super) fn owns_sidecar(&self, name: &str) -> Result<(), Error> {
+        if !self.plugin.grants.allow("tape:event") {
+            self.granted("tape:append")?;
+        }
+        let own = name.strip_prefix(&*self.plugin.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        // Bub keeps what its builtin tools spill under this name, on the same tapes.
+        if own || (name == "spill" && self.plugin.name == "builtin") {
+            return Ok(());
+        }
+        Err(Error::denied(format!(
+            "the sidecar `{name}` is not plugin `{0}`'s: its own are called `{0}` or `{0}.NAME`",
+            self.plugin.name
+        )))
     }
 
     /// The drafts as they will stand: checked, and with the host's own words in their meta.
@@ -49,6 +68,9 @@ impl State {
 
     fn sign_one(&self, turn: &Turn, draft: &Draft) -> Result<tape::Draft, Error> {
         let mut signed = tape::Draft::new(&draft.kind, &draft.payload, &draft.meta)?;
+        if json::get(&draft.meta, "plugin").is_some() {
+            return Err(Error::denied("`plugin` in an entry's meta is the host's to write"));
+        }
         if let Some(id) = json::get(&draft.meta, "run_id") {
             let given = json::string(id).is_some_and(|id| turn.gave_run_id(&id));
             if !given {
@@ -75,6 +97,7 @@ impl HostTape for State {
 
     async fn append(&mut self, handle: Resource<TapeHandle>, drafts: Vec<Draft>) -> Result<Result<u64, Error>> {
         let (tape, turn) = self.tape_of(&handle)?;
+        turn.hold(drafts.iter().map(|draft| draft.payload.len() + draft.meta.len()).sum())?;
         Ok(match self.sign(&turn, drafts) {
             Ok(drafts) => tape.append(drafts).await.map_err(Error::from),
             Err(error) => Err(error),
@@ -150,6 +173,9 @@ impl HostTape for State {
 
     async fn fork(&mut self, handle: Resource<TapeHandle>) -> Result<Result<Resource<TapeHandle>, Error>> {
         let (tape, turn) = self.tape_of(&handle)?;
+        if tape.depth() >= MAX_FORKS {
+            return Ok(Err(Error::invalid(format!("forks of forks may go {MAX_FORKS} deep, no deeper"))));
+        }
         Ok(Ok(self.table.push(TapeHandle::new(tape.fork(), turn))?))
     }
 
@@ -174,9 +200,7 @@ impl HostTape for State {
         handle: Resource<TapeHandle>,
         name: String,
     ) -> Result<Result<Resource<TapeHandle>, Error>> {
-        if !self.plugin.grants.allow("tape:event")
-            && let Err(refusal) = self.granted("tape:append")
-        {
+        if let Err(refusal) = self.owns_sidecar(&name) {
             return Ok(Err(refusal));
         }
         let (tape, turn) = self.tape_of(&handle)?;

@@ -5,7 +5,7 @@ use crate::error::Failure;
 use crate::hooks::{self, ToolVerdict};
 use crate::plugin::bindings::schema::ToolSpec;
 use crate::plugin::bindings::toolbox::Host;
-use crate::plugin::bindings::{Error, ErrorKind, ToolCall, schema};
+use crate::plugin::bindings::{Error, ErrorKind, MessageKind, ToolCall, schema};
 use crate::plugin::store::State;
 use crate::plugin::{Plugin, Site, Visit, call, check_json, contract, deeper, model_name, parse_json};
 use crate::turn::Turn;
@@ -48,6 +48,7 @@ impl Host for State {
             let granted = self.granted(&format!("tools:{}", dotted(&turn, &call.name)));
             let turn = turn.clone();
             running.spawn(async move {
+                let _working = turn.working();
                 let outcome = match granted {
                     Ok(()) => run(&turn, depth, call).await,
                     Err(refusal) => Err(refusal),
@@ -62,7 +63,7 @@ impl Host for State {
 }
 
 /// The name of a tool as its plugin gave it, for a name as a model writes it. A name that nobody has stays as it is.
-pub(super) fn dotted(turn: &Turn, name: &str) -> String {
+pub(crate) fn dotted(turn: &Turn, name: &str) -> String {
     let written = model_name(name);
     let known =
         turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools).find(|tool| model_name(&tool.name) == written);
@@ -72,6 +73,9 @@ pub(super) fn dotted(turn: &Turn, name: &str) -> String {
 /// One call from the chain before it to the chain after it. Whatever happens is a result that the model can read.
 async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<String, Error> {
     let call = ToolCall { name: dotted(turn, &call.name), ..call };
+    if let Some(gate) = turn.calls.plugins.missing_gates.first() {
+        return Err(Error::denied(format!("the gate `{gate}` is not there to allow it")));
+    }
     let asked = call.clone();
     let (call, outcome) = match hooks::before_tool_call(turn, depth, call).await {
         ToolVerdict::Call(call) => {
@@ -88,6 +92,10 @@ async fn invoke(turn: &Arc<Turn>, depth: u32, call: &ToolCall) -> Result<String,
     else {
         return Err(Error::new(ErrorKind::NotFound, format!("there is no tool `{}`", model_name(&call.name))));
     };
+    let for_model = plugin.tools.iter().any(|tool| tool.name == call.name && tool.for_model);
+    if !for_model && turn.kind() != MessageKind::Command {
+        return Err(Error::denied(format!("the tool `{}` is for people, not for models", model_name(&call.name))));
+    }
     // A model that means "no arguments" often writes nothing at all.
     let arguments = if call.arguments.trim().is_empty() { "{}".to_owned() } else { call.arguments.clone() };
     match parse_json(&arguments) {

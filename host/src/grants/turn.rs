@@ -9,6 +9,7 @@ use crate::plugin::{check_json, parse_json};
 use crate::tape::{Tape, tape_name};
 use crate::turn::Turn;
 use serde_json::Value;
+use std::path::Path;
 use std::sync::Arc;
 use wasmtime::Result;
 use wasmtime::component::Resource;
@@ -19,6 +20,9 @@ pub struct TurnHandle(pub(crate) Arc<Turn>);
 
 /// The largest value of a key of the turn's state, in bytes.
 const MAX_VALUE: usize = 1 << 20;
+
+/// The longest key of the turn's state, in bytes.
+const MAX_KEY: usize = 256;
 
 /// The file of a workspace that speaks to agents, and how much of it is read, in bytes.
 const AGENTS_FILE: &str = "AGENTS.md";
@@ -46,23 +50,10 @@ impl HostTurn for State {
     }
 
     async fn workspace_text(&mut self, turn: Resource<TurnHandle>, name: String) -> Result<Option<String>> {
-        use tokio::io::AsyncReadExt;
         if name != AGENTS_FILE {
             return Ok(None);
         }
-        let path = self.turn_of(&turn)?.workspace.join(AGENTS_FILE);
-        // A pipe or a device under that name would be read for ever.
-        if !tokio::fs::metadata(&path).await.is_ok_and(|meta| meta.is_file()) {
-            return Ok(None);
-        }
-        let Ok(file) = tokio::fs::File::open(path).await else {
-            return Ok(None);
-        };
-        let mut text = Vec::new();
-        match file.take(MAX_AGENTS_FILE).read_to_end(&mut text).await {
-            Ok(_) => Ok(Some(String::from_utf8_lossy(&text).into_owned())),
-            Err(_) => Ok(None),
-        }
+        Ok(agents_text(&self.turn_of(&turn)?.workspace, &self.host.config.home).await)
     }
 
     async fn message(&mut self, turn: Resource<TurnHandle>) -> Result<Envelope> {
@@ -92,6 +83,7 @@ impl HostTurn for State {
 
     async fn set(&mut self, turn: Resource<TurnHandle>, key: String, value: String) -> Result<Result<(), Error>> {
         let turn = self.turn_of(&turn)?;
+        turn.hold(key.len() + value.len())?;
         Ok(set(&turn, key, &value))
     }
 
@@ -136,6 +128,7 @@ impl HostTurn for State {
             let message = turn.envelope();
             hooks::tell(&turn.calls, Some(&turn), "run_model", error, Some(&message)).await;
         }
+        turn.hold(weight(&event))?;
         turn.hear(&event);
         Ok(Ok(()))
     }
@@ -146,7 +139,18 @@ impl HostTurn for State {
     }
 }
 
+/// What the turn keeps of an event, in bytes.
+fn weight(event: &StreamEvent) -> usize {
+    match event {
+        StreamEvent::Text(text) => text.len(),
+        _ => 0,
+    }
+}
+
 fn set(turn: &Turn, key: String, value: &str) -> Result<(), Error> {
+    if key.len() > MAX_KEY {
+        return Err(Error::invalid(format!("a state key has more than {MAX_KEY} bytes")));
+    }
     if hooks::host_owned(&key) {
         return Err(Error::denied(format!("the state key `{key}` is the host's")));
     }
@@ -156,4 +160,20 @@ fn set(turn: &Turn, key: String, value: &str) -> Result<(), Error> {
     let value = parse_json(value).map_err(|reason| Error::invalid(format!("the value of `{key}` is {reason}")))?;
     turn.set(key, value);
     Ok(())
+}
+
+/// The text of the workspace's `AGENTS.md`, if it is a file of that workspace. A link that leads out of it, to the
+/// user's keys for one, is not followed.
+async fn agents_text(workspace: &Path, home: &Path) -> Option<String> {
+    use tokio::io::AsyncReadExt;
+    let path = tokio::fs::canonicalize(workspace.join(AGENTS_FILE)).await.ok()?;
+    let home = tokio::fs::canonicalize(home).await.ok()?;
+    // A pipe or a device would be read for ever.
+    let is_file = tokio::fs::metadata(&path).await.ok()?.is_file();
+    if !is_file || !path.starts_with(workspace) || path.starts_with(home) {
+        return None;
+    }
+    let mut text = Vec::new();
+    tokio::fs::File::open(path).await.ok()?.take(MAX_AGENTS_FILE).read_to_end(&mut text).await.ok()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
 }

@@ -155,6 +155,9 @@ impl HostView for State {
     }
 
     async fn sidecar(&mut self, view: Resource<View>, name: String) -> Result<Result<Resource<TapeHandle>, Error>> {
+        if let Err(refusal) = self.owns_sidecar(&name) {
+            return Ok(Err(refusal));
+        }
         let view = self.table.get(&view)?;
         match view.tape.sidecar(&name) {
             Ok(sidecar) => {

@@ -13,11 +13,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The request as the chain leaves it, or the answer that stands in for the model's.
+///
+/// # Errors
+///
+/// A gate did not decide.
 pub(crate) async fn before_llm_call(
     turn: &Arc<Turn>,
     depth: u32,
     mut request: LlmRequest,
-) -> ControlFlow<String, LlmRequest> {
+) -> Result<ControlFlow<String, LlmRequest>, Error> {
     let site = Site::inside("before-llm-call", turn, depth);
     for plugin in turn.calls.plugins.exporting(site.hook) {
         let shown = &request;
@@ -34,11 +38,20 @@ pub(crate) async fn before_llm_call(
                 rewritten.tool_names.retain(|name| request.tool_names.contains(name));
                 request = rewritten;
             }
-            Ok(LlmDecision::Answer(text)) => return ControlFlow::Break(text),
-            Err(failure) => aloud(&turn.calls, &site, &failure).await,
+            Ok(LlmDecision::Answer(text)) => return Ok(ControlFlow::Break(text)),
+            Err(failure) => {
+                aloud(&turn.calls, &site, &failure).await;
+                if plugin.on_fault == OnFault::Deny {
+                    return Err(undecided(plugin, &failure));
+                }
+            }
         }
     }
-    ControlFlow::Continue(request)
+    Ok(ControlFlow::Continue(request))
+}
+
+fn undecided(gate: &Plugin, failure: &Failure) -> Error {
+    Error::denied(format!("the gate `{}` did not decide: {failure}", gate.name))
 }
 
 fn check<'a>(what: &str, texts: impl IntoIterator<Item = &'a String>) -> wasmtime::Result<()> {
@@ -73,6 +86,10 @@ pub(crate) async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: Too
     for plugin in chain.into_iter().chain(gates) {
         match decide(turn, &site, plugin, &call).await {
             Ok(ToolDecision::Proceed) => {}
+            // A gate judges what the tool will get; what it wrote itself no other gate would have seen.
+            Ok(ToolDecision::Rewrite(_)) if plugin.on_fault == OnFault::Deny => {
+                return denied(format!("the gate `{}` wants other arguments, which a gate cannot write", plugin.name));
+            }
             Ok(ToolDecision::Rewrite(arguments)) => call.arguments = arguments,
             Ok(ToolDecision::Answer(result)) => return ToolVerdict::Answered(Ok(result)),
             Ok(ToolDecision::Deny(reason)) => return denied(reason),
@@ -81,7 +98,7 @@ pub(crate) async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: Too
             Err(failure) => {
                 aloud(&turn.calls, &site, &failure).await;
                 if plugin.on_fault == OnFault::Deny {
-                    return denied(format!("the gate `{}` did not decide: {failure}", plugin.name));
+                    return ToolVerdict::Answered(Err(undecided(plugin, &failure)));
                 }
             }
         }

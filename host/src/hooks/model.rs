@@ -72,10 +72,11 @@ pub(crate) async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt)
     Ok(parts.join("\n\n"))
 }
 
-/// What the selector in charge, the latest registered one, takes from the view. When it fails, the next one is asked.
-pub(crate) async fn select(turn: &Arc<Turn>, depth: u32, view: &View) -> Option<Selection> {
+/// What the selector in charge, the latest registered one, takes from the view; none when there is none, and when it
+/// faults: the host then takes the whole window.
+pub(crate) async fn select(turn: &Arc<Turn>, depth: u32, view: &View) -> Result<Option<Selection>, Failure> {
     let site = Site::inside("selector", turn, depth);
-    for plugin in turn.calls.plugins.exporting(site.hook) {
+    if let Some(plugin) = turn.calls.plugins.exporting(site.hook).next() {
         let selected = one(&turn.calls, plugin, site.clone(), |visit| {
             Box::pin(async move {
                 let guest = visit.plugin.exports.selector(visit.store, &visit.instance)?;
@@ -87,9 +88,10 @@ pub(crate) async fn select(turn: &Arc<Turn>, depth: u32, view: &View) -> Option<
             })
         });
         match selected.await {
-            Ok(selection) => return Some(selection),
-            Err(failure) => aloud(&turn.calls, &site, &failure).await,
+            Ok(selection) => return Ok(Some(selection)),
+            Err(failure @ Failure::Fault(_)) => aloud(&turn.calls, &site, &failure).await,
+            Err(failure) => return Err(failure),
         }
     }
-    None
+    Ok(None)
 }

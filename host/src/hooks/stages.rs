@@ -55,12 +55,13 @@ pub(crate) fn host_owned(key: &str) -> bool {
 
 pub(crate) async fn build_prompt(turn: &Arc<Turn>) -> Result<Option<Prompt>, Failure> {
     let ask = visit!(turn; build_prompt.call_build_prompt(), answer => {
-        if let Ok(Some(Prompt::Parts(parts))) = &answer
-            && !matches!(parse_json(parts), Ok(Value::Array(_)))
-        {
-            return Err(contract("the parts of its prompt are no JSON array"));
+        let Ok(Some(Prompt::Parts(parts))) = &answer else { return Ok(answer) };
+        match parse_json(parts) {
+            // Nothing to say, in whatever spelling.
+            Ok(Value::Array(parts)) if parts.is_empty() => Ok(Ok(Some(Prompt::Text(String::new())))),
+            Ok(Value::Array(_)) => Ok(answer),
+            _ => Err(contract("the parts of its prompt are no JSON array")),
         }
-        Ok(answer)
     });
     first(&turn.calls, &Site::of("build-prompt", turn), ask).await
 }

@@ -53,9 +53,8 @@ impl Client {
 
     /// Starts a request as a task of the current tokio runtime. Whatever goes wrong comes through the completion.
     ///
-    /// A model is asked up to three times while it is busy, broken or out of reach. If it fails, and it is the
-    /// settings' own model, the fallbacks follow, each in the same way; if all fail, the first one's error is told.
-    /// Once an event has been told, a failure is final.
+    /// A model is asked up to three times while it is busy, broken or out of reach. Once an event has been told, a
+    /// failure is final.
     pub fn complete(&self, request: Request) -> Completion {
         let shared = Arc::clone(&self.shared);
         Completion::spawn(|mut outlet| async move {
@@ -70,28 +69,7 @@ impl Shared {
     async fn answer(&self, request: &Request, outlet: &mut Outlet) -> Result<(), Error> {
         let body = Body::new(&self.settings, request)?;
         let model = request.model.as_ref().unwrap_or(&self.settings.model);
-        let fallbacks = match *model == self.settings.model {
-            true => self.settings.fallback_models.as_slice(),
-            false => &[],
-        };
-        let Err(first) = self.ask(model, &body, request.stream, outlet).await else {
-            return Ok(());
-        };
-        let mut latest = first.clone();
-        for fallback in fallbacks {
-            if outlet.has_sent() {
-                return Err(latest);
-            }
-            tracing::warn!(%fallback, "{latest}; asking the fallback");
-            match self.ask(fallback, &body, request.stream, outlet).await {
-                Ok(()) => return Ok(()),
-                Err(error) => latest = error,
-            }
-        }
-        match outlet.has_sent() {
-            true => Err(latest),
-            false => Err(first),
-        }
+        self.ask(model, &body, request.stream, outlet).await
     }
 
     /// Asks one model, within the time that it has.

@@ -113,6 +113,13 @@ pub(crate) fn cause(error: &reqwest::Error) -> String {
     match inner.downcast_ref::<reqwest::Error>() {
         // Its own text holds the address; there is nothing better below it.
         Some(_) => "the connection failed".to_owned(),
-        None => inner.to_string(),
+        None => plain(&inner.to_string()),
     }
+}
+
+/// The system's sentence without its number, and without its capital.
+fn plain(text: &str) -> String {
+    let text = text.split(" (os error").next().unwrap_or(text);
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
 }

@@ -12,8 +12,6 @@ use std::time::Duration;
 pub struct Settings {
     /// `provider:model`. It answers when a request names no model.
     pub model: String,
-    /// Tried in order when [`model`](Self::model) fails before it has said anything.
-    pub fallback_models: Vec<String>,
     /// Keys by provider.
     pub keys: HashMap<String, Secret>,
     /// The key for every provider. It wins over [`keys`](Self::keys).
@@ -41,7 +39,6 @@ impl Settings {
     pub fn new(model: impl Into<String>) -> Settings {
         Settings {
             model: model.into(),
-            fallback_models: Vec::new(),
             keys: HashMap::new(),
             api_key: None,
             bases: HashMap::new(),
@@ -63,7 +60,6 @@ impl fmt::Debug for Settings {
         let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
         f.debug_struct("Settings")
             .field("model", &self.model)
-            .field("fallback_models", &self.fallback_models)
             .field("keys", &self.keys)
             .field("api_key", &self.api_key)
             .field("max_tokens", &self.max_tokens)

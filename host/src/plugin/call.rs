@@ -80,8 +80,8 @@ pub(crate) async fn call<'c, T: Send>(
     let limit = deadline(plugin, &site);
     let turn = site.turn.clone();
     let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind };
-    let (mut store, pre) =
-        store(host, plugin, &site, false).map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
+    let (mut store, pre) = store(host, plugin, &site, !host.engines.fits_pool(plugin.limits.memory_bytes()))
+        .map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
     let outcome = tokio::time::timeout(limit, async {
         let instance = match pre.instantiate_async(&mut store).await {
             Err(error) if error.is::<PoolConcurrencyLimitError>() => {
@@ -104,12 +104,16 @@ pub(crate) async fn call<'c, T: Send>(
     }
 }
 
-/// What waits for a model or a person has the turn's deadline only; everything else has a short one of its own.
+/// What waits for a model or a person has the turn's deadline only; everything else has a short one of its own, also
+/// when the turn's time is over: its state is still saved, and its failure still told.
 fn deadline(plugin: &Plugin, site: &Site) -> Duration {
-    let whole = site.turn.as_ref().map_or(plugin.limits.turn_deadline(), |turn| turn.time_left());
     match site.hook {
-        "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" => whole,
-        _ => plugin.limits.deadline().min(whole),
+        "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" => {
+            // The turn notices the end of its time first: it is then the turn that was too long, not the plugin.
+            let left = site.turn.as_ref().map_or(Duration::MAX, |turn| turn.time_left() + Duration::from_secs(1));
+            left.min(plugin.limits.turn_deadline())
+        }
+        _ => plugin.limits.deadline(),
     }
 }
 

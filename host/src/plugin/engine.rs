@@ -26,6 +26,8 @@ pub struct Engines {
     /// is not free before it returns.
     on_demand: std::sync::OnceLock<Bench>,
     settings: Settings,
+    /// The largest memory that fits a slot of the pool, in bytes.
+    largest: usize,
 }
 
 /// The part of the engine's configuration that decides whether compiled code fits it.
@@ -47,14 +49,27 @@ impl Engines {
                         pooled,
                         on_demand: std::sync::OnceLock::new(),
                         settings: Settings { reservation },
+                        largest: largest(reservation),
                     });
                 }
                 Err(error) => tracing::debug!("no pool of {slots} instances of {reservation} bytes: {error:#}"),
             }
         }
-        let reservation = 4 << 30;
+        // There is little address space: memories start small, move when they grow, and are checked at every access.
+        let reservation = 0;
         let pooled = Bench::new(Engine::new(&config(reservation)?)?)?;
-        Ok(Self { pooled, on_demand: std::sync::OnceLock::new(), settings: Settings { reservation } })
+        Ok(Self {
+            pooled,
+            on_demand: std::sync::OnceLock::new(),
+            settings: Settings { reservation },
+            // No slots, no bound of a slot.
+            largest: usize::MAX,
+        })
+    }
+
+    /// Whether a guest that may have so much memory fits a slot.
+    pub(crate) fn fits_pool(&self, memory_bytes: usize) -> bool {
+        memory_bytes <= self.largest
     }
 
     pub(crate) fn on_demand(&self) -> Result<&Bench> {
@@ -98,9 +113,17 @@ fn config(reservation: u64) -> Result<Config> {
     config.wasm_custom_page_sizes(false);
     config.wasm_wide_arithmetic(false);
     config.memory_reservation(reservation);
-    config.memory_guard_size(32 << 20);
+    config.memory_guard_size(if reservation == 0 { 64 << 10 } else { 32 << 20 });
+    if reservation == 0 {
+        config.memory_reservation_for_growth(1 << 20);
+    }
     config.wasm_backtrace_max_frames(None);
     Ok(config)
+}
+
+/// The largest memory in a slot that reserves so much address space.
+fn largest(reservation: u64) -> usize {
+    usize::try_from(reservation).unwrap_or(usize::MAX).min(256 << 20)
 }
 
 fn pool(slots: u32, reservation: u64) -> PoolingAllocationConfig {
@@ -114,7 +137,7 @@ fn pool(slots: u32, reservation: u64) -> PoolingAllocationConfig {
         .max_core_instances_per_component(64)
         .max_memories_per_component(4)
         .max_tables_per_component(8)
-        .max_memory_size((reservation as usize).min(256 << 20))
+        .max_memory_size(largest(reservation))
         .table_elements(20_000)
         // Pages that stay mapped between two calls: cheaper to clear than to fault in again.
         .linear_memory_keep_resident(64 << 10)

@@ -33,6 +33,8 @@ pub enum FaultKind {
     StackOverflow,
     /// It handed over more at once than this, in bytes.
     TooMuchOutput(usize),
+    /// It made the turn hold more than this, in bytes: what it emitted, set and wrote together.
+    TooMuchKept(usize),
     /// It called the host more often than this.
     TooManyCalls(u32),
     /// It held more handles than this.
@@ -59,6 +61,7 @@ impl fmt::Display for FaultKind {
             Self::Deadline(limit) => write!(f, "took longer than {} ms", limit.as_millis()),
             Self::StackOverflow => f.write_str("out of stack"),
             Self::TooMuchOutput(bytes) => write!(f, "handed over more than {} MiB at once", bytes >> 20),
+            Self::TooMuchKept(bytes) => write!(f, "made its turn hold more than {} MiB", bytes >> 20),
             Self::TooManyCalls(calls) => write!(f, "called the host more than {calls} times"),
             Self::TooManyHandles(handles) => write!(f, "held more than {handles} handles"),
             Self::Contract(rule) => write!(f, "broke the contract: {rule}"),
@@ -83,6 +86,11 @@ pub(crate) fn contract(rule: impl Into<String>) -> Error {
     Error::new(Break(FaultKind::Contract(rule.into())))
 }
 
+/// The error that ends the call of a guest that makes its turn hold too much.
+pub(crate) fn too_much_held(limit: usize) -> Error {
+    Error::new(Break(FaultKind::TooMuchKept(limit)))
+}
+
 /// Names what ended a call. wasmtime gives a type to traps only; what else its limits say is known by its text, all
 /// of which stands here, so that an update that rewords it has one place to be mended (and a test that says so).
 pub(crate) fn classify(error: &Error, state: &State) -> FaultKind {
@@ -97,7 +105,7 @@ pub(crate) fn classify(error: &Error, state: &State) -> FaultKind {
         Some(Trap::OutOfFuel) => return FaultKind::OutOfFuel(limits.fuel),
         Some(Trap::StackOverflow) => return FaultKind::StackOverflow,
         Some(trap) => {
-            return match panic_message(&state.stderr.contents()) {
+            return match panic_message(&state.stderr.tail()) {
                 Some(message) => FaultKind::Panic(message),
                 None => FaultKind::Trap(trap.to_string()),
             };

@@ -20,6 +20,8 @@ pub struct PluginSet {
     plugins: Vec<Arc<Plugin>>,
     /// Name and reason.
     pub failed: Vec<(String, String)>,
+    /// Gates that are configured and did not load: what they would have judged is denied.
+    pub(crate) missing_gates: Vec<String>,
 }
 
 impl PluginSet {
@@ -50,6 +52,8 @@ impl PluginSet {
                 set.fail(&name, &reason);
             }
         }
+        let is_missing = |gate: &&str| !set.plugins.iter().any(|plugin| plugin.name == **gate);
+        set.missing_gates = config.gates().filter(is_missing).map(str::to_owned).collect();
         set
     }
 
@@ -88,7 +92,10 @@ impl PluginSet {
 
     /// A second tool or provider of a name would take the calls that were meant for the first.
     fn admit(&mut self, plugin: Plugin) -> Result<()> {
-        for tool in &plugin.tools {
+        for (at, tool) in plugin.tools.iter().enumerate() {
+            if plugin.tools[..at].iter().any(|other| model_name(&other.name) == model_name(&tool.name)) {
+                bail!("it has two tools that a model would both call `{}`", model_name(&tool.name));
+            }
             if let Some(other) = self
                 .plugins
                 .iter()
@@ -118,6 +125,14 @@ impl PluginSet {
     /// The plugins that implement that hook, latest registered first.
     pub fn exporting<'a>(&'a self, hook: &'a str) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
         self.plugins.iter().rev().filter(move |plugin| plugin.implements(hook))
+    }
+
+    /// An embedded guest that did not load: there is something wrong with this machine, and no turn would be what it is
+    /// meant to be.
+    pub(crate) fn failed_embedded(&self) -> Option<&(String, String)> {
+        self.failed
+            .iter()
+            .find(|(name, _)| is_embedded(name) && !self.plugins.iter().any(|plugin| plugin.name == *name))
     }
 
     /// All plugins, in order of registration.

@@ -3,18 +3,15 @@
 use super::bindings::{Error, Prompt};
 use super::fault::{Break, FaultKind};
 use super::load::Plugin;
+use super::stderr::Stderr;
 use crate::host::Host;
 use std::sync::Arc;
 use wasmtime::component::ResourceTable;
 use wasmtime::{ResourceLimiter, Result};
-use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 /// Handles that a guest may hold at once, of all kinds together.
 pub(crate) const MAX_HANDLES: usize = 1_000;
-
-/// Bytes of a guest's stderr that are kept to name its panic.
-const STDERR_BYTES: usize = 4096;
 
 /// The state of one call.
 pub struct State {
@@ -27,14 +24,14 @@ pub struct State {
     pub(crate) depth: u32,
     pub(crate) table: ResourceTable,
     pub(crate) limiter: Limiter,
-    pub(crate) stderr: MemoryOutputPipe,
+    pub(crate) stderr: Stderr,
     wasi: WasiCtx,
     calls: u32,
 }
 
 impl State {
     pub(crate) fn new(host: Arc<Host>, plugin: Arc<Plugin>, hook: &'static str, depth: u32) -> Self {
-        let stderr = MemoryOutputPipe::new(STDERR_BYTES);
+        let stderr = Stderr::default();
         let mut table = ResourceTable::new();
         table.set_max_capacity(10 * MAX_HANDLES);
         let limiter = Limiter::new(plugin.limits.memory_bytes());

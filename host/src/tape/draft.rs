@@ -125,8 +125,9 @@ fn anchored(name: &str, state: Option<&str>) -> [Draft; 2] {
         payload.push_str(state);
     }
     payload.push('}');
-    let event = happened("handoff", &payload);
-    [Draft::known("anchor", payload), event]
+    // The anchor first: their dates are in the order of their ids.
+    let anchor = Draft::known("anchor", payload.clone());
+    [anchor, happened("handoff", &payload)]
 }
 
 fn happened(name: &str, data: &str) -> Draft {

@@ -20,6 +20,7 @@ pub struct Tape {
     /// The store behind all forks.
     root: Arc<dyn Store>,
     fork: Option<Arc<Fork>>,
+    depth: usize,
 }
 
 impl Tape {
@@ -30,7 +31,7 @@ impl Tape {
     /// [`Error::InvalidInput`] when no tape may have the name.
     pub fn open(store: Arc<dyn Store>, name: &str) -> Result<Self> {
         check_tape_name(name)?;
-        Ok(Self { name: name.into(), store: Arc::clone(&store), root: store, fork: None })
+        Ok(Self { name: name.into(), store: Arc::clone(&store), root: store, fork: None, depth: 0 })
     }
 
     pub fn name(&self) -> &str {
@@ -45,12 +46,18 @@ impl Tape {
             store: Arc::clone(&fork) as Arc<dyn Store>,
             root: Arc::clone(&self.root),
             fork: Some(fork),
+            depth: self.depth + 1,
         }
     }
 
     /// Whether both are the same tape at the same fork.
     pub fn is_same(&self, other: &Self) -> bool {
         self.name == other.name && std::ptr::addr_eq(Arc::as_ptr(&self.store), Arc::as_ptr(&other.store))
+    }
+
+    /// How many forks lie between this and what is stored. Every read goes through all of them.
+    pub fn depth(&self) -> usize {
+        self.depth
     }
 
     pub fn is_fork(&self) -> bool {
@@ -72,7 +79,13 @@ impl Tape {
 
     /// The same tape without any fork: what is stored of it now.
     pub fn stored(&self) -> Self {
-        Self { name: Arc::clone(&self.name), store: Arc::clone(&self.root), root: Arc::clone(&self.root), fork: None }
+        Self {
+            name: Arc::clone(&self.name),
+            store: Arc::clone(&self.root),
+            root: Arc::clone(&self.root),
+            fork: None,
+            depth: 0,
+        }
     }
 
     /// The tape that a plugin keeps beside this one. What is written to it is stored at once, whatever becomes of a

@@ -3,17 +3,23 @@
 use super::Cancel;
 use crate::error::Failure;
 use crate::host::Host;
-use crate::plugin::PluginSet;
 use crate::plugin::bindings::{Envelope, MessageKind, Principal, Prompt, StreamEvent};
+use crate::plugin::{PluginSet, too_much_held};
 use crate::tape::{self, Tape};
 use jiff::Zoned;
 use serde_json::{Map, Value};
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// What the guests of one turn may make it hold together, in bytes: text that was said, state, entries.
+const MAX_HELD: usize = 64 << 20;
+
+/// How long a turn that was cancelled waits for its tasks.
+const REST: Duration = Duration::from_secs(1);
 
 /// Who can be called: the host, and the plugins that served when the turn began.
 pub struct Calls {
@@ -40,6 +46,10 @@ pub struct Turn {
     pub(super) tape: Tape,
     /// Whether the tape is known to have an anchor.
     begun: tokio::sync::OnceCell<bool>,
+    /// Bytes that guests have made the turn hold.
+    held: AtomicUsize,
+    /// Clones of this are with the tasks that work for the turn: tools and model calls.
+    working: Arc<()>,
     /// The last id on the tape when the turn began.
     pub(super) first: u64,
     progress: Mutex<Progress>,
@@ -83,10 +93,11 @@ impl Turn {
         let tape = Tape::open(host.tapes.clone(), &name)?.fork();
         tape.check_writable().await?;
         let first = tape.last_id().await?;
-        let state = Map::from_iter([(
-            "_runtime_workspace".to_owned(),
-            Value::String(host.workspace.to_string_lossy().into_owned()),
-        )]);
+        let workspace = host.workspace.to_string_lossy().into_owned();
+        let state = Map::from_iter([
+            ("_runtime_workspace".to_owned(), Value::String(workspace)),
+            ("session_id".to_owned(), Value::String(session_id.clone())),
+        ]);
         let progress = Progress {
             kind: message.kind,
             state,
@@ -105,6 +116,8 @@ impl Turn {
             tape,
             begun: tokio::sync::OnceCell::new(),
             first,
+            held: AtomicUsize::new(0),
+            working: Arc::new(()),
             progress: Mutex::new(progress),
             deadline: Instant::now() + host.config.limits().turn_deadline(),
             cancel,
@@ -130,14 +143,45 @@ impl Turn {
                 std::future::pending::<()>().await;
             }
         };
-        tokio::select! {
+        let ended = tokio::select! {
             biased;
             () = cancelled => Err(Failure::Cancelled),
-            answer = stage => answer,
+            answer = stage => return answer,
             () = tokio::time::sleep_until(self.deadline) => {
-                Err(Failure::Deadline(self.calls.host.config.limits().turn_deadline().as_secs()))
+                Err(Failure::Deadline(self.calls.host.config.limits().turn_deadline()))
             }
+        };
+        self.at_rest().await;
+        ended
+    }
+
+    /// Waits for the tasks that worked for the turn to be gone: they are told to stop when the stage is dropped, and must
+    /// not write behind its back.
+    async fn at_rest(&self) {
+        let begun = Instant::now();
+        while Arc::strong_count(&self.working) > 1 && begun.elapsed() < REST {
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
+    }
+
+    /// Fuel that the turn's calls have used so far.
+    pub(super) fn fuel(&self) -> u64 {
+        self.fuel.load(Ordering::Relaxed)
+    }
+
+    /// To be kept by a task for as long as it works for the turn.
+    pub(crate) fn working(&self) -> Arc<()> {
+        self.working.clone()
+    }
+
+    /// Counts what a guest makes the turn hold.
+    ///
+    /// # Errors
+    ///
+    /// It is more than a turn may hold: the guest's call ends.
+    pub(crate) fn hold(&self, bytes: usize) -> wasmtime::Result<()> {
+        let held = self.held.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        if held > MAX_HELD { Err(too_much_held(MAX_HELD)) } else { Ok(()) }
     }
 
     /// The tape, with its first anchor on it. A turn whose plugins never ask for the tape leaves none behind.

@@ -94,9 +94,7 @@ async fn an_error_in_a_stream_is_the_servers_and_is_retried_by_its_code() {
 #[tokio::test]
 async fn once_something_was_told_a_failure_is_final() {
     let server = Server::start([Answer::cut(&format!("data: {}\n\n", chunk("hi"))), good()]).await;
-    let mut settings = settings(&server);
-    settings.fallback_models = vec!["openai:other".to_owned()];
-    let (events, error) = ask(settings, request()).await;
+    let (events, error) = ask(settings(&server), request()).await;
     assert_eq!(events, [text("hi")]);
     let error = error.unwrap();
     assert_eq!(error.kind, ErrorKind::Temporary);
@@ -111,35 +109,6 @@ async fn an_answer_cut_off_before_anything_was_told_is_asked_for_again() {
     let server = Server::start([Answer::cut(&format!("data: {half}\n\ndata: {{\"cho")), good()]).await;
     let (events, error) = ask(settings(&server), request()).await;
     assert_eq!((events, error), (vec![text("hi"), finish("stop")], None));
-}
-
-#[tokio::test]
-async fn fallbacks_follow_in_order_and_the_first_error_is_told() {
-    let refusals = ["one", "two"].map(|word| Answer::json(400, &json!({"error": word}).to_string()));
-    let fallbacks = vec!["openai:second".to_owned(), "ollama:third".to_owned()];
-    let server = Server::start(refusals.clone().into_iter().chain([good()])).await;
-    let with_fallbacks = |server: &Server| Settings { fallback_models: fallbacks.clone(), ..settings(server) };
-    let (events, _) = ask(with_fallbacks(&server), request()).await;
-    assert_eq!(events, [text("hi"), finish("stop")]);
-    let models: Vec<String> = server.seen().iter().map(|seen| model_in(&seen.body)).collect();
-    assert_eq!(models, ["fake", "second", "third"]);
-
-    let server = Server::start(refusals).await;
-    let error = error_of(with_fallbacks(&server), request()).await;
-    assert_eq!(error.message, "model `openai:fake`: the server answered 400: one");
-    assert_eq!(server.seen().len(), 3);
-}
-
-#[tokio::test]
-async fn a_model_that_was_asked_for_by_name_has_no_fallbacks() {
-    let server = Server::start([Answer::json(400, r#"{"error":"no"}"#)]).await;
-    let settings = Settings { fallback_models: vec!["openai:second".to_owned()], ..settings(&server) };
-    let named = |model: &str| Request { model: Some(model.to_owned()), ..request() };
-    error_of(settings.clone(), named("openai:other")).await;
-    assert_eq!(server.seen().len(), 1);
-    // Naming the settings' own model is like naming none.
-    error_of(settings, named("openai:fake")).await;
-    assert_eq!(server.seen().len(), 3);
 }
 
 #[tokio::test]

@@ -1,0 +1,216 @@
+//! One call of a model, with the hooks around it: whoever makes it, they see it.
+
+use super::{EVENTS, Outcome, grant_of, into_call, into_error};
+use crate::grants::sink::Sink;
+use crate::grants::toolbox::dotted;
+use crate::hooks;
+use crate::model::{self, Event};
+use crate::plugin::bindings::exported::after_llm_call::LlmResult;
+use crate::plugin::bindings::exported::before_llm_call::LlmRequest;
+use crate::plugin::bindings::{Error, ErrorKind, ToolCall, exchange, schema};
+use crate::plugin::{Plugin, Site, call, model_name};
+use crate::turn::Turn;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::mpsc;
+
+/// A request on its way.
+pub(super) struct Exchange {
+    pub(super) turn: Arc<Turn>,
+    pub(super) depth: u32,
+    /// Whose call it is: whatever the chain makes of it, it stays within that plugin's grants.
+    pub(super) caller: Arc<Plugin>,
+    pub(super) request: LlmRequest,
+    pub(super) tools: Vec<schema::ToolSpec>,
+}
+
+impl Exchange {
+    /// Asks the chain, the model and its fallbacks, and tells the observers how it ended.
+    pub(super) async fn run(mut self, listener: mpsc::Sender<Outcome>) {
+        let _working = self.turn.working();
+        let asked = self.request.model.clone();
+        match hooks::before_llm_call(&self.turn, self.depth, self.request.clone()).await {
+            Ok(ControlFlow::Continue(request)) => self.request = request,
+            Ok(ControlFlow::Break(text)) => {
+                for event in [Event::Text(text), Event::Finish("stop".into())] {
+                    if listener.send(Ok(event)).await.is_err() {
+                        return;
+                    }
+                }
+                return;
+            }
+            Err(error) => {
+                let _ = listener.send(Err(error)).await;
+                return;
+            }
+        }
+        // A plugin that rewrites a request cannot spend on a model that the caller may not call.
+        let grant = grant_of(&self.request.model);
+        if self.request.model != asked && !self.caller.grants.allow(&grant) {
+            let _ = listener.send(Err(self.caller.refusal(&grant))).await;
+            return;
+        }
+        self.tools.retain(|tool| self.request.tool_names.contains(&tool.name));
+        let began = Instant::now();
+        let mut account = Account::new(&self.turn, &listener);
+        let ended = tokio::select! {
+            biased;
+            () = listener.closed() => Err(Error::cancelled()),
+            ended = self.ask_each(&mut account) => ended,
+        };
+        let outcome = account.close(ended.as_ref().err().cloned(), began);
+        hooks::after_llm_call(&self.turn, self.depth, &self.request.model, &outcome).await;
+        if let Err(error) = ended {
+            let _ = listener.send(Err(error)).await;
+        }
+    }
+
+    /// The model, and behind the configured one its fallbacks, in order: if all fail, the first one's error is told. Once
+    /// anything was said, a failure is final.
+    async fn ask_each(&self, account: &mut Account<'_>) -> Result<(), Error> {
+        let Err(first) = self.ask(&self.request.model, account).await else { return Ok(()) };
+        let config = &self.turn.calls.host.config;
+        if self.request.model != config.model.model {
+            return Err(first);
+        }
+        let mut latest = first.clone();
+        for fallback in &config.fallback_models {
+            if account.events > 0 {
+                return Err(latest);
+            }
+            tracing::warn!("{}; asking the fallback `{fallback}`", latest.message);
+            match self.ask(fallback, account).await {
+                Ok(()) => return Ok(()),
+                Err(error) => latest = error,
+            }
+        }
+        Err(if account.events > 0 { latest } else { first })
+    }
+
+    async fn ask(&self, model: &str, account: &mut Account<'_>) -> Result<(), Error> {
+        let plugins = &self.turn.calls.plugins;
+        match model.split_once(':').and_then(|(provider, model)| Some((plugins.provider(provider)?, model))) {
+            Some((plugin, model)) => self.ask_guest(plugin, model, account).await,
+            None => self.ask_server(model, account).await,
+        }
+    }
+
+    async fn ask_server(&self, model: &str, account: &mut Account<'_>) -> Result<(), Error> {
+        let tools = self.tools.iter().map(|tool| model::ToolSpec {
+            name: model_name(&tool.name),
+            description: tool.description.clone(),
+            parameters: tool.parameters.clone(),
+        });
+        let mut completion = self.turn.calls.host.model.complete(model::Request {
+            model: Some(model.to_owned()),
+            messages: self.request.messages.clone(),
+            tools: tools.collect(),
+            max_tokens: self.request.max_tokens.map(u64::from),
+            options: self.request.options.clone(),
+            stream: true,
+        });
+        while let Some(event) = completion.next().await {
+            account.pass(event.map_err(into_error)?).await?;
+        }
+        Ok(())
+    }
+
+    async fn ask_guest(&self, plugin: &Arc<Plugin>, model: &str, account: &mut Account<'_>) -> Result<(), Error> {
+        let (sender, mut events) = mpsc::channel(EVENTS);
+        let guest = self.visit(plugin, model, sender);
+        tokio::pin!(guest);
+        let mut ended = None;
+        loop {
+            tokio::select! {
+                biased;
+                event = events.recv() => match event {
+                    Some(event) => account.pass(event).await?,
+                    None => break,
+                },
+                end = &mut guest, if ended.is_none() => ended = Some(end),
+            }
+        }
+        match ended {
+            Some(end) => end,
+            // The guest dropped its sink before it returned.
+            None => guest.await,
+        }
+    }
+
+    async fn visit(&self, plugin: &Arc<Plugin>, model: &str, sender: mpsc::Sender<Event>) -> Result<(), Error> {
+        let request = &exchange::Request {
+            model: Some(model.to_owned()),
+            messages: self.request.messages.clone(),
+            tools: self.tools.clone(),
+            max_tokens: self.request.max_tokens,
+            purpose: self.request.purpose.clone(),
+            options: self.request.options.clone(),
+        };
+        let site = Site::inside("complete", &self.turn, self.depth);
+        let answer = call(&self.turn.calls.host, plugin, site, |visit| {
+            Box::pin(async move {
+                let guest = visit.plugin.exports.provider(visit.store, &visit.instance)?;
+                let sink = visit.store.data_mut().table.push(Sink(sender))?;
+                guest.call_complete(visit.store, request, sink).await
+            })
+        });
+        match answer.await {
+            Ok(answer) => answer,
+            Err(fault) => Err(Error::new(ErrorKind::Provider, fault.to_string())),
+        }
+    }
+}
+
+/// What a call comes to: every event goes to the listener, and is kept for those who observe the call.
+struct Account<'a> {
+    turn: &'a Turn,
+    listener: &'a mpsc::Sender<Outcome>,
+    events: u64,
+    text: String,
+    tool_calls: Vec<ToolCall>,
+    usage: Option<String>,
+}
+
+impl<'a> Account<'a> {
+    fn new(turn: &'a Turn, listener: &'a mpsc::Sender<Outcome>) -> Self {
+        Self { turn, listener, events: 0, text: String::new(), tool_calls: Vec::new(), usage: None }
+    }
+
+    async fn pass(&mut self, event: Event) -> Result<(), Error> {
+        let event = match event {
+            Event::ToolCalls(calls) => Event::ToolCalls(calls.into_iter().enumerate().map(self.named()).collect()),
+            other => other,
+        };
+        self.events += 1;
+        match &event {
+            Event::Text(text) => {
+                self.turn.hold(text.len()).map_err(|error| Error::new(ErrorKind::Provider, error.to_string()))?;
+                self.text.push_str(text);
+            }
+            Event::ToolCalls(calls) => self.tool_calls.extend(calls.iter().cloned().map(into_call)),
+            Event::Usage(usage) => self.usage = Some(usage.clone()),
+            Event::Reasoning(_) | Event::Finish(_) => {}
+        }
+        self.listener.send(Ok(event)).await.map_err(|_| Error::cancelled())
+    }
+
+    /// A call as the rest of the host knows it: with the tool's own name, and with an id.
+    fn named(&self) -> impl Fn((usize, model::ToolCall)) -> model::ToolCall {
+        |(at, call)| model::ToolCall {
+            name: dotted(self.turn, &call.name),
+            id: call.id.or_else(|| Some(format!("call_{at}"))),
+            arguments: call.arguments,
+        }
+    }
+
+    fn close(self, error: Option<Error>, began: Instant) -> LlmResult {
+        LlmResult {
+            text: Some(self.text).filter(|text| !text.is_empty()),
+            tool_calls: self.tool_calls,
+            usage: self.usage,
+            error,
+            duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
