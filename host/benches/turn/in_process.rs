@@ -37,7 +37,8 @@ async fn hook_call() {
     samples.print("hook call on a fresh instance", Some(Duration::from_micros(25)));
 }
 
-/// All hooks of the builtin guest, and a model hook that says the message back. Nothing is written on the tape.
+/// The stages of a turn through the builtin guest, with a model hook that says the message back. Nothing is written
+/// on the tape.
 async fn empty_turn() {
     let home = home();
     home.plugin("echo", programs::ECHO);
@@ -47,7 +48,8 @@ async fn empty_turn() {
 }
 
 /// The first turn of a session: the agent's loop, one request on a kept connection, a new tape. What the request
-/// itself costs is measured with a client that does nothing else, and taken off.
+/// itself costs is measured with a client that does nothing else, and taken off. That client asks without a pause, so
+/// what it takes to wake a server that has gone to sleep meanwhile is counted as the host's own.
 async fn agent_turn() {
     let (warm_up, count) = (50, 500);
     let home = home();

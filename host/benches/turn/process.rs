@@ -19,8 +19,8 @@ const ENTRIES: usize = 10_000;
 const TARGET: Duration = Duration::from_millis(60);
 const TARGET_MEMORY: u64 = 60_000_000;
 
-/// Two tables' worth of runs: on a tape with nothing on it, and on one that is long. They should not differ: a turn
-/// costs what stands behind the latest anchor.
+/// On a tape with nothing on it, and on a long one. The two should not differ: a turn costs what stands behind the
+/// latest anchor.
 pub async fn figures() {
     let home = Home::new(env!("CARGO_BIN_EXE_bub-wasm"), env!("CARGO_TARGET_TMPDIR"));
     fill(&home, "empty", 0).await;
