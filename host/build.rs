@@ -17,7 +17,7 @@ fn main() {
     println!("cargo::rerun-if-changed={}", guests.join("Cargo.toml").display());
     println!("cargo::rerun-if-changed={}", guests.join("Cargo.lock").display());
     for guest in EMBEDDED {
-        for part in ["src", "Cargo.toml"] {
+        for part in ["src", "Cargo.toml", "manifest.json"] {
             println!("cargo::rerun-if-changed={}", guests.join(guest).join(part).display());
         }
     }

@@ -52,6 +52,12 @@ pub fn plugin_is_named(tape: &mut [Value]) {
     }
 }
 
+/// Section 6: a turn that the owner did not cause says so at its end, out of context. The original knows no taint.
+pub fn taint_is_written_down(tape: &mut Vec<Value>) {
+    tape.retain(|entry| !is_event(entry, "turn.tainted"));
+    number(tape);
+}
+
 fn is_event(entry: &Value, name: &str) -> bool {
     entry["kind"] == "event" && entry["payload"]["name"] == name
 }

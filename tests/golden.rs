@@ -117,6 +117,7 @@ impl Case {
             for (session, theirs) in theirs {
                 let mut ours = ours[&session].clone();
                 difference::plugin_is_named(&mut ours);
+                difference::taint_is_written_down(&mut ours);
                 let theirs = normal::tape(&theirs, &workspaces);
                 same(&format!("the tape after {what}"), &theirs, &normal::tape(&ours, &workspaces));
             }

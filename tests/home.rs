@@ -3,8 +3,7 @@
 use crate::Run;
 use md5::{Digest, Md5};
 use std::fmt::Write as _;
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -17,6 +16,8 @@ pub struct Home {
     program: PathBuf,
     /// Compiled code, shared by all tests of a run: each guest is compiled once.
     cache: PathBuf,
+    /// Whether grants are the test's own matter.
+    strict: bool,
 }
 
 impl Home {
@@ -26,7 +27,7 @@ impl Home {
         let resolved = root.path().canonicalize().expect("it is there");
         let cache = Path::new(scratch).join("compiled");
         private_dir(&cache);
-        let home = Self { _root: root, resolved, program: program.into(), cache };
+        let home = Self { _root: root, resolved, program: program.into(), cache, strict: false };
         for dir in [home.workspace(), home.bub_home().join("plugins"), home.user_home()] {
             fs::create_dir_all(dir).expect("a directory for the test");
         }
@@ -55,14 +56,19 @@ impl Home {
         self.resolved.join("user")
     }
 
-    /// Puts `text` at the end of `$BUB_HOME/config.toml`.
+    /// Adds `text` to `$BUB_HOME/config.toml`: its tables to the tables of the same name, or as it stands when it is no
+    /// TOML.
     pub fn configure(&self, text: &str) {
-        let mut file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(self.bub_home().join("config.toml"))
-            .expect("config.toml can be written");
-        writeln!(file, "{text}\n").expect("config.toml can be written");
+        let path = self.bub_home().join("config.toml");
+        let before = fs::read_to_string(&path).unwrap_or_default();
+        let config = match (before.parse::<toml::Table>(), text.parse::<toml::Table>()) {
+            (Ok(mut config), Ok(more)) => {
+                merge(&mut config, more);
+                config.to_string()
+            }
+            _ => format!("{before}{text}\n"),
+        };
+        fs::write(path, config).expect("config.toml can be written");
     }
 
     /// Drops a component into `$BUB_HOME/plugins` under that name.
@@ -96,6 +102,9 @@ impl Home {
 
     /// One start of the program in this home's workspace.
     pub fn bub<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Run<'_> {
+        if !self.strict {
+            self.grant_hooks();
+        }
         let mut run = Run::new(&self.program)
             .env("HOME", self.user_home())
             .env("BUB_HOME", self.bub_home())
@@ -111,6 +120,36 @@ impl Home {
         self.bub(std::iter::once("run").chain(arguments))
     }
 
+    /// From here on the plugins of this home hold what its configuration says, and no more.
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
+    /// Gives every dropped-in plugin its hooks, whatever its bytes, as a user does for what they build themselves. A
+    /// configuration that is no TOML is left as it is.
+    fn grant_hooks(&self) {
+        let file = self.bub_home().join("config.toml");
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let Ok(mut config) = text.parse::<toml::Table>() else { return };
+        let plugins = config.entry("plugins").or_insert_with(|| toml::Table::new().into());
+        let Some(plugins) = plugins.as_table_mut() else { return };
+        for path in
+            fs::read_dir(self.bub_home().join("plugins")).expect("it is there").flatten().map(|file| file.path())
+        {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let plugin = plugins.entry(name).or_insert_with(|| toml::Table::new().into());
+            let Some(plugin) = plugin.as_table_mut() else { return };
+            plugin.insert("follow".into(), true.into());
+            let grants = plugin.entry("grants").or_insert_with(|| toml::Value::Array(Vec::new()));
+            let Some(grants) = grants.as_array_mut() else { return };
+            if !grants.iter().any(|grant| grant.as_str() == Some("hook:*")) {
+                grants.push("hook:*".into());
+            }
+        }
+        fs::write(file, config.to_string()).expect("config.toml can be written");
+    }
+
     /// Where tapes are kept.
     pub fn tapes_dir(&self) -> PathBuf {
         self.bub_home().join("tapes")
@@ -124,6 +163,17 @@ impl Home {
     /// The part of every tape's name that is the workspace.
     pub fn workspace_half(&self) -> String {
         half(self.workspace().to_str().expect("the path is UTF-8"))
+    }
+}
+
+fn merge(config: &mut toml::Table, more: toml::Table) {
+    for (key, value) in more {
+        match (config.get_mut(&key), value) {
+            (Some(toml::Value::Table(old)), toml::Value::Table(new)) => merge(old, new),
+            (_, value) => {
+                config.insert(key, value);
+            }
+        }
     }
 }
 

@@ -17,6 +17,27 @@ pub trait Channel: Send + Sync {
     ///
     /// [`Failure::Channel`], when it could not be handed over.
     fn send<'a>(&'a self, envelope: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
+
+    /// Asks the owner whether a tool call may be made. Where nobody can be asked the answer is no.
+    fn ask<'a>(&'a self, question: &'a Question) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>> {
+        let _ = question;
+        Box::pin(std::future::ready(false))
+    }
+}
+
+/// A tool call that the owner is to decide about.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The tool's name.
+    pub tool: String,
+    /// The arguments as the tool will get them, on one line and without anything that a terminal would obey.
+    pub arguments: String,
+    /// SHA-256 of the arguments, in hex: the answer holds for these and for no others.
+    pub digest: String,
+    /// What the tool does: `read`, `write`, `send` or `run`.
+    pub effect: &'static str,
+    /// Why it is asked.
+    pub why: String,
 }
 
 /// Decides what an inbound text is. On `cli` a text that begins with a comma is a command; nowhere else, because a

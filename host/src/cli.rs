@@ -1,7 +1,9 @@
 //! The command line: one file a command.
 
 mod hooks;
+mod plugin;
 mod run;
+mod trust;
 
 use crate::config::Config;
 use anyhow::Result;
@@ -31,6 +33,10 @@ enum Command {
     Run(run::Arguments),
     /// Show which plugin answers which hook, in the order in which they are asked
     Hooks(hooks::Arguments),
+    /// Show plugins, and give and take what they may do
+    Plugin(plugin::Arguments),
+    /// Say that this workspace's files are as good as your own word
+    Trust(trust::Arguments),
 }
 
 /// Runs the command that the process was started with. 0: it worked, 1: it failed, 2: it was not understood.
@@ -57,6 +63,8 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
         match arguments.command {
             Command::Run(arguments) => run::run(arguments, config, &workspace).await,
             Command::Hooks(arguments) => hooks::run(&arguments, config, &workspace).await,
+            Command::Plugin(arguments) => plugin::run(arguments, config, &workspace).await,
+            Command::Trust(arguments) => trust::run(&arguments, &config, &workspace),
         }
     });
     // What was left behind (a blocked read, a request that nobody waits for) must not hold up the exit.

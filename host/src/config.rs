@@ -1,6 +1,7 @@
 //! What the user has said: `$BUB_HOME/config.toml`, `$BUB_HOME/.env` and the environment, the later over the earlier.
 //! A workspace configures nothing.
 
+pub(crate) mod edit;
 mod environment;
 
 use crate::grants::Grants;
@@ -15,6 +16,9 @@ use std::time::Duration;
 
 /// Below `$BUB_HOME`: components that the user dropped in.
 pub const PLUGINS_DIR: &str = "plugins";
+
+/// The only configuration file, below `$BUB_HOME`.
+const FILE: &str = "config.toml";
 
 /// The model that answers when none is configured: the embedded guest that is no language model.
 pub const DEFAULT_MODEL: &str = "offline:demo";
@@ -34,7 +38,10 @@ pub struct Config {
     pub max_steps: Option<u64>,
     /// 0: warnings, 1: information, 2: everything.
     pub verbose: u8,
-    plugins: BTreeMap<String, Plugin>,
+    pub(crate) plugins: BTreeMap<String, Plugin>,
+    channels: BTreeMap<String, Channel>,
+    /// Directories whose files the owner has vouched for.
+    pub trusted_workspaces: Vec<PathBuf>,
     limits: LimitsTable,
 }
 
@@ -44,8 +51,12 @@ pub struct Config {
 pub struct Plugin {
     /// Whether it is loaded.
     pub enabled: bool,
-    /// What its imports may do; none: the embedded table for an embedded guest, nothing for any other.
+    /// What it may do; none: the embedded table for an embedded guest, nothing for any other.
     pub grants: Option<Grants>,
+    /// SHA-256 of the bytes that the grants were given to, in hex.
+    pub digest: Option<String>,
+    /// The grants hold for whatever bytes stand under the name: for what one builds oneself.
+    pub follow: bool,
     /// What its faults do.
     pub on_fault: OnFault,
     /// Its own limits, over those of all.
@@ -59,10 +70,19 @@ impl Default for Plugin {
         Self {
             enabled: true,
             grants: None,
+            digest: None,
+            follow: false,
             on_fault: OnFault::default(),
             limits: LimitsTable::default(),
             config: serde_json::Map::new(),
         }
+    }
+}
+
+impl Plugin {
+    /// Whether the grants were given to these bytes.
+    pub fn covers(&self, digest: &str) -> bool {
+        self.follow || self.digest.as_deref() == Some(digest)
     }
 }
 
@@ -162,6 +182,20 @@ struct File {
     model_timeout_seconds: Option<f64>,
     limits: LimitsTable,
     plugins: BTreeMap<String, Plugin>,
+    channels: BTreeMap<String, Channel>,
+    trusted_workspaces: Vec<PathBuf>,
+}
+
+/// `[channels.NAME]`: who speaks there, and what they may do.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Channel {
+    /// Senders who are the owner.
+    pub owners: Vec<String>,
+    /// Senders who are known; everybody else is anonymous.
+    pub peers: Vec<String>,
+    /// Tools that only read and that others than the owner may use here.
+    pub tools: Vec<String>,
 }
 
 impl Config {
@@ -173,7 +207,7 @@ impl Config {
     pub fn load(home: Option<&Path>) -> Result<Self> {
         let home = home_dir(home)?;
         let environment = Environment::read(&home)?;
-        let file = File::read(&home.join("config.toml"))?;
+        let file = File::read(&home.join(FILE))?;
         let mut model = environment.model()?;
         if !environment.has("MODEL") {
             model.model = file.model.unwrap_or_else(|| DEFAULT_MODEL.into());
@@ -208,6 +242,8 @@ impl Config {
             max_steps,
             verbose,
             plugins: file.plugins,
+            channels: file.channels,
+            trusted_workspaces: file.trusted_workspaces,
             limits: file.limits,
         })
     }
@@ -215,6 +251,21 @@ impl Config {
     /// What is configured for that plugin, or what holds when nothing is.
     pub fn plugin(&self, name: &str) -> Plugin {
         self.plugins.get(name).cloned().unwrap_or_default()
+    }
+
+    /// What is configured for that channel.
+    pub fn channel(&self, name: &str) -> Channel {
+        self.channels.get(name).cloned().unwrap_or_default()
+    }
+
+    /// Whether the owner has said that what this workspace's files say is as good as their own word.
+    pub fn trusts(&self, workspace: &Path) -> bool {
+        self.trusted_workspaces.iter().any(|trusted| trusted == workspace)
+    }
+
+    /// Where the configuration stands.
+    pub fn file(&self) -> PathBuf {
+        self.home.join(FILE)
     }
 
     /// That plugin's limits.
@@ -243,12 +294,24 @@ impl File {
             Err(error) => bail!("`{}` cannot be read: {error}", path.display()),
         };
         toml::from_str(&text).map_err(|error| {
-            let line = error.span().map_or(1, |span| {
-                1 + text.as_bytes()[..span.start.min(text.len())].iter().filter(|byte| **byte == b'\n').count()
-            });
-            anyhow::anyhow!("`{}` line {line}: {}", path.display(), error.message().replace('\n', " "))
+            let start = error.span().map_or(0, |span| span.start.min(text.len()));
+            let line = 1 + text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count();
+            anyhow::anyhow!("`{}` line {line}: {}", path.display(), plain(error.message()))
         })
     }
+}
+
+/// What the parser says, on one line; for an unknown key not the list of all that there are, but the one that was meant.
+fn plain(message: &str) -> String {
+    let unknown = message.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", expected"));
+    let Some((written, expected)) = unknown else { return message.replace('\n', " ") };
+    let names = expected.split('`').skip(1).step_by(2);
+    format!("there is no key {written}{}", crate::nearest::hint(written.trim_matches('`'), names))
+}
+
+/// `[plugins]` alone, for those who look at it again while the program runs.
+pub(crate) fn read_plugins(path: &Path) -> Result<BTreeMap<String, Plugin>> {
+    Ok(File::read(path)?.plugins)
 }
 
 fn positive(key: &str, value: u64) -> Result<()> {

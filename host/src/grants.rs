@@ -2,7 +2,9 @@
 
 pub(crate) mod chat;
 mod config;
+pub(crate) mod ledger;
 mod log;
+pub mod policy;
 pub(crate) mod process;
 mod secrets;
 pub(crate) mod sink;
@@ -14,18 +16,72 @@ pub(crate) mod view;
 
 use crate::plugin::bindings::{Error, types};
 use crate::plugin::store::State;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// The grants that a plugin holds: `tape:read`, `model:openai:gpt-5`, `tools:memory.*`, `agent`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
+/// A set of grants: `tape:read`, `model:openai:gpt-5`, `tools:memory.*`, `agent`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct Grants(BTreeSet<String>);
 
+/// The kinds of grants, and whether something stands behind the colon.
+const KINDS: &[(&str, Behind)] = &[
+    ("hook", Behind::Name),
+    ("tape", Behind::OneOf(&["read", "event", "append", "reset", "workspace"])),
+    ("model", Behind::Name),
+    ("tools", Behind::Name),
+    ("agent", Behind::Nothing),
+    ("http", Behind::Name),
+    ("fs", Behind::Path),
+    ("process", Behind::Nothing),
+    ("secret", Behind::Name),
+];
+
+/// What stands behind the colon of a grant.
+enum Behind {
+    Nothing,
+    Name,
+    OneOf(&'static [&'static str]),
+    /// A path, and `:ro` or `:rw`.
+    Path,
+}
+
 impl Grants {
-    /// Those grants.
+    /// Those grants, which are known to be well formed.
     pub fn new(grants: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self(grants.into_iter().map(Into::into).collect())
+    }
+
+    /// Whether that is a grant that can be given.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, and what it could have been.
+    pub fn check(grant: &str) -> Result<(), String> {
+        let (kind, behind) = grant.split_once(':').map_or((grant, None), |(kind, behind)| (kind, Some(behind)));
+        let Some((_, wanted)) = KINDS.iter().find(|(known, _)| *known == kind) else {
+            let names = KINDS.iter().map(|(name, _)| *name);
+            return Err(format!("`{grant}`, which is no grant{}", crate::nearest::hint(kind, names)));
+        };
+        match (wanted, behind) {
+            (Behind::Nothing, None) => Ok(()),
+            (Behind::Nothing, Some(_)) => Err(format!("`{grant}`, but nothing stands behind `{kind}`")),
+            (Behind::Name, Some(name)) if !name.is_empty() => Ok(()),
+            (Behind::OneOf(names), Some(name)) if name == "*" || names.contains(&name) => Ok(()),
+            (Behind::OneOf(names), Some(name)) => {
+                let near = crate::nearest::nearest(name, names.iter().copied());
+                let hint = near.map(|name| format!("; did you mean `{kind}:{name}`")).unwrap_or_default();
+                Err(format!("`{grant}`, which is no grant{hint}"))
+            }
+            (Behind::Path, Some(path)) => match path.rsplit_once(':') {
+                Some((path, "ro" | "rw")) if !path.is_empty() => Ok(()),
+                _ => Err(format!("`{grant}`, which does not end with `:ro` or `:rw`")),
+            },
+            (Behind::Name | Behind::OneOf(_), _) => {
+                Err(format!("`{grant}`, which lacks what it is for, as in `{kind}:NAME`"))
+            }
+            (Behind::Path, None) => Err(format!("`{grant}`, which lacks a path, as in `fs:PATH:ro`")),
+        }
     }
 
     /// Whether `wanted` is among them. A grant that ends with `*` stands for everything that begins like it.
@@ -35,6 +91,43 @@ impl Grants {
             None => grant == wanted,
         })
     }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Adds one; whether it was not there yet.
+    pub fn insert(&mut self, grant: &str) -> bool {
+        self.0.insert(grant.to_owned())
+    }
+
+    /// Takes one away; whether it was there.
+    pub fn remove(&mut self, grant: &str) -> bool {
+        self.0.remove(grant)
+    }
+}
+
+impl TryFrom<Vec<String>> for Grants {
+    type Error = String;
+
+    fn try_from(grants: Vec<String>) -> Result<Self, String> {
+        grants.iter().try_for_each(|grant| Self::check(grant))?;
+        Ok(Self::new(grants))
+    }
+}
+
+impl From<Grants> for Vec<String> {
+    fn from(grants: Grants) -> Self {
+        grants.0.into_iter().collect()
+    }
+}
+
+/// What it takes to be asked a hook.
+pub(crate) fn hook_grant(hook: &str) -> String {
+    // The interface is called `store` in its package; said alone it would not say what it stores.
+    let name = if hook == "store" { "tape-store" } else { hook };
+    format!("hook:{name}")
 }
 
 impl types::Host for State {}

@@ -112,7 +112,7 @@ async fn first<'c, T: Send>(
     site: &Site,
     ask: impl for<'a> Fn(Visit<'a, 'c>) -> Answer<'a, Option<T>> + Send + Sync,
 ) -> Result<Option<T>, Failure> {
-    for plugin in calls.plugins.exporting(site.hook) {
+    for plugin in calls.asked(site.hook) {
         match one(calls, plugin, site.clone(), &ask).await {
             Ok(None) => {}
             Ok(answer) => return Ok(answer),
@@ -129,7 +129,7 @@ async fn all<'c, T: Send>(
     ask: impl for<'a> Fn(Visit<'a, 'c>) -> Answer<'a, T> + Send + Sync,
 ) -> Result<Vec<T>, Failure> {
     let mut answers = Vec::new();
-    for plugin in calls.plugins.exporting(site.hook) {
+    for plugin in calls.asked(site.hook) {
         match one(calls, plugin, site.clone(), &ask).await {
             Ok(answer) => answers.push(answer),
             Err(failure) => pass_over(calls, site, plugin, failure).await?,

@@ -2,6 +2,7 @@
 
 use crate::channel::Channel;
 use crate::config::Config;
+use crate::grants::ledger::Ledger;
 use crate::model::Client;
 use crate::plugin::{Engines, PluginSet};
 use crate::tape::{FileStore, Store};
@@ -20,6 +21,8 @@ pub struct Host {
     /// Models over HTTP.
     pub model: Client,
     pub(crate) engines: Engines,
+    /// Which grants are in effect.
+    pub(crate) ledger: Ledger,
     channel: Box<dyn Channel>,
     /// Replaced as a whole, so that a turn ends with the set that it began with.
     plugins: RwLock<Arc<PluginSet>>,
@@ -37,7 +40,8 @@ impl Host {
         let engines = Engines::new().map_err(anyhow::Error::from).context("the WebAssembly engine does not start")?;
         let model = Client::new(config.model.clone())?;
         let plugins = RwLock::new(Arc::new(PluginSet::default()));
-        let host = Arc::new(Self { config, workspace, tapes, model, engines, channel, plugins });
+        let ledger = Ledger::new(&config);
+        let host = Arc::new(Self { ledger, config, workspace, tapes, model, engines, channel, plugins });
         let set = Arc::new(PluginSet::load(&host).await);
         if let Some((name, reason)) = set.failed_embedded() {
             anyhow::bail!("the embedded plugin `{name}` did not load: {reason}");

@@ -11,6 +11,7 @@ pub mod grants;
 pub mod hooks;
 pub mod host;
 pub mod model;
+mod nearest;
 pub mod plugin;
 pub mod tape;
 pub mod turn;

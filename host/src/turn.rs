@@ -11,6 +11,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 pub use progress::{Calls, Turn};
+pub(crate) use settle::TAINTED;
 
 /// What a turn gave.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ const ROWS: &[&[&str]] = &[
     &["channel"],
     &["config"],
     &["error"],
-    &["model", "tape"],
+    &["model", "nearest", "net", "process", "secret", "tape"],
 ];
 
 /// Uses that point upward, each with its reason. None may be added without one.

@@ -12,6 +12,11 @@ wit_bindgen::generate!({
     generate_all,
 });
 
+/// What this plugin says of itself: the host reads it without running anything.
+#[used]
+#[unsafe(link_section = "bub:manifest")]
+static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
+
 mod chat;
 mod script;
 mod usage;

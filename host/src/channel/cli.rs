@@ -1,6 +1,6 @@
 //! The terminal, for one turn: answers go to stdout, errors to stderr.
 
-use super::Channel;
+use super::{Channel, Question};
 use crate::error::Failure;
 use crate::plugin::bindings::{Envelope, MessageKind};
 use crate::plugin::one_line;
@@ -14,9 +14,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Default)]
 pub struct Printer {
     said_error: Arc<AtomicBool>,
+    /// Effects that the owner has allowed beforehand.
+    allowed: Arc<[String]>,
 }
 
 impl Printer {
+    /// A printer whose owner has answered for these effects beforehand.
+    pub fn allowing(effects: impl IntoIterator<Item = String>) -> Self {
+        Self { allowed: effects.into_iter().collect(), ..Self::default() }
+    }
+
     /// Whether an envelope of kind error was printed: then the failure has been said already.
     pub fn said_error(&self) -> bool {
         self.said_error.load(Ordering::Relaxed)
@@ -38,5 +45,9 @@ impl Channel for Printer {
         Box::pin(std::future::ready(
             written.map_err(|error| Failure::Channel(format!("the terminal took no output: {error}"))),
         ))
+    }
+
+    fn ask<'a>(&'a self, question: &'a Question) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>> {
+        Box::pin(std::future::ready(self.allowed.iter().any(|effect| effect == question.effect)))
     }
 }

@@ -27,11 +27,15 @@ pub(super) struct Arguments {
     /// The session to go on with [default: CHANNEL:CHAT_ID]
     #[arg(long)]
     session_id: Option<String>,
+    /// Allow what would be asked: effects of tools, as in `write,run`
+    #[arg(long, value_delimiter = ',', value_parser = ["write", "send", "run"])]
+    allow: Vec<String>,
 }
 
 pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let printer = Printer::default();
+    let printer = Printer::allowing(arguments.allow.clone());
     let host = Host::start(config, workspace, Box::new(printer.clone())).await?;
+    host.plugins().announce(&host);
     let cancel = on_signal()?;
     match run_turn(&host, envelope(arguments), cancel).await {
         Ok(_) => Ok(ExitCode::SUCCESS),

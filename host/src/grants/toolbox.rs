@@ -1,13 +1,17 @@
 //! `bub:tools/toolbox`: all tools of all plugins, for whoever runs an agent loop.
 
+use super::policy::{Verdict, judge};
 use super::turn::TurnHandle;
+use crate::channel::Question;
 use crate::error::Failure;
 use crate::hooks::{self, ToolVerdict};
-use crate::plugin::bindings::schema::ToolSpec;
+use crate::plugin::bindings::schema::{Effect, ToolSpec};
 use crate::plugin::bindings::toolbox::Host;
 use crate::plugin::bindings::{Error, ErrorKind, MessageKind, ToolCall, schema};
 use crate::plugin::store::State;
-use crate::plugin::{Plugin, Site, Visit, call, check_json, contract, deeper, model_name, parse_json};
+use crate::plugin::{
+    Plugin, Site, Visit, call, check_json, contract, deeper, digest, model_name, one_line, parse_json,
+};
 use crate::turn::Turn;
 use serde_json::Value;
 use std::sync::Arc;
@@ -24,7 +28,7 @@ impl Host for State {
     async fn list_tools(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Vec<ToolSpec>, Error>> {
         let turn = self.turn_of(&turn)?;
         let tools = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools);
-        Ok(Ok(tools.filter(|tool| self.plugin.grants.allow(&format!("tools:{}", tool.name))).cloned().collect()))
+        Ok(Ok(tools.filter(|tool| self.holds(&format!("tools:{}", tool.name))).cloned().collect()))
     }
 
     async fn call_tools(
@@ -79,12 +83,66 @@ async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<String, Err
     let asked = call.clone();
     let (call, outcome) = match hooks::before_tool_call(turn, depth, call).await {
         ToolVerdict::Call(call) => {
-            let outcome = invoke(turn, depth, &call).await;
+            let outcome = match allowed(turn, &call).await {
+                Ok(()) => invoke(turn, depth, &call).await,
+                Err(refusal) => Err(refusal),
+            };
             (call, outcome)
         }
         ToolVerdict::Answered(outcome) => (asked, outcome),
     };
     hooks::after_tool_call(turn, depth, &call, outcome).await
+}
+
+/// The host's own word, after the chain: it sees the arguments that the tool will get.
+async fn allowed(turn: &Arc<Turn>, call: &ToolCall) -> Result<(), Error> {
+    // A tool that nobody has gets its own error, where it is called.
+    let Some(tool) = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools).find(|tool| tool.name == call.name)
+    else {
+        return Ok(());
+    };
+    let tainted = turn.tainted();
+    let is_listed = turn.calls.host.config.channel(&turn.message.channel).tools.contains(&tool.name);
+    let effect = effect_name(tool.effect);
+    match judge(turn.principal(), tainted.is_some(), tool.effect, is_listed) {
+        Verdict::Allow => {}
+        Verdict::Ask => {
+            let why = tainted.unwrap_or_default();
+            let question = Question {
+                tool: tool.name.clone(),
+                arguments: one_line(&call.arguments),
+                digest: digest(call.arguments.as_bytes()),
+                effect,
+                why: why.clone(),
+            };
+            if !turn.calls.host.channel().ask(&question).await {
+                return Err(Error::denied(format!(
+                    "`{}` would {effect}, which needs the owner's word in this turn ({why}); `run --allow {effect}` gives it",
+                    model_name(&tool.name)
+                )));
+            }
+        }
+        Verdict::Deny => {
+            return Err(Error::denied(format!(
+                "`{}` would {effect}, which only the owner may do on channel `{}`; tools that read can be listed in `tools` of `[channels.{1}]`",
+                model_name(&tool.name),
+                turn.message.channel
+            )));
+        }
+    }
+    if tool.reads_outside {
+        turn.taint(|| format!("`{}` read what somebody else wrote", tool.name));
+    }
+    Ok(())
+}
+
+fn effect_name(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Read => "read",
+        Effect::Write => "write",
+        Effect::Send => "send",
+        Effect::Run => "run",
+    }
 }
 
 async fn invoke(turn: &Arc<Turn>, depth: u32, call: &ToolCall) -> Result<String, Error> {

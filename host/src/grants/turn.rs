@@ -53,7 +53,12 @@ impl HostTurn for State {
         if name != AGENTS_FILE {
             return Ok(None);
         }
-        Ok(agents_text(&self.turn_of(&turn)?.workspace, &self.host.config.home).await)
+        let turn = self.turn_of(&turn)?;
+        let text = agents_text(&turn.workspace, &self.host.config.home).await;
+        if text.is_some() && !self.host.config.trusts(&turn.workspace) {
+            turn.taint(|| "the workspace's AGENTS.md, whose owner has not said `bub-wasm trust`".to_owned());
+        }
+        Ok(text)
     }
 
     async fn message(&mut self, turn: Resource<TurnHandle>) -> Result<Envelope> {
@@ -70,7 +75,7 @@ impl HostTurn for State {
     }
 
     async fn tainted(&mut self, turn: Resource<TurnHandle>) -> Result<bool> {
-        Ok(self.turn_of(&turn)?.principal() != Principal::Owner)
+        Ok(self.turn_of(&turn)?.tainted().is_some())
     }
 
     async fn started(&mut self, turn: Resource<TurnHandle>) -> Result<String> {

@@ -7,7 +7,7 @@ use crate::plugin::bindings::{Error, Prompt, entries};
 use crate::plugin::store::State;
 use crate::plugin::{check_json, contract};
 use crate::tape::{Entry, Query, Renderer, Start, Tape};
-use crate::turn::Turn;
+use crate::turn::{TAINTED, Turn};
 use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::Result;
@@ -43,7 +43,12 @@ impl View {
         model: &str,
     ) -> crate::tape::Result<Self> {
         let tape = turn.tape().await?;
-        let window = crate::tape::view::window(&tape).await?.into();
+        let mut window = tape.since_anchor().await?;
+        if window.iter().any(|entry| entry.event_name().as_deref() == Some(TAINTED)) {
+            turn.taint(|| "an earlier turn of this conversation was tainted".to_owned());
+        }
+        window.retain(crate::tape::view::sees);
+        let window = window.into();
         Ok(Self {
             turn: turn.clone(),
             tape,

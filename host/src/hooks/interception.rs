@@ -23,7 +23,7 @@ pub(crate) async fn before_llm_call(
     mut request: LlmRequest,
 ) -> Result<ControlFlow<String, LlmRequest>, Error> {
     let site = Site::inside("before-llm-call", turn, depth);
-    for plugin in turn.calls.plugins.exporting(site.hook) {
+    for plugin in turn.calls.asked(site.hook) {
         let shown = &request;
         let ask = visit!(turn; before_llm_call.call_before_llm_call(shown), decision => {
             if let Ok(LlmDecision::Rewrite(request)) = &decision {
@@ -61,7 +61,7 @@ fn check<'a>(what: &str, texts: impl IntoIterator<Item = &'a String>) -> wasmtim
 /// Tells every observer of a model call that ended.
 pub(crate) async fn after_llm_call(turn: &Arc<Turn>, depth: u32, model: &str, outcome: &LlmResult) {
     let site = Site::inside("after-llm-call", turn, depth);
-    for plugin in turn.calls.plugins.exporting(site.hook) {
+    for plugin in turn.calls.asked(site.hook) {
         let ask = visit!(turn; after_llm_call.call_after_llm_call(model, outcome), answer => Ok(Ok(answer)));
         if let Err(failure) = one(&turn.calls, plugin, site.clone(), ask).await {
             aloud(&turn.calls, &site, &failure).await;
@@ -81,7 +81,7 @@ pub(crate) enum ToolVerdict {
 pub(crate) async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: ToolCall) -> ToolVerdict {
     let site = Site::inside("before-tool-call", turn, depth);
     let denied = |reason| ToolVerdict::Answered(Err(Error::denied(reason)));
-    let asked = turn.calls.plugins.exporting(site.hook);
+    let asked = turn.calls.asked(site.hook);
     let (gates, chain): (Vec<_>, Vec<_>) = asked.partition(|plugin| plugin.on_fault == OnFault::Deny);
     for plugin in chain.into_iter().chain(gates) {
         match decide(turn, &site, plugin, &call).await {
@@ -124,7 +124,7 @@ pub(crate) async fn after_tool_call(
     mut outcome: Result<String, Error>,
 ) -> Result<String, Error> {
     let site = Site::inside("after-tool-call", turn, depth);
-    for plugin in turn.calls.plugins.exporting(site.hook) {
+    for plugin in turn.calls.asked(site.hook) {
         let shown = &outcome;
         let ask = visit!(turn; after_tool_call.call_after_tool_call(call, shown.as_ref()), answer => {
             check("its result", answer.iter().flatten())?;

@@ -13,9 +13,9 @@ use std::sync::Arc;
 pub(crate) async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<String>, Failure> {
     for plugin in turn.calls.plugins.iter().rev() {
         turn.listen_to(&plugin.name);
-        let (hook, answer) = if plugin.implements("run-model") {
+        let (hook, answer) = if turn.calls.may_answer(plugin, "run-model") {
             ("run-model", run_whole(turn, plugin, prompt).await)
-        } else if plugin.implements("run-model-stream") {
+        } else if turn.calls.may_answer(plugin, "run-model-stream") {
             ("run-model-stream", run_stream(turn, plugin, prompt).await)
         } else {
             continue;
@@ -61,7 +61,7 @@ pub(crate) async fn continue_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Promp
 pub(crate) async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<String, Failure> {
     let site = Site::inside("system-prompt", turn, depth);
     let mut parts = Vec::new();
-    for plugin in turn.calls.plugins.exporting(site.hook).rev() {
+    for plugin in turn.calls.asked(site.hook).rev() {
         let ask = visit!(turn; system_prompt.call_system_prompt(prompt));
         match one(&turn.calls, plugin, site.clone(), ask).await {
             Ok(part) => parts.extend(part.filter(|part| !part.is_empty())),
@@ -76,7 +76,7 @@ pub(crate) async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt)
 /// faults: the host then takes the whole window.
 pub(crate) async fn select(turn: &Arc<Turn>, depth: u32, view: &View) -> Result<Option<Selection>, Failure> {
     let site = Site::inside("selector", turn, depth);
-    if let Some(plugin) = turn.calls.plugins.exporting(site.hook).next() {
+    if let Some(plugin) = turn.calls.asked(site.hook).next() {
         let selected = one(&turn.calls, plugin, site.clone(), |visit| {
             Box::pin(async move {
                 let guest = visit.plugin.exports.selector(visit.store, &visit.instance)?;

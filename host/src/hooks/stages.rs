@@ -108,7 +108,7 @@ pub(crate) async fn tell(
     message: Option<&Envelope>,
 ) {
     let site = Site { hook: "on-error", turn: turn.cloned(), depth: 0 };
-    for plugin in calls.plugins.exporting(site.hook) {
+    for plugin in calls.asked(site.hook) {
         let ask = visit!(on_error.call_on_error(stage, error, message), envelopes => {
             check_contexts(&envelopes)?;
             Ok(Ok(envelopes))
@@ -135,7 +135,7 @@ pub(crate) async fn tell(
 /// Tells the observers that the answer is delivered.
 pub(crate) async fn after_turn(turn: &Arc<Turn>, output: &str) {
     let site = Site::of("after-turn", turn);
-    for plugin in turn.calls.plugins.exporting(site.hook) {
+    for plugin in turn.calls.asked(site.hook) {
         let ask = visit!(turn; after_turn.call_after_turn(output), answer => Ok(Ok(answer)));
         if let Err(failure) = one(&turn.calls, plugin, site.clone(), ask).await {
             aloud(&turn.calls, &site, &failure).await;

@@ -124,7 +124,7 @@ fn store<'p>(
     on_demand: bool,
 ) -> Result<(Store<State>, &'p InstancePre<State>)> {
     let pre = if on_demand { plugin.pre_on_demand(&host.engines)? } else { &plugin.pre };
-    let state = State::new(host.clone(), plugin.clone(), site.hook, site.depth);
+    let state = State::new(host.clone(), plugin.clone(), site.hook, site.turn.clone(), site.depth);
     let mut store = Store::new(pre.component().engine(), state);
     store.limiter(|state| &mut state.limiter);
     store.set_fuel(plugin.limits.fuel)?;

@@ -12,7 +12,11 @@ pub(crate) const EMBEDDED: &[Embedded] = &[
     Embedded {
         name: "builtin",
         bytes: include_bytes!(concat!(env!("OUT_DIR"), "/builtin.wasm")),
-        grants: &["tape:read", "tape:append", "model:*", "tools:*", "agent"],
+        grants: &["hook:*", "tape:read", "tape:append", "model:*", "tools:*", "agent"],
     },
-    Embedded { name: "offline", bytes: include_bytes!(concat!(env!("OUT_DIR"), "/offline.wasm")), grants: &[] },
+    Embedded {
+        name: "offline",
+        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/offline.wasm")),
+        grants: &["hook:provider"],
+    },
 ];

@@ -4,6 +4,7 @@ use super::bindings::{CONTRACT_VERSION, EXPORTABLE, Error, Exports, schema};
 use super::cache::Cache;
 use super::call::{Site, Visit, call};
 use super::engine::Engines;
+use super::manifest::{Manifest, Want};
 use super::store::State;
 use crate::config::{self, Limits};
 use crate::grants::Grants;
@@ -48,8 +49,14 @@ pub struct Plugin {
     pub exports: Exports,
     /// The last names of the contracts that it implements; they are unique over all packages.
     pub hooks: Vec<&'static str>,
-    /// What its imports may do.
-    pub grants: Grants,
+    /// What it says of itself.
+    pub manifest: Manifest,
+    /// The grants that it asks for; none, when it says nothing of itself: then the user's word alone counts.
+    pub wants: Option<Grants>,
+    /// Names that no file may claim.
+    reserved: Vec<&'static str>,
+    /// What an embedded guest holds where the configuration is silent.
+    pub(crate) table: Grants,
     /// What its faults do.
     pub on_fault: OnFault,
     /// What it may use up.
@@ -92,10 +99,21 @@ impl Plugin {
         Ok(self.spare.get_or_init(|| pre))
     }
 
+    /// Takes what it says of itself.
+    fn describe(&mut self, manifest: Manifest) -> Result<()> {
+        manifest.check()?;
+        if let Some(name) = manifest.name.as_deref().filter(|name| self.reserved.contains(name)) {
+            bail!("it calls itself `{name}`, which is the name of an embedded plugin");
+        }
+        self.wants = Some(manifest.grants());
+        self.manifest = manifest;
+        Ok(())
+    }
+
     /// The error that a guest gets for a grant that it does not hold, with what the user can do about it.
     pub(crate) fn refusal(&self, grant: &str) -> Error {
         Error::denied(format!(
-            "plugin `{0}` does not hold the grant `{grant}`; to give it, put `{grant}` into `grants` of `[plugins.{0}]` in config.toml",
+            "plugin `{0}` does not hold the grant `{grant}`; to give it: bub-wasm plugin grant {0} {grant}",
             self.name
         ))
     }
@@ -106,18 +124,22 @@ pub(crate) struct Candidate<'a> {
     pub(crate) name: &'a str,
     pub(crate) source: Source,
     pub(crate) bytes: &'a [u8],
-    pub(crate) grants: Grants,
+    /// What it holds where the configuration is silent.
+    pub(crate) table: Grants,
+    /// Names that it may not claim.
+    pub(crate) reserved: Vec<&'static str>,
     pub(crate) settings: &'a config::Plugin,
     pub(crate) limits: Limits,
 }
 
 /// Compiles, checks and asks what can be asked without a turn.
 pub(crate) fn compile(engines: &Engines, cache: &Cache, candidate: Candidate<'_>) -> Result<Plugin> {
-    let digest = hex(&Sha256::digest(candidate.bytes));
+    let digest = digest(candidate.bytes);
     let bench = &engines.pooled;
     let component =
         cache.component(&bench.engine, candidate.bytes, &digest).map_err(one_cause).context("it does not compile")?;
     check_contracts(&component)?;
+    let manifest = Manifest::read(candidate.bytes)?;
     let pre = bench.linker.instantiate_pre(&component).map_err(one_cause)?;
     let exports = Exports::find(&pre).map_err(one_cause)?;
     let names = exports.names();
@@ -127,13 +149,16 @@ pub(crate) fn compile(engines: &Engines, cache: &Cache, candidate: Candidate<'_>
     if names.contains(&"bub:hooks/run-model") && names.contains(&"bub:hooks/run-model-stream") {
         bail!("it exports both `run-model` and `run-model-stream`; a plugin exports one of them");
     }
-    Ok(Plugin {
+    let mut plugin = Plugin {
         name: candidate.name.to_owned(),
         source: candidate.source,
         digest,
         exports,
         hooks: names.iter().map(|name| name.rsplit('/').next().unwrap_or(name)).collect(),
-        grants: candidate.grants,
+        wants: None,
+        manifest: Manifest::default(),
+        table: candidate.table,
+        reserved: candidate.reserved,
         on_fault: candidate.settings.on_fault,
         limits: candidate.limits,
         config: candidate.settings.config.clone(),
@@ -142,7 +167,9 @@ pub(crate) fn compile(engines: &Engines, cache: &Cache, candidate: Candidate<'_>
         pre,
         spare: OnceLock::new(),
         image: OnceLock::new(),
-    })
+    };
+    manifest.map_or(Ok(()), |manifest| plugin.describe(manifest))?;
+    Ok(plugin)
 }
 
 /// Runs what runs once: the types of all exports are checked, the tools and the provider's name asked for, in an
@@ -151,6 +178,8 @@ pub(crate) async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin
     let plugin = Arc::new(plugin);
     let names = plugin.exports.names();
     let (has_tools, is_provider) = (names.contains(&"bub:tools/tools"), names.contains(&"bub:model/provider"));
+    // What stands in a section is read without running anything, and wins.
+    let describes = plugin.wants.is_none() && names.contains(&"bub:plugin/manifest");
     let introduced = call(host, &plugin, Site::outside("load"), |Visit { plugin, store, instance, .. }| {
         Box::pin(async move {
             plugin.exports.check(store, &instance)?;
@@ -162,10 +191,14 @@ pub(crate) async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin
                 true => Some(plugin.exports.provider(store, &instance)?.call_name(&mut *store).await?),
                 false => None,
             };
-            Ok((tools, provider))
+            let described = match describes {
+                true => Some(plugin.exports.manifest(store, &instance)?.call_describe(&mut *store).await?),
+                false => None,
+            };
+            Ok((tools, provider, described))
         })
     });
-    let (tools, provider) = introduced.await?;
+    let (tools, provider, described) = introduced.await?;
     for tool in &tools {
         super::check_json(&tool.parameters)
             .map_err(|error| anyhow::anyhow!("the parameters of its tool `{}` are {error}", tool.name))?;
@@ -173,6 +206,17 @@ pub(crate) async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin
     let mut plugin = Arc::into_inner(plugin).context("it is still held by its first call")?;
     plugin.tools = tools;
     plugin.provider = provider;
+    if let Some(described) = described {
+        let wants = described.wants.into_iter().map(|want| Want { grant: want.grant, why: want.why });
+        let manifest = Manifest {
+            name: Some(described.name),
+            version: described.version,
+            about: described.about,
+            wants: wants.collect(),
+            config_schema: described.config_schema.and_then(|schema| super::parse_json(&schema).ok()),
+        };
+        plugin.describe(manifest)?;
+    }
     Ok(plugin)
 }
 
@@ -219,8 +263,9 @@ fn one_cause(error: wasmtime::Error) -> anyhow::Error {
     anyhow::anyhow!("{}", super::one_line(&format!("{error:#}")))
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
+/// SHA-256, in hex.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
     })

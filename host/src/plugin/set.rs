@@ -4,7 +4,7 @@ use super::cache::Cache;
 use super::embedded::EMBEDDED;
 use super::load::{Candidate, Plugin, Source, compile, introduce};
 use crate::config::{self, Config};
-use crate::grants::Grants;
+use crate::grants::{Grants, hook_grant};
 use crate::host::Host;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -36,12 +36,13 @@ impl PluginSet {
             if !settings.enabled {
                 continue;
             }
-            let grants = settings.grants.clone().unwrap_or_else(|| Grants::new(embedded.grants.iter().copied()));
+            let table = Grants::new(embedded.grants.iter().copied());
             let candidate = Candidate {
                 name: embedded.name,
                 source: Source::Embedded,
                 bytes: embedded.bytes,
-                grants,
+                table,
+                reserved: Vec::new(),
                 limits: config.limits_of(embedded.name),
                 settings: &settings,
             };
@@ -57,6 +58,32 @@ impl PluginSet {
         set
     }
 
+    /// Says which files are there and not asked, with the command that changes it.
+    /// What was given and taken back is the user's own word, and is not spoken of.
+    pub fn announce(&self, host: &Host) {
+        let is_new = |plugin: &&Arc<Plugin>| {
+            plugin.source == Source::User
+                && (host.config.plugin(&plugin.name).grants.is_none() || host.ledger.is_for_other_bytes(plugin))
+        };
+        for plugin in self.plugins.iter().filter(is_new) {
+            let free = ["tools", "commands", "manifest"];
+            let hooks = plugin.hooks.iter().filter(|hook| !free.contains(hook)).map(|hook| hook_grant(hook));
+            let unasked: Vec<String> = hooks.filter(|grant| !host.ledger.allows(plugin, grant)).collect();
+            if !unasked.is_empty() {
+                let why = if host.ledger.is_for_other_bytes(plugin) {
+                    ": its bytes are not those that were granted"
+                } else {
+                    ""
+                };
+                tracing::warn!(
+                    "plugin `{0}` is not asked{why}; to let it answer: bub-wasm plugin grant {0} {1}",
+                    plugin.name,
+                    unasked.join(" ")
+                );
+            }
+        }
+    }
+
     async fn add_file(&mut self, host: &Arc<Host>, cache: &Cache, name: &str, path: &Path) -> Result<()> {
         if is_embedded(name) && host.config.plugin(name).enabled {
             bail!(
@@ -65,12 +92,12 @@ impl PluginSet {
         }
         let bytes = read(path)?;
         let settings = host.config.plugin(name);
-        let grants = settings.grants.clone().unwrap_or_default();
         let candidate = Candidate {
             name,
             source: Source::User,
             bytes: &bytes,
-            grants,
+            table: Grants::default(),
+            reserved: EMBEDDED.iter().map(|guest| guest.name).filter(|name| host.config.plugin(name).enabled).collect(),
             limits: host.config.limits_of(name),
             settings: &settings,
         };

@@ -5,6 +5,7 @@ use super::fault::{Break, FaultKind};
 use super::load::Plugin;
 use super::stderr::Stderr;
 use crate::host::Host;
+use crate::turn::Turn;
 use std::sync::Arc;
 use wasmtime::component::ResourceTable;
 use wasmtime::{ResourceLimiter, Result};
@@ -20,6 +21,8 @@ pub struct State {
     pub(crate) plugin: Arc<Plugin>,
     /// The WIT name of the export that runs.
     pub(crate) hook: &'static str,
+    /// On whose behalf; none while a plugin is loaded, and in hooks that have no turn.
+    pub(crate) turn: Option<Arc<Turn>>,
     /// How many calls this one sits in. It lives here and not in the turn: tools run side by side.
     pub(crate) depth: u32,
     pub(crate) table: ResourceTable,
@@ -30,13 +33,19 @@ pub struct State {
 }
 
 impl State {
-    pub(crate) fn new(host: Arc<Host>, plugin: Arc<Plugin>, hook: &'static str, depth: u32) -> Self {
+    pub(crate) fn new(
+        host: Arc<Host>,
+        plugin: Arc<Plugin>,
+        hook: &'static str,
+        turn: Option<Arc<Turn>>,
+        depth: u32,
+    ) -> Self {
         let stderr = Stderr::default();
         let mut table = ResourceTable::new();
         table.set_max_capacity(10 * MAX_HANDLES);
         let limiter = Limiter::new(plugin.limits.memory_bytes());
         let wasi = WasiCtx::builder().stderr(stderr.clone()).build();
-        Self { host, plugin, hook, depth, table, limiter, stderr, wasi, calls: 0 }
+        Self { host, plugin, hook, turn, depth, table, limiter, stderr, wasi, calls: 0 }
     }
 
     /// One more call of the host by the guest: the state is asked for once in each.
@@ -54,7 +63,18 @@ impl State {
 
     /// Refuses unless the plugin holds that grant.
     pub(crate) fn granted(&self, grant: &str) -> std::result::Result<(), Error> {
-        if self.plugin.grants.allow(grant) { Ok(()) } else { Err(self.plugin.refusal(grant)) }
+        if self.holds(grant) {
+            return Ok(());
+        }
+        if let Some(turn) = &self.turn {
+            turn.refused(&self.plugin, grant);
+        }
+        Err(self.plugin.refusal(grant))
+    }
+
+    /// Whether the plugin holds that grant, at this moment.
+    pub(crate) fn holds(&self, grant: &str) -> bool {
+        self.host.ledger.allows(&self.plugin, grant)
     }
 }
 

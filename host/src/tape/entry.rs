@@ -56,6 +56,11 @@ impl Entry {
         Some(Self { id, kind, payload: piece(payload)?, meta: piece(meta)?, date })
     }
 
+    /// The name of an event; none for other kinds.
+    pub fn event_name(&self) -> Option<String> {
+        (self.kind == "event").then(|| json::get(&self.payload, "name").and_then(json::string)).flatten()
+    }
+
     /// The name, when this is an anchor that has one.
     pub fn anchor_name(&self) -> Option<String> {
         if self.kind != "anchor" {

@@ -2,12 +2,14 @@
 
 use super::Cancel;
 use crate::error::Failure;
+use crate::grants::hook_grant;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind, Principal, Prompt, StreamEvent};
-use crate::plugin::{PluginSet, too_much_held};
+use crate::plugin::{Plugin, PluginSet, too_much_held};
 use crate::tape::{self, Tape};
 use jiff::Zoned;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -17,6 +19,9 @@ use tokio::time::Instant;
 
 /// What the guests of one turn may make it hold together, in bytes: text that was said, state, entries.
 const MAX_HELD: usize = 64 << 20;
+
+/// Different refusals that a turn writes down.
+const MAX_REFUSALS: usize = 64;
 
 /// How long a turn that was cancelled waits for its tasks.
 const REST: Duration = Duration::from_secs(1);
@@ -31,6 +36,22 @@ impl Calls {
     /// Everybody who serves at this moment.
     pub fn new(host: &Arc<Host>) -> Arc<Self> {
         Arc::new(Self { host: host.clone(), plugins: host.plugins() })
+    }
+
+    /// The plugins that implement that hook and may be asked it unasked, latest registered first. An export is authority
+    /// as much as an import is: one that is not granted is not called.
+    pub(crate) fn asked<'a>(&'a self, hook: &'a str) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
+        self.plugins.exporting(hook).filter(|plugin| self.may_answer(plugin, hook))
+    }
+
+    /// Whether the plugin implements that hook and may be asked it.
+    pub(crate) fn may_answer(&self, plugin: &Plugin, hook: &str) -> bool {
+        plugin.implements(hook) && self.host.ledger.allows(plugin, &hook_grant(hook))
+    }
+
+    /// The plugin that answers for that model provider.
+    pub(crate) fn provider(&self, name: &str) -> Option<&Arc<Plugin>> {
+        self.plugins.provider(name).filter(|plugin| self.may_answer(plugin, "provider"))
     }
 }
 
@@ -55,6 +76,7 @@ pub struct Turn {
     progress: Mutex<Progress>,
     deadline: Instant,
     cancel: Cancel,
+    principal: Principal,
 }
 
 /// What changes while the turn runs.
@@ -66,6 +88,10 @@ struct Progress {
     speech: Speech,
     /// Whether the turn's writes are on the tape.
     settled: bool,
+    /// What was refused to which plugin, and how often.
+    refusals: BTreeMap<(String, String), u64>,
+    /// Why text from outside is in the context of this turn; none while there is none.
+    taint: Option<String>,
 }
 
 /// What the model hook that was asked last has said so far.
@@ -98,6 +124,7 @@ impl Turn {
             ("_runtime_workspace".to_owned(), Value::String(workspace)),
             ("session_id".to_owned(), Value::String(session_id.clone())),
         ]);
+        let principal = principal(host, &message);
         let progress = Progress {
             kind: message.kind,
             state,
@@ -105,6 +132,8 @@ impl Turn {
             run_ids: Vec::new(),
             speech: Speech::default(),
             settled: false,
+            refusals: BTreeMap::new(),
+            taint: (principal != Principal::Owner).then(|| format!("said on channel `{}`", message.channel)),
         };
         Ok(Arc::new(Self {
             calls: calls.clone(),
@@ -121,6 +150,7 @@ impl Turn {
             progress: Mutex::new(progress),
             deadline: Instant::now() + host.config.limits().turn_deadline(),
             cancel,
+            principal,
         }))
     }
 
@@ -254,14 +284,42 @@ impl Turn {
         }
     }
 
-    /// Who caused the turn: at the terminal it is the owner, from any other channel nobody who is known.
+    /// Who caused the turn: written by the host, from the channel's configuration and the sender.
     pub(crate) fn principal(&self) -> Principal {
-        if self.message.channel == "cli" { Principal::Owner } else { Principal::Anonymous }
+        self.principal
+    }
+
+    /// From here on text that somebody else wrote is in the context of this turn.
+    pub(crate) fn taint(&self, why: impl FnOnce() -> String) {
+        self.progress().taint.get_or_insert_with(why);
+    }
+
+    /// Why the turn is tainted, if it is.
+    pub(crate) fn tainted(&self) -> Option<String> {
+        self.progress().taint.clone()
+    }
+
+    /// Counts a refusal, for the tape.
+    pub(crate) fn refused(&self, plugin: &Plugin, grant: &str) {
+        let mut progress = self.progress();
+        // A guest that asks for ever new names would otherwise fill the tape with them.
+        if progress.refusals.len() < MAX_REFUSALS {
+            *progress.refusals.entry((plugin.name.clone(), grant.to_owned())).or_default() += 1;
+        }
+    }
+
+    pub(super) fn take_refusals(&self) -> BTreeMap<(String, String), u64> {
+        std::mem::take(&mut self.progress().refusals)
     }
 
     /// Whether that is the tape that the turn itself writes to.
     pub(crate) fn owns(&self, tape: &Tape) -> bool {
         self.tape.is_same(tape)
+    }
+
+    /// Whether anybody has asked for the tape.
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun.initialized()
     }
 
     pub(super) fn is_settled(&self) -> bool {
@@ -276,5 +334,18 @@ impl Turn {
     pub(crate) fn speech(&self) -> (String, u64) {
         let progress = self.progress();
         (progress.speech.text.clone(), progress.speech.events)
+    }
+}
+
+/// At the terminal it is the owner who speaks; elsewhere who the channel's configuration says that it is.
+fn principal(host: &Host, message: &Envelope) -> Principal {
+    let channel = host.config.channel(&message.channel);
+    let is_among = |names: &[String]| message.sender.as_ref().is_some_and(|sender| names.contains(sender));
+    if message.channel == "cli" || is_among(&channel.owners) {
+        Principal::Owner
+    } else if is_among(&channel.peers) {
+        Principal::Peer
+    } else {
+        Principal::Anonymous
     }
 }

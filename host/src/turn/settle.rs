@@ -5,6 +5,9 @@ use crate::error::Failure;
 use crate::plugin::bindings::MessageKind;
 use crate::tape::{self, Draft, json};
 
+/// The event that says that text from outside is in a conversation. Who reads the conversation is tainted by it.
+pub(crate) const TAINTED: &str = "turn.tainted";
+
 /// Sessions whose turns leave nothing behind.
 const PASSING: &str = "temp/";
 
@@ -34,9 +37,23 @@ impl Turn {
             }
             tape.append(vec![error_entry(failure)?]).await?;
         }
+        self.write_down().await?;
         self.mark_settled();
         if !self.session_id.starts_with(PASSING) {
             self.tape.merge().await?;
+        }
+        Ok(())
+    }
+
+    /// What the host has to say of the turn, out of context: what was refused, and that the turn was tainted.
+    async fn write_down(&self) -> Result<(), Failure> {
+        for ((plugin, grant), times) in self.take_refusals() {
+            let data = serde_json::json!({ "plugin": plugin, "grant": grant, "times": times });
+            self.note("plugin.denied", &data).await?;
+        }
+        // Only where there is a conversation that the next turn will read.
+        if let Some(why) = self.tainted().filter(|_| self.has_begun()) {
+            self.note(TAINTED, &serde_json::json!({ "why": why })).await?;
         }
         Ok(())
     }

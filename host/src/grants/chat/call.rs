@@ -47,7 +47,7 @@ impl Exchange {
         }
         // A plugin that rewrites a request cannot spend on a model that the caller may not call.
         let grant = grant_of(&self.request.model);
-        if self.request.model != asked && !self.caller.grants.allow(&grant) {
+        if self.request.model != asked && !self.turn.calls.host.ledger.allows(&self.caller, &grant) {
             let _ = listener.send(Err(self.caller.refusal(&grant))).await;
             return;
         }
@@ -89,8 +89,7 @@ impl Exchange {
     }
 
     async fn ask(&self, model: &str, account: &mut Account<'_>) -> Result<(), Error> {
-        let plugins = &self.turn.calls.plugins;
-        match model.split_once(':').and_then(|(provider, model)| Some((plugins.provider(provider)?, model))) {
+        match model.split_once(':').and_then(|(provider, model)| Some((self.turn.calls.provider(provider)?, model))) {
             Some((plugin, model)) => self.ask_guest(plugin, model, account).await,
             None => self.ask_server(model, account).await,
         }

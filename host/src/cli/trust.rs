@@ -1,0 +1,46 @@
+//! `trust`: what a workspace's files say is as good as the owner's word.
+
+use crate::config::{Config, edit};
+use anyhow::{Context, Result};
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// Trust it no longer
+    #[arg(long)]
+    revoke: bool,
+    /// Show the workspaces that are trusted
+    #[arg(long, conflicts_with = "revoke")]
+    list: bool,
+    /// Print JSON
+    #[arg(long, requires = "list")]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &Arguments, config: &Config, workspace: &Path) -> Result<ExitCode> {
+    let mut out = std::io::stdout().lock();
+    if arguments.list {
+        match arguments.json {
+            true => writeln!(out, "{:#}", serde_json::json!({ "trusted_workspaces": config.trusted_workspaces }))?,
+            false => config.trusted_workspaces.iter().try_for_each(|path| writeln!(out, "{}", path.display()))?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let workspace =
+        workspace.canonicalize().with_context(|| format!("there is no workspace `{}`", workspace.display()))?;
+    let mut trusted = config.trusted_workspaces.clone();
+    trusted.retain(|path| *path != workspace);
+    if !arguments.revoke {
+        trusted.push(workspace.clone());
+    }
+    edit::edit(&config.file(), |document| {
+        let paths: Vec<String> = trusted.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        edit::set_list(document.as_table_mut(), "trusted_workspaces", paths.iter().map(String::as_str));
+        Ok(())
+    })?;
+    let trust = if arguments.revoke { "is no longer trusted" } else { "is trusted: what its files say taints no turn" };
+    writeln!(out, "`{}` {trust}", workspace.display())?;
+    Ok(ExitCode::SUCCESS)
+}

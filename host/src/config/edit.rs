@@ -1,0 +1,61 @@
+//! What commands write into config.toml: the user's comments and order stay as they are.
+
+use anyhow::{Context, Result};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use toml_edit::{Array, DocumentMut, Item, Table};
+
+/// Changes the file as a whole: written beside it, then renamed, so that a reader sees the old or the new one.
+///
+/// # Errors
+///
+/// The file is no TOML, or it cannot be written.
+pub fn edit(path: &Path, change: impl FnOnce(&mut DocumentMut) -> Result<()>) -> Result<()> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error).with_context(|| format!("`{}` cannot be read", path.display())),
+    };
+    let mut document: DocumentMut =
+        text.parse().map_err(|_| anyhow::anyhow!("`{}` is no TOML; mend it first", path.display()))?;
+    change(&mut document)?;
+    write(path, &document.to_string()).with_context(|| format!("`{}` cannot be written", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let mode = fs::metadata(path).map(|meta| meta.permissions().mode() & 0o777).unwrap_or(0o600);
+    let draft = path.with_extension(format!("toml.{}.new", std::process::id()));
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&draft)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&draft, path)
+}
+
+/// `[plugins.NAME]`, made where it is missing.
+pub fn plugin<'a>(document: &'a mut DocumentMut, name: &str) -> Result<&'a mut Table> {
+    let plugins = document.entry("plugins").or_insert_with(implicit_table);
+    let plugins = plugins.as_table_mut().context("`plugins` in config.toml is no table")?;
+    let plugin = plugins.entry(name).or_insert_with(|| Item::Table(Table::new()));
+    plugin.as_table_mut().with_context(|| format!("`plugins.{name}` in config.toml is no table"))
+}
+
+/// Puts that list of texts under `key`, one a line when there are many.
+pub fn set_list<'a>(table: &mut Table, key: &str, values: impl IntoIterator<Item = &'a str>) {
+    let mut list: Array = values.into_iter().collect();
+    if list.len() > 3 {
+        for value in list.iter_mut() {
+            value.decor_mut().set_prefix("\n    ");
+        }
+        list.set_trailing("\n");
+        list.set_trailing_comma(true);
+    }
+    table[key] = toml_edit::value(list);
+}
+
+fn implicit_table() -> Item {
+    let mut table = Table::new();
+    table.set_implicit(true);
+    Item::Table(table)
+}

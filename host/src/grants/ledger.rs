@@ -1,0 +1,85 @@
+//! Which grants are in effect, at this moment.
+//!
+//! They stand in config.toml. It is looked at again while the program runs, so that a grant that the user takes away is
+//! gone at the next call.
+
+use super::Grants;
+use crate::config::{self, Config};
+use crate::plugin::{Plugin, Source};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant, SystemTime};
+
+/// How often the file is looked at, at most. A look costs as much as several checks.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The grants of all plugins.
+pub(crate) struct Ledger {
+    file: PathBuf,
+    seen: Mutex<Seen>,
+    plugins: RwLock<Arc<BTreeMap<String, config::Plugin>>>,
+}
+
+/// The file as it was when it was read last.
+struct Seen {
+    at: Instant,
+    stamp: Option<(SystemTime, u64)>,
+}
+
+impl Ledger {
+    pub(crate) fn new(config: &Config) -> Self {
+        let file = config.file();
+        let seen = Mutex::new(Seen { at: Instant::now(), stamp: stamp(&file) });
+        Self { file, seen, plugins: RwLock::new(Arc::new(config.plugins.clone())) }
+    }
+
+    /// Whether that plugin holds that grant: it wants it, and the user gave it to these bytes.
+    pub(crate) fn allows(&self, plugin: &Plugin, grant: &str) -> bool {
+        self.given(plugin, |given| given.allow(grant)) && plugin.wants.as_ref().is_none_or(|wants| wants.allow(grant))
+    }
+
+    /// What the user gave to that plugin, whether it wants it or not.
+    pub(crate) fn given<T: Default>(&self, plugin: &Plugin, look: impl FnOnce(&Grants) -> T) -> T {
+        self.look_again();
+        let plugins = self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let said = plugins.get(&plugin.name);
+        match (plugin.source, said.and_then(|said| said.grants.as_ref())) {
+            (Source::Embedded, None) => look(&plugin.table),
+            (Source::Embedded, Some(grants)) => look(grants),
+            // Other bytes start without grants, until somebody has said that these are meant too.
+            (Source::User, Some(grants)) if said.is_some_and(|said| said.covers(&plugin.digest)) => look(grants),
+            (Source::User, _) => T::default(),
+        }
+    }
+
+    /// Whether there are grants for that name that these bytes do not get.
+    pub(crate) fn is_for_other_bytes(&self, plugin: &Plugin) -> bool {
+        let plugins = self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone();
+        plugin.source == Source::User
+            && plugins.get(&plugin.name).is_some_and(|said| said.grants.is_some() && !said.covers(&plugin.digest))
+    }
+
+    fn look_again(&self) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.at.elapsed() < LOOK_EVERY {
+            return;
+        }
+        seen.at = Instant::now();
+        let stamp = stamp(&self.file);
+        if stamp == seen.stamp {
+            return;
+        }
+        seen.stamp = stamp;
+        match config::read_plugins(&self.file) {
+            Ok(plugins) => *self.plugins.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plugins),
+            // A file that is just being written, or that was written wrongly, takes nothing away and gives nothing.
+            Err(error) => tracing::warn!("the grants stay as they were: {error:#}"),
+        }
+    }
+}
+
+fn stamp(file: &PathBuf) -> Option<(SystemTime, u64)> {
+    let meta = std::fs::metadata(file).ok()?;
+    Some((meta.modified().ok()?, meta.len()))
+}
