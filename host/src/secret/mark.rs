@@ -1,0 +1,73 @@
+//! `{{secret:NAME}}`: what a guest writes where a secret is to stand.
+
+use crate::secret::Error;
+use crate::secret::name::check_name;
+
+const OPEN: &[u8] = b"{{secret:";
+const CLOSE: &[u8] = b"}}";
+
+/// The mark for that name. It is made of the name alone: it says nothing of whether there is such a secret.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] when `name` is no name.
+pub fn placeholder(name: &str) -> Result<String, Error> {
+    check_name(name)?;
+    Ok(format!("{{{{secret:{name}}}}}"))
+}
+
+/// A part of a path, a query or a header's value.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece<'a> {
+    Text(&'a [u8]),
+    Mark(&'a str),
+}
+
+/// How marks may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// As they are.
+    Plain,
+    /// As they are, or with any of `{`, `:` and `}` as `%7B`, `%3A` and `%7D`, as libraries for HTTP write them.
+    Url,
+}
+
+/// Cuts `text` at its marks. What a mark is replaced by is never searched for marks again.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] for a mark that is not closed or holds no name.
+pub(super) fn pieces(text: &[u8], spelling: Spelling) -> Result<Vec<Piece<'_>>, Error> {
+    let mut pieces = Vec::new();
+    let (mut rest, mut at) = (text, 0);
+    while let Some(here) = rest.get(at..).filter(|here| !here.is_empty()) {
+        let Some(after) = after(here, OPEN, spelling) else {
+            at += 1;
+            continue;
+        };
+        let length = after.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte)).count();
+        let (name, after) = after.split_at_checked(length).unwrap_or((after, &[]));
+        let name = std::str::from_utf8(name).ok().filter(|name| check_name(name).is_ok());
+        let (Some(name), Some(end)) = (name, self::after(after, CLOSE, spelling)) else {
+            return Err(Error::Invalid("a mark `{{secret:` is not followed by the name of a secret and `}}`".into()));
+        };
+        let (before, _) = rest.split_at_checked(at).unwrap_or((rest, &[]));
+        pieces.extend((!before.is_empty()).then_some(Piece::Text(before)));
+        pieces.push(Piece::Mark(name));
+        (rest, at) = (end, 0);
+    }
+    pieces.extend((!rest.is_empty()).then_some(Piece::Text(rest)));
+    Ok(pieces)
+}
+
+/// What stands behind `wanted` at the beginning of `text`.
+fn after<'a>(text: &'a [u8], wanted: &[u8], spelling: Spelling) -> Option<&'a [u8]> {
+    wanted.iter().try_fold(text, |text, wanted| match text {
+        [byte, rest @ ..] if byte == wanted => Some(rest),
+        [b'%', high, low, rest @ ..] if spelling == Spelling::Url => {
+            let digit = |byte: &u8| char::from(*byte).to_digit(16);
+            (digit(high)? * 16 + digit(low)? == u32::from(*wanted)).then_some(rest)
+        }
+        _ => None,
+    })
+}

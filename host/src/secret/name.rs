@@ -1,0 +1,45 @@
+//! What a secret may be called, and the variable of the environment that stands for it.
+
+use crate::secret::Error;
+
+/// Longest name, in characters.
+const MAX_NAME: usize = 64;
+
+/// Every variable of a secret begins so.
+pub(super) const PREFIX: &str = "BUB_SECRET_";
+
+/// Ends the variable that holds hosts.
+pub(super) const HOSTS: &str = "_HOSTS";
+
+/// Checks that `name` is a name: `[a-z0-9][a-z0-9_-]{0,63}`, and does not end like the variable that holds hosts.
+///
+/// # Errors
+///
+/// [`Error::Invalid`]. The name is shown only when all its characters are those of a name: it may be a value that was
+/// put into the wrong place.
+pub fn check_name(name: &str) -> Result<(), Error> {
+    let spelled = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let begins = name.chars().next().is_some_and(spelled);
+    if !begins || name.len() > MAX_NAME || !name.chars().all(|c| spelled(c) || matches!(c, '_' | '-')) {
+        return Err(Error::Invalid(
+            "a secret's name is 1 to 64 of `a-z`, `0-9`, `_` and `-`, and begins with a letter or a digit".into(),
+        ));
+    }
+    if key(name).ends_with(HOSTS) {
+        return Err(Error::Invalid(format!(
+            "a secret's name does not end in `-hosts`: `{PREFIX}{}` would be the hosts of another",
+            key(name)
+        )));
+    }
+    Ok(())
+}
+
+/// What follows `BUB_SECRET_` in the variable of that name. Two names with one key would share the variable.
+pub(super) fn key(name: &str) -> String {
+    name.to_ascii_uppercase().replace('-', "_")
+}
+
+/// The name that is listed for a variable that no entry of the file spells.
+pub(super) fn listed(key: &str) -> String {
+    key.to_ascii_lowercase().replace('_', "-")
+}
