@@ -1,0 +1,61 @@
+//! What kind of place an IP address is.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Who can be behind an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// The public internet: a request there tells nothing that anybody else could not ask for.
+    Public,
+    /// This machine, or a network of its owner's: loopback, private use, unique local, shared between a provider's
+    /// customers.
+    Local,
+    /// No place for a request: link-local (where clouds answer for their machines' keys), multicast, unspecified,
+    /// documentation, benchmarking, reserved, and tunnels that would hide one of these.
+    Special,
+}
+
+/// Tells where `address` is, by the address that a packet to it ends up at.
+pub fn reach(address: IpAddr) -> Reach {
+    match address.to_canonical() {
+        IpAddr::V4(address) => reach_v4(address),
+        IpAddr::V6(address) => reach_v6(address),
+    }
+}
+
+fn reach_v4(address: Ipv4Addr) -> Reach {
+    match address.octets() {
+        [10, ..] | [127, ..] | [192, 168, ..] | [172, 16..=31, ..] | [100, 64..=127, ..] => Reach::Local,
+        // This network, link-local, multicast, reserved and broadcast.
+        [0, ..] | [169, 254, ..] | [224..=255, ..] => Reach::Special,
+        // Protocol assignments, documentation, the relays of 6to4, benchmarking.
+        [192, 0, 0 | 2, _] | [192, 88, 99, _] | [198, 18..=19, ..] | [198, 51, 100, _] | [203, 0, 113, _] => {
+            Reach::Special
+        }
+        // Looks public, but is what a machine at Azure asks for its own settings.
+        [168, 63, 129, 16] => Reach::Special,
+        _ => Reach::Public,
+    }
+}
+
+/// The list is of what is public, since most of the space is not assigned to anybody yet.
+fn reach_v6(address: Ipv6Addr) -> Reach {
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0, 0, 1] => Reach::Local,
+        [0xfc00..=0xfdff, ..] => Reach::Local,
+        // Translated to IPv4 on the way. Only the public half: whether a gateway forwards to a private network is not
+        // for a plugin to find out.
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => match reach_v4(joined(high, low)) {
+            Reach::Public => Reach::Public,
+            Reach::Local | Reach::Special => Reach::Special,
+        },
+        // Teredo, benchmarking, ORCHID and other protocol assignments; documentation; 6to4.
+        [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x2002, ..] | [0x3fff, 0..=0xfff, ..] => Reach::Special,
+        [0x2000..=0x3fff, ..] => Reach::Public,
+        _ => Reach::Special,
+    }
+}
+
+fn joined(high: u16, low: u16) -> Ipv4Addr {
+    Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low))
+}

@@ -1,0 +1,36 @@
+//! Programs that the host runs on behalf of plugins.
+//!
+//! [`Processes`] starts them and knows which of them run. A [`Child`] is a handle of one: a shell, and whatever it starts
+//! in its process group. Its standard output and error come together, in the order of their arrival, and the last
+//! mebibyte of them is kept. An [`Environment`] is what a program is told of the host's: never the project's own
+//! variables or keys.
+//!
+//! **How long a program lives.** The contract has no flag for the background, so what a guest asks for decides. Without
+//! its id nobody can find a program again: it dies with the turn that started it ([`Processes::end_turn`]). A program whose
+//! id a guest was told is meant to be found again ([`Child::keep`]): it outlives the turn, and dies with its session
+//! ([`Processes::end_session`]). No group outlives the host's orderly exit ([`Processes::end_all`]) or [`Processes`] itself.
+//! Two things are out of reach: a program that leaves its group of its own accord (`setsid`), and all of them when the
+//! host itself is killed by SIGKILL.
+//!
+//! Everything here wants to be called within a tokio runtime.
+//!
+//! **Invariant**: this room knows nothing of wasm, turns or grants; sessions and turns are names to it.
+
+mod child;
+mod end;
+mod environment;
+mod error;
+mod group;
+mod life;
+mod member;
+mod processes;
+mod program;
+mod ring;
+mod tend;
+
+pub use child::{Child, Output};
+pub use environment::Environment;
+pub use error::{Error, Result};
+pub use processes::{MAX_RUNNING, MAX_RUNNING_OF_SESSION, Processes};
+pub use program::Program;
+pub use ring::RING_BYTES;

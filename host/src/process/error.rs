@@ -1,0 +1,43 @@
+//! How an operation on a program fails.
+
+use std::fmt;
+use std::io;
+
+/// Why a program could not be started, found or ended.
+#[derive(Debug)]
+pub enum Error {
+    /// What the caller handed in makes no program.
+    InvalidInput(String),
+    /// The session has no program of that id, or has one no longer.
+    NotFound(String),
+    /// Too many programs run already; trying again helps once one of them has ended.
+    Busy(String),
+    /// The system refused. `action` says what was attempted.
+    Io { action: String, source: io::Error },
+}
+
+/// What every operation on a program answers.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidInput(message) | Self::NotFound(message) | Self::Busy(message) => f.write_str(message),
+            // The cause is part of the sentence, not of `source()`: whoever walks the chain does not print it twice.
+            Self::Io { action, source } => write!(f, "{action}: {}", plain(source)),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The system's sentence in this program's manner: no capital, no number behind it.
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    let mut characters = text.chars();
+    match characters.next() {
+        Some(first) => first.to_lowercase().chain(characters).collect(),
+        None => String::new(),
+    }
+}

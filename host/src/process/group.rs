@@ -1,0 +1,95 @@
+//! A process group: a shell and all that it started and that did not leave.
+
+use super::member;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpgid};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+/// A group under the id of its leader. The system keeps that id from others while the group has a member, and no longer:
+/// a group that was once seen empty is never signalled again.
+pub(super) struct Group {
+    id: Pid,
+    /// The leader was waited for.
+    leaderless: AtomicBool,
+    /// No signal may be sent any more.
+    gone: AtomicBool,
+    /// A member that was alive when last looked at, or 0. While it lives nobody else need be looked for.
+    witness: AtomicI32,
+}
+
+impl Group {
+    /// The group that the process `leader` leads. `None` when that is no id of a process.
+    pub(super) fn led_by(leader: u32) -> Option<Self> {
+        let id = i32::try_from(leader).ok().and_then(Pid::from_raw)?;
+        Some(Self { id, leaderless: AtomicBool::new(false), gone: AtomicBool::new(false), witness: AtomicI32::new(0) })
+    }
+
+    /// Asks every member to end. Those that were stopped are woken, for they hear nothing else.
+    pub(super) fn terminate(&self) {
+        self.signal(Signal::TERM);
+        self.signal(Signal::CONT);
+    }
+
+    /// Ends every member.
+    pub(super) fn kill(&self) {
+        self.signal(Signal::KILL);
+    }
+
+    /// Says that the leader was waited for. Until then the group is not empty: a zombie is a member.
+    pub(super) fn lost_its_leader(&self) {
+        self.leaderless.store(true, Ordering::Release);
+    }
+
+    /// Ends whoever may have been overlooked in a group that is gone, and signals it no more: its id may soon be another's.
+    pub(super) fn see_out(&self) {
+        self.kill();
+        self.gone.store(true, Ordering::Release);
+    }
+
+    /// Whether no member is alive.
+    pub(super) fn is_gone(&self) -> bool {
+        if !self.leaderless.load(Ordering::Acquire) {
+            return false;
+        }
+        if self.is_empty() {
+            return true;
+        }
+        // Zombies are left where whoever inherits orphans waits for them late or, in many containers, never.
+        let group = self.id.as_raw_pid();
+        if member::is_alive(self.witness.load(Ordering::Relaxed), group) == Some(true) {
+            return false;
+        }
+        match member::find(group) {
+            member::Found::One(id) => {
+                self.witness.store(id, Ordering::Relaxed);
+                false
+            }
+            member::Found::Nobody => true,
+            member::Found::Unknown => false,
+        }
+    }
+
+    /// Whether the system knows of no member, not even a zombie.
+    fn is_empty(&self) -> bool {
+        if self.gone.load(Ordering::Acquire) {
+            return true;
+        }
+        if !self.leaderless.load(Ordering::Acquire) {
+            return false;
+        }
+        // In a container this program may itself be the one that orphans fall to.
+        while let Ok(Some(_)) = waitpgid(self.id, WaitOptions::NOHANG) {}
+        let empty = test_kill_process_group(self.id) == Err(Errno::SRCH);
+        if empty {
+            self.gone.store(true, Ordering::Release);
+        }
+        empty
+    }
+
+    fn signal(&self, signal: Signal) {
+        if !self.is_empty() {
+            // Refused only where a member ended just now, or runs as somebody else: whoever wants to know asks `is_gone`.
+            let _ = kill_process_group(self.id, signal);
+        }
+    }
+}

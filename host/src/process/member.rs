@@ -1,0 +1,50 @@
+//! Members of a process group, as `/proc` shows them. Elsewhere than on Linux nothing is known of them.
+
+use std::fs;
+use std::io;
+
+/// What looking for a member has shown.
+pub(super) enum Found {
+    /// This process is alive and a member.
+    One(i32),
+    /// Nobody who is alive is a member.
+    Nobody,
+    /// There is no `/proc` to look in.
+    Unknown,
+}
+
+/// Looks through all processes for one that is alive and of that group.
+pub(super) fn find(group: i32) -> Found {
+    let Ok(entries) = fs::read_dir("/proc") else { return Found::Unknown };
+    // Somebody is always there: this process.
+    let mut known = false;
+    for entry in entries.flatten() {
+        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        match is_alive(id, group) {
+            Some(true) => return Found::One(id),
+            Some(false) => known = true,
+            None => {}
+        }
+    }
+    if known { Found::Nobody } else { Found::Unknown }
+}
+
+/// Whether the process `id` runs, or could, and is of that group. `None` when that cannot be read.
+pub(super) fn is_alive(id: i32, group: i32) -> Option<bool> {
+    match fs::read(format!("/proc/{id}/stat")) {
+        Ok(stat) => says_alive(&stat, group),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        // The process went while it was being read.
+        Err(_) => Some(false),
+    }
+}
+
+/// Reads `1 (any name) S 0 7 ...`: id, name, state, parent, group.
+fn says_alive(stat: &[u8], group: i32) -> Option<bool> {
+    let name_ends = stat.iter().rposition(|byte| *byte == b')')?;
+    let rest = str::from_utf8(stat.get(name_ends + 1..)?).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let of: i32 = fields.nth(1)?.parse().ok()?;
+    Some(of == group && !["Z", "X"].contains(&state))
+}

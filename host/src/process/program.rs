@@ -1,0 +1,70 @@
+//! A program to start.
+
+use super::environment::Environment;
+use super::error::{Error, Result};
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child, Command};
+
+/// What runs a command, the better one first.
+const SHELLS: [&str; 2] = ["bash", "sh"];
+
+/// A program to start, and for whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Program<'a> {
+    /// The session that may find it again, and that it dies with.
+    pub session: &'a str,
+    /// The turn that it dies with unless it is kept. No two turns of the host share a name.
+    pub turn: &'a str,
+    /// What `bash -c` gets, or `sh -c` where bash is missing.
+    pub command: &'a str,
+    /// Where it starts.
+    pub directory: &'a Path,
+    /// All the variables that it gets.
+    pub environment: &'a Environment,
+}
+
+impl Program<'_> {
+    /// Starts it in a group of its own, with nothing to read and one pipe for all that it writes.
+    pub(super) fn start(&self) -> Result<(Child, Receiver)> {
+        if self.command.contains('\0') {
+            return Err(Error::InvalidInput("the command has a zero byte in it".to_owned()));
+        }
+        // Asked first: the system's `not found` does not tell a missing directory from a missing shell.
+        if !self.directory.is_dir() {
+            return Err(Error::NotFound(format!("`{}` is no directory", self.directory.display())));
+        }
+        let mut missing = io::Error::from(io::ErrorKind::NotFound);
+        for shell in SHELLS {
+            match self.start_with(shell) {
+                Ok(started) => return Ok(started),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => missing = error,
+                Err(error) if error.kind() == io::ErrorKind::ArgumentListTooLong => {
+                    return Err(Error::InvalidInput(format!("a command of {} bytes is too long", self.command.len())));
+                }
+                Err(source) => return Err(Error::Io { action: format!("start `{shell}`"), source }),
+            }
+        }
+        Err(Error::Io { action: "start `bash` or `sh`".to_owned(), source: missing })
+    }
+
+    fn start_with(&self, shell: &str) -> io::Result<(Child, Receiver)> {
+        // One pipe, not two: only so does the output come in the order in which it was written.
+        let (output, input) = io::pipe()?;
+        let output = Receiver::from_owned_fd(output.into())?;
+        let child = Command::new(shell)
+            .args(["-c", self.command])
+            .current_dir(self.directory)
+            .env_clear()
+            .envs(self.environment.variables().iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(input.try_clone()?)
+            .stderr(input)
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()?;
+        Ok((child, output))
+    }
+}

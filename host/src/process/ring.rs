@@ -1,0 +1,105 @@
+//! The end of what a program has written.
+
+use std::collections::VecDeque;
+
+/// Bytes of a program's output that are kept: the last ones.
+pub const RING_BYTES: usize = 1 << 20;
+
+/// The longest character of UTF-8, in bytes.
+const LONGEST: usize = 4;
+
+/// Output under absolute offsets: the first byte that a program writes has offset 0, wherever the ring begins by now.
+#[derive(Default)]
+pub(super) struct Ring {
+    bytes: VecDeque<u8>,
+    /// The offset of the oldest byte that is kept.
+    start: u64,
+    /// Nothing more will come.
+    closed: bool,
+}
+
+/// A part of the output, as text.
+pub(super) struct Piece {
+    pub(super) text: String,
+    /// The offset behind the text.
+    pub(super) next: u64,
+    /// Bytes between the offset asked for and the text that are kept no longer.
+    pub(super) gone: u64,
+}
+
+impl Ring {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+        let mut surplus = self.bytes.len().saturating_sub(RING_BYTES);
+        if surplus > 0 {
+            // A character goes whole, so that the ring begins with one.
+            let torn = self.bytes.range(surplus..).take(LONGEST - 1).take_while(|byte| continues(**byte)).count();
+            surplus += torn;
+            self.bytes.drain(..surplus);
+            self.start += surplus as u64;
+        }
+    }
+
+    /// Says that nothing more will come: a character that is still incomplete stays so.
+    pub(super) fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// The offset behind all that came.
+    pub(super) fn end(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+
+    /// The text from `offset`, at most `max` bytes of output but at least one character. An offset behind the end counts
+    /// as the end, one inside a character as that character's beginning. A character whose rest may still come is left
+    /// for the next reading; bytes that are no UTF-8 become U+FFFD.
+    pub(super) fn read(&self, offset: u64, max: usize) -> Piece {
+        let gone = self.start.saturating_sub(offset);
+        // Both fit: they are within the length of what is in memory.
+        let from = self.character(offset.saturating_sub(self.start).min(self.bytes.len() as u64) as usize);
+        let to = from.saturating_add(max.max(LONGEST)).min(self.bytes.len());
+        let mut bytes: Vec<u8> = self.bytes.range(from..to).copied().collect();
+        if to < self.bytes.len() || !self.closed {
+            bytes.truncate(bytes.len() - unfinished(&bytes));
+        }
+        let next = self.start + (from + bytes.len()) as u64;
+        Piece { text: String::from_utf8_lossy(&bytes).into_owned(), next, gone }
+    }
+
+    /// Where the character begins that the byte at `index` belongs to.
+    fn character(&self, index: usize) -> usize {
+        for back in 0..LONGEST.min(index + 1) {
+            match self.bytes.get(index - back) {
+                Some(byte) if continues(*byte) => {}
+                Some(byte) if length(*byte) > back => return index - back,
+                // Behind the end, or behind a character that is complete: no part of one.
+                Some(_) | None => return index,
+            }
+        }
+        index
+    }
+}
+
+/// Whether a byte goes on with a character instead of beginning one.
+fn continues(byte: u8) -> bool {
+    byte & 0b1100_0000 == 0b1000_0000
+}
+
+/// Bytes of the character that begins with this one.
+fn length(first: u8) -> usize {
+    match first {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => 1,
+    }
+}
+
+/// How many bytes at the end begin a character without ending it.
+fn unfinished(bytes: &[u8]) -> usize {
+    let rest = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
+    match str::from_utf8(rest) {
+        Err(error) if error.error_len().is_none() => rest.len(),
+        Ok(_) | Err(_) => 0,
+    }
+}

@@ -1,0 +1,124 @@
+//! The task behind each program: it reads what comes, waits for the shell, and sees the group out.
+
+use super::life::{Life, Phase};
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::Child;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 16 << 10;
+
+/// What fits into a pipe: as much may have been written, and not yet read, when a shell ends.
+const PIPE_BYTES: usize = 64 << 10;
+
+/// How long the end of the output is waited for once the shell has ended. Others may hold the pipe for ever.
+const MOMENT: Duration = Duration::from_millis(100);
+
+/// How often a group without its shell is looked at: soon at first, for most are gone at once.
+const FIRST_LOOK: Duration = Duration::from_millis(20);
+const LAST_LOOK: Duration = Duration::from_millis(500);
+
+/// What a shell says of an exit that cannot be expressed; here of one that the system kept to itself.
+const UNKNOWN_EXIT: i32 = 255;
+
+/// Serves one program until nobody of its group is left. Reading never stops while somebody may write: a full pipe would
+/// hold the program.
+pub(super) async fn tend(life: Arc<Life>, mut shell: Child, pipe: Receiver) {
+    // Dropped with the runtime, this task takes the group with it.
+    let _last = Last(Arc::clone(&life));
+    let mut output = Output { life: &life, pipe, buffer: vec![0; READ_BYTES], open: true };
+    let status = loop {
+        tokio::select! {
+            status = shell.wait() => break status,
+            _ = output.read(), if output.open => {}
+        }
+    };
+    life.group.lost_its_leader();
+    output.drain().await;
+
+    let code = code(status);
+    if !life.group.is_gone() {
+        life.phase.send_replace(Phase::Left(code));
+        let mut look = FIRST_LOOK;
+        while !life.group.is_gone() {
+            if output.wait(look).await.is_none() {
+                look = LAST_LOOK.min(look * 2);
+            }
+        }
+        output.drain().await;
+    }
+    // Whoever holds the pipe after this has left the group, and writes for nobody.
+    life.group.see_out();
+    life.close(code);
+}
+
+/// The reading end of what a program writes.
+struct Output<'a> {
+    life: &'a Life,
+    pipe: Receiver,
+    buffer: Vec<u8>,
+    /// Somebody may still write.
+    open: bool,
+}
+
+impl Output<'_> {
+    /// Takes what has come, or waits for it; how much it was. Cut short, it loses nothing.
+    async fn read(&mut self) -> usize {
+        match self.pipe.read(&mut self.buffer).await {
+            Ok(count) if count > 0 => {
+                self.life.push(self.buffer.get(..count).unwrap_or_default());
+                count
+            }
+            Ok(_) | Err(_) => {
+                self.open = false;
+                0
+            }
+        }
+    }
+
+    /// The same for at most `patience`: `None` when nothing came.
+    async fn wait(&mut self, patience: Duration) -> Option<usize> {
+        if self.open {
+            timeout(patience, self.read()).await.ok()
+        } else {
+            sleep(patience).await;
+            None
+        }
+    }
+
+    /// Takes what is in the pipe, and what comes within a moment, until the pipe ends. Not for longer, even where others
+    /// write without end.
+    async fn drain(&mut self) {
+        let deadline = Instant::now() + MOMENT;
+        let mut count = 0;
+        while self.open && (count < PIPE_BYTES || Instant::now() < deadline) {
+            match timeout_at(deadline, self.read()).await {
+                Ok(more) => count += more,
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+/// Takes a group down that nobody tends any longer.
+struct Last(Arc<Life>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        self.0.group.kill();
+    }
+}
+
+/// The exit code; of a shell that a signal ended, the signal's number below zero, as Bub has it from Python.
+fn code(status: io::Result<ExitStatus>) -> i32 {
+    match status {
+        Ok(status) => status.code().or_else(|| status.signal().map(|signal| -signal)).unwrap_or(UNKNOWN_EXIT),
+        Err(_) => UNKNOWN_EXIT,
+    }
+}
