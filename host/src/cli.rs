@@ -3,6 +3,7 @@
 mod hooks;
 mod plugin;
 mod run;
+mod secret;
 mod trust;
 
 use crate::config::Config;
@@ -35,6 +36,8 @@ enum Command {
     Hooks(hooks::Arguments),
     /// Show plugins, and give and take what they may do
     Plugin(plugin::Arguments),
+    /// Keep keys and tokens that plugins may name and never see
+    Secret(secret::Arguments),
     /// Say that this workspace's files are as good as your own word
     Trust(trust::Arguments),
 }
@@ -64,6 +67,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Run(arguments) => run::run(arguments, config, &workspace).await,
             Command::Hooks(arguments) => hooks::run(&arguments, config, &workspace).await,
             Command::Plugin(arguments) => plugin::run(arguments, config, &workspace).await,
+            Command::Secret(arguments) => secret::run(&arguments, &config.home),
             Command::Trust(arguments) => trust::run(&arguments, &config, &workspace),
         }
     });

@@ -7,6 +7,7 @@ mod environment;
 use crate::grants::Grants;
 use crate::model;
 use crate::plugin::OnFault;
+use crate::secret::Secrets;
 use anyhow::{Context, Result, bail};
 use environment::Environment;
 use serde::Deserialize;
@@ -34,6 +35,8 @@ pub struct Config {
     pub model: model::Settings,
     /// Models that are asked, in order, when the configured one fails before it has said anything.
     pub fallback_models: Vec<String>,
+    /// Keys and tokens that plugins may name.
+    pub secrets: Secrets,
     /// Steps of an agent loop in one turn; none: no limit.
     pub max_steps: Option<u64>,
     /// 0: warnings, 1: information, 2: everything.
@@ -230,6 +233,11 @@ impl Config {
             model.timeout =
                 Some(Duration::try_from_secs_f64(seconds).context("`model_timeout_seconds` of config.toml")?);
         }
+        let secrets = Secrets::load(&home, environment.all())?;
+        let models = std::iter::once(&model.model).chain(&fallback_models).cloned().collect::<Vec<_>>();
+        for name in models {
+            key_from_secrets(&mut model, &secrets, &name)?;
+        }
         let max_steps = environment.positive("MAX_STEPS")?.or(file.max_steps);
         max_steps.map_or(Ok(()), |steps| positive("max_steps", steps))?;
         let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);
@@ -239,6 +247,7 @@ impl Config {
             cache_dir,
             model,
             fallback_models,
+            secrets,
             max_steps,
             verbose,
             plugins: file.plugins,
@@ -312,6 +321,17 @@ fn plain(message: &str) -> String {
 /// `[plugins]` alone, for those who look at it again while the program runs.
 pub(crate) fn read_plugins(path: &Path) -> Result<BTreeMap<String, Plugin>> {
     Ok(File::read(path)?.plugins)
+}
+
+/// A model's key is a secret like any other: it goes to the hosts that it is bound to. A key of the environment wins.
+fn key_from_secrets(settings: &mut model::Settings, secrets: &Secrets, model: &str) -> Result<()> {
+    let Some((provider, host, is_https)) = model::key_wanted(settings, model) else { return Ok(()) };
+    let Some(key) = secrets.key_for(&provider)? else { return Ok(()) };
+    secrets.check_host(&key.name, &host, is_https)?;
+    if let Some(text) = key.value.expose_text() {
+        settings.keys.insert(provider, model::Secret::new(text));
+    }
+    Ok(())
 }
 
 fn positive(key: &str, value: u64) -> Result<()> {

@@ -2,6 +2,8 @@
 
 pub(crate) mod chat;
 mod config;
+pub(crate) mod fs;
+pub(crate) mod http;
 pub(crate) mod ledger;
 mod log;
 pub mod policy;

@@ -4,7 +4,9 @@ use crate::channel::Channel;
 use crate::config::Config;
 use crate::grants::ledger::Ledger;
 use crate::model::Client;
+use crate::net::Network;
 use crate::plugin::{Engines, PluginSet};
+use crate::process::Processes;
 use crate::tape::{FileStore, Store};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
@@ -23,6 +25,10 @@ pub struct Host {
     pub(crate) engines: Engines,
     /// Which grants are in effect.
     pub(crate) ledger: Ledger,
+    /// Connections of plugins.
+    pub(crate) network: Network,
+    /// Programs of plugins.
+    pub(crate) processes: Processes,
     channel: Box<dyn Channel>,
     /// Replaced as a whole, so that a turn ends with the set that it began with.
     plugins: RwLock<Arc<PluginSet>>,
@@ -41,7 +47,18 @@ impl Host {
         let model = Client::new(config.model.clone())?;
         let plugins = RwLock::new(Arc::new(PluginSet::default()));
         let ledger = Ledger::new(&config);
-        let host = Arc::new(Self { ledger, config, workspace, tapes, model, engines, channel, plugins });
+        let host = Arc::new(Self {
+            ledger,
+            network: Network::default(),
+            processes: Processes::new(),
+            config,
+            workspace,
+            tapes,
+            model,
+            engines,
+            channel,
+            plugins,
+        });
         let set = Arc::new(PluginSet::load(&host).await);
         if let Some((name, reason)) = set.failed_embedded() {
             anyhow::bail!("the embedded plugin `{name}` did not load: {reason}");
@@ -53,6 +70,11 @@ impl Host {
     /// The plugins of this moment.
     pub fn plugins(&self) -> Arc<PluginSet> {
         self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends what plugins have started.
+    pub async fn close(&self) {
+        self.processes.end_all().await;
     }
 
     /// The channel that takes what no plugin delivers.

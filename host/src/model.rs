@@ -40,7 +40,7 @@ mod window;
 
 pub use client::Client;
 pub use completion::Completion;
-pub use endpoint::{known_provider, split};
+pub use endpoint::{key_wanted, known_provider, split};
 pub use error::{Error, ErrorKind};
 pub use exchange::{Event, Request, ToolCall, ToolSpec};
 pub use overflow::is_context_length;

@@ -37,6 +37,9 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, cancel: Cancel) -
         Err(failure) => Err(failure.clone()),
     };
     let turn = begun.ok();
+    if let Some(turn) = &turn {
+        calls.host.processes.end_turn(&turn.id).await;
+    }
     if let Err(failure) = &outcome {
         tracing::info!("turn failed: {failure}");
         // A channel whose client has left is not told that it has left.

@@ -11,6 +11,9 @@ mod layers;
 mod model;
 mod plugins;
 mod programs;
+mod net;
+mod process;
+mod secret;
 mod tape;
 
 use bub_tests::Home;

@@ -37,7 +37,10 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     let host = Host::start(config, workspace, Box::new(printer.clone())).await?;
     host.plugins().announce(&host);
     let cancel = on_signal()?;
-    match run_turn(&host, envelope(arguments), cancel).await {
+    let outcome = run_turn(&host, envelope(arguments), cancel).await;
+    // Nobody could find them again: the next run is another process.
+    host.close().await;
+    match outcome {
         Ok(_) => Ok(ExitCode::SUCCESS),
         // An observer of `on-error` has said it already.
         Err(_) if printer.said_error() => Ok(ExitCode::FAILURE),

@@ -58,6 +58,11 @@ impl Environment {
         }
     }
 
+    /// All of them, by their whole names.
+    pub(super) fn all(&self) -> impl Iterator<Item = (String, String)> {
+        self.variables.iter().map(|(name, value)| (format!("BUB_{name}"), value.clone()))
+    }
+
     fn json(&self, name: &str) -> Result<Option<Value>> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match serde_json::from_str(value) {
@@ -130,7 +135,8 @@ impl Environment {
 
     /// Keys and addresses: one for all, a JSON object by provider, or one variable a provider. The plain one wins.
     fn addresses(&self, settings: &mut Settings) -> Result<()> {
-        for (name, value) in &self.variables {
+        // A secret may be called as a provider's key is.
+        for (name, value) in self.variables.iter().filter(|(name, _)| !name.starts_with("SECRET_")) {
             if let Some(provider) = name.strip_suffix("_API_KEY") {
                 settings.keys.insert(provider.to_ascii_lowercase(), Secret::new(value.clone()));
             } else if let Some(provider) = name.strip_suffix("_API_BASE") {

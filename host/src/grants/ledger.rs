@@ -53,6 +53,14 @@ impl Ledger {
         }
     }
 
+    /// What stands behind `kind` in the grants that the plugin holds: `http:` gives the hosts.
+    pub(crate) fn held(&self, plugin: &Plugin, kind: &str) -> Vec<String> {
+        let wanted = |grant: &&str| plugin.wants.as_ref().is_none_or(|wants| wants.allow(grant));
+        self.given(plugin, |given| {
+            given.iter().filter(wanted).filter_map(|grant| Some(grant.strip_prefix(kind)?.to_owned())).collect()
+        })
+    }
+
     /// Whether there are grants for that name that these bytes do not get.
     pub(crate) fn is_for_other_bytes(&self, plugin: &Plugin) -> bool {
         let plugins = self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone();

@@ -1,28 +1,42 @@
-//! `bub:plugin/secrets`. The program keeps no secrets for plugins yet, so there is none that could be granted.
+//! `bub:plugin/secrets`: secrets that a guest names and never holds.
 
 use crate::plugin::bindings::{Error, ErrorKind, secrets::Host};
 use crate::plugin::store::State;
+use crate::secret;
 use wasmtime::Result;
 
 impl Host for State {
     async fn placeholder(&mut self, name: String) -> Result<Result<String, Error>> {
-        Ok(Err(self.no_secret(&name)))
+        Ok(self.secret(&name).and_then(|()| secret::placeholder(&name).map_err(into_error)))
     }
 
-    async fn matches(&mut self, name: String, _value: String) -> Result<Result<bool, Error>> {
-        Ok(Err(self.no_secret(&name)))
+    async fn matches(&mut self, name: String, value: String) -> Result<Result<bool, Error>> {
+        let granted = self.secret(&name);
+        Ok(granted.and_then(|()| self.host.config.secrets.matches(&name, value.as_bytes()).map_err(into_error)))
     }
 
-    async fn hmac_sha256(&mut self, name: String, _data: Vec<u8>) -> Result<Result<Vec<u8>, Error>> {
-        Ok(Err(self.no_secret(&name)))
+    async fn hmac_sha256(&mut self, name: String, data: Vec<u8>) -> Result<Result<Vec<u8>, Error>> {
+        let granted = self.secret(&name);
+        Ok(granted.and_then(|()| self.host.config.secrets.hmac_sha256(&name, &data).map_err(into_error)))
     }
 }
 
 impl State {
-    fn no_secret(&self, name: &str) -> Error {
-        match self.granted(&format!("secret:{name}")) {
-            Err(refusal) => refusal,
-            Ok(()) => Error::new(ErrorKind::NotFound, format!("there is no secret `{name}`")),
-        }
+    /// Refuses unless the plugin holds the secret's grant, before anybody learns whether there is such a secret.
+    fn secret(&self, name: &str) -> std::result::Result<(), Error> {
+        let grant = format!("secret:{name}");
+        self.granted(&grant)?;
+        self.used(&grant);
+        Ok(())
     }
+}
+
+fn into_error(error: secret::Error) -> Error {
+    let kind = match &error {
+        secret::Error::NotGranted { .. } | secret::Error::NotBound { .. } => ErrorKind::Denied,
+        secret::Error::NotFound { .. } => ErrorKind::NotFound,
+        secret::Error::Unusable { .. } | secret::Error::File(_) => ErrorKind::Config,
+        secret::Error::Invalid(_) => ErrorKind::InvalidInput,
+    };
+    Error::new(kind, error.to_string())
 }

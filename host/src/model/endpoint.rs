@@ -75,6 +75,19 @@ pub fn split(model: &str) -> Result<(&str, &str), Error> {
     Ok((provider, name))
 }
 
+/// The provider of that model, its host, and whether it is reached by https, where no key for it is known.
+pub fn key_wanted(settings: &Settings, label: &str) -> Option<(String, String, bool)> {
+    let (provider, _) = split(label).ok()?;
+    let slug = slug(provider);
+    if settings.api_key.is_some() || by_provider(&settings.keys, &slug).is_some() {
+        return None;
+    }
+    let given = settings.api_base.as_deref().or_else(|| by_provider(&settings.bases, &slug).map(String::as_str));
+    let known = BASES.iter().find(|(name, _)| *name == slug).map(|(_, base)| *base);
+    let url = address(given.or(known)?)?;
+    Some((slug, url.host_str()?.to_owned(), url.scheme() == "https"))
+}
+
 impl Endpoint {
     /// Looks up what `settings` say about the provider of `label`.
     ///

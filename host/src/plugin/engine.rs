@@ -86,6 +86,7 @@ impl Bench {
     fn new(engine: Engine) -> Result<Self> {
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+        wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker)?;
         Hookspecs::add_to_linker::<State, HasSelf<State>>(&mut linker, State::counted)?;
         Ok(Self { engine, linker })
     }

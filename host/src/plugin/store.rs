@@ -4,12 +4,14 @@ use super::bindings::{Error, Prompt};
 use super::fault::{Break, FaultKind};
 use super::load::Plugin;
 use super::stderr::Stderr;
+use crate::grants::http::Http;
 use crate::host::Host;
 use crate::turn::Turn;
 use std::sync::Arc;
 use wasmtime::component::ResourceTable;
 use wasmtime::{ResourceLimiter, Result};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 /// Handles that a guest may hold at once, of all kinds together.
 pub(crate) const MAX_HANDLES: usize = 1_000;
@@ -29,6 +31,8 @@ pub struct State {
     pub(crate) limiter: Limiter,
     pub(crate) stderr: Stderr,
     wasi: WasiCtx,
+    http: Http,
+    http_ctx: WasiHttpCtx,
     calls: u32,
 }
 
@@ -44,8 +48,25 @@ impl State {
         let mut table = ResourceTable::new();
         table.set_max_capacity(10 * MAX_HANDLES);
         let limiter = Limiter::new(plugin.limits.memory_bytes());
-        let wasi = WasiCtx::builder().stderr(stderr.clone()).build();
-        Self { host, plugin, hook, turn, depth, table, limiter, stderr, wasi, calls: 0 }
+        let mut wasi = WasiCtx::builder();
+        wasi.stderr(stderr.clone());
+        crate::grants::fs::open(&mut wasi, &host, &plugin);
+        let wasi = wasi.build();
+        let http = Http { host: host.clone(), plugin: plugin.clone(), turn: turn.clone() };
+        Self {
+            host,
+            plugin,
+            hook,
+            turn,
+            depth,
+            table,
+            limiter,
+            stderr,
+            wasi,
+            http,
+            http_ctx: WasiHttpCtx::new(),
+            calls: 0,
+        }
     }
 
     /// One more call of the host by the guest: the state is asked for once in each.
@@ -72,6 +93,13 @@ impl State {
         Err(self.plugin.refusal(grant))
     }
 
+    /// Counts a use of that grant on behalf of the turn.
+    pub(crate) fn used(&self, grant: &str) {
+        if let Some(turn) = &self.turn {
+            turn.used(&self.plugin, grant, 0);
+        }
+    }
+
     /// Whether the plugin holds that grant, at this moment.
     pub(crate) fn holds(&self, grant: &str) -> bool {
         self.host.ledger.allows(&self.plugin, grant)
@@ -82,6 +110,13 @@ impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         self.counted();
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl WasiHttpView for State {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        self.counted();
+        WasiHttpCtxView { hooks: &mut self.http, table: &mut self.table, ctx: &mut self.http_ctx }
     }
 }
 

@@ -20,7 +20,10 @@ use tokio::time::Instant;
 /// What the guests of one turn may make it hold together, in bytes: text that was said, state, entries.
 const MAX_HELD: usize = 64 << 20;
 
-/// Different refusals that a turn writes down.
+/// Turns that this process has begun.
+static TURNS: AtomicU64 = AtomicU64::new(0);
+
+/// Different refusals and uses that a turn writes down.
 const MAX_REFUSALS: usize = 64;
 
 /// How long a turn that was cancelled waits for its tasks.
@@ -58,6 +61,8 @@ impl Calls {
 /// One pass of one inbound envelope through the pipeline. It lives until the turn ends; guests hold handles to it.
 pub struct Turn {
     pub(crate) calls: Arc<Calls>,
+    /// Its name among all turns of this process.
+    pub(crate) id: String,
     pub(crate) session_id: String,
     pub(crate) workspace: PathBuf,
     pub(crate) message: Envelope,
@@ -90,6 +95,8 @@ struct Progress {
     settled: bool,
     /// What was refused to which plugin, and how often.
     refusals: BTreeMap<(String, String), u64>,
+    /// What reached outside: plugin, its digest, the grant; how often, and how many bytes.
+    uses: BTreeMap<(String, String, String), (u64, u64)>,
     /// Why text from outside is in the context of this turn; none while there is none.
     taint: Option<String>,
 }
@@ -133,10 +140,12 @@ impl Turn {
             speech: Speech::default(),
             settled: false,
             refusals: BTreeMap::new(),
+            uses: BTreeMap::new(),
             taint: (principal != Principal::Owner).then(|| format!("said on channel `{}`", message.channel)),
         };
         Ok(Arc::new(Self {
             calls: calls.clone(),
+            id: format!("turn-{}", TURNS.fetch_add(1, Ordering::Relaxed)),
             session_id,
             workspace: host.workspace.clone(),
             message,
@@ -306,6 +315,29 @@ impl Turn {
         if progress.refusals.len() < MAX_REFUSALS {
             *progress.refusals.entry((plugin.name.clone(), grant.to_owned())).or_default() += 1;
         }
+    }
+
+    /// Counts a use of a grant that reaches outside, for the tape.
+    pub(crate) fn used(&self, plugin: &Plugin, grant: &str, bytes: usize) {
+        let mut progress = self.progress();
+        if progress.uses.len() < MAX_REFUSALS {
+            let key = (plugin.name.clone(), plugin.digest.clone(), grant.to_owned());
+            let (times, all_bytes) = progress.uses.entry(key).or_default();
+            *times += 1;
+            *all_bytes += bytes as u64;
+        }
+    }
+
+    /// Counts what came back by such a use.
+    pub(crate) fn received(&self, plugin: &Plugin, grant: &str, bytes: usize) {
+        let key = (plugin.name.clone(), plugin.digest.clone(), grant.to_owned());
+        if let Some((_, all_bytes)) = self.progress().uses.get_mut(&key) {
+            *all_bytes += bytes as u64;
+        }
+    }
+
+    pub(super) fn take_uses(&self) -> BTreeMap<(String, String, String), (u64, u64)> {
+        std::mem::take(&mut self.progress().uses)
     }
 
     pub(super) fn take_refusals(&self) -> BTreeMap<(String, String), u64> {

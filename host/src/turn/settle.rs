@@ -51,6 +51,12 @@ impl Turn {
             let data = serde_json::json!({ "plugin": plugin, "grant": grant, "times": times });
             self.note("plugin.denied", &data).await?;
         }
+        for ((plugin, digest, grant), (times, bytes)) in self.take_uses() {
+            let data = serde_json::json!({
+                "plugin": plugin, "digest": digest, "grant": grant, "times": times, "bytes": bytes,
+            });
+            self.note("plugin.grant", &data).await?;
+        }
         // Only where there is a conversation that the next turn will read.
         if let Some(why) = self.tainted().filter(|_| self.has_begun()) {
             self.note(TAINTED, &serde_json::json!({ "why": why })).await?;

@@ -1,0 +1,164 @@
+//! `wasi:http`: a guest's requests go to the hosts that its grants name, and nowhere else. What it names as
+//! `{{secret:NAME}}` is filled in here, behind the guest's back, and taken out of what comes back.
+
+use crate::host::Host;
+use crate::net::{self, Body, Gate, Outgoing, Target};
+use crate::plugin::Plugin;
+use crate::secret::{self, Filler};
+use crate::turn::Turn;
+use futures_util::StreamExt;
+use http_body_util::{BodyExt, StreamBody};
+use reqwest::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
+use std::future::Future;
+use std::sync::Arc;
+use wasmtime_wasi_http::{Error, RequestOptions, Result, WasiBody, WasiHttpHooks};
+
+/// Whose requests these are.
+pub(crate) struct Http {
+    pub(crate) host: Arc<Host>,
+    pub(crate) plugin: Arc<Plugin>,
+    pub(crate) turn: Option<Arc<Turn>>,
+}
+
+/// What becomes of the request's own errors: nobody asks for them here.
+type Late = Box<dyn Future<Output = Result<()>> + Send>;
+
+impl WasiHttpHooks for Http {
+    fn send_request(
+        &mut self,
+        request: http::Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _late: Late,
+    ) -> Box<dyn Future<Output = Result<(http::Response<WasiBody>, Late)>> + Send> {
+        let gate = self.gate();
+        let (host, plugin, turn) = (self.host.clone(), self.plugin.clone(), self.turn.clone());
+        Box::new(async move {
+            let request = into_request(request, options)?;
+            let target = Target::of(request.url()).map(|target| target.to_string()).unwrap_or_default();
+            match gate.send(request).await {
+                Ok(response) => {
+                    let grant = format!("http:{target}");
+                    if let Some(turn) = &turn {
+                        turn.used(&plugin, &grant, 0);
+                    }
+                    let late: Late = Box::new(async { Ok(()) });
+                    Ok((from_response(response, turn.map(|turn| (turn, plugin, grant))), late))
+                }
+                Err(error) => {
+                    if let net::Error::NotGranted { host: target } = &error
+                        && let Some(turn) = &turn
+                    {
+                        turn.refused(&plugin, &format!("http:{target}"));
+                    }
+                    say(&host, &plugin, &error);
+                    Err(into_error(&error))
+                }
+            }
+        })
+    }
+}
+
+impl Http {
+    /// What the grants of this moment let through.
+    fn gate(&self) -> Gate {
+        let targets = self.host.ledger.held(&self.plugin, "http:");
+        let targets = targets.iter().filter_map(|target| Target::parse(target).ok());
+        let (host, plugin, turn) = (self.host.clone(), self.plugin.clone(), self.turn.clone());
+        Gate::new(self.host.network.clone(), targets.collect::<Vec<_>>())
+            .with_rewrite(move |outgoing: &mut Outgoing| fill(&host, &plugin, turn.as_deref(), outgoing))
+    }
+}
+
+/// Puts the secrets into a request that is about to leave; what is answered must not come back.
+fn fill(
+    host: &Host,
+    plugin: &Plugin,
+    turn: Option<&Turn>,
+    outgoing: &mut Outgoing,
+) -> std::result::Result<Vec<Vec<u8>>, net::Error> {
+    let url = &outgoing.url;
+    let path = match url.query() {
+        Some(query) => format!("{}?{query}", url.path()),
+        None => url.path().to_owned(),
+    };
+    let headers: Vec<(String, Vec<u8>)> =
+        outgoing.headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
+    let allowed = |name: &str| host.ledger.allows(plugin, &format!("secret:{name}"));
+    let refused = |error: secret::Error| match error {
+        secret::Error::NotGranted { name } => net::Error::Refused(plugin.refusal(&format!("secret:{name}")).message),
+        other => net::Error::Refused(other.to_string()),
+    };
+    let is_https = url.scheme() == "https";
+    let filler = Filler::new(&host.config.secrets);
+    let filled =
+        filler.fill(url.host_str().unwrap_or_default(), is_https, &path, &headers, &allowed).map_err(refused)?;
+    if filled.used.is_empty() {
+        return Ok(Vec::new());
+    }
+    for name in &filled.used {
+        if let Some(turn) = turn {
+            turn.used(plugin, &format!("secret:{name}"), 0);
+        }
+    }
+    let wrong = |_| net::Error::Refused("a secret does not fit where it was wanted".to_owned());
+    outgoing.url = outgoing.url.join(&filled.path_and_query).map_err(|_| wrong(()))?;
+    let mut headers = HeaderMap::new();
+    for (name, value) in filled.headers {
+        let name = HeaderName::try_from(name).map_err(|_| wrong(()))?;
+        headers.append(name, HeaderValue::from_bytes(&value).map_err(|_| wrong(()))?);
+    }
+    outgoing.headers = headers;
+    Ok(filled.values)
+}
+
+/// The contract has codes only; the sentence, with the command that helps, is for the log.
+fn say(host: &Host, plugin: &Plugin, error: &net::Error) {
+    let help = match error {
+        net::Error::NotGranted { host: target } => format!("; {}", plugin.refusal(&format!("http:{target}")).message),
+        _ => String::new(),
+    };
+    let text = host.config.secrets.redact(&format!("plugin `{}`: {error}{help}", plugin.name));
+    tracing::warn!("{text}");
+}
+
+fn into_request(request: http::Request<WasiBody>, options: Option<RequestOptions>) -> Result<net::Request> {
+    let (parts, body) = request.into_parts();
+    let mut sent = net::Request::new(parts.method, &parts.uri.to_string()).map_err(|error| into_error(&error))?;
+    let length = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    sent.headers = parts.headers;
+    sent.first_byte = options.as_ref().and_then(|options| options.first_byte_timeout);
+    sent.between_bytes = options.as_ref().and_then(|options| options.between_bytes_timeout);
+    Ok(sent.with_body(Body::chunks(body.into_data_stream(), length)))
+}
+
+/// The answer, its bytes counted as they reach the guest.
+fn from_response(
+    response: net::Response,
+    account: Option<(Arc<Turn>, Arc<Plugin>, String)>,
+) -> http::Response<WasiBody> {
+    let frames = response.body.map(move |chunk| match chunk {
+        Ok(bytes) => {
+            if let Some((turn, plugin, grant)) = &account {
+                turn.received(plugin, grant, bytes.len());
+            }
+            Ok(http_body::Frame::data(bytes))
+        }
+        Err(error) => Err(into_error(&error)),
+    });
+    let mut answer = http::Response::new(StreamBody::new(frames).boxed_unsync());
+    *answer.status_mut() = response.status;
+    *answer.headers_mut() = response.headers;
+    answer
+}
+
+fn into_error(error: &net::Error) -> Error {
+    match error {
+        net::Error::NotGranted { .. } | net::Error::Refused(_) => Error::HttpRequestDenied,
+        net::Error::Private { .. } => Error::DestinationIpProhibited,
+        net::Error::Invalid(_) => Error::HttpRequestUriInvalid,
+        net::Error::TooLarge { part: "request", limit } => Error::HttpRequestBodySize(Some(*limit)),
+        net::Error::TooLarge { limit, .. } => Error::HttpResponseBodySize(Some(*limit)),
+        net::Error::TimedOut { .. } => Error::HttpResponseTimeout,
+        _ => Error::InternalError(Some(error.to_string())),
+    }
+}
