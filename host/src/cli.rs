@@ -1,5 +1,6 @@
 //! The command line: one file a command.
 
+mod doctor;
 mod hooks;
 mod plugin;
 mod run;
@@ -34,6 +35,8 @@ enum Command {
     Run(run::Arguments),
     /// Show which plugin answers which hook, in the order in which they are asked
     Hooks(hooks::Arguments),
+    /// Look at everything, and say what to do about what is not well
+    Doctor(doctor::Arguments),
     /// Show plugins, and give and take what they may do
     Plugin(plugin::Arguments),
     /// Keep keys and tokens that plugins may name and never see
@@ -66,6 +69,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
         match arguments.command {
             Command::Run(arguments) => run::run(arguments, config, &workspace).await,
             Command::Hooks(arguments) => hooks::run(&arguments, config, &workspace).await,
+            Command::Doctor(arguments) => doctor::run(&arguments, config, &workspace).await,
             Command::Plugin(arguments) => plugin::run(arguments, config, &workspace).await,
             Command::Secret(arguments) => secret::run(&arguments, &config.home),
             Command::Trust(arguments) => trust::run(&arguments, &config, &workspace),

@@ -58,6 +58,8 @@ pub struct Plugin {
     pub grants: Option<Grants>,
     /// SHA-256 of the bytes that the grants were given to, in hex.
     pub digest: Option<String>,
+    /// Tokens that it may spend at the model in a day, UTC.
+    pub daily_tokens: Option<u64>,
     /// The grants hold for whatever bytes stand under the name: for what one builds oneself.
     pub follow: bool,
     /// What its faults do.
@@ -74,6 +76,7 @@ impl Default for Plugin {
             enabled: true,
             grants: None,
             digest: None,
+            daily_tokens: None,
             follow: false,
             on_fault: OnFault::default(),
             limits: LimitsTable::default(),

@@ -1,5 +1,6 @@
 //! What a plugin may import, one file a WIT interface. A grant is checked where the import is served, and nowhere else.
 
+pub(crate) mod budget;
 pub(crate) mod chat;
 mod config;
 pub(crate) mod fs;

@@ -2,6 +2,7 @@
 
 use crate::channel::Channel;
 use crate::config::Config;
+use crate::grants::budget::Budget;
 use crate::grants::ledger::Ledger;
 use crate::model::Client;
 use crate::net::Network;
@@ -25,6 +26,8 @@ pub struct Host {
     pub(crate) engines: Engines,
     /// Which grants are in effect.
     pub(crate) ledger: Ledger,
+    /// What plugins spend at the model.
+    pub(crate) budget: Budget,
     /// Connections of plugins.
     pub(crate) network: Network,
     /// Programs of plugins.
@@ -49,6 +52,7 @@ impl Host {
         let ledger = Ledger::new(&config);
         let host = Arc::new(Self {
             ledger,
+            budget: Budget::new(&config.home),
             network: Network::default(),
             processes: Processes::new(),
             config,

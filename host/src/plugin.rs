@@ -25,4 +25,4 @@ pub(crate) use load::digest;
 pub use load::{OnFault, Plugin, Source};
 pub use manifest::{Manifest, Want};
 pub use set::PluginSet;
-pub(crate) use set::model_name;
+pub(crate) use set::{CALLED_BY_NAME, model_name};

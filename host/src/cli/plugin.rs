@@ -4,7 +4,7 @@ use crate::channel::Printer;
 use crate::config::{Config, edit};
 use crate::grants::Grants;
 use crate::host::Host;
-use crate::plugin::{Plugin, PluginSet, Source};
+use crate::plugin::{CALLED_BY_NAME, Plugin, PluginSet, Source};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -98,7 +98,7 @@ fn source(plugin: &Plugin) -> &'static str {
 fn wanted(plugin: &Plugin) -> Vec<String> {
     let mut wants: Vec<String> = plugin.manifest.wants.iter().map(|want| want.grant.clone()).collect();
     if plugin.wants.is_none() {
-        let hooks = plugin.hooks.iter().filter(|hook| !["tools", "commands", "manifest"].contains(hook));
+        let hooks = plugin.hooks.iter().filter(|hook| !CALLED_BY_NAME.contains(hook));
         wants.extend(hooks.map(|hook| crate::grants::hook_grant(hook)));
     }
     wants

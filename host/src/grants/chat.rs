@@ -67,6 +67,8 @@ impl State {
     fn exchange(&self, turn: Arc<Turn>, request: exchange::Request) -> std::result::Result<Exchange, Error> {
         let model = self.model_of(&turn, request.model);
         self.granted(&grant_of(&model))?;
+        let daily = self.host.config.plugin(&self.plugin.name).daily_tokens;
+        self.host.budget.check(&self.plugin.name, daily)?;
         let depth = deeper(self.depth, self.plugin.limits.depth)?;
         let json =
             request.messages.iter().chain(&request.options).chain(request.tools.iter().map(|tool| &tool.parameters));

@@ -15,6 +15,7 @@ use crate::model::completion::{Completion, Outlet};
 use crate::model::endpoint::Endpoint;
 use crate::model::error::{Error, ErrorKind};
 use crate::model::exchange::Request;
+use crate::model::intake::cause;
 use crate::model::redaction::{Redaction, is_secret_header, one_line};
 use crate::model::retry;
 use crate::model::settings::Settings;
@@ -62,6 +63,30 @@ impl Client {
                 outlet.fail(error).await;
             }
         })
+    }
+
+    /// Asks the model's server for anything at all: whether it is there, and takes the key.
+    ///
+    /// # Errors
+    ///
+    /// There is no address or no key, nobody answers within 10 seconds, or the key is refused.
+    pub async fn probe(&self, label: &str) -> Result<String, Error> {
+        let endpoint = Endpoint::resolve(&self.shared.settings, label)?;
+        let mut url = endpoint.url.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop().pop().push("models");
+        }
+        let http = self.shared.http(&endpoint).await?;
+        let request = http.get(url).headers(self.shared.headers_for(&endpoint)?).timeout(CONNECT_TIMEOUT);
+        let host = &endpoint.host;
+        let wrong = |text: String| Error::new(ErrorKind::Provider, format!("model `{label}`: {text}"));
+        match request.send().await {
+            Ok(response) if [401, 403].contains(&response.status().as_u16()) => {
+                Err(wrong(format!("`{host}` refuses the key (status {})", response.status().as_u16())))
+            }
+            Ok(_) => Ok(format!("`{host}` answers")),
+            Err(error) => Err(wrong(format!("`{host}` does not answer: {}", one_line(&cause(&error))))),
+        }
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Engines {
     /// is not free before it returns.
     on_demand: std::sync::OnceLock<Bench>,
     settings: Settings,
+    /// Instances that the pool holds; none where there is no pool.
+    slots: u32,
     /// The largest memory that fits a slot of the pool, in bytes.
     largest: usize,
 }
@@ -49,6 +51,7 @@ impl Engines {
                         pooled,
                         on_demand: std::sync::OnceLock::new(),
                         settings: Settings { reservation },
+                        slots,
                         largest: largest(reservation),
                     });
                 }
@@ -63,8 +66,17 @@ impl Engines {
             on_demand: std::sync::OnceLock::new(),
             settings: Settings { reservation },
             // No slots, no bound of a slot.
+            slots: 0,
             largest: usize::MAX,
         })
+    }
+
+    /// In a sentence, for people.
+    pub(crate) fn describe(&self) -> String {
+        match self.slots {
+            0 => "instances on demand: this machine's address space is too small for a pool".to_owned(),
+            slots => format!("a pool of {slots} instances"),
+        }
     }
 
     /// Whether a guest that may have so much memory fits a slot.

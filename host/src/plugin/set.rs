@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// The largest component file that is read, in bytes. A Python guest has 18 MB.
 const MAX_FILE: u64 = 64 << 20;
 
+/// Exports that nobody calls unasked: they need no grant.
+pub(crate) const CALLED_BY_NAME: [&str; 3] = ["tools", "commands", "manifest"];
+
 /// The plugins that serve, and the ones that could not be loaded.
 #[derive(Default)]
 pub struct PluginSet {
@@ -66,15 +69,10 @@ impl PluginSet {
                 && (host.config.plugin(&plugin.name).grants.is_none() || host.ledger.is_for_other_bytes(plugin))
         };
         for plugin in self.plugins.iter().filter(is_new) {
-            let free = ["tools", "commands", "manifest"];
-            let hooks = plugin.hooks.iter().filter(|hook| !free.contains(hook)).map(|hook| hook_grant(hook));
-            let unasked: Vec<String> = hooks.filter(|grant| !host.ledger.allows(plugin, grant)).collect();
+            let unasked = self.unasked(host, plugin);
             if !unasked.is_empty() {
-                let why = if host.ledger.is_for_other_bytes(plugin) {
-                    ": its bytes are not those that were granted"
-                } else {
-                    ""
-                };
+                let other = host.ledger.is_for_other_bytes(plugin);
+                let why = if other { ": its bytes are not those that were granted" } else { "" };
                 tracing::warn!(
                     "plugin `{0}` is not asked{why}; to let it answer: bub-wasm plugin grant {0} {1}",
                     plugin.name,
@@ -82,6 +80,12 @@ impl PluginSet {
                 );
             }
         }
+    }
+
+    /// What the plugin would have to be granted to be asked all that it implements.
+    pub(crate) fn unasked(&self, host: &Host, plugin: &Plugin) -> Vec<String> {
+        let hooks = plugin.hooks.iter().filter(|hook| !CALLED_BY_NAME.contains(hook)).map(|hook| hook_grant(hook));
+        hooks.filter(|grant| !host.ledger.allows(plugin, grant)).collect()
     }
 
     async fn add_file(&mut self, host: &Arc<Host>, cache: &Cache, name: &str, path: &Path) -> Result<()> {

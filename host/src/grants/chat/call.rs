@@ -9,6 +9,7 @@ use crate::plugin::bindings::exported::after_llm_call::LlmResult;
 use crate::plugin::bindings::exported::before_llm_call::LlmRequest;
 use crate::plugin::bindings::{Error, ErrorKind, ToolCall, exchange, schema};
 use crate::plugin::{Plugin, Site, call, model_name};
+use crate::tape;
 use crate::turn::Turn;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -59,10 +60,20 @@ impl Exchange {
             () = listener.closed() => Err(Error::cancelled()),
             ended = self.ask_each(&mut account) => ended,
         };
+        self.spend(&account);
         let outcome = account.close(ended.as_ref().err().cloned(), began);
         hooks::after_llm_call(&self.turn, self.depth, &self.request.model, &outcome).await;
         if let Err(error) = ended {
             let _ = listener.send(Err(error)).await;
+        }
+    }
+
+    /// Writes down what the answer cost, where the caller has a budget.
+    fn spend(&self, account: &Account<'_>) {
+        let host = &self.turn.calls.host;
+        let tokens = account.usage.as_deref().and_then(|usage| tape::json::get(usage, "total_tokens")?.parse().ok());
+        if let (Some(tokens), Some(_)) = (tokens, host.config.plugin(&self.caller.name).daily_tokens) {
+            host.budget.spend(&self.caller.name, tokens);
         }
     }
 

@@ -1,0 +1,187 @@
+//! `doctor`: what is well, what is not, and what to do about it.
+
+mod settings;
+
+use crate::channel::Printer;
+use crate::config::{self, Config};
+use crate::host::Host;
+use crate::model;
+use crate::plugin::Source;
+use anyhow::Result;
+use serde_json::json;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// Show every key of the configuration, with its default and what holds now
+    #[arg(long)]
+    config: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One thing that was looked at.
+struct Finding {
+    what: String,
+    state: State,
+    text: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Well,
+    /// It works, and could be better.
+    Note,
+    /// Something that is configured does not work.
+    Wrong,
+}
+
+impl State {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Well => "ok",
+            Self::Note => "note",
+            Self::Wrong => "wrong",
+        }
+    }
+}
+
+fn finding(what: impl Into<String>, state: State, text: impl Into<String>) -> Finding {
+    Finding { what: what.into(), state, text: text.into() }
+}
+
+pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let mut out = std::io::stdout().lock();
+    if arguments.config {
+        settings::print(&mut out, &config, arguments.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
+    let mut findings = files(&host.config);
+    findings.push(finding("engine", State::Well, host.engines.describe()));
+    findings.push(toolchain());
+    findings.push(reach(&host).await);
+    findings.extend(plugins(&host));
+    findings.push(trust(&host));
+    let is_wrong = findings.iter().any(|finding| finding.state == State::Wrong);
+    if arguments.json {
+        let all =
+            findings.iter().map(|found| json!({ "what": found.what, "state": found.state.name(), "text": found.text }));
+        writeln!(out, "{:#}", json!({ "findings": all.collect::<Vec<_>>() }))?;
+    } else {
+        for found in &findings {
+            writeln!(out, "{:<5} {}: {}", found.state.name(), found.what, found.text)?;
+        }
+    }
+    Ok(if is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The configuration was read, or nobody would be here; what is left is who else can read it.
+fn files(config: &Config) -> Vec<Finding> {
+    let file = config.file();
+    let read = if file.exists() {
+        format!("`{}`", file.display())
+    } else {
+        format!("`{}` is not there; defaults hold", file.display())
+    };
+    let mut findings = vec![finding("configuration", State::Well, read)];
+    // secrets.toml is refused by whoever reads it; here are the files in which a key may stand by mistake or by habit.
+    for name in [".env", "config.toml"] {
+        let path = config.home.join(name);
+        let Ok(meta) = path.metadata() else { continue };
+        if meta.permissions().mode() & 0o077 != 0 {
+            let text = format!("others can read `{0}`, where keys may stand; chmod 600 {0}", path.display());
+            findings.push(finding(name, State::Note, text));
+        }
+    }
+    if config.home.join("config.yml").exists() {
+        let text = "Bub's file is not read; write what it sets into config.toml (`bub-wasm doctor --config` shows the keys) or .env";
+        findings.push(finding("config.yml", State::Note, text));
+    }
+    let secrets = config.secrets.names();
+    if !secrets.is_empty() {
+        findings.push(finding("secrets", State::Well, secrets.join(" ")));
+    }
+    findings
+}
+
+/// Whether plugins can be built here.
+fn toolchain() -> Finding {
+    let what = "toolchain for guests";
+    let sysroot = std::process::Command::new("rustc").args(["--print", "sysroot"]).output();
+    let Some(sysroot) = sysroot.ok().filter(|output| output.status.success()) else {
+        return finding(what, State::Note, "there is no rustc; it is needed only to build plugins in Rust");
+    };
+    let sysroot = String::from_utf8_lossy(&sysroot.stdout);
+    match Path::new(sysroot.trim()).join("lib/rustlib/wasm32-wasip2").exists() {
+        true => finding(what, State::Well, "rustc with wasm32-wasip2"),
+        false => finding(what, State::Note, "plugins in Rust need one more target: rustup target add wasm32-wasip2"),
+    }
+}
+
+/// Whether the configured model can be asked.
+async fn reach(host: &Host) -> Finding {
+    let label = &host.config.model.model;
+    let what = format!("model `{label}`");
+    match model::split(label) {
+        Err(error) => return finding(what, State::Wrong, error.message),
+        Ok((provider, _)) if host.plugins().provider(provider).is_some() => {
+            let text = match label == config::DEFAULT_MODEL {
+                true => "answers by itself and is no language model; set `BUB_MODEL` to talk to one",
+                false => "a plugin answers",
+            };
+            return finding(what, State::Well, text);
+        }
+        Ok(_) => {}
+    }
+    match host.model.probe(label).await {
+        Ok(text) => finding(what, State::Well, text),
+        Err(error) => finding(what, State::Wrong, error.message),
+    }
+}
+
+fn plugins(host: &Host) -> Vec<Finding> {
+    let set = host.plugins();
+    let mut findings = Vec::new();
+    for plugin in set.iter() {
+        let what = format!("plugin `{}`", plugin.name);
+        let unasked = set.unasked(host, plugin);
+        if host.ledger.is_for_other_bytes(plugin) {
+            let text = format!(
+                "its bytes are not those that were granted; bub-wasm plugin grant {} confirms them",
+                plugin.name
+            );
+            findings.push(finding(what, State::Note, text));
+        } else if plugin.source == Source::User && !unasked.is_empty() {
+            let text = format!("is not asked; bub-wasm plugin grant {} {}", plugin.name, unasked.join(" "));
+            findings.push(finding(what, State::Note, text));
+        } else {
+            findings.push(finding(what, State::Well, plugin.hooks.join(" ")));
+        }
+    }
+    findings.extend(
+        set.failed.iter().map(|(name, reason)| finding(format!("plugin `{name}`"), State::Wrong, reason.clone())),
+    );
+    let gates = set.missing_gates.iter();
+    findings.extend(
+        gates.map(|gate| finding(format!("gate `{gate}`"), State::Wrong, "is not there, so every tool call is denied")),
+    );
+    findings
+}
+
+fn trust(host: &Host) -> Finding {
+    let what = format!("workspace `{}`", host.workspace.display());
+    match (host.config.trusts(&host.workspace), host.workspace.join("AGENTS.md").exists()) {
+        (true, _) => finding(what, State::Well, "is trusted"),
+        (false, false) => finding(what, State::Well, "is not trusted, and has no AGENTS.md"),
+        (false, true) => {
+            let text =
+                "its AGENTS.md taints every turn, whose tools may then only read; bub-wasm trust, if you vouch for it";
+            finding(what, State::Note, text)
+        }
+    }
+}

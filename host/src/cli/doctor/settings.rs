@@ -1,0 +1,99 @@
+//! Every key of config.toml.
+
+use crate::config::{Config, DEFAULT_MODEL, Limits};
+use anyhow::Result;
+use serde_json::{Value, json};
+use std::io::Write;
+
+/// A key: where it stands, what holds unless it is set, what holds now, what it is for.
+struct Key {
+    name: &'static str,
+    default: Value,
+    now: Value,
+    about: &'static str,
+}
+
+fn key(name: &'static str, default: impl Into<Value>, now: impl Into<Value>, about: &'static str) -> Key {
+    Key { name, default: default.into(), now: now.into(), about }
+}
+
+fn keys(config: &Config) -> Vec<Key> {
+    let (model, limits, unset) = (&config.model, config.limits(), Limits::default());
+    let timeout = model.timeout.map(|timeout| timeout.as_secs_f64());
+    let plugins: Vec<&String> = config.plugins.keys().collect();
+    let limit = |name, unset: u64, now: u64, about| key(name, unset, now, about);
+    vec![
+        key("model", DEFAULT_MODEL, model.model.clone(), "`provider:model`"),
+        key("fallback_models", json!([]), json!(config.fallback_models), "asked in order when the model fails"),
+        key("api_base", Value::Null, json!(model.api_base), "address of the model's server"),
+        key("max_steps", Value::Null, json!(config.max_steps), "steps of the agent loop in a turn"),
+        key("max_tokens", 16_384, model.max_tokens, "tokens of one answer"),
+        key("model_timeout_seconds", Value::Null, json!(timeout), "for one whole answer"),
+        key("trusted_workspaces", json!([]), json!(config.trusted_workspaces), "written by `bub-wasm trust`"),
+        limit("limits.fuel", unset.fuel, limits.fuel, "units of one call of a guest"),
+        limit(
+            "limits.memory_mib",
+            mib(unset.memory_bytes()),
+            mib(limits.memory_bytes()),
+            "all memories and tables of a call",
+        ),
+        limit("limits.deadline_ms", millis(unset.deadline()), millis(limits.deadline()), "of a hook, waiting included"),
+        limit(
+            "limits.turn_deadline_ms",
+            millis(unset.turn_deadline()),
+            millis(limits.turn_deadline()),
+            "of the whole turn",
+        ),
+        limit(
+            "limits.output_mib",
+            mib(unset.output_bytes()),
+            mib(limits.output_bytes()),
+            "handed over in one call of the host",
+        ),
+        limit(
+            "limits.calls",
+            unset.calls("").into(),
+            limits.calls("").into(),
+            "calls of the host in one call of a hook",
+        ),
+        limit("limits.depth", unset.depth.into(), limits.depth.into(), "calls inside calls"),
+        key("plugins", json!([]), json!(plugins), "one table a plugin, with the keys below"),
+        key("plugins.NAME.enabled", true, Value::Null, "whether it is loaded"),
+        key("plugins.NAME.grants", json!([]), Value::Null, "written by `bub-wasm plugin grant`"),
+        key("plugins.NAME.digest", Value::Null, Value::Null, "the bytes that the grants are for"),
+        key("plugins.NAME.follow", false, Value::Null, "the grants are for whatever bytes come"),
+        key("plugins.NAME.on_fault", "fail", Value::Null, "`fail`, `skip`, or `deny` for a gate"),
+        key("plugins.NAME.daily_tokens", Value::Null, Value::Null, "tokens that it may spend in a day, UTC"),
+        key("plugins.NAME.limits", json!({}), Value::Null, "its own limits, with the keys of `limits`"),
+        key("plugins.NAME.config", json!({}), Value::Null, "what the plugin reads"),
+        key("channels.NAME.owners", json!([]), Value::Null, "senders who are the owner"),
+        key("channels.NAME.peers", json!([]), Value::Null, "senders who are known"),
+        key("channels.NAME.tools", json!([]), Value::Null, "tools that only read, for others than the owner"),
+    ]
+}
+
+fn mib(bytes: usize) -> u64 {
+    (bytes >> 20) as u64
+}
+
+fn millis(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// All of them, one a line.
+pub(super) fn print(out: &mut impl Write, config: &Config, as_json: bool) -> Result<()> {
+    let keys = keys(config);
+    if as_json {
+        let all = keys
+            .iter()
+            .map(|key| json!({ "key": key.name, "default": key.default, "now": key.now, "about": key.about }));
+        writeln!(out, "{:#}", json!({ "file": config.file(), "keys": all.collect::<Vec<_>>() }))?;
+        return Ok(());
+    }
+    for key in keys {
+        let set =
+            if key.now.is_null() || key.now == key.default { String::new() } else { format!(", now {}", key.now) };
+        writeln!(out, "{:<28} {} (unless set: {}{set})", key.name, key.about, key.default)?;
+    }
+    Ok(())
+}
