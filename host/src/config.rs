@@ -233,8 +233,10 @@ impl Config {
         if model.timeout.is_none()
             && let Some(seconds) = file.model_timeout_seconds
         {
-            model.timeout =
-                Some(Duration::try_from_secs_f64(seconds).context("`model_timeout_seconds` of config.toml")?);
+            let timeout = Some(seconds).filter(|seconds| *seconds > 0.0);
+            let timeout = timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+            let wrong = || format!("`model_timeout_seconds` of config.toml: `{seconds}` is not a number of seconds");
+            model.timeout = Some(timeout.with_context(wrong)?);
         }
         let secrets = Secrets::load(&home, environment.all())?;
         let models = std::iter::once(&model.model).chain(&fallback_models).cloned().collect::<Vec<_>>();

@@ -38,6 +38,7 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, cancel: Cancel) -
     };
     let turn = begun.ok();
     if let Some(turn) = &turn {
+        turn.at_rest().await;
         calls.host.processes.end_turn(&turn.id).await;
     }
     if let Err(failure) = &outcome {

@@ -97,7 +97,7 @@ impl HostTape for State {
 
     async fn append(&mut self, handle: Resource<TapeHandle>, drafts: Vec<Draft>) -> Result<Result<u64, Error>> {
         let (tape, turn) = self.tape_of(&handle)?;
-        turn.hold(drafts.iter().map(|draft| draft.payload.len() + draft.meta.len()).sum())?;
+        turn.hold(weight(&drafts))?;
         Ok(match self.sign(&turn, drafts) {
             Ok(drafts) => tape.append(drafts).await.map_err(Error::from),
             Err(error) => Err(error),
@@ -111,6 +111,7 @@ impl HostTape for State {
         drafts: Vec<Draft>,
     ) -> Result<Result<u64, Error>> {
         let (tape, turn) = self.tape_of(&handle)?;
+        turn.hold(weight(&drafts))?;
         Ok(match self.sign(&turn, drafts) {
             Ok(drafts) => tape.append_direct(last, drafts).await.map_err(Error::from),
             Err(error) => Err(error),
@@ -124,6 +125,8 @@ impl HostTape for State {
         state: Option<String>,
     ) -> Result<Result<u64, Error>> {
         let (tape, turn) = self.tape_of(&handle)?;
+        // It stands there twice: in the anchor and in the event that says so.
+        turn.hold(2 * (name.len() + state.as_ref().map_or(0, String::len)))?;
         let drafts = match tape::handoff(&name, state.as_deref()) {
             Ok(drafts) => drafts,
             Err(error) => return Ok(Err(error.into())),
@@ -226,6 +229,11 @@ impl HostCursor for State {
         self.table.delete(cursor)?;
         Ok(())
     }
+}
+
+/// What drafts make a turn hold, in bytes.
+fn weight(drafts: &[Draft]) -> usize {
+    drafts.iter().map(|draft| draft.payload.len() + draft.meta.len()).sum()
 }
 
 pub(crate) fn into_entry(entry: tape::Entry) -> Entry {

@@ -176,9 +176,9 @@ async fn ask(
     arguments: &String,
 ) -> Result<String, Error> {
     let site = Site::inside("call-tool", turn, depth);
-    let answer = call(&turn.calls.host, plugin, site, |Visit { plugin, store, instance, .. }| {
+    let answer = call(&turn.calls.host, plugin, site, |Visit { exports, store, instance, .. }| {
         Box::pin(async move {
-            let guest = plugin.exports.tools(store, &instance)?;
+            let guest = exports.tools(store, &instance)?;
             let handle = store.data_mut().table.push(TurnHandle(turn.clone()))?;
             let answer = guest.call_call_tool(store, handle, name, arguments).await?;
             if let Ok(result) = &answer {
@@ -188,7 +188,14 @@ async fn ask(
         })
     });
     match answer.await {
-        Ok(answer) => answer,
+        Ok(Ok(result)) => match turn.hold(result.len()) {
+            Ok(()) => Ok(result),
+            Err(_) => Err(Error::new(
+                ErrorKind::Tool,
+                format!("the result of `{}` is more than its turn can hold", model_name(name)),
+            )),
+        },
+        Ok(Err(error)) => Err(error),
         Err(fault) => Err(Error::new(ErrorKind::Tool, Failure::Fault(fault).to_string())),
     }
 }

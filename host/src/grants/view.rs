@@ -70,6 +70,7 @@ impl View {
     /// Renders what a guest selected. The host renders entries itself: the bytes of the tape reach the model untouched,
     /// and each message has its origin.
     pub(crate) async fn accept(&self, selected: Selected) -> Result<Selection> {
+        self.turn.hold(selected.notes.len())?;
         let notes =
             crate::plugin::parse_json(&selected.notes).map_err(|reason| contract(format!("its notes are {reason}")))?;
         Ok(Selection {

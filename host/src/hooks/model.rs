@@ -79,7 +79,7 @@ pub(crate) async fn select(turn: &Arc<Turn>, depth: u32, view: &View) -> Result<
     if let Some(plugin) = turn.calls.asked(site.hook).next() {
         let selected = one(&turn.calls, plugin, site.clone(), |visit| {
             Box::pin(async move {
-                let guest = visit.plugin.exports.selector(visit.store, &visit.instance)?;
+                let guest = visit.exports.selector(visit.store, &visit.instance)?;
                 let handle = visit.store.data_mut().table.push(view.clone())?;
                 match guest.call_select(visit.store, handle).await? {
                     Ok(selected) => Ok(Ok(view.accept(selected).await?)),

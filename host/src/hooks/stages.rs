@@ -25,7 +25,10 @@ pub async fn resolve_session(calls: &Calls, message: &Envelope) -> Result<Option
 /// host's own keys stay as they are.
 pub(crate) async fn load_state(turn: &Arc<Turn>) -> Result<(), Failure> {
     let ask = visit!(turn; load_state.call_load_state(), answer => match answer {
-        Ok(state) => object(state).map(Ok),
+        Ok(state) => {
+            turn.hold(state.as_ref().map_or(0, String::len))?;
+            object(state).map(Ok)
+        }
         Err(error) => Ok(Err(error)),
     });
     let loaded = all(&turn.calls, &Site::of("load-state", turn), ask).await?;

@@ -31,7 +31,7 @@ macro_rules! visit {
     };
     ($interface:ident.$call:ident($($argument:expr),*), $answer:ident => $made:expr) => {
         crate::hooks::visit::asking(|visit| Box::pin(async move {
-            let guest = visit.plugin.exports.$interface(visit.store, &visit.instance)?;
+            let guest = visit.exports.$interface(visit.store, &visit.instance)?;
             let $answer = guest.$call(visit.store, $($argument),*).await?;
             $made
         }))
@@ -41,7 +41,7 @@ macro_rules! visit {
     };
     ($turn:expr; $interface:ident.$call:ident($($argument:expr),*), $answer:ident => $made:expr) => {
         crate::hooks::visit::asking(|visit| Box::pin(async move {
-            let guest = visit.plugin.exports.$interface(visit.store, &visit.instance)?;
+            let guest = visit.exports.$interface(visit.store, &visit.instance)?;
             let handle = crate::hooks::visit::lend(visit.store, $turn)?;
             let $answer = guest.$call(visit.store, handle, $($argument),*).await?;
             $made

@@ -1,9 +1,10 @@
 //! The one way to call a guest: a fresh instance, its limits, its deadline, and a named fault when it breaks them.
 
 use super::bindings::Error;
+use super::bindings::Exports;
 use super::engine::YIELD_INTERVAL;
 use super::fault::{Fault, FaultKind, classify};
-use super::load::Plugin;
+use super::load::{Plugin, Ready};
 use super::store::{MAX_HANDLES, State};
 use crate::host::Host;
 use crate::turn::Turn;
@@ -13,7 +14,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use wasmtime::component::{Instance, InstancePre};
+use wasmtime::component::Instance;
 use wasmtime::{CallHook, PoolConcurrencyLimitError, Result, Store};
 
 /// Where a call stands: which export, for which turn, inside how many other calls.
@@ -46,7 +47,8 @@ impl Site {
 /// `'c` is how long what the caller lends lives: its name here is what lets a boxed future borrow both from the visit
 /// and from the caller.
 pub(crate) struct Visit<'a, 'c> {
-    pub(crate) plugin: &'a Plugin,
+    /// What the plugin implements, as the component of this instance numbers it.
+    pub(crate) exports: &'a Exports,
     pub(crate) store: &'a mut Store<State>,
     pub(crate) instance: Instance,
     lent: PhantomData<&'a &'c ()>,
@@ -80,18 +82,17 @@ pub(crate) async fn call<'c, T: Send>(
     let limit = deadline(plugin, &site);
     let turn = site.turn.clone();
     let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind };
-    let (mut store, pre) = store(host, plugin, &site, !host.engines.fits_pool(plugin.limits.memory_bytes()))
+    let (mut store, mut ready) = store(host, plugin, &site, !host.engines.fits_pool(plugin.limits.memory_bytes()))
         .map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
     let outcome = tokio::time::timeout(limit, async {
-        let instance = match pre.instantiate_async(&mut store).await {
+        let instance = match ready.pre.instantiate_async(&mut store).await {
             Err(error) if error.is::<PoolConcurrencyLimitError>() => {
-                let (spare, pre) = self::store(host, plugin, &site, true)?;
-                store = spare;
-                pre.instantiate_async(&mut store).await?
+                (store, ready) = self::store(host, plugin, &site, true)?;
+                ready.pre.instantiate_async(&mut store).await?
             }
             other => other?,
         };
-        run(Visit { plugin, store: &mut store, instance, lent: PhantomData }).await
+        run(Visit { exports: &ready.exports, store: &mut store, instance, lent: PhantomData }).await
     })
     .await;
     if let (Some(turn), Ok(left)) = (turn, store.get_fuel()) {
@@ -122,10 +123,10 @@ fn store<'p>(
     plugin: &'p Arc<Plugin>,
     site: &Site,
     on_demand: bool,
-) -> Result<(Store<State>, &'p InstancePre<State>)> {
-    let pre = if on_demand { plugin.pre_on_demand(&host.engines)? } else { &plugin.pre };
+) -> Result<(Store<State>, &'p Ready)> {
+    let ready = if on_demand { plugin.on_demand(&host.engines)? } else { &plugin.ready };
     let state = State::new(host.clone(), plugin.clone(), site.hook, site.turn.clone(), site.depth);
-    let mut store = Store::new(pre.component().engine(), state);
+    let mut store = Store::new(ready.pre.component().engine(), state);
     store.limiter(|state| &mut state.limiter);
     store.set_fuel(plugin.limits.fuel)?;
     store.fuel_async_yield_interval(Some(YIELD_INTERVAL))?;
@@ -135,5 +136,5 @@ fn store<'p>(
         CallHook::ReturningFromHost => store.data().check_calls(),
         _ => Ok(()),
     });
-    Ok((store, pre))
+    Ok((store, ready))
 }

@@ -3,7 +3,7 @@
 use super::bindings::{CONTRACT_VERSION, EXPORTABLE, Error, Exports, schema};
 use super::cache::Cache;
 use super::call::{Site, Visit, call};
-use super::engine::Engines;
+use super::engine::{Bench, Engines};
 use super::manifest::{Manifest, Want};
 use super::store::State;
 use crate::config::{self, Limits};
@@ -45,8 +45,6 @@ pub struct Plugin {
     pub source: Source,
     /// SHA-256 of the bytes that run, in hex.
     pub digest: String,
-    /// What it implements.
-    pub exports: Exports,
     /// The last names of the contracts that it implements; they are unique over all packages.
     pub hooks: Vec<&'static str>,
     /// What it says of itself.
@@ -67,10 +65,23 @@ pub struct Plugin {
     pub tools: Vec<schema::ToolSpec>,
     /// The name of the model provider that it is.
     pub provider: Option<String>,
-    pub(crate) pre: InstancePre<State>,
+    pub(crate) ready: Ready,
     /// The same for the engine without a pool; compiled code fits both.
-    spare: OnceLock<InstancePre<State>>,
-    image: OnceLock<Vec<u8>>,
+    spare: OnceLock<Ready>,
+}
+
+/// A component on one engine, ready to be instantiated. What it exports is numbered anew on each engine.
+pub(crate) struct Ready {
+    pub(crate) pre: InstancePre<State>,
+    pub(crate) exports: Exports,
+}
+
+impl Ready {
+    fn new(bench: &Bench, component: &Component) -> wasmtime::Result<Self> {
+        let pre = bench.linker.instantiate_pre(component)?;
+        let exports = Exports::find(&pre)?;
+        Ok(Self { pre, exports })
+    }
 }
 
 impl Plugin {
@@ -79,24 +90,18 @@ impl Plugin {
         self.hooks.contains(&hook)
     }
 
-    /// The instance to be, on the engine that never runs out of slots. Made at the first need: most runs have none.
-    pub(crate) fn pre_on_demand(&self, engines: &Engines) -> wasmtime::Result<&InstancePre<State>> {
-        if let Some(pre) = self.spare.get() {
-            return Ok(pre);
+    /// The same component on the engine that never runs out of slots. Made at the first need: most runs have none.
+    pub(crate) fn on_demand(&self, engines: &Engines) -> wasmtime::Result<&Ready> {
+        if let Some(spare) = self.spare.get() {
+            return Ok(spare);
         }
         let bench = engines.on_demand()?;
-        let image = match self.image.get() {
-            Some(image) => image,
-            None => {
-                let image = self.pre.component().serialize()?;
-                self.image.get_or_init(|| image)
-            }
-        };
+        let image = self.ready.pre.component().serialize()?;
         // SAFETY: these bytes were made by `serialize` a line above, in this process.
         #[allow(unsafe_code, reason = "deserialize is how compiled code moves between two engines")]
         let component = unsafe { Component::deserialize(&bench.engine, image)? };
-        let pre = bench.linker.instantiate_pre(&component)?;
-        Ok(self.spare.get_or_init(|| pre))
+        let spare = Ready::new(bench, &component)?;
+        Ok(self.spare.get_or_init(|| spare))
     }
 
     /// Takes what it says of itself.
@@ -140,9 +145,8 @@ pub(crate) fn compile(engines: &Engines, cache: &Cache, candidate: Candidate<'_>
         cache.component(&bench.engine, candidate.bytes, &digest).map_err(one_cause).context("it does not compile")?;
     check_contracts(&component)?;
     let manifest = Manifest::read(candidate.bytes)?;
-    let pre = bench.linker.instantiate_pre(&component).map_err(one_cause)?;
-    let exports = Exports::find(&pre).map_err(one_cause)?;
-    let names = exports.names();
+    let ready = Ready::new(bench, &component).map_err(one_cause)?;
+    let names = ready.exports.names();
     if names.is_empty() {
         bail!("it exports none of this host's contracts");
     }
@@ -153,7 +157,6 @@ pub(crate) fn compile(engines: &Engines, cache: &Cache, candidate: Candidate<'_>
         name: candidate.name.to_owned(),
         source: candidate.source,
         digest,
-        exports,
         hooks: names.iter().map(|name| name.rsplit('/').next().unwrap_or(name)).collect(),
         wants: None,
         manifest: Manifest::default(),
@@ -164,9 +167,8 @@ pub(crate) fn compile(engines: &Engines, cache: &Cache, candidate: Candidate<'_>
         config: candidate.settings.config.clone(),
         tools: Vec::new(),
         provider: None,
-        pre,
+        ready,
         spare: OnceLock::new(),
-        image: OnceLock::new(),
     };
     manifest.map_or(Ok(()), |manifest| plugin.describe(manifest))?;
     Ok(plugin)
@@ -176,23 +178,23 @@ pub(crate) fn compile(engines: &Engines, cache: &Cache, candidate: Candidate<'_>
 /// instance that has no turn and whose gated imports therefore answer nothing.
 pub(crate) async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin> {
     let plugin = Arc::new(plugin);
-    let names = plugin.exports.names();
+    let names = plugin.ready.exports.names();
     let (has_tools, is_provider) = (names.contains(&"bub:tools/tools"), names.contains(&"bub:model/provider"));
     // What stands in a section is read without running anything, and wins.
     let describes = plugin.wants.is_none() && names.contains(&"bub:plugin/manifest");
-    let introduced = call(host, &plugin, Site::outside("load"), |Visit { plugin, store, instance, .. }| {
+    let introduced = call(host, &plugin, Site::outside("load"), |Visit { exports, store, instance, .. }| {
         Box::pin(async move {
-            plugin.exports.check(store, &instance)?;
+            exports.check(store, &instance)?;
             let tools = match has_tools {
-                true => plugin.exports.tools(store, &instance)?.call_list_tools(&mut *store).await?,
+                true => exports.tools(store, &instance)?.call_list_tools(&mut *store).await?,
                 false => Vec::new(),
             };
             let provider = match is_provider {
-                true => Some(plugin.exports.provider(store, &instance)?.call_name(&mut *store).await?),
+                true => Some(exports.provider(store, &instance)?.call_name(&mut *store).await?),
                 false => None,
             };
             let described = match describes {
-                true => Some(plugin.exports.manifest(store, &instance)?.call_describe(&mut *store).await?),
+                true => Some(exports.manifest(store, &instance)?.call_describe(&mut *store).await?),
                 false => None,
             };
             Ok((tools, provider, described))

@@ -26,7 +26,7 @@ static TURNS: AtomicU64 = AtomicU64::new(0);
 /// Different refusals and uses that a turn writes down.
 const MAX_REFUSALS: usize = 64;
 
-/// How long a turn that was cancelled waits for its tasks.
+/// How long a turn waits for its tasks at its end.
 const REST: Duration = Duration::from_secs(1);
 
 /// Who can be called: the host, and the plugins that served when the turn began.
@@ -196,7 +196,7 @@ impl Turn {
 
     /// Waits for the tasks that worked for the turn to be gone: they are told to stop when the stage is dropped, and must
     /// not write behind its back.
-    async fn at_rest(&self) {
+    pub(super) async fn at_rest(&self) {
         let begun = Instant::now();
         while Arc::strong_count(&self.working) > 1 && begun.elapsed() < REST {
             tokio::time::sleep(Duration::from_millis(1)).await;

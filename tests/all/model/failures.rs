@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use bub_wasm::model::{Client, ErrorKind, Request, Secret, Settings};
+use bub_wasm::model::{Client, ErrorKind, Secret, Settings};
 
 use super::server::{Answer, Server};
 use super::{KEY, STOP, ask, chunk, error_of, finish, request, settings, text};
@@ -230,11 +230,6 @@ fn a_runtime_that_ends_tells_the_reader_that_the_request_was_cancelled() {
     drop(first);
     let end = runtime().block_on(completion.next());
     assert_eq!(end.unwrap().unwrap_err().kind, ErrorKind::Cancelled);
-}
-
-fn model_in(body: &str) -> String {
-    let body: serde_json::Value = serde_json::from_str(body).unwrap();
-    body["model"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]

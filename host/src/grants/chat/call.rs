@@ -160,7 +160,7 @@ impl Exchange {
         let site = Site::inside("complete", &self.turn, self.depth);
         let answer = call(&self.turn.calls.host, plugin, site, |visit| {
             Box::pin(async move {
-                let guest = visit.plugin.exports.provider(visit.store, &visit.instance)?;
+                let guest = visit.exports.provider(visit.store, &visit.instance)?;
                 let sink = visit.store.data_mut().table.push(Sink(sender))?;
                 guest.call_complete(visit.store, request, sink).await
             })
