@@ -12,6 +12,7 @@ pub mod difference;
 pub mod golden;
 mod home;
 pub mod normal;
+mod pipe;
 pub mod programs;
 mod run;
 mod server;

@@ -1,13 +1,14 @@
 //! One start of the program.
 
+use crate::pipe::Pipe;
 use crate::{Home, Server};
 use serde_json::{Deserializer, Value};
 use std::ffi::OsStr;
-use std::io::Read;
+use std::fs;
 use std::marker::PhantomData;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// No test may wait longer for the program than this; a debug build that compiles every guest stays far below.
@@ -75,8 +76,8 @@ impl<'home> Run<'home> {
     /// Starts it and comes back.
     pub fn start(mut self) -> Started<'home> {
         let mut child = self.command.spawn().expect("the program starts");
-        let stdout = collect(child.stdout.take());
-        let stderr = collect(child.stderr.take());
+        let stdout = Pipe::read(child.stdout.take());
+        let stderr = Pipe::read(child.stderr.take());
         Started { child, stdout, stderr, home: PhantomData }
     }
 
@@ -86,35 +87,53 @@ impl<'home> Run<'home> {
     }
 }
 
-fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut pipe) = pipe {
-            pipe.read_to_end(&mut bytes).expect("what the program says can be read");
-        }
-        String::from_utf8(bytes).expect("the program speaks UTF-8")
-    })
-}
-
 /// The program while it runs.
 pub struct Started<'home> {
     home: PhantomData<&'home Home>,
     child: Child,
-    stdout: JoinHandle<String>,
-    stderr: JoinHandle<String>,
+    stdout: Pipe,
+    stderr: Pipe,
 }
 
 impl Started<'_> {
     /// What Ctrl-C does.
     pub fn interrupt(&self) {
-        let status = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().expect("kill runs");
-        assert!(status.success(), "the program has ended before it was interrupted");
+        self.signal("-INT");
+    }
+
+    /// What a polite `kill` does.
+    pub fn terminate(&self) {
+        self.signal("-TERM");
+    }
+
+    fn signal(&self, signal: &str) {
+        let status = Command::new("kill").args([signal, &self.child.id().to_string()]).status().expect("kill runs");
+        assert!(status.success(), "the program has ended before it got its signal");
+    }
+
+    /// Waits until it has said this on stderr.
+    #[track_caller]
+    pub fn wait_for(&self, text: &str) {
+        let begun = Instant::now();
+        while !self.stderr.has(text) {
+            assert!(begun.elapsed() < PATIENCE, "the program did not say `{text}` within {PATIENCE:?}");
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// The most memory that it has had so far, in bytes; none once it is gone, and where the system does not say.
+    fn peak(&self) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| kib << 10)
     }
 
     /// Waits for its end.
     pub fn finish(mut self) -> Finished {
         let begun = Instant::now();
+        let mut peak = 0;
         let status = loop {
+            peak = self.peak().unwrap_or(0).max(peak);
             if let Some(status) = self.child.try_wait().expect("the program can be waited for") {
                 break Some(status);
             }
@@ -125,9 +144,8 @@ impl Started<'_> {
             }
             thread::sleep(Duration::from_millis(5));
         };
-        let text = |pipe: JoinHandle<String>| pipe.join().expect("the pipe was read");
-        let finished =
-            Finished { code: status.and_then(|s| s.code()), stdout: text(self.stdout), stderr: text(self.stderr) };
+        let code = status.and_then(|status| status.code());
+        let finished = Finished { code, stdout: self.stdout.end(), stderr: self.stderr.end(), peak };
         assert!(status.is_some(), "the program did not end within {PATIENCE:?}\n{finished}");
         finished
     }
@@ -142,6 +160,8 @@ pub struct Finished {
     pub stdout: String,
     /// What it said beside: errors, and the log.
     pub stderr: String,
+    /// The most memory that it had, in bytes, as far as it was seen: it is looked at every few milliseconds.
+    pub peak: u64,
 }
 
 impl std::fmt::Display for Finished {

@@ -15,6 +15,8 @@ pub enum Answer {
     Whole(u16, &'static str, String),
     /// The beginning of an event stream; then the connection is gone.
     CutOff(String),
+    /// The beginning of an event stream; then nothing, for as long as the client waits.
+    Stalled(String),
     /// Nothing, for as long as the client waits.
     Silence,
 }
@@ -41,7 +43,23 @@ impl Answer {
     pub fn tool_call(name: &str, arguments: &str) -> Self {
         let function = json!({ "name": name, "arguments": arguments });
         let call = json!({ "index": 0, "id": "call_0", "type": "function", "function": function });
-        Self::recorded(&stream(&[delta(json!({ "tool_calls": [call] })), end("tool_calls")]))
+        Self::tool_calls(&[call])
+    }
+
+    /// These calls, as they stand.
+    pub fn tool_calls(calls: &[Value]) -> Self {
+        Self::recorded(&stream(&[delta(json!({ "tool_calls": calls })), end("tool_calls")]))
+    }
+
+    /// The beginning of that text, of which the rest never comes.
+    pub fn stalled(text: &str) -> Self {
+        Self::Stalled(format!("data: {}\n\n", delta(json!({ "content": text }))))
+    }
+
+    /// A refusal that no second try would mend.
+    pub fn refusal(message: &str) -> Self {
+        let body = json!({ "error": { "message": message } });
+        Self::Whole(400, "application/json", body.to_string())
     }
 }
 
@@ -168,6 +186,11 @@ impl Shared {
                 }
                 Answer::CutOff(body) => {
                     respond(&mut writer, 200, "text/event-stream", body.len() + 1000, &body)?;
+                    return Ok(());
+                }
+                Answer::Stalled(body) => {
+                    respond(&mut writer, 200, "text/event-stream", body.len() + 1000, &body)?;
+                    reader.fill_buf()?;
                     return Ok(());
                 }
                 Answer::Silence => {

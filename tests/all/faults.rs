@@ -63,6 +63,22 @@ pub(crate) fn fault_panic() {
 }
 
 #[test]
+pub(crate) fn loud() {
+    let home = home();
+    home.plugin("loud", programs::LOUD);
+    home.run(["ECHO:heard"]).finish().says("[cli:local]\nheard\n");
+}
+
+#[test]
+fn a_panic_behind_much_else_on_stderr_is_shown() {
+    let home = home();
+    home.plugin("loud", programs::LOUD).configure("[plugins.loud.config]\npanics = true");
+    let finished = home.run(["hi"]).finish().fails("hook `build-prompt` of plugin `loud`: panicked: ");
+    let finished = finished.mentions("this is what mattered");
+    assert!(!finished.stderr.contains("nobody wants to read"), "{finished}");
+}
+
+#[test]
 pub(crate) fn fault_unknown_version() {
     let home = home();
     home.plugin("fault_unknown_version", programs::FAULT_UNKNOWN_VERSION);

@@ -3,6 +3,7 @@
 
 mod failure;
 mod interception;
+mod next;
 mod outbound;
 mod prompt;
 mod session;
@@ -41,6 +42,7 @@ pub(crate) fn scripted() {
         "save-state",
         "render-outbound",
         "dispatch-outbound",
+        "after-turn",
     ];
     assert_eq!(hooks, stages);
 }

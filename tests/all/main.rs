@@ -1,20 +1,32 @@
 //! The tests of the whole program, in one binary. Each starts the program as a person does; the model is a server on
 //! loopback that says what the test gives it to say.
 
+mod agents_file;
 mod bad_input;
 mod cancellation;
+mod completion;
 mod conformance;
+mod deadline;
 mod differences;
+mod fallback;
 mod faults;
+mod files;
+mod gates;
+mod guests;
 mod hooks;
 mod layers;
+mod limits;
+mod machine;
 mod model;
-mod plugins;
-mod programs;
 mod net;
+mod plugins;
 mod process;
+mod programs;
 mod secret;
+mod selectors;
+mod settings;
 mod tape;
+mod tools;
 
 use bub_tests::Home;
 

@@ -2,19 +2,26 @@
 //! what stands under its name in `[plugins.NAME.config.answers]`:
 //!
 //! - nothing: `none`, `false`, an empty list, or simply success;
-//! - `{ error = "..." }`: the hook's own error; `{ trap = true }`: a trap;
+//! - `{ error = "..." }`: the hook's own error; `{ trap = true }`: a trap; `{ wait = 3000 }`: nothing, that many
+//!   milliseconds later;
 //! - else a value that fits the hook: a text for `build-prompt` (a list is content parts), any value for `load-state`,
 //!   a list of envelopes for `render-outbound` and `on-error` (a text, or a table with `content`, `channel`, `chat-id`,
 //!   `kind`), a boolean for `dispatch-outbound`;
-//! - for the interception hooks: `{ say = "..." }` adds a user message to the request, `{ answer = ... }` answers in
-//!   place of the model or the tool, `{ deny = "..." }`, `{ rewrite = { ... } }` and `{ replace = ... }` are about a
+//! - for `build-prompt` also `{ parts = "[ ]" }`: content parts in just that spelling, `{ kind = "command" }`: the
+//!   message's kind from here on, `{ emit = "..." }`: tries to emit a text that is not its to emit;
+//! - for the interception hooks: `{ say = "..." }` adds a user message to the request, `{ model = "..." }` sends it to
+//!   that model, `{ answer = ... }` answers in place of the model or the tool, `{ deny = "..." }`, `{ rewrite = { ... } }` and `{ replace = ... }` are about a
 //!   tool's call and its result.
 
 use crate::bub::plugin::{config, log};
 use crate::bub::turn::turn::Turn;
-use crate::bub::types::types::{Envelope, Error, ErrorKind, MessageKind, Prompt, ToolCall};
+use crate::bub::types::types::{
+    Envelope, Error, ErrorKind, MessageKind, Prompt, StreamEvent, ToolCall,
+};
 use crate::exports::bub::hooks::*;
 use serde_json::{Value, json};
+use std::thread;
+use std::time::Duration;
 
 pub struct Script;
 
@@ -28,6 +35,10 @@ pub fn answer(hook: &str) -> Result<Option<Value>, Error> {
     };
     if answer["trap"] == true {
         core::arch::wasm32::unreachable();
+    }
+    if let Some(millis) = answer["wait"].as_u64() {
+        thread::sleep(Duration::from_millis(millis));
+        return Ok(None);
     }
     match answer["error"].as_str() {
         Some(message) => Err(failure(message)),
@@ -68,6 +79,11 @@ fn parse(text: &str) -> Value {
 
 fn text(answer: Option<Value>) -> Option<String> {
     answer.and_then(|text| text.as_str().map(str::to_owned))
+}
+
+/// An error's kind, `Denied`; for an observer's eyes only.
+fn kind_of(error: &Error) -> String {
+    format!("{:?}", error.kind).replace("ErrorKind::", "")
 }
 
 fn kind_name(kind: MessageKind) -> &'static str {
@@ -151,7 +167,19 @@ impl build_prompt::Guest for Script {
         Ok(match answer("build-prompt")? {
             Some(Value::String(text)) => Some(Prompt::Text(text)),
             Some(parts @ Value::Array(_)) => Some(Prompt::Parts(parts.to_string())),
-            _ => None,
+            Some(deeds) => {
+                if deeds["kind"] == "command" {
+                    turn.set_kind(MessageKind::Command);
+                }
+                if let Some(text) = deeds["emit"].as_str() {
+                    let refused = turn.emit(&StreamEvent::Text(text.to_owned())).err();
+                    saw("emit", json!({ "refused": refused.as_ref().map(kind_of) }));
+                }
+                deeds["parts"]
+                    .as_str()
+                    .map(|parts| Prompt::Parts(parts.to_owned()))
+            }
+            None => None,
         })
     }
 }
@@ -205,13 +233,27 @@ impl on_error::Guest for Script {
     fn on_error(stage: String, error: Error, message: Option<Envelope>) -> Vec<Envelope> {
         saw(
             "on-error",
-            json!({ "stage": stage, "error": error.message }),
+            json!({
+                "stage": stage,
+                "error": error.message,
+                "error-kind": kind_of(&error),
+                "session": message.as_ref().and_then(|message| message.session_id.clone()),
+                "kind": message.as_ref().map(|message| kind_name(message.kind)),
+            }),
         );
         envelopes(
             answer("on-error").unwrap_or_default(),
             message.as_ref(),
             MessageKind::Error,
         )
+    }
+}
+
+impl after_turn::Guest for Script {
+    fn after_turn(_turn: Turn, model_output: String) {
+        saw("after-turn", json!({ "output": model_output }));
+        // Only for `{ trap = true }` and `{ wait = ... }`: an observer has nothing to answer.
+        let _ = answer("after-turn");
     }
 }
 
@@ -235,6 +277,10 @@ impl before_llm_call::Guest for Script {
                 .push(json!({ "role": "user", "content": text }).to_string());
             return Ok(before_llm_call::LlmDecision::Rewrite(request));
         }
+        if let Some(model) = answer["model"].as_str() {
+            model.clone_into(&mut request.model);
+            return Ok(before_llm_call::LlmDecision::Rewrite(request));
+        }
         Ok(match answer["answer"].as_str() {
             Some(text) => before_llm_call::LlmDecision::Answer(text.to_owned()),
             None => before_llm_call::LlmDecision::Proceed,
@@ -244,10 +290,11 @@ impl before_llm_call::Guest for Script {
 
 impl after_llm_call::Guest for Script {
     fn after_llm_call(_turn: Turn, model: String, outcome: after_llm_call::LlmResult) {
+        let kind = outcome.error.as_ref().map(kind_of);
         let error = outcome.error.map(|error| error.message);
         saw(
             "after-llm-call",
-            json!({ "model": model, "text": outcome.text, "error": error }),
+            json!({ "model": model, "text": outcome.text, "error": error, "error-kind": kind }),
         );
         // Only for `{ trap = true }`: an observer has nothing to answer.
         let _ = answer("after-llm-call");
@@ -285,7 +332,7 @@ impl after_tool_call::Guest for Script {
     ) -> Result<Option<String>, Error> {
         let outcome = match outcome {
             Ok(result) => json!({ "ok": parse(&result) }),
-            Err(error) => json!({ "error": error.message }),
+            Err(error) => json!({ "error": error.message, "error-kind": kind_of(&error) }),
         };
         saw(
             "after-tool-call",

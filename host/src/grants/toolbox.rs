@@ -15,12 +15,16 @@ use crate::plugin::{
 use crate::turn::Turn;
 use serde_json::Value;
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
 /// Tool calls that are taken at once.
 const MAX_CALLS: usize = 64;
+
+/// Tool calls of one list that run at once: each may take all the memory that its plugin may.
+const MAX_AT_ONCE: usize = 8;
 
 impl schema::Host for State {}
 
@@ -48,11 +52,16 @@ impl Host for State {
             ))));
         }
         let mut running = JoinSet::new();
+        // The places belong to this one call: a tool that calls tools gets others, so nobody waits for their own caller.
+        let places = Arc::new(Semaphore::new(MAX_AT_ONCE));
         for (at, call) in calls.into_iter().enumerate() {
             let granted = self.granted(&format!("tools:{}", dotted(&turn, &call.name)));
             let turn = turn.clone();
+            let places = places.clone();
             running.spawn(async move {
                 let _working = turn.working();
+                // Closed by nobody: there is always a place in the end.
+                let _place = places.acquire_owned().await;
                 let outcome = match granted {
                     Ok(()) => run(&turn, depth, call).await,
                     Err(refusal) => Err(refusal),

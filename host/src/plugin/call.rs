@@ -79,7 +79,7 @@ pub(crate) async fn call<'c, T: Send>(
     run: impl for<'a> FnOnce(Visit<'a, 'c>) -> Answering<'a, T> + Send,
 ) -> std::result::Result<T, Fault> {
     let hook = site.hook;
-    let limit = deadline(plugin, &site);
+    let limit = deadline(host, plugin, &site);
     let turn = site.turn.clone();
     let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind };
     let (mut store, mut ready) = store(host, plugin, &site, !host.engines.fits_pool(plugin.limits.memory_bytes()))
@@ -107,12 +107,13 @@ pub(crate) async fn call<'c, T: Send>(
 
 /// What waits for a model or a person has the turn's deadline only; everything else has a short one of its own, also
 /// when the turn's time is over: its state is still saved, and its failure still told.
-fn deadline(plugin: &Plugin, site: &Site) -> Duration {
+fn deadline(host: &Host, plugin: &Plugin, site: &Site) -> Duration {
     match site.hook {
         "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" => {
             // The turn notices the end of its time first: it is then the turn that was too long, not the plugin.
             let left = site.turn.as_ref().map_or(Duration::MAX, |turn| turn.time_left() + Duration::from_secs(1));
-            left.min(plugin.limits.turn_deadline())
+            let own = plugin.limits.turn_deadline();
+            if own < host.config.limits().turn_deadline() { left.min(own) } else { left }
         }
         _ => plugin.limits.deadline(),
     }

@@ -76,3 +76,22 @@ fn an_error_is_named_after_its_hook_and_plugin() {
     let home = bare_with(&[r#"build-prompt = { error = "no prompt" }"#]);
     home.run(["hi"]).finish().fails("hook `build-prompt` of plugin `a`: no prompt");
 }
+
+#[test]
+fn an_observer_of_a_failed_turn_sees_its_session_and_its_kind_as_the_hooks_left_them() {
+    let home = bare_with(&[r#"resolve-session = "mine"
+build-prompt = { kind = "command" }
+run-model = { error = "no thoughts" }"#]);
+    let finished = home.run(["hi"]).watched().finish().fails("no thoughts");
+    let told = finished.saw_hook("on-error");
+    assert_eq!(told.len(), 1, "{finished}");
+    assert_eq!((&told[0]["session"], &told[0]["kind"]), (&"mine".into(), &"command".into()), "{finished}");
+}
+
+#[test]
+fn a_session_that_leaves_nothing_behind_leaves_no_tape() {
+    let home = crate::home();
+    home.run(["ECHO:hi", "--session-id", "temp/one"]).finish().says("[cli:local]\nhi\n");
+    home.run(["ERR500", "--session-id", "temp/two"]).finish().fails("ERR500");
+    assert!(bub_tests::tape::all(&home.tapes_dir()).is_empty());
+}

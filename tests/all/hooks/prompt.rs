@@ -24,6 +24,31 @@ fn an_empty_prompt_is_the_content_and_nobody_else_is_asked() {
 }
 
 #[test]
+fn parts_that_are_none_are_the_content_in_any_spelling() {
+    for parts in ["[]", "[ ]", " [\\n]"] {
+        let home = bare_with(&[&format!("build-prompt = {{ parts = \"{parts}\" }}")]);
+        let finished = home.run(["hi"]).watched().finish().says("[cli:local]\nhi\n");
+        assert_eq!(finished.saw_hook("run-model")[0]["prompt"], "hi", "{parts}\n{finished}");
+    }
+}
+
+#[test]
+fn parts_that_are_no_array_break_the_contract() {
+    for parts in ["{}", "[", "null"] {
+        let home = bare_with(&[&format!("build-prompt = {{ parts = \"{parts}\" }}")]);
+        home.run(["hi"]).finish().fails("hook `build-prompt` of plugin `a`: broke the contract");
+    }
+}
+
+#[test]
+fn a_hook_that_is_not_the_models_may_not_speak() {
+    let home = bare_with(&[r#"build-prompt = { emit = "forged" }
+run-model = "o""#]);
+    let finished = home.run(["hi"]).watched().finish().says("[cli:local]\no\n");
+    assert_eq!(finished.saw_hook("emit")[0]["refused"], "Denied", "{finished}");
+}
+
+#[test]
 fn a_prompt_of_parts_reaches_the_model_hook_as_it_is() {
     let home = bare_with(&[r#"build-prompt = [{ type = "text", text = "p" }]"#]);
     let finished = home.run(["hi"]).watched().finish();

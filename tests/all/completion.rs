@@ -1,0 +1,61 @@
+//! Calls of a model that a guest makes: those that it drops, and those that another plugin redirects.
+
+use crate::home;
+use bub_tests::{Answer, Home, Server, programs};
+
+/// A guest that makes one call with these grants, beside a plugin that sees it.
+fn caller(grants: &str, call: &str, observer: &str) -> Home {
+    let home = home();
+    home.scripted("a", programs::SCRIPTED, observer);
+    home.configure(&format!("[plugins.caller]\ngrants = [{grants}]\nconfig = {{ call = {{ {call} }} }}"));
+    home.plugin("caller", programs::CALLER);
+    home
+}
+
+#[test]
+pub(crate) fn caller_says_what_the_model_says() {
+    let server = Server::new([Answer::text("hello")]);
+    let home = caller(r#""model:openai:fake-model""#, "", "");
+    home.run(["hi"]).model(&server).finish().says("[cli:local]\nhello\n");
+}
+
+#[test]
+fn a_completion_that_is_dropped_early_is_told_once_as_cancelled() {
+    // More than once, because the call ends while the turn goes on: neither may outrun the other.
+    for _ in 0..5 {
+        let server = Server::new([Answer::stalled("Once")]);
+        let home = caller(r#""model:*""#, "first = true", "");
+        let finished = home.run(["hi"]).model(&server).watched().finish().says("[cli:local]\nOnce\n");
+        let heard = finished.saw_hook("after-llm-call");
+        assert_eq!(heard.len(), 1, "{finished}");
+        assert_eq!((&heard[0]["error-kind"], &heard[0]["text"]), (&"Cancelled".into(), &"Once".into()), "{finished}");
+    }
+}
+
+#[test]
+fn nobody_redirects_a_call_to_a_model_that_the_caller_may_not_call() {
+    let server = Server::new([Answer::text("hello")]);
+    let redirects = r#"before-llm-call = { model = "openai:dear" }"#;
+    let home = caller(r#""model:openai:fake-model""#, "", redirects);
+    let finished = home.run(["hi"]).model(&server).finish();
+    assert!(finished.stdout.contains("Denied: ") && finished.stdout.contains("`model:openai:dear`"), "{finished}");
+    assert!(server.requests().is_empty(), "{finished}");
+}
+
+#[test]
+fn a_call_is_redirected_to_a_model_that_the_caller_may_call() {
+    let server = Server::new([Answer::text("hello")]);
+    let redirects = r#"before-llm-call = { model = "openai:dear" }"#;
+    let home = caller(r#""model:openai:*""#, "", redirects);
+    home.run(["hi"]).model(&server).finish().says("[cli:local]\nhello\n");
+    assert_eq!(server.requests()[0].json()["model"], "dear");
+}
+
+#[test]
+fn without_the_grant_no_model_is_called() {
+    let server = Server::new([Answer::text("hello")]);
+    let home = caller(r#""model:openai:other""#, "", "");
+    let finished = home.run(["hi"]).model(&server).finish();
+    assert!(finished.stdout.contains("Denied: "), "{finished}");
+    assert!(server.requests().is_empty(), "{finished}");
+}

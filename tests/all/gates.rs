@@ -1,0 +1,110 @@
+//! Gates, which are plugins with `on_fault = "deny"`: what they do not allow is not done, also when they cannot answer.
+
+use crate::home;
+use bub_tests::{Answer, Finished, Home, Server, programs};
+use serde_json::Value;
+use std::fs;
+
+/// The recorded tools, and a gate `guard` that is configured but not there.
+fn guarded() -> Home {
+    let home = home();
+    home.plugin_with_tape("0_tools", programs::GOLDEN_TOOLS);
+    home.configure("[plugins.guard]\non_fault = \"deny\"");
+    home
+}
+
+/// The model calls `bash` with that command; what it reads of it, and the run.
+#[track_caller]
+fn calls_bash(home: &Home, command: &str) -> (String, Finished) {
+    let arguments = serde_json::json!({ "cmd": command }).to_string();
+    let server = Server::new([Answer::tool_call("bash", &arguments), Answer::text("done")]);
+    let finished = home.run(["go on"]).model(&server).watched().finish().says("[cli:local]\ndone\n");
+    let messages = server.requests()[1].messages();
+    let result = messages.iter().find(|message| message["role"] == "tool").expect("the call has a result");
+    (result["content"].as_str().unwrap_or_default().to_owned(), finished)
+}
+
+/// The tool is not called, and the model reads that it was denied and by whom.
+#[track_caller]
+fn denies(home: &Home) -> Finished {
+    let (result, finished) = calls_bash(home, "echo hello-from-tool");
+    let error: Value = serde_json::from_str(&result).unwrap_or_default();
+    assert_eq!(error["kind"], "denied", "{result}\n{finished}");
+    assert!(error["message"].as_str().is_some_and(|text| text.contains("`guard`")), "{result}\n{finished}");
+    assert!(!result.contains("hello-from-tool"), "the tool was called: {result}\n{finished}");
+    finished
+}
+
+#[test]
+fn a_gate_whose_file_is_missing_denies() {
+    denies(&guarded());
+}
+
+#[test]
+fn a_gate_whose_file_is_corrupt_denies() {
+    let home = guarded();
+    let whole = fs::read(programs::SCRIPTED).expect("the program was built");
+    let torn = &whole[..whole.len() / 2];
+    fs::write(home.bub_home().join("plugins/guard.wasm"), torn).expect("the home can be written");
+    denies(&home).mentions("plugin `guard` did not load: ");
+}
+
+#[test]
+fn a_gate_that_traps_denies() {
+    let home = guarded();
+    home.scripted("guard", programs::SCRIPTED, "before-tool-call = { trap = true }");
+    denies(&home);
+}
+
+#[test]
+fn a_gate_that_fails_denies() {
+    let home = guarded();
+    home.scripted("guard", programs::SCRIPTED, r#"before-tool-call = { error = "I cannot tell" }"#);
+    denies(&home);
+}
+
+#[test]
+fn a_gate_that_wants_other_arguments_denies() {
+    let home = guarded();
+    let rewrites = r#"before-tool-call = { rewrite = { cmd = "echo hello-from-tool" } }"#;
+    home.scripted("guard", programs::SCRIPTED, rewrites);
+    denies(&home);
+}
+
+#[test]
+fn a_gate_that_is_switched_off_is_none() {
+    let home = home();
+    home.plugin_with_tape("0_tools", programs::GOLDEN_TOOLS);
+    home.configure("[plugins.guard]\non_fault = \"deny\"\nenabled = false");
+    let (result, finished) = calls_bash(&home, "echo hello-from-tool");
+    assert_eq!(result, "hello-from-tool", "{finished}");
+}
+
+#[test]
+fn a_gate_that_allows_lets_the_call_through() {
+    let home = guarded();
+    home.scripted("guard", programs::SCRIPTED, "");
+    let (result, finished) = calls_bash(&home, "echo hello-from-tool");
+    assert_eq!(result, "hello-from-tool", "{finished}");
+}
+
+/// By name the gate is the last one registered, and would be asked first if it were none.
+#[test]
+fn a_gate_is_asked_last_and_sees_the_arguments_that_the_tool_gets() {
+    let home = guarded();
+    home.scripted("a", programs::SCRIPTED, r#"before-tool-call = { rewrite = { cmd = "rm everything" } }"#);
+    home.scripted("guard", programs::SCRIPTED, r#"before-tool-call = { deny = "`guard` knows that one" }"#);
+    let finished = denies(&home);
+    assert_eq!(finished.asked("before-tool-call"), ["a", "guard"], "{finished}");
+    let seen = finished.saw_hook("before-tool-call");
+    assert_eq!(seen[1]["arguments"]["cmd"], "rm everything", "{finished}");
+}
+
+#[test]
+fn a_gate_in_front_of_the_model_that_traps_ends_the_call() {
+    let home = guarded();
+    home.scripted("guard", programs::SCRIPTED, "before-llm-call = { trap = true }");
+    let server = Server::new([Answer::text("hello")]);
+    home.run(["hi"]).model(&server).finish().fails("the gate `guard` did not decide");
+    assert!(server.requests().is_empty());
+}

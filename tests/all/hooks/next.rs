@@ -1,0 +1,67 @@
+//! `continue-prompt`, and `after-turn`: what comes next.
+
+use super::{bare, bare_with};
+use crate::home;
+use bub_tests::{Answer, Home, Server, programs};
+
+/// Nothing but a guest that asks for the prompt of a next step, and a scripted plugin below it.
+fn asking(answers: &str) -> Home {
+    let home = bare();
+    home.scripted("a", programs::SCRIPTED, answers);
+    home.configure("[plugins.caller]\ngrants = [\"agent\"]\nconfig = { call = { go-on = true } }");
+    home.plugin("caller", programs::CALLER);
+    home
+}
+
+#[test]
+fn the_prompt_of_the_next_step_is_the_first_answer() {
+    let home = home();
+    home.plugin_with_tape("0_tools", programs::GOLDEN_TOOLS);
+    home.scripted("a", programs::SCRIPTED, r#"continue-prompt = "as a says""#);
+    home.scripted("b", programs::SCRIPTED, r#"continue-prompt = "as b says""#);
+    home.scripted("c", programs::SCRIPTED, "");
+    let arguments = r#"{"cmd": "echo hello-from-tool"}"#;
+    let server = Server::new([Answer::tool_call("bash", arguments), Answer::text("done")]);
+    let finished = home.run(["go on"]).model(&server).watched().finish().says("[cli:local]\ndone\n");
+    assert_eq!(server.requests()[1].last_content(), "as b says", "{finished}");
+    assert_eq!(finished.asked("continue-prompt"), ["c", "b"], "{finished}");
+}
+
+#[test]
+fn an_agent_is_told_what_the_next_step_is_about() {
+    asking(r#"continue-prompt = "more""#).run(["hi"]).finish().says("[cli:local]\nnext: more\n");
+}
+
+#[test]
+fn when_nobody_has_a_next_step_the_loop_ends() {
+    asking("").run(["hi"]).finish().says("[cli:local]\nthe end\n");
+}
+
+#[test]
+fn after_a_turn_every_plugin_hears_of_it_once_behind_its_delivery() {
+    let home = bare_with(&[r#"run-model = "o""#, ""]);
+    let finished = home.run(["hi"]).watched().finish().says("[cli:local]\no\n");
+    let hooks: Vec<_> = finished.saw().iter().map(|seen| seen["hook"].clone()).collect();
+    let end = &hooks[hooks.len() - 4..];
+    assert_eq!(end, ["dispatch-outbound", "dispatch-outbound", "after-turn", "after-turn"], "{finished}");
+    assert_eq!(finished.asked("after-turn"), ["b", "a"], "{finished}");
+    assert!(finished.saw_hook("after-turn").iter().all(|seen| seen["output"] == "o"), "{finished}");
+}
+
+#[test]
+fn what_fails_after_a_turn_fails_nothing() {
+    let home = bare_with(&[
+        "",
+        r#"run-model = "o"
+after-turn = { trap = true }"#,
+    ]);
+    let finished = home.run(["hi"]).watched().finish().says("[cli:local]\no\n");
+    assert_eq!(finished.asked("after-turn"), ["b", "a"], "{finished}");
+}
+
+#[test]
+fn after_a_turn_that_failed_nobody_is_asked() {
+    let home = bare_with(&[r#"run-model = { error = "no thoughts" }"#]);
+    let finished = home.run(["hi"]).watched().finish().fails("no thoughts");
+    assert!(finished.asked("after-turn").is_empty(), "{finished}");
+}

@@ -1,0 +1,137 @@
+//! What one call of a guest, and all calls of a turn together, may take of the host. Each limit ends the call with a
+//! fault that says which one it was, and the next turn runs.
+
+use crate::home;
+use bub_tests::{Finished, Home, programs, tape};
+use std::fs;
+
+/// The most memory that the program may have had in the meantime: a turn holds 64 MiB, a guest as much again, and what
+/// crosses from one to the other is there twice.
+const ROOM: u64 = 400 << 20;
+
+/// A glutton that does `amount` of that deed.
+fn glutton(deed: &str, amount: u64) -> Home {
+    let home = home();
+    home.configure("[plugins.glutton]\ngrants = [\"tape:read\", \"tape:append\"]");
+    home.configure(&format!("[plugins.glutton.config]\ndeed = \"{deed}\"\namount = {amount}"));
+    home.plugin("glutton", programs::GLUTTON);
+    home
+}
+
+/// The turn ends with that fault; the one after it, without the glutton, is answered.
+#[track_caller]
+fn is_stopped(home: &Home, fault: &str) -> Finished {
+    let fault = format!("hook `run-model-stream` of plugin `glutton`: {fault}");
+    let finished = home.run(["hi"]).finish().fails(&fault);
+    assert!(finished.peak < ROOM, "it took {} MiB\n{finished}", finished.peak >> 20);
+    let tape = tape::read(&home.tape_file("cli:local"));
+    let last = tape.last().expect("the failed turn is on the tape");
+    assert_eq!((&last["kind"], &last["payload"]["message"]), (&"error".into(), &fault.into()));
+    home.remove_plugin("glutton");
+    home.run(["ECHO:next"]).finish().says("[cli:local]\nnext\n");
+    finished
+}
+
+#[test]
+pub(crate) fn glutton_with_little_appetite_is_answered() {
+    for (deed, amount) in [("emit", 0), ("set", 3), ("append", 2), ("handoff", 2), ("say", 2), ("hold", 20)] {
+        let finished = glutton(deed, amount).run(["hi"]).finish();
+        assert!(finished.code == Some(0) && finished.stdout.ends_with("full\n"), "{deed}\n{finished}");
+    }
+}
+
+#[test]
+fn what_is_said_in_a_turn_is_bounded() {
+    is_stopped(&glutton("emit", 300), "made its turn hold more than 64 MiB");
+}
+
+#[test]
+fn the_state_of_a_turn_is_bounded() {
+    is_stopped(&glutton("set", 300), "made its turn hold more than 64 MiB");
+}
+
+#[test]
+fn what_is_written_in_a_turn_is_bounded() {
+    is_stopped(&glutton("append", 300), "made its turn hold more than 64 MiB");
+}
+
+#[test]
+fn what_is_handed_off_in_a_turn_is_bounded() {
+    is_stopped(&glutton("handoff", 20), "made its turn hold more than 64 MiB");
+}
+
+#[test]
+fn what_crosses_in_one_call_is_bounded() {
+    is_stopped(&glutton("say", 17), "handed over more than 16 MiB at once");
+}
+
+/// A hook that streams calls the host with every token: it has a hundred times the number.
+#[test]
+fn calls_of_the_host_are_counted() {
+    let home = glutton("call", 20_000);
+    home.configure("[limits]\ncalls = 100");
+    is_stopped(&home, "called the host more than 10000 times");
+}
+
+#[test]
+fn a_hook_that_does_not_stream_has_the_number_itself() {
+    let home = home().bare();
+    home.scripted("a", programs::SCRIPTED, "");
+    home.configure("[plugins.a.limits]\ncalls = 2");
+    home.run(["hi"]).finish().fails("of plugin `a`: called the host more than 2 times");
+}
+
+#[test]
+fn handles_are_counted() {
+    is_stopped(&glutton("hold", 5_000), "held more than 1000 handles");
+}
+
+#[test]
+fn tables_count_as_memory() {
+    let home = home();
+    let program = fs::read(programs::PROMPT_UPPER).expect("the program was built");
+    let hungry = with_module(program, TABLES);
+    fs::write(home.bub_home().join("plugins/tables.wasm"), hungry).expect("the home can be written");
+    let finished = home.run(["ECHO:next"]).finish().says("[cli:local]\nnext\n");
+    finished.mentions("plugin `tables` did not load: hook `load` of plugin `tables`: out of memory: more than 64 MiB");
+}
+
+/// A core module that grows a table by 10,000,000 elements as soon as it is there:
+/// `(module (table 0 funcref) (start 0) (func (drop (table.grow 0 (ref.null func) (i32.const 10000000)))))`.
+const TABLES: &[u8] = &[
+    0, b'a', b's', b'm', 1, 0, 0, 0, // The header.
+    1, 4, 1, 0x60, 0, 0, // A type: nothing to nothing.
+    3, 2, 1, 0, // A function of it.
+    4, 4, 1, 0x70, 0, 0, // A table.
+    8, 1, 0, // The function runs at the start.
+    10, 15, 1, 13, 0, 0xd0, 0x70, 0x41, 0x80, 0xad, 0xe2, 0x04, 0xfc, 0x0f, 0, 0x1a, 0x0b,
+];
+
+/// The component with one more core module in it, and an instance of that: sections may follow each other in any order.
+fn with_module(mut component: Vec<u8>, module: &[u8]) -> Vec<u8> {
+    let index = count_modules(&component);
+    let length = u8::try_from(module.len()).ok().filter(|length| *length < 128).expect("a short module");
+    component.extend([1, length]);
+    component.extend(module);
+    component.extend([2, 4, 1, 0, index, 0]);
+    component
+}
+
+/// The core modules of a component, by its sections: each is a number, a length and so many bytes.
+fn count_modules(component: &[u8]) -> u8 {
+    let (mut at, mut modules) = (8, 0);
+    while at < component.len() {
+        modules += u8::from(component[at] == 1);
+        let (mut length, mut shift) = (0_usize, 0);
+        loop {
+            at += 1;
+            length |= usize::from(component[at] & 0x7f) << shift;
+            shift += 7;
+            if component[at] < 0x80 {
+                break;
+            }
+        }
+        at += 1 + length;
+    }
+    modules
+}
