@@ -128,7 +128,7 @@ impl Home {
 
     /// Gives every dropped-in plugin its hooks, whatever its bytes, as a user does for what they build themselves. A
     /// configuration that is no TOML is left as it is.
-    fn grant_hooks(&self) {
+    pub fn grant_hooks(&self) {
         let file = self.bub_home().join("config.toml");
         let text = fs::read_to_string(&file).unwrap_or_default();
         let Ok(mut config) = text.parse::<toml::Table>() else { return };

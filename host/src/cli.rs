@@ -60,9 +60,8 @@ pub fn main() -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<ExitCode> {
-    let config = Config::load(arguments.home.as_deref());
-    log(config.as_ref().map_or(0, |config| config.verbose));
-    let config = config?;
+    log(crate::config::verbosity(arguments.home.as_deref()));
+    let config = Config::load(arguments.home.as_deref())?;
     let workspace = arguments.workspace.unwrap_or_else(|| PathBuf::from("."));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {

@@ -39,8 +39,6 @@ pub struct Config {
     pub secrets: Secrets,
     /// Steps of an agent loop in one turn; none: no limit.
     pub max_steps: Option<u64>,
-    /// 0: warnings, 1: information, 2: everything.
-    pub verbose: u8,
     pub(crate) plugins: BTreeMap<String, Plugin>,
     channels: BTreeMap<String, Channel>,
     /// Directories whose files the owner has vouched for.
@@ -246,7 +244,7 @@ impl Config {
         let max_steps = environment.positive("MAX_STEPS")?.or(file.max_steps);
         max_steps.map_or(Ok(()), |steps| positive("max_steps", steps))?;
         let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);
-        let verbose = environment.number("VERBOSE")?.unwrap_or(0).min(2) as u8;
+        environment.number("VERBOSE")?;
         Ok(Self {
             home,
             cache_dir,
@@ -254,7 +252,6 @@ impl Config {
             fallback_models,
             secrets,
             max_steps,
-            verbose,
             plugins: file.plugins,
             channels: file.channels,
             trusted_workspaces: file.trusted_workspaces,
@@ -323,6 +320,14 @@ fn plain(message: &str) -> String {
     format!("there is no key {written}{}", crate::nearest::hint(written.trim_matches('`'), names))
 }
 
+/// How much is logged: 0 warnings, 1 information, 2 everything. Asked before anything else is read, so that reading can
+/// be logged; what is wrong with it is said by [`Config::load`].
+pub fn verbosity(home: Option<&Path>) -> u8 {
+    let environment = home_dir(home).and_then(|home| Environment::read(&home));
+    let number = environment.and_then(|environment| environment.number("VERBOSE")).ok().flatten();
+    number.map_or(0, |number| number.min(2) as u8)
+}
+
 /// `[plugins]` alone, for those who look at it again while the program runs.
 pub(crate) fn read_plugins(path: &Path) -> Result<BTreeMap<String, Plugin>> {
     Ok(File::read(path)?.plugins)
@@ -332,7 +337,11 @@ pub(crate) fn read_plugins(path: &Path) -> Result<BTreeMap<String, Plugin>> {
 fn key_from_secrets(settings: &mut model::Settings, secrets: &Secrets, model: &str) -> Result<()> {
     let Some((provider, host, is_https)) = model::key_wanted(settings, model) else { return Ok(()) };
     let Some(key) = secrets.key_for(&provider)? else { return Ok(()) };
-    secrets.check_host(&key.name, &host, is_https)?;
+    // The model then says that it has no key; nothing else has to wait for it.
+    if let Err(error) = secrets.check_host(&key.name, &host, is_https) {
+        tracing::warn!("model `{model}`: {error}");
+        return Ok(());
+    }
     if let Some(text) = key.value.expose_text() {
         settings.keys.insert(provider, model::Secret::new(text));
     }

@@ -17,6 +17,7 @@ mod toolbox;
 pub(crate) mod turn;
 pub(crate) mod view;
 
+use crate::net::Target;
 use crate::plugin::bindings::{Error, types};
 use crate::plugin::store::State;
 use serde::{Deserialize, Serialize};
@@ -69,6 +70,9 @@ impl Grants {
         match (wanted, behind) {
             (Behind::Nothing, None) => Ok(()),
             (Behind::Nothing, Some(_)) => Err(format!("`{grant}`, but nothing stands behind `{kind}`")),
+            (Behind::Name, Some(target)) if kind == "http" && !target.is_empty() => {
+                Target::parse(target).map(drop).map_err(|reason| format!("`{grant}`, but {reason}"))
+            }
             (Behind::Name, Some(name)) if !name.is_empty() => Ok(()),
             (Behind::OneOf(names), Some(name)) if name == "*" || names.contains(&name) => Ok(()),
             (Behind::OneOf(names), Some(name)) => {

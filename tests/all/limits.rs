@@ -135,3 +135,13 @@ fn count_modules(component: &[u8]) -> u8 {
     }
     modules
 }
+
+#[test]
+pub fn counter_is_refused_what_it_was_not_granted() {
+    let home = home();
+    home.configure("[plugins.counter.config]\nrounds = 3\ngated = true");
+    home.plugin("counter", programs::COUNTER);
+    home.run(["hi"]).finish().says("[cli:local]\n3\n");
+    home.configure("[plugins.counter]\ngrants = [\"secret:bench\"]");
+    home.run(["hi"]).finish().says("[cli:local]\n0\n");
+}

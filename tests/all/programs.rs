@@ -6,6 +6,7 @@ use crate::completion::caller_says_what_the_model_says as caller;
 use crate::conformance::golden_tools;
 use crate::faults::{fault_memory, fault_panic, fault_spin, fault_trap, fault_unknown_version, loud};
 use crate::hooks::{scripted, scripted_stream};
+use crate::limits::counter_is_refused_what_it_was_not_granted as counter;
 use crate::limits::glutton_with_little_appetite_is_answered as glutton;
 use crate::plugins::{model_twice, prompt_upper};
 use crate::selectors::choosy_forks_its_sidecar_eight_deep_and_no_deeper as choosy;

@@ -15,9 +15,7 @@
 
 use crate::bub::plugin::{config, log};
 use crate::bub::turn::turn::Turn;
-use crate::bub::types::types::{
-    Envelope, Error, ErrorKind, MessageKind, Prompt, StreamEvent, ToolCall,
-};
+use crate::bub::types::types::{Envelope, Error, ErrorKind, MessageKind, Prompt, StreamEvent, ToolCall};
 use crate::exports::bub::hooks::*;
 use serde_json::{Value, json};
 use std::thread;
@@ -27,9 +25,7 @@ pub struct Script;
 
 /// What the configuration holds for that hook.
 pub fn answer(hook: &str) -> Result<Option<Value>, Error> {
-    let answers: Value = config::get("answers")
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default();
+    let answers: Value = config::get("answers").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     let Some(answer) = answers.get(hook) else {
         return Ok(None);
     };
@@ -48,9 +44,7 @@ pub fn answer(hook: &str) -> Result<Option<Value>, Error> {
 
 /// One line in the log for the test to read: `saw:{"plugin": ..., "hook": ..., ...}`.
 pub fn saw(hook: &str, details: Value) {
-    let name: Value = config::get("name")
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default();
+    let name: Value = config::get("name").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     let mut line = json!({ "plugin": name, "hook": hook });
     if let (Some(line), Value::Object(details)) = (line.as_object_mut(), details) {
         line.extend(details);
@@ -59,11 +53,7 @@ pub fn saw(hook: &str, details: Value) {
 }
 
 pub fn failure(message: &str) -> Error {
-    Error {
-        kind: ErrorKind::Unknown,
-        message: message.to_owned(),
-        details: None,
-    }
+    Error { kind: ErrorKind::Unknown, message: message.to_owned(), details: None }
 }
 
 pub fn prompt_json(prompt: &Prompt) -> Value {
@@ -95,38 +85,18 @@ fn kind_name(kind: MessageKind) -> &'static str {
 }
 
 /// Envelopes back to where `message` came from, one for each item of the answer.
-fn envelopes(
-    answer: Option<Value>,
-    message: Option<&Envelope>,
-    kind: MessageKind,
-) -> Vec<Envelope> {
-    let items = answer
-        .as_ref()
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
+fn envelopes(answer: Option<Value>, message: Option<&Envelope>, kind: MessageKind) -> Vec<Envelope> {
+    let items = answer.as_ref().and_then(Value::as_array).cloned().unwrap_or_default();
     let envelope = |item: &Value| {
         let field = |key: &str| item[key].as_str().map(str::to_owned);
         Envelope {
             id: None,
             session_id: message.and_then(|message| message.session_id.clone()),
-            channel: field("channel")
-                .or(message.map(|m| m.channel.clone()))
-                .unwrap_or_default(),
-            chat_id: field("chat-id")
-                .or(message.map(|m| m.chat_id.clone()))
-                .unwrap_or_default(),
+            channel: field("channel").or(message.map(|m| m.channel.clone())).unwrap_or_default(),
+            chat_id: field("chat-id").or(message.map(|m| m.chat_id.clone())).unwrap_or_default(),
             sender: None,
-            content: item
-                .as_str()
-                .map(str::to_owned)
-                .or(field("content"))
-                .unwrap_or_default(),
-            kind: if item["kind"] == "normal" {
-                MessageKind::Normal
-            } else {
-                kind
-            },
+            content: item.as_str().map(str::to_owned).or(field("content")).unwrap_or_default(),
+            kind: if item["kind"] == "normal" { MessageKind::Normal } else { kind },
             context: Vec::new(),
             media: Vec::new(),
             output_channel: None,
@@ -137,10 +107,7 @@ fn envelopes(
 
 impl resolve_session::Guest for Script {
     fn resolve_session(message: Envelope) -> Result<Option<String>, Error> {
-        saw(
-            "resolve-session",
-            json!({ "session": message.session_id, "channel": message.channel }),
-        );
+        saw("resolve-session", json!({ "session": message.session_id, "channel": message.channel }));
         Ok(text(answer("resolve-session")?))
     }
 }
@@ -175,9 +142,7 @@ impl build_prompt::Guest for Script {
                     let refused = turn.emit(&StreamEvent::Text(text.to_owned())).err();
                     saw("emit", json!({ "refused": refused.as_ref().map(kind_of) }));
                 }
-                deeds["parts"]
-                    .as_str()
-                    .map(|parts| Prompt::Parts(parts.to_owned()))
+                deeds["parts"].as_str().map(|parts| Prompt::Parts(parts.to_owned()))
             }
             None => None,
         })
@@ -200,10 +165,7 @@ impl system_prompt::Guest for Script {
 
 impl save_state::Guest for Script {
     fn save_state(_turn: Turn, model_output: String, failure: Option<Error>) -> Result<(), Error> {
-        saw(
-            "save-state",
-            json!({ "output": model_output, "failure": failure.map(|error| error.message) }),
-        );
+        saw("save-state", json!({ "output": model_output, "failure": failure.map(|error| error.message) }));
         answer("save-state").map(|_| ())
     }
 }
@@ -211,20 +173,13 @@ impl save_state::Guest for Script {
 impl render_outbound::Guest for Script {
     fn render_outbound(turn: Turn, model_output: String) -> Result<Vec<Envelope>, Error> {
         saw("render-outbound", json!({ "output": model_output }));
-        Ok(envelopes(
-            answer("render-outbound")?,
-            Some(&turn.message()),
-            MessageKind::Normal,
-        ))
+        Ok(envelopes(answer("render-outbound")?, Some(&turn.message()), MessageKind::Normal))
     }
 }
 
 impl dispatch_outbound::Guest for Script {
     fn dispatch_outbound(message: Envelope) -> Result<bool, Error> {
-        saw(
-            "dispatch-outbound",
-            json!({ "content": message.content, "kind": kind_name(message.kind) }),
-        );
+        saw("dispatch-outbound", json!({ "content": message.content, "kind": kind_name(message.kind) }));
         Ok(answer("dispatch-outbound")? == Some(Value::Bool(true)))
     }
 }
@@ -241,11 +196,7 @@ impl on_error::Guest for Script {
                 "kind": message.as_ref().map(|message| kind_name(message.kind)),
             }),
         );
-        envelopes(
-            answer("on-error").unwrap_or_default(),
-            message.as_ref(),
-            MessageKind::Error,
-        )
+        envelopes(answer("on-error").unwrap_or_default(), message.as_ref(), MessageKind::Error)
     }
 }
 
@@ -262,19 +213,11 @@ impl before_llm_call::Guest for Script {
         _turn: Turn,
         mut request: before_llm_call::LlmRequest,
     ) -> Result<before_llm_call::LlmDecision, Error> {
-        let last = request
-            .messages
-            .last()
-            .map(|message| parse(message)["content"].clone());
-        saw(
-            "before-llm-call",
-            json!({ "last": last, "purpose": request.purpose, "model": request.model }),
-        );
+        let last = request.messages.last().map(|message| parse(message)["content"].clone());
+        saw("before-llm-call", json!({ "last": last, "purpose": request.purpose, "model": request.model }));
         let answer = answer("before-llm-call")?.unwrap_or_default();
         if let Some(text) = answer["say"].as_str() {
-            request
-                .messages
-                .push(json!({ "role": "user", "content": text }).to_string());
+            request.messages.push(json!({ "role": "user", "content": text }).to_string());
             return Ok(before_llm_call::LlmDecision::Rewrite(request));
         }
         if let Some(model) = answer["model"].as_str() {
@@ -292,25 +235,16 @@ impl after_llm_call::Guest for Script {
     fn after_llm_call(_turn: Turn, model: String, outcome: after_llm_call::LlmResult) {
         let kind = outcome.error.as_ref().map(kind_of);
         let error = outcome.error.map(|error| error.message);
-        saw(
-            "after-llm-call",
-            json!({ "model": model, "text": outcome.text, "error": error, "error-kind": kind }),
-        );
+        saw("after-llm-call", json!({ "model": model, "text": outcome.text, "error": error, "error-kind": kind }));
         // Only for `{ trap = true }`: an observer has nothing to answer.
         let _ = answer("after-llm-call");
     }
 }
 
 impl before_tool_call::Guest for Script {
-    fn before_tool_call(
-        _turn: Turn,
-        call: ToolCall,
-    ) -> Result<before_tool_call::ToolDecision, Error> {
+    fn before_tool_call(_turn: Turn, call: ToolCall) -> Result<before_tool_call::ToolDecision, Error> {
         use before_tool_call::ToolDecision::{Answer, Deny, Proceed, Rewrite};
-        saw(
-            "before-tool-call",
-            json!({ "name": call.name, "arguments": parse(&call.arguments) }),
-        );
+        saw("before-tool-call", json!({ "name": call.name, "arguments": parse(&call.arguments) }));
         let answer = answer("before-tool-call")?.unwrap_or_default();
         if let Some(reason) = answer["deny"].as_str() {
             return Ok(Deny(reason.to_owned()));
@@ -318,27 +252,17 @@ impl before_tool_call::Guest for Script {
         if let Some(arguments) = answer.get("rewrite") {
             return Ok(Rewrite(arguments.to_string()));
         }
-        Ok(answer
-            .get("answer")
-            .map_or(Proceed, |result| Answer(result.to_string())))
+        Ok(answer.get("answer").map_or(Proceed, |result| Answer(result.to_string())))
     }
 }
 
 impl after_tool_call::Guest for Script {
-    fn after_tool_call(
-        _turn: Turn,
-        call: ToolCall,
-        outcome: Result<String, Error>,
-    ) -> Result<Option<String>, Error> {
+    fn after_tool_call(_turn: Turn, call: ToolCall, outcome: Result<String, Error>) -> Result<Option<String>, Error> {
         let outcome = match outcome {
             Ok(result) => json!({ "ok": parse(&result) }),
             Err(error) => json!({ "error": error.message, "error-kind": kind_of(&error) }),
         };
-        saw(
-            "after-tool-call",
-            json!({ "name": call.name, "outcome": outcome }),
-        );
-        Ok(answer("after-tool-call")?
-            .and_then(|answer| answer.get("replace").map(Value::to_string)))
+        saw("after-tool-call", json!({ "name": call.name, "outcome": outcome }));
+        Ok(answer("after-tool-call")?.and_then(|answer| answer.get("replace").map(Value::to_string)))
     }
 }

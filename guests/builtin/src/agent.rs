@@ -111,10 +111,8 @@ impl Agent<'_> {
         let system = stages::system_prompt(self.turn, prompt)?;
         let said: Vec<Prompt> = self.steering.iter().chain([prompt]).cloned().collect();
         let model = self.settings.model.as_str();
-        let new: Vec<String> = said
-            .iter()
-            .map(|prompt| record::user_message(content::sent(prompt)).to_string())
-            .collect();
+        let new: Vec<String> =
+            said.iter().map(|prompt| record::user_message(content::sent(prompt)).to_string()).collect();
         let messages = stages::messages(self.turn, prompt, &system, &new, Some(model))?;
         let run_id = self.turn.new_run_id();
         let request = Request {
@@ -128,14 +126,8 @@ impl Agent<'_> {
         let answer = answer::ask(self.turn, &request, &mut self.said)?;
         let results = self.call(&answer)?;
 
-        let mut entries = record::Step {
-            run_id: &run_id,
-            model,
-            said: &said,
-            answer: &answer,
-            results: &results,
-        }
-        .entries();
+        let mut entries =
+            record::Step { run_id: &run_id, model, said: &said, answer: &answer, results: &results }.entries();
         if !system.is_empty() && self.last_system()?.as_ref() != Some(&system) {
             entries.insert(0, record::system(&run_id, &system));
         }
@@ -149,8 +141,7 @@ impl Agent<'_> {
             return Ok(self.settings.max_steps != Some(step) && self.take_steering()?);
         }
         // Only now: should the listener have left, the tape knows all the same what the tools did.
-        self.turn
-            .emit(&StreamEvent::ToolResults(Value::Array(results).to_string()))?;
+        self.turn.emit(&StreamEvent::ToolResults(Value::Array(results).to_string()))?;
         Ok(true)
     }
 
@@ -179,8 +170,7 @@ impl Agent<'_> {
     fn allow_another(&self, step: u64) -> Result<(), Error> {
         match self.settings.max_steps {
             Some(limit) if step >= limit => {
-                let message =
-                    format!("max_steps reached: {limit} (`BUB_MAX_STEPS` sets the limit)");
+                let message = format!("max_steps reached: {limit} (`BUB_MAX_STEPS` sets the limit)");
                 Err(Error::new(ErrorKind::Unknown, message))
             }
             _ => Ok(()),
@@ -190,8 +180,7 @@ impl Agent<'_> {
     /// Goes on behind a new anchor, where there is room again.
     fn hand_off(&self, error: &Error) -> Result<(), Error> {
         let state = json!({"reason": "context_length_exceeded", "error": error.message});
-        self.tape
-            .handoff(OVERFLOW_ANCHOR, Some(&state.to_string()))?;
+        self.tape.handoff(OVERFLOW_ANCHOR, Some(&state.to_string()))?;
         Ok(())
     }
 
@@ -207,12 +196,7 @@ impl Agent<'_> {
             limit: Some(1),
         };
         let entry = self.tape.query(&newest)?.next(1)?.pop();
-        Ok(entry.and_then(|entry| {
-            json::value(&entry.payload)
-                .get("content")?
-                .as_str()
-                .map(str::to_owned)
-        }))
+        Ok(entry.and_then(|entry| json::value(&entry.payload).get("content")?.as_str().map(str::to_owned)))
     }
 
     /// Puts what was taken from the queue on the tape when the turn fails. The host adds the turn's own message
@@ -223,12 +207,7 @@ impl Agent<'_> {
         }
         let asked = Some(self.asked).filter(|_| !self.recorded);
         let run_id = self.turn.new_run_id();
-        let entries: Vec<Draft> = self
-            .steering
-            .iter()
-            .chain(asked)
-            .map(|said| record::user(&run_id, said))
-            .collect();
+        let entries: Vec<Draft> = self.steering.iter().chain(asked).map(|said| record::user(&run_id, said)).collect();
         let _ = self.tape.append(&entries);
     }
 

@@ -38,10 +38,7 @@ pub fn ask(turn: &Turn, request: &Request, said: &mut String) -> Result<Answer, 
                 answer.usage = Some(usage);
             }
             Event::Finish(reason) if reason == "length" || reason == "content_filter" => {
-                log(
-                    Level::Warn,
-                    &format!("the model did not finish its answer: `{reason}`"),
-                );
+                log(Level::Warn, &format!("the model did not finish its answer: `{reason}`"));
             }
             Event::Finish(_) => {}
         }
@@ -52,7 +49,6 @@ pub fn ask(turn: &Turn, request: &Request, said: &mut String) -> Result<Answer, 
 /// A result is told from another by the id of its call.
 fn identify(calls: &mut [ToolCall], before: usize) {
     for (index, call) in calls.iter_mut().enumerate() {
-        call.id
-            .get_or_insert_with(|| format!("call_{}", before + index));
+        call.id.get_or_insert_with(|| format!("call_{}", before + index));
     }
 }

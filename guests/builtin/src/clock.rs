@@ -6,11 +6,7 @@ const DAY: u64 = 86_400;
 
 /// UTC, to the microsecond: `2026-11-21T02:39:17.808635+00:00`.
 pub fn now() -> String {
-    date(
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default(),
-    )
+    date(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
 /// A fraction of zero is left out, as Python's `isoformat` does.

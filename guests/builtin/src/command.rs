@@ -12,12 +12,7 @@ pub fn refuse(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
 
 fn unknown(line: &str) -> String {
     let line = line.trim();
-    match line
-        .strip_prefix(',')
-        .unwrap_or(line)
-        .split_whitespace()
-        .next()
-    {
+    match line.strip_prefix(',').unwrap_or(line).split_whitespace().next() {
         Some(name) => format!("no command is called `{name}`"),
         None => "a comma begins a command, and no name follows it".to_owned(),
     }
@@ -31,9 +26,6 @@ mod tests {
     fn the_word_behind_the_comma_is_named() {
         assert_eq!(unknown(",frob --fast"), "no command is called `frob`");
         assert_eq!(unknown(", frob"), "no command is called `frob`");
-        assert_eq!(
-            unknown(","),
-            "a comma begins a command, and no name follows it"
-        );
+        assert_eq!(unknown(","), "a comma begins a command, and no name follows it");
     }
 }

@@ -15,10 +15,9 @@ pub fn sent(prompt: &Prompt) -> Value {
 /// none is left it is an empty text: providers refuse an empty list, and would at every later turn.
 pub fn kept(prompt: &Prompt) -> Value {
     match sent(prompt) {
-        Value::Array(parts) if parts.iter().any(|part| text_of(part).is_some()) => parts
-            .into_iter()
-            .filter(|part| text_of(part).is_some())
-            .collect(),
+        Value::Array(parts) if parts.iter().any(|part| text_of(part).is_some()) => {
+            parts.into_iter().filter(|part| text_of(part).is_some()).collect()
+        }
         Value::Array(_) => "".into(),
         other => other,
     }
@@ -28,11 +27,7 @@ pub fn kept(prompt: &Prompt) -> Value {
 pub fn text(prompt: &Prompt) -> String {
     match sent(prompt) {
         Value::String(text) => text,
-        Value::Array(parts) => parts
-            .iter()
-            .filter_map(text_of)
-            .collect::<Vec<_>>()
-            .join("\n"),
+        Value::Array(parts) => parts.iter().filter_map(text_of).collect::<Vec<_>>().join("\n"),
         _ => String::new(),
     }
 }
@@ -47,11 +42,7 @@ pub fn is_empty(prompt: &Prompt) -> bool {
 }
 
 fn text_of(part: &Value) -> Option<&str> {
-    if part.get("type")?.as_str()? == "text" {
-        part.get("text")?.as_str()
-    } else {
-        None
-    }
+    if part.get("type")?.as_str()? == "text" { part.get("text")?.as_str() } else { None }
 }
 
 #[cfg(test)]
@@ -60,26 +51,19 @@ mod tests {
 
     #[test]
     fn media_are_sent_and_not_kept() {
-        let parts = r#"[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA"}}]"#;
+        let parts =
+            r#"[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA"}}]"#;
         let prompt = Prompt::Parts(parts.to_owned());
         assert_eq!(sent(&prompt).to_string(), parts);
-        assert_eq!(
-            kept(&prompt).to_string(),
-            r#"[{"type":"text","text":"look"}]"#
-        );
+        assert_eq!(kept(&prompt).to_string(), r#"[{"type":"text","text":"look"}]"#);
         assert_eq!(text(&prompt), "look");
-        assert_eq!(
-            kept(&Prompt::Parts(r#"[{"type":"image_url"}]"#.to_owned())),
-            ""
-        );
+        assert_eq!(kept(&Prompt::Parts(r#"[{"type":"image_url"}]"#.to_owned())), "");
     }
 
     #[test]
     fn a_blank_text_is_empty_and_a_picture_is_not() {
         assert!(is_empty(&Prompt::Text(" \n".to_owned())));
         assert!(is_empty(&Prompt::Parts("[]".to_owned())));
-        assert!(!is_empty(&Prompt::Parts(
-            r#"[{"type":"image_url"}]"#.to_owned()
-        )));
+        assert!(!is_empty(&Prompt::Parts(r#"[{"type":"image_url"}]"#.to_owned())));
     }
 }

@@ -4,11 +4,7 @@ use crate::bub::types::types::{Error, ErrorKind};
 
 impl Error {
     pub fn new(kind: ErrorKind, message: String) -> Error {
-        Error {
-            kind,
-            message,
-            details: None,
-        }
+        Error { kind, message, details: None }
     }
 }
 

@@ -104,11 +104,7 @@ impl hooks::save_state::Guest for Builtin {
         if let Some(Error { kind, message, .. }) = failure {
             log(
                 Level::Debug,
-                &format!(
-                    "turn of session `{}` failed: {}: {message}",
-                    turn.session_id(),
-                    kind.tape_name()
-                ),
+                &format!("turn of session `{}` failed: {}: {message}", turn.session_id(), kind.tape_name()),
             );
         }
         Ok(())
@@ -117,20 +113,13 @@ impl hooks::save_state::Guest for Builtin {
 
 impl hooks::render_outbound::Guest for Builtin {
     fn render_outbound(turn: Turn, output: String) -> Result<Vec<Envelope>, Error> {
-        Ok(vec![outbound::answer(
-            turn.message(),
-            turn.session_id(),
-            output,
-        )])
+        Ok(vec![outbound::answer(turn.message(), turn.session_id(), output)])
     }
 }
 
 impl hooks::on_error::Guest for Builtin {
     fn on_error(stage: String, error: Error, message: Option<Envelope>) -> Vec<Envelope> {
-        message
-            .and_then(|message| outbound::failure(&stage, &error, message))
-            .into_iter()
-            .collect()
+        message.and_then(|message| outbound::failure(&stage, &error, message)).into_iter().collect()
     }
 }
 

@@ -7,12 +7,7 @@ use crate::{Envelope, Error, MessageKind};
 pub fn answer(message: Envelope, session_id: String, content: String) -> Envelope {
     let kind = message.kind;
     let output_channel = message.output_channel.clone();
-    Envelope {
-        session_id: Some(session_id),
-        kind,
-        output_channel,
-        ..reply(message, content)
-    }
+    Envelope { session_id: Some(session_id), kind, output_channel, ..reply(message, content) }
 }
 
 /// An error, to the channel that the message came from, whatever channel answers go to. None where it would
@@ -23,11 +18,7 @@ pub fn failure(stage: &str, error: &Error, message: Envelope) -> Option<Envelope
     }
     let content = format!("stage `{stage}` failed: {}", error.message);
     let session_id = message.session_id.clone();
-    Some(Envelope {
-        session_id,
-        kind: MessageKind::Error,
-        ..reply(message, content)
-    })
+    Some(Envelope { session_id, kind: MessageKind::Error, ..reply(message, content) })
 }
 
 fn reply(message: Envelope, content: String) -> Envelope {

@@ -80,31 +80,18 @@ mod tests {
     }
 
     fn item(kind: MediaKind, url: &str) -> MediaItem {
-        MediaItem {
-            kind,
-            mime_type: String::new(),
-            filename: None,
-            url: url.to_owned(),
-        }
+        MediaItem { kind, mime_type: String::new(), filename: None, url: url.to_owned() }
     }
 
     #[test]
     fn a_message_gets_its_context_and_date_in_front() {
-        let Prompt::Text(text) = of_message(message(vec![]), "2026-11-21T02:39:17+00:00") else {
-            panic!()
-        };
-        assert_eq!(
-            text,
-            "channel=$cli\n---Date: 2026-11-21T02:39:17+00:00---\nhi"
-        );
+        let Prompt::Text(text) = of_message(message(vec![]), "2026-11-21T02:39:17+00:00") else { panic!() };
+        assert_eq!(text, "channel=$cli\n---Date: 2026-11-21T02:39:17+00:00---\nhi");
     }
 
     #[test]
     fn a_command_stays_as_it_is() {
-        let command = Envelope {
-            kind: MessageKind::Command,
-            ..message(vec![])
-        };
+        let command = Envelope { kind: MessageKind::Command, ..message(vec![]) };
         assert!(matches!(of_message(command, "now"), Prompt::Text(text) if text == "hi"));
     }
 
@@ -116,9 +103,7 @@ mod tests {
             item(MediaKind::Audio, "https://x/y.mp3"),
             item(MediaKind::Document, "https://x/y.pdf"),
         ];
-        let Prompt::Parts(parts) = of_message(message(media), "now") else {
-            panic!()
-        };
+        let Prompt::Parts(parts) = of_message(message(media), "now") else { panic!() };
         let expected = json!([
             {"type": "text", "text": "channel=$cli\n---Date: now---\nhi"},
             {"type": "image_url", "image_url": {"url": "https://x/y.png"}},

@@ -18,11 +18,7 @@ pub enum Ending<'a> {
 
 /// The event before the first step.
 pub fn start(turn: &Turn, model: &str, prompt: &Prompt) -> Draft {
-    let list = |key: &str| {
-        turn.get(key)
-            .map(|list| json::value(&list))
-            .filter(Value::is_array)
-    };
+    let list = |key: &str| turn.get(key).map(|list| json::value(&list)).filter(Value::is_array);
     let data = json!({
         "model": model,
         "prompt": content::text(prompt),
@@ -33,10 +29,7 @@ pub fn start(turn: &Turn, model: &str, prompt: &Prompt) -> Draft {
 }
 
 pub fn step_start(step: u64, prompt: &Prompt) -> Draft {
-    event(
-        "loop.step.start",
-        json!({"step": step, "prompt": content::text(prompt)}),
-    )
+    event("loop.step.start", json!({"step": step, "prompt": content::text(prompt)}))
 }
 
 /// The event behind the last entry of a step that began at `began`.
@@ -72,20 +65,13 @@ impl Step<'_> {
     /// what it cost. Words that came with calls are not kept.
     pub fn entries(&self) -> Vec<Draft> {
         let entry = |kind, payload| draft(kind, &payload, &meta(self.run_id));
-        let mut entries: Vec<Draft> = self
-            .said
-            .iter()
-            .map(|said| user(self.run_id, said))
-            .collect();
+        let mut entries: Vec<Draft> = self.said.iter().map(|said| user(self.run_id, said)).collect();
         if !self.answer.calls.is_empty() {
             let calls: Vec<Value> = self.answer.calls.iter().map(call).collect();
             entries.push(entry("tool_call", json!({"calls": calls})));
             entries.push(entry("tool_result", json!({"results": self.results})));
         } else if !self.answer.text.is_empty() {
-            entries.push(entry(
-                "message",
-                json!({"role": "assistant", "content": self.answer.text}),
-            ));
+            entries.push(entry("message", json!({"role": "assistant", "content": self.answer.text})));
         }
         let mut data = json!({"status": "ok"});
         if let Some(usage) = &self.answer.usage {
@@ -102,11 +88,7 @@ pub fn system(run_id: &str, prompt: &str) -> Draft {
 }
 
 pub fn user(run_id: &str, prompt: &Prompt) -> Draft {
-    draft(
-        "message",
-        &user_message(content::kept(prompt)),
-        &meta(run_id),
-    )
+    draft("message", &user_message(content::kept(prompt)), &meta(run_id))
 }
 
 pub fn user_message(content: Value) -> Value {
@@ -141,11 +123,7 @@ fn meta(run_id: &str) -> Value {
 }
 
 fn draft(kind: &str, payload: &Value, meta: &Value) -> Draft {
-    Draft {
-        kind: kind.to_owned(),
-        payload: payload.to_string(),
-        meta: meta.to_string(),
-    }
+    Draft { kind: kind.to_owned(), payload: payload.to_string(), meta: meta.to_string() }
 }
 
 #[cfg(test)]
@@ -155,40 +133,20 @@ mod tests {
 
     fn step(answer: &Answer, results: &[Value]) -> Vec<(String, String)> {
         let said = [Prompt::Text("P".to_owned())];
-        let step = Step {
-            run_id: "run-1",
-            model: "openai:fake-model",
-            said: &said,
-            answer,
-            results,
-        };
+        let step = Step { run_id: "run-1", model: "openai:fake-model", said: &said, answer, results };
         let entries = step.entries();
-        assert!(
-            entries
-                .iter()
-                .all(|entry| entry.meta == r#"{"run_id":"run-1"}"#)
-        );
-        entries
-            .into_iter()
-            .map(|entry| (entry.kind, entry.payload))
-            .collect()
+        assert!(entries.iter().all(|entry| entry.meta == r#"{"run_id":"run-1"}"#));
+        entries.into_iter().map(|entry| (entry.kind, entry.payload)).collect()
     }
 
     fn lines(entries: &[(&str, &str)]) -> Vec<(String, String)> {
-        entries
-            .iter()
-            .map(|(kind, payload)| ((*kind).to_owned(), (*payload).to_owned()))
-            .collect()
+        entries.iter().map(|(kind, payload)| ((*kind).to_owned(), (*payload).to_owned())).collect()
     }
 
     #[test]
     fn an_answer_in_words_is_a_message_and_its_cost() {
         let usage = Some(r#"{"completion_tokens":5,"total_tokens":978}"#.to_owned());
-        let answer = Answer {
-            text: "Hello".to_owned(),
-            calls: Vec::new(),
-            usage,
-        };
+        let answer = Answer { text: "Hello".to_owned(), calls: Vec::new(), usage };
         let expected = [
             ("message", r#"{"role":"user","content":"P"}"#),
             ("message", r#"{"role":"assistant","content":"Hello"}"#),
@@ -202,16 +160,8 @@ mod tests {
 
     #[test]
     fn words_that_came_with_a_call_are_not_kept() {
-        let call = ToolCall {
-            id: Some("call_0".to_owned()),
-            name: "tape.info".to_owned(),
-            arguments: "{}".to_owned(),
-        };
-        let answer = Answer {
-            text: "Let me see.".to_owned(),
-            calls: vec![call],
-            usage: None,
-        };
+        let call = ToolCall { id: Some("call_0".to_owned()), name: "tape.info".to_owned(), arguments: "{}".to_owned() };
+        let answer = Answer { text: "Let me see.".to_owned(), calls: vec![call], usage: None };
         let expected = [
             ("message", r#"{"role":"user","content":"P"}"#),
             (
@@ -219,10 +169,7 @@ mod tests {
                 r#"{"calls":[{"id":"call_0","function":{"arguments":"{}","name":"tape_info"},"type":"function"}]}"#,
             ),
             ("tool_result", r#"{"results":["done"]}"#),
-            (
-                "event",
-                r#"{"name":"run","data":{"status":"ok","model":"openai:fake-model"}}"#,
-            ),
+            ("event", r#"{"name":"run","data":{"status":"ok","model":"openai:fake-model"}}"#),
         ];
         assert_eq!(step(&answer, &["done".into()]), lines(&expected));
     }

@@ -15,11 +15,5 @@ pub fn everything(view: &View) -> Result<Selected, Error> {
         }
         history.extend(entries.iter().map(|entry| Part::Entry(entry.id)));
     }
-    Ok(Selected {
-        system_prompt: None,
-        before: Vec::new(),
-        history,
-        after: Vec::new(),
-        notes: "{}".to_owned(),
-    })
+    Ok(Selected { system_prompt: None, before: Vec::new(), history, after: Vec::new(), notes: "{}".to_owned() })
 }

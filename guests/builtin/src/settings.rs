@@ -17,41 +17,26 @@ pub struct Settings {
 impl Settings {
     /// The turn's own model goes before the configured one.
     pub fn of(turn: &Turn) -> Result<Settings, Error> {
-        let named = |text: Option<String>| {
-            text.map(|text| json::value(&text))
-                .filter(|model| !model.is_null())
-        };
+        let named = |text: Option<String>| text.map(|text| json::value(&text)).filter(|model| !model.is_null());
         let model = match named(turn.get("model")).or_else(|| named(config::get("model"))) {
             Some(Value::String(model)) if !model.trim().is_empty() => model,
             Some(other) => return Err(wrong("model", "the name of a model", &other)),
             None => {
-                return Err(config_error(
-                    "no model is configured: set `BUB_MODEL`".to_owned(),
-                ));
+                return Err(config_error("no model is configured: set `BUB_MODEL`".to_owned()));
             }
         };
-        let max_tokens =
-            number("max-tokens")?.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
-        Ok(Settings {
-            model,
-            max_steps: number("max-steps")?,
-            max_tokens,
-        })
+        let max_tokens = number("max-tokens")?.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        Ok(Settings { model, max_steps: number("max-steps")?, max_tokens })
     }
 }
 
 /// A whole number above 0, or nothing.
 fn number(key: &str) -> Result<Option<u64>, Error> {
-    let Some(value) = config::get(key)
-        .map(|text| json::value(&text))
-        .filter(|value| !value.is_null())
-    else {
+    let Some(value) = config::get(key).map(|text| json::value(&text)).filter(|value| !value.is_null()) else {
         return Ok(None);
     };
     let number = value.as_u64().filter(|number| *number > 0);
-    number
-        .map(Some)
-        .ok_or_else(|| wrong(key, "a whole number above 0", &value))
+    number.map(Some).ok_or_else(|| wrong(key, "a whole number above 0", &value))
 }
 
 fn wrong(key: &str, wanted: &str, found: &Value) -> Error {

@@ -10,11 +10,7 @@ const UNNAMED: &str = "default";
 /// The message's own session id, else `channel:chat_id`.
 pub fn session_id(message: Envelope) -> String {
     let named = |name: String| {
-        if name.is_empty() {
-            UNNAMED.to_owned()
-        } else {
-            name
-        }
+        if name.is_empty() { UNNAMED.to_owned() } else { name }
     };
     message
         .session_id
@@ -29,10 +25,7 @@ pub fn of_message(context: &[(String, String)]) -> Value {
     if !line.is_empty() {
         state.insert("context".to_owned(), line.into());
     }
-    let model = context
-        .iter()
-        .find(|(key, _)| key == "model")
-        .map(|(_, value)| json::value(value));
+    let model = context.iter().find(|(key, _)| key == "model").map(|(_, value)| json::value(value));
     if let Some(Value::String(model)) = model
         && !model.trim().is_empty()
     {
@@ -44,10 +37,7 @@ pub fn of_message(context: &[(String, String)]) -> Value {
 /// `key=value|key=value`, less the keys that begin with `_`.
 pub fn line(context: &[(String, String)]) -> String {
     let visible = context.iter().filter(|(key, _)| !key.starts_with('_'));
-    visible
-        .map(|(key, value)| format!("{key}={}", shown(value)))
-        .collect::<Vec<_>>()
-        .join("|")
+    visible.map(|(key, value)| format!("{key}={}", shown(value))).collect::<Vec<_>>().join("|")
 }
 
 /// The names of `null`, `true` and `false` are those that the tapes of Bub carry.
@@ -66,10 +56,7 @@ mod tests {
     use super::*;
 
     fn context(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-        pairs
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect()
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
     }
 
     #[test]
@@ -90,13 +77,7 @@ mod tests {
     #[test]
     fn the_state_has_a_model_only_where_the_message_names_one() {
         let with = of_message(&context(&[("model", r#""openai:gpt""#)]));
-        assert_eq!(
-            with.to_string(),
-            r#"{"context":"model=openai:gpt","model":"openai:gpt"}"#
-        );
-        assert_eq!(
-            of_message(&context(&[("_model", r#""x""#)])).to_string(),
-            "{}"
-        );
+        assert_eq!(with.to_string(), r#"{"context":"model=openai:gpt","model":"openai:gpt"}"#);
+        assert_eq!(of_message(&context(&[("_model", r#""x""#)])).to_string(), "{}");
     }
 }

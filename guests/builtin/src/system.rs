@@ -10,16 +10,8 @@ const WORKSPACE_TAG: &str = "workspace_instructions";
 /// The agent's own part, then the workspace's, then the tools; a part that says nothing is left out.
 pub fn prompt(turn: &Turn) -> Result<String, Error> {
     let workspace = turn.workspace_text(WORKSPACE_FILE).unwrap_or_default();
-    let parts = [
-        AGENT.trim().to_owned(),
-        quoted(workspace.trim()),
-        listed(&toolset::offered(turn)?),
-    ];
-    Ok(parts
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join("\n\n"))
+    let parts = [AGENT.trim().to_owned(), quoted(workspace.trim()), listed(&toolset::offered(turn)?)];
+    Ok(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n"))
 }
 
 /// Between marks, and in such a way that the text cannot end the quotation itself.
@@ -27,10 +19,7 @@ fn quoted(text: &str) -> String {
     if text.is_empty() {
         return String::new();
     }
-    let text = text.replace(
-        &format!("</{WORKSPACE_TAG}"),
-        &format!("&lt;/{WORKSPACE_TAG}"),
-    );
+    let text = text.replace(&format!("</{WORKSPACE_TAG}"), &format!("&lt;/{WORKSPACE_TAG}"));
     format!(
         "<{WORKSPACE_TAG} file=\"{WORKSPACE_FILE}\">\n\
          The workspace says this to agents. Follow it in work on the workspace, as far as the person's own words allow.\n\n\
@@ -45,23 +34,12 @@ fn listed(tools: &[ToolSpec]) -> String {
         return String::new();
     }
     let line = |tool: &ToolSpec| {
-        let description = tool
-            .description
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
+        let description = tool.description.split_whitespace().collect::<Vec<_>>().join(" ");
         let name = toolset::model_name(&tool.name);
-        if description.is_empty() {
-            name
-        } else {
-            format!("{name} - {description}")
-        }
+        if description.is_empty() { name } else { format!("{name} - {description}") }
     };
     let lines: Vec<String> = tools.iter().map(line).collect();
-    format!(
-        "<available_tools>\n{}\n</available_tools>",
-        lines.join("\n")
-    )
+    format!("<available_tools>\n{}\n</available_tools>", lines.join("\n"))
 }
 
 #[cfg(test)]

@@ -10,11 +10,7 @@ use crate::{Error, Turn};
 pub fn offered(turn: &Turn) -> Result<Vec<ToolSpec>, Error> {
     match toolbox::list_tools(turn) {
         Ok(tools) => Ok(tools.into_iter().filter(|tool| tool.for_model).collect()),
-        Err(Error {
-            kind: ErrorKind::Denied,
-            message,
-            ..
-        }) => {
+        Err(Error { kind: ErrorKind::Denied, message, .. }) => {
             log(Level::Debug, &format!("no tools are offered: {message}"));
             Ok(Vec::new())
         }

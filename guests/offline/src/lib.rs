@@ -44,31 +44,20 @@ impl Guest for Offline {
             let message = format!("provider `offline` has the one model `{MODEL}`, not `{model}`");
             return Err(error(ErrorKind::Config, message));
         }
-        let messages = chat::parse(&request.messages).map_err(|place| {
-            error(
-                ErrorKind::InvalidInput,
-                format!("message {place} is no JSON object"),
-            )
-        })?;
+        let messages = chat::parse(&request.messages)
+            .map_err(|place| error(ErrorKind::InvalidInput, format!("message {place} is no JSON object")))?;
         match script::answer(&messages) {
             Answer::Text { reasoning, text } => speak(&sink, &messages, reasoning, &text),
             Answer::Calls(calls) => call(&sink, &messages, calls),
             Answer::Failure(Failure::ContextLength) => {
                 Err(error(ErrorKind::ContextLength, script::OVERFLOW.to_owned()))
             }
-            Answer::Failure(Failure::Internal) => {
-                Err(error(ErrorKind::Provider, script::INTERNAL.to_owned()))
-            }
+            Answer::Failure(Failure::Internal) => Err(error(ErrorKind::Provider, script::INTERNAL.to_owned())),
         }
     }
 }
 
-fn speak(
-    sink: &Sink,
-    messages: &[Message],
-    reasoning: Option<&str>,
-    text: &str,
-) -> Result<(), Error> {
+fn speak(sink: &Sink, messages: &[Message], reasoning: Option<&str>, text: &str) -> Result<(), Error> {
     if let Some(reasoning) = reasoning {
         sink.send(&Event::Reasoning(reasoning.to_owned()))?;
     }
@@ -93,11 +82,7 @@ fn call(sink: &Sink, messages: &[Message], calls: Vec<script::Call>) -> Result<(
 }
 
 fn error(kind: ErrorKind, message: String) -> Error {
-    Error {
-        kind,
-        message,
-        details: None,
-    }
+    Error { kind, message, details: None }
 }
 
 export!(Offline);

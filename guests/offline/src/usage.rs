@@ -15,19 +15,13 @@ pub fn of_text(messages: &[Message], text: &str) -> String {
 /// prints it, since the recorded runs were counted so.
 pub fn of_calls(messages: &[Message], calls: &[Call]) -> String {
     let brackets = 2;
-    let pairs: usize = calls
-        .iter()
-        .map(|call| 4 + quoted(&call.name) + quoted(&call.arguments))
-        .sum();
+    let pairs: usize = calls.iter().map(|call| 4 + quoted(&call.name) + quoted(&call.arguments)).sum();
     let separators = 2 * calls.len().saturating_sub(1);
     usage(messages, brackets + pairs + separators)
 }
 
 fn usage(messages: &[Message], said: usize) -> String {
-    let read: usize = messages
-        .iter()
-        .map(|message| message.text.chars().count())
-        .sum();
+    let read: usize = messages.iter().map(|message| message.text.chars().count()).sum();
     let prompt = read / CHARACTERS_PER_TOKEN;
     let completion = (said / CHARACTERS_PER_TOKEN).max(1);
     json!({
@@ -56,16 +50,14 @@ mod tests {
 
     #[test]
     fn a_call_costs_what_the_recorded_run_says() {
-        let call = Call {
-            name: "bash".to_owned(),
-            arguments: r#"{"cmd":"echo hello-from-tool"}"#.to_owned(),
-        };
+        let call = Call { name: "bash".to_owned(), arguments: r#"{"cmd":"echo hello-from-tool"}"#.to_owned() };
         assert!(of_calls(&[], &[call]).starts_with(r#"{"completion_tokens":12,"#));
     }
 
     #[test]
     fn a_short_answer_costs_one_token() {
-        let usage = r#"{"completion_tokens":1,"prompt_tokens":0,"total_tokens":1,"prompt_tokens_details":{"cached_tokens":0}}"#;
+        let usage =
+            r#"{"completion_tokens":1,"prompt_tokens":0,"total_tokens":1,"prompt_tokens_details":{"cached_tokens":0}}"#;
         assert_eq!(of_text(&[], "ok"), usage);
     }
 }

@@ -19,6 +19,7 @@ use tokio::sync::watch;
 
 pub async fn figures() {
     hook_call().await;
+    granted_call().await;
     empty_turn().await;
     agent_turn().await;
 }
@@ -37,11 +38,28 @@ async fn hook_call() {
     samples.print("hook call on a fresh instance", Some(Duration::from_micros(25)));
 }
 
+/// What it costs a guest that a call of the host is gated: the time of one gated call, less that of one that is not.
+async fn granted_call() {
+    let rounds = 20_000;
+    let mut each = Vec::new();
+    for is_gated in [false, true] {
+        let home = home();
+        home.configure(&format!("[plugins.counter]\ngrants = [\"secret:bench\"]\n[plugins.counter.config]\nrounds = {rounds}\ngated = {is_gated}"));
+        home.plugin("counter", programs::COUNTER);
+        home.grant_hooks();
+        let host = host(&home, Settings::new("offline:demo")).await;
+        each.push(Samples::take(5, 50, async |_| turn(&host, "bench", "0").await).await.median() / rounds);
+    }
+    let dearer = each[1].saturating_sub(each[0]);
+    print_derived("what a grant adds to a call of the host", dearer, Duration::from_micros(1));
+}
+
 /// The stages of a turn through the builtin guest, with a model hook that says the message back. Nothing is written
 /// on the tape.
 async fn empty_turn() {
     let home = home();
     home.plugin("echo", programs::ECHO);
+    home.grant_hooks();
     let host = host(&home, Settings::new("offline:demo")).await;
     let samples = Samples::take(100, 2_000, async |_| turn(&host, "bench", "[echo] hi").await).await;
     samples.print("turn with a stub model", Some(Duration::from_millis(1)));

@@ -7,12 +7,14 @@ use crate::config::{self, Config};
 use crate::host::Host;
 use crate::model;
 use crate::plugin::Source;
+use crate::turn::Calls;
 use anyhow::Result;
 use serde_json::json;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -140,11 +142,15 @@ async fn reach(host: &Host) -> Finding {
     }
     match host.model.probe(label).await {
         Ok(text) => finding(what, State::Well, text),
-        Err(error) => finding(what, State::Wrong, error.message),
+        Err(error) => {
+            // The error names the model again.
+            let text = error.message.strip_prefix(&format!("{what}: ")).unwrap_or(&error.message).to_owned();
+            finding(what, State::Wrong, text)
+        }
     }
 }
 
-fn plugins(host: &Host) -> Vec<Finding> {
+fn plugins(host: &Arc<Host>) -> Vec<Finding> {
     let set = host.plugins();
     let mut findings = Vec::new();
     for plugin in set.iter() {
@@ -166,10 +172,10 @@ fn plugins(host: &Host) -> Vec<Finding> {
     findings.extend(
         set.failed.iter().map(|(name, reason)| finding(format!("plugin `{name}`"), State::Wrong, reason.clone())),
     );
-    let gates = set.missing_gates.iter();
-    findings.extend(
-        gates.map(|gate| finding(format!("gate `{gate}`"), State::Wrong, "is not there, so every tool call is denied")),
-    );
+    if let Some(gate) = Calls::new(host).absent_gate() {
+        let text = "cannot judge: it did not load or is not granted its hook, and every tool call is denied";
+        findings.push(finding(format!("gate `{gate}`"), State::Wrong, text));
+    }
     findings
 }
 

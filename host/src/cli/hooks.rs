@@ -4,7 +4,8 @@ use crate::channel::Printer;
 use crate::config::Config;
 use crate::hooks::{HOOKS, HookSpec, Way};
 use crate::host::Host;
-use crate::plugin::PluginSet;
+use crate::plugin::{CALLED_BY_NAME, Plugin};
+use crate::turn::Calls;
 use anyhow::Result;
 use serde_json::json;
 use std::io::Write;
@@ -20,45 +21,49 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
-    let plugins = host.plugins();
+    let calls = Calls::new(&host);
     let mut out = std::io::stdout().lock();
     if arguments.json {
-        writeln!(out, "{:#}", as_json(&plugins))?;
+        writeln!(out, "{:#}", as_json(&calls))?;
     } else {
-        write!(out, "{}", as_text(&plugins))?;
+        write!(out, "{}", as_text(&calls))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The plugins of a hook in the order in which they run.
-fn plugins<'a>(hook: &HookSpec, set: &'a PluginSet) -> Vec<&'a str> {
-    let mut names: Vec<&str> = set.exporting(hook.name).map(|plugin| plugin.name.as_str()).collect();
+fn plugins<'a>(hook: &HookSpec, calls: &'a Calls, is_asked: bool) -> Vec<&'a str> {
+    let implementing = calls.plugins.exporting(hook.name);
+    // Tools and commands are called by their names: whoever has them answers.
+    let may = |plugin: &Plugin| CALLED_BY_NAME.contains(&hook.name) || calls.may_answer(plugin, hook.name);
+    let mut names: Vec<&str> =
+        implementing.filter(|plugin| may(plugin) == is_asked).map(|plugin| plugin.name.as_str()).collect();
     if hook.name == "system-prompt" {
         names.reverse();
     }
     names
 }
 
-fn as_json(set: &PluginSet) -> serde_json::Value {
+fn as_json(calls: &Calls) -> serde_json::Value {
     let hooks: Vec<_> = HOOKS
         .iter()
-        .map(|hook| json!({ "hook": hook.name, "way": hook.way.name(), "plugins": plugins(hook, set) }))
+        .map(|hook| json!({ "hook": hook.name, "way": hook.way.name(), "plugins": plugins(hook, calls, true), "not_granted": plugins(hook, calls, false) }))
         .collect();
     let failed: Vec<_> =
-        set.failed.iter().map(|(plugin, reason)| json!({ "plugin": plugin, "reason": reason })).collect();
+        calls.plugins.failed.iter().map(|(plugin, reason)| json!({ "plugin": plugin, "reason": reason })).collect();
     json!({ "hooks": hooks, "failed": failed })
 }
 
-fn as_text(set: &PluginSet) -> String {
+fn as_text(calls: &Calls) -> String {
     let mut text = String::new();
     for hook in HOOKS {
-        let names = plugins(hook, set);
+        let names = plugins(hook, calls, true);
         if !names.is_empty() {
             let arrow = if hook.way == Way::FirstResult { " > " } else { ", " };
             text.push_str(&format!("{:<18} {:<13} {}\n", hook.name, hook.way.name(), names.join(arrow)));
         }
     }
-    for (plugin, reason) in &set.failed {
+    for (plugin, reason) in &calls.plugins.failed {
         text.push_str(&format!("plugin `{plugin}` did not load: {reason}\n"));
     }
     text

@@ -139,7 +139,7 @@ fn list(out: &mut impl Write, host: &Host, plugins: &PluginSet) -> Result<()> {
         let missing: Vec<String> = wanted(plugin).into_iter().filter(|grant| !given.allow(grant)).collect();
         writeln!(out, "{:<12} {:<9} {}", plugin.name, source(plugin), plugin.hooks.join(" "))?;
         if host.ledger.is_for_other_bytes(plugin) {
-            writeln!(out, "{:12} its bytes are not those that its grants were given to", "")?;
+            writeln!(out, "{:12} its grants are not for these bytes", "")?;
         }
         if !missing.is_empty() {
             writeln!(out, "{:12} wants: bub-wasm plugin grant {} {}", "", plugin.name, missing.join(" "))?;

@@ -2,6 +2,7 @@
 
 use crate::host::Host;
 use crate::plugin::Plugin;
+use crate::turn::Turn;
 use std::path::{Path, PathBuf};
 use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
@@ -9,7 +10,7 @@ use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 const WORKSPACE: &str = "<workspace>";
 
 /// Opens what `fs:PATH:ro` and `fs:PATH:rw` name, each under its own path; the workspace is where relative paths start.
-pub(crate) fn open(builder: &mut WasiCtxBuilder, host: &Host, plugin: &Plugin) {
+pub(crate) fn open(builder: &mut WasiCtxBuilder, host: &Host, plugin: &Plugin, turn: Option<&Turn>) {
     for grant in host.ledger.held(plugin, "fs:") {
         let Some((path, mode)) = grant.rsplit_once(':') else { continue };
         let perms = if mode == "rw" { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
@@ -17,6 +18,9 @@ pub(crate) fn open(builder: &mut WasiCtxBuilder, host: &Host, plugin: &Plugin) {
             let name = if path == WORKSPACE { ".".to_owned() } else { found.to_string_lossy().into_owned() };
             builder.preopened_dir(&found, name, perms).map(drop).map_err(|error| error.to_string())
         });
+        if let (Ok(()), Some(turn)) = (&opened, turn) {
+            turn.used(plugin, &format!("fs:{grant}"), 0);
+        }
         if let Err(reason) = opened {
             tracing::warn!("plugin `{}` does not get `fs:{grant}`: {reason}", plugin.name);
         }

@@ -18,6 +18,8 @@ pub(crate) struct Http {
     pub(crate) host: Arc<Host>,
     pub(crate) plugin: Arc<Plugin>,
     pub(crate) turn: Option<Arc<Turn>>,
+    /// While it is loaded a plugin reaches nobody.
+    pub(crate) is_loading: bool,
 }
 
 /// What becomes of the request's own errors: nobody asks for them here.
@@ -61,7 +63,7 @@ impl WasiHttpHooks for Http {
 impl Http {
     /// What the grants of this moment let through.
     fn gate(&self) -> Gate {
-        let targets = self.host.ledger.held(&self.plugin, "http:");
+        let targets = if self.is_loading { Vec::new() } else { self.host.ledger.held(&self.plugin, "http:") };
         let targets = targets.iter().filter_map(|target| Target::parse(target).ok());
         let (host, plugin, turn) = (self.host.clone(), self.plugin.clone(), self.turn.clone());
         Gate::new(self.host.network.clone(), targets.collect::<Vec<_>>())

@@ -6,7 +6,7 @@
 use super::Grants;
 use crate::config::{self, Config};
 use crate::plugin::{Plugin, Source};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
@@ -55,9 +55,13 @@ impl Ledger {
 
     /// What stands behind `kind` in the grants that the plugin holds: `http:` gives the hosts.
     pub(crate) fn held(&self, plugin: &Plugin, kind: &str) -> Vec<String> {
-        let wanted = |grant: &&str| plugin.wants.as_ref().is_none_or(|wants| wants.allow(grant));
+        // Either side may be the wider one: `http:*` that was given, or that is wanted.
         self.given(plugin, |given| {
-            given.iter().filter(wanted).filter_map(|grant| Some(grant.strip_prefix(kind)?.to_owned())).collect()
+            let wants = plugin.wants.as_ref();
+            let both = given.iter().filter(|grant| wants.is_none_or(|wants| wants.allow(grant)));
+            let narrower = wants.into_iter().flat_map(Grants::iter).filter(|grant| given.allow(grant));
+            let held: BTreeSet<&str> = both.chain(narrower).collect();
+            held.into_iter().filter_map(|grant| Some(grant.strip_prefix(kind)?.to_owned())).collect()
         })
     }
 

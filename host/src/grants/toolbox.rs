@@ -86,7 +86,7 @@ pub(crate) fn dotted(turn: &Turn, name: &str) -> String {
 /// One call from the chain before it to the chain after it. Whatever happens is a result that the model can read.
 async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<String, Error> {
     let call = ToolCall { name: dotted(turn, &call.name), ..call };
-    if let Some(gate) = turn.calls.plugins.missing_gates.first() {
+    if let Some(gate) = turn.calls.absent_gate() {
         return Err(Error::denied(format!("the gate `{gate}` is not there to allow it")));
     }
     let asked = call.clone();

@@ -5,7 +5,7 @@ use super::cache::Cache;
 use super::call::{Site, Visit, call};
 use super::engine::{Bench, Engines};
 use super::manifest::{Manifest, Want};
-use super::store::State;
+use super::store::{LOAD, State};
 use crate::config::{self, Limits};
 use crate::grants::Grants;
 use crate::host::Host;
@@ -117,6 +117,12 @@ impl Plugin {
 
     /// The error that a guest gets for a grant that it does not hold, with what the user can do about it.
     pub(crate) fn refusal(&self, grant: &str) -> Error {
+        if self.wants.as_ref().is_some_and(|wants| !wants.allow(grant)) {
+            return Error::denied(format!(
+                "plugin `{}` does not ask for `{grant}` in its manifest, so it cannot be given",
+                self.name
+            ));
+        }
         Error::denied(format!(
             "plugin `{0}` does not hold the grant `{grant}`; to give it: bub-wasm plugin grant {0} {grant}",
             self.name
@@ -182,7 +188,7 @@ pub(crate) async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin
     let (has_tools, is_provider) = (names.contains(&"bub:tools/tools"), names.contains(&"bub:model/provider"));
     // What stands in a section is read without running anything, and wins.
     let describes = plugin.wants.is_none() && names.contains(&"bub:plugin/manifest");
-    let introduced = call(host, &plugin, Site::outside("load"), |Visit { exports, store, instance, .. }| {
+    let introduced = call(host, &plugin, Site::outside(LOAD), |Visit { exports, store, instance, .. }| {
         Box::pin(async move {
             exports.check(store, &instance)?;
             let tools = match has_tools {

@@ -23,8 +23,6 @@ pub struct PluginSet {
     plugins: Vec<Arc<Plugin>>,
     /// Name and reason.
     pub failed: Vec<(String, String)>,
-    /// Gates that are configured and did not load: what they would have judged is denied.
-    pub(crate) missing_gates: Vec<String>,
 }
 
 impl PluginSet {
@@ -56,8 +54,6 @@ impl PluginSet {
                 set.fail(&name, &reason);
             }
         }
-        let is_missing = |gate: &&str| !set.plugins.iter().any(|plugin| plugin.name == **gate);
-        set.missing_gates = config.gates().filter(is_missing).map(str::to_owned).collect();
         set
     }
 
@@ -72,7 +68,7 @@ impl PluginSet {
             let unasked = self.unasked(host, plugin);
             if !unasked.is_empty() {
                 let other = host.ledger.is_for_other_bytes(plugin);
-                let why = if other { ": its bytes are not those that were granted" } else { "" };
+                let why = if other { ": its grants are not for these bytes" } else { "" };
                 tracing::warn!(
                     "plugin `{0}` is not asked{why}; to let it answer: bub-wasm plugin grant {0} {1}",
                     plugin.name,

@@ -13,6 +13,9 @@ use wasmtime::{ResourceLimiter, Result};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
+/// The name of the calls that are made while a plugin is loaded.
+pub(crate) const LOAD: &str = "load";
+
 /// Handles that a guest may hold at once, of all kinds together.
 pub(crate) const MAX_HANDLES: usize = 1_000;
 
@@ -50,9 +53,12 @@ impl State {
         let limiter = Limiter::new(plugin.limits.memory_bytes());
         let mut wasi = WasiCtx::builder();
         wasi.stderr(stderr.clone());
-        crate::grants::fs::open(&mut wasi, &host, &plugin);
+        // What is asked of a plugin while it is loaded is asked on nobody's behalf: it holds nothing then.
+        if hook != LOAD {
+            crate::grants::fs::open(&mut wasi, &host, &plugin, turn.as_deref());
+        }
         let wasi = wasi.build();
-        let http = Http { host: host.clone(), plugin: plugin.clone(), turn: turn.clone() };
+        let http = Http { host: host.clone(), plugin: plugin.clone(), turn: turn.clone(), is_loading: hook == LOAD };
         Self {
             host,
             plugin,
@@ -102,7 +108,7 @@ impl State {
 
     /// Whether the plugin holds that grant, at this moment.
     pub(crate) fn holds(&self, grant: &str) -> bool {
-        self.host.ledger.allows(&self.plugin, grant)
+        self.hook != LOAD && self.host.ledger.allows(&self.plugin, grant)
     }
 }
 

@@ -52,6 +52,15 @@ impl Calls {
         plugin.implements(hook) && self.host.ledger.allows(plugin, &hook_grant(hook))
     }
 
+    /// A gate that is configured and cannot judge a tool call: it did not load, or it is not granted the hook. What it
+    /// would have judged is denied.
+    pub(crate) fn absent_gate(&self) -> Option<&str> {
+        self.host.config.gates().find(|gate| match self.plugins.iter().find(|plugin| plugin.name == *gate) {
+            None => true,
+            Some(plugin) => plugin.implements("before-tool-call") && !self.may_answer(plugin, "before-tool-call"),
+        })
+    }
+
     /// The plugin that answers for that model provider.
     pub(crate) fn provider(&self, name: &str) -> Option<&Arc<Plugin>> {
         self.plugins.provider(name).filter(|plugin| self.may_answer(plugin, "provider"))

@@ -15,14 +15,10 @@ struct Caller;
 
 impl exports::bub::hooks::run_model::Guest for Caller {
     fn run_model(turn: Turn, prompt: Prompt) -> Result<Option<String>, Error> {
-        let call: Value = config::get("call")
-            .and_then(|text| serde_json::from_str(&text).ok())
-            .unwrap_or_default();
+        let call: Value = config::get("call").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         if call["go-on"] == true {
             let next = stages::continue_prompt(&turn, &prompt)?;
-            return Ok(Some(
-                next.map_or("the end".to_owned(), |next| format!("next: {next}")),
-            ));
+            return Ok(Some(next.map_or("the end".to_owned(), |next| format!("next: {next}"))));
         }
         let request = Request {
             model: call["model"].as_str().map(str::to_owned),

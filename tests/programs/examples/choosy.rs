@@ -58,15 +58,12 @@ fn fork(view: &View, sidecar: &str) {
 
 fn saw(depth: u32, error: &Error) {
     let kind = format!("{:?}", error.kind).replace("ErrorKind::", "");
-    let line =
-        json!({ "hook": "selector", "depth": depth, "kind": kind, "message": error.message });
+    let line = json!({ "hook": "selector", "depth": depth, "kind": kind, "message": error.message });
     log::log(log::Level::Info, &format!("saw:{line}"));
 }
 
 fn text(key: &str) -> String {
-    let value: Value = config::get(key)
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default();
+    let value: Value = config::get(key).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
 }
 

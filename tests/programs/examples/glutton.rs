@@ -33,11 +33,7 @@ impl exports::bub::hooks::run_model_stream::Guest for Glutton {
             "append" => {
                 let tape = turn.tape()?;
                 let payload = json!({ "name": "note", "data": "x".repeat(8 * MIB) }).to_string();
-                let event = Draft {
-                    kind: "event".to_owned(),
-                    payload,
-                    meta: "{}".to_owned(),
-                };
+                let event = Draft { kind: "event".to_owned(), payload, meta: "{}".to_owned() };
                 let drafts = [event];
                 for _ in 0..amount {
                     tape.append(&drafts)?;
@@ -68,9 +64,7 @@ impl exports::bub::hooks::run_model_stream::Guest for Glutton {
 }
 
 fn setting(key: &str) -> Value {
-    config::get(key)
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default()
+    config::get(key).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
 export!(Glutton);

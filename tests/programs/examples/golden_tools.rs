@@ -23,8 +23,7 @@ impl exports::bub::tools::tools::Guest for GoldenTools {
     }
 
     fn call_tool(turn: Turn, name: String, arguments: String) -> Result<String, Error> {
-        let arguments: Value =
-            serde_json::from_str(&arguments).map_err(|e| invalid(e.to_string()))?;
+        let arguments: Value = serde_json::from_str(&arguments).map_err(|e| invalid(e.to_string()))?;
         let text = match name.as_str() {
             "bash" => bash(&arguments)?,
             "fs.write" => format!("wrote: {}/{}", turn.workspace(), text(&arguments, "path")?),
@@ -37,15 +36,12 @@ impl exports::bub::tools::tools::Guest for GoldenTools {
 }
 
 fn tool(name: &str, parameters: &[&str], effect: Effect) -> ToolSpec {
-    let properties: serde_json::Map<String, Value> = parameters
-        .iter()
-        .map(|name| ((*name).to_owned(), json!({ "type": "string" })))
-        .collect();
+    let properties: serde_json::Map<String, Value> =
+        parameters.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
     ToolSpec {
         name: name.to_owned(),
         description: format!("What `{name}` said when the runs were recorded."),
-        parameters: json!({ "type": "object", "properties": properties, "required": parameters })
-            .to_string(),
+        parameters: json!({ "type": "object", "properties": properties, "required": parameters }).to_string(),
         for_model: true,
         effect,
         reads_outside: false,
@@ -77,8 +73,7 @@ fn info(tape: &Tape) -> Result<String, Error> {
         info.anchors,
         info.last_anchor.unwrap_or("None".to_owned()),
         info.entries_since_last_anchor,
-        info.last_token_usage
-            .map_or("None".to_owned(), |tokens| tokens.to_string()),
+        info.last_token_usage.map_or("None".to_owned(), |tokens| tokens.to_string()),
     ))
 }
 
@@ -102,9 +97,7 @@ fn hit_rate(tape: &Tape) -> Result<Option<f64>, Error> {
             let payload: Value = serde_json::from_str(&entry.payload).unwrap_or_default();
             let usage = &payload["data"]["usage"];
             if payload["name"] == "run" && usage["total_tokens"].is_u64() {
-                let prompt = usage["prompt_tokens"]
-                    .as_f64()
-                    .filter(|tokens| *tokens > 0.0);
+                let prompt = usage["prompt_tokens"].as_f64().filter(|tokens| *tokens > 0.0);
                 let cached = usage["prompt_tokens_details"]["cached_tokens"].as_f64();
                 return Ok(cached.zip(prompt).map(|(cached, prompt)| cached / prompt));
             }
@@ -113,17 +106,11 @@ fn hit_rate(tape: &Tape) -> Result<Option<f64>, Error> {
 }
 
 fn text<'a>(arguments: &'a Value, key: &str) -> Result<&'a str, Error> {
-    arguments[key]
-        .as_str()
-        .ok_or_else(|| invalid(format!("`{key}` is no text")))
+    arguments[key].as_str().ok_or_else(|| invalid(format!("`{key}` is no text")))
 }
 
 fn invalid(message: String) -> Error {
-    Error {
-        kind: ErrorKind::InvalidInput,
-        message,
-        details: None,
-    }
+    Error { kind: ErrorKind::InvalidInput, message, details: None }
 }
 
 export!(GoldenTools);

@@ -11,10 +11,7 @@ struct Loud;
 impl exports::bub::hooks::build_prompt::Guest for Loud {
     fn build_prompt(_turn: Turn) -> Result<Option<Prompt>, Error> {
         for line in 0..200 {
-            eprintln!(
-                "line {line} of much that nobody wants to read, {}",
-                "and more".repeat(5)
-            );
+            eprintln!("line {line} of much that nobody wants to read, {}", "and more".repeat(5));
         }
         if config::get("panics").as_deref() == Some("true") {
             panic!("this is what mattered");

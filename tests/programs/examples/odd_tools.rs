@@ -13,12 +13,7 @@ struct OddTools;
 
 impl exports::bub::tools::tools::Guest for OddTools {
     fn list_tools() -> Vec<ToolSpec> {
-        vec![
-            tool("again", true),
-            tool("for.people", false),
-            tool("big", true),
-            tool("plain", true),
-        ]
+        vec![tool("again", true), tool("for.people", false), tool("big", true), tool("plain", true)]
     }
 
     fn call_tool(turn: Turn, name: String, _arguments: String) -> Result<String, Error> {
@@ -33,11 +28,7 @@ impl exports::bub::tools::tools::Guest for OddTools {
 
 /// How deep it went, and what stopped it.
 fn again(turn: &Turn) -> Value {
-    let call = ToolCall {
-        id: None,
-        name: "again".to_owned(),
-        arguments: "{}".to_owned(),
-    };
+    let call = ToolCall { id: None, name: "again".to_owned(), arguments: "{}".to_owned() };
     match toolbox::call_tools(turn, &[call]).map(|mut results| results.pop()) {
         Ok(Some(Ok(deeper))) => {
             let deeper: Value = serde_json::from_str(&deeper).unwrap_or_default();

@@ -12,10 +12,7 @@ use serde_json::json;
 
 impl exports::bub::hooks::run_model::Guest for Script {
     fn run_model(turn: Turn, prompt: Prompt) -> Result<Option<String>, Error> {
-        saw(
-            "run-model",
-            json!({ "prompt": prompt_json(&prompt), "session": turn.session_id() }),
-        );
+        saw("run-model", json!({ "prompt": prompt_json(&prompt), "session": turn.session_id() }));
         Ok(answer("run-model")?.and_then(|text| text.as_str().map(str::to_owned)))
     }
 }

@@ -15,10 +15,7 @@ use serde_json::json;
 
 impl exports::bub::hooks::run_model_stream::Guest for Script {
     fn run_model_stream(turn: Turn, prompt: Prompt) -> Result<bool, Error> {
-        saw(
-            "run-model-stream",
-            json!({ "prompt": prompt_json(&prompt), "session": turn.session_id() }),
-        );
+        saw("run-model-stream", json!({ "prompt": prompt_json(&prompt), "session": turn.session_id() }));
         let Some(answer) = answer("run-model-stream")? else {
             return Ok(false);
         };
@@ -38,9 +35,7 @@ impl exports::bub::hooks::run_model_stream::Guest for Script {
                 return Err(failure(message));
             }
         }
-        turn.emit(&StreamEvent::Final(
-            json!({ "text": said, "steps": 1, "usage": null }).to_string(),
-        ))?;
+        turn.emit(&StreamEvent::Final(json!({ "text": said, "steps": 1, "usage": null }).to_string()))?;
         Ok(true)
     }
 }
