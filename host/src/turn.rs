@@ -1,5 +1,6 @@
 //! The main path: one inbound envelope through the pipeline.
 
+mod account;
 mod progress;
 mod settle;
 

@@ -19,7 +19,7 @@ pub(crate) fn open(builder: &mut WasiCtxBuilder, host: &Host, plugin: &Plugin, t
             builder.preopened_dir(&found, name, perms).map(drop).map_err(|error| error.to_string())
         });
         if let (Ok(()), Some(turn)) = (&opened, turn) {
-            turn.used(plugin, &format!("fs:{grant}"), 0);
+            turn.used(plugin, &format!("fs:{grant}"));
         }
         if let Err(reason) = opened {
             tracing::warn!("plugin `{}` does not get `fs:{grant}`: {reason}", plugin.name);

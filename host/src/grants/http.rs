@@ -41,7 +41,7 @@ impl WasiHttpHooks for Http {
                 Ok(response) => {
                     let grant = format!("http:{target}");
                     if let Some(turn) = &turn {
-                        turn.used(&plugin, &grant, 0);
+                        turn.used(&plugin, &grant);
                     }
                     let late: Late = Box::new(async { Ok(()) });
                     Ok((from_response(response, turn.map(|turn| (turn, plugin, grant))), late))
@@ -99,7 +99,7 @@ fn fill(
     }
     for name in &filled.used {
         if let Some(turn) = turn {
-            turn.used(plugin, &format!("secret:{name}"), 0);
+            turn.used(plugin, &format!("secret:{name}"));
         }
     }
     let wrong = |_| net::Error::Refused("a secret does not fit where it was wanted".to_owned());

@@ -102,7 +102,7 @@ impl State {
     /// Counts a use of that grant on behalf of the turn.
     pub(crate) fn used(&self, grant: &str) {
         if let Some(turn) = &self.turn {
-            turn.used(&self.plugin, grant, 0);
+            turn.used(&self.plugin, grant);
         }
     }
 

@@ -1,6 +1,7 @@
 //! A turn in progress: what its hooks share.
 
 use super::Cancel;
+use super::account::Account;
 use crate::error::Failure;
 use crate::grants::hook_grant;
 use crate::host::Host;
@@ -9,7 +10,6 @@ use crate::plugin::{Plugin, PluginSet, too_much_held};
 use crate::tape::{self, Tape};
 use jiff::Zoned;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -22,9 +22,6 @@ const MAX_HELD: usize = 64 << 20;
 
 /// Turns that this process has begun.
 static TURNS: AtomicU64 = AtomicU64::new(0);
-
-/// Different refusals and uses that a turn writes down.
-const MAX_REFUSALS: usize = 64;
 
 /// How long a turn waits for its tasks at its end.
 const REST: Duration = Duration::from_secs(1);
@@ -102,12 +99,8 @@ struct Progress {
     speech: Speech,
     /// Whether the turn's writes are on the tape.
     settled: bool,
-    /// What was refused to which plugin, and how often.
-    refusals: BTreeMap<(String, String), u64>,
-    /// What reached outside: plugin, its digest, the grant; how often, and how many bytes.
-    uses: BTreeMap<(String, String, String), (u64, u64)>,
-    /// Why text from outside is in the context of this turn; none while there is none.
-    taint: Option<String>,
+    /// What the tape will say of the turn, out of context.
+    account: Account,
 }
 
 /// What the model hook that was asked last has said so far.
@@ -148,9 +141,9 @@ impl Turn {
             run_ids: Vec::new(),
             speech: Speech::default(),
             settled: false,
-            refusals: BTreeMap::new(),
-            uses: BTreeMap::new(),
-            taint: (principal != Principal::Owner).then(|| format!("said on channel `{}`", message.channel)),
+            account: Account::new(
+                (principal != Principal::Owner).then(|| format!("said on channel `{}`", message.channel)),
+            ),
         };
         Ok(Arc::new(Self {
             calls: calls.clone(),
@@ -174,6 +167,11 @@ impl Turn {
 
     fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the tape will say of the turn, for whoever adds to it.
+    pub(super) fn account<T>(&self, look: impl FnOnce(&mut Account) -> T) -> T {
+        look(&mut self.progress().account)
     }
 
     /// Until the turn's deadline.
@@ -305,52 +303,6 @@ impl Turn {
     /// Who caused the turn: written by the host, from the channel's configuration and the sender.
     pub(crate) fn principal(&self) -> Principal {
         self.principal
-    }
-
-    /// From here on text that somebody else wrote is in the context of this turn.
-    pub(crate) fn taint(&self, why: impl FnOnce() -> String) {
-        self.progress().taint.get_or_insert_with(why);
-    }
-
-    /// Why the turn is tainted, if it is.
-    pub(crate) fn tainted(&self) -> Option<String> {
-        self.progress().taint.clone()
-    }
-
-    /// Counts a refusal, for the tape.
-    pub(crate) fn refused(&self, plugin: &Plugin, grant: &str) {
-        let mut progress = self.progress();
-        // A guest that asks for ever new names would otherwise fill the tape with them.
-        if progress.refusals.len() < MAX_REFUSALS {
-            *progress.refusals.entry((plugin.name.clone(), grant.to_owned())).or_default() += 1;
-        }
-    }
-
-    /// Counts a use of a grant that reaches outside, for the tape.
-    pub(crate) fn used(&self, plugin: &Plugin, grant: &str, bytes: usize) {
-        let mut progress = self.progress();
-        if progress.uses.len() < MAX_REFUSALS {
-            let key = (plugin.name.clone(), plugin.digest.clone(), grant.to_owned());
-            let (times, all_bytes) = progress.uses.entry(key).or_default();
-            *times += 1;
-            *all_bytes += bytes as u64;
-        }
-    }
-
-    /// Counts what came back by such a use.
-    pub(crate) fn received(&self, plugin: &Plugin, grant: &str, bytes: usize) {
-        let key = (plugin.name.clone(), plugin.digest.clone(), grant.to_owned());
-        if let Some((_, all_bytes)) = self.progress().uses.get_mut(&key) {
-            *all_bytes += bytes as u64;
-        }
-    }
-
-    pub(super) fn take_uses(&self) -> BTreeMap<(String, String, String), (u64, u64)> {
-        std::mem::take(&mut self.progress().uses)
-    }
-
-    pub(super) fn take_refusals(&self) -> BTreeMap<(String, String), u64> {
-        std::mem::take(&mut self.progress().refusals)
     }
 
     /// Whether that is the tape that the turn itself writes to.

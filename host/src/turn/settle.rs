@@ -47,11 +47,11 @@ impl Turn {
 
     /// What the host has to say of the turn, out of context: what was refused, and that the turn was tainted.
     async fn write_down(&self) -> Result<(), Failure> {
-        for ((plugin, grant), times) in self.take_refusals() {
+        for ((plugin, grant), times) in self.account(|account| std::mem::take(&mut account.refusals)) {
             let data = serde_json::json!({ "plugin": plugin, "grant": grant, "times": times });
             self.note("plugin.denied", &data).await?;
         }
-        for ((plugin, digest, grant), (times, bytes)) in self.take_uses() {
+        for ((plugin, digest, grant), (times, bytes)) in self.account(|account| std::mem::take(&mut account.uses)) {
             let data = serde_json::json!({
                 "plugin": plugin, "digest": digest, "grant": grant, "times": times, "bytes": bytes,
             });

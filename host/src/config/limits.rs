@@ -1,0 +1,88 @@
+//! What one call of a guest may use up.
+
+use serde::Deserialize;
+use std::time::Duration;
+
+/// `[limits]` and `[plugins.NAME.limits]`.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct LimitsTable {
+    fuel: Option<u64>,
+    memory_mib: Option<u32>,
+    deadline_ms: Option<u64>,
+    turn_deadline_ms: Option<u64>,
+    output_mib: Option<u32>,
+    calls: Option<u32>,
+    depth: Option<u32>,
+}
+
+/// What one call of a guest may use up.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Units of wasmtime's operator cost: 10,000,000,000 are half a second to several seconds.
+    pub fuel: u64,
+    /// Calls inside calls.
+    pub depth: u32,
+    memory_mib: u32,
+    deadline_ms: u64,
+    turn_deadline_ms: u64,
+    output_mib: u32,
+    calls: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            fuel: 10_000_000_000,
+            depth: 5,
+            memory_mib: 64,
+            deadline_ms: 5_000,
+            turn_deadline_ms: 1_800_000,
+            output_mib: 16,
+            calls: 10_000,
+        }
+    }
+}
+
+impl Limits {
+    pub(super) fn with(self, table: LimitsTable) -> Self {
+        Self {
+            fuel: table.fuel.unwrap_or(self.fuel),
+            depth: table.depth.unwrap_or(self.depth),
+            memory_mib: table.memory_mib.unwrap_or(self.memory_mib),
+            deadline_ms: table.deadline_ms.unwrap_or(self.deadline_ms),
+            turn_deadline_ms: table.turn_deadline_ms.unwrap_or(self.turn_deadline_ms),
+            output_mib: table.output_mib.unwrap_or(self.output_mib),
+            calls: table.calls.unwrap_or(self.calls),
+        }
+    }
+
+    /// All memories and tables of a call together.
+    pub fn memory_bytes(&self) -> usize {
+        (self.memory_mib as usize) << 20
+    }
+
+    /// What crosses from guest to host in one call of the host.
+    pub fn output_bytes(&self) -> usize {
+        (self.output_mib as usize) << 20
+    }
+
+    /// A hook's deadline, waiting included.
+    pub fn deadline(&self) -> Duration {
+        Duration::from_millis(self.deadline_ms)
+    }
+
+    /// The whole turn's deadline, which is also that of the calls that wait for a model or a tool.
+    pub fn turn_deadline(&self) -> Duration {
+        Duration::from_millis(self.turn_deadline_ms)
+    }
+
+    /// How often a guest may call the host. A hook that streams a whole conversation calls it twice a token, so the
+    /// calls that have the turn's deadline have a hundred times the number.
+    pub fn calls(&self, hook: &str) -> u32 {
+        match hook {
+            "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" => self.calls.saturating_mul(100),
+            _ => self.calls,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What the tape will say of a turn, out of context: what was refused to its plugins, what they reached outside, and
+//! that text from outside is in it.
+
+use super::Turn;
+use crate::plugin::Plugin;
+use std::collections::BTreeMap;
+
+/// Different refusals, and different uses, that a turn writes down. A guest that asks for ever new names would otherwise
+/// fill the tape with them.
+const MAX_LINES: usize = 64;
+
+/// Plugin, digest of its bytes, grant.
+type Use = (String, String, String);
+
+/// The account of one turn.
+#[derive(Default)]
+pub(super) struct Account {
+    /// Plugin and grant; how often it was refused.
+    pub(super) refusals: BTreeMap<(String, String), u64>,
+    /// How often a grant was used, and how many bytes came back.
+    pub(super) uses: BTreeMap<Use, (u64, u64)>,
+    /// Why text from outside is in the context of this turn; none while there is none.
+    taint: Option<String>,
+}
+
+impl Account {
+    pub(super) fn new(taint: Option<String>) -> Self {
+        Self { taint, ..Self::default() }
+    }
+}
+
+impl Turn {
+    /// From here on text that somebody else wrote is in the context of this turn.
+    pub(crate) fn taint(&self, why: impl FnOnce() -> String) {
+        self.account(|account| {
+            account.taint.get_or_insert_with(why);
+        });
+    }
+
+    /// Why the turn is tainted, if it is.
+    pub(crate) fn tainted(&self) -> Option<String> {
+        self.account(|account| account.taint.clone())
+    }
+
+    /// Counts a refusal.
+    pub(crate) fn refused(&self, plugin: &Plugin, grant: &str) {
+        self.account(|account| {
+            if account.refusals.len() < MAX_LINES {
+                *account.refusals.entry((plugin.name.clone(), grant.to_owned())).or_default() += 1;
+            }
+        });
+    }
+
+    /// Counts a use of a grant that reaches outside.
+    pub(crate) fn used(&self, plugin: &Plugin, grant: &str) {
+        self.account(|account| {
+            if account.uses.len() < MAX_LINES {
+                account.uses.entry(key(plugin, grant)).or_default().0 += 1;
+            }
+        });
+    }
+
+    /// Counts what came back by such a use.
+    pub(crate) fn received(&self, plugin: &Plugin, grant: &str, bytes: usize) {
+        self.account(|account| {
+            if let Some((_, all)) = account.uses.get_mut(&key(plugin, grant)) {
+                *all = all.saturating_add(bytes as u64);
+            }
+        });
+    }
+}
+
+fn key(plugin: &Plugin, grant: &str) -> Use {
+    (plugin.name.clone(), plugin.digest.clone(), grant.to_owned())
+}
