@@ -4,13 +4,16 @@
 //! - [`Home`] is a user's home and workspace in a directory of its own; [`Run`] is one start of the program, [`Finished`]
 //!   what came of it.
 //! - [`Server`] is the model; it gives the [`Answer`]s that it was made with, in order.
+//! - [`listener::Listener`] is any other server, and [`component`] changes a component's bytes.
 //! - [`golden`] holds the recorded runs of the original, [`normal`] takes out what differs from run to run, and
 //!   [`difference`] applies what differs on purpose.
 //! - [`programs`] are the guests that were built for the tests.
 
+pub mod component;
 pub mod difference;
 pub mod golden;
 mod home;
+pub mod listener;
 pub mod normal;
 mod pipe;
 pub mod programs;

@@ -161,6 +161,9 @@ impl Config {
         for name in models {
             key_from_secrets(&mut model, &secrets, &name)?;
         }
+        let keys = model.keys.values().chain(&model.api_key);
+        let spellings = keys.flat_map(|key| crate::secret::spellings(key.expose().trim().as_bytes()));
+        model.spellings = spellings.filter_map(|form| String::from_utf8(form).ok()).collect();
         let max_steps = environment.positive("MAX_STEPS")?.or(file.max_steps);
         max_steps.map_or(Ok(()), |steps| positive("max_steps", steps))?;
         let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);

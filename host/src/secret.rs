@@ -31,6 +31,7 @@ mod value;
 
 pub use error::Error;
 pub use fill::{Filled, Filler};
+pub(crate) use forms::all as spellings;
 pub use mark::placeholder;
 pub use name::check_name;
 pub use value::Value;

@@ -6,9 +6,12 @@ use crate::completion::caller_says_what_the_model_says as caller;
 use crate::conformance::golden_tools;
 use crate::faults::{fault_memory, fault_panic, fault_spin, fault_trap, fault_unknown_version, loud};
 use crate::hooks::{scripted, scripted_stream};
+use crate::hostile::hostile_without_a_mode_is_alive as hostile;
 use crate::limits::counter_is_refused_what_it_was_not_granted as counter;
 use crate::limits::glutton_with_little_appetite_is_answered as glutton;
+use crate::matrix::trier_that_wants_nothing_gets_nothing_even_when_it_is_granted as trier;
 use crate::plugins::{model_twice, prompt_upper};
+use crate::policy::deeds_are_done_for_a_clean_owner as deeds;
 use crate::selectors::choosy_forks_its_sidecar_eight_deep_and_no_deeper as choosy;
 use crate::tools::odd_tools_may_be_plain as odd_tools;
 

@@ -43,8 +43,8 @@ impl State {
 
     /// Refuses unless that sidecar is the plugin's own: it has the plugin's name, alone or in front of a dot.
     pub(super) fn owns_sidecar(&self, name: &str) -> Result<(), Error> {
-        if !self.holds("tape:event") {
-            self.granted("tape:append")?;
+        if !self.holds("tape:append") {
+            self.granted("tape:event")?;
         }
         let own = name.strip_prefix(&*self.plugin.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         // Bub keeps what its builtin tools spill under this name, on the same tapes.
@@ -60,8 +60,8 @@ impl State {
     /// The drafts as they will stand: checked, and with the host's own words in their meta.
     fn sign(&self, turn: &Turn, drafts: Vec<Draft>) -> Result<Vec<tape::Draft>, Error> {
         let only_events = drafts.iter().all(|draft| draft.kind == "event");
-        if !(only_events && self.holds("tape:event")) {
-            self.granted("tape:append")?;
+        if !(only_events && self.holds("tape:append")) {
+            self.granted(if only_events { "tape:event" } else { "tape:append" })?;
         }
         drafts.into_iter().map(|draft| self.sign_one(turn, &draft)).collect()
     }

@@ -35,6 +35,7 @@ impl Redaction {
             }
         }
         secrets.retain(|secret| secret.len() >= MIN_SECRET && !secret.eq_ignore_ascii_case("bearer"));
+        secrets.extend(settings.spellings.iter().cloned());
         // The longest first, so that one key that begins another does not leave the other's end behind.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.dedup();

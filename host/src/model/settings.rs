@@ -28,6 +28,8 @@ pub struct Settings {
     pub completion_args: serde_json::Map<String, serde_json::Value>,
     /// Sent with every request. They win over the client's own, `authorization` included.
     pub headers: Vec<(String, String)>,
+    /// The keys as a server may spell them when it shows what it was sent: in JSON, in a URL, in Base64.
+    pub spellings: Vec<String>,
     /// The longest silence within an answer, the wait for its first byte included.
     pub idle: Duration,
     /// The pause before the second request to a server that failed; it doubles for the third.
@@ -47,6 +49,7 @@ impl Settings {
             timeout: None,
             completion_args: serde_json::Map::new(),
             headers: Vec::new(),
+            spellings: Vec::new(),
             idle: Duration::from_secs(300),
             retry_delay: Duration::from_millis(500),
         }

@@ -20,7 +20,7 @@ pub(super) fn in_url(value: &[u8]) -> String {
 
 /// `value` as it is, percent-encoded, in JSON, and in Base64 at each of the three places where it can begin in a longer
 /// text. The longest come first.
-pub(super) fn all(value: &[u8]) -> Vec<Vec<u8>> {
+pub(crate) fn all(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec()];
     for encoded in [in_url(value), percent_encode(value, UNRESERVED).to_string()] {
         forms.push(lower_hex(&encoded).into_bytes());

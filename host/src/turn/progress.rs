@@ -232,7 +232,16 @@ impl Turn {
 
     /// The tape, with its first anchor on it. A turn whose plugins never ask for the tape leaves none behind.
     pub(crate) async fn tape(&self) -> tape::Result<Tape> {
-        self.begun.get_or_try_init(|| self.tape.bootstrap()).await?;
+        let begin = async || {
+            let is_new = self.tape.bootstrap().await?;
+            // Whoever has the tape in hand can read what it says.
+            let window = self.tape.since_anchor().await?;
+            if window.iter().any(|entry| entry.event_name().as_deref() == Some(super::TAINTED)) {
+                self.taint(|| "an earlier turn of this conversation was tainted".to_owned());
+            }
+            tape::Result::Ok(is_new)
+        };
+        self.begun.get_or_try_init(begin).await?;
         Ok(self.tape.clone())
     }
 

@@ -1,0 +1,89 @@
+//! Components that are changed behind their author's back: sections put behind those that they have.
+
+/// `wasm` with one more custom section. Its bytes are others then, and what it does is the same.
+pub fn with_section(wasm: &[u8], name: &str, data: &[u8]) -> Vec<u8> {
+    let mut content = leb(name.len());
+    content.extend_from_slice(name.as_bytes());
+    content.extend_from_slice(data);
+    with(wasm, 0, &content)
+}
+
+/// `wasm` with a manifest that wants these grants.
+pub fn wanting(wasm: &[u8], grants: &[&str]) -> Vec<u8> {
+    let wants: Vec<_> = grants.iter().map(|grant| serde_json::json!({ "grant": grant, "why": "to try it" })).collect();
+    with_section(wasm, "bub:manifest", serde_json::json!({ "wants": wants }).to_string().as_bytes())
+}
+
+/// `wasm` with that core module behind the `modules` that it has, instantiated `instances` times whenever it is itself.
+pub fn with_core_module(wasm: &[u8], modules: usize, module: &CoreModule, instances: usize) -> Vec<u8> {
+    let mut all = leb(instances);
+    for _ in 0..instances {
+        all.push(0);
+        all.extend(leb(modules));
+        all.push(0);
+    }
+    with(&with(wasm, 1, &module.bytes()), 2, &all)
+}
+
+/// A core module that takes something.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CoreModule {
+    /// Its memory, in pages of 64 KiB.
+    pub pages: usize,
+    /// Its tables, each with this many elements.
+    pub tables: (usize, usize),
+    /// Whether its start function never comes back.
+    pub spins: bool,
+}
+
+impl CoreModule {
+    fn bytes(self) -> Vec<u8> {
+        let mut module = b"\0asm\x01\0\0\0".to_vec();
+        if self.spins {
+            module = with(&module, 1, &[1, 0x60, 0, 0]);
+            module = with(&module, 3, &[1, 0]);
+        }
+        let (tables, elements) = self.tables;
+        if tables > 0 {
+            let mut content = leb(tables);
+            for _ in 0..tables {
+                content.extend([0x70, 0]);
+                content.extend(leb(elements));
+            }
+            module = with(&module, 4, &content);
+        }
+        if self.pages > 0 {
+            let mut content = vec![1, 0];
+            content.extend(leb(self.pages));
+            module = with(&module, 5, &content);
+        }
+        if self.spins {
+            module = with(&module, 8, &[0]);
+            // One body: no locals, `loop br 0 end`, `end`.
+            module = with(&module, 10, &[1, 7, 0, 3, 0x40, 0x0c, 0, 0x0b, 0x0b]);
+        }
+        module
+    }
+}
+
+fn with(wasm: &[u8], id: u8, content: &[u8]) -> Vec<u8> {
+    let mut all = wasm.to_vec();
+    all.push(id);
+    all.extend(leb(content.len()));
+    all.extend_from_slice(content);
+    all
+}
+
+/// A number as WebAssembly writes it.
+fn leb(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    loop {
+        let low = (number & 0x7f) as u8;
+        number >>= 7;
+        if number == 0 {
+            bytes.push(low);
+            return bytes;
+        }
+        bytes.push(low | 0x80);
+    }
+}
