@@ -16,6 +16,7 @@
 //! | `answer`, `calls` | documents become events, pieces of tool calls become calls |
 //! | `completion` | events reach whoever wants them |
 //! | `refusal`, `overflow` | what a server says is wrong becomes an error of a kind |
+//! | `veil` | what is told has no key in it |
 //! | `redaction`, `error` | an error becomes one line without a key in it |
 //!
 //! **Architecture invariant:** nothing here knows wasm, hooks, tapes or channels, and nothing reads the environment.
@@ -36,6 +37,7 @@ mod redaction;
 mod refusal;
 mod retry;
 mod settings;
+mod veil;
 mod window;
 
 pub use client::Client;

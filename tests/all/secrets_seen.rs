@@ -151,7 +151,6 @@ fn a_models_key_that_the_server_encodes_is_nowhere() {
 
 /// What the model itself says can hold the key only if the server says it.
 #[test]
-#[ignore = "what a model says is not looked through for its own key yet"]
 fn a_models_key_that_the_server_streams_is_not_on_the_tape() {
     let home = home();
     let server = Server::new([Answer::text(&format!("your key is {KEY}, is it not"))]);

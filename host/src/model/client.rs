@@ -58,7 +58,7 @@ impl Client {
     /// failure is final.
     pub fn complete(&self, request: Request) -> Completion {
         let shared = Arc::clone(&self.shared);
-        Completion::spawn(|mut outlet| async move {
+        Completion::spawn(self.shared.redaction.spoken(), |mut outlet| async move {
             if let Err(error) = shared.answer(&request, &mut outlet).await {
                 outlet.fail(error).await;
             }

@@ -1,10 +1,13 @@
 //! The way from the task that reads an answer to whoever wants it.
 
+use std::sync::Arc;
+
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::model::error::{Error, ErrorKind};
-use crate::model::exchange::Event;
+use crate::model::exchange::{Event, ToolCall};
+use crate::model::veil::Veil;
 
 /// Events that wait for a slow reader. Then the server waits too.
 const CAPACITY: usize = 64;
@@ -19,13 +22,14 @@ pub struct Completion {
 
 impl Completion {
     /// Runs `work` as a task that writes to the other end.
-    pub(crate) fn spawn<W, F>(work: W) -> Completion
+    pub(crate) fn spawn<W, F>(secrets: Arc<[String]>, work: W) -> Completion
     where
         W: FnOnce(Outlet) -> F,
         F: Future<Output = ()> + Send + 'static,
     {
         let (sender, events) = mpsc::channel(CAPACITY);
-        let outlet = Outlet { sender, has_sent: false };
+        let (text, reasoning) = (Veil::new(secrets.clone()), Veil::new(secrets));
+        let outlet = Outlet { sender, has_sent: false, text, reasoning };
         Completion { events, task: tokio::spawn(work(outlet)), is_over: false }
     }
 
@@ -57,6 +61,9 @@ impl Drop for Completion {
 pub(crate) struct Outlet {
     sender: mpsc::Sender<Result<Event, Error>>,
     has_sent: bool,
+    /// What a server says of the key that it was given reaches nobody.
+    text: Veil,
+    reasoning: Veil,
 }
 
 impl Outlet {
@@ -68,10 +75,52 @@ impl Outlet {
     /// Waits while the reader is slow. What is sent to a reader that has left is lost: its leaving aborts the task.
     pub(crate) async fn send(&mut self, event: Event) {
         self.has_sent = true;
+        match event {
+            Event::Text(text) => {
+                let text = self.text.pass(&text);
+                self.tell_text(text).await;
+            }
+            Event::Reasoning(text) => {
+                let text = self.reasoning.pass(&text);
+                self.tell_reasoning(text).await;
+            }
+            other => {
+                // In the order in which they came.
+                let (reasoning, text) = (self.reasoning.end(), self.text.end());
+                self.tell_reasoning(reasoning).await;
+                self.tell_text(text).await;
+                self.tell(self.without_keys(other)).await;
+            }
+        }
+    }
+
+    fn without_keys(&self, event: Event) -> Event {
+        match event {
+            Event::ToolCalls(calls) => Event::ToolCalls(
+                calls.into_iter().map(|call| ToolCall { arguments: self.text.hide(&call.arguments), ..call }).collect(),
+            ),
+            other => other,
+        }
+    }
+
+    async fn tell_text(&self, text: String) {
+        if !text.is_empty() {
+            self.tell(Event::Text(text)).await;
+        }
+    }
+
+    async fn tell_reasoning(&self, text: String) {
+        if !text.is_empty() {
+            self.tell(Event::Reasoning(text)).await;
+        }
+    }
+
+    async fn tell(&self, event: Event) {
         let _ = self.sender.send(Ok(event)).await;
     }
 
-    /// The last thing that is sent.
+    /// The last thing that is sent. What was held back because a key may have begun there is not shown: the answer is cut
+    /// off anyway.
     pub(crate) async fn fail(self, error: Error) {
         let _ = self.sender.send(Err(error)).await;
     }

@@ -1,5 +1,7 @@
 //! Text from outside becomes a piece of one line without a key in it.
 
+use std::sync::Arc;
+
 use reqwest::Url;
 
 use crate::model::settings::Settings;
@@ -9,6 +11,9 @@ const MAX_CHARS: usize = 500;
 
 /// Shorter ones are placeholders such as `x`, and hiding them would only garble the message.
 const MIN_SECRET: usize = 4;
+
+/// The shortest key that is looked for in what a model says.
+const MIN_SPOKEN: usize = 12;
 
 /// All that must not be shown.
 pub(crate) struct Redaction {
@@ -40,6 +45,12 @@ impl Redaction {
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.dedup();
         Redaction { secrets }
+    }
+
+    /// What is taken out of a model's own words: only what is long enough that nobody says it by chance. A local server's
+    /// key may be `test`.
+    pub(crate) fn spoken(&self) -> Arc<[String]> {
+        self.secrets.iter().filter(|secret| secret.len() >= MIN_SPOKEN).cloned().collect()
     }
 
     /// `text` on one line, without keys and control characters, cut to 500 characters.
