@@ -9,6 +9,7 @@ mod conformance;
 mod deadline;
 mod differences;
 mod directories;
+mod doctor;
 mod fallback;
 mod faults;
 mod files;

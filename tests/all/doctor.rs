@@ -1,0 +1,99 @@
+//! What `doctor` and `plugin` say of a home, and what a plugin may spend in a day.
+
+use crate::home;
+use bub_tests::{Answer, Finished, Home, Server, programs};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+fn json(finished: &Finished) -> Value {
+    serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("no JSON: {error}\n{finished}"))
+}
+
+/// The state of one finding of `doctor --json`, and what is said of it.
+#[track_caller]
+fn finding(home: &Home, what: &str) -> (String, String) {
+    let finished = home.bub(["doctor", "--json"]).finish();
+    let all = json(&finished);
+    let found = all["findings"].as_array().into_iter().flatten().find(|found| found["what"] == what);
+    let found = found.unwrap_or_else(|| panic!("`{what}` is not among {all}"));
+    let text = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
+    (text("state"), text("text"))
+}
+
+#[test]
+fn a_new_home_is_well() {
+    let finished = home().bub(["doctor"]).finish();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert!(finished.stdout.contains("ok    model `offline:demo`"), "{finished}");
+    assert!(finished.stdout.contains("ok    engine: a pool of 256 instances"), "{finished}");
+}
+
+#[test]
+fn a_machine_with_little_space_is_told_that_it_has_no_pool() {
+    let finished = home().bub(["doctor"]).under("ulimit -v 4000000").finish();
+    assert!(finished.stdout.contains("engine: instances on demand"), "{finished}");
+}
+
+#[test]
+fn a_model_that_does_not_answer_is_wrong_and_one_that_does_is_well() {
+    let home = home();
+    home.configure("model = \"mine:some\"\napi_base = \"http://127.0.0.1:9/v1\"");
+    assert_eq!(finding(&home, "model `mine:some`").0, "wrong");
+    assert_eq!(home.bub(["doctor"]).finish().code, Some(1));
+    let server = Server::new([Answer::text("anything")]);
+    home.configure(&format!("api_base = \"{}\"", server.base()));
+    assert_eq!(finding(&home, "model `mine:some`").0, "ok");
+}
+
+#[test]
+fn a_plugin_that_lacks_its_hook_is_noted_with_the_command_that_gives_it() {
+    let home = home().strict();
+    home.plugin("echo", programs::ECHO);
+    let (state, text) = finding(&home, "plugin `echo`");
+    assert_eq!((state.as_str(), text.as_str()), ("note", "is not asked; bub-wasm plugin grant echo hook:run-model"));
+    home.bub(["plugin", "grant", "echo"]).finish();
+    assert_eq!(finding(&home, "plugin `echo`").0, "ok");
+    let inspected = json(&home.bub(["plugin", "inspect", "echo", "--json"]).finish());
+    assert_eq!(inspected["version"], "0.1.0", "{inspected}");
+    assert_eq!(inspected["wants"][0]["grant"], "hook:run-model", "{inspected}");
+    assert_eq!(inspected["wants"][0]["held"], true, "{inspected}");
+}
+
+#[test]
+fn a_file_that_others_can_read_is_noted_and_bubs_own_configuration_is_not_read() {
+    let home = home();
+    fs::write(home.bub_home().join(".env"), "BUB_MAX_STEPS=3\n").expect("a file");
+    fs::set_permissions(home.bub_home().join(".env"), fs::Permissions::from_mode(0o644)).expect("it is ours");
+    fs::write(home.bub_home().join("config.yml"), "model: x\n").expect("a file");
+    let (state, text) = finding(&home, ".env");
+    assert!(state == "note" && text.contains("chmod 600"), "{text}");
+    assert_eq!(finding(&home, "config.yml").0, "note");
+}
+
+#[test]
+fn every_key_of_the_configuration_is_shown_with_its_default_and_what_holds() {
+    let home = home();
+    home.configure("max_tokens = 99");
+    let shown = json(&home.bub(["doctor", "--config", "--json"]).finish());
+    let keys: Vec<&Value> = shown["keys"].as_array().into_iter().flatten().collect();
+    let row = keys.iter().find(|row| row["key"] == "max_tokens").expect("it is a key");
+    assert_eq!((&row["default"], &row["now"]), (&Value::from(16_384), &Value::from(99)));
+    for key in ["plugins.NAME.daily_tokens", "limits.fuel", "channels.NAME.tools", "trusted_workspaces"] {
+        assert!(keys.iter().any(|row| row["key"] == key), "`{key}` is missing");
+    }
+}
+
+#[test]
+fn a_plugin_spends_no_more_than_its_day_allows() {
+    let home = home();
+    home.configure("[plugins.caller]\ngrants = [\"model:*\"]\ndaily_tokens = 10\nconfig = { call = {} }");
+    home.plugin("caller", programs::CALLER);
+    // An answer that says what it cost: 978 tokens.
+    let recorded = include_str!("../golden/plain/http/001.response.txt");
+    let server = Server::new([Answer::recorded(recorded), Answer::recorded(recorded)]);
+    home.run(["hi"]).model(&server).finish().says("[cli:local]\nHello from fake model.\n");
+    let second = home.run(["hi"]).model(&server).finish();
+    assert!(second.stdout.contains("may spend 10"), "{second}");
+    assert_eq!(server.requests().len(), 1);
+}
