@@ -52,9 +52,10 @@ pub fn plugin_is_named(tape: &mut [Value]) {
     }
 }
 
-/// Section 6: a turn that the owner did not cause says so at its end, out of context. The original knows no taint.
-pub fn taint_is_written_down(tape: &mut Vec<Value>) {
-    tape.retain(|entry| !is_event(entry, "turn.tainted"));
+/// Section 6: a turn says at its end, out of context, that the owner did not cause it, and which grants dropped-in plugins
+/// used. The original knows neither taint nor grants.
+pub fn account_is_written_down(tape: &mut Vec<Value>) {
+    tape.retain(|entry| !is_event(entry, "turn.tainted") && !is_event(entry, "plugin.grant"));
     number(tape);
 }
 

@@ -111,13 +111,13 @@ impl Case {
             assert_eq!(finished.code, Some(command.exit), "{what}\n{finished}");
             let printed = normal::text(&finished.stdout, &workspaces);
             assert_eq!(printed, normal::text(&self.stdout(number), &workspaces), "what {what} printed\n{finished}");
-            let ours = tape::of_home(home);
+            let mut ours = tape::of_home(home);
+            ours.values_mut().for_each(difference::account_is_written_down);
             let theirs = self.expected_tapes(number, command.exit != 0, &ours);
             assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>(), "the tapes after {what}");
             for (session, theirs) in theirs {
                 let mut ours = ours[&session].clone();
                 difference::plugin_is_named(&mut ours);
-                difference::taint_is_written_down(&mut ours);
                 let theirs = normal::tape(&theirs, &workspaces);
                 same(&format!("the tape after {what}"), &theirs, &normal::tape(&ours, &workspaces));
             }

@@ -2,7 +2,7 @@
 
 use super::bindings::{Error, Prompt};
 use super::fault::{Break, FaultKind};
-use super::load::Plugin;
+use super::load::{Plugin, Source};
 use super::stderr::Stderr;
 use crate::grants::http::Http;
 use crate::host::Host;
@@ -91,6 +91,10 @@ impl State {
     /// Refuses unless the plugin holds that grant.
     pub(crate) fn granted(&self, grant: &str) -> std::result::Result<(), Error> {
         if self.holds(grant) {
+            // What the program's own guests do by their table is what the tape is about anyway.
+            if self.plugin.source == Source::User {
+                self.used(grant);
+            }
             return Ok(());
         }
         if let Some(turn) = &self.turn {

@@ -28,6 +28,7 @@ impl Turn {
     /// Puts the turn's writes on the tape, together. A failed turn keeps the user's message, and says what happened in an
     /// `error` entry.
     pub(super) async fn settle(&self, failure: Option<&Failure>) -> Result<(), Failure> {
+        self.write_down(failure.is_some()).await?;
         if let Some(failure) = failure {
             let tape = self.tape().await?;
             if self.kind() != MessageKind::Command && !self.has_user_message().await? {
@@ -37,7 +38,6 @@ impl Turn {
             }
             tape.append(vec![error_entry(failure)?]).await?;
         }
-        self.write_down().await?;
         self.mark_settled();
         if !self.session_id.starts_with(PASSING) {
             self.tape.merge().await?;
@@ -46,7 +46,7 @@ impl Turn {
     }
 
     /// What the host has to say of the turn, out of context: what was refused, and that the turn was tainted.
-    async fn write_down(&self) -> Result<(), Failure> {
+    async fn write_down(&self, is_kept: bool) -> Result<(), Failure> {
         for ((plugin, grant), times) in self.account(|account| std::mem::take(&mut account.refusals)) {
             let data = serde_json::json!({ "plugin": plugin, "grant": grant, "times": times });
             self.note("plugin.denied", &data).await?;
@@ -58,7 +58,7 @@ impl Turn {
             self.note("plugin.grant", &data).await?;
         }
         // Only where there is a conversation that the next turn will read.
-        if let Some(why) = self.tainted().filter(|_| self.has_begun()) {
+        if let Some(why) = self.tainted().filter(|_| is_kept || self.has_begun()) {
             self.note(TAINTED, &serde_json::json!({ "why": why })).await?;
         }
         Ok(())
