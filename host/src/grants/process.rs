@@ -53,9 +53,7 @@ impl State {
             directory: &directory,
             environment: &environment,
         };
-        let child = self.host.processes.spawn(&program).map_err(into_error)?;
-        self.used("process");
-        Ok(child)
+        self.host.processes.spawn(&program).map_err(into_error)
     }
 }
 

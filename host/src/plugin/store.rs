@@ -91,9 +91,10 @@ impl State {
     /// Refuses unless the plugin holds that grant.
     pub(crate) fn granted(&self, grant: &str) -> std::result::Result<(), Error> {
         if self.holds(grant) {
-            // What the program's own guests do by their table is what the tape is about anyway.
-            if self.plugin.source == Source::User {
-                self.used(grant);
+            // What the program's own guests do by their table is what the tape is about anyway, but for what leaves it.
+            let reaches_outside = grant == "process" || grant.starts_with("secret:");
+            if let Some(turn) = self.turn.as_ref().filter(|_| reaches_outside || self.plugin.source == Source::User) {
+                turn.used(&self.plugin, grant);
             }
             return Ok(());
         }
@@ -101,13 +102,6 @@ impl State {
             turn.refused(&self.plugin, grant);
         }
         Err(self.plugin.refusal(grant))
-    }
-
-    /// Counts a use of that grant on behalf of the turn.
-    pub(crate) fn used(&self, grant: &str) {
-        if let Some(turn) = &self.turn {
-            turn.used(&self.plugin, grant);
-        }
     }
 
     /// Whether the plugin holds that grant, at this moment.
