@@ -18,3 +18,4 @@ pub mod process;
 pub mod secret;
 pub mod tape;
 pub mod turn;
+mod wording;

@@ -1,5 +1,6 @@
 //! Bytes of a server, within bounds.
 
+use crate::wording::plain;
 use std::error::Error as StdError;
 use std::fmt;
 
@@ -115,11 +116,4 @@ pub(crate) fn cause(error: &reqwest::Error) -> String {
         Some(_) => "the connection failed".to_owned(),
         None => plain(&inner.to_string()),
     }
-}
-
-/// The system's sentence without its number, and without its capital.
-fn plain(text: &str) -> String {
-    let text = text.split(" (os error").next().unwrap_or(text);
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
 }

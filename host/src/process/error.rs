@@ -1,5 +1,6 @@
 //! How an operation on a program fails.
 
+use crate::wording::plain;
 use std::fmt;
 use std::io;
 
@@ -24,20 +25,9 @@ impl fmt::Display for Error {
         match self {
             Self::InvalidInput(message) | Self::NotFound(message) | Self::Busy(message) => f.write_str(message),
             // The cause is part of the sentence, not of `source()`: whoever walks the chain does not print it twice.
-            Self::Io { action, source } => write!(f, "{action}: {}", plain(source)),
+            Self::Io { action, source } => write!(f, "{action}: {}", plain(&source.to_string())),
         }
     }
 }
 
 impl std::error::Error for Error {}
-
-/// The system's sentence in this program's manner: no capital, no number behind it.
-fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or(&text);
-    let mut characters = text.chars();
-    match characters.next() {
-        Some(first) => first.to_lowercase().chain(characters).collect(),
-        None => String::new(),
-    }
-}

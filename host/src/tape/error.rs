@@ -1,5 +1,6 @@
 //! How an operation on a tape fails.
 
+use crate::wording::plain;
 use std::fmt;
 use std::io;
 
@@ -30,7 +31,7 @@ impl fmt::Display for Error {
         match self {
             // The cause is part of the sentence, not of `source()`: whoever prints one line prints it whole, and whoever
             // walks the chain does not print it twice.
-            Self::Io { action, source } => write!(f, "{action}: {}", plain(source)),
+            Self::Io { action, source } => write!(f, "{action}: {}", plain(&source.to_string())),
             Self::NotFound(message) | Self::InvalidInput(message) => f.write_str(message),
             Self::Conflict { last } => {
                 write!(f, "somebody else wrote first: the last id is {last}")
@@ -40,14 +41,3 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
-
-/// The system's sentence in this program's manner: no capital, no number behind it.
-fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or(&text);
-    let mut characters = text.chars();
-    match characters.next() {
-        Some(first) => first.to_lowercase().chain(characters).collect(),
-        None => String::new(),
-    }
-}
