@@ -67,6 +67,10 @@ async fn stages(turn: &Arc<Turn>) -> Result<TurnResult, Failure> {
     let answered = turn.or_cancelled(answer(turn, &output)).await;
     let outbounds = turn.settle_late(answered).await?;
     hooks::after_turn(turn, &output).await;
+    // The hooks behind the model stage have used and were refused things too; the answer is delivered all the same.
+    if let Err(error) = turn.write_account().await {
+        tracing::warn!("what the turn's last hooks used is not on the tape: {error}");
+    }
     tracing::debug!("turn of session `{}` used {} units of fuel", turn.session_id, turn.fuel());
     Ok(TurnResult { session_id: turn.session_id.clone(), output, outbounds })
 }

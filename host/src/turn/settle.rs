@@ -28,7 +28,11 @@ impl Turn {
     /// Puts the turn's writes on the tape, together. A failed turn keeps the user's message, and says what happened in an
     /// `error` entry.
     pub(super) async fn settle(&self, failure: Option<&Failure>) -> Result<(), Failure> {
-        self.write_down(failure.is_some()).await?;
+        self.write_account().await?;
+        // Only where there is a conversation that the next turn will read.
+        if let Some(why) = self.tainted().filter(|_| failure.is_some() || self.has_begun()) {
+            self.note(TAINTED, &serde_json::json!({ "why": why })).await?;
+        }
         if let Some(failure) = failure {
             let tape = self.tape().await?;
             if self.kind() != MessageKind::Command && !self.has_user_message().await? {
@@ -45,8 +49,8 @@ impl Turn {
         Ok(())
     }
 
-    /// What the host has to say of the turn, out of context: what was refused, and that the turn was tainted.
-    async fn write_down(&self, is_kept: bool) -> Result<(), Failure> {
+    /// What the host has counted since it was asked last, out of context: what was refused to plugins, and what they used.
+    pub(super) async fn write_account(&self) -> tape::Result<()> {
         for ((plugin, grant), times) in self.account(|account| std::mem::take(&mut account.refusals)) {
             let data = serde_json::json!({ "plugin": plugin, "grant": grant, "times": times });
             self.note("plugin.denied", &data).await?;
@@ -56,10 +60,6 @@ impl Turn {
                 "plugin": plugin, "digest": digest, "grant": grant, "times": times, "bytes": bytes,
             });
             self.note("plugin.grant", &data).await?;
-        }
-        // Only where there is a conversation that the next turn will read.
-        if let Some(why) = self.tainted().filter(|_| is_kept || self.has_begun()) {
-            self.note(TAINTED, &serde_json::json!({ "why": why })).await?;
         }
         Ok(())
     }
