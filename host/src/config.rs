@@ -4,11 +4,13 @@
 pub(crate) mod edit;
 mod environment;
 mod limits;
+mod tapes;
 
 use crate::grants::Grants;
 use crate::model;
 use crate::plugin::OnFault;
 use crate::secret::Secrets;
+use crate::tape::Durability;
 use anyhow::{Context, Result, bail};
 use environment::Environment;
 use limits::LimitsTable;
@@ -18,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use limits::Limits;
+pub use tapes::{TapePlace, TapeSettings};
 
 /// Below `$BUB_HOME`: components that the user dropped in.
 pub const PLUGINS_DIR: &str = "plugins";
@@ -48,6 +51,8 @@ pub struct Config {
     /// Directories whose files the owner has vouched for.
     pub trusted_workspaces: Vec<PathBuf>,
     limits: LimitsTable,
+    /// Where tapes are kept, and how safely.
+    pub tapes: TapeSettings,
 }
 
 /// `[plugins.NAME]`.
@@ -108,6 +113,10 @@ struct File {
     plugins: BTreeMap<String, Plugin>,
     channels: BTreeMap<String, Channel>,
     trusted_workspaces: Vec<PathBuf>,
+    tape_store: Option<String>,
+    durability: Durability,
+    lock_wait: Option<f64>,
+    shared_fs: bool,
 }
 
 /// `[channels.NAME]`: who speaks there, and what they may do.
@@ -168,7 +177,10 @@ impl Config {
         max_steps.map_or(Ok(()), |steps| positive("max_steps", steps))?;
         let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);
         environment.number("VERBOSE")?;
+        let tapes =
+            TapeSettings::new(&home, file.tape_store.as_deref(), file.durability, file.lock_wait, file.shared_fs)?;
         Ok(Self {
+            tapes,
             home,
             cache_dir,
             model,

@@ -142,9 +142,9 @@ impl types::Host for State {}
 impl From<crate::tape::Error> for Error {
     fn from(error: crate::tape::Error) -> Self {
         use crate::plugin::bindings::ErrorKind;
-        use crate::tape::Error::{Conflict, InvalidInput, Io, NotFound};
+        use crate::tape::Error::{Busy, Conflict, InvalidInput, Io, NotFound};
         let kind = match &error {
-            Io { .. } => ErrorKind::Temporary,
+            Io { .. } | Busy { .. } => ErrorKind::Temporary,
             NotFound(_) => ErrorKind::NotFound,
             InvalidInput(_) => ErrorKind::InvalidInput,
             Conflict { .. } => ErrorKind::Conflict,

@@ -1,14 +1,14 @@
 //! What one process holds for all its turns.
 
 use crate::channel::Channel;
-use crate::config::Config;
+use crate::config::{Config, TapePlace};
 use crate::grants::budget::Budget;
 use crate::grants::ledger::Ledger;
 use crate::model::Client;
 use crate::net::Network;
 use crate::plugin::{Engines, PluginSet};
 use crate::process::Processes;
-use crate::tape::{FileStore, Store};
+use crate::tape::{FileStore, Journals, Store, Tapes};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -19,8 +19,9 @@ pub struct Host {
     pub config: Config,
     /// The absolute path, without links, of the directory that turns are about.
     pub workspace: PathBuf,
-    /// Where tapes are kept.
-    pub tapes: Arc<dyn Store>,
+    /// What keeps tapes when no plugin does.
+    store: Arc<dyn Store>,
+    journals: Arc<Journals>,
     /// Models over HTTP.
     pub model: Client,
     pub(crate) engines: Engines,
@@ -45,7 +46,7 @@ impl Host {
     /// The workspace is no directory, or the home directory cannot be made.
     pub async fn start(config: Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Arc<Self>> {
         let workspace = workspace_dir(workspace)?;
-        let tapes = Arc::new(FileStore::open(config.home.join("tapes"))?);
+        let (store, journals) = tapes(&config)?;
         let engines = Engines::new().map_err(anyhow::Error::from).context("the WebAssembly engine does not start")?;
         let model = Client::new(config.model.clone())?;
         let plugins = RwLock::new(Arc::new(PluginSet::default()));
@@ -57,7 +58,8 @@ impl Host {
             processes: Processes::new(),
             config,
             workspace,
-            tapes,
+            store,
+            journals,
             model,
             engines,
             channel,
@@ -76,6 +78,11 @@ impl Host {
         self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// All tapes.
+    pub fn tapes(&self) -> Tapes {
+        Tapes::new(self.store.clone(), self.journals.clone())
+    }
+
     /// Ends what plugins have started.
     pub async fn close(&self) {
         self.processes.end_all().await;
@@ -85,6 +92,18 @@ impl Host {
     pub fn channel(&self) -> &dyn Channel {
         &*self.channel
     }
+}
+
+/// The configured store, and the journals of the turns that write to it. Journals are files of this machine, wherever the
+/// tapes are.
+fn tapes(config: &Config) -> Result<(Arc<dyn Store>, Arc<Journals>)> {
+    let dir = config.home.join("tapes");
+    let settings = config.tapes.journal;
+    let store: Arc<dyn Store> = match &config.tapes.place {
+        TapePlace::Files => Arc::new(FileStore::durable(&dir, settings.durability)?),
+        TapePlace::Sqlite(_) => anyhow::bail!("sqlite comes"),
+    };
+    Ok((store, Arc::new(Journals::new(dir, settings))))
 }
 
 fn workspace_dir(path: &Path) -> Result<PathBuf> {

@@ -11,15 +11,20 @@ mod date;
 mod draft;
 mod entry;
 mod error;
+mod fail;
 mod file;
 mod fork;
 mod handle;
 mod info;
+mod journal;
 pub mod json;
+mod lock;
 mod name;
 mod query;
 mod render;
+mod sought;
 mod store;
+mod tapes;
 pub mod view;
 
 pub use date::{now, run_id};
@@ -30,10 +35,24 @@ pub use file::FileStore;
 pub use fork::Fork;
 pub use handle::{Cursor, Tape};
 pub use info::Info;
+pub use journal::{JournalSettings, Journals, Recovered};
 pub use name::{check_tape_name, sidecar_name, tape_name};
 pub use query::{Position, Query, Start};
 pub use render::Renderer;
-pub use store::{Future, Store};
+pub use sought::Sought;
+pub use store::{Batch, Commit, Future, Outcome, Reset, Store};
+pub use tapes::Tapes;
 
 /// The anchor that every session's tape begins with.
 pub const SESSION_START: &str = "session/start";
+
+/// What a write survives once it is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Durability {
+    /// The end of the process, however it comes. A loss of power may cost the last writes, never part of one.
+    #[default]
+    Os,
+    /// A loss of power too: each write waits for the disk.
+    Fsync,
+}

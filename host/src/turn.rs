@@ -41,6 +41,7 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, cancel: Cancel) -
     if let Some(turn) = &turn {
         turn.at_rest().await;
         calls.host.processes.end_turn(&turn.id).await;
+        turn.tape.close();
     }
     if let Err(failure) = &outcome {
         tracing::info!("turn failed: {failure}");
@@ -80,7 +81,7 @@ async fn stages(turn: &Arc<Turn>) -> Result<TurnResult, Failure> {
 async fn think(turn: &Arc<Turn>) -> Result<String, Failure> {
     turn.or_cancelled(hooks::load_state(turn)).await?;
     let prompt = turn.or_cancelled(build_prompt(turn)).await?;
-    turn.prompted(&prompt);
+    turn.prompted(&prompt)?;
     let output = turn.or_cancelled(run_model(turn, &prompt)).await;
     hooks::save_state(turn, output.as_deref().unwrap_or_default(), output.as_ref().err()).await?;
     output

@@ -12,7 +12,7 @@ use crate::limits::glutton_with_little_appetite_is_answered as glutton;
 use crate::matrix::trier_that_wants_nothing_gets_nothing_even_when_it_is_granted as trier;
 use crate::plugins::{model_twice, prompt_upper};
 use crate::policy::deeds_are_done_for_a_clean_owner as deeds;
-use crate::selectors::choosy_forks_its_sidecar_eight_deep_and_no_deeper as choosy;
+use crate::selectors::choosy_forks_its_sidecar_eight_deep_with_the_turns_own_and_no_deeper as choosy;
 use crate::tools::odd_tools_may_be_plain as odd_tools;
 
 macro_rules! assert_test_exists {

@@ -14,13 +14,13 @@ fn choosy(deed: &str) -> Home {
 
 /// A read passes through all forks, so that thousands of them would take the host's stack.
 #[test]
-pub(crate) fn choosy_forks_its_sidecar_eight_deep_and_no_deeper() {
+pub(crate) fn choosy_forks_its_sidecar_eight_deep_with_the_turns_own_and_no_deeper() {
     let begun = Instant::now();
     let home = choosy("choosy.notes");
     let finished = home.run(["ECHO:alive"]).watched().finish().says("[cli:local]\nalive\n");
     let seen = finished.saw_hook("selector");
     assert_eq!(seen.len(), 1, "{finished}");
-    assert_eq!(seen[0]["depth"], 9, "the ninth fork is refused\n{finished}");
+    assert_eq!(seen[0]["depth"], 8, "the turn's fork is the first, the ninth is refused\n{finished}");
     assert_eq!(seen[0]["kind"], "InvalidInput", "{finished}");
     assert!(seen[0]["message"].as_str().is_some_and(|text| text.contains("8 deep")), "{finished}");
     assert!(begun.elapsed() < Duration::from_secs(30), "it took {:?}", begun.elapsed());

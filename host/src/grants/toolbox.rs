@@ -174,6 +174,10 @@ async fn invoke(turn: &Arc<Turn>, depth: u32, call: &ToolCall) -> Result<String,
             return Err(Error::invalid(format!("the arguments of `{}` are {reason}", model_name(&call.name))));
         }
     }
+    let effect = plugin.tools.iter().find(|tool| tool.name == call.name).map(|tool| tool.effect);
+    if effect != Some(Effect::Read) {
+        turn.tool_begins(call).await?;
+    }
     ask(turn, depth, plugin, &call.name, &arguments).await
 }
 

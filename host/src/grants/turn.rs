@@ -6,7 +6,7 @@ use crate::plugin::bindings::turn::{Host, HostTurn};
 use crate::plugin::bindings::{Envelope, Error, MessageKind, Principal, StreamEvent};
 use crate::plugin::store::State;
 use crate::plugin::{check_json, parse_json};
-use crate::tape::{Tape, tape_name};
+use crate::tape::tape_name;
 use crate::turn::Turn;
 use serde_json::Value;
 use std::path::Path;
@@ -113,7 +113,7 @@ impl HostTurn for State {
         }
         let turn = self.turn_of(&turn)?;
         // No channel can make this session id: theirs hold a colon, and the user's own are not empty.
-        match Tape::open(self.host.tapes.clone(), &tape_name(&turn.workspace, "")) {
+        match self.host.tapes().open(&tape_name(&turn.workspace, "")) {
             Ok(tape) => Ok(Ok(self.table.push(TapeHandle::new(tape, turn))?)),
             Err(error) => Ok(Err(error.into())),
         }

@@ -56,17 +56,22 @@ impl Entry {
         Some(Self { id, kind, payload: piece(payload)?, meta: piece(meta)?, date })
     }
 
+    /// The name of an event or an anchor; none where it has none, and for other kinds.
+    pub fn name(&self) -> Option<String> {
+        if !matches!(self.kind.as_str(), "event" | "anchor") {
+            return None;
+        }
+        json::get(&self.payload, "name").and_then(json::string)
+    }
+
     /// The name of an event; none for other kinds.
     pub fn event_name(&self) -> Option<String> {
-        (self.kind == "event").then(|| json::get(&self.payload, "name").and_then(json::string)).flatten()
+        self.name().filter(|_| self.kind == "event")
     }
 
     /// The name, when this is an anchor that has one.
     pub fn anchor_name(&self) -> Option<String> {
-        if self.kind != "anchor" {
-            return None;
-        }
-        json::get(&self.payload, "name").and_then(json::string)
+        self.name().filter(|_| self.kind == "anchor")
     }
 
     /// Whether this anchor opens or closes a zone, a stretch that a plugin keeps for itself, instead of a phase. Tapes
@@ -87,14 +92,6 @@ impl Entry {
     /// Whether the record may reach the model: not when its meta says `"context": false`.
     pub fn in_context(&self) -> bool {
         json::get(&self.meta, "context") != Some("false")
-    }
-
-    /// Whether this is an anchor that [`Store::last_anchor`](super::Store::last_anchor) looks for.
-    pub(super) fn answers(&self, name: Option<&str>, zones: bool) -> bool {
-        match name {
-            Some(name) => self.anchor_name().as_deref() == Some(name),
-            None => self.kind == "anchor" && (zones || !self.is_zone()),
-        }
     }
 }
 

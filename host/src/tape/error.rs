@@ -3,6 +3,7 @@
 use crate::wording::plain;
 use std::fmt;
 use std::io;
+use std::time::Duration;
 
 /// Why a tape could not be read or written.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub enum Error {
     InvalidInput(String),
     /// Somebody else wrote first: `last` is the id that the tape ends with now.
     Conflict { last: u64 },
+    /// Another turn of the session runs, in that process where it is known, and did not end in time.
+    Busy { waited: Duration, pid: Option<u32> },
 }
 
 /// What every operation on a tape answers.
@@ -35,6 +38,10 @@ impl fmt::Display for Error {
             Self::NotFound(message) | Self::InvalidInput(message) => f.write_str(message),
             Self::Conflict { last } => {
                 write!(f, "somebody else wrote first: the last id is {last}")
+            }
+            Self::Busy { waited, pid } => {
+                let who = pid.map_or_else(String::new, |pid| format!(" in process {pid}"));
+                write!(f, "another turn of this session still runs{who}, after {} seconds", waited.as_secs_f64())
             }
         }
     }

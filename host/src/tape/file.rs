@@ -1,34 +1,39 @@
 //! Tapes as JSON lines in one directory, the same bytes as Bub's.
 //!
-//! Beside `T.jsonl` lie `T.jsonl.lock`, which appends hold, `T.jsonl.torn`, where half lines are set aside, and archives.
-//! Nothing of a tape is kept in memory: readers begin at the end of the file and go back no further than they must, and
-//! take no lock.
+//! Beside `T.jsonl` lie `T.jsonl.lock`, which appends hold and which says what is being written; `T.jsonl.turn`, a turn's
+//! journal; `T.jsonl.torn`, where half lines are set aside; and archives. No entries are kept in memory: readers begin at
+//! the end of the file and go back no further than they must, and take no lock.
 
-mod append;
+mod commit;
+mod directory;
 mod end;
-mod lock;
+mod opened;
+mod read;
 mod scan;
+mod slot;
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind};
-use std::ops::ControlFlow;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
-use super::date;
-use super::draft::Draft;
+use super::Durability;
 use super::entry::Entry;
 use super::error::{Error, Result};
-use super::name::check_tape_name;
-use super::store::{Future, Store};
-use end::Ends;
-use lock::Lock;
-use scan::{Backward, Forward};
+use super::lock::{self, Lock, Queues, Refused};
+use super::name::{check_tape_name, family};
+use super::sought::Sought;
+use super::store::{Batch, Commit, Future, Outcome, Reset, Store};
+use directory::{Directory, failed};
+
+/// How long an append waits for another. An append takes microseconds: whoever holds the lock for longer hangs.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A directory of tapes.
 pub struct FileStore {
-    dir: PathBuf,
-    ends: Ends,
+    files: Arc<Directory>,
+    queues: Queues,
 }
 
 impl FileStore {
@@ -38,229 +43,117 @@ impl FileStore {
     ///
     /// [`Error::Io`] when it cannot be made or is no directory.
     pub fn open(dir: impl Into<PathBuf>) -> Result<Self> {
-        let dir = dir.into();
-        let made = match fs::metadata(&dir) {
-            Ok(found) if found.is_dir() => Ok(()),
-            Ok(_) => Err(ErrorKind::NotADirectory.into()),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                DirBuilder::new().recursive(true).mode(0o700).create(&dir)
-            }
-            Err(error) => Err(error),
-        };
-        made.map_err(|source| Error::Io {
-            action: format!("open the directory of tapes `{}`", dir.display()),
-            source,
-        })?;
-        Ok(Self { dir, ends: Ends::default() })
+        Self::durable(dir, Durability::default())
+    }
+
+    /// The same with writes that survive what `durability` says.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn durable(dir: impl Into<PathBuf>, durability: Durability) -> Result<Self> {
+        let files = Arc::new(Directory::open(dir.into(), durability)?);
+        Ok(Self { files, queues: Queues::default() })
     }
 
     /// Where the tapes lie.
     pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
-    /// A file of a tape: `suffix` is empty for the tape itself.
-    fn path(&self, tape: &str, suffix: &str) -> PathBuf {
-        self.dir.join(format!("{tape}.jsonl{suffix}"))
-    }
-
-    /// The tape's file for reading; `None` when it is not there.
-    fn file(&self, tape: &str) -> Result<Option<File>> {
-        check_tape_name(tape)?;
-        match File::open(self.path(tape, "")) {
-            Ok(file) => Ok(Some(file)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed("read", tape)(error)),
-        }
+        self.files.dir()
     }
 
     async fn lock(&self, action: &str, tape: &str) -> Result<Lock> {
-        check_tape_name(tape)?;
-        let lock = Lock::wait(self.ends.queue(tape), &self.path(tape, ".lock")).await;
-        lock.map_err(failed(action, tape))
-    }
-
-    /// Shows `visit` the entries before `before`, newest first, until it has seen enough.
-    fn walk_back(
-        &self,
-        tape: &str,
-        before: Option<u64>,
-        mut visit: impl FnMut(Entry) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let Some(file) = self.file(tape)? else {
-            return Ok(());
-        };
-        let mut walk = || -> io::Result<()> {
-            let end = match before {
-                Some(before) => scan::behind(&file, before.saturating_sub(1))?,
-                None => file.metadata()?.len(),
+        let path = self.files.lock_path(tape);
+        let lock = Lock::wait(self.queues.of(family(tape)), &path, PATIENCE, |_| ()).await;
+        lock.map_err(|refused| {
+            let source = match refused {
+                Refused::Busy => {
+                    std::io::Error::new(ErrorKind::TimedOut, "another process has been writing for 5 seconds")
+                }
+                Refused::Io(source) => source,
             };
-            let mut lines = Backward::new(&file, end)?;
-            while let Some(line) = lines.next()? {
-                if let Some(entry) = line.entry()
-                    && before.is_none_or(|before| entry.id < before)
-                    && visit(entry).is_break()
-                {
-                    break;
-                }
-            }
-            Ok(())
-        };
-        walk().map_err(failed("read", tape))
+            failed(action, tape)(source)
+        })
     }
 
-    /// The newest entry before `before` that `wanted` accepts.
-    fn newest(&self, tape: &str, before: Option<u64>, wanted: impl Fn(&Entry) -> bool) -> Result<Option<Entry>> {
-        let mut found = None;
-        self.walk_back(tape, before, |entry| {
-            if !wanted(&entry) {
-                return ControlFlow::Continue(());
-            }
-            found = Some(entry);
-            ControlFlow::Break(())
-        })?;
-        Ok(found)
-    }
-
-    fn read_page(&self, tape: &str, after: u64, max: usize) -> Result<Vec<Entry>> {
-        let Some(file) = self.file(tape)? else {
-            return Ok(Vec::new());
-        };
-        let read = || -> io::Result<Vec<Entry>> {
-            let start = if after == 0 { 0 } else { scan::behind(&file, after)? };
-            let mut lines = Forward::new(&file, start)?;
-            let mut found = Vec::new();
-            while found.len() < max
-                && let Some(line) = lines.next()?
-            {
-                found.extend(line.entry().filter(|entry| entry.id > after));
-            }
-            Ok(found)
-        };
-        read().map_err(failed("read", tape))
-    }
-
-    /// Under the lock.
-    fn take_away(&self, tape: &str, archive: bool) -> io::Result<Option<String>> {
-        let path = self.path(tape, "");
-        self.ends.forget(tape);
-        if !path.try_exists()? {
-            return Ok(None);
+    /// Writes under the lock, beside the other tasks where that means waiting for the disk.
+    async fn write(&self, tape: &str, lock: Lock, commit: Commit) -> Result<Outcome> {
+        if self.files.durability == Durability::Os {
+            return self.files.commit(family(tape), lock.file(), &commit);
         }
-        if !archive {
-            fs::remove_file(&path)?;
-            return Ok(None);
-        }
-        let stamp = date::stamp();
-        let mut count = 0_u32;
-        loop {
-            let number = if count == 0 { String::new() } else { format!("-{count}") };
-            let name = format!("{tape}.jsonl.{stamp}{number}.bak");
-            let target = self.dir.join(&name);
-            // An empty file takes the name first, so that the rename replaces nobody's archive.
-            match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&target) {
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    count += 1;
-                    continue;
-                }
-                Err(error) => return Err(error),
-            }
-            if let Err(error) = fs::rename(&path, &target) {
-                let _removed = fs::remove_file(&target);
-                return Err(error);
-            }
-            return Ok(Some(name));
-        }
+        let (files, tape) = (Arc::clone(&self.files), family(tape).to_owned());
+        let task = tokio::task::spawn_blocking(move || files.commit(&tape, lock.file(), &commit));
+        task.await.unwrap_or_else(|error| {
+            Err(Error::Io { action: "write a tape".to_owned(), source: std::io::Error::other(error) })
+        })
     }
-
-    fn names(&self) -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for found in fs::read_dir(&self.dir)? {
-            let file = found?.file_name();
-            let stem = file.to_str().and_then(|name| name.strip_suffix(".jsonl"));
-            // A sidecar's name has `__` more than once.
-            names.extend(
-                stem.filter(|stem| stem.matches("__").count() == 1 && check_tape_name(stem).is_ok()).map(str::to_owned),
-            );
-        }
-        names.sort_unstable();
-        Ok(names)
-    }
-}
-
-fn failed(action: &str, tape: &str) -> impl FnOnce(io::Error) -> Error {
-    let action = format!("{action} tape `{tape}`");
-    move |source| Error::Io { action, source }
 }
 
 impl Store for FileStore {
-    fn append<'a>(&'a self, tape: &'a str, drafts: Vec<Draft>, expect_last: Option<u64>) -> Future<'a, u64> {
+    fn commit(&self, commit: Commit) -> Future<'_, Outcome> {
         Box::pin(async move {
-            let _lock = self.lock("append to", tape).await?;
-            self.write(tape, drafts, expect_last)
+            let Some(tape) = commit.tape()?.map(str::to_owned) else {
+                return Ok(Outcome::Stored(Vec::new()));
+            };
+            let lock = self.lock("append to", &tape).await?;
+            self.write(&tape, lock, commit).await
+        })
+    }
+
+    fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>> {
+        Box::pin(async move {
+            check_tape_name(tape)?;
+            let name = || match self.files.path(tape, "").try_exists()? {
+                true => self.files.archive_name(tape).map(Some),
+                false => Ok(None),
+            };
+            name().map_err(failed("archive", tape))
+        })
+    }
+
+    fn reset<'a>(&'a self, tape: &'a str, archive: bool) -> Future<'a, Option<String>> {
+        Box::pin(async move {
+            check_tape_name(tape)?;
+            // Under the lock, so that the name is still free when it is used.
+            let lock = self.lock("reset", tape).await?;
+            let archive = if archive { self.archive_name(tape).await? } else { None };
+            let reset = Some(Reset { archive: archive.clone(), kept: Vec::new() });
+            let batch = Batch { tape: tape.to_owned(), reset, ..Batch::default() };
+            self.write(tape, lock, Commit::of(batch)).await?;
+            Ok(archive)
+        })
+    }
+
+    fn sidecars<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<String>> {
+        Box::pin(async move {
+            check_tape_name(tape)?;
+            self.files.beside(tape).map_err(failed("list the sidecars of", tape))
         })
     }
 
     fn last_id<'a>(&'a self, tape: &'a str) -> Future<'a, u64> {
-        Box::pin(async move {
-            let Some(file) = self.file(tape)? else {
-                return Ok(0);
-            };
-            let end = self.end_of(tape, &file).map_err(failed("read", tape))?;
-            Ok(end.last_id)
-        })
+        Box::pin(async move { self.files.last(tape) })
     }
 
     fn read<'a>(&'a self, tape: &'a str, after: u64, max: usize) -> Future<'a, Vec<Entry>> {
-        Box::pin(async move { self.read_page(tape, after, max) })
+        Box::pin(async move { self.files.page(tape, after, max) })
     }
 
     fn tail<'a>(&'a self, tape: &'a str, before: Option<u64>, max: usize) -> Future<'a, Vec<Entry>> {
-        Box::pin(async move {
-            let mut found = Vec::new();
-            if max > 0 {
-                self.walk_back(tape, before, |entry| {
-                    found.push(entry);
-                    if found.len() < max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-                })?;
-            }
-            found.reverse();
-            Ok(found)
-        })
+        Box::pin(async move { self.files.tail(tape, before, max) })
     }
 
-    fn last_anchor<'a>(
-        &'a self,
-        tape: &'a str,
-        name: Option<&'a str>,
-        before: Option<u64>,
-        zones: bool,
-    ) -> Future<'a, Option<Entry>> {
-        Box::pin(async move { self.newest(tape, before, |entry| entry.answers(name, zones)) })
+    fn newest<'a>(&'a self, tape: &'a str, sought: &'a Sought, before: Option<u64>) -> Future<'a, Option<Entry>> {
+        Box::pin(async move { self.files.newest(tape, sought, before) })
     }
 
     fn since_anchor<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<Entry>> {
-        Box::pin(async move {
-            let mut found = Vec::new();
-            self.walk_back(tape, None, |entry| {
-                let done = entry.begins_phase();
-                found.push(entry);
-                if done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            })?;
-            found.reverse();
-            Ok(found)
-        })
-    }
-
-    fn last_of_kind<'a>(&'a self, tape: &'a str, kind: &'a str) -> Future<'a, Option<Entry>> {
-        Box::pin(async move { self.newest(tape, None, |entry| entry.kind == kind) })
+        Box::pin(async move { self.files.since_anchor(tape) })
     }
 
     fn list<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {
         Box::pin(async move {
-            let names = self.names().map_err(|source| Error::Io {
-                action: format!("list the tapes in `{}`", self.dir.display()),
+            let names = self.files.names().map_err(|source| Error::Io {
+                action: format!("list the tapes in `{}`", self.dir().display()),
                 source,
             })?;
             let behind = names.into_iter().filter(|name| after.is_none_or(|after| name.as_str() > after));
@@ -268,19 +161,12 @@ impl Store for FileStore {
         })
     }
 
-    fn reset<'a>(&'a self, tape: &'a str, archive: bool) -> Future<'a, Option<String>> {
-        Box::pin(async move {
-            let _lock = self.lock("reset", tape).await?;
-            self.take_away(tape, archive).map_err(failed("reset", tape))
-        })
-    }
-
     fn check_writable<'a>(&'a self, tape: &'a str) -> Future<'a, ()> {
         Box::pin(async move {
             check_tape_name(tape)?;
             // The lock file is what an append makes first, so making it shows whether the directory takes files.
-            lock::open(&self.path(tape, ".lock")).map_err(failed("append to", tape))?;
-            match OpenOptions::new().append(true).open(self.path(tape, "")) {
+            lock::open(&self.files.lock_path(tape)).map_err(failed("append to", tape))?;
+            match OpenOptions::new().append(true).open(self.files.path(tape, "")) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(failed("append to", tape)(error)),
                 _ => Ok(()),
             }

@@ -1,91 +1,91 @@
 //! A child tape, whose writes are merged or dropped.
 
+mod local;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::draft::Draft;
 use super::entry::Entry;
 use super::error::{Error, Result};
-use super::store::{Future, Store, next_id};
+use super::journal::Journal;
+use super::name::SIDECAR;
+use super::sought::Sought;
+use super::store::{Batch, Commit, Future, Outcome, Store};
+use local::{Local, Stage};
 
-/// A store in which one tape is forked: writes to it stay here until [`merge`](Fork::merge), and reading it shows the
-/// parent's entries with the fork's own behind them. Every other tape is the parent's. Dropping it discards the writes.
+pub(super) use local::Locals;
+
+/// A store in which one tape is forked, its sidecars with it: writes to them stay here until [`merge`](Fork::merge), and
+/// reading them shows the parent's entries with the fork's own behind them. Every other tape is the parent's. Dropping
+/// the fork discards the writes.
 ///
 /// A fork is a store, so a fork of a fork is nothing special.
 ///
-/// The first write fixes what of the parent is seen: entries that others append to it meanwhile appear after the merge.
-/// So an id stands for one entry as long as the fork lives. The merge gives the entries their final ids.
+/// The first write to a tape fixes what of the parent is seen: entries that others append to it meanwhile appear after
+/// the merge. So an id stands for one entry as long as the fork lives. The merge gives the entries their final ids.
 pub struct Fork {
     parent: Arc<dyn Store>,
     tape: String,
-    local: Mutex<Local>,
-}
-
-#[derive(Default)]
-struct Local {
-    entries: Vec<Entry>,
-    /// The parent's last id when the first entry was written here.
-    base: Option<u64>,
-    /// Emptied here: the parent is not seen, and is emptied at the merge, with or without an archive.
-    reset: Option<bool>,
-    stage: Stage,
-}
-
-#[derive(Default, PartialEq, Clone, Copy)]
-enum Stage {
-    #[default]
-    Open,
-    Merging,
-    Merged,
-}
-
-impl Local {
-    /// What to ask of the parent: entries up to this id (none: all of them).
-    fn bound(&self) -> Option<u64> {
-        if self.reset.is_some() { Some(0) } else { self.base }
-    }
+    /// Where the writes of a turn are kept until they are merged, whatever becomes of this process.
+    journal: Option<Arc<Journal>>,
+    local: Mutex<Locals>,
 }
 
 impl Fork {
     /// A fork of `tape` in `parent`.
     pub fn new(parent: Arc<dyn Store>, tape: impl Into<String>) -> Self {
-        Self { parent, tape: tape.into(), local: Mutex::default() }
+        Self { parent, tape: tape.into(), journal: None, local: Mutex::default() }
     }
 
-    /// Writes what was written here to the parent, as one append. After that the fork shows the parent as it is, and
-    /// takes nothing more.
+    /// A turn's fork: each write is in the journal before it is acknowledged.
+    pub(super) fn journaled(parent: Arc<dyn Store>, tape: impl Into<String>, journal: Arc<Journal>) -> Self {
+        Self { journal: Some(journal), ..Self::new(parent, tape) }
+    }
+
+    /// Writes what was written here to the parent, as one write. After that the fork shows the parent as it is, and takes
+    /// nothing more.
     ///
     /// # Errors
     ///
     /// [`Error::InvalidInput`] the second time; else what the parent says, and then the fork stays as it was.
     pub async fn merge(&self) -> Result<()> {
-        let (drafts, reset) = {
-            let mut local = self.open()?;
-            local.stage = Stage::Merging;
-            let drafts: Vec<Draft> = local.entries.iter().cloned().map(Draft::from).collect();
-            (drafts, local.reset)
-        };
+        let mut commit = self.open()?.begin_merge(&self.tape);
         // Also when the caller stops waiting: then nothing was written, and the merge may be tried again.
         let _reopen = Reopen(self);
-        if let Some(archive) = reset {
-            self.parent.reset(&self.tape, archive).await?;
-            let mut local = self.local();
-            local.reset = None;
-            local.base = Some(0);
+        commit.key = self.journal.as_ref().map(|journal| journal.key().to_owned());
+        if !commit.batches.is_empty() {
+            self.parent.commit(commit).await?;
         }
-        if !drafts.is_empty() {
-            self.parent.append(&self.tape, drafts, None).await?;
+        if let Some(journal) = &self.journal {
+            journal.finish()?;
         }
-        *self.local() = Local { stage: Stage::Merged, ..Local::default() };
+        *self.local() = Locals::merged();
         Ok(())
     }
 
+    /// The turn is over: whoever waits for the session may have it. What is written afterwards is refused.
+    pub(super) fn close(&self) {
+        let mut local = self.local();
+        if local.stage != Stage::Merging {
+            local.stage = Stage::Merged;
+        }
+        if let Some(journal) = &self.journal {
+            journal.release();
+        }
+    }
+
+    /// The journal of a turn's fork.
+    pub(super) fn journal(&self) -> Option<&Arc<Journal>> {
+        self.journal.as_ref()
+    }
+
     /// Never held while something is awaited.
-    fn local(&self) -> MutexGuard<'_, Local> {
+    fn local(&self) -> MutexGuard<'_, Locals> {
         self.local.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The local part, when it still takes something.
-    fn open(&self) -> Result<MutexGuard<'_, Local>> {
+    fn open(&self) -> Result<MutexGuard<'_, Locals>> {
         let local = self.local();
         match local.stage {
             Stage::Open => Ok(local),
@@ -94,34 +94,44 @@ impl Fork {
         }
     }
 
-    async fn write(&self, drafts: Vec<Draft>, expect_last: Option<u64>) -> Result<u64> {
+    fn holds(&self, tape: &str) -> bool {
+        tape.strip_prefix(&self.tape).is_some_and(|rest| rest.is_empty() || rest.starts_with(SIDECAR))
+    }
+
+    async fn write(&self, commit: Commit) -> Result<Outcome> {
         // Asked before the lock is taken. When two first writes meet here, the one that comes second counts on.
-        let bound = self.local().bound();
-        let parent_last = match bound {
-            Some(base) => base,
-            None => self.parent.last_id(&self.tape).await?,
+        let mut last = Vec::with_capacity(commit.batches.len());
+        for batch in &commit.batches {
+            let bound = self.local().bound(&batch.tape);
+            last.push(match bound {
+                Some(base) => base,
+                None => self.parent.last_id(&batch.tape).await?,
+            });
+        }
+        let first = {
+            let mut local = self.open()?;
+            let first = local.check(&self.tape, &commit, &last)?;
+            if let Some(journal) = &self.journal {
+                journal.record(&commit)?;
+            }
+            for ((batch, first), last) in commit.batches.into_iter().zip(&first).zip(last) {
+                local.apply(&self.tape, batch, *first, last);
+            }
+            first
         };
-        let mut local = self.open()?;
-        let base = local.base.unwrap_or(if local.reset.is_some() { 0 } else { parent_last });
-        let last = local.entries.last().map_or(base, |entry| entry.id);
-        if expect_last.is_some_and(|expected| expected != last) {
-            return Err(Error::Conflict { last });
+        if let Some(journal) = &self.journal {
+            journal.settle().await?;
         }
-        let first = next_id(last, drafts.len())?;
-        if !drafts.is_empty() {
-            local.base = Some(base);
-            local.entries.extend((first..).zip(drafts).map(|(id, draft)| draft.numbered(id)));
-        }
-        Ok(first)
+        Ok(Outcome::Stored(first))
     }
 
     /// The newest of the fork's own entries that `wanted` accepts, newest first, and how much of the parent is seen
     /// behind them: both of one moment.
-    fn own(&self, max: usize, wanted: impl Fn(&Entry) -> bool) -> (Vec<Entry>, Option<u64>) {
+    fn own(&self, tape: &str, max: usize, wanted: impl Fn(&Entry) -> bool) -> (Vec<Entry>, Option<u64>) {
         let local = self.local();
-        let newest_first = local.entries.iter().rev();
-        let own = newest_first.filter(|entry| wanted(entry)).take(max).cloned().collect();
-        (own, local.bound())
+        let entries = local.tapes.get(tape).map_or(&[][..], |local: &Local| &local.entries);
+        let own = entries.iter().rev().filter(|entry| wanted(entry)).take(max).cloned().collect();
+        (own, local.bound(tape))
     }
 }
 
@@ -147,19 +157,45 @@ fn below(before: Option<u64>, bound: Option<u64>) -> Option<u64> {
 }
 
 impl Store for Fork {
-    fn append<'a>(&'a self, tape: &'a str, drafts: Vec<Draft>, expect_last: Option<u64>) -> Future<'a, u64> {
-        if tape != self.tape {
-            return self.parent.append(tape, drafts, expect_last);
-        }
-        Box::pin(self.write(drafts, expect_last))
+    /// The key of a write has no meaning here: a fork lives as long as its writer.
+    fn commit(&self, commit: Commit) -> Future<'_, Outcome> {
+        Box::pin(async move {
+            match commit.tape()? {
+                None => Ok(Outcome::Stored(Vec::new())),
+                Some(_) if commit.batches.iter().all(|batch| self.holds(&batch.tape)) => self.write(commit).await,
+                Some(_) => self.parent.commit(commit).await,
+            }
+        })
+    }
+
+    fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>> {
+        Box::pin(async move {
+            let hidden = self.holds(tape) && self.local().is_reset(tape);
+            if hidden { Ok(None) } else { self.parent.archive_name(tape).await }
+        })
+    }
+
+    fn sidecars<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<String>> {
+        Box::pin(async move {
+            let hidden = self.holds(tape) && self.local().is_reset(tape);
+            let mut names = if hidden { Vec::new() } else { self.parent.sidecars(tape).await? };
+            if self.holds(tape) {
+                let local = self.local();
+                let written = local.tapes.iter().filter(|(_, local)| !local.entries.is_empty());
+                names.extend(written.map(|(name, _)| name).filter(|name| name.as_str() != tape).cloned());
+                names.sort_unstable();
+                names.dedup();
+            }
+            Ok(names)
+        })
     }
 
     fn last_id<'a>(&'a self, tape: &'a str) -> Future<'a, u64> {
-        if tape != self.tape {
+        if !self.holds(tape) {
             return self.parent.last_id(tape);
         }
         Box::pin(async move {
-            let (own, bound) = self.own(1, |_| true);
+            let (own, bound) = self.own(tape, 1, |_| true);
             match (own.first(), bound) {
                 (Some(last), _) => Ok(last.id),
                 (None, Some(base)) => Ok(base),
@@ -169,11 +205,11 @@ impl Store for Fork {
     }
 
     fn read<'a>(&'a self, tape: &'a str, after: u64, max: usize) -> Future<'a, Vec<Entry>> {
-        if tape != self.tape {
+        if !self.holds(tape) {
             return self.parent.read(tape, after, max);
         }
         Box::pin(async move {
-            let bound = self.local().bound();
+            let bound = self.local().bound(tape);
             let mut found = Vec::new();
             if bound.is_none_or(|bound| after < bound) {
                 found = self.parent.read(tape, after, max).await?;
@@ -182,19 +218,19 @@ impl Store for Fork {
             if bound.is_some() {
                 let left = max.saturating_sub(found.len());
                 let local = self.local();
-                let own = local.entries.iter().filter(|entry| entry.id > after);
-                found.extend(own.take(left).cloned());
+                let own = local.tapes.get(tape).map_or(&[][..], |local| &local.entries);
+                found.extend(own.iter().filter(|entry| entry.id > after).take(left).cloned());
             }
             Ok(found)
         })
     }
 
     fn tail<'a>(&'a self, tape: &'a str, before: Option<u64>, max: usize) -> Future<'a, Vec<Entry>> {
-        if tape != self.tape {
+        if !self.holds(tape) {
             return self.parent.tail(tape, before, max);
         }
         Box::pin(async move {
-            let (mut found, bound) = self.own(max, |entry| before.is_none_or(|before| entry.id < before));
+            let (mut found, bound) = self.own(tape, max, |entry| before.is_none_or(|before| entry.id < before));
             found.reverse();
             let left = max.saturating_sub(found.len());
             if left > 0 && bound != Some(0) {
@@ -206,42 +242,23 @@ impl Store for Fork {
         })
     }
 
-    fn last_anchor<'a>(
-        &'a self,
-        tape: &'a str,
-        name: Option<&'a str>,
-        before: Option<u64>,
-        zones: bool,
-    ) -> Future<'a, Option<Entry>> {
-        if tape != self.tape {
-            return self.parent.last_anchor(tape, name, before, zones);
+    fn newest<'a>(&'a self, tape: &'a str, sought: &'a Sought, before: Option<u64>) -> Future<'a, Option<Entry>> {
+        if !self.holds(tape) {
+            return self.parent.newest(tape, sought, before);
         }
         Box::pin(async move {
             let in_reach = |entry: &Entry| before.is_none_or(|before| entry.id < before);
-            let (mut own, bound) = self.own(1, |entry| in_reach(entry) && entry.answers(name, zones));
+            let (mut own, bound) = self.own(tape, 1, |entry| in_reach(entry) && sought.is(entry));
             match own.pop() {
                 Some(own) => Ok(Some(own)),
                 None if bound == Some(0) => Ok(None),
-                None => self.parent.last_anchor(tape, name, below(before, bound), zones).await,
+                None => self.parent.newest(tape, sought, below(before, bound)).await,
             }
         })
     }
 
     fn list<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {
         self.parent.list(after, max)
-    }
-
-    fn reset<'a>(&'a self, tape: &'a str, archive: bool) -> Future<'a, Option<String>> {
-        if tape != self.tape {
-            return self.parent.reset(tape, archive);
-        }
-        Box::pin(async move {
-            let mut local = self.open()?;
-            // What is thrown away without an archive once stays so; an archive that was asked for once is made.
-            let archive = archive || local.reset == Some(true);
-            *local = Local { reset: Some(archive), ..Local::default() };
-            Ok(None)
-        })
     }
 
     fn check_writable<'a>(&'a self, tape: &'a str) -> Future<'a, ()> {

@@ -7,8 +7,10 @@ use super::entry::Entry;
 use super::error::{Error, Result};
 use super::fork::Fork;
 use super::info::Info;
-use super::name::{check_tape_name, sidecar_name};
+use super::journal::{Journal, Journals};
+use super::name::{check_tape_name, family, sidecar_name};
 use super::query::{Position, Query};
+use super::sought::Sought;
 use super::store::Store;
 
 /// A tape of a store, or a fork of one. Cheap to clone; clones are the same tape.
@@ -21,6 +23,8 @@ pub struct Tape {
     root: Arc<dyn Store>,
     fork: Option<Arc<Fork>>,
     depth: usize,
+    /// Who is asked before the tape is emptied outside a turn.
+    journals: Option<Arc<Journals>>,
 }
 
 impl Tape {
@@ -31,23 +35,27 @@ impl Tape {
     /// [`Error::InvalidInput`] when no tape may have the name.
     pub fn open(store: Arc<dyn Store>, name: &str) -> Result<Self> {
         check_tape_name(name)?;
-        Ok(Self { name: name.into(), store: Arc::clone(&store), root: store, fork: None, depth: 0 })
+        Ok(Self { name: name.into(), store: Arc::clone(&store), root: store, fork: None, depth: 0, journals: None })
     }
 
     pub fn name(&self) -> &str {
         &self.name
     }
 
+    /// The same, emptied only while no turn of its session runs.
+    pub(super) fn guarded(self, journals: &Arc<Journals>) -> Self {
+        Self { journals: Some(Arc::clone(journals)), ..self }
+    }
+
     /// A child whose writes stay apart until [`merge`](Tape::merge). Dropping it with all its clones discards them.
     pub fn fork(&self) -> Self {
-        let fork = Arc::new(Fork::new(Arc::clone(&self.store), &*self.name));
-        Self {
-            name: Arc::clone(&self.name),
-            store: Arc::clone(&fork) as Arc<dyn Store>,
-            root: Arc::clone(&self.root),
-            fork: Some(fork),
-            depth: self.depth + 1,
-        }
+        self.over(Fork::new(Arc::clone(&self.store), &*self.name))
+    }
+
+    pub(super) fn over(&self, fork: Fork) -> Self {
+        let fork = Arc::new(fork);
+        let store = Arc::clone(&fork) as Arc<dyn Store>;
+        Self { store, fork: Some(fork), depth: self.depth + 1, ..self.clone() }
     }
 
     /// Whether both are the same tape at the same fork.
@@ -77,25 +85,54 @@ impl Tape {
         }
     }
 
-    /// The same tape without any fork: what is stored of it now.
-    pub fn stored(&self) -> Self {
-        Self {
-            name: Arc::clone(&self.name),
-            store: Arc::clone(&self.root),
-            root: Arc::clone(&self.root),
-            fork: None,
-            depth: 0,
+    /// Keeps in a turn's journal what the user said, so that a crash does not lose it. Without a journal nothing happens.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] when the journal cannot be written.
+    pub fn keep_prompt(&self, text: &str) -> Result<()> {
+        self.journal().map_or(Ok(()), |journal| journal.prompt(text))
+    }
+
+    /// Keeps in a turn's journal that a tool begins whose effect cannot be taken back: its call, as the model made it. It is
+    /// never repeated, and a crash is said to the model.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] when the journal cannot be written: the tool must not run.
+    pub async fn keep_tool(&self, call: &str) -> Result<()> {
+        let Some(journal) = self.journal() else {
+            return Ok(());
+        };
+        journal.tool(call)?;
+        journal.settle().await
+    }
+
+    fn journal(&self) -> Option<&Arc<Journal>> {
+        self.fork.as_ref().and_then(|fork| fork.journal())
+    }
+
+    /// Ends a turn: the fork takes nothing more, and the next turn of the session may begin. What was not merged stays in
+    /// the journal.
+    pub fn close(&self) {
+        if let Some(fork) = &self.fork {
+            fork.close();
         }
     }
 
-    /// The tape that a plugin keeps beside this one. What is written to it is stored at once, whatever becomes of a
-    /// fork.
+    /// The same tape without any fork: what is stored of it now.
+    pub fn stored(&self) -> Self {
+        Self { store: Arc::clone(&self.root), fork: None, depth: 0, ..self.clone() }
+    }
+
+    /// The tape that a plugin keeps beside this one. It is forked, merged and emptied with it.
     ///
     /// # Errors
     ///
     /// [`Error::InvalidInput`] when no sidecar may have the name.
     pub fn sidecar(&self, name: &str) -> Result<Self> {
-        Self::open(Arc::clone(&self.root), &sidecar_name(&self.name, name)?)
+        let name = sidecar_name(&self.name, name)?;
+        Ok(Self { name: name.into(), fork: None, ..self.clone() })
     }
 
     /// Writes the drafts, all or nothing. The id of the first; in a fork it holds until the merge.
@@ -119,7 +156,7 @@ impl Tape {
 
     /// Begins a tape that has no anchor yet with `session/start`. Whether it did.
     pub async fn bootstrap(&self) -> Result<bool> {
-        if self.store.last_anchor(&self.name, None, None, true).await?.is_some() {
+        if self.store.newest(&self.name, &Sought::Anchor, None).await?.is_some() {
             return Ok(false);
         }
         self.append(bootstrap().into()).await?;
@@ -143,7 +180,8 @@ impl Tape {
 
     /// The newest anchor before `before`: of that name, a zone's too, or any that is no zone's.
     pub async fn last_anchor(&self, name: Option<&str>, before: Option<u64>) -> Result<Option<Entry>> {
-        self.store.last_anchor(&self.name, name, before, false).await
+        let sought = name.map_or(Sought::Phase, Sought::anchor);
+        self.store.newest(&self.name, &sought, before).await
     }
 
     /// See [`Store::since_anchor`].
@@ -151,9 +189,9 @@ impl Tape {
         self.store.since_anchor(&self.name).await
     }
 
-    /// See [`Store::last_of_kind`].
-    pub async fn last_of_kind(&self, kind: &str) -> Result<Option<Entry>> {
-        self.store.last_of_kind(&self.name, kind).await
+    /// See [`Store::newest`].
+    pub async fn newest(&self, sought: &Sought) -> Result<Option<Entry>> {
+        self.store.newest(&self.name, sought, None).await
     }
 
     /// See [`Store::query`].
@@ -171,9 +209,19 @@ impl Tape {
         self.store.info(&self.name).await
     }
 
-    /// See [`Store::reset`]. A fork hides what its parent holds, empties it at the merge, and knows no archive yet.
+    /// See [`Store::reset`]. A fork hides what its parent holds, and empties it at the merge. Outside a turn it is waited
+    /// for the session's turn to end.
     pub async fn reset(&self, archive: bool) -> Result<Option<String>> {
+        let _alone = match &self.journals {
+            Some(journals) if self.depth == 0 => Some(journals.exclusively(&*self.store, family(&self.name)).await?),
+            _ => None,
+        };
         self.store.reset(&self.name, archive).await
+    }
+
+    /// Names of the tapes beside this one.
+    pub async fn sidecars(&self) -> Result<Vec<String>> {
+        self.store.sidecars(&self.name).await
     }
 
     /// See [`Store::check_writable`].

@@ -10,6 +10,9 @@ use super::error::{Error, Result};
 const LONGEST: usize = 200;
 const LONGEST_SIDECAR: usize = 64;
 
+/// Stands between a tape's name and its sidecar's.
+pub(super) const SIDECAR: &str = "__sidecar__";
+
 /// The tape of a session in a workspace, whose path must be absolute and resolved: two repositories do not share a
 /// session by accident.
 pub fn tape_name(workspace: &Path, session: &str) -> String {
@@ -34,9 +37,19 @@ pub fn sidecar_name(tape: &str, sidecar: &str) -> Result<String> {
     if !good {
         return Err(Error::invalid(format!("`{}` cannot name a sidecar", shown(sidecar))));
     }
-    let name = format!("{tape}__sidecar__{sidecar}");
+    let name = format!("{tape}{SIDECAR}{sidecar}");
     check_tape_name(&name)?;
     Ok(name)
+}
+
+/// The tape that a sidecar stands beside; for any other tape itself.
+pub(super) fn family(tape: &str) -> &str {
+    tape.split_once(SIDECAR).map_or(tape, |(family, _)| family)
+}
+
+/// What the archive of a sidecar is called when that of its tape is called `archive`.
+pub(super) fn archive_beside(archive: &str, tape: &str, sidecar: &str) -> String {
+    format!("{sidecar}{}", archive.strip_prefix(tape).unwrap_or(archive))
 }
 
 /// Whether a store may keep a tape of this name.

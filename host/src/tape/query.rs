@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::entry::Entry;
 use super::error::{Error, Result};
+use super::sought::Sought;
 use super::store::Store;
 use super::{date, json};
 
@@ -63,7 +64,7 @@ impl Position {
             Start::First => (0, None),
             Start::AfterId(id) => (*id, None),
             Start::LastAnchor => {
-                let anchor = store.last_anchor(tape, None, None, false).await?;
+                let anchor = store.newest(tape, &Sought::Phase, None).await?;
                 let missing = || Error::NotFound("there is no anchor on the tape".to_owned());
                 (anchor.ok_or_else(missing)?.id, None)
             }
@@ -129,7 +130,7 @@ impl Position {
 
 /// The id of the newest anchor of that name.
 async fn named<S: Store + ?Sized>(store: &S, tape: &str, name: &str, before: Option<u64>) -> Result<u64> {
-    match store.last_anchor(tape, Some(name), before, true).await? {
+    match store.newest(tape, &Sought::anchor(name), before).await? {
         Some(anchor) => Ok(anchor.id),
         None => Err(Error::NotFound(format!("there is no anchor `{name}`"))),
     }
@@ -137,7 +138,7 @@ async fn named<S: Store + ?Sized>(store: &S, tape: &str, name: &str, before: Opt
 
 /// The part of a query that looks at one entry at a time.
 #[derive(Clone, Debug)]
-struct Filter {
+pub(super) struct Filter {
     kinds: Vec<String>,
     text: Option<String>,
     since: Option<Timestamp>,
@@ -146,39 +147,53 @@ struct Filter {
 
 impl Filter {
     fn new(query: &Query) -> Result<Self> {
-        let span = |text: &Option<String>| match text {
+        let mut filter = Self::of(&query.kinds, query.since.as_deref(), query.until.as_deref())?;
+        // Compared with what stands in a line, so in the line's spelling.
+        filter.text = query.text.as_deref().map(|text| {
+            let quoted = json::quote(text).to_lowercase();
+            let inside = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+            inside.unwrap_or_default().to_owned()
+        });
+        Ok(filter)
+    }
+
+    /// Entries of these kinds (empty: all) from one date to another, both inclusive.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`] when a date is none or the first lies behind the second.
+    pub(super) fn of(kinds: &[String], since: Option<&str>, until: Option<&str>) -> Result<Self> {
+        let span = |text: Option<&str>| match text {
             None => Ok(None),
             Some(text) => match date::span(text) {
                 Some(span) => Ok(Some(span)),
                 None => Err(Error::invalid(format!("`{text}` is no ISO date or date and time"))),
             },
         };
-        let since = span(&query.since)?.map(|(first, _)| first);
-        let until = span(&query.until)?.map(|(_, last)| last);
+        let since = span(since)?.map(|(first, _)| first);
+        let until = span(until)?.map(|(_, last)| last);
         if let (Some(since), Some(until)) = (since, until)
             && since > until
         {
             return Err(Error::invalid("the first date lies behind the second"));
         }
-        // Compared with what stands in a line, so in the line's spelling.
-        let text = query.text.as_deref().map(|text| {
-            let quoted = json::quote(text).to_lowercase();
-            let inside = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-            inside.unwrap_or_default().to_owned()
-        });
-        Ok(Self { kinds: query.kinds.clone(), text, since, until })
+        Ok(Self { kinds: kinds.to_vec(), text: None, since, until })
     }
 
-    fn accepts(&self, entry: &Entry) -> bool {
-        (self.kinds.is_empty() || self.kinds.contains(&entry.kind)) && self.holds_date(entry) && self.holds_text(entry)
+    pub(super) fn accepts(&self, entry: &Entry) -> bool {
+        self.accepts_kind(&entry.kind) && self.accepts_date(&entry.date) && self.holds_text(entry)
+    }
+
+    pub(super) fn accepts_kind(&self, kind: &str) -> bool {
+        self.kinds.is_empty() || self.kinds.iter().any(|wanted| wanted == kind)
     }
 
     /// An entry whose date cannot be read lies in no span.
-    fn holds_date(&self, entry: &Entry) -> bool {
+    pub(super) fn accepts_date(&self, date: &str) -> bool {
         if self.since.is_none() && self.until.is_none() {
             return true;
         }
-        date::span(&entry.date).is_some_and(|(first, _)| {
+        date::span(date).is_some_and(|(first, _)| {
             self.since.is_none_or(|since| since <= first) && self.until.is_none_or(|until| first <= until)
         })
     }

@@ -6,7 +6,9 @@ use super::draft::Draft;
 use super::entry::Entry;
 use super::error::{Error, Result};
 use super::info::Info;
+use super::name::family;
 use super::query::{Position, Query};
+use super::sought::Sought;
 
 /// What every operation of a [`Store`] returns.
 pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
@@ -14,18 +16,91 @@ pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + S
 /// How many entries are fetched in one step by what is written here for all stores.
 const PAGE: usize = 256;
 
+/// What one write changes: a tape, its sidecars, or both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Commit {
+    /// Names the write, so that it can be repeated without harm by whoever does not know whether it was done: a turn's
+    /// key. A store remembers the last key of each tape.
+    pub key: Option<String>,
+    /// All of one tape and its sidecars, each at most once.
+    pub batches: Vec<Batch>,
+}
+
+/// What one write does to one tape: first the reset, then the drafts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    pub tape: String,
+    /// Empties the tape, and where it is no sidecar, its sidecars too.
+    pub reset: Option<Reset>,
+    pub drafts: Vec<Draft>,
+    /// Refuses the whole write unless this is the tape's last id.
+    pub expect_last: Option<u64>,
+}
+
+/// What becomes of the entries of a tape that is emptied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reset {
+    /// They are kept under this name, which [`Store::archive_name`] gave; none: they are not kept.
+    pub archive: Option<String>,
+    /// What a fork had written before it was emptied: it goes to the archive, behind what the tape held.
+    pub kept: Vec<Draft>,
+}
+
+/// What became of a [`Commit`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// For each batch the id of its first draft; the others follow it.
+    Stored(Vec<u64>),
+    /// A write of this key was done before: nothing was written now.
+    Already,
+}
+
+impl Commit {
+    /// A write of one batch, without a key.
+    pub fn of(batch: Batch) -> Self {
+        Self { key: None, batches: vec![batch] }
+    }
+
+    /// The tape that this writes to, itself or its sidecars; none when there are no batches.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`] when there is more than one such tape, a tape comes twice, or a name is none.
+    pub fn tape(&self) -> Result<Option<&str>> {
+        let mut of_all = None;
+        for (place, batch) in self.batches.iter().enumerate() {
+            super::check_tape_name(&batch.tape)?;
+            let tape = family(&batch.tape);
+            if of_all.is_some_and(|other| other != tape) {
+                return Err(Error::invalid("one write is for one tape and its sidecars"));
+            }
+            if self.batches.iter().take(place).any(|before| before.tape == batch.tape) {
+                return Err(Error::invalid(format!("one write names the tape `{}` twice", batch.tape)));
+            }
+            of_all = Some(tape);
+        }
+        Ok(of_all)
+    }
+}
+
 /// Keeps tapes by name. A tape that is not there is empty; the first append makes it.
 ///
 /// What has a body here is right for every store, at the cost of one page after another; a store that has an index
 /// answers it better.
 pub trait Store: Send + Sync {
-    /// Writes the drafts as one, all or nothing, and returns the id of the first; the others follow it. The first id is
-    /// one more than the last on the tape. No drafts: nothing is written.
+    /// Writes all batches, or nothing. The first id of a batch is one more than the last on its tape.
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] when `expect_last` is given and is not the tape's last id.
-    fn append<'a>(&'a self, tape: &'a str, drafts: Vec<Draft>, expect_last: Option<u64>) -> Future<'a, u64>;
+    /// [`Error::Conflict`] when an `expect_last` is not the tape's last id.
+    fn commit(&self, commit: Commit) -> Future<'_, Outcome>;
+
+    /// The name under which a reset would keep the tape's entries, as nothing is kept yet; none when the tape is not
+    /// there, or the store chooses the name later.
+    fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>>;
+
+    /// Names of the tapes beside `tape` that plugins keep, in order.
+    fn sidecars<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<String>>;
 
     /// The id of the last entry; 0 when there is none.
     fn last_id<'a>(&'a self, tape: &'a str) -> Future<'a, u64>;
@@ -39,22 +114,35 @@ pub trait Store: Send + Sync {
     /// Names of tapes in order, behind `after`, at most `max`. Sidecars are not among them.
     fn list<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>>;
 
-    /// Empties a tape. With `archive` its entries are kept, under the name that is returned; there is none when the
-    /// tape was not there.
-    fn reset<'a>(&'a self, tape: &'a str, archive: bool) -> Future<'a, Option<String>>;
-
     /// Whether an append would find its way, without making one: a turn is refused before the model is paid.
     fn check_writable<'a>(&'a self, tape: &'a str) -> Future<'a, ()>;
 
-    /// The newest anchor with an id less than `before`. With a name: of that name, a zone's too. Without: any, but those
-    /// of zones only where `zones` is set.
-    fn last_anchor<'a>(
-        &'a self,
-        tape: &'a str,
-        name: Option<&'a str>,
-        before: Option<u64>,
-        zones: bool,
-    ) -> Future<'a, Option<Entry>> {
+    /// Writes the drafts as one and returns the id of the first. No drafts: nothing is written, and the id is the one that
+    /// would come next.
+    fn append<'a>(&'a self, tape: &'a str, drafts: Vec<Draft>, expect_last: Option<u64>) -> Future<'a, u64> {
+        Box::pin(async move {
+            let batch = Batch { tape: tape.to_owned(), reset: None, drafts, expect_last };
+            match self.commit(Commit::of(batch)).await? {
+                Outcome::Stored(first) => Ok(first.first().copied().unwrap_or_default()),
+                Outcome::Already => Ok(self.last_id(tape).await?),
+            }
+        })
+    }
+
+    /// Empties a tape and its sidecars. With `archive` the entries are kept, under the name that is returned; there is
+    /// none when the tape was not there.
+    fn reset<'a>(&'a self, tape: &'a str, archive: bool) -> Future<'a, Option<String>> {
+        Box::pin(async move {
+            let archive = if archive { self.archive_name(tape).await? } else { None };
+            let reset = Some(Reset { archive: archive.clone(), kept: Vec::new() });
+            let batch = Batch { tape: tape.to_owned(), reset, ..Batch::default() };
+            self.commit(Commit::of(batch)).await?;
+            Ok(archive)
+        })
+    }
+
+    /// The newest entry with an id less than `before` that is sought.
+    fn newest<'a>(&'a self, tape: &'a str, sought: &'a Sought, before: Option<u64>) -> Future<'a, Option<Entry>> {
         Box::pin(async move {
             let mut before = before;
             loop {
@@ -63,7 +151,7 @@ pub trait Store: Send + Sync {
                     return Ok(None);
                 };
                 before = Some(first.id);
-                if let Some(found) = page.into_iter().rev().find(|entry| entry.answers(name, zones)) {
+                if let Some(found) = page.into_iter().rev().find(|entry| sought.is(entry)) {
                     return Ok(Some(found));
                 }
             }
@@ -89,23 +177,6 @@ pub trait Store: Send + Sync {
                 if done {
                     newest_first.reverse();
                     return Ok(newest_first);
-                }
-            }
-        })
-    }
-
-    /// The newest entry of a kind.
-    fn last_of_kind<'a>(&'a self, tape: &'a str, kind: &'a str) -> Future<'a, Option<Entry>> {
-        Box::pin(async move {
-            let mut before = None;
-            loop {
-                let page = self.tail(tape, before, PAGE).await?;
-                let Some(first) = page.first() else {
-                    return Ok(None);
-                };
-                before = Some(first.id);
-                if let Some(found) = page.into_iter().rev().find(|entry| entry.kind == kind) {
-                    return Ok(Some(found));
                 }
             }
         })

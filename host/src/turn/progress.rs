@@ -2,11 +2,12 @@
 
 use super::Cancel;
 use super::account::Account;
+use super::settle::PASSING;
 use crate::error::Failure;
 use crate::grants::hook_grant;
 use crate::host::Host;
-use crate::plugin::bindings::{Envelope, MessageKind, Principal, Prompt, StreamEvent};
-use crate::plugin::{Plugin, PluginSet, too_much_held};
+use crate::plugin::bindings::{Envelope, MessageKind, Principal, Prompt, StreamEvent, ToolCall};
+use crate::plugin::{Plugin, PluginSet, model_name, too_much_held};
 use crate::tape::{self, Tape};
 use jiff::Zoned;
 use serde_json::{Map, Value};
@@ -125,8 +126,11 @@ impl Turn {
     ) -> Result<Arc<Self>, Failure> {
         let host = &calls.host;
         let name = tape::tape_name(&host.workspace, &session_id);
-        let tape = Tape::open(host.tapes.clone(), &name)?.fork();
-        tape.check_writable().await?;
+        let tape = tokio::select! {
+            biased;
+            () = cancelled(cancel.clone()) => return Err(Failure::Cancelled),
+            tape = open(host, &name, &session_id) => tape?,
+        };
         let first = tape.last_id().await?;
         let workspace = host.workspace.to_string_lossy().into_owned();
         let state = Map::from_iter([
@@ -182,16 +186,9 @@ impl Turn {
     /// The stage's answer, unless the turn is cancelled or its time is over first. What the stage was doing is dropped
     /// where it stands: guests' instances, their requests and their tools.
     pub(super) async fn or_cancelled<T>(&self, stage: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-        let mut cancel = self.cancel.clone();
-        let cancelled = async move {
-            // A sender that is gone can no longer cancel.
-            if cancel.wait_for(|cancelled| *cancelled).await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        };
         let ended = tokio::select! {
             biased;
-            () = cancelled => Err(Failure::Cancelled),
+            () = cancelled(self.cancel.clone()) => Err(Failure::Cancelled),
             answer = stage => return answer,
             () = tokio::time::sleep_until(self.deadline) => {
                 Err(Failure::Deadline(self.calls.host.config.limits().turn_deadline()))
@@ -258,8 +255,18 @@ impl Turn {
         Envelope { kind: self.kind(), ..self.message.clone() }
     }
 
-    pub(super) fn prompted(&self, prompt: &Prompt) {
-        self.progress().prompt = Some(prompt.text());
+    /// The prompt is made. From here on a crash does not lose what the user said.
+    pub(super) fn prompted(&self, prompt: &Prompt) -> tape::Result<()> {
+        let text = prompt.text();
+        self.progress().prompt = Some(text.clone());
+        if self.kind() == MessageKind::Command { Ok(()) } else { self.tape.keep_prompt(&text) }
+    }
+
+    /// A tool begins whose effect cannot be taken back.
+    pub(crate) async fn tool_begins(&self, call: &ToolCall) -> tape::Result<()> {
+        let function = serde_json::json!({ "arguments": call.arguments, "name": model_name(&call.name) });
+        let call = serde_json::json!({ "id": call.id, "function": function, "type": "function" });
+        self.tape.keep_tool(&call.to_string()).await
     }
 
     pub(super) fn prompt_text(&self) -> String {
@@ -337,6 +344,29 @@ impl Turn {
         let progress = self.progress();
         (progress.speech.text.clone(), progress.speech.events)
     }
+}
+
+/// Returns when the turn is cancelled.
+async fn cancelled(mut cancel: Cancel) {
+    // A sender that is gone can no longer cancel.
+    if cancel.wait_for(|cancelled| *cancelled).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// The turn's fork of its tape, when no other turn of the session runs.
+async fn open(host: &Host, name: &str, session_id: &str) -> Result<Tape, Failure> {
+    if session_id.starts_with(PASSING) {
+        return Ok(host.tapes().open(name)?.fork());
+    }
+    let (tape, recovered) = host.tapes().begin(name).await?;
+    if let Some(recovered) = recovered {
+        tracing::warn!(
+            "the last turn of session `{session_id}` was interrupted: what it wrote ({} entries) is on the tape now",
+            recovered.entries
+        );
+    }
+    Ok(tape)
 }
 
 /// At the terminal it is the owner who speaks; elsewhere who the channel's configuration says that it is.

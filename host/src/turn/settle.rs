@@ -9,7 +9,7 @@ use crate::tape::{self, Draft, json};
 pub(crate) const TAINTED: &str = "turn.tainted";
 
 /// Sessions whose turns leave nothing behind.
-const PASSING: &str = "temp/";
+pub(super) const PASSING: &str = "temp/";
 
 impl Turn {
     /// Writes an event that says what happened without being conversation: no selector sees it. Once the turn's writes

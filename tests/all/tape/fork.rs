@@ -1,4 +1,4 @@
-use bub_wasm::tape::{Error, Query, Start, view};
+use bub_wasm::tape::{Entry, Error, Query, Sought, Start, view};
 
 use super::{Room, ids, message};
 
@@ -108,7 +108,7 @@ async fn queries_see_parent_and_fork_alike() {
     assert_eq!(ids(&fork.since_anchor().await.unwrap()), [6, 7, 8]);
     assert_eq!(ids(&view::window(&fork).await.unwrap()), [6, 7, 8]);
     assert_eq!(fork.last_anchor(None, Some(6)).await.unwrap().unwrap().id, 1);
-    assert_eq!(fork.last_of_kind("event").await.unwrap().unwrap().id, 7);
+    assert_eq!(fork.newest(&Sought::Kind("event".to_owned())).await.unwrap().unwrap().id, 7);
     let info = fork.info().await.unwrap();
     assert_eq!((info.entries, info.anchors, info.entries_since_last_anchor), (8, 2, 2));
 }
@@ -137,19 +137,20 @@ async fn a_reset_of_a_fork_hides_the_parent_until_the_merge() {
     tape.append(vec![message("user", "old"), message("user", "older")]).await.unwrap();
     let fork = tape.fork();
     fork.append(vec![message("user", "gone")]).await.unwrap();
-    assert_eq!(fork.reset(true).await.unwrap(), None);
+    let archive = fork.reset(true).await.unwrap().unwrap();
     assert_eq!(fork.last_id().await.unwrap(), 0);
     assert!(fork.read(0, 10).await.unwrap().is_empty() && fork.tail(None, 10).await.unwrap().is_empty());
-    assert_eq!(fork.last_of_kind("message").await.unwrap(), None);
+    assert_eq!(fork.newest(&Sought::Kind("message".to_owned())).await.unwrap(), None);
     assert!(fork.bootstrap().await.unwrap());
     assert_eq!(tape.last_id().await.unwrap(), 2);
     fork.merge().await.unwrap();
     let entries = tape.read(0, 10).await.unwrap();
     assert_eq!(ids(&entries), [1, 2]);
     assert_eq!(entries[0].anchor_name().as_deref(), Some("session/start"));
-    let archives = std::fs::read_dir(room.store.dir()).unwrap();
-    let archives = archives.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "bak"));
-    assert_eq!(archives.count(), 1);
+    let archived = std::fs::read_to_string(room.store.dir().join(archive)).unwrap();
+    let kept: Vec<Entry> = archived.lines().map(|line| Entry::parse(line).unwrap()).collect();
+    assert_eq!(ids(&kept), [1, 2, 3], "what the fork had written before is kept with the rest");
+    assert!(kept[2].payload.contains("gone"));
 }
 
 #[tokio::test]

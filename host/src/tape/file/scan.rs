@@ -1,7 +1,7 @@
 //! Reading a file line by line, from either end, in blocks.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::io;
 use std::os::unix::fs::FileExt;
 
 use super::super::entry::Entry;
@@ -18,7 +18,7 @@ pub(super) struct Line {
     pub(super) start: u64,
     /// Whether a newline stands behind it; only the last line may lack it.
     pub(super) ended: bool,
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
 }
 
 impl Line {
@@ -104,16 +104,20 @@ impl<'f> Backward<'f> {
 
 /// Lines from some place in a file toward its end.
 pub(super) struct Forward<'f> {
-    reader: BufReader<&'f File>,
+    file: &'f File,
+    /// Where the next line begins.
     at: u64,
+    /// Nothing behind this is read.
+    end: u64,
+    buffer: Vec<u8>,
+    /// How much of `buffer` was given out.
+    used: usize,
 }
 
 impl<'f> Forward<'f> {
-    /// Lines from `start` on.
-    pub(super) fn new(mut file: &'f File, start: u64) -> io::Result<Self> {
-        file.seek(SeekFrom::Start(start))?;
-        let reader = BufReader::with_capacity(BLOCK as usize, file);
-        Ok(Self { reader, at: start })
+    /// Lines from `start` to `end`.
+    pub(super) fn new(file: &'f File, start: u64, end: u64) -> Self {
+        Self { file, at: start, end, buffer: Vec::new(), used: 0 }
     }
 
     pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
@@ -121,18 +125,18 @@ impl<'f> Forward<'f> {
         let mut bytes = Vec::new();
         let mut ended = false;
         while !ended {
-            let block = self.reader.fill_buf()?;
+            let block = self.block()?;
             if block.is_empty() {
                 break;
             }
-            let newline = block.iter().position(|byte| *byte == b'\n');
+            let newline = memchr::memchr(b'\n', block);
             let part = newline.unwrap_or(block.len());
             if bytes.len() <= LONGEST_LINE {
-                bytes.extend(block.iter().take(part));
+                bytes.extend_from_slice(block.get(..part).unwrap_or_default());
             }
             ended = newline.is_some();
             let used = part + usize::from(ended);
-            self.reader.consume(used);
+            self.used += used;
             self.at += used as u64;
         }
         if self.at == start {
@@ -143,16 +147,33 @@ impl<'f> Forward<'f> {
         }
         Ok(Some(Line { start, ended, bytes }))
     }
+
+    /// What was read and not given out; more is read when that is nothing. Empty: the end.
+    fn block(&mut self) -> io::Result<&[u8]> {
+        if self.used == self.buffer.len() {
+            let size = self.end.saturating_sub(self.at).min(BLOCK);
+            self.buffer.resize(size as usize, 0);
+            self.used = 0;
+            let read = loop {
+                match self.file.read_at(&mut self.buffer, self.at) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    read => break read?,
+                }
+            };
+            self.buffer.truncate(read);
+        }
+        Ok(self.buffer.get(self.used..).unwrap_or_default())
+    }
 }
 
-/// Where the first entry with an id greater than `id` begins, or the end of the file. Ids grow along a tape, so this
-/// halves the file until it is at the place.
-pub(super) fn behind(file: &File, id: u64) -> io::Result<u64> {
+/// Where the first entry with an id greater than `id` begins, or `end`. Ids grow along a tape, so this halves the file
+/// until it is at the place.
+pub(super) fn behind(file: &File, id: u64, end: u64) -> io::Result<u64> {
     // The place lies from `low`, where a line begins, to `high`.
-    let (mut low, mut high) = (0, file.metadata()?.len());
+    let (mut low, mut high) = (0, end);
     while high - low > BLOCK {
         let middle = low + (high - low) / 2;
-        let mut lines = Forward::new(file, middle)?;
+        let mut lines = Forward::new(file, middle, end);
         // Most likely the rest of a line.
         lines.next()?;
         match first(&mut lines, high)? {
@@ -161,7 +182,7 @@ pub(super) fn behind(file: &File, id: u64) -> io::Result<u64> {
             None => high = middle,
         }
     }
-    let mut lines = Forward::new(file, low)?;
+    let mut lines = Forward::new(file, low, end);
     while let Some((start, entry)) = first(&mut lines, u64::MAX)? {
         if entry.id > id {
             return Ok(start);

@@ -1,0 +1,50 @@
+//! Where tapes are kept, and how safely.
+
+use crate::tape::{Durability, JournalSettings};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Where tapes are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TapePlace {
+    /// JSON lines in `$BUB_HOME/tapes`.
+    Files,
+    /// One SQLite database.
+    Sqlite(PathBuf),
+}
+
+/// What is configured about tapes.
+#[derive(Debug, Clone)]
+pub struct TapeSettings {
+    /// Where they are kept, unless a plugin keeps them.
+    pub place: TapePlace,
+    /// What writes survive, and how long a turn waits for another of its session.
+    pub journal: JournalSettings,
+    /// The user knows that the home lies on a network file system whose locks hold everywhere.
+    pub shared_fs: bool,
+}
+
+impl TapeSettings {
+    pub(super) fn new(
+        home: &Path,
+        store: Option<&str>,
+        durability: Durability,
+        lock_wait: Option<f64>,
+        shared_fs: bool,
+    ) -> Result<Self> {
+        let place = match store {
+            None | Some("files") => TapePlace::Files,
+            Some(store) => match store.strip_prefix("sqlite:").filter(|path| !path.is_empty()) {
+                Some(path) => TapePlace::Sqlite(home.join(path)),
+                None => bail!("`tape_store` of config.toml: `{store}` is neither `files` nor `sqlite:PATH`"),
+            },
+        };
+        let mut journal = JournalSettings { durability, ..JournalSettings::default() };
+        if let Some(seconds) = lock_wait {
+            let wrong = || format!("`lock_wait` of config.toml: `{seconds}` is not a number of seconds");
+            journal.lock_wait = Duration::try_from_secs_f64(seconds).ok().with_context(wrong)?;
+        }
+        Ok(Self { place, journal, shared_fs })
+    }
+}

@@ -1,0 +1,90 @@
+//! Where a test may cut the storage protocol, between any two of its steps.
+//!
+//! `BUB_FAILPOINT` names a step, or several apart by commas. At `STEP` the process ends as a crash ends it; `STEP#3` means the third
+//! time. A step that writes takes `STEP@17`, which ends the process when 17 bytes are written, and `STEP@17!`, which
+//! writes 17 bytes and then says that the disk is full. Release builds know no such steps.
+
+use std::fs::File;
+use std::io;
+
+/// Ends the process here, if that is asked.
+pub(super) fn point(name: &str) {
+    if let Some(cut) = plan::meets(name) {
+        cut.end();
+    }
+}
+
+/// Does something that a full disk may refuse.
+pub(super) fn run<T>(name: &str, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    match plan::meets(name) {
+        Some(cut) if cut.refuses => Err(cut.refusal()),
+        Some(cut) => cut.end(),
+        None => act(),
+    }
+}
+
+/// Writes to `file` at `offset`.
+pub(super) fn write(name: &str, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    use std::os::unix::fs::FileExt;
+    let Some(cut) = plan::meets(name) else {
+        return file.write_all_at(bytes, offset);
+    };
+    let part = bytes.get(..cut.bytes.min(bytes.len())).unwrap_or_default();
+    file.write_all_at(part, offset)?;
+    if cut.refuses { Err(cut.refusal()) } else { cut.end() }
+}
+
+pub(super) struct Cut {
+    bytes: usize,
+    refuses: bool,
+}
+
+impl Cut {
+    fn end(&self) -> ! {
+        std::process::abort()
+    }
+
+    fn refusal(&self) -> io::Error {
+        io::ErrorKind::StorageFull.into()
+    }
+}
+
+#[cfg(debug_assertions)]
+mod plan {
+    use super::Cut;
+    use std::collections::HashMap;
+    use std::sync::{LazyLock, Mutex, PoisonError};
+
+    /// Each step that is asked for, with the time that is meant.
+    static PLAN: LazyLock<Vec<(String, u32, Cut)>> = LazyLock::new(|| {
+        let plan = std::env::var("BUB_FAILPOINT").unwrap_or_default();
+        plan.split(',').filter(|step| !step.is_empty()).map(parse).collect()
+    });
+
+    static MET: Mutex<Option<HashMap<String, u32>>> = Mutex::new(None);
+
+    fn parse(step: &str) -> (String, u32, Cut) {
+        let (step, time) = step.split_once('#').unwrap_or((step, "1"));
+        let (name, bytes) = step.split_once('@').unwrap_or((step, "0"));
+        let cut = Cut { bytes: bytes.trim_end_matches('!').parse().unwrap_or(0), refuses: bytes.ends_with('!') };
+        (name.to_owned(), time.parse().unwrap_or(1), cut)
+    }
+
+    pub(super) fn meets(name: &str) -> Option<&'static Cut> {
+        if PLAN.is_empty() {
+            return None;
+        }
+        let mut met = MET.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = met.get_or_insert_with(HashMap::new).entry(name.to_owned()).or_default();
+        *times += 1;
+        let times = *times;
+        PLAN.iter().find(|(step, time, _)| step == name && *time == times).map(|(_, _, cut)| cut)
+    }
+}
+
+#[cfg(not(debug_assertions))]
+mod plan {
+    pub(super) fn meets(_: &str) -> Option<&'static super::Cut> {
+        None
+    }
+}

@@ -1,0 +1,251 @@
+//! Writing, under the lock of a tape: all of a write or nothing, whatever happens in between.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::sync::Arc;
+
+use super::super::draft::Draft;
+use super::super::error::{Error, Result};
+use super::super::name::{SIDECAR, archive_beside};
+use super::super::store::{Commit, Outcome, next_id};
+use super::super::{Durability, fail};
+use super::directory::{Directory, failed};
+use super::end::{self, End, Tail};
+use super::scan::LONGEST_LINE;
+use super::slot::{self, Block, Pending, Slot};
+
+/// Lines that go to one file.
+struct Addition {
+    /// The tape, or an archive.
+    name: String,
+    file: Arc<File>,
+    offset: u64,
+    text: String,
+    last_id: u64,
+}
+
+impl Directory {
+    /// Under the lock of `tape`, whose file is `lock`.
+    pub(super) fn commit(&self, tape: &str, lock: &File, commit: &Commit) -> Result<Outcome> {
+        let failed = || failed("append to", tape);
+        fail::point("commit.locked");
+        let mut slot = self.mend(tape, lock).map_err(failed())?;
+        if commit.key.is_some() && commit.key == slot.merged {
+            return Ok(Outcome::Already);
+        }
+        let all_reset = commit.batches.iter().any(|batch| batch.tape == tape && batch.reset.is_some());
+        let mut first = Vec::with_capacity(commit.batches.len());
+        let mut texts = Vec::with_capacity(commit.batches.len());
+        for batch in &commit.batches {
+            let last = if all_reset || batch.reset.is_some() { 0 } else { self.last_id(&batch.tape)? };
+            if batch.expect_last.is_some_and(|expected| expected != last) {
+                return Err(Error::Conflict { last });
+            }
+            let id = next_id(last, batch.drafts.len())?;
+            texts.push(text(id, &batch.drafts)?);
+            first.push(id);
+        }
+        // The archives' ids follow those of what is put away.
+        let kept = self.put_away(tape, commit).map_err(failed())?;
+        let mut additions = Vec::new();
+        for (archive, drafts) in kept {
+            let addition = self.add_to_archive(&archive, &drafts)?;
+            additions.push(addition);
+        }
+        for ((batch, text), id) in commit.batches.iter().zip(texts).zip(&first) {
+            if !batch.drafts.is_empty() {
+                let last_id = id + batch.drafts.len() as u64 - 1;
+                additions.push(self.addition(&batch.tape, text, last_id).map_err(failed())?);
+            }
+        }
+        if additions.is_empty() && commit.key.is_none() {
+            return Ok(Outcome::Stored(first));
+        }
+        self.write(lock, &mut slot, commit.key.clone(), &additions).map_err(failed())?;
+        Ok(Outcome::Stored(first))
+    }
+
+    /// Finishes or undoes a write that was cut off. Can be repeated.
+    pub(super) fn mend(&self, tape: &str, lock: &File) -> io::Result<Slot> {
+        let mut slot = Slot::read(lock)?;
+        let Some(pending) = slot.pending.take() else {
+            return Ok(slot);
+        };
+        let mut files = Vec::new();
+        for block in &pending.blocks {
+            // A slot is a file, and files can say anything.
+            if !block.file.starts_with(tape) || block.file.contains('/') {
+                continue;
+            }
+            match OpenOptions::new().read(true).write(true).open(self.dir().join(&block.file)) {
+                Ok(file) => files.push((block, Some(file))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => files.push((block, None)),
+                Err(error) => return Err(error),
+            }
+        }
+        let mut done = true;
+        for (block, file) in &files {
+            done &= match file {
+                Some(file) => slot::stands(file, block)?,
+                None => false,
+            };
+        }
+        if done {
+            slot.merged = pending.key.or(slot.merged);
+        } else {
+            for (block, file) in &files {
+                if let Some(file) = file
+                    && file.metadata()?.len() > block.offset
+                {
+                    file.set_len(block.offset)?;
+                    self.sync(file)?;
+                }
+                fail::point("mend.cut");
+            }
+        }
+        slot.write(lock, "mend.slot", self.durability == Durability::Fsync)?;
+        fail::point("mend.end");
+        Ok(slot)
+    }
+
+    /// Moves away what is emptied. What of a fork belongs to the archives is returned with their names.
+    fn put_away(&self, tape: &str, commit: &Commit) -> io::Result<Vec<(String, Vec<Draft>)>> {
+        let mut kept = Vec::new();
+        let resets = commit.batches.iter().filter_map(|batch| Some((batch, batch.reset.as_ref()?)));
+        for (batch, reset) in resets {
+            let mut archive = reset.archive.clone();
+            if batch.tape == tape {
+                // The sidecars take the number that their tape's archive takes.
+                archive = archive.map(|archive| self.free_name(&archive)).transpose()?;
+                for sidecar in self.beside(tape)? {
+                    let archive = archive.as_ref().map(|archive| archive_beside(archive, tape, &sidecar));
+                    self.move_away(&sidecar, archive.as_deref())?;
+                }
+            }
+            let archive = self.move_away(&batch.tape, archive.as_deref())?.or(archive);
+            if let Some(archive) = archive.filter(|_| !reset.kept.is_empty()) {
+                kept.push((archive, reset.kept.clone()));
+            }
+            fail::point("commit.reset");
+        }
+        Ok(kept)
+    }
+
+    fn add_to_archive(&self, archive: &str, drafts: &[Draft]) -> Result<Addition> {
+        let failed = || failed("archive", archive);
+        let file = OpenOptions::new().read(true).append(true).create(true).open(self.dir().join(archive));
+        let file = Arc::new(file.map_err(failed())?);
+        let length = file.metadata().map_err(failed())?.len();
+        let end = End::of(&file, length).map_err(failed())?;
+        let mut text = text(next_id(end.last_id, drafts.len())?, drafts)?;
+        if end.tail != Tail::Nothing {
+            text.insert(0, '\n');
+        }
+        Ok(Addition { name: archive.to_owned(), file, offset: length, text, last_id: 0 })
+    }
+
+    /// Mends the tape's end, and says what will stand behind it.
+    fn addition(&self, tape: &str, mut text: String, last_id: u64) -> io::Result<Addition> {
+        let (file, made) = self.opened.append(tape, &self.path(tape, ""))?;
+        if made {
+            self.sync_dir()?;
+        }
+        let mut offset = file.metadata()?.len();
+        let end = match self.opened.end(tape, &file, offset) {
+            Some(end) => end,
+            None => End::of(&file, offset)?,
+        };
+        match end.tail {
+            Tail::Nothing => {}
+            Tail::Whole => text.insert(0, '\n'),
+            Tail::Torn(start) => {
+                end::set_aside(&file, start, &self.path(tape, ".torn"))?;
+                offset = start;
+            }
+        }
+        Ok(Addition { name: format!("{tape}.jsonl"), file, offset, text, last_id })
+    }
+
+    fn write(&self, lock: &File, slot: &mut Slot, key: Option<String>, additions: &[Addition]) -> io::Result<()> {
+        let sync = self.durability == Durability::Fsync;
+        let blocks = additions.iter().map(|addition| Block {
+            file: addition.name.clone(),
+            offset: addition.offset,
+            length: addition.text.len() as u64,
+            crc: crc32fast::hash(addition.text.as_bytes()),
+        });
+        slot.pending = Some(Pending { key: key.clone(), blocks: blocks.collect() });
+        slot.write(lock, "commit.pending", sync)?;
+        fail::point("commit.begun");
+        let mut wrote = Ok(());
+        for addition in additions {
+            let bytes = addition.text.as_bytes();
+            wrote = wrote.and_then(|()| fail::write("commit.block", &addition.file, bytes, addition.offset));
+            wrote = wrote.and_then(|()| self.sync(&addition.file));
+            fail::point("commit.written");
+        }
+        slot.pending = None;
+        if let Err(error) = wrote {
+            for addition in additions {
+                self.opened.forget(addition.name.trim_end_matches(".jsonl"));
+                // Cutting off needs no space. Where it fails too, the slot says what has to be cut off.
+                addition.file.set_len(addition.offset)?;
+            }
+            slot.write(lock, "undo.slot", sync)?;
+            return Err(error);
+        }
+        slot.merged = key.or(slot.merged.take());
+        slot.write(lock, "commit.merged", sync)?;
+        fail::point("commit.end");
+        for addition in additions {
+            if let Some(tape) = addition.name.strip_suffix(".jsonl") {
+                self.opened.remember(tape, addition.offset + addition.text.len() as u64, addition.last_id);
+            }
+        }
+        Ok(())
+    }
+
+    fn last_id(&self, tape: &str) -> Result<u64> {
+        let last = || {
+            let Some(file) = self.opened.read(tape, &self.path(tape, ""))? else {
+                return Ok(0);
+            };
+            let length = file.metadata()?.len();
+            let end = self.opened.end(tape, &file, length);
+            Ok(match end {
+                Some(end) => end.last_id,
+                None => End::of(&file, length)?.last_id,
+            })
+        };
+        last().map_err(failed("append to", tape))
+    }
+
+    /// The tape's sidecars that are there, in order.
+    pub(super) fn beside(&self, tape: &str) -> io::Result<Vec<String>> {
+        let prefix = format!("{tape}{SIDECAR}");
+        let mut names = Vec::new();
+        for found in fs::read_dir(self.dir())? {
+            let file = found?.file_name();
+            let name = file.to_str().and_then(|name| name.strip_suffix(".jsonl"));
+            names.extend(name.filter(|name| name.starts_with(&prefix)).map(str::to_owned));
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+}
+
+fn text(first: u64, drafts: &[Draft]) -> Result<String> {
+    let mut text = String::new();
+    for (id, draft) in (first..).zip(drafts) {
+        let line = draft.clone().numbered(id).line();
+        if line.len() > LONGEST_LINE {
+            return Err(Error::invalid(format!("an entry of {} bytes is longer than a line may be", line.len())));
+        }
+        if line.contains('\n') {
+            return Err(Error::invalid("an entry spans lines"));
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    Ok(text)
+}

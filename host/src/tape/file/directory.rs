@@ -1,0 +1,209 @@
+//! The directory that tapes lie in: which file is which.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use super::super::error::{Error, Result};
+use super::super::name::{check_tape_name, family};
+use super::super::{Durability, date};
+use super::end::End;
+use super::opened::Opened;
+use super::slot::Slot;
+
+/// Where tapes lie that were emptied without an archive.
+const TRASH: &str = "trash";
+
+/// How long they lie there.
+const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How often a reader looks again when a tape is written while it looks.
+const LOOKS: usize = 1000;
+
+/// All that happens to the files of a directory, none of it waiting for a lock.
+pub(super) struct Directory {
+    dir: PathBuf,
+    pub(super) durability: Durability,
+    pub(super) opened: Opened,
+}
+
+impl Directory {
+    pub(super) fn open(dir: PathBuf, durability: Durability) -> Result<Self> {
+        let made = match fs::metadata(&dir) {
+            Ok(found) if found.is_dir() => Ok(()),
+            Ok(_) => Err(ErrorKind::NotADirectory.into()),
+            Err(error) if error.kind() == ErrorKind::NotFound => private_dir(&dir),
+            Err(error) => Err(error),
+        };
+        made.map_err(|source| Error::Io {
+            action: format!("open the directory of tapes `{}`", dir.display()),
+            source,
+        })?;
+        Ok(Self { dir, durability, opened: Opened::default() })
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// A file of a tape: `suffix` is empty for the tape itself.
+    pub(super) fn path(&self, tape: &str, suffix: &str) -> PathBuf {
+        self.dir.join(format!("{tape}.jsonl{suffix}"))
+    }
+
+    /// The file that appends to the tape and its sidecars lock.
+    pub(super) fn lock_path(&self, tape: &str) -> PathBuf {
+        self.path(family(tape), ".lock")
+    }
+
+    /// The tape's file and how much of it may be seen: never half of a write. `None` when it is not there.
+    pub(super) fn seen(&self, tape: &str) -> io::Result<Option<(Arc<File>, u64)>> {
+        let slot = || match File::open(self.lock_path(tape)) {
+            Ok(file) => Slot::read(&file),
+            // Nobody with our manners has written it.
+            Err(_) => Ok(Slot::default()),
+        };
+        let name = format!("{tape}.jsonl");
+        let mut before = slot()?;
+        for _ in 0..LOOKS {
+            let Some(file) = self.opened.read(tape, &self.path(tape, ""))? else {
+                return Ok(None);
+            };
+            let length = file.metadata()?.len();
+            let after = slot()?;
+            if before.seq == after.seq {
+                let blocks = after.pending.iter().flat_map(|pending| &pending.blocks);
+                let begun = blocks.filter(|block| block.file == name).map(|block| block.offset);
+                return Ok(Some((file, begun.fold(length, u64::min))));
+            }
+            before = after;
+        }
+        Err(io::Error::new(ErrorKind::TimedOut, "the tape is being written all the time"))
+    }
+
+    /// How the tape ends, as far as it may be seen.
+    pub(super) fn end(&self, tape: &str, file: &Arc<File>, length: u64) -> io::Result<End> {
+        match self.opened.end(tape, file, length) {
+            Some(end) => Ok(end),
+            None => End::of(file, length),
+        }
+    }
+
+    /// The name that an archive made now would have.
+    pub(super) fn archive_name(&self, tape: &str) -> io::Result<String> {
+        self.free_name(&format!("{tape}.jsonl.{}.bak", date::stamp()))
+    }
+
+    /// The name, or where it is taken the same with a number.
+    pub(super) fn free_name(&self, name: &str) -> io::Result<String> {
+        let (stem, end) = name.rsplit_once(".bak").map_or((name, ""), |(stem, _)| (stem, ".bak"));
+        let mut free = name.to_owned();
+        let mut count = 0_u32;
+        while self.dir.join(&free).try_exists()? {
+            count += 1;
+            free = format!("{stem}-{count}{end}");
+        }
+        Ok(free)
+    }
+
+    /// Puts a tape's file away, into an archive or the trash, over nothing that is there. The archive's name, when one was
+    /// made.
+    pub(super) fn move_away(&self, tape: &str, archive: Option<&str>) -> io::Result<Option<String>> {
+        let path = self.path(tape, "");
+        self.opened.forget(tape);
+        if !path.try_exists()? {
+            return Ok(None);
+        }
+        if let Some(archive) = archive
+            && (!archive.starts_with(tape) || archive.contains('/'))
+        {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "that is no name for an archive"));
+        }
+        loop {
+            let (name, target) = match archive {
+                Some(archive) => {
+                    let name = self.free_name(archive)?;
+                    let target = self.dir.join(&name);
+                    (Some(name), target)
+                }
+                None => (None, self.trash(tape)?),
+            };
+            match renameat_with(CWD, &path, CWD, &target, RenameFlags::NOREPLACE) {
+                Ok(()) => {}
+                Err(rustix::io::Errno::EXIST) => continue,
+                // A file system that cannot promise it: the name was free a moment ago, and the lock is ours.
+                Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => fs::rename(&path, &target)?,
+                Err(error) => return Err(error.into()),
+            }
+            self.sync_dir()?;
+            return Ok(name);
+        }
+    }
+
+    fn trash(&self, tape: &str) -> io::Result<PathBuf> {
+        let trash = self.dir.join(TRASH);
+        private_dir(&trash)?;
+        self.empty_trash(SystemTime::now());
+        let mut count = 0_u32;
+        loop {
+            let number = if count == 0 { String::new() } else { format!("-{count}") };
+            let target = trash.join(format!("{tape}.jsonl.{}{number}", date::stamp()));
+            if !target.try_exists()? {
+                return Ok(target);
+            }
+            count += 1;
+        }
+    }
+
+    /// Removes what has lain in the trash for a day, and says how many files and bytes that were.
+    pub(super) fn empty_trash(&self, now: SystemTime) -> (u64, u64) {
+        let mut removed = (0, 0);
+        for found in fs::read_dir(self.dir.join(TRASH)).into_iter().flatten().flatten() {
+            let Ok(about) = found.metadata() else { continue };
+            // The time of the last append: it cannot have been put here earlier. A rename does not change it, so a tape
+            // that was not written for long goes at once when the next one is thrown away, never by itself.
+            let moved = about.modified().ok().and_then(|time| now.duration_since(time).ok());
+            if moved.is_some_and(|age| age > KEPT) && fs::remove_file(found.path()).is_ok() {
+                removed = (removed.0 + 1, removed.1 + about.len());
+            }
+        }
+        removed
+    }
+
+    pub(super) fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for found in fs::read_dir(&self.dir)? {
+            let file = found?.file_name();
+            let stem = file.to_str().and_then(|name| name.strip_suffix(".jsonl"));
+            // A sidecar's name has `__` more than once.
+            names.extend(
+                stem.filter(|stem| stem.matches("__").count() == 1 && check_tape_name(stem).is_ok()).map(str::to_owned),
+            );
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Waits for the disk, where that was asked for.
+    pub(super) fn sync(&self, file: &File) -> io::Result<()> {
+        if self.durability == Durability::Fsync { file.sync_data() } else { Ok(()) }
+    }
+
+    pub(super) fn sync_dir(&self) -> io::Result<()> {
+        if self.durability == Durability::Fsync { File::open(&self.dir)?.sync_all() } else { Ok(()) }
+    }
+}
+
+fn private_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+pub(super) fn failed(action: &str, tape: &str) -> impl FnOnce(io::Error) -> Error {
+    let action = format!("{action} tape `{tape}`");
+    move |source| Error::Io { action, source }
+}

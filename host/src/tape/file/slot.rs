@@ -1,0 +1,109 @@
+//! What is being written to a tape, and what was written last, in the file that appends lock.
+//!
+//! Two places, written in turn: whatever cuts off a write to one, the other still says how things stood before it.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::fail;
+
+/// The size of a place in bytes: it is written at once, and no sector belongs to both.
+const PLACE: usize = 4096;
+
+/// How a tape stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Slot {
+    /// The place with the higher number holds.
+    pub(super) seq: u64,
+    /// The key of the last write that had one.
+    pub(super) merged: Option<String>,
+    /// A write that was begun: done when all its blocks stand there, and undone otherwise.
+    pub(super) pending: Option<Pending>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Pending {
+    pub(super) key: Option<String>,
+    pub(super) blocks: Vec<Block>,
+}
+
+/// Bytes that are added to a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Block {
+    /// The name of the file, below the directory of tapes.
+    pub(super) file: String,
+    pub(super) offset: u64,
+    pub(super) length: u64,
+    pub(super) crc: u32,
+}
+
+impl Slot {
+    /// What the file says; nothing where neither place can be read.
+    pub(super) fn read(file: &File) -> io::Result<Self> {
+        let mut places = [0; 2 * PLACE];
+        let mut filled = 0;
+        loop {
+            match file.read_at(places.get_mut(filled..).unwrap_or_default(), filled as u64) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let (first, second) = places.split_at(PLACE);
+        let newer = match (decode(first), decode(second)) {
+            (Some(first), Some(second)) => Some(if first.seq > second.seq { first } else { second }),
+            (first, second) => first.or(second),
+        };
+        Ok(newer.unwrap_or_default())
+    }
+
+    /// Writes the next state to the place that does not hold now.
+    pub(super) fn write(&mut self, file: &File, step: &str, sync: bool) -> io::Result<()> {
+        let next = Self { seq: self.seq.wrapping_add(1), ..self.clone() };
+        let text = serde_json::to_string(&next)?;
+        let bytes = format!("{:08x} {} {text}\n", crc32fast::hash(text.as_bytes()), text.len());
+        if bytes.len() > PLACE {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "one write goes to too many sidecars"));
+        }
+        let place = if next.seq.is_multiple_of(2) { 0 } else { PLACE as u64 };
+        fail::write(step, file, bytes.as_bytes(), place)?;
+        if sync {
+            file.sync_data()?;
+        }
+        *self = next;
+        Ok(())
+    }
+}
+
+fn decode(place: &[u8]) -> Option<Slot> {
+    let end = place.iter().position(|byte| *byte == b'\n')?;
+    let line = std::str::from_utf8(place.get(..end)?).ok()?;
+    let (sum, rest) = line.split_once(' ')?;
+    let (length, text) = rest.split_once(' ')?;
+    let whole = length.parse() == Ok(text.len()) && sum == format!("{:08x}", crc32fast::hash(text.as_bytes()));
+    if whole { serde_json::from_str(text).ok() } else { None }
+}
+
+/// Whether the block stands in its file, as it was meant.
+pub(super) fn stands(file: &File, block: &Block) -> io::Result<bool> {
+    let end = block.offset.checked_add(block.length);
+    if end.is_none_or(|end| file.metadata().map_or(0, |found| found.len()) < end) {
+        return Ok(false);
+    }
+    let mut sum = crc32fast::Hasher::new();
+    let mut part = vec![0; 64 * 1024];
+    let (mut at, mut left) = (block.offset, block.length);
+    while left > 0 {
+        let size = left.min(part.len() as u64) as usize;
+        let part = part.get_mut(..size).unwrap_or_default();
+        file.read_exact_at(part, at)?;
+        sum.update(part);
+        at += size as u64;
+        left -= size as u64;
+    }
+    Ok(sum.finalize() == block.crc)
+}

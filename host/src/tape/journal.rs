@@ -1,0 +1,289 @@
+//! A turn's journal: what it has written, safe from a crash before it is on the tape, and the lease that keeps a second
+//! turn of the same session away.
+//!
+//! Both are one file beside the tape, `T.jsonl.turn`, which is never renamed. Its lock is the lease, held for the whole
+//! turn; its content is the journal, empty when no turn is in flight. Nobody reads the journal of a turn that runs, because
+//! nobody else has the lock; whoever gets the lock and finds a journal has found what a crash left, and recovers it. The
+//! journal does not know how tapes are kept: it repeats a [`Commit`] by its key, and the store says whether it was done.
+
+mod record;
+mod recover;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::error::{Error, Result};
+use super::lock::{self, Lock, Queues};
+use super::store::{Commit, Store};
+use super::{Durability, check_tape_name, date, fail};
+use record::Record;
+
+/// Room that a turn is promised before its model is paid.
+const ROOM: u64 = 64 * 1024;
+
+/// How turns wait for each other, and what their writes survive.
+#[derive(Clone, Copy, Debug)]
+pub struct JournalSettings {
+    /// How long a turn waits for another of its session.
+    pub lock_wait: Duration,
+    pub durability: Durability,
+}
+
+impl Default for JournalSettings {
+    fn default() -> Self {
+        Self { lock_wait: Duration::from_secs(30), durability: Durability::default() }
+    }
+}
+
+/// The journals of a directory of tapes.
+pub struct Journals {
+    dir: PathBuf,
+    settings: JournalSettings,
+    queues: Queues,
+}
+
+/// What a turn found when it began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovered {
+    /// Entries that the interrupted turn had written.
+    pub entries: usize,
+    /// Tools that may or may not have run.
+    pub tools: Vec<String>,
+}
+
+impl Journals {
+    /// The journals that stand in `dir`, which is that of the tapes where they are files.
+    pub fn new(dir: impl Into<PathBuf>, settings: JournalSettings) -> Self {
+        Self { dir: dir.into(), settings, queues: Queues::default() }
+    }
+
+    fn path(&self, tape: &str) -> PathBuf {
+        self.dir.join(format!("{tape}.jsonl.turn"))
+    }
+
+    /// The directory that they stand in.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Waits for the session, recovers what a crash left, and begins a turn.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Busy`] when another turn runs for longer than `lock_wait`; [`Error::Io`] when the journal cannot be
+    /// written, or what a crash left cannot be put on the tape: the turn must not begin.
+    pub(super) async fn begin(&self, store: &dyn Store, tape: &str) -> Result<(Arc<Journal>, Option<Recovered>)> {
+        let lock = self.lease(tape).await?;
+        let recovered = recover::recover(store, lock.file(), tape, self.settings.durability).await?;
+        let journal = Journal {
+            tape: tape.to_owned(),
+            key: key(),
+            durability: self.settings.durability,
+            state: Mutex::new(State { lock: Some(lock), written: 0, synced: 0 }),
+            syncing: tokio::sync::Mutex::new(()),
+        };
+        journal.start()?;
+        fail::point("begin.end");
+        Ok((Arc::new(journal), recovered))
+    }
+
+    /// Keeps turns away while `store` does something that no turn may see halfway, after what a crash left was recovered.
+    pub(super) async fn exclusively(&self, store: &dyn Store, tape: &str) -> Result<Lock> {
+        let lock = self.lease(tape).await?;
+        recover::recover(store, lock.file(), tape, self.settings.durability).await?;
+        Ok(lock)
+    }
+
+    async fn lease(&self, tape: &str) -> Result<Lock> {
+        check_tape_name(tape)?;
+        let path = self.path(tape);
+        let wait = self.settings.lock_wait;
+        let slow = |file: &File| {
+            let who = record::holder(file).map_or_else(String::new, |pid| format!(" in process {pid}"));
+            tracing::warn!("another turn of this session runs{who}: waiting up to {} seconds", wait.as_secs());
+        };
+        match Lock::wait(self.queues.of(tape), &path, wait, slow).await {
+            Ok(lock) => Ok(lock),
+            Err(lock::Refused::Busy) => {
+                let pid = lock::open(&path).ok().and_then(|file| record::holder(&file));
+                Err(Error::Busy { waited: wait, pid })
+            }
+            Err(lock::Refused::Io(source)) => {
+                Err(Error::Io { action: format!("begin a turn on tape `{tape}`"), source })
+            }
+        }
+    }
+
+    /// What a crash left of a turn that nobody has recovered: none while a turn runs, and where none was interrupted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] when the journal cannot be read.
+    pub fn left(&self, tape: &str) -> Result<Option<Recovered>> {
+        check_tape_name(tape)?;
+        let failed = |source| Error::Io { action: format!("read the journal of tape `{tape}`"), source };
+        let file = match File::open(self.path(tape)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(recover::read(&file, tape).map_err(failed)?.map(|left| left.summary())),
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+/// The journal of one turn.
+pub(super) struct Journal {
+    tape: String,
+    key: String,
+    durability: Durability,
+    state: Mutex<State>,
+    /// Whoever holds it writes to the disk for all who wait.
+    syncing: tokio::sync::Mutex<()>,
+}
+
+struct State {
+    /// None: the turn is over.
+    lock: Option<Lock>,
+    written: u64,
+    synced: u64,
+}
+
+impl Journal {
+    /// Names the turn's one write to the store.
+    pub(super) fn key(&self) -> &str {
+        &self.key
+    }
+
+    fn start(&self) -> Result<()> {
+        self.write(&Record::Begin { key: self.key.clone(), pid: std::process::id(), date: date::now() })?;
+        fail::point("begin.header");
+        let room = self.with(|lock, _| fail::run("begin.room", || reserve(lock.file())));
+        room.inspect_err(|_| {
+            let _emptied = self.finish();
+        })
+    }
+
+    /// Keeps what is written to the tape, before it is acknowledged.
+    pub(super) fn record(&self, commit: &Commit) -> Result<()> {
+        self.write(&Record::Commit(commit.batches.clone()))?;
+        fail::point("record.written");
+        Ok(())
+    }
+
+    /// Keeps what the user said, which the tape gets when the turn does not come to it.
+    pub(super) fn prompt(&self, text: &str) -> Result<()> {
+        self.write(&Record::Prompt(text.to_owned()))
+    }
+
+    /// Keeps that a tool has begun whose effect cannot be taken back. `call` is the model's call, as JSON.
+    pub(super) fn tool(&self, call: &str) -> Result<()> {
+        self.write(&Record::Tool(call.to_owned()))?;
+        fail::point("tool.written");
+        Ok(())
+    }
+
+    fn write(&self, record: &Record) -> Result<()> {
+        let bytes = record.encode();
+        self.with(|lock, state| {
+            let wrote = fail::write("record", lock.file(), &bytes, *state);
+            if wrote.is_err() {
+                // A half record would hide those behind it. Cutting off needs no space.
+                let _cut = lock.file().set_len(*state);
+            }
+            wrote?;
+            *state += bytes.len() as u64;
+            Ok(())
+        })
+    }
+
+    /// Returns when what was recorded is as safe as it was asked to be. Those who wait at the same time share one flush.
+    pub(super) async fn settle(self: &Arc<Self>) -> Result<()> {
+        if self.durability == Durability::Os {
+            return Ok(());
+        }
+        let mine = self.state().written;
+        let _first = self.syncing.lock().await;
+        if self.state().synced >= mine {
+            return Ok(());
+        }
+        let journal = Arc::clone(self);
+        let synced = tokio::task::spawn_blocking(move || {
+            let (file, written) = {
+                let state = journal.state();
+                let file = state.lock.as_ref().map(|lock| lock.file().try_clone()).transpose()?;
+                (file, state.written)
+            };
+            if let Some(file) = file {
+                file.sync_data()?;
+            }
+            journal.state().synced = written;
+            Ok(())
+        });
+        synced.await.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(self.failed())
+    }
+
+    /// The turn's writes are in the store: nothing is left to recover.
+    pub(super) fn finish(&self) -> Result<()> {
+        fail::point("end.stored");
+        self.with(|lock, written| {
+            empty(lock.file(), self.durability)?;
+            *written = 0;
+            Ok(())
+        })?;
+        fail::point("end.emptied");
+        Ok(())
+    }
+
+    /// Gives up the session.
+    pub(super) fn release(&self) {
+        self.state().lock = None;
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&Lock, &mut u64) -> io::Result<T>) -> Result<T> {
+        let mut state = self.state();
+        let State { lock, written, synced } = &mut *state;
+        let Some(lock) = lock else {
+            return Err(Error::invalid("the turn is over"));
+        };
+        let result = act(lock, written).map_err(self.failed());
+        *synced = (*synced).min(*written);
+        result
+    }
+
+    fn failed(&self) -> impl FnOnce(io::Error) -> Error {
+        let action = format!("write the journal of tape `{}`", self.tape);
+        move |source| Error::Io { action, source }
+    }
+}
+
+/// Empties a journal whose entries are in the store.
+fn empty(file: &File, durability: Durability) -> io::Result<()> {
+    file.set_len(0)?;
+    if durability == Durability::Fsync { file.sync_all() } else { Ok(()) }
+}
+
+/// Reserves room on the disk, where the file system can.
+fn reserve(file: &File) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, ROOM) {
+        Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// No two turns have the same, whatever clock and process id say.
+fn key() -> String {
+    use std::hash::{BuildHasher, Hasher};
+    let chance = std::hash::RandomState::new().build_hasher().finish();
+    format!("{}-{chance:016x}", date::run_id())
+}

@@ -1,0 +1,139 @@
+//! One record of a journal: a line that names it, its length and its checksum, then its body.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use serde_json::{Value, json};
+
+use super::super::draft::Draft;
+use super::super::entry::Entry;
+use super::super::store::{Batch, Reset};
+
+/// The longest journal that is read, in bytes: more than a turn may hold.
+const LONGEST: u64 = 1024 * 1024 * 1024;
+
+/// What a journal holds.
+#[derive(Debug, PartialEq)]
+pub(super) enum Record {
+    /// A turn began. First in a journal.
+    Begin { key: String, pid: u32, date: String },
+    /// A write was acknowledged.
+    Commit(Vec<Batch>),
+    /// What the user said.
+    Prompt(String),
+    /// A tool with an effect was about to run: its call, as JSON.
+    Tool(String),
+}
+
+impl Record {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let (name, body) = match self {
+            Self::Begin { key, pid, date } => ("begin", json!({ "key": key, "pid": pid, "date": date }).to_string()),
+            Self::Commit(batches) => ("commit", batches.iter().map(encode_batch).collect()),
+            Self::Prompt(text) => ("prompt", text.clone()),
+            Self::Tool(call) => ("tool", call.clone()),
+        };
+        let mut record = format!("{name} {} {:08x}\n", body.len(), checksum(name, body.as_bytes())).into_bytes();
+        record.extend_from_slice(body.as_bytes());
+        record.push(b'\n');
+        record
+    }
+
+    fn decode(name: &str, body: &str) -> Option<Self> {
+        Some(match name {
+            "begin" => {
+                let body: Value = serde_json::from_str(body).ok()?;
+                let text = |key: &str| body.get(key).and_then(Value::as_str).map(str::to_owned);
+                let pid = body.get("pid").and_then(Value::as_u64).and_then(|pid| pid.try_into().ok())?;
+                Self::Begin { key: text("key")?, pid, date: text("date")? }
+            }
+            "commit" => Self::Commit(decode_batches(body)?),
+            "prompt" => Self::Prompt(body.to_owned()),
+            "tool" => Self::Tool(body.to_owned()),
+            _ => return None,
+        })
+    }
+}
+
+/// The records of a journal up to the first that was cut off or changed.
+pub(super) fn read(file: &File) -> io::Result<Vec<Record>> {
+    let length = file.metadata()?.len();
+    if length > LONGEST {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("the journal has {length} bytes")));
+    }
+    let mut bytes = vec![0; length as usize];
+    file.read_exact_at(&mut bytes, 0)?;
+    let mut records = Vec::new();
+    let mut rest = bytes.as_slice();
+    while let Some((record, behind)) = next(rest) {
+        records.push(record);
+        rest = behind;
+    }
+    Ok(records)
+}
+
+/// The process that began the turn, for those who wait for it.
+pub(super) fn holder(file: &File) -> Option<u32> {
+    let mut bytes = [0; 512];
+    let length = file.read_at(&mut bytes, 0).ok()?;
+    match next(bytes.get(..length)?)? {
+        (Record::Begin { pid, .. }, _) => Some(pid),
+        _ => None,
+    }
+}
+
+fn next(bytes: &[u8]) -> Option<(Record, &[u8])> {
+    let end = bytes.iter().take(64).position(|byte| *byte == b'\n')?;
+    let (line, rest) = (bytes.get(..end)?, bytes.get(end + 1..)?);
+    let mut words = std::str::from_utf8(line).ok()?.split(' ');
+    let (name, length, sum) = (words.next()?, words.next()?.parse::<usize>().ok()?, words.next()?);
+    let body = rest.get(..length)?;
+    let rest = rest.get(length..)?.strip_prefix(b"\n")?;
+    if sum != format!("{:08x}", checksum(name, body)) {
+        return None;
+    }
+    Some((Record::decode(name, std::str::from_utf8(body).ok()?)?, rest))
+}
+
+fn checksum(name: &str, body: &[u8]) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(name.as_bytes());
+    sum.update(body);
+    sum.finalize()
+}
+
+/// A line about the batch, then one line a draft, in the tape's own spelling: what was said comes back byte for byte.
+fn encode_batch(batch: &Batch) -> String {
+    let reset = batch.reset.as_ref().map(|reset| json!({ "archive": reset.archive, "kept": reset.kept.len() }));
+    let head = json!({ "tape": batch.tape, "reset": reset, "drafts": batch.drafts.len() });
+    let mut text = format!("{head}\n");
+    let kept = batch.reset.iter().flat_map(|reset| &reset.kept);
+    for draft in kept.chain(&batch.drafts) {
+        text.push_str(&draft.clone().numbered(0).line());
+        text.push('\n');
+    }
+    text
+}
+
+fn decode_batches(body: &str) -> Option<Vec<Batch>> {
+    let mut lines = body.lines();
+    let mut batches = Vec::new();
+    while let Some(head) = lines.next() {
+        let head: Value = serde_json::from_str(head).ok()?;
+        let count = |value: &Value, key: &str| value.get(key).and_then(Value::as_u64);
+        let mut drafts = |count: u64| -> Option<Vec<Draft>> {
+            (0..count).map(|_| Entry::parse(lines.next()?).map(Draft::from)).collect()
+        };
+        let reset = match head.get("reset").filter(|reset| reset.is_object()) {
+            Some(reset) => Some(Reset {
+                archive: reset.get("archive").and_then(Value::as_str).map(str::to_owned),
+                kept: drafts(count(reset, "kept")?)?,
+            }),
+            None => None,
+        };
+        let tape = head.get("tape")?.as_str()?.to_owned();
+        batches.push(Batch { tape, reset, drafts: drafts(count(&head, "drafts")?)?, expect_last: None });
+    }
+    Some(batches)
+}

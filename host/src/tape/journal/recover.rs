@@ -1,0 +1,133 @@
+//! What becomes of a turn that was interrupted.
+
+use std::fs::File;
+use std::io;
+
+use super::super::draft::{self, Draft};
+use super::super::error::{Error, Result};
+use super::super::fork::Locals;
+use super::super::store::{Batch, Commit, Store};
+use super::super::{Durability, fail, json};
+use super::record::{self, Record};
+use super::{Recovered, empty};
+
+/// What the model reads in place of the result of a tool that was interrupted.
+const INTERRUPTED: &str = r#"{"kind": "temporary", "message": "interrupted; it may or may not have run"}"#;
+
+/// What a journal holds of a turn that was interrupted.
+pub(super) struct Left {
+    key: String,
+    date: String,
+    /// Its writes, put together by the rules of the fork that they were made to.
+    writes: Locals,
+    prompt: Option<String>,
+    /// Calls of tools with an effect, as JSON.
+    tools: Vec<String>,
+}
+
+/// Puts what a crash left on the tape, once, however often this is interrupted itself.
+pub(super) async fn recover(
+    store: &dyn Store,
+    file: &File,
+    tape: &str,
+    durability: Durability,
+) -> Result<Option<Recovered>> {
+    let failed = |source| Error::Io { action: format!("recover the interrupted turn of tape `{tape}`"), source };
+    if file.metadata().map_err(failed)?.len() == 0 {
+        return Ok(None);
+    }
+    let left = read(file, tape).map_err(failed)?;
+    fail::point("recover.read");
+    let mut recovered = None;
+    if let Some(left) = left {
+        let summary = left.summary();
+        store.commit(left.commit(tape)?).await?;
+        recovered = Some(summary);
+        fail::point("recover.stored");
+    }
+    empty(file, durability).map_err(failed)?;
+    fail::point("recover.emptied");
+    Ok(recovered)
+}
+
+/// What stands in the journal; none where the turn had not written anything yet.
+pub(super) fn read(file: &File, tape: &str) -> io::Result<Option<Left>> {
+    let mut records = record::read(file)?.into_iter();
+    let Some(Record::Begin { key, date, .. }) = records.next() else {
+        return Ok(None);
+    };
+    let mut left = Left { key, date, writes: Locals::default(), prompt: None, tools: Vec::new() };
+    let mut nothing = true;
+    for record in records {
+        nothing = false;
+        match record {
+            Record::Begin { .. } => break,
+            Record::Commit(batches) => batches.into_iter().for_each(|batch| left.writes.apply(tape, batch, 1, 0)),
+            Record::Prompt(text) => left.prompt = Some(text),
+            Record::Tool(call) => left.tools.push(call),
+        }
+    }
+    Ok((!nothing).then_some(left))
+}
+
+impl Left {
+    pub(super) fn summary(&self) -> Recovered {
+        let entries = self.writes.tapes.values().map(|local| local.entries.len()).sum();
+        let name = |call: &String| {
+            let name = json::get(json::get(call, "function")?, "name")?;
+            json::string(name)
+        };
+        Recovered { entries, tools: self.tools.iter().filter_map(name).collect() }
+    }
+
+    /// The turn's own write, closed so that the next model call can stand behind it.
+    fn commit(mut self, tape: &str) -> Result<Commit> {
+        let batches = self.writes.begin_merge(tape).batches;
+        let own = batches.iter().find(|batch| batch.tape == tape).map_or(&[][..], |batch| &batch.drafts);
+        let closing = self.closing(own)?;
+        // Behind the turn's own: sidecars stand first, the tape last.
+        self.writes.apply(tape, Batch { tape: tape.to_owned(), drafts: closing, ..Batch::default() }, 1, 0);
+        let commit = self.writes.begin_merge(tape);
+        Ok(Commit { key: Some(self.key), ..commit })
+    }
+
+    fn closing(&self, own: &[Draft]) -> Result<Vec<Draft>> {
+        let mut closing = Vec::new();
+        let said = own.iter().any(|draft| {
+            draft.kind() == "message"
+                && json::get(draft.payload(), "role").and_then(json::string).as_deref() == Some("user")
+        });
+        if let Some(prompt) = self.prompt.as_ref().filter(|_| !said) {
+            let payload = format!(r#"{{"role": "user", "content": {}}}"#, json::quote(prompt));
+            closing.push(Draft::new("message", &payload, "{}")?);
+        }
+        let calls: Vec<&Draft> = own.iter().filter(|draft| draft.kind() == "tool_call").collect();
+        let open = own.iter().rev().find(|draft| matches!(draft.kind(), "tool_call" | "tool_result"));
+        if let Some(open) = open.filter(|draft| draft.kind() == "tool_call") {
+            let count = json::get(open.payload(), "calls").and_then(|calls| json::elements(calls).ok());
+            closing.push(results(count.map_or(0, |calls| calls.len()))?);
+        }
+        // The model's step was interrupted before it was written: its calls are known from what they began.
+        let unknown = |call: &&String| match json::get(call, "id").and_then(json::string) {
+            Some(id) => !calls.iter().any(|draft| draft.payload().contains(&json::quote(&id))),
+            None => true,
+        };
+        let unknown: Vec<&str> = self.tools.iter().filter(unknown).map(String::as_str).collect();
+        if !unknown.is_empty() {
+            let payload = format!(r#"{{"calls": [{}]}}"#, unknown.join(", "));
+            closing.push(Draft::new("tool_call", &payload, "{}")?);
+            closing.push(results(unknown.len())?);
+        }
+        let error = r#"{"kind": "temporary", "message": "the turn was interrupted"}"#;
+        closing.push(Draft::new("error", error, "{}")?);
+        let summary = self.summary();
+        let data = serde_json::json!({ "begun": self.date, "entries": summary.entries, "tools": summary.tools });
+        closing.push(draft::event("turn.recovered", &data.to_string())?.with_meta("context", "false")?);
+        Ok(closing)
+    }
+}
+
+fn results(count: usize) -> Result<Draft> {
+    let results = vec![INTERRUPTED; count].join(", ");
+    Draft::new("tool_result", &format!(r#"{{"results": [{results}]}}"#), "{}")
+}

@@ -1,0 +1,109 @@
+//! Locks on files, within this process and between processes.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::OwnedMutexGuard;
+use tokio::time::{Instant, sleep, timeout_at};
+
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+
+/// How long somebody waits before it is said.
+const SILENT: Duration = Duration::from_secs(1);
+
+/// Held while a file is nobody else's. Dropping it gives it up.
+pub(super) struct Lock {
+    // In this order: the file is unlocked before the next in the queue tries it.
+    file: File,
+    _turn: OwnedMutexGuard<()>,
+}
+
+/// Why there is no lock.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// Somebody else held it all the time.
+    Busy,
+    Io(io::Error),
+}
+
+impl Lock {
+    /// Waits for `queue`, then locks the file at `path`, which is made when it is not there. `slow` is called once when it
+    /// takes long.
+    pub(super) async fn wait(
+        queue: Arc<tokio::sync::Mutex<()>>,
+        path: &Path,
+        patience: Duration,
+        slow: impl FnOnce(&File),
+    ) -> Result<Self, Refused> {
+        let begun = Instant::now();
+        let deadline = begun + patience;
+        let mut file = open(path).map_err(Refused::Io)?;
+        let mut slow = Some(slow);
+        let mut said = |file: &File| {
+            if let Some(slow) = slow.take() {
+                slow(file);
+            }
+        };
+        let turn = match timeout_at(deadline.min(begun + SILENT), Arc::clone(&queue).lock_owned()).await {
+            Ok(turn) => turn,
+            Err(_) if patience <= SILENT => return Err(Refused::Busy),
+            Err(_) => {
+                said(&file);
+                timeout_at(deadline, queue.lock_owned()).await.map_err(|_| Refused::Busy)?
+            }
+        };
+        let mut pause = Duration::from_millis(1);
+        loop {
+            match file.try_lock() {
+                // Whoever tidies up may have taken the file away while it was waited for.
+                Ok(()) if same(&file, path) => return Ok(Self { file, _turn: turn }),
+                Ok(()) => file = open(path).map_err(Refused::Io)?,
+                Err(TryLockError::Error(error)) => return Err(Refused::Io(error)),
+                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return Err(Refused::Busy),
+                Err(TryLockError::WouldBlock) => {
+                    if begun.elapsed() >= SILENT {
+                        said(&file);
+                    }
+                    sleep(pause).await;
+                }
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+/// The file that is locked.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+fn same(file: &File, path: &Path) -> bool {
+    let inode = |found: io::Result<std::fs::Metadata>| found.ok().map(|found| (found.dev(), found.ino()));
+    inode(file.metadata()) == inode(std::fs::metadata(path))
+}
+
+/// In this process those who wait for a file wait here, in order; between processes at the file.
+#[derive(Default)]
+pub(super) struct Queues(Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>);
+
+impl Queues {
+    pub(super) fn of(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(queue) = queues.get(name).and_then(Weak::upgrade) {
+            return queue;
+        }
+        queues.retain(|_, queue| queue.strong_count() > 0);
+        let queue = Arc::default();
+        queues.insert(name.to_owned(), Arc::downgrade(&queue));
+        queue
+    }
+}

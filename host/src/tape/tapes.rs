@@ -1,0 +1,58 @@
+//! All tapes, and the turns that write them.
+
+use std::sync::Arc;
+
+use super::error::Result;
+use super::fork::Fork;
+use super::handle::Tape;
+use super::journal::{Journals, Recovered};
+use super::name::check_tape_name;
+use super::store::Store;
+
+/// A store of tapes with the journals of the turns that write to it.
+#[derive(Clone)]
+pub struct Tapes {
+    store: Arc<dyn Store>,
+    journals: Arc<Journals>,
+}
+
+impl Tapes {
+    pub fn new(store: Arc<dyn Store>, journals: Arc<Journals>) -> Self {
+        Self { store, journals }
+    }
+
+    /// What keeps the tapes.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// The turns in flight, and what crashes left of them.
+    pub fn journals(&self) -> &Journals {
+        &self.journals
+    }
+
+    /// The tape of that name as it is stored.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`](super::Error::InvalidInput) when no tape may have the name.
+    pub fn open(&self, name: &str) -> Result<Tape> {
+        Ok(Tape::open(Arc::clone(&self.store), name)?.guarded(&self.journals))
+    }
+
+    /// A turn's fork of the tape. While it lives, until [`Tape::close`], no other turn of the session begins, in this process or another;
+    /// what is written to it survives this process and is on the tape, at the latest, when the next turn begins. What an
+    /// interrupted turn left is put on the tape first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Busy`](super::Error::Busy) when another turn does not end in time, and whatever keeps the journal from
+    /// being written: then the turn could not be kept either.
+    pub async fn begin(&self, name: &str) -> Result<(Tape, Option<Recovered>)> {
+        check_tape_name(name)?;
+        self.store.check_writable(name).await?;
+        let (journal, recovered) = self.journals.begin(&*self.store, name).await?;
+        let fork = Fork::journaled(Arc::clone(&self.store), name, journal);
+        Ok((self.open(name)?.over(fork), recovered))
+    }
+}
