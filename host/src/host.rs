@@ -4,11 +4,13 @@ use crate::channel::Channel;
 use crate::config::{Config, TapePlace};
 use crate::grants::budget::Budget;
 use crate::grants::ledger::Ledger;
+use crate::hooks;
 use crate::model::Client;
 use crate::net::Network;
 use crate::plugin::{Engines, PluginSet};
 use crate::process::Processes;
 use crate::tape::{FileStore, Journals, Store, Tapes};
+use crate::turn::Calls;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -78,9 +80,14 @@ impl Host {
         self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// All tapes.
-    pub fn tapes(&self) -> Tapes {
-        Tapes::new(self.store.clone(), self.journals.clone())
+    /// All tapes, where they are kept at this moment.
+    pub fn tapes(self: &Arc<Self>) -> Tapes {
+        self.tapes_of(&Calls::new(self))
+    }
+
+    /// All tapes, as these plugins keep them: a turn ends on the tapes that it began on.
+    pub(crate) fn tapes_of(&self, calls: &Arc<Calls>) -> Tapes {
+        Tapes::new(hooks::tape_store(calls, self.store.clone()), self.journals.clone())
     }
 
     /// Ends what plugins have started.
@@ -100,7 +107,7 @@ fn tapes(config: &Config) -> Result<(Arc<dyn Store>, Arc<Journals>)> {
     let dir = config.home.join("tapes");
     let settings = config.tapes.journal;
     let store: Arc<dyn Store> = match &config.tapes.place {
-        TapePlace::Files => Arc::new(FileStore::durable(&dir, settings.durability)?),
+        TapePlace::Files => Arc::new(FileStore::indexed(&dir, settings.durability, config.cache_dir.join("index"))?),
         TapePlace::Sqlite(_) => anyhow::bail!("sqlite comes"),
     };
     Ok((store, Arc::new(Journals::new(dir, settings))))

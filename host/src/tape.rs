@@ -8,6 +8,7 @@
 //! **Invariant**: this room knows nothing of wasm, hooks or channels, and only [`file`](FileStore) knows of files.
 
 mod date;
+mod digest;
 mod draft;
 mod entry;
 mod error;
@@ -22,16 +23,18 @@ mod lock;
 mod name;
 mod query;
 mod render;
+mod search;
 mod sought;
 mod store;
 mod tapes;
 pub mod view;
 
 pub use date::{now, run_id};
+pub use digest::{Digest, Newest, Place};
 pub use draft::{Draft, bootstrap, event, handoff};
 pub use entry::Entry;
 pub use error::{Error, Result};
-pub use file::FileStore;
+pub use file::{FileStore, Index};
 pub use fork::Fork;
 pub use handle::{Cursor, Tape};
 pub use info::Info;
@@ -39,6 +42,7 @@ pub use journal::{JournalSettings, Journals, Recovered};
 pub use name::{check_tape_name, sidecar_name, tape_name};
 pub use query::{Position, Query, Start};
 pub use render::Renderer;
+pub use search::{Collector, Hit, Matcher, Search};
 pub use sought::Sought;
 pub use store::{Batch, Commit, Future, Outcome, Reset, Store};
 pub use tapes::Tapes;

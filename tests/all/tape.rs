@@ -2,9 +2,12 @@
 
 mod bytes;
 mod fork;
+mod index;
 mod json;
+mod protocol;
 mod query;
 mod render;
+mod search;
 mod store;
 
 use std::path::{Path, PathBuf};

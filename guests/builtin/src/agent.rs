@@ -189,6 +189,7 @@ impl Agent<'_> {
         let newest = Query {
             start: Start::First,
             kinds: vec!["system".to_owned()],
+            name: None,
             text: None,
             since: None,
             until: None,

@@ -53,6 +53,16 @@ impl Ledger {
         }
     }
 
+    /// The plugins that are switched on and were given exactly that grant, whether they are there or not.
+    pub(crate) fn given_to(&self, grant: &str) -> Vec<String> {
+        self.look_again();
+        let plugins = self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let is_given = |said: &config::Plugin| {
+            said.enabled && said.grants.as_ref().is_some_and(|grants| grants.iter().any(|given| given == grant))
+        };
+        plugins.iter().filter(|(_, said)| is_given(said)).map(|(name, _)| name.clone()).collect()
+    }
+
     /// What stands behind `kind` in the grants that the plugin holds: `http:` gives the hosts.
     pub(crate) fn held(&self, plugin: &Plugin, kind: &str) -> Vec<String> {
         // Either side may be the wider one: `http:*` that was given, or that is wanted.

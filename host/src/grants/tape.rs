@@ -1,12 +1,13 @@
 //! `bub:tape/tape`: the tapes that a guest has been handed.
 
 use crate::plugin::bindings::Error;
-use crate::plugin::bindings::entries::{self, Draft, Entry, Info};
+use crate::plugin::bindings::entries::{self, Draft, Entry, Hit, Info};
 use crate::plugin::bindings::tape::{Host, HostCursor, HostTape};
 use crate::plugin::store::State;
 use crate::tape::{self, Tape, json};
 use crate::turn::Turn;
 use std::sync::Arc;
+use std::time::Duration;
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
@@ -154,6 +155,23 @@ impl HostTape for State {
         }
     }
 
+    async fn search(
+        &mut self,
+        handle: Resource<TapeHandle>,
+        search: entries::Search,
+    ) -> Result<Result<Vec<Hit>, Error>> {
+        let (tape, _) = self.tape_of(&handle)?;
+        let search = tape::Search {
+            text: search.text,
+            kinds: search.kinds,
+            since: search.since,
+            until: search.until,
+            limit: search.limit.min(MAX_BATCH) as usize,
+            patience: search.patience.map(|patience| Duration::from_millis(patience.into())),
+        };
+        Ok(tape.search(&search).await.map(into_hits).map_err(Error::from))
+    }
+
     async fn tail(
         &mut self,
         handle: Resource<TapeHandle>,
@@ -244,6 +262,10 @@ pub(crate) fn into_entries(entries: Vec<tape::Entry>) -> Vec<Entry> {
     entries.into_iter().map(into_entry).collect()
 }
 
+pub(crate) fn into_hits(hits: Vec<tape::Hit>) -> Vec<Hit> {
+    hits.into_iter().map(|hit| Hit { entry: into_entry(hit.entry), score: hit.score }).collect()
+}
+
 pub(crate) fn into_info(info: tape::Info) -> Info {
     Info {
         name: info.name,
@@ -252,6 +274,8 @@ pub(crate) fn into_info(info: tape::Info) -> Info {
         last_anchor: info.last_anchor,
         entries_since_last_anchor: info.entries_since_last_anchor,
         last_token_usage: info.last_token_usage,
+        cache_hit_rate: info.cache_hit_rate,
+        unreadable: info.unreadable,
     }
 }
 
@@ -266,6 +290,7 @@ fn from_query(query: entries::Query) -> tape::Query {
     tape::Query {
         start,
         kinds: query.kinds,
+        name: query.name,
         text: query.text,
         since: query.since,
         until: query.until,

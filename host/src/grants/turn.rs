@@ -113,7 +113,7 @@ impl HostTurn for State {
         }
         let turn = self.turn_of(&turn)?;
         // No channel can make this session id: theirs hold a colon, and the user's own are not empty.
-        match self.host.tapes().open(&tape_name(&turn.workspace, "")) {
+        match self.host.tapes_of(&turn.calls).open(&tape_name(&turn.workspace, "")) {
             Ok(tape) => Ok(Ok(self.table.push(TapeHandle::new(tape, turn))?)),
             Err(error) => Ok(Err(error.into())),
         }

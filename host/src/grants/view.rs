@@ -1,12 +1,13 @@
 //! `bub:context/view`: what a selector may look at, and what becomes of its selection.
 
-use super::tape::{MAX_BATCH, TapeHandle, into_entries, into_entry, into_info};
+use super::tape::{MAX_BATCH, TapeHandle, into_entries, into_hits, into_info};
+use crate::plugin::bindings::entries::Hit;
 use crate::plugin::bindings::selector::{Part, Selected};
-use crate::plugin::bindings::view::{Hit, Host, HostView};
+use crate::plugin::bindings::view::{Host, HostView};
 use crate::plugin::bindings::{Error, Prompt, entries};
 use crate::plugin::store::State;
 use crate::plugin::{check_json, contract};
-use crate::tape::{Entry, Query, Renderer, Start, Tape};
+use crate::tape::{Entry, Renderer, Search, Tape};
 use crate::turn::{TAINTED, Turn};
 use std::sync::Arc;
 use std::time::Duration;
@@ -143,21 +144,13 @@ impl HostView for State {
         timeout_ms: u32,
     ) -> Result<Result<Vec<Hit>, Error>> {
         let tape = self.table.get(&view)?.tape.clone();
-        let query = Query {
-            start: Start::First,
-            text: Some(text),
-            newest_first: true,
-            limit: Some(max.min(MAX_BATCH) as usize),
-            ..Query::default()
+        let search = Search {
+            text,
+            limit: max.min(MAX_BATCH) as usize,
+            patience: Some(Duration::from_millis(timeout_ms.into())),
+            ..Search::default()
         };
-        match tokio::time::timeout(Duration::from_millis(timeout_ms.into()), tape.query(&query)).await {
-            Ok(Ok(found)) => {
-                // Found literally: there is no better hit than that.
-                Ok(Ok(found.into_iter().map(|entry| Hit { entry: into_entry(entry), score: 1.0 }).collect()))
-            }
-            Ok(Err(error)) => Ok(Err(error.into())),
-            Err(_) => Ok(Ok(Vec::new())),
-        }
+        Ok(tape.search(&search).await.map(into_hits).map_err(Error::from))
     }
 
     async fn sidecar(&mut self, view: Resource<View>, name: String) -> Result<Result<Resource<TapeHandle>, Error>> {

@@ -5,11 +5,14 @@
 //! the end of the file and go back no further than they must, and take no lock.
 
 mod commit;
+mod derived;
 mod directory;
 mod end;
+mod index;
 mod opened;
 mod read;
 mod scan;
+mod search;
 mod slot;
 
 use std::fs::OpenOptions;
@@ -21,11 +24,16 @@ use std::time::Duration;
 use super::Durability;
 use super::entry::Entry;
 use super::error::{Error, Result};
+use super::info::Info;
 use super::lock::{self, Lock, Queues, Refused};
 use super::name::{check_tape_name, family};
+use super::search::{Hit, Search};
 use super::sought::Sought;
 use super::store::{Batch, Commit, Future, Outcome, Reset, Store};
+use derived::{Indexes, beside};
 use directory::{Directory, failed};
+
+pub use index::Index;
 
 /// How long an append waits for another. An append takes microseconds: whoever holds the lock for longer hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -52,8 +60,20 @@ impl FileStore {
     ///
     /// As [`open`](Self::open).
     pub fn durable(dir: impl Into<PathBuf>, durability: Durability) -> Result<Self> {
-        let files = Arc::new(Directory::open(dir.into(), durability)?);
-        Ok(Self { files, queues: Queues::default() })
+        Self::new(dir.into(), durability, Indexes::default())
+    }
+
+    /// The same, with what is derived from the tapes kept in `index`, so that the next process need not derive it.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn indexed(dir: impl Into<PathBuf>, durability: Durability, index: impl Into<PathBuf>) -> Result<Self> {
+        Self::new(dir.into(), durability, Indexes::in_dir(index.into()))
+    }
+
+    fn new(dir: PathBuf, durability: Durability, indexes: Indexes) -> Result<Self> {
+        Ok(Self { files: Arc::new(Directory::open(dir, durability, indexes)?), queues: Queues::default() })
     }
 
     /// Where the tapes lie.
@@ -102,9 +122,11 @@ impl Store for FileStore {
     fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>> {
         Box::pin(async move {
             check_tape_name(tape)?;
-            let name = || match self.files.path(tape, "").try_exists()? {
-                true => self.files.archive_name(tape).map(Some),
-                false => Ok(None),
+            let name = || match std::fs::metadata(self.files.path(tape, "")) {
+                Ok(found) if found.len() > 0 || family(tape) != tape => self.files.archive_name(tape).map(Some),
+                Ok(_) => Ok(None),
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error),
             };
             name().map_err(failed("archive", tape))
         })
@@ -144,6 +166,16 @@ impl Store for FileStore {
 
     fn newest<'a>(&'a self, tape: &'a str, sought: &'a Sought, before: Option<u64>) -> Future<'a, Option<Entry>> {
         Box::pin(async move { self.files.newest(tape, sought, before) })
+    }
+
+    fn info<'a>(&'a self, tape: &'a str) -> Future<'a, Info> {
+        let (files, tape) = (Arc::clone(&self.files), tape.to_owned());
+        Box::pin(beside(move |_| files.info(&tape)))
+    }
+
+    fn search<'a>(&'a self, tape: &'a str, search: &'a Search, before: Option<u64>) -> Future<'a, Vec<Hit>> {
+        let (files, tape, search) = (Arc::clone(&self.files), tape.to_owned(), search.clone());
+        Box::pin(beside(move |stop| files.search(&tape, &search, before, stop)))
     }
 
     fn since_anchor<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<Entry>> {

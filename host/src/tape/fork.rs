@@ -9,6 +9,7 @@ use super::entry::Entry;
 use super::error::{Error, Result};
 use super::journal::Journal;
 use super::name::SIDECAR;
+use super::search::{Collector, Hit, Search};
 use super::sought::Sought;
 use super::store::{Batch, Commit, Future, Outcome, Store};
 use local::{Local, Stage};
@@ -254,6 +255,21 @@ impl Store for Fork {
                 None if bound == Some(0) => Ok(None),
                 None => self.parent.newest(tape, sought, below(before, bound)).await,
             }
+        })
+    }
+
+    fn search<'a>(&'a self, tape: &'a str, search: &'a Search, before: Option<u64>) -> Future<'a, Vec<Hit>> {
+        if !self.holds(tape) {
+            return self.parent.search(tape, search, before);
+        }
+        Box::pin(async move {
+            let mut found = Collector::new(search)?;
+            let (own, bound) = self.own(tape, usize::MAX, |entry| before.is_none_or(|before| entry.id < before));
+            let full = own.into_iter().any(|entry| found.offer(entry).is_break());
+            if !full && bound != Some(0) {
+                found.adopt(self.parent.search(tape, search, below(before, bound)).await?);
+            }
+            Ok(found.finish())
         })
     }
 

@@ -10,6 +10,7 @@ use super::info::Info;
 use super::journal::{Journal, Journals};
 use super::name::{check_tape_name, family, sidecar_name};
 use super::query::{Position, Query};
+use super::search::{Hit, Search};
 use super::sought::Sought;
 use super::store::Store;
 
@@ -202,6 +203,11 @@ impl Tape {
     /// A position in the answer of a query, for reading it in parts. It keeps the tape open.
     pub async fn cursor(&self, query: &Query) -> Result<Cursor> {
         Ok(Cursor { position: Position::new(&*self.store, &self.name, query).await?, tape: self.clone() })
+    }
+
+    /// See [`Store::search`].
+    pub async fn search(&self, search: &Search) -> Result<Vec<Hit>> {
+        self.store.search(&self.name, search, None).await
     }
 
     /// See [`Store::info`].

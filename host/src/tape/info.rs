@@ -1,20 +1,32 @@
 //! What a tape amounts to.
 
+use serde::{Deserialize, Serialize};
+
 use super::entry::Entry;
 use super::json;
 
+/// The longest name of an anchor that is told, in bytes. What is counted is kept in memory and in a file, so a tape
+/// must not decide how large it is.
+const LONGEST_NAME: usize = 1024;
+
 /// Counts of one tape. Zone anchors are entries here, but no anchors.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Info {
     pub name: String,
     pub entries: u64,
     pub anchors: u64,
-    /// The name of the newest anchor.
+    /// The name of the newest anchor, or its beginning where it is longer than 1,024 bytes.
     pub last_anchor: Option<String>,
     /// How many entries stand behind the newest anchor; all, where there is none.
     pub entries_since_last_anchor: u64,
     /// `total_tokens` of the newest `run` event that has them.
     pub last_token_usage: Option<u64>,
+    /// Which part of that run's prompt tokens the provider had kept from an earlier request, from 0 to 1; none where it
+    /// does not say, or there was no prompt.
+    #[serde(with = "bits")]
+    pub cache_hit_rate: Option<f64>,
+    /// How many lines hold no entry. Only a store whose tapes other programs can write has any.
+    pub unreadable: u64,
 }
 
 impl Info {
@@ -24,26 +36,56 @@ impl Info {
 
     /// Counts the next entry of the tape.
     pub(super) fn count(&mut self, entry: &Entry) {
-        self.entries += 1;
+        self.count_named(entry, entry.name().as_deref());
+    }
+
+    /// The same, where [`Entry::name`] is known: finding it reads the whole payload.
+    pub(super) fn count_named(&mut self, entry: &Entry, name: Option<&str>) {
+        // Counts that were read from a file may be anything.
+        self.entries = self.entries.saturating_add(1);
         if entry.begins_phase() {
-            self.anchors += 1;
-            self.last_anchor = entry.anchor_name();
+            self.anchors = self.anchors.saturating_add(1);
+            self.last_anchor = name.map(cut);
             self.entries_since_last_anchor = 0;
             return;
         }
-        self.entries_since_last_anchor += 1;
-        if let Some(tokens) = tokens(entry) {
+        self.entries_since_last_anchor = self.entries_since_last_anchor.saturating_add(1);
+        if let Some((tokens, rate)) = usage(entry, name) {
             self.last_token_usage = Some(tokens);
+            self.cache_hit_rate = rate;
         }
     }
 }
 
-fn tokens(entry: &Entry) -> Option<u64> {
-    if entry.kind != "event" {
+fn cut(name: &str) -> String {
+    name.get(..name.floor_char_boundary(LONGEST_NAME)).unwrap_or_default().to_owned()
+}
+
+/// Tokens and cache-hit rate of a run that has tokens.
+fn usage(entry: &Entry, name: Option<&str>) -> Option<(u64, Option<f64>)> {
+    if entry.kind != "event" || name != Some("run") {
         return None;
     }
-    let name = json::get(&entry.payload, "name").and_then(json::string)?;
     let usage = json::get(json::get(&entry.payload, "data")?, "usage")?;
-    let total = json::get(usage, "total_tokens")?;
-    if name == "run" { total.parse().ok() } else { None }
+    let number = |object: &str, key: &str| json::get(object, key)?.parse::<u64>().ok();
+    let total = number(usage, "total_tokens")?;
+    let cached = json::get(usage, "prompt_tokens_details").and_then(|details| number(details, "cached_tokens"));
+    let rate = match (cached, number(usage, "prompt_tokens")) {
+        (Some(cached), Some(prompt)) if prompt > 0 => Some(cached as f64 / prompt as f64),
+        _ => None,
+    };
+    Some((total, rate))
+}
+
+/// A float in a file by its bits: in decimal digits it may come back as its neighbour.
+mod bits {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(rate: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+        rate.map(f64::to_bits).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+        Ok(Option::<u64>::deserialize(from)?.map(f64::from_bits))
+    }
 }

@@ -24,6 +24,9 @@ use record::Record;
 /// Room that a turn is promised before its model is paid.
 const ROOM: u64 = 64 * 1024;
 
+/// In place of a length: what is behind the last whole record cannot be cut off.
+const BROKEN: u64 = u64::MAX;
+
 /// How turns wait for each other, and what their writes survive.
 #[derive(Clone, Copy, Debug)]
 pub struct JournalSettings {
@@ -79,6 +82,7 @@ impl Journals {
         let lock = self.lease(tape).await?;
         let recovered = recover::recover(store, lock.file(), tape, self.settings.durability).await?;
         let journal = Journal {
+            dir: self.dir.clone(),
             tape: tape.to_owned(),
             key: key(),
             durability: self.settings.durability,
@@ -139,6 +143,7 @@ impl Journals {
 
 /// The journal of one turn.
 pub(super) struct Journal {
+    dir: PathBuf,
     tape: String,
     key: String,
     durability: Durability,
@@ -162,6 +167,13 @@ impl Journal {
 
     fn start(&self) -> Result<()> {
         self.write(&Record::Begin { key: self.key.clone(), pid: std::process::id(), date: date::now() })?;
+        if self.durability == Durability::Fsync {
+            self.with(|lock, _| {
+                lock.file().sync_all()?;
+                // The file may be new, and then its name must be safe too.
+                File::open(&self.dir)?.sync_all()
+            })?;
+        }
         fail::point("begin.header");
         let room = self.with(|lock, _| fail::run("begin.room", || reserve(lock.file())));
         room.inspect_err(|_| {
@@ -191,10 +203,17 @@ impl Journal {
     fn write(&self, record: &Record) -> Result<()> {
         let bytes = record.encode();
         self.with(|lock, state| {
+            if *state == BROKEN {
+                return Err(io::Error::other("an earlier write to it was cut off"));
+            }
             let wrote = fail::write("record", lock.file(), &bytes, *state);
-            if wrote.is_err() {
-                // A half record would hide those behind it. Cutting off needs no space.
-                let _cut = lock.file().set_len(*state);
+            // A half record would hide those behind it. Cutting off needs no space; where it fails too, nothing more can be
+            // promised.
+            if wrote.is_err()
+                && let Err(error) = lock.file().set_len(*state)
+            {
+                *state = BROKEN;
+                return Err(error);
             }
             wrote?;
             *state += bytes.len() as u64;

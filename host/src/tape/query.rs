@@ -31,6 +31,8 @@ pub struct Query {
     pub start: Start,
     /// Empty: all.
     pub kinds: Vec<String>,
+    /// Only events and anchors of that name.
+    pub name: Option<String>,
     /// Stands somewhere in the entry's line, in any script, upper or lower case.
     pub text: Option<String>,
     /// Both ends inclusive. A bare date covers its whole day; without an offset it is UTC.
@@ -91,6 +93,16 @@ impl Position {
     pub async fn next<S: Store + ?Sized>(&mut self, store: &S, tape: &str, max: usize) -> Result<Vec<Entry>> {
         let wanted = max.min(self.left);
         let mut found = Vec::new();
+        // The newest of its sort is what a store finds without looking through the tape.
+        if wanted == 1
+            && self.newest_first
+            && let Some(sought) = self.filter.sought()
+        {
+            let newest = store.newest(tape, &sought, self.before).await?.filter(|entry| entry.id > self.after);
+            self.before = newest.as_ref().map(|entry| entry.id);
+            self.left = if newest.is_some() { self.left - 1 } else { 0 };
+            return Ok(newest.into_iter().collect());
+        }
         while found.len() < wanted {
             let page = match self.newest_first {
                 true => store.tail(tape, self.before, PAGE).await?,
@@ -140,6 +152,7 @@ async fn named<S: Store + ?Sized>(store: &S, tape: &str, name: &str, before: Opt
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     kinds: Vec<String>,
+    name: Option<String>,
     text: Option<String>,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
@@ -154,7 +167,19 @@ impl Filter {
             let inside = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
             inside.unwrap_or_default().to_owned()
         });
+        filter.name = query.name.clone();
         Ok(filter)
+    }
+
+    /// What is looked for, when it is one kind or one name and nothing else.
+    fn sought(&self) -> Option<Sought> {
+        let plain = self.text.is_none() && self.since.is_none() && self.until.is_none();
+        let [kind] = self.kinds.as_slice() else { return None };
+        match &self.name {
+            _ if !plain => None,
+            Some(name) => Some(Sought::Named { kind: kind.clone(), name: name.clone() }),
+            None => Some(Sought::Kind(kind.clone())),
+        }
     }
 
     /// Entries of these kinds (empty: all) from one date to another, both inclusive.
@@ -177,11 +202,14 @@ impl Filter {
         {
             return Err(Error::invalid("the first date lies behind the second"));
         }
-        Ok(Self { kinds: kinds.to_vec(), text: None, since, until })
+        Ok(Self { kinds: kinds.to_vec(), name: None, text: None, since, until })
     }
 
     pub(super) fn accepts(&self, entry: &Entry) -> bool {
-        self.accepts_kind(&entry.kind) && self.accepts_date(&entry.date) && self.holds_text(entry)
+        self.accepts_kind(&entry.kind)
+            && self.name.as_ref().is_none_or(|name| entry.name().as_ref() == Some(name))
+            && self.accepts_date(&entry.date)
+            && self.holds_text(entry)
     }
 
     pub(super) fn accepts_kind(&self, kind: &str) -> bool {

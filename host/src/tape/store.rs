@@ -8,6 +8,7 @@ use super::error::{Error, Result};
 use super::info::Info;
 use super::name::family;
 use super::query::{Position, Query};
+use super::search::{Collector, Hit, Search};
 use super::sought::Sought;
 
 /// What every operation of a [`Store`] returns.
@@ -191,6 +192,30 @@ pub trait Store: Send + Sync {
         Box::pin(async move {
             let mut position = Position::new(self, tape, query).await?;
             position.next(self, tape, usize::MAX).await
+        })
+    }
+
+    /// What a search finds among the entries with an id less than `before`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`] when nothing can be looked for by that text, or a date makes no sense.
+    fn search<'a>(&'a self, tape: &'a str, search: &'a Search, before: Option<u64>) -> Future<'a, Vec<Hit>> {
+        Box::pin(async move {
+            let mut found = Collector::new(search)?;
+            let mut before = before;
+            loop {
+                let page = self.tail(tape, before, PAGE).await?;
+                before = page.first().map(|first| first.id);
+                if before.is_none()
+                    || found.is_late()
+                    || page.into_iter().rev().any(|entry| found.offer(entry).is_break())
+                {
+                    return Ok(found.finish());
+                }
+                // A search through a long tape leaves room for others.
+                tokio::task::yield_now().await;
+            }
         })
     }
 

@@ -31,6 +31,7 @@ fn query(input: &str) -> Query {
     Query {
         start,
         kinds: kinds.unwrap_or_default().into_iter().filter_map(json::string).collect(),
+        name: None,
         text: text("text"),
         since: dates.as_ref().map(|(since, _)| since.clone()),
         until: dates.map(|(_, until)| until),

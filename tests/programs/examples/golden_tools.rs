@@ -82,6 +82,7 @@ fn hit_rate(tape: &Tape) -> Result<Option<f64>, Error> {
     let events = tape.query(&Query {
         start: Start::First,
         kinds: vec!["event".to_owned()],
+        name: None,
         text: None,
         since: None,
         until: None,

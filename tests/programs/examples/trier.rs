@@ -225,6 +225,7 @@ fn tape_text(turn: &Turn) -> Option<String> {
     let query = Query {
         start: Start::First,
         kinds: Vec::new(),
+        name: None,
         text: None,
         since: None,
         until: None,

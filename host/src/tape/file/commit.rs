@@ -29,6 +29,7 @@ impl Directory {
     pub(super) fn commit(&self, tape: &str, lock: &File, commit: &Commit) -> Result<Outcome> {
         let failed = || failed("append to", tape);
         fail::point("commit.locked");
+        check_room(tape, commit)?;
         let mut slot = self.mend(tape, lock).map_err(failed())?;
         if commit.key.is_some() && commit.key == slot.merged {
             return Ok(Outcome::Already);
@@ -67,6 +68,8 @@ impl Directory {
 
     /// Finishes or undoes a write that was cut off. Can be repeated.
     pub(super) fn mend(&self, tape: &str, lock: &File) -> io::Result<Slot> {
+        // What another process wrote last may not be on the disk yet, and then the other place is all that there is.
+        self.sync(lock)?;
         let mut slot = Slot::read(lock)?;
         let Some(pending) = slot.pending.take() else {
             return Ok(slot);
@@ -92,17 +95,18 @@ impl Directory {
         }
         if done {
             slot.merged = pending.key.or(slot.merged);
-        } else {
-            for (block, file) in &files {
-                if let Some(file) = file
-                    && file.metadata()?.len() > block.offset
-                {
-                    file.set_len(block.offset)?;
-                    self.sync(file)?;
-                }
-                fail::point("mend.cut");
-            }
         }
+        for (block, file) in &files {
+            if let Some(file) = file {
+                if !done && file.metadata()?.len() > block.offset {
+                    file.set_len(block.offset)?;
+                }
+                // Whether it stays or goes: before the slot forgets it, the disk must know.
+                self.sync(file)?;
+            }
+            fail::point("mend.cut");
+        }
+        self.sync_dir()?;
         slot.write(lock, "mend.slot", self.durability == Durability::Fsync)?;
         fail::point("mend.end");
         Ok(slot)
@@ -146,10 +150,7 @@ impl Directory {
 
     /// Mends the tape's end, and says what will stand behind it.
     fn addition(&self, tape: &str, mut text: String, last_id: u64) -> io::Result<Addition> {
-        let (file, made) = self.opened.append(tape, &self.path(tape, ""))?;
-        if made {
-            self.sync_dir()?;
-        }
+        let file = self.opened.append(tape, &self.path(tape, ""))?;
         let mut offset = file.metadata()?.len();
         let end = match self.opened.end(tape, &file, offset) {
             Some(end) => end,
@@ -184,12 +185,17 @@ impl Directory {
             wrote = wrote.and_then(|()| self.sync(&addition.file));
             fail::point("commit.written");
         }
+        // A new file's name must be as safe as what stands in it, whoever made the file.
+        if additions.iter().any(|addition| addition.offset == 0) {
+            wrote = wrote.and_then(|()| self.sync_dir());
+        }
         slot.pending = None;
         if let Err(error) = wrote {
             for addition in additions {
                 self.opened.forget(addition.name.trim_end_matches(".jsonl"));
                 // Cutting off needs no space. Where it fails too, the slot says what has to be cut off.
                 addition.file.set_len(addition.offset)?;
+                self.sync(&addition.file)?;
             }
             slot.write(lock, "undo.slot", sync)?;
             return Err(error);
@@ -232,6 +238,20 @@ impl Directory {
         names.sort_unstable();
         Ok(names)
     }
+}
+
+/// Refuses what the slot cannot describe, before anything is done.
+fn check_room(tape: &str, commit: &Commit) -> Result<()> {
+    // A block's numbers and the archive's date, twice where entries go to the archive too.
+    let names = commit.batches.iter().map(|batch| 2 * (batch.tape.len() + 120)).sum::<usize>();
+    let whole = names + commit.key.as_ref().map_or(0, |key| 2 * key.len());
+    if whole <= slot::ROOM || commit.batches.len() <= 2 {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "one write to tape `{tape}` goes to {} sidecars, which are too many",
+        commit.batches.len() - 1
+    )))
 }
 
 fn text(first: u64, drafts: &[Draft]) -> Result<String> {

@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -11,8 +11,9 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::super::error::{Error, Result};
 use super::super::name::{check_tape_name, family};
-use super::super::{Durability, date};
-use super::end::End;
+use super::super::{Durability, date, fail};
+use super::derived::Indexes;
+use super::end::{End, Tail};
 use super::opened::Opened;
 use super::slot::Slot;
 
@@ -30,10 +31,11 @@ pub(super) struct Directory {
     dir: PathBuf,
     pub(super) durability: Durability,
     pub(super) opened: Opened,
+    pub(super) indexes: Indexes,
 }
 
 impl Directory {
-    pub(super) fn open(dir: PathBuf, durability: Durability) -> Result<Self> {
+    pub(super) fn open(dir: PathBuf, durability: Durability, indexes: Indexes) -> Result<Self> {
         let made = match fs::metadata(&dir) {
             Ok(found) if found.is_dir() => Ok(()),
             Ok(_) => Err(ErrorKind::NotADirectory.into()),
@@ -44,7 +46,7 @@ impl Directory {
             action: format!("open the directory of tapes `{}`", dir.display()),
             source,
         })?;
-        Ok(Self { dir, durability, opened: Opened::default() })
+        Ok(Self { dir, durability, opened: Opened::default(), indexes })
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -64,20 +66,20 @@ impl Directory {
     /// The tape's file and how much of it may be seen: never half of a write. `None` when it is not there.
     pub(super) fn seen(&self, tape: &str) -> io::Result<Option<(Arc<File>, u64)>> {
         let slot = || match File::open(self.lock_path(tape)) {
-            Ok(file) => Slot::read(&file),
+            Ok(file) => Slot::look(&file),
             // Nobody with our manners has written it.
-            Err(_) => Ok(Slot::default()),
+            Err(_) => Ok((Slot::default(), 0)),
         };
         let name = format!("{tape}.jsonl");
-        let mut before = slot()?;
+        let (_, mut before) = slot()?;
         for _ in 0..LOOKS {
             let Some(file) = self.opened.read(tape, &self.path(tape, ""))? else {
                 return Ok(None);
             };
-            let length = file.metadata()?.len();
-            let after = slot()?;
-            if before.seq == after.seq {
-                let blocks = after.pending.iter().flat_map(|pending| &pending.blocks);
+            let length = whole_lines(&file)?;
+            let (slot, after) = slot()?;
+            if before == after {
+                let blocks = slot.pending.iter().flat_map(|pending| &pending.blocks);
                 let begun = blocks.filter(|block| block.file == name).map(|block| block.offset);
                 return Ok(Some((file, begun.fold(length, u64::min))));
             }
@@ -116,6 +118,10 @@ impl Directory {
     pub(super) fn move_away(&self, tape: &str, archive: Option<&str>) -> io::Result<Option<String>> {
         let path = self.path(tape, "");
         self.opened.forget(tape);
+        // What a write that was cut off has left empty counts as what is not there.
+        if fs::metadata(&path).map_or(0, |found| found.len()) == 0 && family(tape) == tape {
+            return Ok(None);
+        }
         if !path.try_exists()? {
             return Ok(None);
         }
@@ -140,6 +146,7 @@ impl Directory {
                 Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => fs::rename(&path, &target)?,
                 Err(error) => return Err(error.into()),
             }
+            fail::point("commit.moved");
             self.sync_dir()?;
             return Ok(name);
         }
@@ -197,6 +204,20 @@ impl Directory {
     pub(super) fn sync_dir(&self) -> io::Result<()> {
         if self.durability == Durability::Fsync { File::open(&self.dir)?.sync_all() } else { Ok(()) }
     }
+}
+
+/// The length of a file without a torn end: whoever appends next sets that aside, and writes in its place.
+fn whole_lines(file: &File) -> io::Result<u64> {
+    let length = file.metadata()?.len();
+    let mut last = [0];
+    let ended = length == 0 || (file.read_at(&mut last, length - 1)? == 1 && last == *b"\n");
+    if ended {
+        return Ok(length);
+    }
+    Ok(match End::of(file, length)?.tail {
+        Tail::Torn(start) => start,
+        Tail::Nothing | Tail::Whole => length,
+    })
 }
 
 fn private_dir(path: &Path) -> io::Result<()> {

@@ -51,8 +51,8 @@ impl Opened {
         }
     }
 
-    /// The same for appending; the file is made when it is not there. Whether it was.
-    pub(super) fn append(&self, tape: &str, path: &Path) -> io::Result<(Arc<File>, bool)> {
+    /// The same for appending; the file is made when it is not there.
+    pub(super) fn append(&self, tape: &str, path: &Path) -> io::Result<Arc<File>> {
         let kept = match fs::metadata(path) {
             Ok(found) => {
                 let usable = |known: &mut Known| known.is(&found) && known.writable;
@@ -61,16 +61,12 @@ impl Opened {
             Err(_) => None,
         };
         if let Some(file) = kept {
-            return Ok((file, false));
+            return Ok(file);
         }
         let mut options = OpenOptions::new();
         options.read(true).append(true).mode(0o600);
-        let (file, made) = match options.open(path) {
-            Ok(file) => (file, false),
-            Err(error) if error.kind() == ErrorKind::NotFound => (options.create(true).open(path)?, true),
-            Err(error) => return Err(error),
-        };
-        Ok((self.keep(tape, file, true)?, made))
+        let file = options.create(true).open(path)?;
+        self.keep(tape, file, true)
     }
 
     /// How the tape ends, if it has the length that an append left it with.

@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 use super::super::entry::Entry;
 use super::super::error::Result;
 use super::super::name::check_tape_name;
-use super::super::sought::Sought;
 use super::directory::{Directory, failed};
 use super::scan::{self, Backward, Forward};
 
@@ -59,18 +58,6 @@ impl Directory {
             if done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         found.reverse();
-        Ok(found)
-    }
-
-    pub(super) fn newest(&self, tape: &str, sought: &Sought, before: Option<u64>) -> Result<Option<Entry>> {
-        let mut found = None;
-        self.walk_back(tape, before, |entry| {
-            if !sought.is(&entry) {
-                return ControlFlow::Continue(());
-            }
-            found = Some(entry);
-            ControlFlow::Break(())
-        })?;
         Ok(found)
     }
 

@@ -106,7 +106,7 @@ impl<'f> Backward<'f> {
 pub(super) struct Forward<'f> {
     file: &'f File,
     /// Where the next line begins.
-    at: u64,
+    pub(super) at: u64,
     /// Nothing behind this is read.
     end: u64,
     buffer: Vec<u8>,

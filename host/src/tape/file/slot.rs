@@ -13,6 +13,9 @@ use super::super::fail;
 /// The size of a place in bytes: it is written at once, and no sector belongs to both.
 const PLACE: usize = 4096;
 
+/// The length in bytes of what surely fits.
+pub(super) const ROOM: usize = PLACE - 256;
+
 /// How a tape stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Slot {
@@ -43,6 +46,12 @@ pub(super) struct Block {
 impl Slot {
     /// What the file says; nothing where neither place can be read.
     pub(super) fn read(file: &File) -> io::Result<Self> {
+        Self::look(file).map(|(slot, _)| slot)
+    }
+
+    /// The same, with a checksum of all that stands there: two looks with the same one have seen no write between them. The
+    /// number alone would not tell, as a place that is being written cannot be read, and the other one is older.
+    pub(super) fn look(file: &File) -> io::Result<(Self, u32)> {
         let mut places = [0; 2 * PLACE];
         let mut filled = 0;
         loop {
@@ -58,7 +67,7 @@ impl Slot {
             (Some(first), Some(second)) => Some(if first.seq > second.seq { first } else { second }),
             (first, second) => first.or(second),
         };
-        Ok(newer.unwrap_or_default())
+        Ok((newer.unwrap_or_default(), crc32fast::hash(&places)))
     }
 
     /// Writes the next state to the place that does not hold now.

@@ -1,0 +1,21 @@
+//! What a tape costs, at a thousand, a hundred thousand and a million entries of about 240 bytes. `cargo bench --bench tape`
+//! prints one line a figure. What must not grow with the tape is held to one and a half times what it costs at a thousand
+//! entries, in the same run; the rest to targets of their own.
+
+mod cold;
+mod figures;
+mod tapes;
+
+#[path = "../turn/figure.rs"]
+mod figure;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    // A cold start is measured in a process of its own, which is this program again.
+    if let (Some("--cold"), Some(dir)) = (arguments.next().as_deref(), arguments.next()) {
+        return cold::look(dir.as_ref());
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("tokio starts");
+    figure::heading();
+    runtime.block_on(figures::figures());
+}

@@ -1,0 +1,139 @@
+//! What is remembered of a tape, so that nobody has to read it again.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::entry::Entry;
+use super::info::Info;
+use super::sought::Sought;
+
+/// How many kinds are remembered, and how many names of events and of anchors.
+const KINDS: usize = 64;
+const NAMES: usize = 512;
+
+/// The longest kind or name that is remembered, in bytes.
+const LONGEST: usize = 128;
+
+/// Where an entry stands.
+///
+/// It may come from a file that says anything: whoever reads at `offset` looks whether the entry there has this `id`
+/// and is what was sought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    pub id: u64,
+    /// Where its line begins, in bytes from the beginning of the file.
+    pub offset: u64,
+}
+
+/// The newest entry that is sought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Newest<T = Place> {
+    Known(T),
+    /// There is none.
+    Nothing,
+    /// More was on the tape than is remembered: only reading it tells.
+    Unknown,
+}
+
+/// All entries of a tape, folded into a few kilobytes, however many there are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Digest {
+    info: Info,
+    /// The newest anchor, a zone's too, and the newest that begins a phase. Apart from the kinds, because they must not
+    /// fall out.
+    anchor: Option<Place>,
+    phase: Option<Place>,
+    kinds: Latest<KINDS>,
+    // Apart, so that a plugin that names each of its anchors anew does not push out the events.
+    events: Latest<NAMES>,
+    anchors: Latest<NAMES>,
+}
+
+impl Digest {
+    /// Adds the next entry of the tape, which stands at `place`, behind all that were added.
+    pub fn fold(&mut self, entry: &Entry, place: Place) {
+        let name = entry.name();
+        self.info.count_named(entry, name.as_deref());
+        self.kinds.put(&entry.kind, place);
+        let is_anchor = entry.kind == "anchor";
+        if let Some(name) = &name {
+            let names = if is_anchor { &mut self.anchors } else { &mut self.events };
+            names.put(name, place);
+        }
+        if is_anchor {
+            self.anchor = Some(place);
+            if entry.begins_phase() {
+                self.phase = Some(place);
+            }
+        }
+    }
+
+    /// Adds a line that holds no entry.
+    pub fn unreadable(&mut self) {
+        self.info.unreadable = self.info.unreadable.saturating_add(1);
+    }
+
+    /// The counts, of the tape of that name.
+    pub fn info(&self, name: &str) -> Info {
+        Info { name: name.to_owned(), ..self.info.clone() }
+    }
+
+    /// The newest entry that `sought` accepts.
+    pub fn newest(&self, sought: &Sought) -> Newest {
+        match sought {
+            Sought::Anchor => self.anchor.map_or(Newest::Nothing, Newest::Known),
+            Sought::Phase => self.phase.map_or(Newest::Nothing, Newest::Known),
+            Sought::Kind(kind) => self.kinds.get(kind),
+            Sought::Named { kind, name } => match kind.as_str() {
+                "event" => self.events.get(name),
+                "anchor" => self.anchors.get(name),
+                // No other kind has names.
+                _ => Newest::Nothing,
+            },
+        }
+    }
+}
+
+/// The last place of each of `BOUND` names at most.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Latest<const BOUND: usize> {
+    places: HashMap<Box<str>, Place>,
+    /// Whether a name fell out. What is not here may then be one that did.
+    lost: bool,
+    /// Whether there was a name that is too long to be remembered.
+    long: bool,
+}
+
+impl<const BOUND: usize> Latest<BOUND> {
+    fn put(&mut self, name: &str, place: Place) {
+        if let Some(known) = self.places.get_mut(name) {
+            *known = place;
+        } else if name.len() > LONGEST {
+            self.long = true;
+        } else {
+            if self.places.len() >= BOUND {
+                self.make_room();
+            }
+            self.places.insert(name.into(), place);
+        }
+    }
+
+    /// Drops the older half at once: one by one, each new name of a tape that has thousands would look at all of them.
+    fn make_room(&mut self) {
+        let mut offsets: Vec<u64> = self.places.values().map(|place| place.offset).collect();
+        offsets.sort_unstable();
+        let newest_dropped = offsets.get(offsets.len() / 2).copied().unwrap_or(u64::MAX);
+        self.places.retain(|_, place| place.offset > newest_dropped);
+        self.lost = true;
+    }
+
+    fn get(&self, name: &str) -> Newest {
+        let fell_out = if name.len() > LONGEST { self.long } else { self.lost };
+        match self.places.get(name) {
+            Some(place) => Newest::Known(*place),
+            None if fell_out => Newest::Unknown,
+            None => Newest::Nothing,
+        }
+    }
+}

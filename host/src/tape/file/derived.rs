@@ -1,0 +1,166 @@
+//! What is derived from the tapes of a directory: looked up instead of read, and found by searching.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::super::digest::Newest;
+use super::super::entry::Entry;
+use super::super::error::{Error, Result};
+use super::super::info::Info;
+use super::super::name::check_tape_name;
+use super::super::search::{Collector, Hit, Search};
+use super::super::sought::Sought;
+use super::directory::{Directory, failed};
+use super::index::Index;
+use super::scan::Backward;
+
+/// How many tapes' indexes are kept in memory, a few kilobytes each.
+const KEPT: usize = 64;
+
+/// How far back the newest entry of a sort is looked for before the index is asked, in bytes.
+const NEAR: u64 = 64 * 1024;
+
+/// Indexes by the name of their tape, the one that was used last in front.
+#[derive(Default)]
+pub(super) struct Indexes {
+    kept: Mutex<VecDeque<(String, Index)>>,
+    /// Where they outlive the process; none: nowhere.
+    dir: Option<PathBuf>,
+}
+
+impl Indexes {
+    pub(super) fn in_dir(dir: PathBuf) -> Self {
+        Self { dir: Some(dir), ..Self::default() }
+    }
+
+    fn path(&self, tape: &str) -> Option<PathBuf> {
+        self.dir.as_ref().map(|dir| dir.join(format!("{tape}.index")))
+    }
+
+    /// Taken out while it is worked with: a second reader at the same moment makes its own.
+    fn take(&self, tape: &str) -> Option<Index> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = kept.iter().position(|(name, _)| name == tape)?;
+        kept.remove(place).map(|(_, index)| index)
+    }
+
+    fn put(&self, tape: &str, index: Index) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|(name, _)| name != tape);
+        kept.push_front((tape.to_owned(), index));
+        kept.truncate(KEPT);
+    }
+}
+
+impl Directory {
+    /// Folds what was appended since the last time, and asks the index.
+    fn ask<T>(
+        &self,
+        tape: &str,
+        file: &std::fs::File,
+        end: u64,
+        question: impl FnOnce(&Index) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let path = self.indexes.path(tape);
+        let mut index = match (self.indexes.take(tape), &path) {
+            (Some(index), _) => index,
+            (None, Some(path)) => Index::load(path, file, end),
+            (None, None) => Index::default(),
+        };
+        index.catch_up(file, end)?;
+        let answer = question(&index)?;
+        // Nothing but time is lost where it cannot be kept.
+        if let Some(path) = path.filter(|_| index.is_worth_saving())
+            && let Err(error) = index.save(&path)
+        {
+            tracing::debug!("the index `{}` cannot be kept: {error}", path.display());
+        }
+        self.indexes.put(tape, index);
+        Ok(answer)
+    }
+
+    pub(super) fn info(&self, tape: &str) -> Result<Info> {
+        check_tape_name(tape)?;
+        let info = || match self.seen(tape)? {
+            Some((file, end)) => self.ask(tape, &file, end, |index| Ok(index.whole(&file, end)?.info(tape))),
+            None => Ok(Info::of(tape)),
+        };
+        info().map_err(failed("read", tape))
+    }
+
+    /// The newest entry before `before` that is sought: near the end by looking, elsewhere by the index.
+    pub(super) fn newest(&self, tape: &str, sought: &Sought, before: Option<u64>) -> Result<Option<Entry>> {
+        check_tape_name(tape)?;
+        let find = || {
+            let Some((file, end)) = self.seen(tape)? else {
+                return Ok(None);
+            };
+            let from = match before {
+                Some(before) => super::scan::behind(&file, before.saturating_sub(1), end)?,
+                None => end,
+            };
+            let mut lines = Backward::new(&file, from)?;
+            let mut asked = false;
+            while let Some(line) = lines.next()? {
+                if let Some(entry) = line.entry()
+                    && before.is_none_or(|before| entry.id < before)
+                    && sought.is(&entry)
+                {
+                    return Ok(Some(entry));
+                }
+                if !asked && from - line.start > NEAR {
+                    asked = true;
+                    match self.ask(tape, &file, end, |index| index.newest(&file, sought, before))? {
+                        Newest::Known(entry) => return Ok(Some(entry)),
+                        Newest::Nothing => return Ok(None),
+                        Newest::Unknown => {}
+                    }
+                }
+            }
+            Ok(None)
+        };
+        find().map_err(failed("read", tape))
+    }
+
+    pub(super) fn search(
+        &self,
+        tape: &str,
+        search: &Search,
+        before: Option<u64>,
+        stop: &AtomicBool,
+    ) -> Result<Vec<Hit>> {
+        check_tape_name(tape)?;
+        let found = Collector::new(search)?;
+        let look = || match self.seen(tape)? {
+            Some((file, end)) => {
+                let end = match before {
+                    Some(before) => super::scan::behind(&file, before.saturating_sub(1), end)?,
+                    None => end,
+                };
+                super::search::search(&file, end, found, stop)
+            }
+            None => Ok(found.finish()),
+        };
+        look().map_err(failed("search", tape))
+    }
+}
+
+/// Runs what may take long beside the other tasks. It is told to stop when nobody waits for it any more.
+pub(super) async fn beside<T: Send + 'static>(
+    work: impl FnOnce(&AtomicBool) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    struct Stop(Arc<AtomicBool>);
+    impl Drop for Stop {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let _stop = Stop(Arc::clone(&stop));
+    let task = tokio::task::spawn_blocking(move || work(&stop));
+    let gone = |error| Error::Io { action: "look through a tape".to_owned(), source: io::Error::other(error) };
+    task.await.map_err(gone)?
+}

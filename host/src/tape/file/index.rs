@@ -1,0 +1,216 @@
+//! What is remembered of a tape's file, and kept beside the tapes.
+
+use std::borrow::Cow;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::digest::{Digest, Newest, Place};
+use super::super::entry::Entry;
+use super::super::sought::Sought;
+use super::scan::{Forward, Line};
+
+/// Stands before what is kept, with its checksum behind it. The number changes with the form, and with every rule by
+/// which a digest is made.
+const HEADER: &str = "bub-wasm index 1";
+
+/// The longest file that is read, in bytes: more than any digest fills.
+const LONGEST_KEPT: u64 = 4 * 1024 * 1024;
+
+/// How much of the beginning and of the end of what was folded is compared with the file, in bytes.
+const EDGE: usize = 4 * 1024;
+
+/// How many bytes must have been folded since the last save for another to be worth its price.
+const WORTH_SAVING: u64 = 256 * 1024;
+
+/// The digest of a tape's file, as far as the file was read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Index {
+    folded: Folded,
+    /// How many bytes had been folded at the last save.
+    saved: u64,
+}
+
+/// What is kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Folded {
+    digest: Digest,
+    length: u64,
+    last_id: u64,
+    /// CRC-32 of the first and of the last [`EDGE`] bytes of what was folded.
+    edges: [u32; 2],
+}
+
+impl Index {
+    /// What the folded lines amount to.
+    pub fn digest(&self) -> &Digest {
+        &self.folded.digest
+    }
+
+    /// How many bytes were folded, from the beginning of the file; a line begins behind them.
+    pub fn length(&self) -> u64 {
+        self.folded.length
+    }
+
+    /// The id of the last entry that was folded; 0 where there is none.
+    pub fn last_id(&self) -> u64 {
+        self.folded.last_id
+    }
+
+    /// Folds the lines behind those that were folded, as far as they end before `end`: the length of the file, or how
+    /// much of it is valid. A last line without its newline may still grow, so it waits. Where the file is no longer
+    /// the one that was folded, all of it is folded anew.
+    ///
+    /// It holds one line in memory, which is at most 64 MiB, and rarely more than one block.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read. What was folded until then counts.
+    pub fn catch_up(&mut self, file: &File, end: u64) -> io::Result<()> {
+        if !self.folded.fits(file, end)? {
+            *self = Self::default();
+        }
+        let before = self.folded.length;
+        let result = self.folded.fold(file, end);
+        if self.folded.length > before {
+            self.folded.edges = edges(file, self.folded.length)?;
+        }
+        result
+    }
+
+    /// The digest of all lines that [`catch_up`](Self::catch_up) saw, with the last one that lacks its newline.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn whole(&self, file: &File, end: u64) -> io::Result<Cow<'_, Digest>> {
+        let mut digest = Cow::Borrowed(self.digest());
+        let mut lines = Forward::new(file, self.folded.length, end);
+        while let Some(line) = lines.next()? {
+            if !line.ended {
+                add(digest.to_mut(), &line);
+            }
+        }
+        Ok(digest)
+    }
+
+    /// The newest entry with an id less than `before` that is sought, among those that were folded. What the file does
+    /// not bear out is [`Newest::Unknown`].
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn newest(&self, file: &File, sought: &Sought, before: Option<u64>) -> io::Result<Newest<Entry>> {
+        let place = match self.folded.digest.newest(sought) {
+            Newest::Known(place) => place,
+            Newest::Nothing => return Ok(Newest::Nothing),
+            Newest::Unknown => return Ok(Newest::Unknown),
+        };
+        if before.is_some_and(|before| place.id >= before) || place.offset >= self.folded.length {
+            return Ok(Newest::Unknown);
+        }
+        let line = Forward::new(file, place.offset, self.folded.length).next()?;
+        let found = line.and_then(|line| line.entry()).filter(|entry| entry.id == place.id && sought.is(entry));
+        Ok(found.map_or(Newest::Unknown, Newest::Known))
+    }
+
+    /// Reads what [`save`](Self::save) kept of a tape, whose file has `end` valid bytes. Where it cannot be read, or is
+    /// of another file or of one that was changed, the index is empty: it is only there to save time.
+    pub fn load(path: &Path, file: &File, end: u64) -> Self {
+        match read(path) {
+            Some(folded) if folded.fits(file, end).unwrap_or(false) => Self { saved: folded.length, folded },
+            _ => Self::default(),
+        }
+    }
+
+    /// Whether so much was folded since the last save that folding it again would cost more than another save.
+    pub fn is_worth_saving(&self) -> bool {
+        self.folded.length.saturating_sub(self.saved) > WORTH_SAVING
+    }
+
+    /// Keeps the index at `path`, for its owner alone; its directory is made when it is not there.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written. Nothing but time is lost by that.
+    pub fn save(&mut self, path: &Path) -> io::Result<()> {
+        let kept = serde_json::to_string(&self.folded)?;
+        let text = format!("{HEADER} {:08x}\n{kept}\n", crc32fast::hash(kept.as_bytes()));
+        if let Some(dir) = path.parent() {
+            DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        }
+        // Under a name of its own first: another process that reads at this moment sees all of it or nothing.
+        let draft = path.with_extension(format!("{}.{:?}.new", std::process::id(), std::thread::current().id()));
+        let written = write(&draft, &text).and_then(|()| fs::rename(&draft, path));
+        if written.is_err() {
+            let _removed = fs::remove_file(&draft);
+        }
+        written?;
+        self.saved = self.folded.length;
+        Ok(())
+    }
+}
+
+impl Folded {
+    /// Whether the file, of which `end` bytes are valid, still begins with what was folded. A change in its middle that
+    /// keeps its length goes unseen here; no program that writes tapes makes one.
+    fn fits(&self, file: &File, end: u64) -> io::Result<bool> {
+        if self.length > end {
+            return Ok(false);
+        }
+        match edges(file, self.length) {
+            Ok(edges) => Ok(edges == self.edges),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn fold(&mut self, file: &File, end: u64) -> io::Result<()> {
+        let mut lines = Forward::new(file, self.length, end);
+        while let Some(line) = lines.next()? {
+            if line.ended {
+                self.last_id = add(&mut self.digest, &line).unwrap_or(self.last_id);
+                self.length = lines.at;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds a line to a digest. The id of its entry, if it holds one.
+fn add(digest: &mut Digest, line: &Line) -> Option<u64> {
+    let Some(entry) = line.entry() else {
+        digest.unreadable();
+        return None;
+    };
+    digest.fold(&entry, Place { id: entry.id, offset: line.start });
+    Some(entry.id)
+}
+
+fn edges(file: &File, length: u64) -> io::Result<[u32; 2]> {
+    let mut edge = [0; EDGE];
+    let size = usize::try_from(length).unwrap_or(EDGE).min(EDGE);
+    let edge = edge.get_mut(..size).unwrap_or_default();
+    let mut checksum = |offset| -> io::Result<u32> {
+        file.read_exact_at(edge, offset)?;
+        Ok(crc32fast::hash(edge))
+    };
+    Ok([checksum(0)?, checksum(length - size as u64)?])
+}
+
+/// What is kept at `path`, if it is whole.
+fn read(path: &Path) -> Option<Folded> {
+    let mut text = String::new();
+    File::open(path).ok()?.take(LONGEST_KEPT).read_to_string(&mut text).ok()?;
+    let (header, kept) = text.split_once('\n')?;
+    let kept = kept.strip_suffix('\n')?;
+    let expected = format!("{HEADER} {:08x}", crc32fast::hash(kept.as_bytes()));
+    if header == expected { serde_json::from_str(kept).ok() } else { None }
+}
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?.write_all(text.as_bytes())
+}

@@ -1,0 +1,71 @@
+//! A search over a tape's file, from its end.
+
+mod blocks;
+
+use std::fs::File;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::super::entry::Entry;
+use super::super::search::{Collector, Hit};
+use blocks::Blocks;
+
+/// The answer of a search over the lines before `end`, which is the end of the file or the beginning of a line. Holds a
+/// few blocks of the file at a time, whatever its length.
+///
+/// Once `stop` is set it ends soon, with what was found so far: whoever asked has gone.
+pub(super) fn search(file: &File, end: u64, mut found: Collector, stop: &AtomicBool) -> io::Result<Vec<Hit>> {
+    let late = found.deadline();
+    pass(file, end, stop, late, &mut |line| match found.may_be_literal(line).then(|| read(line)).flatten() {
+        Some(entry) => found.offer_literal(entry),
+        None => ControlFlow::Continue(()),
+    })?;
+    if found.wants_more() {
+        // The first pass left these out at a glance, so they are looked at again, and only where it has to be.
+        pass(file, end, stop, late, &mut |line| match found.may_be_forgiven(line).then(|| read(line)).flatten() {
+            Some(entry) => found.offer_forgiving(entry),
+            None => ControlFlow::Continue(()),
+        })?;
+    }
+    Ok(found.finish())
+}
+
+/// Shows the lines to `visit`, the last first.
+fn pass(
+    file: &File,
+    end: u64,
+    stop: &AtomicBool,
+    late: Option<Instant>,
+    visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+) -> io::Result<()> {
+    let mut blocks = Blocks::new(file, end);
+    while let Some(block) = blocks.next()? {
+        if late.is_some_and(|late| Instant::now() >= late) {
+            return Ok(());
+        }
+        let mut rest = Some(block);
+        while let Some(lines) = rest {
+            let line = match memchr::memrchr(b'\n', lines).and_then(|newline| lines.split_at_checked(newline)) {
+                Some((before, line)) => {
+                    rest = Some(before);
+                    line.get(1..).unwrap_or_default()
+                }
+                None => {
+                    rest = None;
+                    lines
+                }
+            };
+            if stop.load(Ordering::Relaxed) || !line.is_empty() && visit(line).is_break() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The entry that stands on a line.
+fn read(line: &[u8]) -> Option<Entry> {
+    Entry::parse(std::str::from_utf8(line).ok()?)
+}

@@ -1,0 +1,103 @@
+//! A file in large blocks of whole lines, from its end.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use super::super::scan::LONGEST_LINE;
+
+/// Large enough that a read costs little beside what is done with it.
+const BLOCK: u64 = 1024 * 1024;
+
+/// Whole lines of a file, from its end toward its beginning.
+pub(super) struct Blocks<'f> {
+    file: &'f File,
+    /// Where what was read begins.
+    at: u64,
+    block: Vec<u8>,
+    /// The length of the rest of a line that `block` begins with, when it is not given out yet.
+    rest: usize,
+    /// The rest of the line that stands before `at`, in pieces, the last first: joined once, however many there are.
+    pieces: Vec<Vec<u8>>,
+    length: usize,
+}
+
+impl<'f> Blocks<'f> {
+    /// Lines before `end`, which is the end of the file or the beginning of a line.
+    pub(super) fn new(file: &'f File, end: u64) -> Self {
+        Self { file, at: end, block: Vec::new(), rest: 0, pieces: Vec::new(), length: 0 }
+    }
+
+    /// The lines before those given out last, with newlines between them; `None`: the beginning. A line that is too long
+    /// to be read is left out.
+    pub(super) fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        self.set_aside(self.rest);
+        while self.at > 0 {
+            self.fill()?;
+            let newline = memchr::memchr(b'\n', &self.block);
+            let first = match newline {
+                _ if self.at == 0 => 0,
+                Some(newline) => newline + 1,
+                None => {
+                    self.set_aside(self.block.len());
+                    continue;
+                }
+            };
+            // Without the newline itself.
+            self.rest = first.saturating_sub(1);
+            self.join();
+            return Ok(self.block.get(first..));
+        }
+        Ok(None)
+    }
+
+    /// Keeps the beginning of the block, which is the end of a line.
+    fn set_aside(&mut self, length: usize) {
+        self.rest = 0;
+        self.length = self.length.saturating_add(length);
+        if self.length > LONGEST_LINE {
+            self.pieces.clear();
+        } else if let Some(piece) = self.block.get(..length).filter(|piece| !piece.is_empty()) {
+            self.pieces.push(piece.to_vec());
+        }
+    }
+
+    /// Puts the rest of its last line behind the block.
+    fn join(&mut self) {
+        let last = memchr::memrchr(b'\n', &self.block).map_or(0, |newline| newline + 1);
+        if self.length.saturating_add(self.block.len() - last) > LONGEST_LINE {
+            self.block.truncate(last);
+        } else {
+            for piece in self.pieces.iter().rev() {
+                self.block.extend_from_slice(piece);
+            }
+        }
+        self.pieces.clear();
+        self.length = 0;
+    }
+
+    /// Reads the block before what was read.
+    fn fill(&mut self) -> io::Result<()> {
+        loop {
+            let size = self.at.min(BLOCK);
+            self.block.resize(size as usize, 0);
+            // One long line does not cost its memory until the end.
+            self.block.shrink_to(2 * BLOCK as usize);
+            match self.file.read_exact_at(&mut self.block, self.at - size) {
+                Ok(()) => {
+                    self.at -= size;
+                    return Ok(());
+                }
+                Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(error),
+                Err(error) => {
+                    // An append may just have cut off a torn line here.
+                    let length = self.file.metadata()?.len();
+                    if length >= self.at {
+                        return Err(error);
+                    }
+                    *self = Self::new(self.file, length);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Whether one entry is what was looked for.
+
+use std::borrow::Cow;
+
+use super::super::entry::Entry;
+use super::super::error::{Error, Result};
+use super::super::json;
+use super::super::query::Filter;
+use super::spelling::{Pattern, plain};
+use super::tokens::Tokens;
+use super::word::Word;
+use super::{PHRASE, Search, WORDS};
+
+/// More are no search, and each costs a look at every entry.
+const MOST_WORDS: usize = 32;
+const MOST_CHARACTERS: usize = 1000;
+
+/// Judges entries by a [`Search`].
+#[derive(Clone, Debug)]
+pub struct Matcher {
+    pub(super) filter: Filter,
+    /// The longest first, since few entries hold it.
+    pub(super) words: Vec<Word>,
+    /// The whole text; `None` when it is one word.
+    phrase: Option<Pattern>,
+    letters: usize,
+}
+
+impl Matcher {
+    /// Reads what is looked for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`] when the text is empty or too long, a date is none, or the first date lies behind the
+    /// second.
+    pub fn new(search: &Search) -> Result<Self> {
+        let words: Vec<&str> = search.text.split_whitespace().collect();
+        if words.is_empty() {
+            return Err(Error::invalid("there is nothing to search for: give at least one word"));
+        }
+        if words.len() > MOST_WORDS {
+            let given = words.len();
+            return Err(Error::invalid(format!("a search takes at most {MOST_WORDS} words, not {given}: give fewer")));
+        }
+        if words.iter().map(|word| word.chars().count()).sum::<usize>() > MOST_CHARACTERS {
+            let message = format!("a search takes at most {MOST_CHARACTERS} characters: give fewer or shorter words");
+            return Err(Error::invalid(message));
+        }
+        let filter = Filter::of(&search.kinds, search.since.as_deref(), search.until.as_deref())?;
+        let phrase = if words.len() > 1 { Some(Pattern::phrase(&words)?) } else { None };
+        let mut words = words.into_iter().map(Word::new).collect::<Result<Vec<Word>>>()?;
+        words.sort_by_key(|word| std::cmp::Reverse(word.bytes));
+        let letters = words.iter().map(|word| word.letters).sum();
+        Ok(Self { filter, words, phrase, letters })
+    }
+
+    /// The score of an entry in which every word stands: 1.0 or 0.9.
+    pub fn literal(&self, entry: &Entry) -> Option<f64> {
+        if !self.filter.accepts(entry) {
+            return None;
+        }
+        let pieces = Pieces::of(entry);
+        if !self.words.iter().all(|word| pieces.hold(&word.literal)) {
+            return None;
+        }
+        let whole = self.phrase.as_ref().is_none_or(|phrase| pieces.hold(phrase));
+        Some(if whole { PHRASE } else { WORDS })
+    }
+
+    /// The score, below 0.9, of an entry in which every word stands when typing errors are forgiven; `None` also when
+    /// there are none.
+    pub fn forgiving(&self, entry: &Entry) -> Option<f64> {
+        self.forgiving_with(entry, &mut Tokens::default())
+    }
+
+    pub(super) fn forgiving_with(&self, entry: &Entry, tokens: &mut Tokens) -> Option<f64> {
+        if !self.can_forgive() || !self.filter.accepts(entry) {
+            return None;
+        }
+        let pieces = Pieces::of(entry);
+        let edits = self.edits(&pieces.payload, tokens, &mut |pattern| pieces.hold(pattern))?;
+        if edits == 0 {
+            return None;
+        }
+        // Exact: both are far below 2^52.
+        let wrong = edits as f64 / self.letters as f64;
+        Some(WORDS * (1.0 - wrong))
+    }
+
+    /// Whether [`forgiving`](Self::forgiving) can find anything.
+    pub(super) fn can_forgive(&self) -> bool {
+        self.words.iter().any(Word::can_forgive)
+    }
+
+    /// By how many edits the words differ from those of a JSON text.
+    pub(super) fn edits(
+        &self,
+        json: &str,
+        tokens: &mut Tokens,
+        stands: &mut dyn FnMut(&Pattern) -> bool,
+    ) -> Option<usize> {
+        // Words that must stand literally cost least and say no most often.
+        let mut unforgiven = self.words.iter().filter(|word| !word.can_forgive());
+        if !unforgiven.all(|word| stands(&word.literal)) {
+            return None;
+        }
+        let mut filled = false;
+        let mut sum = 0;
+        for word in self.words.iter().filter(|word| word.can_forgive()) {
+            if stands(&word.literal) {
+                continue;
+            }
+            if !filled {
+                tokens.fill(json);
+                filled = true;
+            }
+            sum += word.edits(tokens, stands)?;
+        }
+        Some(sum)
+    }
+}
+
+/// What of an entry is looked at, as JSON.
+struct Pieces<'e> {
+    kind: String,
+    payload: Cow<'e, str>,
+    meta: Cow<'e, str>,
+    date: String,
+}
+
+impl<'e> Pieces<'e> {
+    fn of(entry: &'e Entry) -> Self {
+        Self {
+            kind: json::quote(&entry.kind),
+            payload: plain(&entry.payload),
+            // Where a line has none, an entry has an empty one.
+            meta: if entry.meta == "{}" { Cow::Borrowed("") } else { plain(&entry.meta) },
+            date: json::quote(&entry.date),
+        }
+    }
+
+    fn hold(&self, pattern: &Pattern) -> bool {
+        [&*self.payload, &*self.meta, &self.kind, &self.date].into_iter().any(|piece| pattern.stands_in(piece))
+    }
+}

@@ -1,0 +1,79 @@
+//! What can be said of a line before it is read as an entry.
+//!
+//! Reading a line costs ten times a look at its bytes, and most lines are not what is looked for. What is said here may
+//! be wrong in one way only: a line may be let through that holds nothing.
+
+use super::matcher::Matcher;
+use super::spelling::is_plain;
+use super::tokens::Tokens;
+
+impl Matcher {
+    /// Whether the entry on a line may be found literally.
+    pub(super) fn may_be_literal(&self, line: &[u8]) -> bool {
+        let look = Look(line);
+        match self.words.iter().all(|word| word.literal.may_stand_in(line)) {
+            true => !self.is_left_out(&look),
+            false => !look.shows_all(),
+        }
+    }
+
+    /// Whether the entry on a line may be found with typing errors.
+    pub(super) fn may_be_forgiven(&self, line: &[u8], tokens: &mut Tokens) -> bool {
+        let look = Look(line);
+        if self.is_left_out(&look) {
+            return false;
+        }
+        if !look.shows_all() {
+            return true;
+        }
+        // Most lines are of one kind, which must not look like a word of their payload.
+        let behind_kind = look.kind().map_or(line, |(_, rest)| rest);
+        // A line that is no text is no entry.
+        let Ok(text) = std::str::from_utf8(behind_kind) else { return false };
+        self.edits(text, tokens, &mut |pattern| pattern.may_stand_in(line)).is_some()
+    }
+
+    /// Whether kind or date are others than are wanted.
+    fn is_left_out(&self, look: &Look<'_>) -> bool {
+        look.date().is_some_and(|date| !self.filter.accepts_date(date))
+            || look.kind().is_some_and(|(kind, _)| !self.filter.accepts_kind(kind)) && look.has_one_kind()
+    }
+}
+
+/// A line, without its end.
+struct Look<'l>(&'l [u8]);
+
+impl<'l> Look<'l> {
+    /// Whether all that an entry's text is made of stands in the line as it stands in the entry. Otherwise it may be
+    /// spelled in another way, or the date be derived from a number.
+    fn shows_all(&self) -> bool {
+        self.date().is_some() && is_plain(self.0)
+    }
+
+    /// The date, when it is the line's last member. No member of an inner object can be meant: behind it stand two
+    /// brackets. A date with an escape is none.
+    fn date(&self) -> Option<&'l str> {
+        let line = self.0.strip_suffix(b"\"}")?;
+        let quote = memchr::memrchr(b'"', line)?;
+        let (before, date) = line.split_at_checked(quote)?;
+        if !before.ends_with(b", \"date\": ") || date.contains(&b'\\') {
+            return None;
+        }
+        std::str::from_utf8(date.get(1..)?).ok()
+    }
+
+    /// The kind, when it stands where this program and Bub write it, and what stands behind it. A kind with an escape is
+    /// none.
+    fn kind(&self) -> Option<(&'l str, &'l [u8])> {
+        let digits = self.0.strip_prefix(b"{\"id\": ")?;
+        let end = digits.iter().position(|byte| !byte.is_ascii_digit())?;
+        let kind = digits.get(end..)?.strip_prefix(b", \"kind\": \"")?;
+        let (kind, rest) = kind.split_at_checked(memchr::memchr2(b'"', b'\\', kind)?)?;
+        Some((std::str::from_utf8(kind).ok()?, rest.strip_prefix(b"\"")?))
+    }
+
+    /// Whether no other member can be the kind; where a key occurs twice, the last one is meant.
+    fn has_one_kind(&self) -> bool {
+        is_plain(self.0) && memchr::memmem::find_iter(self.0, b"\"kind\"").nth(1).is_none()
+    }
+}

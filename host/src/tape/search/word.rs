@@ -1,0 +1,116 @@
+//! The words of a search, and how far an entry is from them.
+
+use super::super::error::Result;
+use super::spelling::Pattern;
+use super::tokens::{Tokens, bit, fold, is_letter};
+
+/// Into how many pieces a word may fall. What has more, such as a path, stands literally.
+const PIECES: usize = 4;
+
+/// One word, as it stands between white space.
+#[derive(Clone, Debug)]
+pub(super) struct Word {
+    pub(super) literal: Pattern,
+    pub(super) letters: usize,
+    /// The longer, the fewer entries hold it.
+    pub(super) bytes: usize,
+    /// The same without its punctuation; empty when it must stand literally.
+    pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Debug)]
+enum Piece {
+    Literal(Pattern),
+    Forgiven { folded: String, letters: usize, set: u64, edits: usize },
+}
+
+impl Word {
+    pub(super) fn new(text: &str) -> Result<Self> {
+        let runs = runs(text);
+        let mut pieces = Vec::new();
+        if runs.len() <= PIECES && runs.iter().any(|run| edits(run) > 0) {
+            pieces = runs.iter().map(|run| Piece::new(run)).collect::<Result<_>>()?;
+        }
+        Ok(Self { literal: Pattern::literal(text)?, letters: text.chars().count(), bytes: text.len(), pieces })
+    }
+
+    /// Whether anything can be forgiven.
+    pub(super) fn can_forgive(&self) -> bool {
+        !self.pieces.is_empty()
+    }
+
+    /// By how many edits, at least one, the pieces of the word differ from words of the entry; `None` when by more than
+    /// are forgiven. `stands` says whether a pattern stands in the entry.
+    pub(super) fn edits(&self, tokens: &Tokens, stands: &mut dyn FnMut(&Pattern) -> bool) -> Option<usize> {
+        if self.pieces.is_empty() {
+            return None;
+        }
+        let mut sum = 0;
+        for piece in &self.pieces {
+            sum += piece.edits(tokens, stands)?;
+        }
+        // Where the pieces stand but not the word, its punctuation differs.
+        Some(sum.max(1))
+    }
+}
+
+impl Piece {
+    fn new(run: &str) -> Result<Self> {
+        let edits = edits(run);
+        if edits == 0 {
+            return Ok(Self::Literal(Pattern::literal(run)?));
+        }
+        let folded: String = run.chars().map(fold).collect();
+        let set = folded.chars().fold(0, |set, letter| set | bit(letter));
+        Ok(Self::Forgiven { letters: folded.chars().count(), folded, set, edits })
+    }
+
+    fn edits(&self, tokens: &Tokens, stands: &mut dyn FnMut(&Pattern) -> bool) -> Option<usize> {
+        match self {
+            Self::Literal(pattern) => stands(pattern).then_some(0),
+            Self::Forgiven { folded, letters, set, edits } => {
+                let mut least = None;
+                for token in tokens.near(*letters, *set, *edits) {
+                    let edits_to = strsim::osa_distance(folded, token);
+                    if edits_to <= *edits && least.is_none_or(|least| edits_to < least) {
+                        least = Some(edits_to);
+                    }
+                    if edits_to == 0 {
+                        break;
+                    }
+                }
+                least
+            }
+        }
+    }
+}
+
+/// A word cut at its punctuation, and where a script without spaces begins or ends.
+fn runs(text: &str) -> Vec<&str> {
+    let is_mark = |character: char| !is_letter(character) && !character.is_alphanumeric();
+    let stretches = text.split(is_mark).filter(|stretch| !stretch.is_empty());
+    stretches.flat_map(stretches_of_one_script).collect()
+}
+
+fn stretches_of_one_script(mut text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    while let Some(first) = text.chars().next().map(is_letter) {
+        let end = text.find(|character| is_letter(character) != first).unwrap_or(text.len());
+        let (stretch, rest) = text.split_at(end);
+        found.push(stretch);
+        text = rest;
+    }
+    found
+}
+
+/// How many edits are forgiven in a run of characters.
+fn edits(run: &str) -> usize {
+    if run.chars().any(|character| !is_letter(character) || character.is_numeric()) {
+        return 0;
+    }
+    match run.chars().count() {
+        0..=3 => 0,
+        4..=7 => 1,
+        _ => 2,
+    }
+}
