@@ -5,6 +5,7 @@ mod hooks;
 mod plugin;
 mod run;
 mod secret;
+mod tape;
 mod trust;
 
 use crate::config::Config;
@@ -41,6 +42,8 @@ enum Command {
     Plugin(plugin::Arguments),
     /// Keep keys and tokens that plugins may name and never see
     Secret(secret::Arguments),
+    /// Look at tapes, and fork, empty, export and mend them
+    Tape(tape::Arguments),
     /// Say that this workspace's files are as good as your own word
     Trust(trust::Arguments),
 }
@@ -71,6 +74,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Doctor(arguments) => doctor::run(&arguments, config, &workspace).await,
             Command::Plugin(arguments) => plugin::run(arguments, config, &workspace).await,
             Command::Secret(arguments) => secret::run(&arguments, &config.home),
+            Command::Tape(arguments) => tape::run(arguments, config, &workspace).await,
             Command::Trust(arguments) => trust::run(&arguments, &config, &workspace),
         }
     });

@@ -51,6 +51,8 @@ pub struct Config {
     /// Directories whose files the owner has vouched for.
     pub trusted_workspaces: Vec<PathBuf>,
     limits: LimitsTable,
+    /// Tokens above which a tool's result is put aside; 0: none is.
+    pub spill_threshold: u64,
     /// Where tapes are kept, and how safely.
     pub tapes: TapeSettings,
 }
@@ -113,6 +115,7 @@ struct File {
     plugins: BTreeMap<String, Plugin>,
     channels: BTreeMap<String, Channel>,
     trusted_workspaces: Vec<PathBuf>,
+    spill_threshold: Option<u64>,
     tape_store: Option<String>,
     durability: Durability,
     lock_wait: Option<f64>,
@@ -179,7 +182,9 @@ impl Config {
         environment.number("VERBOSE")?;
         let tapes =
             TapeSettings::new(&home, file.tape_store.as_deref(), file.durability, file.lock_wait, file.shared_fs)?;
+        let spill_threshold = environment.number("SPILL_THRESHOLD")?.or(file.spill_threshold);
         Ok(Self {
+            spill_threshold: spill_threshold.unwrap_or(4096),
             tapes,
             home,
             cache_dir,
@@ -207,6 +212,16 @@ impl Config {
     /// Whether the owner has said that what this workspace's files say is as good as their own word.
     pub fn trusts(&self, workspace: &Path) -> bool {
         self.trusted_workspaces.iter().any(|trusted| trusted == workspace)
+    }
+
+    /// Where what is derived from tapes is kept. Beside them, not with compiled code: that may be shared by several homes.
+    pub fn index_dir(&self) -> PathBuf {
+        self.home.join("cache/index")
+    }
+
+    /// The same in characters, of which a token has four.
+    pub fn spill_chars(&self) -> usize {
+        usize::try_from(self.spill_threshold.saturating_mul(4)).unwrap_or(usize::MAX)
     }
 
     /// Where the configuration stands.

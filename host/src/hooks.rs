@@ -4,6 +4,7 @@
 mod interception;
 mod model;
 mod stages;
+mod store;
 mod visit;
 
 use crate::error::Failure;
@@ -18,6 +19,7 @@ pub use stages::resolve_session;
 pub(crate) use stages::{
     after_turn, build_prompt, dispatch, host_owned, load_state, render_outbound, save_state, tell,
 };
+pub(crate) use store::tape_store;
 
 /// How the plugins that implement a hook are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use crate::model::Client;
 use crate::net::Network;
 use crate::plugin::{Engines, PluginSet};
 use crate::process::Processes;
-use crate::tape::{FileStore, Journals, Store, Tapes};
+use crate::tape::{FileStore, Journals, SqliteStore, Store, Tapes};
 use crate::turn::Calls;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
@@ -107,8 +107,8 @@ fn tapes(config: &Config) -> Result<(Arc<dyn Store>, Arc<Journals>)> {
     let dir = config.home.join("tapes");
     let settings = config.tapes.journal;
     let store: Arc<dyn Store> = match &config.tapes.place {
-        TapePlace::Files => Arc::new(FileStore::indexed(&dir, settings.durability, config.cache_dir.join("index"))?),
-        TapePlace::Sqlite(_) => anyhow::bail!("sqlite comes"),
+        TapePlace::Files => Arc::new(FileStore::indexed(&dir, settings.durability, config.index_dir())?),
+        TapePlace::Sqlite(path) => Arc::new(SqliteStore::open(path, settings.durability, config.tapes.shared_fs)?),
     };
     Ok((store, Arc::new(Journals::new(dir, settings))))
 }

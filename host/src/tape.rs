@@ -5,7 +5,8 @@
 //! store, or a fork of one whose writes are merged or dropped. A [`Query`] finds entries, [`view`] says which of them a
 //! selector sees, and a [`Renderer`] turns them into chat messages.
 //!
-//! **Invariant**: this room knows nothing of wasm, hooks or channels, and only [`file`](FileStore) knows of files.
+//! **Invariant**: this room knows nothing of wasm, hooks or channels, and no part of it but the stores and the journal
+//! knows of files.
 
 mod date;
 mod digest;
@@ -20,13 +21,18 @@ mod info;
 mod journal;
 pub mod json;
 mod lock;
+mod memory;
 mod name;
+mod network;
 mod query;
 mod render;
 mod search;
+mod shelf;
 mod sought;
+mod sqlite;
 mod store;
 mod tapes;
+mod verify;
 pub mod view;
 
 pub use date::{now, run_id};
@@ -34,18 +40,22 @@ pub use digest::{Digest, Newest, Place};
 pub use draft::{Draft, bootstrap, event, handoff};
 pub use entry::Entry;
 pub use error::{Error, Result};
-pub use file::{FileStore, Index};
+pub use file::{FileStore, Index, Leftover, tidy};
 pub use fork::Fork;
 pub use handle::{Cursor, Tape};
 pub use info::Info;
 pub use journal::{JournalSettings, Journals, Recovered};
+pub use memory::MemoryStore;
 pub use name::{check_tape_name, sidecar_name, tape_name};
+pub use network::network_file_system;
 pub use query::{Position, Query, Start};
 pub use render::Renderer;
 pub use search::{Collector, Hit, Matcher, Search};
 pub use sought::Sought;
+pub use sqlite::SqliteStore;
 pub use store::{Batch, Commit, Future, Outcome, Reset, Store};
 pub use tapes::Tapes;
+pub use verify::{Fault, Verified, Verifier};
 
 /// The anchor that every session's tape begins with.
 pub const SESSION_START: &str = "session/start";
@@ -59,4 +69,14 @@ pub enum Durability {
     Os,
     /// A loss of power too: each write waits for the disk.
     Fsync,
+}
+
+impl Durability {
+    /// As it is written in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Os => "os",
+            Self::Fsync => "fsync",
+        }
+    }
 }

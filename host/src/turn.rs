@@ -1,8 +1,11 @@
 //! The main path: one inbound envelope through the pipeline.
 
 mod account;
+mod begin;
+mod preview;
 mod progress;
 mod settle;
+mod subturn;
 
 use crate::error::Failure;
 use crate::hooks;
@@ -11,8 +14,10 @@ use crate::plugin::bindings::{Envelope, MessageKind, Prompt};
 use std::sync::Arc;
 use tokio::sync::watch;
 
+pub(crate) use preview::Preview;
 pub use progress::{Calls, Turn};
 pub(crate) use settle::TAINTED;
+pub(crate) use subturn::Inner;
 
 /// What a turn gave.
 #[derive(Debug)]

@@ -1,14 +1,18 @@
 //! The tape, through what the rest of the host sees of it.
 
 mod bytes;
+mod crash;
 mod fork;
+mod fuzz;
 mod index;
 mod json;
+mod many;
 mod protocol;
 mod query;
 mod render;
 mod search;
 mod store;
+mod stores;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

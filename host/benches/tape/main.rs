@@ -6,7 +6,7 @@ mod cold;
 mod figures;
 mod tapes;
 
-#[path = "../turn/figure.rs"]
+#[path = "../figure.rs"]
 mod figure;
 
 fn main() {

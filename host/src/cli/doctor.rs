@@ -1,6 +1,7 @@
 //! `doctor`: what is well, what is not, and what to do about it.
 
 mod settings;
+mod tapes;
 
 use crate::channel::Printer;
 use crate::config::{self, Config};
@@ -69,6 +70,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     findings.push(reach(&host).await);
     findings.extend(plugins(&host));
     findings.push(trust(&host));
+    findings.extend(tapes::findings(&host).await);
     let is_wrong = findings.iter().any(|finding| finding.state == State::Wrong);
     if arguments.json {
         let all =

@@ -14,6 +14,15 @@ pub enum TapePlace {
     Sqlite(PathBuf),
 }
 
+impl std::fmt::Display for TapePlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Files => f.write_str("files"),
+            Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+        }
+    }
+}
+
 /// What is configured about tapes.
 #[derive(Debug, Clone)]
 pub struct TapeSettings {

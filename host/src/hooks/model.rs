@@ -72,11 +72,17 @@ pub(crate) async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt)
     Ok(parts.join("\n\n"))
 }
 
-/// What the selector in charge, the latest registered one, takes from the view; none when there is none, and when it
-/// faults: the host then takes the whole window.
-pub(crate) async fn select(turn: &Arc<Turn>, depth: u32, view: &View) -> Result<Option<Selection>, Failure> {
+/// What the selector in charge, the latest registered one or the one that is named, takes from the view; none when there
+/// is none, and when it faults: the host then takes the whole window.
+pub(crate) async fn select(
+    turn: &Arc<Turn>,
+    depth: u32,
+    view: &View,
+    named: Option<&str>,
+) -> Result<Option<Selection>, Failure> {
     let site = Site::inside("selector", turn, depth);
-    if let Some(plugin) = turn.calls.asked(site.hook).next() {
+    let mut selectors = turn.calls.asked(site.hook);
+    if let Some(plugin) = selectors.find(|plugin| named.is_none_or(|named| plugin.name == named)) {
         let selected = one(&turn.calls, plugin, site.clone(), |visit| {
             Box::pin(async move {
                 let guest = visit.exports.selector(visit.store, &visit.instance)?;

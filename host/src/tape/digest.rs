@@ -95,10 +95,23 @@ impl Digest {
     }
 }
 
+impl Digest {
+    /// Keeps the answer that reading the whole tape has given where this did not know it, so that it is read once.
+    pub(super) fn learn(&mut self, sought: &Sought, place: Option<Place>) {
+        match sought {
+            Sought::Kind(kind) => self.kinds.learn(kind, place),
+            Sought::Named { kind, name } if kind == "event" => self.events.learn(name, place),
+            Sought::Named { kind, name } if kind == "anchor" => self.anchors.learn(name, place),
+            Sought::Named { .. } | Sought::Anchor | Sought::Phase => {}
+        }
+    }
+}
+
 /// The last place of each of `BOUND` names at most.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Latest<const BOUND: usize> {
-    places: HashMap<Box<str>, Place>,
+    /// A name that is known not to be on the tape has none.
+    places: HashMap<Box<str>, Option<Place>>,
     /// Whether a name fell out. What is not here may then be one that did.
     lost: bool,
     /// Whether there was a name that is too long to be remembered.
@@ -108,30 +121,42 @@ struct Latest<const BOUND: usize> {
 impl<const BOUND: usize> Latest<BOUND> {
     fn put(&mut self, name: &str, place: Place) {
         if let Some(known) = self.places.get_mut(name) {
-            *known = place;
+            *known = Some(place);
         } else if name.len() > LONGEST {
             self.long = true;
         } else {
             if self.places.len() >= BOUND {
                 self.make_room();
             }
-            self.places.insert(name.into(), place);
+            self.places.insert(name.into(), Some(place));
+        }
+    }
+
+    /// Keeps what reading the tape has told of a name that fell out.
+    fn learn(&mut self, name: &str, place: Option<Place>) {
+        if name.len() <= LONGEST {
+            if self.places.len() >= BOUND && !self.places.contains_key(name) {
+                self.make_room();
+            }
+            // What was added meanwhile is newer.
+            self.places.entry(name.into()).or_insert(place);
         }
     }
 
     /// Drops the older half at once: one by one, each new name of a tape that has thousands would look at all of them.
     fn make_room(&mut self) {
-        let mut offsets: Vec<u64> = self.places.values().map(|place| place.offset).collect();
+        let mut offsets: Vec<u64> = self.places.values().flatten().map(|place| place.offset).collect();
         offsets.sort_unstable();
         let newest_dropped = offsets.get(offsets.len() / 2).copied().unwrap_or(u64::MAX);
-        self.places.retain(|_, place| place.offset > newest_dropped);
+        self.places.retain(|_, place| place.is_some_and(|place| place.offset > newest_dropped));
         self.lost = true;
     }
 
     fn get(&self, name: &str) -> Newest {
         let fell_out = if name.len() > LONGEST { self.long } else { self.lost };
         match self.places.get(name) {
-            Some(place) => Newest::Known(*place),
+            Some(Some(place)) => Newest::Known(*place),
+            Some(None) => Newest::Nothing,
             None if fell_out => Newest::Unknown,
             None => Newest::Nothing,
         }

@@ -1,8 +1,9 @@
 //! Where a test may cut the storage protocol, between any two of its steps.
 //!
-//! `BUB_FAILPOINT` names a step, or several apart by commas. At `STEP` the process ends as a crash ends it; `STEP#3` means the third
-//! time. A step that writes takes `STEP@17`, which ends the process when 17 bytes are written, and `STEP@17!`, which
-//! writes 17 bytes and then says that the disk is full. Release builds know no such steps.
+//! `BUB_FAILPOINT` names a step, or several apart by commas. At `STEP` the process ends as a crash ends it; `STEP#3`
+//! means the third time. A step that writes takes `STEP@17`, which ends the process when 17 bytes are written, and
+//! `STEP@17!`, which writes 17 bytes and then says that the disk is full; `STEP@-1` leaves out the last byte. Release
+//! builds know no such steps.
 
 use std::fs::File;
 use std::io;
@@ -29,17 +30,24 @@ pub(super) fn write(name: &str, file: &File, bytes: &[u8], offset: u64) -> io::R
     let Some(cut) = plan::meets(name) else {
         return file.write_all_at(bytes, offset);
     };
-    let part = bytes.get(..cut.bytes.min(bytes.len())).unwrap_or_default();
+    let part = bytes.get(..cut.of(bytes.len())).unwrap_or_default();
     file.write_all_at(part, offset)?;
     if cut.refuses { Err(cut.refusal()) } else { cut.end() }
 }
 
 pub(super) struct Cut {
-    bytes: usize,
+    /// Below zero: so many are left out at the end.
+    bytes: isize,
     refuses: bool,
 }
 
 impl Cut {
+    /// How many of `length` bytes are written.
+    fn of(&self, length: usize) -> usize {
+        let bytes = self.bytes.unsigned_abs();
+        if self.bytes < 0 { length.saturating_sub(bytes) } else { bytes.min(length) }
+    }
+
     fn end(&self) -> ! {
         std::process::abort()
     }

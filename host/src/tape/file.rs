@@ -14,6 +14,7 @@ mod read;
 mod scan;
 mod search;
 mod slot;
+mod tidy;
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -34,6 +35,7 @@ use derived::{Indexes, beside};
 use directory::{Directory, failed};
 
 pub use index::Index;
+pub use tidy::{Leftover, tidy};
 
 /// How long an append waits for another. An append takes microseconds: whoever holds the lock for longer hangs.
 const PATIENCE: Duration = Duration::from_secs(5);

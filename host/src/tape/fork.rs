@@ -8,10 +8,10 @@ use super::draft::Draft;
 use super::entry::Entry;
 use super::error::{Error, Result};
 use super::journal::Journal;
-use super::name::SIDECAR;
+use super::name::{SIDECAR, archive_name};
 use super::search::{Collector, Hit, Search};
 use super::sought::Sought;
-use super::store::{Batch, Commit, Future, Outcome, Store};
+use super::store::{Batch, Commit, Future, Outcome, Reset, Store};
 use local::{Local, Stage};
 
 pub(super) use local::Locals;
@@ -48,10 +48,15 @@ impl Fork {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] the second time; else what the parent says, and then the fork stays as it was.
+    /// [`Error::InvalidInput`] the second time; else what the parent says, and then the fork stays as it was. A turn's own
+    /// fork can be merged again then, but takes nothing more: its writes may be in the store, under their key.
     pub async fn merge(&self) -> Result<()> {
-        let mut commit = self.open()?.begin_merge(&self.tape);
-        // Also when the caller stops waiting: then nothing was written, and the merge may be tried again.
+        let mut commit = {
+            let mut local = self.local();
+            local.check_open(true)?;
+            local.begin_merge(&self.tape)
+        };
+        // Also when the caller stops waiting: then the merge may be tried again.
         let _reopen = Reopen(self);
         commit.key = self.journal.as_ref().map(|journal| journal.key().to_owned());
         if !commit.batches.is_empty() {
@@ -88,11 +93,14 @@ impl Fork {
     /// The local part, when it still takes something.
     fn open(&self) -> Result<MutexGuard<'_, Locals>> {
         let local = self.local();
-        match local.stage {
-            Stage::Open => Ok(local),
-            Stage::Merging => Err(Error::invalid("this fork is being merged")),
-            Stage::Merged => Err(Error::invalid("this fork was merged before")),
-        }
+        local.check_open(false)?;
+        Ok(local)
+    }
+
+    /// Whether the fork has entries of its own for an archive of the tape.
+    fn has_written(&self, tape: &str) -> bool {
+        let all = tape == self.tape;
+        self.local().tapes.iter().any(|(name, local)| (all || name == tape) && !local.entries.is_empty())
     }
 
     fn holds(&self, tape: &str) -> bool {
@@ -115,9 +123,8 @@ impl Fork {
             if let Some(journal) = &self.journal {
                 journal.record(&commit)?;
             }
-            for ((batch, first), last) in commit.batches.into_iter().zip(&first).zip(last) {
-                local.apply(&self.tape, batch, *first, last);
-            }
+            let batches = commit.batches.into_iter().zip(&first).zip(last);
+            local.apply(&self.tape, batches.map(|((batch, first), last)| (batch, *first, last)));
             first
         };
         if let Some(journal) = &self.journal {
@@ -143,7 +150,7 @@ impl Drop for Reopen<'_> {
     fn drop(&mut self) {
         let mut local = self.0.local();
         if local.stage == Stage::Merging {
-            local.stage = Stage::Open;
+            local.stage = if self.0.journal.is_some() { Stage::Unsure } else { Stage::Open };
         }
     }
 }
@@ -171,8 +178,30 @@ impl Store for Fork {
 
     fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>> {
         Box::pin(async move {
-            let hidden = self.holds(tape) && self.local().is_reset(tape);
-            if hidden { Ok(None) } else { self.parent.archive_name(tape).await }
+            if !self.holds(tape) {
+                return self.parent.archive_name(tape).await;
+            }
+            if self.local().is_reset(tape) {
+                return Ok(None);
+            }
+            let name = self.parent.archive_name(tape).await?;
+            // The parent has no such tape yet, and what was written here is to be kept all the same.
+            Ok(name.or_else(|| self.has_written(tape).then(|| archive_name(tape))))
+        })
+    }
+
+    /// Others may write the parent's tape before the merge, so its entries are kept if that was asked, also where there are
+    /// none yet.
+    fn reset<'a>(&'a self, tape: &'a str, archive: bool) -> Future<'a, Option<String>> {
+        if !self.holds(tape) {
+            return self.parent.reset(tape, archive);
+        }
+        Box::pin(async move {
+            let name = if archive { self.archive_name(tape).await? } else { None };
+            let archive = archive.then(|| name.clone().unwrap_or_else(|| archive_name(tape)));
+            let reset = Some(Reset { archive, kept: Vec::new() });
+            self.commit(Commit::of(Batch { tape: tape.to_owned(), reset, ..Batch::default() })).await?;
+            Ok(name)
         })
     }
 

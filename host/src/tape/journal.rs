@@ -9,8 +9,9 @@
 mod record;
 mod recover;
 
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -104,10 +105,16 @@ impl Journals {
     async fn lease(&self, tape: &str) -> Result<Lock> {
         check_tape_name(tape)?;
         let path = self.path(tape);
+        let failed = |source| Error::Io { action: format!("begin a turn on tape `{tape}`"), source };
+        // Where tapes are not files there may be no directory of them yet.
+        if !self.dir.is_dir() {
+            DirBuilder::new().recursive(true).mode(0o700).create(&self.dir).map_err(failed)?;
+        }
         let wait = self.settings.lock_wait;
         let slow = |file: &File| {
             let who = record::holder(file).map_or_else(String::new, |pid| format!(" in process {pid}"));
-            tracing::warn!("another turn of this session runs{who}: waiting up to {} seconds", wait.as_secs());
+            let wait = wait.as_secs_f64();
+            tracing::warn!("another turn of this session runs{who}: waiting up to {wait} seconds");
         };
         match Lock::wait(self.queues.of(tape), &path, wait, slow).await {
             Ok(lock) => Ok(lock),
@@ -115,9 +122,7 @@ impl Journals {
                 let pid = lock::open(&path).ok().and_then(|file| record::holder(&file));
                 Err(Error::Busy { waited: wait, pid })
             }
-            Err(lock::Refused::Io(source)) => {
-                Err(Error::Io { action: format!("begin a turn on tape `{tape}`"), source })
-            }
+            Err(lock::Refused::Io(source)) => Err(failed(source)),
         }
     }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use md5::{Digest, Md5};
 
+use super::date;
 use super::error::{Error, Result};
 
 /// Leaves room for what is put behind a name within the 255 bytes of a file's name.
@@ -45,6 +46,11 @@ pub fn sidecar_name(tape: &str, sidecar: &str) -> Result<String> {
 /// The tape that a sidecar stands beside; for any other tape itself.
 pub(super) fn family(tape: &str) -> &str {
     tape.split_once(SIDECAR).map_or(tape, |(family, _)| family)
+}
+
+/// What an archive of the tape that is made now is called, where the name is free.
+pub(super) fn archive_name(tape: &str) -> String {
+    format!("{tape}.jsonl.{}.bak", date::stamp())
 }
 
 /// What the archive of a sidecar is called when that of its tape is called `archive`.

@@ -2,7 +2,6 @@
 
 use super::Cancel;
 use super::account::Account;
-use super::settle::PASSING;
 use crate::error::Failure;
 use crate::grants::hook_grant;
 use crate::host::Host;
@@ -11,18 +10,17 @@ use crate::plugin::{Plugin, PluginSet, model_name, too_much_held};
 use crate::tape::{self, Tape};
 use jiff::Zoned;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 /// What the guests of one turn may make it hold together, in bytes: text that was said, state, entries.
 const MAX_HELD: usize = 64 << 20;
-
-/// Turns that this process has begun.
-static TURNS: AtomicU64 = AtomicU64::new(0);
 
 /// How long a turn waits for its tasks at its end.
 const REST: Duration = Duration::from_secs(1);
@@ -78,97 +76,47 @@ pub struct Turn {
     pub(crate) fuel: AtomicU64,
     pub(super) tape: Tape,
     /// Whether the tape is known to have an anchor.
-    begun: tokio::sync::OnceCell<bool>,
+    pub(super) begun: tokio::sync::OnceCell<bool>,
     /// Bytes that guests have made the turn hold.
-    held: AtomicUsize,
+    pub(super) held: AtomicUsize,
     /// Clones of this are with the tasks that work for the turn: tools and model calls.
-    working: Arc<()>,
+    pub(super) working: Arc<()>,
     /// The last id on the tape when the turn began.
     pub(super) first: u64,
-    progress: Mutex<Progress>,
-    deadline: Instant,
-    cancel: Cancel,
-    principal: Principal,
+    pub(super) progress: Mutex<Progress>,
+    pub(super) deadline: Instant,
+    pub(super) cancel: Cancel,
+    pub(super) principal: Principal,
+    /// Tools that the turn is restricted to; none: it has all.
+    pub(super) allowed_tools: Option<BTreeSet<String>>,
+    /// The turn that this one is inside of.
+    pub(super) parent: Option<Arc<Self>>,
+    /// Turns inside of it that run at the same time.
+    pub(super) inner: Semaphore,
 }
 
 /// What changes while the turn runs.
-struct Progress {
-    kind: MessageKind,
-    state: Map<String, Value>,
-    prompt: Option<String>,
-    run_ids: Vec<String>,
-    speech: Speech,
+pub(super) struct Progress {
+    pub(super) kind: MessageKind,
+    pub(super) state: Map<String, Value>,
+    pub(super) prompt: Option<String>,
+    pub(super) run_ids: Vec<String>,
+    pub(super) speech: Speech,
     /// Whether the turn's writes are on the tape.
-    settled: bool,
+    pub(super) settled: bool,
     /// What the tape will say of the turn, out of context.
-    account: Account,
+    pub(super) account: Account,
 }
 
 /// What the model hook that was asked last has said so far.
 #[derive(Default)]
-struct Speech {
+pub(super) struct Speech {
     speaker: Option<String>,
     text: String,
     events: u64,
 }
 
 impl Turn {
-    /// Opens the session's tape and seeds the state.
-    ///
-    /// # Errors
-    ///
-    /// The tape cannot be written: said before a model is paid for an answer that could not be kept.
-    pub(super) async fn begin(
-        calls: &Arc<Calls>,
-        session_id: String,
-        message: Envelope,
-        cancel: Cancel,
-    ) -> Result<Arc<Self>, Failure> {
-        let host = &calls.host;
-        let name = tape::tape_name(&host.workspace, &session_id);
-        let tape = tokio::select! {
-            biased;
-            () = cancelled(cancel.clone()) => return Err(Failure::Cancelled),
-            tape = open(host, &name, &session_id) => tape?,
-        };
-        let first = tape.last_id().await?;
-        let workspace = host.workspace.to_string_lossy().into_owned();
-        let state = Map::from_iter([
-            ("_runtime_workspace".to_owned(), Value::String(workspace)),
-            ("session_id".to_owned(), Value::String(session_id.clone())),
-        ]);
-        let principal = principal(host, &message);
-        let progress = Progress {
-            kind: message.kind,
-            state,
-            prompt: None,
-            run_ids: Vec::new(),
-            speech: Speech::default(),
-            settled: false,
-            account: Account::new(
-                (principal != Principal::Owner).then(|| format!("said on channel `{}`", message.channel)),
-            ),
-        };
-        Ok(Arc::new(Self {
-            calls: calls.clone(),
-            id: format!("turn-{}", TURNS.fetch_add(1, Ordering::Relaxed)),
-            session_id,
-            workspace: host.workspace.clone(),
-            message,
-            started: Zoned::now(),
-            fuel: AtomicU64::new(0),
-            tape,
-            begun: tokio::sync::OnceCell::new(),
-            first,
-            held: AtomicUsize::new(0),
-            working: Arc::new(()),
-            progress: Mutex::new(progress),
-            deadline: Instant::now() + host.config.limits().turn_deadline(),
-            cancel,
-            principal,
-        }))
-    }
-
     fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -188,7 +136,7 @@ impl Turn {
     pub(super) async fn or_cancelled<T>(&self, stage: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         let ended = tokio::select! {
             biased;
-            () = cancelled(self.cancel.clone()) => Err(Failure::Cancelled),
+            () = super::begin::cancelled(self.cancel.clone()) => Err(Failure::Cancelled),
             answer = stage => return answer,
             () = tokio::time::sleep_until(self.deadline) => {
                 Err(Failure::Deadline(self.calls.host.config.limits().turn_deadline()))
@@ -277,6 +225,10 @@ impl Turn {
         self.progress().state.clone()
     }
 
+    pub(super) fn replace_state(&self, state: Map<String, Value>) {
+        self.progress().state = state;
+    }
+
     pub(crate) fn get(&self, key: &str) -> Option<Value> {
         self.progress().state.get(key).cloned()
     }
@@ -290,6 +242,11 @@ impl Turn {
         let id = tape::run_id();
         self.progress().run_ids.push(id.clone());
         id
+    }
+
+    /// The id of the model call that the turn is about.
+    pub(crate) fn last_run_id(&self) -> Option<String> {
+        self.progress().run_ids.last().cloned()
     }
 
     /// Whether this turn gave out that id.
@@ -343,41 +300,5 @@ impl Turn {
     pub(crate) fn speech(&self) -> (String, u64) {
         let progress = self.progress();
         (progress.speech.text.clone(), progress.speech.events)
-    }
-}
-
-/// Returns when the turn is cancelled.
-async fn cancelled(mut cancel: Cancel) {
-    // A sender that is gone can no longer cancel.
-    if cancel.wait_for(|cancelled| *cancelled).await.is_err() {
-        std::future::pending::<()>().await;
-    }
-}
-
-/// The turn's fork of its tape, when no other turn of the session runs.
-async fn open(host: &Host, name: &str, session_id: &str) -> Result<Tape, Failure> {
-    if session_id.starts_with(PASSING) {
-        return Ok(host.tapes().open(name)?.fork());
-    }
-    let (tape, recovered) = host.tapes().begin(name).await?;
-    if let Some(recovered) = recovered {
-        tracing::warn!(
-            "the last turn of session `{session_id}` was interrupted: what it wrote ({} entries) is on the tape now",
-            recovered.entries
-        );
-    }
-    Ok(tape)
-}
-
-/// At the terminal it is the owner who speaks; elsewhere who the channel's configuration says that it is.
-fn principal(host: &Host, message: &Envelope) -> Principal {
-    let channel = host.config.channel(&message.channel);
-    let is_among = |names: &[String]| message.sender.as_ref().is_some_and(|sender| names.contains(sender));
-    if message.channel == "cli" || is_among(&channel.owners) {
-        Principal::Owner
-    } else if is_among(&channel.peers) {
-        Principal::Peer
-    } else {
-        Principal::Anonymous
     }
 }

@@ -1,6 +1,11 @@
 //! Processes that end anywhere: what was acknowledged is on the tape, once, and the next turn runs.
 
-mod driver;
-mod look;
+mod chance;
+pub(super) mod driver;
+mod full;
+mod kill;
+pub(super) mod look;
+mod program;
+mod resets;
 mod steps;
 mod world;

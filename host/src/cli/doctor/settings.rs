@@ -29,6 +29,16 @@ fn keys(config: &Config) -> Vec<Key> {
         key("max_steps", Value::Null, json!(config.max_steps), "steps of the agent loop in a turn"),
         key("max_tokens", 16_384, model.max_tokens, "tokens of one answer"),
         key("model_timeout_seconds", Value::Null, json!(timeout), "for one whole answer"),
+        key(
+            "spill_threshold",
+            4096,
+            config.spill_threshold,
+            "tokens above which a tool's result is put aside; 0: never",
+        ),
+        key("tape_store", "files", config.tapes.place.to_string(), "`files`, or `sqlite:PATH`"),
+        key("durability", "os", config.tapes.journal.durability.name(), "`os`, or `fsync` for losses of power too"),
+        key("lock_wait", 30, config.tapes.journal.lock_wait.as_secs_f64(), "seconds for another turn of the session"),
+        key("shared_fs", false, config.tapes.shared_fs, "locks of the network file system hold everywhere"),
         key("trusted_workspaces", json!([]), json!(config.trusted_workspaces), "written by `bub-wasm trust`"),
         limit("limits.fuel", unset.fuel, limits.fuel, "units of one call of a guest"),
         limit(

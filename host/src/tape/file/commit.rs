@@ -2,11 +2,14 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::super::draft::Draft;
 use super::super::error::{Error, Result};
-use super::super::name::{SIDECAR, archive_beside};
+use super::super::name::{SIDECAR, archive_beside, check_tape_name, family};
 use super::super::store::{Commit, Outcome, next_id};
 use super::super::{Durability, fail};
 use super::directory::{Directory, failed};
@@ -46,24 +49,48 @@ impl Directory {
             texts.push(text(id, &batch.drafts)?);
             first.push(id);
         }
+        let mut moved = Vec::new();
+        let stored = self.store(tape, &mut slot, lock, commit, (texts, &first), &mut moved);
+        if stored.is_err() {
+            self.move_back(moved);
+        }
+        stored.map(|()| Outcome::Stored(first))
+    }
+
+    /// `moved` is what has to be moved back when this fails: nothing when that must be left to whoever comes next.
+    fn store(
+        &self,
+        tape: &str,
+        slot: &mut Slot,
+        lock: &File,
+        commit: &Commit,
+        (texts, first): (Vec<String>, &[u64]),
+        moved: &mut Vec<(String, PathBuf)>,
+    ) -> Result<()> {
+        let failed = || failed("append to", tape);
         // The archives' ids follow those of what is put away.
-        let kept = self.put_away(tape, commit).map_err(failed())?;
+        let kept = self.put_away(tape, commit, moved).map_err(failed())?;
         let mut additions = Vec::new();
         for (archive, drafts) in kept {
             let addition = self.add_to_archive(&archive, &drafts)?;
             additions.push(addition);
         }
-        for ((batch, text), id) in commit.batches.iter().zip(texts).zip(&first) {
+        for ((batch, text), id) in commit.batches.iter().zip(texts).zip(first) {
             if !batch.drafts.is_empty() {
                 let last_id = id + batch.drafts.len() as u64 - 1;
                 additions.push(self.addition(&batch.tape, text, last_id).map_err(failed())?);
             }
         }
         if additions.is_empty() && commit.key.is_none() {
-            return Ok(Outcome::Stored(first));
+            return Ok(());
         }
-        self.write(lock, &mut slot, commit.key.clone(), &additions).map_err(failed())?;
-        Ok(Outcome::Stored(first))
+        let mut undone = false;
+        let wrote = self.write(lock, slot, commit.key.clone(), &additions, &mut undone);
+        if wrote.is_err() && !undone {
+            // The slot may say that a tape stands where it was moved away from.
+            moved.clear();
+        }
+        wrote.map_err(failed())
     }
 
     /// Finishes or undoes a write that was cut off. Can be repeated.
@@ -77,7 +104,7 @@ impl Directory {
         let mut files = Vec::new();
         for block in &pending.blocks {
             // A slot is a file, and files can say anything.
-            if !block.file.starts_with(tape) || block.file.contains('/') {
+            if !may_be_of(&block.file, tape) {
                 continue;
             }
             match OpenOptions::new().read(true).write(true).open(self.dir().join(&block.file)) {
@@ -99,7 +126,7 @@ impl Directory {
         for (block, file) in &files {
             if let Some(file) = file {
                 if !done && file.metadata()?.len() > block.offset {
-                    file.set_len(block.offset)?;
+                    self.undo(file, block)?;
                 }
                 // Whether it stays or goes: before the slot forgets it, the disk must know.
                 self.sync(file)?;
@@ -112,8 +139,23 @@ impl Directory {
         Ok(slot)
     }
 
+    /// Takes back what stands of a write. What somebody who takes no lock has added behind it is not dropped with it.
+    fn undo(&self, file: &File, block: &Block) -> io::Result<()> {
+        let ours = block.offset.checked_add(block.length);
+        let tape = block.file.strip_suffix(".jsonl");
+        match tape.filter(|_| ours.is_none_or(|ours| file.metadata().is_ok_and(|found| found.len() > ours))) {
+            Some(tape) => end::set_aside(file, block.offset, &self.path(tape, ".torn")),
+            None => file.set_len(block.offset),
+        }
+    }
+
     /// Moves away what is emptied. What of a fork belongs to the archives is returned with their names.
-    fn put_away(&self, tape: &str, commit: &Commit) -> io::Result<Vec<(String, Vec<Draft>)>> {
+    fn put_away(
+        &self,
+        tape: &str,
+        commit: &Commit,
+        moved: &mut Vec<(String, PathBuf)>,
+    ) -> io::Result<Vec<(String, Vec<Draft>)>> {
         let mut kept = Vec::new();
         let resets = commit.batches.iter().filter_map(|batch| Some((batch, batch.reset.as_ref()?)));
         for (batch, reset) in resets {
@@ -123,10 +165,10 @@ impl Directory {
                 archive = archive.map(|archive| self.free_name(&archive)).transpose()?;
                 for sidecar in self.beside(tape)? {
                     let archive = archive.as_ref().map(|archive| archive_beside(archive, tape, &sidecar));
-                    self.move_away(&sidecar, archive.as_deref())?;
+                    self.move_away(&sidecar, archive.as_deref(), moved)?;
                 }
             }
-            let archive = self.move_away(&batch.tape, archive.as_deref())?.or(archive);
+            let archive = self.move_away(&batch.tape, archive.as_deref(), moved)?.or(archive);
             if let Some(archive) = archive.filter(|_| !reset.kept.is_empty()) {
                 kept.push((archive, reset.kept.clone()));
             }
@@ -167,7 +209,15 @@ impl Directory {
         Ok(Addition { name: format!("{tape}.jsonl"), file, offset, text, last_id })
     }
 
-    fn write(&self, lock: &File, slot: &mut Slot, key: Option<String>, additions: &[Addition]) -> io::Result<()> {
+    /// Writes all, or nothing: `undone` says that an error has left everything as it was.
+    fn write(
+        &self,
+        lock: &File,
+        slot: &mut Slot,
+        key: Option<String>,
+        additions: &[Addition],
+        undone: &mut bool,
+    ) -> io::Result<()> {
         let sync = self.durability == Durability::Fsync;
         let blocks = additions.iter().map(|addition| Block {
             file: addition.name.clone(),
@@ -175,10 +225,10 @@ impl Directory {
             length: addition.text.len() as u64,
             crc: crc32fast::hash(addition.text.as_bytes()),
         });
+        let before = slot.clone();
         slot.pending = Some(Pending { key: key.clone(), blocks: blocks.collect() });
-        slot.write(lock, "commit.pending", sync)?;
+        let mut wrote = slot.write(lock, "commit.pending", sync);
         fail::point("commit.begun");
-        let mut wrote = Ok(());
         for addition in additions {
             let bytes = addition.text.as_bytes();
             wrote = wrote.and_then(|()| fail::write("commit.block", &addition.file, bytes, addition.offset));
@@ -189,7 +239,15 @@ impl Directory {
         if additions.iter().any(|addition| addition.offset == 0) {
             wrote = wrote.and_then(|()| self.sync_dir());
         }
-        slot.pending = None;
+        if wrote.is_ok() {
+            slot.pending = None;
+            slot.merged = key.clone().or(slot.merged.take());
+            wrote = slot.write(lock, "commit.merged", sync);
+            // What has a key stands there all the same: whoever repeats it learns that it was done.
+            if key.is_some() && wrote.is_err() {
+                return wrote;
+            }
+        }
         if let Err(error) = wrote {
             for addition in additions {
                 self.opened.forget(addition.name.trim_end_matches(".jsonl"));
@@ -197,11 +255,10 @@ impl Directory {
                 addition.file.set_len(addition.offset)?;
                 self.sync(&addition.file)?;
             }
-            slot.write(lock, "undo.slot", sync)?;
+            Slot { seq: slot.seq, ..before }.write(lock, "undo.slot", sync)?;
+            *undone = true;
             return Err(error);
         }
-        slot.merged = key.or(slot.merged.take());
-        slot.write(lock, "commit.merged", sync)?;
         fail::point("commit.end");
         for addition in additions {
             if let Some(tape) = addition.name.strip_suffix(".jsonl") {
@@ -209,6 +266,20 @@ impl Directory {
             }
         }
         Ok(())
+    }
+
+    /// As far as it can be: what stays away is in its archive.
+    fn move_back(&self, moved: Vec<(String, PathBuf)>) {
+        for (tape, target) in moved.into_iter().rev() {
+            let path = self.path(&tape, "");
+            self.opened.forget(&tape);
+            // The new tape was made before anything was written to it.
+            if fs::metadata(&path).is_ok_and(|made| made.len() == 0) {
+                let _removed = fs::remove_file(&path);
+            }
+            let _moved = renameat_with(CWD, &target, CWD, &path, RenameFlags::NOREPLACE);
+        }
+        let _synced = self.sync_dir();
     }
 
     fn last_id(&self, tape: &str) -> Result<u64> {
@@ -238,6 +309,16 @@ impl Directory {
         names.sort_unstable();
         Ok(names)
     }
+}
+
+/// Whether a file of that name can belong to the tape: it, a sidecar of it, or an archive of one of them.
+fn may_be_of(file: &str, tape: &str) -> bool {
+    let Some((name, rest)) = file.split_once(".jsonl") else {
+        return false;
+    };
+    let is_archive =
+        rest.starts_with('.') && rest.ends_with(".bak") && file.len() <= 255 && !rest.contains(['/', '\0']);
+    check_tape_name(name).is_ok() && family(name) == tape && (rest.is_empty() || is_archive)
 }
 
 /// Refuses what the slot cannot describe, before anything is done.

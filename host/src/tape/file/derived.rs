@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::super::digest::Newest;
+use super::super::digest::{Newest, Place};
 use super::super::entry::Entry;
 use super::super::error::{Error, Result};
 use super::super::info::Info;
@@ -82,6 +82,14 @@ impl Directory {
         Ok(answer)
     }
 
+    fn learn(&self, tape: &str, sought: &Sought, place: Option<Place>) {
+        if let Some(mut index) = self.indexes.take(tape) {
+            // What was appended since is folded behind this, and stands over it.
+            index.learn(sought, place);
+            self.indexes.put(tape, index);
+        }
+    }
+
     pub(super) fn info(&self, tape: &str) -> Result<Info> {
         check_tape_name(tape)?;
         let info = || match self.seen(tape)? {
@@ -104,11 +112,17 @@ impl Directory {
             };
             let mut lines = Backward::new(&file, from)?;
             let mut asked = false;
+            let learn = |asked: bool, place: Option<Place>| {
+                if asked && before.is_none() {
+                    self.learn(tape, sought, place);
+                }
+            };
             while let Some(line) = lines.next()? {
                 if let Some(entry) = line.entry()
                     && before.is_none_or(|before| entry.id < before)
                     && sought.is(&entry)
                 {
+                    learn(asked, Some(Place { id: entry.id, offset: line.start }));
                     return Ok(Some(entry));
                 }
                 if !asked && from - line.start > NEAR {
@@ -120,6 +134,7 @@ impl Directory {
                     }
                 }
             }
+            learn(asked, None);
             Ok(None)
         };
         find().map_err(failed("read", tape))

@@ -18,10 +18,10 @@ use super::opened::Opened;
 use super::slot::Slot;
 
 /// Where tapes lie that were emptied without an archive.
-const TRASH: &str = "trash";
+pub(super) const TRASH: &str = "trash";
 
 /// How long they lie there.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How often a reader looks again when a tape is written while it looks.
 const LOOKS: usize = 1000;
@@ -114,8 +114,13 @@ impl Directory {
     }
 
     /// Puts a tape's file away, into an archive or the trash, over nothing that is there. The archive's name, when one was
-    /// made.
-    pub(super) fn move_away(&self, tape: &str, archive: Option<&str>) -> io::Result<Option<String>> {
+    /// made; `moved` gets the tape with the path that it has now.
+    pub(super) fn move_away(
+        &self,
+        tape: &str,
+        archive: Option<&str>,
+        moved: &mut Vec<(String, PathBuf)>,
+    ) -> io::Result<Option<String>> {
         let path = self.path(tape, "");
         self.opened.forget(tape);
         // What a write that was cut off has left empty counts as what is not there.
@@ -146,6 +151,7 @@ impl Directory {
                 Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => fs::rename(&path, &target)?,
                 Err(error) => return Err(error.into()),
             }
+            moved.push((tape.to_owned(), target));
             fail::point("commit.moved");
             self.sync_dir()?;
             return Ok(name);

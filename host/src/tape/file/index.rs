@@ -117,6 +117,11 @@ impl Index {
         Ok(found.map_or(Newest::Unknown, Newest::Known))
     }
 
+    /// Keeps what reading the folded lines has told.
+    pub(super) fn learn(&mut self, sought: &Sought, place: Option<Place>) {
+        self.folded.digest.learn(sought, place);
+    }
+
     /// Reads what [`save`](Self::save) kept of a tape, whose file has `end` valid bytes. Where it cannot be read, or is
     /// of another file or of one that was changed, the index is empty: it is only there to save time.
     pub fn load(path: &Path, file: &File, end: u64) -> Self {

@@ -16,6 +16,10 @@ const PLACE: usize = 4096;
 /// The length in bytes of what surely fits.
 pub(super) const ROOM: usize = PLACE - 256;
 
+/// The largest number that is believed. No count comes near it; behind the largest of all the next would be 0, and the state
+/// before it would hold.
+const LARGEST_SEQ: u64 = u64::MAX / 2;
+
 /// How a tape stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Slot {
@@ -94,7 +98,8 @@ fn decode(place: &[u8]) -> Option<Slot> {
     let (sum, rest) = line.split_once(' ')?;
     let (length, text) = rest.split_once(' ')?;
     let whole = length.parse() == Ok(text.len()) && sum == format!("{:08x}", crc32fast::hash(text.as_bytes()));
-    if whole { serde_json::from_str(text).ok() } else { None }
+    let slot: Option<Slot> = if whole { serde_json::from_str(text).ok() } else { None };
+    slot.filter(|slot| slot.seq < LARGEST_SEQ)
 }
 
 /// Whether the block stands in its file, as it was meant.

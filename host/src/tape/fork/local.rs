@@ -29,6 +29,8 @@ pub(super) enum Stage {
     #[default]
     Open,
     Merging,
+    /// A turn's merge failed, or nobody waited for its end: what it wrote may be in the store.
+    Unsure,
     Merged,
 }
 
@@ -36,6 +38,17 @@ impl Locals {
     /// Nothing is left here.
     pub(super) fn merged() -> Self {
         Self { stage: Stage::Merged, ..Self::default() }
+    }
+
+    /// Whether this takes writes, or a merge.
+    pub(super) fn check_open(&self, merge: bool) -> Result<()> {
+        match self.stage {
+            Stage::Open => Ok(()),
+            Stage::Unsure if merge => Ok(()),
+            Stage::Unsure => Err(Error::invalid("this turn was to be put on its tape, and takes nothing more")),
+            Stage::Merging => Err(Error::invalid("this fork is being merged")),
+            Stage::Merged => Err(Error::invalid("this fork was merged before")),
+        }
     }
 
     /// How much of the parent's tape is seen: entries up to this id (none: all of them).
@@ -66,55 +79,62 @@ impl Locals {
         Ok(first)
     }
 
-    pub(in super::super) fn apply(&mut self, main: &str, batch: Batch, first: u64, last: u64) {
-        match batch.reset {
-            Some(reset) if batch.tape == main => self.empty_all(main, reset),
-            Some(reset) => self.empty(&batch.tape, reset),
-            None => {}
+    /// One write: each batch with the id of its first draft, and the parent's last id.
+    pub(in super::super) fn apply(&mut self, main: &str, batches: impl IntoIterator<Item = (Batch, u64, u64)>) {
+        let mut written = Vec::new();
+        let mut all = None;
+        for (mut batch, first, last) in batches {
+            match batch.reset.take() {
+                // Behind those of its sidecars, and in front of everything that is written, in whatever order they come.
+                Some(reset) if batch.tape == main => all = Some(reset),
+                Some(reset) => self.empty(main, &batch.tape, reset),
+                None => {}
+            }
+            written.push((batch, first, last));
         }
-        if batch.drafts.is_empty() {
-            return;
+        if let Some(reset) = all {
+            self.empty_all(main, reset);
         }
-        let base = self.bound(&batch.tape).unwrap_or(last);
-        let local = self.tapes.entry(batch.tape).or_default();
-        local.base.get_or_insert(base);
-        local.entries.extend((first..).zip(batch.drafts).map(|(id, draft)| draft.numbered(id)));
+        for (batch, first, last) in written.into_iter().filter(|(batch, ..)| !batch.drafts.is_empty()) {
+            let base = self.bound(&batch.tape).unwrap_or(last);
+            let local = self.tapes.entry(batch.tape).or_default();
+            local.base.get_or_insert(base);
+            local.entries.extend((first..).zip(batch.drafts).map(|(id, draft)| draft.numbered(id)));
+        }
     }
 
     /// What was written here in front of a reset goes where the parent's entries go.
     fn empty_all(&mut self, main: &str, reset: Reset) {
         // What is thrown away without an archive once stays so, and an archive that was asked for once is made.
-        let archive = match self.reset.take() {
-            Some(earlier) => earlier.archive,
-            None => reset.archive,
-        };
-        let mut kept = BTreeMap::new();
+        let mut all = self.reset.take().unwrap_or(Reset { archive: reset.archive, kept: Vec::new() });
         for (name, local) in std::mem::take(&mut self.tapes) {
-            let own = if local.reset.is_some() { None } else { archive.as_deref() };
-            let archive = own.map(|archive| archive_beside(archive, main, &name));
-            let mut reset = local.reset.unwrap_or(Reset { archive, kept: Vec::new() });
-            reset.keep(local.entries);
-            kept.insert(name, Local { reset: Some(reset), ..Local::default() });
+            if name == main {
+                all.keep(local.entries.into_iter().map(Draft::from));
+                continue;
+            }
+            let archive = all.archive.as_deref().map(|archive| archive_beside(archive, main, &name));
+            let mut emptied = local.reset.unwrap_or(Reset { archive, kept: Vec::new() });
+            emptied.keep(local.entries.into_iter().map(Draft::from));
+            self.tapes.insert(name, Local { reset: Some(emptied), ..Local::default() });
         }
-        let own = kept.remove(main).and_then(|local| local.reset);
-        let kept_of_main = own.map_or_else(Vec::new, |reset| reset.kept);
-        self.tapes = kept;
-        self.reset = Some(Reset { archive, kept: kept_of_main });
+        all.keep(reset.kept);
+        self.reset = Some(all);
     }
 
-    fn empty(&mut self, tape: &str, reset: Reset) {
-        let whole = self.reset.is_some();
-        let local = self.tapes.entry(tape.to_owned()).or_default();
-        let entries = std::mem::take(&mut local.entries);
-        local.base = None;
-        let mut reset = match local.reset.take() {
-            Some(earlier) => earlier,
-            // All was emptied before: nothing of the parent's is left to keep.
-            None if whole => Reset { archive: None, kept: Vec::new() },
-            None => reset,
+    fn empty(&mut self, main: &str, tape: &str, reset: Reset) {
+        let archive = match &self.reset {
+            // All was emptied before: what was written here since then goes where all went.
+            Some(all) => {
+                let archive = all.archive.as_deref().filter(|_| reset.archive.is_some());
+                archive.map(|archive| archive_beside(archive, main, tape))
+            }
+            None => reset.archive,
         };
-        reset.keep(entries);
-        local.reset = Some(reset);
+        let local = self.tapes.entry(tape.to_owned()).or_default();
+        let mut emptied = local.reset.take().unwrap_or(Reset { archive, kept: Vec::new() });
+        emptied.keep(std::mem::take(&mut local.entries).into_iter().map(Draft::from));
+        emptied.keep(reset.kept);
+        *local = Local { reset: Some(emptied), ..Local::default() };
     }
 
     /// All that was written here, sidecars first.
@@ -144,9 +164,9 @@ impl Locals {
 
 impl Reset {
     /// Without an archive nothing is kept.
-    fn keep(&mut self, entries: Vec<Entry>) {
+    fn keep(&mut self, drafts: impl IntoIterator<Item = Draft>) {
         if self.archive.is_some() {
-            self.kept.extend(entries.into_iter().map(Draft::from));
+            self.kept.extend(drafts);
         }
     }
 }

@@ -62,9 +62,10 @@ pub(super) fn read(file: &File, tape: &str) -> io::Result<Option<Left>> {
         nothing = false;
         match record {
             Record::Begin { .. } => break,
-            Record::Commit(batches) => batches.into_iter().for_each(|batch| left.writes.apply(tape, batch, 1, 0)),
+            Record::Commit(batches) => left.writes.apply(tape, batches.into_iter().map(|batch| (batch, 1, 0))),
             Record::Prompt(text) => left.prompt = Some(text),
-            Record::Tool(call) => left.tools.push(call),
+            // One that no tape can hold must not be in the way of the rest.
+            Record::Tool(call) => left.tools.extend(Some(call).filter(|call| tool_call(&[call]).is_ok())),
         }
     }
     Ok((!nothing).then_some(left))
@@ -86,7 +87,7 @@ impl Left {
         let own = batches.iter().find(|batch| batch.tape == tape).map_or(&[][..], |batch| &batch.drafts);
         let closing = self.closing(own)?;
         // Behind the turn's own: sidecars stand first, the tape last.
-        self.writes.apply(tape, Batch { tape: tape.to_owned(), drafts: closing, ..Batch::default() }, 1, 0);
+        self.writes.apply(tape, [(Batch { tape: tape.to_owned(), drafts: closing, ..Batch::default() }, 1, 0)]);
         let commit = self.writes.begin_merge(tape);
         Ok(Commit { key: Some(self.key), ..commit })
     }
@@ -114,8 +115,7 @@ impl Left {
         };
         let unknown: Vec<&str> = self.tools.iter().filter(unknown).map(String::as_str).collect();
         if !unknown.is_empty() {
-            let payload = format!(r#"{{"calls": [{}]}}"#, unknown.join(", "));
-            closing.push(Draft::new("tool_call", &payload, "{}")?);
+            closing.push(tool_call(&unknown)?);
             closing.push(results(unknown.len())?);
         }
         let error = r#"{"kind": "temporary", "message": "the turn was interrupted"}"#;
@@ -125,6 +125,10 @@ impl Left {
         closing.push(draft::event("turn.recovered", &data.to_string())?.with_meta("context", "false")?);
         Ok(closing)
     }
+}
+
+fn tool_call(calls: &[&str]) -> Result<Draft> {
+    Draft::new("tool_call", &format!(r#"{{"calls": [{}]}}"#, calls.join(", ")), "{}")
 }
 
 fn results(count: usize) -> Result<Draft> {

@@ -1,9 +1,10 @@
 //! A process that does what a script says to a tape, and says what was acknowledged: what must survive its end.
 //!
-//! A script is one operation a line; [`World::apply`](super::world::World::apply) says what each means. The process is this
-//! test program, started again.
+//! A script is one operation a line; [`Writing::apply`](super::world::Writing::apply) says what each means. The process
+//! is this test program, started again.
 
-use std::io::Write as _;
+use std::ffi::OsStr;
+use std::io::{Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -22,6 +23,9 @@ pub(in crate::tape) const SIDECAR: &str = "notes";
 const DONE: &str = "done: ";
 /// The same of one that was refused.
 const FAILED: &str = "failed: ";
+
+/// What it says before the first.
+const READY: &str = "\nready\n";
 
 const SIGABRT: i32 = 6;
 
@@ -86,6 +90,7 @@ impl Driver {
                 tape.close();
                 self.open.clear();
             }
+            ["pause"] => tokio::time::sleep(Duration::from_millis(2)).await,
             ["beside", text] => {
                 self.tapes.open(NAME)?.append(vec![crate::tape::message("user", text)]).await?;
             }
@@ -143,10 +148,31 @@ impl<'a> Start<'a> {
     }
 
     pub(in crate::tape) fn start(&self) -> Child {
+        self.start_under(&[])
+    }
+
+    /// Behind the words of another program that starts this one.
+    pub(in crate::tape) fn under(&self, before: &[&str]) -> Ended {
+        ended(self.start_under(before))
+    }
+
+    fn start_under(&self, before: &[&str]) -> Child {
         let path = module_path!().split_once("::").expect("a module of a program").1;
-        let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
-        command.args(["--exact", &format!("{path}::driver"), "--ignored", "--nocapture", "--test-threads=1"]);
-        command.env_clear().env("TAPES_DIR", self.dir).env("TAPES_SCRIPT", self.script);
+        let program = std::env::current_exe().expect("this program has a path");
+        let mut words = before.iter().map(OsStr::new).chain([program.as_os_str()]);
+        let mut command = Command::new(words.next().expect("there is a program"));
+        command.args(words).args([
+            "--exact",
+            &format!("{path}::driver"),
+            "--ignored",
+            "--nocapture",
+            "--test-threads=1",
+        ]);
+        command
+            .env_clear()
+            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+            .env("TAPES_DIR", self.dir)
+            .env("TAPES_SCRIPT", self.script);
         command.env("BUB_FAILPOINT", self.failpoint).env("TAPES_ROUNDS", self.rounds.to_string());
         command.env("TAPES_FSYNC", if self.durability == Durability::Fsync { "1" } else { "" });
         command.env("TAPES_WAIT", self.lock_wait.as_secs_f64().to_string());
@@ -156,6 +182,18 @@ impl<'a> Start<'a> {
 
     pub(in crate::tape) fn finish(&self) -> Ended {
         ended(self.start())
+    }
+}
+
+/// Waits until a process runs its script.
+pub(in crate::tape) fn wait_for_first(child: &mut Child) {
+    // What the test harness says first is of no interest to anybody.
+    let out = child.stdout.as_mut().expect("it is read here");
+    let mut seen = Vec::new();
+    let mut byte = [0];
+    while !seen.ends_with(READY.as_bytes()) {
+        assert_eq!(out.read(&mut byte).unwrap(), 1, "the process did not start");
+        seen.push(byte[0]);
     }
 }
 
@@ -191,11 +229,16 @@ fn driver() {
     let mut driver = Driver::new(Path::new(&variable("TAPES_DIR")), durability, wait);
     let mut out = std::io::stdout();
     // Behind what the test harness has said on its line.
-    out.write_all(b"\n").unwrap();
+    out.write_all(READY.as_bytes()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         for round in 0..rounds {
             for operation in script.lines().map(|line| line.replace('%', &round.to_string())) {
+                // `?`: it may be refused, and the next is tried all the same.
+                if let Some(operation) = operation.strip_suffix('?') {
+                    let _refused = driver.act(operation).await;
+                    continue;
+                }
                 let outcome = driver.act(&operation).await;
                 // One write: a line is said or not.
                 let line = match &outcome {

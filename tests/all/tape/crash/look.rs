@@ -17,6 +17,20 @@ use crate::tape::NAME;
 /// When one is not.
 #[track_caller]
 pub(in crate::tape) fn look(dir: &Path) -> World {
+    for found in fs::read_dir(dir).unwrap() {
+        let path = found.unwrap().path();
+        let torn = path.extension().is_some_and(|extension| extension == "torn");
+        assert!(!torn, "a line was torn: {}", fs::read_to_string(path).unwrap());
+    }
+    look_past_torn(dir)
+}
+
+/// Part of a line, as some other program may leave it.
+pub(in crate::tape) const TORN: &str = r#"{"id": 9, "torn": "of"#;
+
+/// The same where part of a line was left: it is set aside, or in an archive.
+#[track_caller]
+pub(in crate::tape) fn look_past_torn(dir: &Path) -> World {
     let mut world = World {
         tape: tokens(&dir.join(format!("{NAME}.jsonl"))),
         notes: tokens(&dir.join(format!("{NAME}__sidecar__{SIDECAR}.jsonl"))),
@@ -24,7 +38,6 @@ pub(in crate::tape) fn look(dir: &Path) -> World {
     };
     for path in [dir.to_owned(), dir.join("trash")].iter().flat_map(fs::read_dir).flatten().flatten() {
         let (name, path) = (path.file_name().into_string().unwrap(), path.path());
-        assert!(!name.ends_with(".torn"), "a line was torn: {}", fs::read_to_string(path).unwrap());
         if name.ends_with(".bak") || path.parent().is_some_and(|parent| parent.ends_with("trash")) {
             world.away.extend(tokens(&path));
         }
@@ -41,7 +54,10 @@ pub(in crate::tape) fn is_settled(dir: &Path) {
 
 #[track_caller]
 pub(in crate::tape) fn entries(path: &Path) -> Vec<Entry> {
-    let Ok(file) = fs::read_to_string(path) else { return Vec::new() };
+    let Ok(mut file) = fs::read_to_string(path) else { return Vec::new() };
+    if path.extension().is_none_or(|extension| extension != "jsonl") {
+        file = file.replace(&format!("{TORN}\n"), "").replace(TORN, "");
+    }
     assert!(file.is_empty() || file.ends_with('\n'), "the last line of {} is torn: {file}", path.display());
     let entry = |(place, line): (usize, &str)| {
         let entry = Entry::parse(line).unwrap_or_else(|| panic!("no entry in {}: {line}", path.display()));

@@ -1,15 +1,17 @@
 //! A process that ends between any two steps of the protocol.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::Mutex;
+
+use bub_wasm::tape::Durability;
 
 use super::driver::{Ended, Start};
 use super::look::{copy, is_settled, look};
 use super::world::{Writing, possible};
 
 /// Steps between which a process may end.
-const POINTS: [&str; 16] = [
+pub(super) const POINTS: [&str; 16] = [
     "begin.header",
     "begin.end",
     "record.written",
@@ -29,16 +31,16 @@ const POINTS: [&str; 16] = [
 ];
 
 /// Steps that write, in the middle of which it may end too.
-const WRITES: [&str; 4] = ["record", "commit.pending", "commit.block", "commit.merged"];
+pub(super) const WRITES: [&str; 4] = ["record", "commit.pending", "commit.block", "commit.merged"];
 
 /// Steps of mending what another process left half written.
 const MENDS: [&str; 3] = ["mend.cut", "mend.slot", "mend.end"];
 
-/// How much of a write is done, in bytes: none, part of it, and all.
-const PARTS: [&str; 5] = ["0", "1", "30", "150", "99999999"];
+/// How much of a write is done, in bytes: nothing, part of it, all but the last, and all.
+const PARTS: [&str; 5] = ["0", "1", "60", "-1", "99999999"];
 
 /// Turns with all that turns do, and writes outside of them.
-const SCRIPT: &str = "\
+pub(super) const SCRIPT: &str = "\
 beside before
 begin
 prompt one
@@ -90,21 +92,21 @@ merge
 close";
 
 /// What the next process does: a turn like any other.
-const NEXT: &str = "begin\nsay user next\nmerge\nclose";
+pub(super) const NEXT: &str = "begin\nsay user next\nmerge\nclose";
 
-fn cuts(step: &str) -> Vec<String> {
-    let writes = WRITES.contains(&step) || step.ends_with(".slot");
-    if writes { PARTS.iter().map(|part| format!("{step}@{part}")).collect() } else { vec![step.to_owned()] }
+fn cuts(step: &str, parts: &[&str]) -> Vec<String> {
+    let writes = WRITES.contains(&step);
+    if writes { parts.iter().map(|part| format!("{step}@{part}")).collect() } else { vec![step.to_owned()] }
 }
 
 /// What may stand there when `ended` has ended anywhere in the script, and the next turn has run.
-fn expected(before: &[Writing], script: &str, ended: &Ended) -> Vec<Writing> {
+pub(super) fn expected(before: &[Writing], script: &str, ended: &Ended) -> Vec<Writing> {
     let begun = script.lines().nth(ended.done.len());
     before.iter().flat_map(|before| possible(before, &ended.done, begun)).collect()
 }
 
 #[track_caller]
-fn holds(dir: &Path, what: &str, mut expected: Vec<Writing>) {
+pub(super) fn holds(dir: &Path, what: &str, mut expected: Vec<Writing>) {
     for writing in &mut expected {
         NEXT.lines().for_each(|operation| writing.apply(operation));
     }
@@ -115,7 +117,7 @@ fn holds(dir: &Path, what: &str, mut expected: Vec<Writing>) {
 }
 
 /// Does `work` with each of the items, two at a time.
-fn in_two_threads<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) {
+pub(super) fn in_two_threads<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) {
     let queue = Mutex::new(VecDeque::from(items));
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -129,12 +131,18 @@ fn in_two_threads<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) {
 }
 
 /// Ends a process there, the first time, the second and so on, and shows `each` what it left.
-fn end_at(cut: &str, script: &str, prepare: &dyn Fn(&Path), each: &mut dyn FnMut(&Path, &str, &Ended)) -> u32 {
+fn end_at(
+    cut: &str,
+    script: &str,
+    durability: Durability,
+    prepare: &dyn Fn(&Path),
+    each: &mut dyn FnMut(&Path, &str, &Ended),
+) -> u32 {
     for time in 1.. {
         let dir = tempfile::tempdir().unwrap();
         prepare(dir.path());
         let failpoint = format!("{cut}#{time}");
-        let ended = Start::new(dir.path(), script).cut(&failpoint).finish();
+        let ended = Start { durability, ..Start::new(dir.path(), script) }.cut(&failpoint).finish();
         if !ended.is_cut() {
             assert_eq!(ended.failed, None);
             return time - 1;
@@ -144,20 +152,78 @@ fn end_at(cut: &str, script: &str, prepare: &dyn Fn(&Path), each: &mut dyn FnMut
     0
 }
 
-#[test]
-fn a_process_that_ends_at_any_step_loses_and_doubles_nothing() {
+#[track_caller]
+fn loses_and_doubles_nothing(durability: Durability, script: &str, parts: &[&str]) {
     let steps = POINTS.iter().chain(&WRITES);
-    in_two_threads(steps.flat_map(|step| cuts(step)).collect(), |cut| {
-        let times = end_at(&cut, SCRIPT, &|_| (), &mut |dir, failpoint, ended| {
-            let next = Start::new(dir, NEXT).finish();
+    in_two_threads(steps.flat_map(|step| cuts(step, parts)).collect(), |cut| {
+        let times = end_at(&cut, script, durability, &|_| (), &mut |dir, failpoint, ended| {
+            let next = Start { durability, ..Start::new(dir, NEXT) }.finish();
             assert_eq!((next.failed.as_ref(), next.done.len()), (None, 4), "{failpoint}: {}", next.stderr);
-            holds(dir, failpoint, expected(&[Writing::default()], SCRIPT, ended));
+            holds(dir, failpoint, expected(&[Writing::default()], script, ended));
         });
         assert!(times > 0, "no process came by the step `{cut}`");
     });
 }
 
 #[test]
+fn a_process_that_ends_at_any_step_loses_and_doubles_nothing() {
+    loses_and_doubles_nothing(Durability::Os, SCRIPT, &PARTS);
+}
+
+#[test]
+fn nor_does_one_that_waits_for_the_disk() {
+    loses_and_doubles_nothing(Durability::Fsync, SHORT, &["60"]);
+}
+
+/// What a process ends in whose end another must repair: a turn with all that may be half done at its merge, and what is
+/// written outside of turns. Short, because each step of it is met by each step of the recovery.
+const SHORT: &str = "\
+beside before
+note beforehand
+begin
+prompt one
+say user one
+call a
+reset archive
+note first
+say assistant end
+tool b
+merge
+close
+say user outside
+begin
+prompt two
+close
+reset archive";
+
+#[test]
 fn a_recovery_that_ends_at_any_step_can_be_repeated() {
-    let _ = (copy, MENDS);
+    let halves = WRITES.iter().map(|step| format!("{step}@60"));
+    let first: Vec<String> = POINTS.iter().map(|step| (*step).to_owned()).chain(halves).collect();
+    let then = first.iter().filter(|step| *step != "tool.written").cloned();
+    let then: Vec<String> = then.chain(MENDS.iter().map(|step| format!("{step}@60"))).collect();
+    let met = Mutex::new(BTreeSet::new());
+    in_two_threads(first, |cut| {
+        end_at(&cut, SHORT, Durability::Os, &|_| (), &mut |left, first, ended| {
+            // One record is as good as another for who reads them.
+            if first.starts_with("record") && !first.ends_with("#4") {
+                return;
+            }
+            for again in &then {
+                let repair = |dir: &Path| copy(left, dir);
+                let times = end_at(again, NEXT, Durability::Os, &repair, &mut |dir, second, repairing| {
+                    let next = Start::new(dir, NEXT).finish();
+                    assert_eq!((&next.failed, next.done.len()), (&None, 4), "{first}, {second}: {}", next.stderr);
+                    let left = expected(&[Writing::default()], SHORT, ended);
+                    holds(dir, &format!("{first}, {second}"), expected(&left, NEXT, repairing));
+                });
+                if times > 0 {
+                    met.lock().unwrap().insert(again.clone());
+                }
+            }
+        });
+    });
+    for step in then {
+        assert!(met.lock().unwrap().contains(&step), "no recovery came by the step `{step}`");
+    }
 }

@@ -58,10 +58,11 @@ impl World {
 
     /// The operations of a turn, as one write.
     fn merge(&mut self, operations: &[String]) {
-        // What a turn wrote in front of a reset that keeps nothing is nowhere.
-        let discarded = operations.iter().rposition(|operation| operation == "reset discard");
-        let (before, behind) = operations.split_at(discarded.map_or(0, |place| place));
-        debug_assert!(before.iter().all(|operation| operation != "reset archive"), "one kind of reset a turn");
+        // What a turn wrote in front of a reset is nowhere when the first reset keeps nothing.
+        let is_reset = |operation: &&String| operation.starts_with("reset");
+        let kept = operations.iter().find(is_reset).is_none_or(|first| first == "reset archive");
+        let last = operations.iter().rposition(|operation| is_reset(&operation));
+        let (_, behind) = operations.split_at(last.filter(|_| !kept).unwrap_or(0));
         behind.iter().for_each(|operation| self.write(operation));
     }
 }
@@ -96,6 +97,12 @@ impl Writing {
         }
     }
 
+    /// The process ends.
+    pub(in crate::tape) fn end(&mut self) {
+        self.closed = true;
+        self.open.truncate(1);
+    }
+
     /// What the next turn makes of one that did not end.
     pub(in crate::tape) fn recover(&mut self) {
         self.closed = false;
@@ -115,7 +122,8 @@ impl Writing {
         if let Some(count) = last.and_then(|operation| calls(operation)) {
             tape.push(format!("result:{}", vec!["interrupted"; count].join(",")));
         }
-        let is_known = |id: &str| own.iter().any(|own| own.starts_with("call ") && own.split(' ').any(|word| word == id));
+        let is_known =
+            |id: &str| own.iter().any(|own| own.starts_with("call ") && own.split(' ').any(|word| word == id));
         let tools = turn.iter().filter_map(|operation| operation.strip_prefix("tool "));
         let unknown: Vec<&str> = tools.filter(|id| !is_known(id)).collect();
         if !unknown.is_empty() {
@@ -135,6 +143,15 @@ pub(in crate::tape) fn possible(before: &Writing, done: &[String], begun: Option
     if let Some(begun) = begun {
         let mut with = all[0].clone();
         with.apply(begun);
+        if begun.starts_with("reset") && with.open.is_empty() {
+            let mut half = all[0].clone();
+            half.recover();
+            all.push(half.clone());
+            // Files are put away one by one, the tape last.
+            half.world.away.append(&mut half.world.notes);
+            half.world.away.sort_unstable();
+            all.push(half);
+        }
         all.push(with);
     }
     all

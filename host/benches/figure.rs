@@ -50,23 +50,20 @@ pub fn heading() {
     println!("{:<48} {:>10} {:>10} {:>10}", "", "median", "90 %", "target");
 }
 
-/// A line for a time that was not measured by itself.
-pub fn print_derived(name: &str, value: Duration, target: Duration) {
-    line(name, &time(value), "", Some((time(target), value <= target)));
-}
-
 /// A line for an amount of memory, in bytes.
 pub fn print_memory(name: &str, bytes: u64, target: u64) {
     line(name, &megabytes(bytes), "", Some((megabytes(target), bytes <= target)));
 }
 
-fn line(name: &str, value: &str, high: &str, target: Option<(String, bool)>) {
+/// A line of the table.
+pub fn line(name: &str, value: &str, high: &str, target: Option<(String, bool)>) {
     let (target, is_met) = target.unwrap_or((String::new(), true));
     let verdict = if is_met { "" } else { "  missed" };
     println!("{name:<48} {value:>10} {high:>10} {target:>10}{verdict}");
 }
 
-fn time(value: Duration) -> String {
+/// A time in the unit that suits it.
+pub fn time(value: Duration) -> String {
     let micros = value.as_secs_f64() * 1e6;
     if micros < 1e3 { format!("{micros:.1} µs") } else { format!("{:.2} ms", micros / 1e3) }
 }

@@ -1,0 +1,127 @@
+//! One request over `wasi:http`, and the whole of its answer.
+
+use std::time::Duration;
+use wasip2::http::outgoing_handler;
+use wasip2::http::types::{
+    ErrorCode, Fields, IncomingResponse, Method, OutgoingBody, OutgoingRequest, RequestOptions, Scheme,
+};
+use wasip2::io::streams::{OutputStream, StreamError};
+
+/// Bytes that are written or read at once.
+const PIECE: u64 = 64 << 10;
+
+pub struct Request<'a> {
+    /// `https` or `http`.
+    pub scheme: &'a str,
+    /// Host, and port where it is not the scheme's own.
+    pub authority: &'a str,
+    pub path: &'a str,
+    pub headers: &'a [(&'a str, String)],
+    /// None: it is a GET.
+    pub body: Option<&'a str>,
+}
+
+pub struct Response {
+    pub status: u16,
+    pub headers: Vec<(String, Vec<u8>)>,
+    pub body: Vec<u8>,
+}
+
+/// Why there is no answer.
+pub struct NoAnswer {
+    pub why: String,
+    /// Whether another try could have one.
+    pub is_temporary: bool,
+}
+
+/// Sends it, and waits so long for the head of the answer and for each piece of its body.
+pub fn send(request: &Request<'_>, patience: Duration) -> Result<Response, NoAnswer> {
+    let headers = Fields::new();
+    for (name, value) in request.headers {
+        headers.append(name, value.as_bytes()).map_err(|error| refused(format!("header `{name}`: {error}")))?;
+    }
+    let outgoing = OutgoingRequest::new(headers);
+    let scheme = if request.scheme == "https" { Scheme::Https } else { Scheme::Http };
+    let method = if request.body.is_some() { Method::Post } else { Method::Get };
+    outgoing
+        .set_method(&method)
+        .and_then(|()| outgoing.set_scheme(Some(&scheme)))
+        .and_then(|()| outgoing.set_authority(Some(request.authority)))
+        .and_then(|()| outgoing.set_path_with_query(Some(request.path)))
+        .map_err(|()| refused(format!("`{}{}` is no address", request.authority, request.path)))?;
+    let options = RequestOptions::new();
+    let nanoseconds = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
+    // A host that knows no such bounds has bounds of its own.
+    let _ = options.set_first_byte_timeout(Some(nanoseconds));
+    let _ = options.set_between_bytes_timeout(Some(nanoseconds));
+    let body = outgoing.body().map_err(|()| refused("there is no body to write to".to_owned()))?;
+    let coming = outgoing_handler::handle(outgoing, Some(options)).map_err(no_answer)?;
+    if let Some(text) = request.body {
+        let stream = body.write().map_err(|()| refused("the body cannot be written".to_owned()))?;
+        // A server that hangs up in the middle says why in its answer, or there is none.
+        let _ = write(&stream, text.as_bytes());
+    }
+    let _ = OutgoingBody::finish(body, None);
+    coming.subscribe().block();
+    match coming.get() {
+        Some(Ok(Ok(response))) => read(&response),
+        Some(Ok(Err(code))) => Err(no_answer(code)),
+        _ => Err(refused("the answer was taken before".to_owned())),
+    }
+}
+
+fn write(stream: &OutputStream, mut bytes: &[u8]) -> Result<(), StreamError> {
+    while !bytes.is_empty() {
+        let room = stream.check_write()?.min(PIECE) as usize;
+        if room == 0 {
+            stream.subscribe().block();
+            continue;
+        }
+        let (piece, rest) = bytes.split_at(room.min(bytes.len()));
+        stream.write(piece)?;
+        bytes = rest;
+    }
+    stream.blocking_flush()
+}
+
+fn read(response: &IncomingResponse) -> Result<Response, NoAnswer> {
+    let status = response.status();
+    let headers = response.headers().entries();
+    let incoming = response.consume().map_err(|()| refused("the answer was taken before".to_owned()))?;
+    let stream = incoming.stream().map_err(|()| refused("the answer was taken before".to_owned()))?;
+    let mut body = Vec::new();
+    loop {
+        match stream.blocking_read(PIECE) {
+            Ok(bytes) => body.extend_from_slice(&bytes),
+            Err(StreamError::Closed) => return Ok(Response { status, headers, body }),
+            Err(StreamError::LastOperationFailed(_)) => {
+                return Err(NoAnswer { why: "the answer was cut off".to_owned(), is_temporary: true });
+            }
+        }
+    }
+}
+
+fn refused(why: String) -> NoAnswer {
+    NoAnswer { why, is_temporary: false }
+}
+
+fn no_answer(code: ErrorCode) -> NoAnswer {
+    match code {
+        ErrorCode::HttpRequestDenied => refused("the host refused the request; its log says why".to_owned()),
+        ErrorCode::DestinationIpProhibited => {
+            refused("the server's address is not public; grant `http:` with exactly that host".to_owned())
+        }
+        ErrorCode::HttpRequestBodySize(limit) => {
+            refused(format!("the write is larger than the {} MiB of a request", limit.unwrap_or_default() >> 20))
+        }
+        ErrorCode::HttpResponseBodySize(_) => refused("the answer is larger than an answer may be".to_owned()),
+        ErrorCode::HttpRequestUriInvalid => refused("`url` leads to no address".to_owned()),
+        ErrorCode::InternalError(Some(why)) => {
+            // The server's address stands in front, and is said by whoever shows this.
+            let behind = why.strip_prefix('`').and_then(|rest| rest.split_once("`: ")).map(|(_, why)| why.to_owned());
+            NoAnswer { why: behind.unwrap_or(why), is_temporary: true }
+        }
+        ErrorCode::HttpResponseTimeout => NoAnswer { why: "it did not answer in time".to_owned(), is_temporary: true },
+        code => NoAnswer { why: format!("{code:?}"), is_temporary: true },
+    }
+}

@@ -1,0 +1,105 @@
+//! Keeps the tapes on another machine, over HTTP. `README.md` says what goes over the wire.
+
+wit_bindgen::generate!({
+    inline: "
+        package bub:tapes-http@0.1.0;
+        world tapes-http {
+            import bub:plugin/config@0.1.0;
+            import bub:plugin/secrets@0.1.0;
+            export bub:tape/store@0.1.0;
+        }
+    ",
+    path: "../../wit",
+    generate_all,
+});
+
+/// What this plugin says of itself: the host reads it without running anything.
+#[used]
+#[unsafe(link_section = "bub:manifest")]
+static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
+
+mod error;
+mod http;
+mod path;
+mod server;
+mod wire;
+
+use bub::tape::entries::Entry;
+use error::failed;
+use exports::bub::tape::store::{Batch, Error, Guest, Outcome, Page, Sought};
+use path::Path;
+use serde_json::Value;
+use server::Server;
+
+struct Tapes;
+
+impl Guest for Tapes {
+    fn commit(batches: Vec<Batch>, key: Option<String>) -> Result<Outcome, Error> {
+        // All are of one tape and its sidecars: it is named by any of them.
+        let Some(first) = batches.first() else { return Ok(Outcome::Stored) };
+        let tape = wire::family(&first.tape).to_owned();
+        let own = batches.iter().find(|batch| batch.tape == tape).and_then(|batch| batch.last);
+        let body = wire::body(&batches, key.as_deref());
+        let answer = Server::new()?.post(&Path::of_tape(&tape, "entries"), own, key.as_deref(), &body)?;
+        let said = answer.json()?;
+        if answer.status == 412 {
+            let lasts = said["last"].as_array().into_iter().flatten().filter_map(Value::as_u64);
+            return Ok(Outcome::Conflict(lasts.collect()));
+        }
+        match said["outcome"].as_str() {
+            Some("stored") => Ok(Outcome::Stored),
+            Some("already") => Ok(Outcome::Already),
+            _ => Err(failed("the server did not say whether it stored the write")),
+        }
+    }
+
+    fn read(tape: String, after: u64, max: u32) -> Result<Page, Error> {
+        page(Path::of_tape(&tape, "entries").with("after", after).with("max", max))
+    }
+
+    fn tail(tape: String, before: Option<u64>, max: u32) -> Result<Page, Error> {
+        // Without `after` it is the newest that are asked for.
+        page(Path::of_tape(&tape, "entries").maybe("before", before).with("max", max))
+    }
+
+    fn newest(tape: String, sought: Sought, before: Option<u64>) -> Result<Option<Entry>, Error> {
+        let path = Path::of_tape(&tape, "newest");
+        let path = match sought {
+            Sought::Kind(kind) => path.with("kind", kind),
+            Sought::Named((kind, name)) => path.with("kind", kind).with("name", name),
+            Sought::Phase => path.with("phase", true),
+        };
+        let page = page(path.maybe("before", before))?;
+        Ok(page.entries.into_iter().next())
+    }
+
+    fn list_tapes(after: Option<String>, max: u32) -> Result<Vec<String>, Error> {
+        names(Path::new("/v1/tapes").maybe("after", after).with("max", max))
+    }
+
+    fn list_sidecars(tape: String, after: Option<String>, max: u32) -> Result<Vec<String>, Error> {
+        names(Path::of_tape(&tape, "sidecars").maybe("after", after).with("max", max))
+    }
+
+    fn archive_name(tape: String) -> Result<Option<String>, Error> {
+        let said = Server::new()?.get(&Path::of_tape(&tape, "archive-name"))?.json()?;
+        Ok(said["name"].as_str().map(str::to_owned))
+    }
+}
+
+fn page(path: Path) -> Result<Page, Error> {
+    let answer = Server::new()?.get(&path)?;
+    let entries = answer
+        .text()?
+        .lines()
+        .map(|line| wire::cut(line).ok_or_else(|| failed("the server answered what is no line of a tape")));
+    Ok(Page { entries: entries.collect::<Result<_, _>>()?, more: answer.header("bub-more") == Some("true") })
+}
+
+fn names(path: Path) -> Result<Vec<String>, Error> {
+    let said = Server::new()?.get(&path)?.json()?;
+    let names = said["names"].as_array().ok_or_else(|| failed("the server answered no list of names"))?;
+    Ok(names.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+}
+
+export!(Tapes);

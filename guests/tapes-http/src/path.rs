@@ -1,0 +1,54 @@
+//! Paths of requests.
+
+use std::fmt::{Display, Write};
+
+/// A path with its query.
+pub struct Path(String);
+
+impl Path {
+    pub fn new(path: &str) -> Self {
+        Self(path.to_owned())
+    }
+
+    /// What belongs to a tape. Its name is letters, digits, `_`, `.` and `-`, and stands in a path as it is.
+    pub fn of_tape(tape: &str, what: &str) -> Self {
+        Self(format!("/v1/tapes/{tape}/{what}"))
+    }
+
+    pub fn with(mut self, key: &str, value: impl Display) -> Self {
+        let sign = if self.0.contains('?') { '&' } else { '?' };
+        self.0.push(sign);
+        self.0.push_str(key);
+        self.0.push('=');
+        for byte in value.to_string().bytes() {
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => self.0.push(char::from(byte)),
+                // A string takes what is written.
+                _ => drop(write!(self.0, "%{byte:02X}")),
+            }
+        }
+        self
+    }
+
+    pub fn maybe(self, key: &str, value: Option<impl Display>) -> Self {
+        match value {
+            Some(value) => self.with(key, value),
+            None => self,
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Path;
+
+    #[test]
+    fn what_is_no_letter_of_a_query_is_escaped() {
+        let path = Path::of_tape("a__b", "newest").with("kind", "event").with("name", "a&b=c ü");
+        assert_eq!(path.as_str(), "/v1/tapes/a__b/newest?kind=event&name=a%26b%3Dc%20%C3%BC");
+    }
+}

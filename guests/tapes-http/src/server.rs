@@ -1,0 +1,179 @@
+//! The server of the configuration, asked until it answers or there is no time left.
+
+use crate::bub::plugin::{config, secrets};
+use crate::bub::types::types::{Error, ErrorKind};
+use crate::error::{error, failed, misconfigured};
+use crate::http::{self, NoAnswer, Request, Response};
+use crate::path::Path;
+use serde_json::Value;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::{Duration, Instant};
+
+/// How long one call tries, unless configured: less than the five seconds that the host gives it.
+const PATIENCE: Duration = Duration::from_millis(4_000);
+
+/// How often one call tries.
+const TRIES: u32 = 4;
+
+/// The wait before the second try; each further one is twice as long.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The longest that one try waits for an answer: there has to be time for another.
+const ONE_TRY: Duration = Duration::from_millis(2_500);
+
+pub struct Server {
+    /// Without a slash at its end.
+    url: String,
+    /// The mark that the host replaces by the secret.
+    token: Option<String>,
+    patience: Duration,
+}
+
+/// What the server answered to a request that it understood: 200, or the 412 of a write.
+pub struct Answer {
+    pub status: u16,
+    headers: Vec<(String, Vec<u8>)>,
+    body: Vec<u8>,
+}
+
+impl Server {
+    /// # Errors
+    ///
+    /// `config` when there is no `url` in the configuration, or it is none.
+    pub fn new() -> Result<Self, Error> {
+        let Some(Value::String(url)) = setting("url") else {
+            return Err(misconfigured(
+                "`url` of the plugin's configuration is missing: the server that keeps the tapes",
+            ));
+        };
+        let patience = match setting("patience_ms") {
+            None => PATIENCE,
+            Some(value) => value.as_u64().map(Duration::from_millis).ok_or_else(|| {
+                misconfigured(format!("`patience_ms` of the plugin's configuration: `{value}` is no number"))
+            })?,
+        };
+        let token = match setting("token") {
+            None => None,
+            Some(Value::String(name)) => Some(secrets::placeholder(&name)?),
+            Some(value) => {
+                let message = format!("`token` of the plugin's configuration: `{value}` is no secret's name");
+                return Err(misconfigured(message));
+            }
+        };
+        Ok(Self { url: url.trim_end_matches('/').to_owned(), token, patience })
+    }
+
+    /// # Errors
+    ///
+    /// What the server refused, or why it could not be asked.
+    pub fn get(&self, path: &Path) -> Result<Answer, Error> {
+        self.ask(path, Vec::new(), None)
+    }
+
+    /// A write, which is repeated under the same key where nobody knows what became of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::get`].
+    pub fn post(&self, path: &Path, last: Option<u64>, key: Option<&str>, body: &str) -> Result<Answer, Error> {
+        let key = key.map_or_else(chance, str::to_owned);
+        let mut headers = vec![
+            ("content-type", "application/jsonl".to_owned()),
+            ("content-length", body.len().to_string()),
+            ("idempotency-key", key),
+        ];
+        if let Some(last) = last {
+            headers.push(("if-match", format!("\"{last}\"")));
+        }
+        self.ask(path, headers, Some(body))
+    }
+
+    fn ask(&self, path: &Path, mut headers: Vec<(&str, String)>, body: Option<&str>) -> Result<Answer, Error> {
+        let begun = Instant::now();
+        let wrong = || misconfigured(format!("`url` of the plugin's configuration: `{}` is no address", self.url));
+        let (scheme, rest) = self.url.split_once("://").ok_or_else(wrong)?;
+        let (authority, below) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let path = format!("{below}{}", path.as_str());
+        if let Some(token) = &self.token {
+            headers.push(("authorization", format!("Bearer {token}")));
+        }
+        let request = Request { scheme, authority, path: &path, headers: &headers, body };
+        let mut why = String::new();
+        for tried in 0..TRIES {
+            if tried > 0 {
+                std::thread::sleep(PAUSE * (1 << (tried - 1)));
+            }
+            let left = self.patience.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                break;
+            }
+            match http::send(&request, left.min(ONE_TRY)) {
+                Ok(response) if is_temporary(response.status) => why = said(&response),
+                Ok(response) => return self.understood(response, body.is_some()),
+                Err(NoAnswer { why: reason, is_temporary: true }) => why = reason,
+                Err(NoAnswer { why, .. }) => return Err(failed(format!("the server `{}`: {why}", self.url))),
+            }
+        }
+        Err(failed(format!("the server `{}` cannot be asked: {why}", self.url)))
+    }
+
+    fn understood(&self, response: Response, is_write: bool) -> Result<Answer, Error> {
+        let kind = match response.status {
+            200 => None,
+            412 if is_write => None,
+            400 | 413 | 422 => Some(ErrorKind::InvalidInput),
+            401 | 403 => Some(ErrorKind::Denied),
+            404 | 405 => Some(ErrorKind::Config),
+            _ => Some(ErrorKind::Unknown),
+        };
+        match kind {
+            None => Ok(Answer { status: response.status, headers: response.headers, body: response.body }),
+            Some(kind) => Err(error(kind, format!("the server `{}` refused: {}", self.url, said(&response)))),
+        }
+    }
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+        std::str::from_utf8(value).ok()
+    }
+
+    /// # Errors
+    ///
+    /// It is no UTF-8.
+    pub fn text(&self) -> Result<&str, Error> {
+        std::str::from_utf8(&self.body).map_err(|_| failed("the server answered what is no text"))
+    }
+
+    /// # Errors
+    ///
+    /// It is no JSON.
+    pub fn json(&self) -> Result<Value, Error> {
+        serde_json::from_slice(&self.body).map_err(|_| failed("the server answered what is no JSON"))
+    }
+}
+
+/// Whether the same request may be answered another time.
+fn is_temporary(status: u16) -> bool {
+    matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
+}
+
+/// The server's own sentence, when it has one.
+fn said(response: &Response) -> String {
+    let json: Value = serde_json::from_slice(&response.body).unwrap_or_default();
+    match json["error"]["message"].as_str() {
+        Some(message) => format!("{} ({})", message, response.status),
+        None => format!("status {}", response.status),
+    }
+}
+
+fn setting(key: &str) -> Option<Value> {
+    serde_json::from_str(&config::get(key)?).ok()
+}
+
+/// A key for a write that nobody but this call repeats.
+fn chance() -> String {
+    let half = || RandomState::new().build_hasher().finish();
+    format!("once-{:016x}{:016x}", half(), half())
+}

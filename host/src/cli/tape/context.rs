@@ -1,0 +1,121 @@
+//! `tape context`.
+
+use super::named::Named;
+use super::paint::Paint;
+use super::text::{self, WIDTH};
+use crate::channel::Printer;
+use crate::config::Config;
+use crate::host::Host;
+use crate::nearest;
+use crate::tape::{Store, json, tape_name};
+use crate::turn::{Calls, Preview};
+use anyhow::{Result, bail};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    named: Named,
+    /// Let that plugin select, not the one in charge
+    #[arg(long, value_name = "NAME")]
+    selector: Option<String>,
+    /// What the user would say next
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+    /// Print one JSON array, not a message a line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
+    if let Some(name) = &arguments.selector {
+        require_selector(&host, name)?;
+    }
+    let messages = messages(arguments, &host).await;
+    host.close().await;
+    let messages = messages?;
+    let mut out = io::stdout().lock();
+    let is_terminal = out.is_terminal();
+    let shown = |message: &String| if is_terminal { text::json_line(message) } else { message.clone() };
+    if arguments.json {
+        let messages: Vec<String> = messages.iter().map(|message| format!("\n  {}", shown(message))).collect();
+        writeln!(out, "[{}\n]", messages.join(","))?;
+    } else if is_terminal {
+        messages.iter().try_for_each(|message| print(&mut out, message))?;
+    } else {
+        messages.iter().try_for_each(|message| writeln!(out, "{message}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn messages(arguments: &Arguments, host: &Arc<Host>) -> Result<Vec<String>> {
+    let found = arguments.named.find_with(host).await?;
+    let (tape, session) = match &found {
+        // The hooks are told some session: a name does not say which it was made of.
+        Some(found) => {
+            let name = found.tape.name();
+            (name.to_owned(), found.session.as_deref().filter(|session| !session.is_empty()).unwrap_or(name).to_owned())
+        }
+        None => {
+            let session = arguments.named.session();
+            (tape_name(&host.workspace, session), session.to_owned())
+        }
+    };
+    let tapes = match &found {
+        Some(found) => found.place.tapes().cloned(),
+        None => None,
+    };
+    let tapes = tapes.unwrap_or_else(|| host.tapes());
+    if let Some(left) = tapes.journals().left(&tape)? {
+        let entries = text::count(left.entries as u64, "entry", "entries");
+        writeln!(
+            io::stderr(),
+            "an interrupted turn waits: the next turn will see {entries} more, which are not shown"
+        )?;
+    }
+    let store: Arc<dyn Store> = Arc::clone(tapes.store());
+    let preview = Preview {
+        store,
+        tape: &tape,
+        session_id: &session,
+        prompt: arguments.prompt.as_deref(),
+        selector: arguments.selector.as_deref(),
+    };
+    preview.messages(host).await
+}
+
+fn require_selector(host: &Arc<Host>, name: &str) -> Result<()> {
+    let calls = Calls::new(host);
+    let selectors: Vec<&str> = calls.asked("selector").map(|plugin| plugin.name.as_str()).collect();
+    if selectors.contains(&name) {
+        return Ok(());
+    }
+    let shown = text::line(name);
+    if calls.plugins.exporting("selector").any(|plugin| plugin.name == name) {
+        bail!("plugin `{shown}` is not asked to select; bub-wasm plugin grant {shown} hook:selector");
+    }
+    let hint = nearest::hint(name, selectors.iter().copied());
+    let hint = if hint.is_empty() { format!("; there is: {}", selectors.join(" ")) } else { hint };
+    bail!("no plugin `{shown}` selects{hint}")
+}
+
+/// One message for a person.
+fn print(out: &mut impl Write, message: &str) -> io::Result<()> {
+    let paint = Paint::of_stdout();
+    let get = |key: &str| json::get(message, key).filter(|value| *value != "null" && *value != "\"\"");
+    let role = get("role").map(text::value).unwrap_or_default();
+    writeln!(out, "{}", paint.bold(text::cut(&role, WIDTH)))?;
+    let fields = json::fields(message).unwrap_or_default();
+    for (key, value) in fields.into_iter().filter(|(key, value)| key != "role" && *value != "\"\"" && *value != "null")
+    {
+        let label = if key == "content" { String::new() } else { format!("{key}: ") };
+        for line in text::fold(&format!("{label}{}", text::value(value)), WIDTH - 2) {
+            writeln!(out, "  {line}")?;
+        }
+    }
+    Ok(())
+}

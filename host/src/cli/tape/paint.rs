@@ -1,0 +1,39 @@
+//! Colors, where somebody sees them.
+
+use std::fmt::Display;
+use std::io::IsTerminal;
+
+/// Whether stdout takes colors: it is a terminal, and nobody has said no; or somebody has said so, by `CLICOLOR_FORCE`.
+#[derive(Clone, Copy)]
+pub(super) struct Paint(bool);
+
+impl Paint {
+    pub(super) fn of_stdout() -> Self {
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let takes = std::io::stdout().is_terminal() && !is_dumb || is_set("CLICOLOR_FORCE");
+        // By its own rule any value counts, `0` too.
+        let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self(takes && !is_unwanted)
+    }
+
+    pub(super) fn bold(self, text: impl Display) -> String {
+        self.with("1", text)
+    }
+
+    pub(super) fn dim(self, text: impl Display) -> String {
+        self.with("2", text)
+    }
+
+    pub(super) fn red(self, text: impl Display) -> String {
+        self.with("31", text)
+    }
+
+    pub(super) fn cyan(self, text: impl Display) -> String {
+        self.with("1;36", text)
+    }
+
+    fn with(self, code: &str, text: impl Display) -> String {
+        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+    }
+}

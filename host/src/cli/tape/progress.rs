@@ -1,0 +1,61 @@
+//! How far long work has come, on stderr when that is a terminal.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// Work that is done sooner is not spoken of.
+const SILENT: Duration = Duration::from_millis(500);
+
+/// How often the line changes.
+const PACE: Duration = Duration::from_millis(200);
+
+/// A line that is written over itself, and gone at the end.
+pub(super) struct Progress {
+    what: &'static str,
+    seen: bool,
+    next: Instant,
+    shown: bool,
+}
+
+impl Progress {
+    pub(super) fn new(what: &'static str) -> Self {
+        Self { what, seen: std::io::stderr().is_terminal(), next: Instant::now() + SILENT, shown: false }
+    }
+
+    /// Says how many entries are done, of all where that is known.
+    pub(super) fn at(&mut self, done: u64, all: Option<u64>) {
+        if !self.seen || Instant::now() < self.next {
+            return;
+        }
+        self.next = Instant::now() + PACE;
+        self.shown = true;
+        let of = all.map_or_else(String::new, |all| format!(" of {all}"));
+        let _ = write!(std::io::stderr(), "\r\x1b[K{}: {done}{of} entries", self.what);
+    }
+
+    /// Awaits work that does not say how far it has come.
+    pub(super) async fn over<T>(mut self, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return done,
+                () = tokio::time::sleep(PACE) => self.wait(),
+            }
+        }
+    }
+
+    fn wait(&mut self) {
+        if self.seen && Instant::now() >= self.next {
+            self.shown = true;
+            let _ = write!(std::io::stderr(), "\r\x1b[K{} ...", self.what);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Tapes in memory, gone with the process: for sessions that keep nothing, for tests, and for whoever embeds this.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::entry::Entry;
+use super::error::Result;
+use super::name::{SIDECAR, check_tape_name};
+use super::shelf::{self, Shelf};
+use super::store::{Batch, Commit, Future, Outcome, Reset, Store};
+
+/// Keeps tapes in memory.
+///
+/// An archive is kept under its name as if it were a tape, but is not listed and takes nothing more.
+#[derive(Default)]
+pub struct MemoryStore {
+    tapes: Mutex<Tapes>,
+}
+
+#[derive(Default)]
+struct Tapes {
+    tapes: BTreeMap<String, Kept>,
+    /// The last key of a tape, which outlives the tape.
+    keys: HashMap<String, String>,
+}
+
+#[derive(Default)]
+struct Kept {
+    archive: bool,
+    /// In the order of their ids.
+    entries: Vec<Entry>,
+}
+
+impl MemoryStore {
+    /// No tapes yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Never held while something is awaited.
+    fn tapes(&self) -> MutexGuard<'_, Tapes> {
+        self.tapes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What `look` makes of a tape's entries.
+    fn look<T>(&self, tape: &str, look: impl FnOnce(&[Entry]) -> T) -> Result<T> {
+        let tapes = self.tapes();
+        match tapes.tapes.get(tape) {
+            Some(kept) => Ok(look(&kept.entries)),
+            None => check_tape_name(tape).map(|()| look(&[])),
+        }
+    }
+}
+
+impl Store for MemoryStore {
+    fn commit(&self, commit: Commit) -> Future<'_, Outcome> {
+        Box::pin(async move { shelf::commit(&mut *self.tapes(), commit) })
+    }
+
+    fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>> {
+        Box::pin(async move {
+            check_tape_name(tape)?;
+            shelf::archive_name(&mut *self.tapes(), tape)
+        })
+    }
+
+    fn reset<'a>(&'a self, tape: &'a str, archive: bool) -> Future<'a, Option<String>> {
+        Box::pin(async move {
+            check_tape_name(tape)?;
+            let mut tapes = self.tapes();
+            let archive = if archive { shelf::archive_name(&mut *tapes, tape)? } else { None };
+            let reset = Some(Reset { archive: archive.clone(), kept: Vec::new() });
+            let batch = Batch { tape: tape.to_owned(), reset, ..Batch::default() };
+            shelf::commit(&mut *tapes, Commit::of(batch))?;
+            Ok(archive)
+        })
+    }
+
+    fn sidecars<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<String>> {
+        Box::pin(async move {
+            check_tape_name(tape)?;
+            self.tapes().sidecars(tape)
+        })
+    }
+
+    fn last_id<'a>(&'a self, tape: &'a str) -> Future<'a, u64> {
+        Box::pin(async move { self.look(tape, |entries| entries.last().map_or(0, |last| last.id)) })
+    }
+
+    fn read<'a>(&'a self, tape: &'a str, after: u64, max: usize) -> Future<'a, Vec<Entry>> {
+        Box::pin(async move {
+            self.look(tape, |entries| {
+                let start = entries.partition_point(|entry| entry.id <= after);
+                entries.iter().skip(start).take(max).cloned().collect()
+            })
+        })
+    }
+
+    fn tail<'a>(&'a self, tape: &'a str, before: Option<u64>, max: usize) -> Future<'a, Vec<Entry>> {
+        Box::pin(async move {
+            self.look(tape, |entries| {
+                let end = entries.partition_point(|entry| before.is_none_or(|before| entry.id < before));
+                let start = end.saturating_sub(max);
+                entries.iter().skip(start).take(end - start).cloned().collect()
+            })
+        })
+    }
+
+    fn list<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {
+        Box::pin(async move {
+            let tapes = self.tapes();
+            let names = tapes.tapes.iter().filter(|(name, kept)| !kept.archive && shelf::is_listed(name));
+            let behind = names.map(|(name, _)| name).filter(|name| after.is_none_or(|after| name.as_str() > after));
+            Ok(behind.take(max).cloned().collect())
+        })
+    }
+
+    fn check_writable<'a>(&'a self, tape: &'a str) -> Future<'a, ()> {
+        Box::pin(async move { check_tape_name(tape) })
+    }
+}
+
+impl Shelf for Tapes {
+    fn holds(&mut self, name: &str) -> Result<bool> {
+        Ok(self.tapes.contains_key(name))
+    }
+
+    fn is_archive(&mut self, name: &str) -> Result<bool> {
+        Ok(self.tapes.get(name).is_some_and(|kept| kept.archive))
+    }
+
+    fn last_id(&mut self, name: &str) -> Result<u64> {
+        Ok(self.tapes.get(name).and_then(|kept| kept.entries.last()).map_or(0, |last| last.id))
+    }
+
+    fn sidecars(&mut self, tape: &str) -> Result<Vec<String>> {
+        let prefix = format!("{tape}{SIDECAR}");
+        let beside = self.tapes.iter().filter(|(name, kept)| name.starts_with(&prefix) && !kept.archive);
+        Ok(beside.map(|(name, _)| name.clone()).collect())
+    }
+
+    fn archive(&mut self, tape: &str, archive: &str) -> Result<()> {
+        if let Some(kept) = self.tapes.remove(tape) {
+            self.tapes.insert(archive.to_owned(), Kept { archive: true, ..kept });
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, tape: &str) -> Result<()> {
+        self.tapes.remove(tape);
+        Ok(())
+    }
+
+    fn add(&mut self, name: &str, archive: bool, entries: Vec<Entry>) -> Result<()> {
+        let kept = self.tapes.entry(name.to_owned()).or_insert_with(|| Kept { archive, ..Kept::default() });
+        kept.entries.extend(entries);
+        Ok(())
+    }
+
+    fn merged(&mut self, tape: &str) -> Result<Option<String>> {
+        Ok(self.keys.get(tape).cloned())
+    }
+
+    fn remember(&mut self, tape: &str, key: &str) -> Result<()> {
+        self.keys.insert(tape.to_owned(), key.to_owned());
+        Ok(())
+    }
+}

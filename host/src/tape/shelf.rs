@@ -1,0 +1,158 @@
+//! What a write does, for stores that can take back all of it.
+
+use super::draft::Draft;
+use super::entry::Entry;
+use super::error::{Error, Result};
+use super::name::archive_beside;
+use super::store::{Commit, Outcome, next_id};
+
+/// The longest line that an entry may have, in bytes; as in the file store, so that every tape can be exported.
+const LONGEST_LINE: usize = 64 * 1024 * 1024;
+
+/// Whole tapes and archives by name, while one write is under way: nobody else sees or changes them before its end. Where
+/// a function fails, whoever called [`commit`] takes back what the others did.
+pub(super) trait Shelf {
+    /// Whether there is a tape or an archive of that name.
+    fn holds(&mut self, name: &str) -> Result<bool>;
+
+    /// Whether it is an archive.
+    fn is_archive(&mut self, name: &str) -> Result<bool>;
+
+    /// 0 when it has no entries.
+    fn last_id(&mut self, name: &str) -> Result<u64>;
+
+    /// Sidecars of a tape, in order.
+    fn sidecars(&mut self, tape: &str) -> Result<Vec<String>>;
+
+    /// Makes a tape an archive, under a name that is free.
+    fn archive(&mut self, tape: &str, archive: &str) -> Result<()>;
+
+    fn remove(&mut self, tape: &str) -> Result<()>;
+
+    /// Puts entries behind those that are there. Where there is nothing, it makes a tape, or an archive.
+    fn add(&mut self, name: &str, archive: bool, entries: Vec<Entry>) -> Result<()>;
+
+    /// The key of the last write to a tape or its sidecars that had one.
+    fn merged(&mut self, tape: &str) -> Result<Option<String>>;
+
+    fn remember(&mut self, tape: &str, key: &str) -> Result<()>;
+}
+
+/// Does what [`Store::commit`](super::Store::commit) promises. Everything that the caller may have got wrong is found
+/// before anything changes.
+pub(super) fn commit(shelf: &mut dyn Shelf, commit: Commit) -> Result<Outcome> {
+    let Some(tape) = commit.tape()?.map(str::to_owned) else {
+        return Ok(Outcome::Stored(Vec::new()));
+    };
+    if commit.key.is_some() && shelf.merged(&tape)? == commit.key {
+        return Ok(Outcome::Already);
+    }
+    let all_reset = commit.batches.iter().any(|batch| batch.tape == tape && batch.reset.is_some());
+    let mut first = Vec::with_capacity(commit.batches.len());
+    for batch in &commit.batches {
+        if shelf.is_archive(&batch.tape)? {
+            return Err(Error::invalid(format!("`{}` is an archive: it is never written again", batch.tape)));
+        }
+        let kept = shelf.last_id(&batch.tape)?;
+        let last = if all_reset || batch.reset.is_some() { 0 } else { kept };
+        if batch.expect_last.is_some_and(|expected| expected != last) {
+            return Err(Error::Conflict { last });
+        }
+        first.push(next_id(last, batch.drafts.len())?);
+        if let Some(reset) = &batch.reset {
+            let good = |archive: &String| archive.starts_with(&batch.tape) && !archive.contains('/');
+            if let Some(archive) = reset.archive.as_ref().filter(|archive| !good(archive)) {
+                return Err(Error::invalid(format!("`{archive}` cannot name an archive of `{}`", batch.tape)));
+            }
+            next_id(kept, reset.kept.len())?;
+            reset.kept.iter().try_for_each(check_line)?;
+        }
+        batch.drafts.iter().try_for_each(check_line)?;
+    }
+    let mut additions = Vec::new();
+    for batch in &commit.batches {
+        let Some(reset) = &batch.reset else { continue };
+        let mut archive = reset.archive.clone();
+        if batch.tape == tape {
+            // The sidecars take the number that their tape's archive takes.
+            archive = archive.map(|archive| free_name(shelf, &archive)).transpose()?;
+            for sidecar in shelf.sidecars(&tape)? {
+                let archive = archive.as_ref().map(|archive| archive_beside(archive, &tape, &sidecar));
+                put_away(shelf, &sidecar, archive.as_deref())?;
+            }
+        }
+        let archive = put_away(shelf, &batch.tape, archive.as_deref())?.or(archive);
+        if let Some(archive) = archive.filter(|_| !reset.kept.is_empty()) {
+            additions.push((archive, reset.kept.clone()));
+        }
+    }
+    for (archive, kept) in additions {
+        let id = next_id(shelf.last_id(&archive)?, kept.len())?;
+        shelf.add(&archive, true, numbered(id, kept))?;
+    }
+    for (batch, id) in commit.batches.into_iter().zip(&first) {
+        if !batch.drafts.is_empty() {
+            shelf.add(&batch.tape, false, numbered(*id, batch.drafts))?;
+        }
+    }
+    if let Some(key) = &commit.key {
+        shelf.remember(&tape, key)?;
+    }
+    Ok(Outcome::Stored(first))
+}
+
+/// The name that an archive of the tape made now would have; none when the tape is not there.
+pub(super) fn archive_name(shelf: &mut dyn Shelf, tape: &str) -> Result<Option<String>> {
+    if !shelf.holds(tape)? || shelf.is_archive(tape)? {
+        return Ok(None);
+    }
+    free_name(shelf, &format!("{tape}.jsonl.{}.bak", super::date::stamp())).map(Some)
+}
+
+/// Whether a tape of this name is among those that are listed: a sidecar's name has `__` more than once.
+pub(super) fn is_listed(name: &str) -> bool {
+    name.matches("__").count() == 1
+}
+
+/// The archive's name, when one was made.
+fn put_away(shelf: &mut dyn Shelf, tape: &str, archive: Option<&str>) -> Result<Option<String>> {
+    if !shelf.holds(tape)? {
+        return Ok(None);
+    }
+    let Some(archive) = archive else {
+        shelf.remove(tape)?;
+        return Ok(None);
+    };
+    let archive = free_name(shelf, archive)?;
+    shelf.archive(tape, &archive)?;
+    Ok(Some(archive))
+}
+
+/// The name, or where it is taken the same with a number.
+fn free_name(shelf: &mut dyn Shelf, name: &str) -> Result<String> {
+    let (stem, end) = name.rsplit_once(".bak").map_or((name, ""), |(stem, _)| (stem, ".bak"));
+    let mut free = name.to_owned();
+    let mut count = 0_u32;
+    while shelf.holds(&free)? {
+        count += 1;
+        free = format!("{stem}-{count}{end}");
+    }
+    Ok(free)
+}
+
+fn numbered(first: u64, drafts: Vec<Draft>) -> Vec<Entry> {
+    (first..).zip(drafts).map(|(id, draft)| draft.numbered(id)).collect()
+}
+
+/// Refuses what could not stand on a line of a file.
+fn check_line(draft: &Draft) -> Result<()> {
+    let length = draft.clone().numbered(u64::MAX).line().len();
+    if length > LONGEST_LINE {
+        return Err(Error::invalid(format!("an entry of {length} bytes is longer than a line may be")));
+    }
+    // Kind and date are quoted, so that they hold none.
+    if draft.payload().contains('\n') || draft.meta().contains('\n') {
+        return Err(Error::invalid("an entry spans lines"));
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! Tapes in one SQLite database, with an index for everything that a turn or a search asks.
+//!
+//! What stands on a tape stands here as text, byte for byte. One connection writes, others read; each call is a
+//! transaction of its own on a thread that may wait, so a slow disk holds no other turn, and no reader keeps the
+//! write-ahead log from being emptied. Other processes may use the same database at the same time.
+
+mod database;
+mod fault;
+mod grams;
+mod look;
+mod schema;
+mod search;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+use super::Durability;
+use super::entry::Entry;
+use super::error::Result;
+use super::info::Info;
+use super::name::check_tape_name;
+use super::search::{Collector, Hit, Search};
+use super::shelf::{self, Shelf};
+use super::sought::Sought;
+use super::store::{Batch, Commit, Future, Outcome, Reset, Store};
+use database::Database;
+use look::Seen;
+
+/// A database of tapes.
+///
+/// An archive is kept under its name as if it were a tape, but is not listed and takes nothing more.
+pub struct SqliteStore {
+    database: Database,
+}
+
+impl SqliteStore {
+    /// The tapes in the database at `path`, which is made, for its owner alone, when it is not there. Writes survive what
+    /// `durability` says. On a network file system it is opened only when `shared_fs` says that this machine alone uses
+    /// it: SQLite's log lives in memory that machines do not share.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](super::Error::Io) when the directory is missing, or the file cannot be opened or is no database;
+    /// [`Error::InvalidInput`](super::Error::InvalidInput) when it is another program's or of another version, or lies on
+    /// a network file system.
+    pub fn open(path: impl Into<PathBuf>, durability: Durability, shared_fs: bool) -> Result<Self> {
+        Ok(Self { database: Database::open(path.into(), durability, shared_fs)? })
+    }
+
+    /// The file of the database.
+    pub fn path(&self) -> &Path {
+        self.database.path()
+    }
+}
+
+impl Store for SqliteStore {
+    fn commit(&self, commit: Commit) -> Future<'_, Outcome> {
+        Box::pin(async move {
+            let Some(tape) = commit.tape()? else {
+                return Ok(Outcome::Stored(Vec::new()));
+            };
+            let action = format!("append to tape `{tape}`");
+            self.database.write(action, move |shelf| shelf::commit(shelf, commit)).await
+        })
+    }
+
+    fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>> {
+        Box::pin(async move {
+            check_tape_name(tape)?;
+            let of = tape.to_owned();
+            let action = format!("archive tape `{tape}`");
+            self.database.peek(action, move |shelf| shelf::archive_name(shelf, &of)).await
+        })
+    }
+
+    fn reset<'a>(&'a self, tape: &'a str, archive: bool) -> Future<'a, Option<String>> {
+        Box::pin(async move {
+            check_tape_name(tape)?;
+            let action = format!("reset tape `{tape}`");
+            let tape = tape.to_owned();
+            let reset = move |shelf: &mut dyn Shelf| {
+                let archive = if archive { shelf::archive_name(shelf, &tape)? } else { None };
+                let reset = Some(Reset { archive: archive.clone(), kept: Vec::new() });
+                shelf::commit(shelf, Commit::of(Batch { tape, reset, ..Batch::default() }))?;
+                Ok(archive)
+            };
+            self.database.write(action, reset).await
+        })
+    }
+
+    fn sidecars<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<String>> {
+        Box::pin(async move {
+            check_tape_name(tape)?;
+            let of = tape.to_owned();
+            let action = format!("list the sidecars of tape `{tape}`");
+            self.database.peek(action, move |shelf| shelf.sidecars(&of)).await
+        })
+    }
+
+    fn last_id<'a>(&'a self, tape: &'a str) -> Future<'a, u64> {
+        Box::pin(async move { self.database.look(tape, look::last_id).await })
+    }
+
+    fn read<'a>(&'a self, tape: &'a str, after: u64, max: usize) -> Future<'a, Vec<Entry>> {
+        Box::pin(async move { self.database.look(tape, move |seen| seen.page(after, max)).await })
+    }
+
+    fn tail<'a>(&'a self, tape: &'a str, before: Option<u64>, max: usize) -> Future<'a, Vec<Entry>> {
+        Box::pin(async move { self.database.look(tape, move |seen| seen.tail(before, max)).await })
+    }
+
+    fn newest<'a>(&'a self, tape: &'a str, sought: &'a Sought, before: Option<u64>) -> Future<'a, Option<Entry>> {
+        Box::pin(async move {
+            let sought = sought.clone();
+            self.database.look(tape, move |seen| seen.newest(&sought, before)).await
+        })
+    }
+
+    fn since_anchor<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<Entry>> {
+        Box::pin(async move { self.database.look(tape, look::since_anchor).await })
+    }
+
+    fn list<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {
+        Box::pin(async move { self.database.names(after.unwrap_or_default().to_owned(), max).await })
+    }
+
+    fn check_writable<'a>(&'a self, tape: &'a str) -> Future<'a, ()> {
+        Box::pin(async move {
+            check_tape_name(tape)?;
+            // A write begins by asking for the right to write.
+            self.database.write(format!("append to tape `{tape}`"), |_| Ok(())).await
+        })
+    }
+
+    fn info<'a>(&'a self, tape: &'a str) -> Future<'a, Info> {
+        Box::pin(async move {
+            let info = self.database.look(tape, look::info).await?;
+            Ok(Info { name: tape.to_owned(), ..info })
+        })
+    }
+
+    fn search<'a>(&'a self, tape: &'a str, search: &'a Search, before: Option<u64>) -> Future<'a, Vec<Hit>> {
+        Box::pin(async move {
+            let found = Collector::new(search)?;
+            let grams = grams::expression(&search.text);
+            // Set when this future is dropped, so that nobody searches for a caller that has gone.
+            let stop = search::Stop::default();
+            let stopped = stop.flag();
+            let search = move |seen: &Seen<'_>| search::search(seen, found, grams.as_deref(), before, &stopped);
+            self.database.look(tape, search).await
+        })
+    }
+}

@@ -1,0 +1,186 @@
+//! The connections to one database, and the threads that they are used on.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::Semaphore;
+
+use super::super::Durability;
+use super::super::error::{Error, Result};
+use super::super::name::check_tape_name;
+use super::super::network::network_file_system;
+use super::super::shelf::Shelf;
+use super::fault::{self, failed};
+use super::look::{self, Seen};
+use super::schema;
+use super::write::Writing;
+
+/// How many calls read at the same time. More would wait for the same disk.
+const READERS: usize = 4;
+
+/// What every database begins with, in bytes.
+const HEADER: u64 = 100;
+
+pub(super) struct Database {
+    readers: Arc<Readers>,
+    /// Whoever writes waits here, not on a thread.
+    writer: Arc<tokio::sync::Mutex<Connection>>,
+    /// Device and inode of the file that was opened.
+    inode: (u64, u64),
+}
+
+/// Connections that nobody uses at the moment.
+struct Readers {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+    places: Arc<Semaphore>,
+}
+
+impl Database {
+    pub(super) fn open(path: PathBuf, durability: Durability, shared_fs: bool) -> Result<Self> {
+        let failed = |source| Error::Io { action: schema::action(&path), source };
+        // Also keeps SQLite from reading a relative path as a URI.
+        let absolute = std::path::absolute(&path).map_err(failed)?;
+        let dir = absolute.parent().unwrap_or(Path::new("/"));
+        if !dir.is_dir() {
+            let text = format!("there is no directory `{}`", dir.display());
+            return Err(failed(io::Error::new(ErrorKind::NotFound, text)));
+        }
+        if !shared_fs && let Some(kind) = network_file_system(dir).map_err(failed)? {
+            return Err(Error::invalid(format!(
+                "`{}` lies on a network file system ({kind}), where SQLite loses data: name a path on a local disk, or \
+                 set `shared_fs = true` when no other machine uses it",
+                path.display()
+            )));
+        }
+        touch(&absolute).map_err(failed)?;
+        let writer = schema::writer(&absolute, durability)?;
+        let inode = inode(&absolute).map_err(failed)?;
+        let readers = Readers { path: absolute, idle: Mutex::default(), places: Arc::new(Semaphore::new(READERS)) };
+        Ok(Self { readers: Arc::new(readers), writer: Arc::new(tokio::sync::Mutex::new(writer)), inode })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.readers.path
+    }
+
+    /// Writes as one transaction, unless `act` fails. A caller that goes away does not stop it.
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        action: String,
+        act: impl FnOnce(&mut dyn Shelf) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let mut writer = Arc::clone(&self.writer).lock_owned().await;
+        let (path, inode) = (self.readers.path.clone(), self.inode);
+        blocking(move || {
+            is_still(&path, inode).map_err(|source| Error::Io { action: action.clone(), source })?;
+            let failed = failed(&action);
+            let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+            let done = act(&mut Writing { connection: &transaction, failed: &failed })?;
+            transaction.commit().map_err(&failed)?;
+            Ok(done)
+        })
+        .await
+    }
+
+    /// Looks at one moment of the database.
+    pub(super) async fn peek<T: Send + 'static>(
+        &self,
+        action: String,
+        act: impl FnOnce(&mut dyn Shelf) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.read(action, move |connection, failed| act(&mut Writing { connection, failed })).await
+    }
+
+    /// Looks at one moment of a tape. One that is not there holds nothing.
+    pub(super) async fn look<T: Default + Send + 'static>(
+        &self,
+        tape: &str,
+        act: impl FnOnce(&Seen<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let action = format!("read tape `{tape}`");
+        let tape = tape.to_owned();
+        self.read(action, move |connection, failed| match look::number(connection, &tape).map_err(failed)? {
+            Some(number) => act(&Seen { connection, number }).map_err(failed),
+            // The name of an archive may be longer than that of a tape.
+            None => check_tape_name(&tape).map(|()| T::default()),
+        })
+        .await
+    }
+
+    pub(super) async fn names(&self, after: String, max: usize) -> Result<Vec<String>> {
+        let action = format!("list the tapes in `{}`", self.path().display());
+        self.read(action, move |connection, failed| look::names(connection, &after, max).map_err(failed)).await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        action: String,
+        act: impl FnOnce(&Connection, &dyn Fn(rusqlite::Error) -> Error) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let place = Arc::clone(&self.readers.places).acquire_owned().await;
+        let readers = Arc::clone(&self.readers);
+        blocking(move || {
+            let _place = place;
+            let failed = failed(&action);
+            let connection = readers.take().map_err(&failed)?;
+            // All of a call sees the same moment.
+            let seen = connection.unchecked_transaction().map_err(&failed)?;
+            let found = act(&seen, &failed);
+            seen.finish().map_err(&failed)?;
+            readers.put_back(connection);
+            found
+        })
+        .await
+    }
+}
+
+impl Readers {
+    fn take(&self) -> rusqlite::Result<Connection> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        idle.map_or_else(|| schema::reader(&self.path), Ok)
+    }
+
+    fn put_back(&self, connection: Connection) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+    }
+}
+
+/// Where waiting for the disk holds nobody.
+async fn blocking<T: Send + 'static>(act: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(act).await.unwrap_or_else(|error| {
+        Err(Error::Io { action: "use the database of tapes".to_owned(), source: io::Error::other(error) })
+    })
+}
+
+/// Makes the file when it is not there, for its owner alone; SQLite gives its log the same rights.
+fn touch(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        // To SQLite a file of one byte is an empty one, which it would write over.
+        Ok(found) if found.is_file() && (1..HEADER).contains(&found.len()) => {
+            Err(io::Error::new(ErrorKind::InvalidData, fault::NO_DATABASE))
+        }
+        Ok(found) if found.is_file() => Ok(()),
+        Ok(_) => Err(io::Error::other("it is no file")),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            OpenOptions::new().append(true).create(true).mode(0o600).open(path).map(drop)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn inode(path: &Path) -> io::Result<(u64, u64)> {
+    fs::metadata(path).map(|found| (found.dev(), found.ino()))
+}
+
+/// What is written to a file that was removed is lost.
+fn is_still(path: &Path, opened: (u64, u64)) -> io::Result<()> {
+    match inode(path) {
+        Ok(found) if found == opened => Ok(()),
+        _ => Err(io::Error::new(ErrorKind::NotFound, "the database was moved or removed while it was in use")),
+    }
+}

@@ -1,0 +1,150 @@
+//! Reading, inside one transaction. Every question has an index; none reads more rows than it answers with.
+
+use rusqlite::{Connection, OptionalExtension, Params, Row};
+
+use super::super::entry::Entry;
+use super::super::info::Info;
+use super::super::sought::Sought;
+
+/// How many bits of a place are the id.
+pub(super) const SHIFT: u32 = 32;
+
+/// The largest id that a place has room for.
+pub(super) const LARGEST_ID: u64 = (1 << SHIFT) - 1;
+
+/// The columns that [`entry`] reads.
+macro_rules! columns {
+    () => {
+        "place, kind, payload, meta, date"
+    };
+}
+pub(super) use columns;
+
+/// A tape at one moment.
+pub(super) struct Seen<'c> {
+    pub(super) connection: &'c Connection,
+    pub(super) number: i64,
+}
+
+impl Seen<'_> {
+    /// Where the entry of that id stands; behind all of the tape, when no entry can have the id.
+    pub(super) fn place(&self, id: u64) -> i64 {
+        self.number << SHIFT | column(id)
+    }
+
+    pub(super) fn page(&self, after: u64, max: usize) -> rusqlite::Result<Vec<Entry>> {
+        let query = concat!("SELECT ", columns!(), " FROM entry WHERE place > ? AND place <= ? ORDER BY place LIMIT ?");
+        self.entries(query, (self.place(after), self.place(LARGEST_ID), limit(max)))
+    }
+
+    pub(super) fn tail(&self, before: Option<u64>, max: usize) -> rusqlite::Result<Vec<Entry>> {
+        let query =
+            concat!("SELECT ", columns!(), " FROM entry WHERE place > ? AND place <= ? ORDER BY place DESC LIMIT ?");
+        let mut found = self.entries(query, (self.place(0), self.last_place(before), limit(max)))?;
+        found.reverse();
+        Ok(found)
+    }
+
+    pub(super) fn newest(&self, sought: &Sought, before: Option<u64>) -> rusqlite::Result<Option<Entry>> {
+        let (first, last) = (self.place(0), self.last_place(before));
+        // The planner does not know how rare a kind is, and would rather read the tape.
+        macro_rules! newest {
+            ($index:literal, $wanted:literal) => {
+                concat!(
+                    "SELECT ",
+                    columns!(),
+                    " FROM entry INDEXED BY ",
+                    $index,
+                    " WHERE ",
+                    $wanted,
+                    " AND place > ? AND place <= ? ORDER BY place DESC LIMIT 1"
+                )
+            };
+        }
+        let found = match sought {
+            Sought::Kind(kind) => self.entries(newest!("entry_kind", "kind = ?"), (kind, first, last)),
+            Sought::Anchor => self.entries(newest!("entry_kind", "kind = 'anchor'"), (first, last)),
+            Sought::Phase => self.entries(newest!("entry_phase", "phase = 1"), (first, last)),
+            Sought::Named { kind, name } => {
+                self.entries(newest!("entry_name", "kind = ? AND name = ?"), (kind, name, first, last))
+            }
+        };
+        Ok(found?.pop())
+    }
+
+    /// The id up to which the index of the search has the entries.
+    pub(super) fn indexed(&self) -> rusqlite::Result<u64> {
+        let query = "SELECT indexed FROM tape WHERE number = ?";
+        self.connection.prepare_cached(query)?.query_row([self.number], |row| row.get(0)).map(id)
+    }
+
+    /// The place of the last entry before that id, if there is one.
+    pub(super) fn last_place(&self, before: Option<u64>) -> i64 {
+        match before {
+            Some(before) => self.place(before.saturating_sub(1)),
+            None => self.place(LARGEST_ID),
+        }
+    }
+
+    fn entries(&self, query: &str, values: impl Params) -> rusqlite::Result<Vec<Entry>> {
+        self.connection.prepare_cached(query)?.query_map(values, entry)?.collect()
+    }
+}
+
+pub(super) fn last_id(seen: &Seen<'_>) -> rusqlite::Result<u64> {
+    let query = "SELECT place FROM entry WHERE place > ? AND place <= ? ORDER BY place DESC LIMIT 1";
+    let mut statement = seen.connection.prepare_cached(query)?;
+    let last = statement.query_row((seen.place(0), seen.place(LARGEST_ID)), |row| row.get(0)).optional()?;
+    Ok(last.map_or(0, id))
+}
+
+pub(super) fn since_anchor(seen: &Seen<'_>) -> rusqlite::Result<Vec<Entry>> {
+    let anchor = seen.newest(&Sought::Phase, None)?;
+    seen.page(anchor.map_or(0, |anchor| anchor.id.saturating_sub(1)), usize::MAX)
+}
+
+/// What was counted at the last write, or counted now where that cannot be read.
+pub(super) fn info(seen: &Seen<'_>) -> rusqlite::Result<Info> {
+    let query = "SELECT info FROM tape WHERE number = ?";
+    let text: String = seen.connection.prepare_cached(query)?.query_row([seen.number], |row| row.get(0))?;
+    if let Ok(info) = serde_json::from_str(&text) {
+        return Ok(info);
+    }
+    let mut info = Info::default();
+    let query = concat!("SELECT ", columns!(), " FROM entry WHERE place > ? AND place <= ? ORDER BY place");
+    let mut statement = seen.connection.prepare_cached(query)?;
+    for found in statement.query_map((seen.place(0), seen.place(LARGEST_ID)), entry)? {
+        info.count(&found?);
+    }
+    Ok(info)
+}
+
+/// The number of the tape or archive of that name.
+pub(super) fn number(connection: &Connection, name: &str) -> rusqlite::Result<Option<i64>> {
+    let mut statement = connection.prepare_cached("SELECT number FROM tape WHERE name = ?")?;
+    statement.query_row([name], |row| row.get(0)).optional()
+}
+
+pub(super) fn names(connection: &Connection, after: &str, max: usize) -> rusqlite::Result<Vec<String>> {
+    let query = "SELECT name FROM tape WHERE listed = 1 AND name > ? ORDER BY name LIMIT ?";
+    connection.prepare_cached(query)?.query_map((after, limit(max)), |row| row.get(0))?.collect()
+}
+
+/// The entry in a row of [`columns`].
+pub(super) fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    Ok(Entry { id: id(row.get(0)?), kind: row.get(1)?, payload: row.get(2)?, meta: row.get(3)?, date: row.get(4)? })
+}
+
+/// The id in a place.
+pub(super) fn id(place: i64) -> u64 {
+    place as u64 & LARGEST_ID
+}
+
+/// An id as SQLite keeps numbers, which have a sign.
+pub(super) fn column(id: u64) -> i64 {
+    id.min(LARGEST_ID) as i64
+}
+
+fn limit(max: usize) -> i64 {
+    i64::try_from(max).unwrap_or(i64::MAX)
+}

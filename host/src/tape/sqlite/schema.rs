@@ -1,0 +1,148 @@
+//! Opening a connection, and what the database looks like.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use super::super::Durability;
+use super::super::error::{Error, Result};
+use super::fault::failed;
+
+/// How long a write waits for another process's.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the log beside the database is cut back to, in bytes, after a large write made it longer.
+const LOG: i64 = 16 * 1024 * 1024;
+
+/// Marks the file as ours: `bubw`.
+const APPLICATION: i32 = 0x6275_6277;
+
+/// The version of what stands below.
+const VERSION: i32 = 1;
+
+/// An entry's `place` is its tape's number, shifted by [`SHIFT`](super::look::SHIFT), and its id: a tape's entries lie
+/// together in their order, and every index, that of the search too, keeps them so. A number is never used again.
+///
+/// `gram` holds no text, only which grams (see [`grams`](super::grams)) stand in the entry at a place; it has the
+/// entries of a tape up to the id `indexed`. What is in `info` is counted again when it cannot be read.
+const TABLES: &str = "
+    CREATE TABLE tape (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL UNIQUE,
+        archive INTEGER NOT NULL,
+        listed INTEGER NOT NULL,
+        info TEXT NOT NULL,
+        indexed INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX tape_listed ON tape (name) WHERE listed = 1;
+    CREATE TABLE entry (
+        place INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL,
+        payload TEXT NOT NULL,
+        meta TEXT NOT NULL,
+        date TEXT NOT NULL,
+        name TEXT,
+        phase INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX entry_kind ON entry (kind);
+    CREATE INDEX entry_name ON entry (kind, name) WHERE name IS NOT NULL;
+    CREATE INDEX entry_phase ON entry (phase) WHERE phase = 1;
+    CREATE TABLE merged (tape TEXT PRIMARY KEY, key TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE VIRTUAL TABLE gram USING fts5(
+        grams, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
+    );
+";
+
+/// The connection that writes. Makes the tables in an empty file.
+pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection> {
+    let action = action(path);
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed(&action))?;
+    // As one transaction: another process may be making the tables.
+    let seen = connection.transaction().map_err(failed(&action))?;
+    let ours = is_ours(path, &seen)?;
+    seen.finish().map_err(failed(&action))?;
+    if !ours {
+        make(path, &mut connection)?;
+    }
+    let settle = || {
+        log_ahead(&connection)?;
+        // `NORMAL` loses the last writes with the power, and nothing else.
+        let synchronous = if durability == Durability::Fsync { "FULL" } else { "NORMAL" };
+        connection.pragma_update(None, "synchronous", synchronous)?;
+        connection.pragma_update(None, "journal_size_limit", LOG)
+    };
+    settle().map_err(failed(&action))?;
+    Ok(connection)
+}
+
+/// A connection that only reads.
+pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
+    connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+pub(super) fn action(path: &Path) -> String {
+    format!("open the tapes in `{}`", path.display())
+}
+
+fn connect(path: &Path, mode: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(PATIENCE)?;
+    // A file that somebody prepared runs no code of its own and cannot be made to damage itself.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(connection)
+}
+
+/// Whether the tables are there; `false` in an empty file.
+fn is_ours(path: &Path, connection: &Connection) -> Result<bool> {
+    let number =
+        |query: &str| connection.query_row(query, (), |row| row.get::<_, i32>(0)).map_err(failed(&action(path)));
+    let application = number("PRAGMA application_id")?;
+    let version = number("PRAGMA user_version")?;
+    let path = path.display();
+    match (application, version) {
+        (APPLICATION, VERSION) => Ok(true),
+        (APPLICATION, _) => Err(Error::invalid(format!(
+            "the tapes in `{path}` are of version {version}, and this program reads version {VERSION}: use the program \
+             that wrote them"
+        ))),
+        (0, 0) if number("SELECT count(*) FROM sqlite_schema")? == 0 => Ok(false),
+        _ => Err(Error::invalid(format!(
+            "`{path}` is a database of another program: name a file of its own for the tapes"
+        ))),
+    }
+}
+
+fn make(path: &Path, connection: &mut Connection) -> Result<()> {
+    let action = action(path);
+    let failed = failed(&action);
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+    // Another process may have been first.
+    if is_ours(path, &transaction)? {
+        return Ok(());
+    }
+    transaction.execute_batch(TABLES).map_err(&failed)?;
+    transaction.pragma_update(None, "application_id", APPLICATION).map_err(&failed)?;
+    transaction.pragma_update(None, "user_version", VERSION).map_err(&failed)?;
+    transaction.commit().map_err(&failed)
+}
+
+/// Changes to the write-ahead log, which a database keeps from then on. SQLite does not wait here for a process that
+/// looks at the file at that moment.
+fn log_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let pause = Duration::from_millis(10);
+    let mut left = PATIENCE;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && !left.is_zero() => {
+                thread::sleep(pause);
+                left = left.saturating_sub(pause);
+            }
+            done => return done,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! A search by the index, and where that cannot help, through the whole tape.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use rusqlite::Row;
+
+use super::super::json;
+use super::super::search::{Collector, Hit};
+use super::look::{self, Seen, columns};
+
+/// After so many candidates it is asked whether the index helps at all.
+const FEW: i64 = 512;
+
+/// How many rows are read one after another in the time that one is looked up.
+const DEARER: i64 = 6;
+
+/// Ends a search when it is dropped.
+#[derive(Default)]
+pub(super) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    pub(super) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The answer of a search. `grams` tells the index what to look for; without it the whole tape is looked at.
+///
+/// Once `stop` is set it ends soon, with what was found so far: whoever asked has gone.
+pub(super) fn search(
+    seen: &Seen<'_>,
+    mut found: Collector,
+    grams: Option<&str>,
+    before: Option<u64>,
+    stop: &AtomicBool,
+) -> rusqlite::Result<Vec<Hit>> {
+    let limits = Limits { first: seen.place(0), last: seen.last_place(before), stop, late: found.deadline() };
+    let mut line = String::new();
+    literal_pass(seen, grams, &limits, &mut |row| {
+        write_line(row, &mut line)?;
+        Ok(match found.may_be_literal(line.as_bytes()) {
+            true => found.offer_literal(look::entry(row)?),
+            false => ControlFlow::Continue(()),
+        })
+    })?;
+    if found.wants_more() {
+        let _all = walk_back(seen, &limits, &mut |row| {
+            write_line(row, &mut line)?;
+            Ok(match found.may_be_forgiven(line.as_bytes()) {
+                true => found.offer_forgiving(look::entry(row)?),
+                false => ControlFlow::Continue(()),
+            })
+        })?;
+    }
+    Ok(found.finish())
+}
+
+/// Looks at a row, and says whether it has seen enough.
+type Visit<'v> = dyn FnMut(&Row<'_>) -> rusqlite::Result<ControlFlow<()>> + 'v;
+
+/// What part of the tape is looked at, and how long.
+#[derive(Clone, Copy)]
+struct Limits<'s> {
+    /// The place in front of the first.
+    first: i64,
+    last: i64,
+    stop: &'s AtomicBool,
+    late: Option<Instant>,
+}
+
+impl Limits<'_> {
+    fn are_met(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.late.is_some_and(|late| Instant::now() >= late)
+    }
+}
+
+/// Shows `visit` all rows in which the words may stand, the last first.
+fn literal_pass(
+    seen: &Seen<'_>,
+    grams: Option<&str>,
+    limits: &Limits<'_>,
+    visit: &mut Visit<'_>,
+) -> rusqlite::Result<()> {
+    let Some(grams) = grams else {
+        return walk_back(seen, limits, visit).map(drop);
+    };
+    let indexed = seen.place(seen.indexed()?);
+    if walk_back(seen, &Limits { first: indexed, ..*limits }, visit)?.is_break() {
+        return Ok(());
+    }
+    match by_index(seen, grams, &Limits { last: indexed.min(limits.last), ..*limits }, visit)? {
+        Some(rest) => walk_back(seen, &Limits { last: rest, ..*limits }, visit).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Shows `visit` what the index has, the last first. Where most rows turn out to be candidates, it leaves off, and says
+/// behind which place nothing is left.
+fn by_index(seen: &Seen<'_>, grams: &str, limits: &Limits<'_>, visit: &mut Visit<'_>) -> rusqlite::Result<Option<i64>> {
+    let query = "SELECT rowid FROM gram WHERE gram MATCH ? AND rowid > ? AND rowid <= ? ORDER BY rowid DESC";
+    let mut candidates = seen.connection.prepare_cached(query)?;
+    let mut candidates = candidates.query((grams, limits.first, limits.last))?;
+    let query = concat!("SELECT ", columns!(), " FROM entry WHERE place = ?");
+    let mut entry = seen.connection.prepare_cached(query)?;
+    let mut looks = 0;
+    while !limits.are_met()
+        && let Some(candidate) = candidates.next()?
+    {
+        let place: i64 = candidate.get(0)?;
+        if looks >= FEW && limits.last.saturating_sub(place) < looks * DEARER {
+            return Ok(Some(place));
+        }
+        looks += 1;
+        let mut rows = entry.query([place])?;
+        if let Some(row) = rows.next()?
+            && visit(row)?.is_break()
+        {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// Shows `visit` the rows, the last first.
+fn walk_back(seen: &Seen<'_>, limits: &Limits<'_>, visit: &mut Visit<'_>) -> rusqlite::Result<ControlFlow<()>> {
+    let query = concat!("SELECT ", columns!(), " FROM entry WHERE place > ? AND place <= ? ORDER BY place DESC");
+    let mut statement = seen.connection.prepare_cached(query)?;
+    let mut rows = statement.query((limits.first, limits.last))?;
+    while let Some(row) = rows.next()? {
+        if limits.are_met() || visit(row)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// The row as [`Entry::line`](super::super::entry::Entry::line) writes it, in memory that is used again: a look at a
+/// line costs less than reading the row as an entry.
+fn write_line(row: &Row<'_>, line: &mut String) -> rusqlite::Result<()> {
+    let text = |column: usize| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
+    line.clear();
+    line.push_str("{\"id\": ");
+    line.push_str(&look::id(row.get(0)?).to_string());
+    line.push_str(", \"kind\": ");
+    quote(text(1)?, line);
+    for (key, column) in [(", \"payload\": ", 2), (", \"meta\": ", 3)] {
+        line.push_str(key);
+        line.push_str(text(column)?);
+    }
+    line.push_str(", \"date\": ");
+    quote(text(4)?, line);
+    line.push('}');
+    Ok(())
+}
+
+fn quote(text: &str, line: &mut String) {
+    if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b':' | b'.')) {
+        line.push('"');
+        line.push_str(text);
+        line.push('"');
+    } else {
+        line.push_str(&json::quote(text));
+    }
+}

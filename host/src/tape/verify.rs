@@ -1,0 +1,207 @@
+//! What crashes and other programs may have done to a tape.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, BufRead, Read};
+
+use super::entry::Entry;
+use super::json;
+
+/// The longest line that holds an entry, in bytes. A longer one is not kept in memory to be looked at.
+const LONGEST_LINE: u64 = 64 * 1024 * 1024;
+
+/// How far back an entry is looked for that may have been written twice: more than a turn holds.
+const REMEMBERED: usize = 20_000;
+
+/// How many faults are told; a file that is no tape has one in each line.
+const TOLD: usize = 1000;
+
+/// Something that a store's own writes do not leave behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A line that holds no entry; readers pass over it.
+    Unreadable { line: u64 },
+    /// The last line is half an entry; the next append sets it aside.
+    Torn { line: u64, bytes: u64 },
+    /// The id is not greater than the one before it; readers that look for a place may miss it.
+    Order { id: u64, before: u64 },
+    /// The entries from `first` to `last` say what those from `original` on say, dates included: a turn that was put on
+    /// the tape, and again after a loss of power.
+    Repeated { first: u64, last: u64, original: u64 },
+    /// So many calls of entry `id`, behind the latest anchor, have no result.
+    OpenCalls { id: u64, calls: usize },
+}
+
+/// Looks at the entries of a tape, one after the other. Memory is bounded whatever the tape's length.
+#[derive(Default)]
+pub struct Verifier {
+    lines: u64,
+    entries: u64,
+    last_id: u64,
+    hasher: RandomState,
+    /// Hashes of the entries that were seen last, and the newest id of each.
+    hashes: VecDeque<u64>,
+    ids: HashMap<u64, u64>,
+    repeated: Option<Run>,
+    /// The newest call whose results have not come.
+    open: Option<(u64, usize)>,
+    open_calls: Vec<Fault>,
+    faults: Vec<Fault>,
+    untold: u64,
+}
+
+/// Entries in a row that were seen before.
+struct Run {
+    first: u64,
+    last: u64,
+    original: u64,
+    original_last: u64,
+}
+
+/// What was seen.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    pub entries: u64,
+    /// In the order of the tape, but for open calls, which come last.
+    pub faults: Vec<Fault>,
+    /// How many more there are than are told.
+    pub untold: u64,
+}
+
+impl Verifier {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Looks at all lines. `seen` hears after each how many entries there were.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be read.
+    pub fn read(&mut self, lines: &mut impl BufRead, mut seen: impl FnMut(u64)) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        loop {
+            bytes.clear();
+            if lines.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut bytes)? == 0 {
+                return Ok(());
+            }
+            self.lines += 1;
+            let mut length = bytes.len() as u64;
+            let mut ended = bytes.pop_if(|byte| *byte == b'\n').is_some();
+            let too_long = length > LONGEST_LINE;
+            while !ended && too_long {
+                // The rest of a line that nobody keeps.
+                bytes.clear();
+                let more = lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes)?;
+                length += more as u64;
+                ended = bytes.ends_with(b"\n") || more == 0;
+            }
+            let text = if too_long { None } else { std::str::from_utf8(&bytes).ok() };
+            match text.and_then(Entry::parse) {
+                Some(entry) => self.entry(&entry),
+                None if ended => self.tell(Fault::Unreadable { line: self.lines }),
+                None => self.tell(Fault::Torn { line: self.lines, bytes: length }),
+            }
+            seen(self.entries);
+        }
+    }
+
+    /// Looks at the next entry of a store that has no lines.
+    pub fn entry(&mut self, entry: &Entry) {
+        self.entries += 1;
+        if entry.id <= self.last_id {
+            self.tell(Fault::Order { id: entry.id, before: self.last_id });
+        }
+        self.last_id = entry.id;
+        self.look_back(entry);
+        self.follow_calls(entry);
+    }
+
+    /// All that was seen.
+    pub fn finish(mut self) -> Verified {
+        self.end_run();
+        self.end_calls();
+        let open = std::mem::take(&mut self.open_calls);
+        open.into_iter().for_each(|fault| self.tell(fault));
+        Verified { entries: self.entries, faults: self.faults, untold: self.untold }
+    }
+
+    fn tell(&mut self, fault: Fault) {
+        if self.faults.len() < TOLD {
+            self.faults.push(fault);
+        } else {
+            self.untold += 1;
+        }
+    }
+
+    fn look_back(&mut self, entry: &Entry) {
+        let hash = self.hasher.hash_one((&entry.kind, &entry.payload, &entry.meta, &entry.date));
+        let original = self.ids.insert(hash, entry.id);
+        self.hashes.push_back(hash);
+        if self.hashes.len() > REMEMBERED
+            && let Some(oldest) = self.hashes.pop_front()
+            // It may have been seen again since.
+            && self.ids.get(&oldest).is_some_and(|id| id.saturating_add(REMEMBERED as u64) <= entry.id)
+        {
+            self.ids.remove(&oldest);
+        }
+        let Some(original) = original else {
+            return self.end_run();
+        };
+        match &mut self.repeated {
+            Some(run) if original == run.original_last.saturating_add(1) => {
+                run.last = entry.id;
+                run.original_last = original;
+            }
+            _ => {
+                self.end_run();
+                self.repeated = Some(Run { first: entry.id, last: entry.id, original, original_last: original });
+            }
+        }
+    }
+
+    /// One entry may be the same as another by chance: drafts of one moment. A turn has more of them.
+    fn end_run(&mut self) {
+        if let Some(Run { first, last, original, original_last }) = self.repeated.take()
+            && first != last
+            && original_last < first
+        {
+            self.tell(Fault::Repeated { first, last, original });
+        }
+    }
+
+    fn follow_calls(&mut self, entry: &Entry) {
+        let items = |key: &str| {
+            let list = json::get(&entry.payload, key).and_then(|list| json::elements(list).ok());
+            list.map_or(0, |list| list.len())
+        };
+        match entry.kind.as_str() {
+            "tool_call" => {
+                self.end_calls();
+                self.open = Some((entry.id, items("calls")));
+            }
+            "tool_result" => {
+                if let Some((_, calls)) = &mut self.open {
+                    *calls = calls.saturating_sub(items("results"));
+                }
+                self.end_calls();
+            }
+            "message" => self.end_calls(),
+            // What stands before it reaches no model.
+            "anchor" if entry.begins_phase() => {
+                self.open = None;
+                self.open_calls.clear();
+            }
+            _ => {}
+        }
+    }
+
+    fn end_calls(&mut self) {
+        if let Some((id, calls)) = self.open.take()
+            && calls > 0
+            && self.open_calls.len() < TOLD
+        {
+            self.open_calls.push(Fault::OpenCalls { id, calls });
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! How a turn begins: whose it is, on which tape, and when the session is free.
+
+use super::Cancel;
+use super::account::Account;
+use super::progress::{Calls, Progress, Speech, Turn};
+use super::settle::PASSING;
+use crate::error::Failure;
+use crate::host::Host;
+use crate::plugin::bindings::{Envelope, Principal};
+use crate::tape::{self, Tape};
+use jiff::Zoned;
+use serde_json::{Map, Value};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+/// Turns inside one turn that run at the same time.
+const MAX_INNER: usize = 8;
+
+/// Turns of this process so far.
+static TURNS: AtomicU64 = AtomicU64::new(0);
+
+impl Turn {
+    /// Opens the session's tape and seeds the state.
+    ///
+    /// # Errors
+    ///
+    /// The tape cannot be written: said before a model is paid for an answer that could not be kept.
+    pub(super) async fn begin(
+        calls: &Arc<Calls>,
+        session_id: String,
+        message: Envelope,
+        cancel: Cancel,
+    ) -> Result<Arc<Self>, Failure> {
+        let host = &calls.host;
+        let name = tape::tape_name(&host.workspace, &session_id);
+        let tape = tokio::select! {
+            biased;
+            () = cancelled(cancel.clone()) => return Err(Failure::Cancelled),
+            tape = open(calls, &name, &session_id) => tape?,
+        };
+        Ok(Arc::new(Self::over(calls, tape, session_id, message, cancel).await?))
+    }
+
+    /// A turn that writes to that tape.
+    pub(super) async fn over(
+        calls: &Arc<Calls>,
+        tape: Tape,
+        session_id: String,
+        message: Envelope,
+        cancel: Cancel,
+    ) -> Result<Self, Failure> {
+        let host = &calls.host;
+        let first = tape.last_id().await?;
+        let workspace = host.workspace.to_string_lossy().into_owned();
+        let state = Map::from_iter([
+            ("_runtime_workspace".to_owned(), Value::String(workspace)),
+            ("session_id".to_owned(), Value::String(session_id.clone())),
+        ]);
+        let principal = principal(host, &message);
+        let progress = Progress {
+            kind: message.kind,
+            state,
+            prompt: None,
+            run_ids: Vec::new(),
+            speech: Speech::default(),
+            settled: false,
+            account: Account::new(
+                (principal != Principal::Owner).then(|| format!("said on channel `{}`", message.channel)),
+            ),
+        };
+        Ok(Self {
+            calls: calls.clone(),
+            id: format!("turn-{}", TURNS.fetch_add(1, Ordering::Relaxed)),
+            session_id,
+            workspace: host.workspace.clone(),
+            message,
+            started: Zoned::now(),
+            fuel: AtomicU64::new(0),
+            tape,
+            begun: tokio::sync::OnceCell::new(),
+            first,
+            held: AtomicUsize::new(0),
+            working: Arc::new(()),
+            progress: Mutex::new(progress),
+            deadline: Instant::now() + host.config.limits().turn_deadline(),
+            cancel,
+            principal,
+            allowed_tools: None,
+            parent: None,
+            inner: Semaphore::new(MAX_INNER),
+        })
+    }
+}
+
+/// Returns when the turn is cancelled.
+pub(super) async fn cancelled(mut cancel: Cancel) {
+    // A sender that is gone can no longer cancel.
+    if cancel.wait_for(|cancelled| *cancelled).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// The turn's fork of its tape, when no other turn of the session runs.
+pub(super) async fn open(calls: &Arc<Calls>, name: &str, session_id: &str) -> Result<Tape, Failure> {
+    let tapes = calls.host.tapes_of(calls);
+    if session_id.starts_with(PASSING) {
+        return Ok(tapes.open(name)?.fork());
+    }
+    let (tape, recovered) = tapes.begin(name).await?;
+    if let Some(recovered) = recovered {
+        tracing::warn!(
+            "the last turn of session `{session_id}` was interrupted: what it wrote ({} entries) is on the tape now",
+            recovered.entries
+        );
+    }
+    Ok(tape)
+}
+
+/// At the terminal it is the owner who speaks; elsewhere who the channel's configuration says that it is.
+fn principal(host: &Host, message: &Envelope) -> Principal {
+    let channel = host.config.channel(&message.channel);
+    let is_among = |names: &[String]| message.sender.as_ref().is_some_and(|sender| names.contains(sender));
+    if message.channel == "cli" || is_among(&channel.owners) {
+        Principal::Owner
+    } else if is_among(&channel.peers) {
+        Principal::Peer
+    } else {
+        Principal::Anonymous
+    }
+}

@@ -1,0 +1,97 @@
+//! A turn that goes as far as its first model call, and is thrown away.
+
+use super::{Calls, Turn, build_prompt};
+use crate::channel::kind_of;
+use crate::error::Failure;
+use crate::grants::stages;
+use crate::hooks;
+use crate::host::Host;
+use crate::plugin::bindings::{Envelope, Prompt};
+use crate::plugin::one_line;
+use crate::tape::{Fork, Store, Tape};
+use anyhow::Result;
+use serde_json::json;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// The next turn of a session, as far as the model would see it.
+pub(crate) struct Preview<'a> {
+    /// What keeps the tape.
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) tape: &'a str,
+    /// What the hooks are told.
+    pub(crate) session_id: &'a str,
+    /// What the user would say.
+    pub(crate) prompt: Option<&'a str>,
+    /// The plugin that selects, in place of the one in charge.
+    pub(crate) selector: Option<&'a str>,
+}
+
+impl Preview<'_> {
+    /// The chat messages of the first model call. The hooks are asked as in any turn, the model is not, and what is
+    /// written goes nowhere. It takes no lease: a turn of the session may run meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// What a turn would fail with before its first model call.
+    pub(crate) async fn messages(&self, host: &Arc<Host>) -> Result<Vec<String>> {
+        // A fork around the turn's own: what plugins write past that one goes nowhere as well.
+        let apart: Arc<dyn Store> = Arc::new(Fork::new(Arc::clone(&self.store), self.tape));
+        let tape = Tape::open(apart, self.tape)?.fork();
+        let (_open, cancel) = watch::channel(false);
+        let turn =
+            Arc::new(Turn::over(&Calls::new(host), tape, self.session_id.to_owned(), self.envelope(), cancel).await?);
+        let messages = self.ask(&turn).await;
+        turn.at_rest().await;
+        host.processes.end_turn(&turn.id).await;
+        turn.tape.close();
+        messages
+    }
+
+    async fn ask(&self, turn: &Arc<Turn>) -> Result<Vec<String>> {
+        turn.or_cancelled(hooks::load_state(turn)).await?;
+        let mut new = Vec::new();
+        let mut prompt = Prompt::Text(String::new());
+        if self.prompt.is_some() {
+            prompt = turn.or_cancelled(build_prompt(turn)).await?;
+            let content = match &prompt {
+                Prompt::Text(text) => json!(text),
+                Prompt::Parts(parts) => serde_json::from_str(parts)?,
+            };
+            new.push(json!({ "role": "user", "content": content }).to_string());
+        }
+        let system = turn.or_cancelled(hooks::system_prompt(turn, DEPTH, &prompt)).await?;
+        let session = turn.get("model").and_then(|model| model.as_str().map(str::to_owned));
+        let model = session.unwrap_or_else(|| turn.calls.host.config.model.model.clone());
+        let messages = async {
+            let messages = stages::messages(turn, DEPTH, &prompt, &system, new, &model, self.selector).await;
+            // One line, whoever wrote it.
+            messages.map_err(|error| Failure::Tape(one_line(&error.message)))
+        };
+        Ok(turn.or_cancelled(messages).await?)
+    }
+
+    fn envelope(&self) -> Envelope {
+        let (channel, chat_id) = self.session_id.split_once(':').unwrap_or(("cli", "local"));
+        let content = self.prompt.unwrap_or_default().to_owned();
+        Envelope {
+            id: None,
+            session_id: Some(self.session_id.to_owned()),
+            kind: kind_of(channel, &content),
+            channel: channel.to_owned(),
+            chat_id: chat_id.to_owned(),
+            sender: Some("human".to_owned()),
+            content,
+            context: vec![
+                ("sender_id".into(), json!("human").to_string()),
+                ("channel".into(), json!(format!("${channel}")).to_string()),
+                ("chat_id".into(), json!(chat_id).to_string()),
+            ],
+            media: Vec::new(),
+            output_channel: None,
+        }
+    }
+}
+
+/// How deep in calls an agent loop's own calls are: they come from inside a hook.
+const DEPTH: u32 = 1;

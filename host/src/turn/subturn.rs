@@ -1,0 +1,158 @@
+//! A turn inside a turn: the same plugins, a prompt of its own, and no more than its parent may.
+
+use super::progress::Turn;
+use super::settle::PASSING;
+use super::{Prompt, run_model};
+use crate::error::Failure;
+use crate::plugin::bindings::{Envelope, Error, ErrorKind, MessageKind};
+use crate::plugin::model_name;
+use crate::tape::{Tape, tape_name};
+use std::collections::BTreeSet;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// How deep turns inside turns may go.
+const MAX_NESTED: usize = 3;
+
+/// The session that is the parent's own.
+const INHERIT: &str = "inherit";
+
+/// The tool that begins such a turn. One of them has it only where it is named.
+const TOOL: &str = "subagent";
+
+/// What a turn inside a turn is to do.
+pub(crate) struct Inner {
+    pub(crate) prompt: Prompt,
+    /// None: one that is not kept; `inherit`: the parent's; else that session's own tape.
+    pub(crate) session: Option<String>,
+    pub(crate) model: Option<String>,
+    /// None: all of the parent's.
+    pub(crate) tools: Option<Vec<String>>,
+    pub(crate) skills: Option<Vec<String>>,
+}
+
+impl Turn {
+    /// Runs a turn inside this one and returns what it said. Who caused it, its deadline and its end are the parent's, and
+    /// what taints one of the two taints the other.
+    pub(crate) async fn run_inner(self: &Arc<Self>, inner: Inner) -> Result<String, Failure> {
+        if self.ancestors().count() >= MAX_NESTED {
+            return Err(refused(ErrorKind::Denied, format!("turns inside turns may go {MAX_NESTED} deep, no deeper")));
+        }
+        // Closed by nobody: there is a place in the end.
+        let _place = self.inner.acquire().await;
+        let turn = Arc::new(self.begin_inner(&inner).await?);
+        let outcome = turn.work(&inner.prompt).await;
+        let settled = turn.settle(outcome.as_ref().err()).await;
+        turn.at_rest().await;
+        self.calls.host.processes.end_turn(&turn.id).await;
+        turn.tape.close();
+        self.fuel.fetch_add(turn.fuel(), Ordering::Relaxed);
+        if turn.tainted().is_some() {
+            self.taint(|| "a turn inside this one was tainted".to_owned());
+        }
+        let output = outcome?;
+        settled?;
+        Ok(output)
+    }
+
+    async fn work(self: &Arc<Self>, prompt: &Prompt) -> Result<String, Failure> {
+        self.prompted(prompt)?;
+        self.or_cancelled(run_model(self, prompt)).await
+    }
+
+    async fn begin_inner(self: &Arc<Self>, inner: &Inner) -> Result<Self, Failure> {
+        let (session_id, tape) = self.inner_tape(inner.session.as_deref()).await?;
+        let message = Envelope {
+            session_id: Some(session_id.clone()),
+            kind: MessageKind::Normal,
+            content: inner.prompt.text(),
+            media: Vec::new(),
+            ..self.message.clone()
+        };
+        let mut turn = Self::over(&self.calls, tape, session_id.clone(), message, self.cancel.clone()).await?;
+        turn.deadline = self.deadline;
+        turn.principal = self.principal;
+        turn.allowed_tools = self.inner_tools(inner.tools.as_deref())?;
+        turn.parent = Some(Arc::clone(self));
+        let mut state = self.state();
+        state.insert("session_id".to_owned(), session_id.into());
+        if let Some(model) = &inner.model {
+            state.insert("model".to_owned(), model.as_str().into());
+        }
+        if let Some(skills) = &inner.skills {
+            let mut skills = skills.clone();
+            skills.sort();
+            state.insert("allowed_skills".to_owned(), skills.into());
+        }
+        if let Some(tools) = &turn.allowed_tools {
+            state.insert("allowed_tools".to_owned(), tools.iter().map(String::as_str).collect::<Vec<_>>().into());
+        }
+        turn.replace_state(state);
+        if let Some(why) = self.tainted() {
+            turn.taint(|| why);
+        }
+        Ok(turn)
+    }
+
+    /// The session of a turn inside this one, and its fork of that session's tape.
+    async fn inner_tape(&self, session: Option<&str>) -> Result<(String, Tape), Failure> {
+        let calls = &self.calls;
+        match session {
+            None | Some("temp") => {
+                let chance = RandomState::new().build_hasher().finish();
+                let session_id = format!("{PASSING}{:08x}", chance as u32);
+                let tape = calls.host.tapes_of(calls).open(&tape_name(&self.workspace, &session_id))?.fork();
+                Ok((session_id, tape))
+            }
+            Some(INHERIT) => Ok((self.session_id.clone(), self.tape().await?.fork())),
+            // A session whose turn runs already is waiting for this one: its own tape would never be free.
+            Some(session) if self.ancestors().any(|turn| turn.session_id == session) || self.session_id == session => {
+                Ok((session.to_owned(), self.tape().await?.fork()))
+            }
+            Some("") => Err(refused(ErrorKind::InvalidInput, "the session of a turn inside a turn needs a name")),
+            Some(session) => {
+                let name = tape_name(&self.workspace, session);
+                Ok((session.to_owned(), super::begin::open(calls, &name, session).await?))
+            }
+        }
+    }
+
+    /// The tools of a turn inside this one: those that are named, as far as this one has them.
+    fn inner_tools(&self, named: Option<&[String]>) -> Result<Option<BTreeSet<String>>, Failure> {
+        let all = self.calls.plugins.iter().flat_map(|plugin| &plugin.tools).filter(|tool| self.has_tool(&tool.name));
+        let all: BTreeSet<String> = all.map(|tool| tool.name.clone()).collect();
+        // Without a word nothing but the means to begin further ones is taken away.
+        let Some(named) = named.filter(|named| !named.is_empty()) else {
+            return Ok(Some(all.into_iter().filter(|name| name != TOOL).collect()));
+        };
+        let mut tools = BTreeSet::new();
+        for name in named {
+            let written = model_name(name);
+            match all.iter().find(|tool| model_name(tool) == written) {
+                Some(tool) => tools.insert(tool.clone()),
+                None => {
+                    return Err(refused(
+                        ErrorKind::InvalidInput,
+                        format!("there is no tool `{name}` for a turn inside this one"),
+                    ));
+                }
+            };
+        }
+        Ok(Some(tools))
+    }
+
+    /// Whether the turn may see and call that tool, by the name that its plugin gave it.
+    pub(crate) fn has_tool(&self, name: &str) -> bool {
+        self.allowed_tools.as_ref().is_none_or(|allowed| allowed.contains(name))
+    }
+
+    /// The turns that this one is inside of, the closest first.
+    fn ancestors(&self) -> impl Iterator<Item = &Arc<Self>> {
+        std::iter::successors(self.parent.as_ref(), |turn| turn.parent.as_ref())
+    }
+}
+
+fn refused(kind: ErrorKind, message: impl Into<String>) -> Failure {
+    Failure::Refused(Error::new(kind, message))
+}

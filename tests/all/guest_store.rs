@@ -1,0 +1,83 @@
+//! A plugin keeps the tapes: `guests/tapes-http`, with a server that stands in for another machine, and one that does
+//! it badly.
+
+pub mod nonsense;
+pub mod place;
+mod stand_in;
+mod trouble;
+mod turns;
+
+use crate::home;
+use bub_tests::{Home, programs, tape};
+use bub_wasm::tape::{Entry, MemoryStore};
+use serde_json::Value;
+use stand_in::{Mood, StandIn};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What the server wants to hear.
+const TOKEN: &str = "t0ken-of-the-tests";
+
+/// A server without tapes, and a home whose tapes it keeps.
+fn keeping() -> (Home, StandIn) {
+    let server = StandIn::new(Arc::new(MemoryStore::new()), Some(TOKEN));
+    let home = home();
+    kept_at(&home, &server.base());
+    (home, server)
+}
+
+/// Lets the server at `base` keep the tapes of that home.
+fn kept_at(home: &Home, base: &str) {
+    home.plugin("tapes-http", programs::TAPES_HTTP);
+    home.configure(&configuration(base));
+    keep_token(&home.bub_home());
+}
+
+fn configuration(base: &str) -> String {
+    format!(
+        "[plugins.tapes-http]\nfollow = true\n\
+         grants = [\"hook:tape-store\", \"http:{base}\", \"secret:tapes\"]\n\
+         [plugins.tapes-http.config]\nurl = \"{base}\"\ntoken = \"tapes\"\n"
+    )
+}
+
+/// `secrets.toml`, closed to others.
+fn keep_token(bub_home: &Path) {
+    let file = bub_home.join("secrets.toml");
+    fs::write(&file, format!("[tapes]\nvalue = \"{TOKEN}\"\nhosts = [\"127.0.0.1\"]\n")).unwrap();
+    fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+/// The name of a session's tape.
+fn name(home: &Home, session: &str) -> String {
+    home.tape_file(session).file_stem().unwrap().to_str().unwrap().to_owned()
+}
+
+/// The tape of the terminal's session, as the server keeps it.
+fn kept(home: &Home, server: &StandIn) -> Vec<Entry> {
+    server.tape(&name(home, "cli:local"))
+}
+
+/// What was said in it, by user and model.
+fn said(entries: &[Entry]) -> Vec<String> {
+    let content = |entry: &Entry| {
+        let payload: Value = serde_json::from_str(&entry.payload).unwrap();
+        payload["content"].as_str().unwrap_or_default().lines().last().unwrap_or_default().to_owned()
+    };
+    entries.iter().filter(|entry| entry.kind == "message").map(content).collect()
+}
+
+#[track_caller]
+fn ids_follow(entries: &[Entry]) {
+    let ids: Vec<u64> = entries.iter().map(|entry| entry.id).collect();
+    assert_eq!(ids, (1..=entries.len() as u64).collect::<Vec<_>>());
+}
+
+/// No tape is kept at home; what lies there is the journals.
+#[track_caller]
+fn nothing_at_home(home: &Home) {
+    let tapes = tape::all(&home.tapes_dir());
+    assert!(tapes.is_empty(), "{:?}", tapes.keys());
+}
