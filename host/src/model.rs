@@ -1,7 +1,8 @@
 //! The room of the models: one chat request goes out over HTTP, its answer comes back as events.
 //!
-//! Every provider is reached in the dialect of OpenAI's chat completions. A request meets the files of this room in
-//! this order:
+//! A request is worded as OpenAI's chat completions are, and an answer is told in the same events, whoever is asked.
+//! Two files know that servers speak two protocols: `body` has the request written for the endpoint's protocol, and
+//! `answer` has its documents read. All between them is one client. A request meets the files of this room in this order:
 //!
 //! | file | what happens there |
 //! | --- | --- |
@@ -9,7 +10,9 @@
 //! | `exchange` | what is asked and what is answered |
 //! | `client` | which models are tried, one after the other, and what is done with their errors |
 //! | `endpoint` | `provider:model` becomes an address, a key and a name |
-//! | `body` | the request becomes JSON |
+//! | `protocol` | where a protocol is posted to, and how it shows the key |
+//! | `body` | the request becomes JSON, as chat completions have it |
+//! | `messages` | the same request as Anthropic's Messages API has it, and what is read of its answer |
 //! | `attempt` | one POST and the reading of its answer |
 //! | `retry` | whether the same server is asked again, and when |
 //! | `intake` | bytes become whole documents or server-sent events, within bounds |
@@ -32,7 +35,9 @@ mod endpoint;
 mod error;
 mod exchange;
 mod intake;
+mod messages;
 mod overflow;
+mod protocol;
 mod redaction;
 mod refusal;
 mod retry;

@@ -1,6 +1,7 @@
 //! The room of the models, against a real server on loopback that says what each test wants to hear.
 
 mod answers;
+mod anthropic;
 mod failures;
 mod requests;
 mod server;

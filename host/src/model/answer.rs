@@ -4,22 +4,39 @@ use serde_json::{Map, Value};
 
 use crate::model::calls::{Calls, TooManyCalls};
 use crate::model::exchange::Event;
+use crate::model::messages;
+use crate::model::protocol::Protocol;
 
 /// Tapes have these first, in this order; what else a server counts follows as it came.
 const USAGE_FIRST: &[&str] = &["completion_tokens", "prompt_tokens", "total_tokens"];
 
 /// What is known of an answer so far: one document of it when it came whole, many when it is streamed.
-#[derive(Default)]
 pub(crate) struct Answer {
-    calls: Calls,
-    usage: Option<Map<String, Value>>,
-    reason: Option<String>,
-    has_choice: bool,
+    protocol: Protocol,
+    pub(super) calls: Calls,
+    pub(super) usage: Option<Map<String, Value>>,
+    pub(super) reason: Option<String>,
+    pub(super) has_choice: bool,
+    pub(super) is_over: bool,
 }
 
 impl Answer {
-    /// Takes in one document and says what can be told at once. Only the first choice counts: none other is asked for.
+    /// Nothing yet.
+    pub(crate) fn new(protocol: Protocol) -> Answer {
+        let calls = Calls::default();
+        Answer { protocol, calls, usage: None, reason: None, has_choice: false, is_over: false }
+    }
+
+    /// Takes in one document and says what can be told at once.
     pub(crate) fn take_in(&mut self, document: &Value) -> Result<Vec<Event>, TooManyCalls> {
+        match self.protocol {
+            Protocol::Chat => self.take_in_chat(document),
+            Protocol::Messages => messages::take_in(self, document),
+        }
+    }
+
+    /// Only the first choice counts: none other is asked for.
+    fn take_in_chat(&mut self, document: &Value) -> Result<Vec<Event>, TooManyCalls> {
         let mut events = Vec::new();
         if let Some(usage) = document.get("usage").and_then(Value::as_object) {
             // Servers that report as they go report totals.
@@ -46,7 +63,12 @@ impl Answer {
         Ok(events)
     }
 
-    /// Whether any document held a choice.
+    /// Whether a document said that no other follows.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Whether any document held a choice, or what its protocol has in its place.
     pub(crate) fn has_choice(&self) -> bool {
         self.has_choice
     }
@@ -67,7 +89,11 @@ impl Answer {
         if !calls.is_empty() {
             events.push(Event::ToolCalls(calls));
         }
-        events.extend(self.usage.map(|usage| Event::Usage(usage_text(usage))));
+        let usage = self.usage.map(|usage| match self.protocol {
+            Protocol::Chat => usage,
+            Protocol::Messages => messages::account(&usage),
+        });
+        events.extend(usage.map(|usage| Event::Usage(usage_text(usage))));
         events.push(Event::Finish(self.reason.unwrap_or_else(|| unsaid.to_owned())));
         events
     }

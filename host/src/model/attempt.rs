@@ -62,14 +62,14 @@ impl Server<'_> {
     async fn read_whole(&self, response: Response, outlet: &mut Outlet) -> Result<(), Failure> {
         let bytes = intake::whole(response).await.map_err(|broken| self.broken(broken))?;
         let document: Value = serde_json::from_slice(&bytes).map_err(|_| self.not_understood("is no valid JSON"))?;
-        let mut answer = Answer::default();
+        let mut answer = Answer::new(self.endpoint.protocol);
         self.pass_on(&document, &mut answer, outlet).await?;
         self.finish(answer, outlet).await
     }
 
     async fn read_events(&self, response: Response, outlet: &mut Outlet) -> Result<(), Failure> {
         let mut events = intake::events(response);
-        let mut answer = Answer::default();
+        let mut answer = Answer::new(self.endpoint.protocol);
         loop {
             let event = match events.next().await {
                 Some(Ok(event)) => event,
@@ -91,6 +91,10 @@ impl Server<'_> {
                 Err(_) => return Err(self.not_understood("holds an event that is no valid JSON")),
             };
             self.pass_on(&document, &mut answer, outlet).await?;
+            if answer.is_over() {
+                drain(events);
+                break;
+            }
         }
         self.finish(answer, outlet).await
     }
@@ -109,7 +113,7 @@ impl Server<'_> {
 
     async fn finish(&self, answer: Answer, outlet: &mut Outlet) -> Result<(), Failure> {
         if !answer.has_choice() {
-            return Err(self.not_understood("holds no choice"));
+            return Err(self.not_understood(&format!("holds no {}", self.endpoint.protocol.least())));
         }
         for event in answer.finish() {
             outlet.send(event).await;
@@ -215,8 +219,8 @@ fn is_error(event: &Sse) -> bool {
     event.event.as_deref() == Some("error")
 }
 
-/// Reads what is left behind `[DONE]`, beside everything else: a connection that was read to its end is used again,
-/// and the next step of a turn saves the handshake.
+/// Reads what is left behind `[DONE]` or the event that ends a message, beside everything else: a connection that was
+/// read to its end is used again, and the next step of a turn saves the handshake.
 fn drain(mut events: impl Stream<Item = Result<Sse, Broken>> + Send + Unpin + 'static) {
     tokio::spawn(tokio::time::timeout(DRAIN, async move { while let Some(Ok(_)) = events.next().await {} }));
 }

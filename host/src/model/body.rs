@@ -9,29 +9,43 @@ use serde_json::{Map, Value};
 use crate::model::endpoint::Endpoint;
 use crate::model::error::{Error, ErrorKind};
 use crate::model::exchange::{Request, ToolSpec};
+use crate::model::messages;
+use crate::model::protocol::Protocol;
 use crate::model::settings::Settings;
 
 /// Keys that are the client's own. Options that set one of them would change who is asked what.
-const OWN: &[&str] = &["messages", "model", "stream", "tools"];
+const OWN: &[&str] = &["messages", "model", "stream", "system", "tools"];
 
 /// A request that was checked, and that can be written for one model after another.
-pub(crate) struct Body {
-    messages: String,
-    tools: String,
-    max_tokens: Value,
+pub(crate) struct Body<'a> {
+    /// A JSON object each.
+    pub(super) messages: Vec<&'a str>,
+    pub(super) tools: Vec<Tool<'a>>,
+    /// `null` where the server is to decide.
+    pub(super) max_tokens: Value,
+    /// For servers that want to be told.
+    pub(super) usual_max_tokens: u64,
     stream_options: Option<Value>,
-    options: Map<String, Value>,
-    stream: bool,
+    /// In the words of chat completions. None is `null`.
+    pub(super) options: Map<String, Value>,
+    pub(super) stream: bool,
 }
 
-impl Body {
+/// A tool whose parameters are a JSON object.
+pub(super) struct Tool<'a> {
+    pub(super) name: &'a str,
+    pub(super) description: &'a str,
+    pub(super) parameters: &'a str,
+}
+
+impl<'a> Body<'a> {
     /// Checks `request` and merges its options over the settings' arguments.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidInput`] for a message, a schema or options that are no JSON objects, and for an option that
     /// may not be set; [`ErrorKind::Config`] when such an option comes from the settings.
-    pub(crate) fn new(settings: &Settings, request: &Request) -> Result<Body, Error> {
+    pub(crate) fn new(settings: &Settings, request: &'a Request) -> Result<Body<'a>, Error> {
         let mut options = settings.completion_args.clone();
         if let Some(key) = own_key(&options) {
             return Err(Error::new(ErrorKind::Config, format!("`BUB_COMPLETION_ARGS` may not set `{key}`")));
@@ -53,22 +67,36 @@ impl Body {
                 object(message).ok_or_else(|| invalid(format!("message {index} of the request is no JSON object")))?,
             );
         }
-        let tools: Result<Vec<String>, Error> = request.tools.iter().map(tool).collect();
+        let tools: Result<Vec<Tool<'_>>, Error> = request.tools.iter().map(tool).collect();
         Ok(Body {
-            messages: messages.join(","),
-            tools: tools?.join(","),
+            messages,
+            tools: tools?,
             max_tokens,
+            usual_max_tokens: settings.max_tokens,
             stream_options,
             options,
             stream: request.stream,
         })
     }
 
-    /// The body for one model, its keys in the order in which Bub sends them.
-    pub(crate) fn text(&self, endpoint: &Endpoint) -> String {
-        let mut text = String::with_capacity(self.messages.len() + self.tools.len() + 512);
+    /// The body for one model.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidInput`] for what this model's protocol has no word for.
+    pub(crate) fn text(&self, endpoint: &Endpoint) -> Result<String, Error> {
+        match endpoint.protocol {
+            Protocol::Chat => Ok(self.chat(endpoint)),
+            Protocol::Messages => messages::body(self, endpoint),
+        }
+    }
+
+    /// The keys in the order in which Bub sends them.
+    fn chat(&self, endpoint: &Endpoint) -> String {
+        let messages = self.messages.join(",");
+        let mut text = String::with_capacity(messages.len() + 8 * 1024);
         text.push_str("{\"messages\":[");
-        text.push_str(&self.messages);
+        text.push_str(&messages);
         text.push(']');
         member(&mut text, "model", &quoted(&endpoint.model));
         if !self.max_tokens.is_null() {
@@ -96,7 +124,8 @@ impl Body {
             }
         }
         if !self.tools.is_empty() {
-            member(&mut text, "tools", &format!("[{}]", self.tools));
+            let tools: Vec<String> = self.tools.iter().map(Tool::chat).collect();
+            member(&mut text, "tools", &format!("[{}]", tools.join(",")));
         }
         text.push('}');
         text
@@ -125,31 +154,40 @@ fn own_key(options: &Map<String, Value>) -> Option<&'static str> {
     OWN.iter().copied().find(|key| options.contains_key(*key))
 }
 
-fn tool(spec: &ToolSpec) -> Result<String, Error> {
+fn tool(spec: &ToolSpec) -> Result<Tool<'_>, Error> {
     let parameters = object(&spec.parameters)
         .ok_or_else(|| invalid(format!("the parameters of tool `{}` are no JSON object", spec.name.escape_debug())))?;
-    Ok(format!(
-        "{{\"type\":\"function\",\"function\":{{\"name\":{},\"description\":{},\"parameters\":{parameters}}}}}",
-        quoted(&spec.name),
-        quoted(&spec.description),
-    ))
+    Ok(Tool { name: &spec.name, description: &spec.description, parameters })
+}
+
+impl Tool<'_> {
+    fn chat(&self) -> String {
+        format!(
+            "{{\"type\":\"function\",\"function\":{{\"name\":{},\"description\":{},\"parameters\":{}}}}}",
+            quoted(self.name),
+            quoted(self.description),
+            self.parameters,
+        )
+    }
 }
 
 /// `text` without the space around it, if it is exactly one JSON object. Text that is not would, spliced into the
 /// body, rewrite the rest of it.
-fn object(text: &str) -> Option<&str> {
+pub(super) fn object(text: &str) -> Option<&str> {
     let raw: &RawValue = serde_json::from_str(text).ok()?;
     Some(raw.get()).filter(|object| object.starts_with('{'))
 }
 
-fn member(text: &mut String, key: &str, value: &str) {
+/// Another member of an object that is being written.
+pub(super) fn member(text: &mut String, key: &str, value: &str) {
     text.push(',');
     text.push_str(&quoted(key));
     text.push(':');
     text.push_str(value);
 }
 
-fn quoted(text: &str) -> String {
+/// `text` as JSON.
+pub(super) fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 

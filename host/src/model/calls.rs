@@ -35,13 +35,32 @@ impl Calls {
     pub(crate) fn merge(&mut self, pieces: &[Value]) -> Result<(), TooManyCalls> {
         for (position, piece) in pieces.iter().enumerate() {
             let index = self.index(position, pieces.len(), piece);
-            if self.by_index.len() >= MAX_CALLS && !self.by_index.contains_key(&index) {
-                return Err(TooManyCalls);
-            }
-            self.latest = Some(index);
-            self.by_index.entry(index).or_default().take_in(piece);
+            self.at(index)?.take_in(piece);
         }
         Ok(())
+    }
+
+    /// Begins a call of which all but the arguments is known.
+    pub(crate) fn begin(&mut self, index: u64, id: Option<&str>, name: &str) -> Result<(), TooManyCalls> {
+        let call = self.at(index)?;
+        call.id = id.filter(|id| !id.is_empty()).map(str::to_owned);
+        name.clone_into(&mut call.name);
+        Ok(())
+    }
+
+    /// Appends to the arguments of a call that was begun; others have none.
+    pub(crate) fn append(&mut self, index: u64, arguments: &str) {
+        if let Some(call) = self.by_index.get_mut(&index) {
+            call.arguments.push_str(arguments);
+        }
+    }
+
+    fn at(&mut self, index: u64) -> Result<&mut Call, TooManyCalls> {
+        if self.by_index.len() >= MAX_CALLS && !self.by_index.contains_key(&index) {
+            return Err(TooManyCalls);
+        }
+        self.latest = Some(index);
+        Ok(self.by_index.entry(index).or_default())
     }
 
     /// The calls in the order of their indexes, each with an id and with arguments.

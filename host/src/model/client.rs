@@ -72,10 +72,7 @@ impl Client {
     /// There is no address or no key, nobody answers within 10 seconds, or the key is refused.
     pub async fn probe(&self, label: &str) -> Result<String, Error> {
         let endpoint = Endpoint::resolve(&self.shared.settings, label)?;
-        let mut url = endpoint.url.clone();
-        if let Ok(mut path) = url.path_segments_mut() {
-            path.pop().pop().push("models");
-        }
+        let url = endpoint.protocol.models(&endpoint.url);
         let http = self.shared.http(&endpoint).await?;
         let request = http.get(url).headers(self.shared.headers_for(&endpoint)?).timeout(CONNECT_TIMEOUT);
         let host = &endpoint.host;
@@ -98,7 +95,7 @@ impl Shared {
     }
 
     /// Asks one model, within the time that it has.
-    async fn ask(&self, label: &str, body: &Body, stream: bool, outlet: &mut Outlet) -> Result<(), Error> {
+    async fn ask(&self, label: &str, body: &Body<'_>, stream: bool, outlet: &mut Outlet) -> Result<(), Error> {
         let endpoint = Endpoint::resolve(&self.settings, label)?;
         let server = Server {
             http: self.http(&endpoint).await?,
@@ -106,7 +103,7 @@ impl Shared {
             endpoint: &endpoint,
             redaction: &self.redaction,
         };
-        let text = body.text(&endpoint);
+        let text = body.text(&endpoint)?;
         tracing::debug!(model = label, host = endpoint.host, bytes = text.len(), "request");
         let work = self.ask_again(&server, text, stream, outlet);
         let Some(limit) = self.settings.timeout else {
@@ -173,11 +170,16 @@ impl Shared {
     /// The headers of every request, and the key of this endpoint's. What the user set is left as it is.
     fn headers_for(&self, endpoint: &Endpoint) -> Result<HeaderMap, Error> {
         let mut headers = self.headers.clone();
+        if let Some((name, value)) = endpoint.protocol.fixed_header() {
+            headers.entry(name).or_insert(value);
+        }
+        let (name, scheme) = endpoint.protocol.key_header();
         if let Some(key) = &endpoint.key
             && !headers.contains_key(AUTHORIZATION)
+            && !headers.contains_key(&name)
         {
-            let bearer = format!("Bearer {}", key.expose().trim());
-            let mut value = HeaderValue::from_str(&bearer).map_err(|_| {
+            let shown = format!("{scheme}{}", key.expose().trim());
+            let mut value = HeaderValue::from_str(&shown).map_err(|_| {
                 let label = &endpoint.label;
                 Error::new(
                     ErrorKind::Config,
@@ -185,7 +187,7 @@ impl Shared {
                 )
             })?;
             value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
+            headers.insert(name, value);
         }
         Ok(headers)
     }

@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use reqwest::Url;
 
 use crate::model::error::{Error, ErrorKind};
+use crate::model::protocol::Protocol;
 use crate::model::redaction::one_line;
 use crate::model::settings::{Secret, Settings};
 
-/// Providers whose address is known, up to and without `/chat/completions`.
+/// Providers whose address is known, without the path that their protocol puts behind it.
 const BASES: &[(&str, &str)] = &[
     ("openai", "https://api.openai.com/v1"),
+    ("anthropic", "https://api.anthropic.com/v1"),
     ("openrouter", "https://openrouter.ai/api/v1"),
     ("ollama", "http://localhost:11434/v1"),
     ("groq", "https://api.groq.com/openai/v1"),
@@ -37,11 +39,13 @@ pub(crate) struct Endpoint {
     pub(crate) host: String,
     /// `None` where none is needed.
     pub(crate) key: Option<Secret>,
+    /// How it is spoken to.
+    pub(crate) protocol: Protocol,
     /// What this server calls things.
     pub(crate) dialect: Dialect,
 }
 
-/// Where servers differ in the body that they take.
+/// Where servers of [`Protocol::Chat`] differ in the body that they take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Dialect {
     /// The key that bounds the answer's length.
@@ -84,7 +88,7 @@ pub fn key_wanted(settings: &Settings, label: &str) -> Option<(String, String, b
     }
     let given = settings.api_base.as_deref().or_else(|| by_provider(&settings.bases, &slug).map(String::as_str));
     let known = BASES.iter().find(|(name, _)| *name == slug).map(|(_, base)| *base);
-    let url = address(given.or(known)?)?;
+    let url = Protocol::of(&slug).address(given.or(known)?)?;
     Some((slug, url.host_str()?.to_owned(), url.scheme() == "https"))
 }
 
@@ -114,7 +118,8 @@ impl Endpoint {
         let base = given.or(known).ok_or_else(|| {
             wrong(format!("the address of provider `{provider}` is not known: set `BUB_{variable}_API_BASE`"))
         })?;
-        let url = address(base).ok_or_else(|| {
+        let protocol = Protocol::of(&slug);
+        let url = protocol.address(base).ok_or_else(|| {
             wrong(format!(
                 "the address of provider `{provider}` is no http address: change `BUB_API_BASE` or `BUB_{variable}_API_BASE`"
             ))
@@ -141,20 +146,10 @@ impl Endpoint {
             url,
             host,
             key: key.cloned(),
+            protocol,
             dialect: dialect(&slug),
         })
     }
-}
-
-/// `base` with `/chat/completions` behind its path; a query stays behind both, as Azure wants it.
-fn address(base: &str) -> Option<Url> {
-    let mut url = Url::parse(base).ok()?;
-    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return None;
-    }
-    url.set_fragment(None);
-    url.path_segments_mut().ok()?.pop_if_empty().extend(["chat", "completions"]);
-    Some(url)
 }
 
 fn dialect(slug: &str) -> Dialect {

@@ -5,7 +5,8 @@
 pub struct Request {
     /// `provider:model`; `None`: the settings' model, and its fallbacks.
     pub model: Option<String>,
-    /// Chat messages, a JSON object each. They reach the model byte for byte.
+    /// Chat messages, a JSON object each, in the shape of OpenAI's chat completions. They reach a server of that
+    /// protocol byte for byte.
     pub messages: Vec<String>,
     /// What the model may call. Empty: nothing, and the body has no `tools`.
     pub tools: Vec<ToolSpec>,

@@ -6,9 +6,12 @@ use crate::model::error::ErrorKind;
 use crate::model::overflow::is_context_length;
 use crate::model::retry::is_passing;
 
+/// What Anthropic says of messages that would fit if the answer had no room. Bub's expression does not know it.
+const NO_ROOM: &str = "exceed context limit";
+
 /// A server's `error`, as the body of a failed response or in the middle of a stream.
 pub(crate) struct Refusal {
-    /// Of the response, or the number that an error in a stream gives as its code.
+    /// Of the response, or what the code of an error in a stream stands for.
     status: Option<u16>,
     /// The server's word for it, `context_length_exceeded`.
     code: String,
@@ -33,7 +36,7 @@ impl Refusal {
     pub(crate) fn in_answer(document: &Value) -> Option<Refusal> {
         document.get("error").filter(|error| !error.is_null())?;
         let (code, message) = read(document);
-        Some(Refusal { status: code.parse().ok(), code, message })
+        Some(Refusal { status: code.parse().ok().or_else(|| status(&code)), code, message })
     }
 
     /// An `event: error` whose data is not in the usual form.
@@ -47,6 +50,7 @@ impl Refusal {
             Some(status) if is_passing(status) => ErrorKind::Temporary,
             _ if is_context_length(&self.message) => ErrorKind::ContextLength,
             _ if is_context_length(&self.code) => ErrorKind::ContextLength,
+            _ if self.message.contains(NO_ROOM) => ErrorKind::ContextLength,
             _ => ErrorKind::Provider,
         }
     }
@@ -62,6 +66,17 @@ impl Refusal {
             "" => self.code.trim(),
             message => message,
         }
+    }
+}
+
+/// The status that goes with an error's name. An error in a stream comes too late to have one of its own.
+fn status(code: &str) -> Option<u16> {
+    match code {
+        "rate_limit_error" => Some(429),
+        "api_error" => Some(500),
+        "timeout_error" => Some(504),
+        "overloaded_error" => Some(529),
+        _ => None,
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Settings {
     pub keys: HashMap<String, Secret>,
     /// The key for every provider. It wins over [`keys`](Self::keys).
     pub api_key: Option<Secret>,
-    /// Addresses by provider, up to and without `/chat/completions`.
+    /// Addresses by provider, up to and without `/chat/completions` or `/messages`.
     pub bases: HashMap<String, String>,
     /// The address for every provider. It wins over [`bases`](Self::bases).
     pub api_base: Option<String>,

@@ -17,6 +17,8 @@ pub struct Answer {
 #[derive(Clone, Copy, PartialEq)]
 enum Then {
     KeepAlive,
+    /// As [`Then::KeepAlive`], after a body of which every byte was a packet of its own.
+    Dribble,
     Close,
     Hang,
 }
@@ -38,6 +40,11 @@ impl Answer {
         let body: String =
             documents.iter().chain(&["[DONE]"]).map(|document| format!("data: {document}\n\n")).collect();
         Answer::new(200, "content-type: text/event-stream\r\n", &body)
+    }
+
+    /// The same answer, a byte at a time.
+    pub fn dribbled(self) -> Answer {
+        Answer { then: Then::Dribble, ..self }
     }
 
     /// A stream of `body` that ends by closing the connection.
@@ -105,6 +112,10 @@ impl Server {
         self.shared.seen.lock().unwrap().clone()
     }
 
+    pub fn requests(&self) -> usize {
+        self.shared.seen.lock().unwrap().len()
+    }
+
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }
@@ -121,6 +132,7 @@ impl Drop for Server {
 }
 
 async fn serve(stream: TcpStream, shared: Arc<Shared>) {
+    stream.set_nodelay(true).unwrap();
     let mut stream = BufReader::new(stream);
     while let Some(seen) = read(&mut stream).await {
         let number = {
@@ -130,11 +142,15 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
         };
         let last = shared.answers.len() - 1;
         let answer = &shared.answers[number.min(last)];
-        if stream.write_all(answer.bytes.as_bytes()).await.is_err() {
-            return;
+        let size = if answer.then == Then::Dribble { 1 } else { usize::MAX };
+        for piece in answer.bytes.as_bytes().chunks(size) {
+            if stream.write_all(piece).await.is_err() {
+                return;
+            }
+            tokio::task::yield_now().await;
         }
         match answer.then {
-            Then::KeepAlive => {}
+            Then::KeepAlive | Then::Dribble => {}
             Then::Close => return,
             Then::Hang => {
                 // Nothing more is sent by a client that waits: the end of its stream means that it has left.

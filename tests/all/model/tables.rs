@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use bub_wasm::model::{ErrorKind, Event, Secret, Settings, ToolCall, is_context_length, known_provider, split, window};
+use bub_wasm::model::{
+    ErrorKind, Event, Secret, Settings, ToolCall, is_context_length, key_wanted, known_provider, split, window,
+};
 
 use super::server::{Answer, Server};
 use super::{KEY, ask, request, settings};
@@ -78,6 +80,9 @@ fn the_longest_name_that_fits_decides_the_window() {
     assert_eq!(window("openai:gpt-4o-mini"), Some(128_000));
     assert_eq!(window("openrouter:anthropic/claude-sonnet-4.5:free"), Some(200_000));
     assert_eq!(window("gpt-4.1"), Some(1_047_576));
+    assert_eq!(window("anthropic:claude-haiku-4-5-20251001"), Some(200_000));
+    assert_eq!(window("anthropic:claude-opus-4-6"), Some(1_000_000));
+    assert_eq!(window("openrouter:anthropic/claude-sonnet-5.5"), Some(1_000_000));
     assert_eq!(window("openai:gpt-4.9"), None);
     assert_eq!(window("ollama:llama-3.1"), None);
     assert_eq!(window(""), None);
@@ -87,7 +92,19 @@ fn the_longest_name_that_fits_decides_the_window() {
 fn a_built_in_provider_is_known_however_it_is_written() {
     assert!(known_provider("openai"));
     assert!(known_provider("OpenAI"));
+    assert!(known_provider("anthropic"));
     assert!(!known_provider("acme"));
+}
+
+#[test]
+fn a_key_that_is_bound_to_hosts_is_asked_for_by_the_host_that_it_goes_to() {
+    let mut settings = Settings::new("anthropic:x");
+    let wanted = |host: &str, is_https| Some(("anthropic".to_owned(), host.to_owned(), is_https));
+    assert_eq!(key_wanted(&settings, "Anthropic:x"), wanted("api.anthropic.com", true));
+    settings.bases.insert("anthropic".to_owned(), "http://localhost:1/v1".to_owned());
+    assert_eq!(key_wanted(&settings, "anthropic:x"), wanted("localhost", false));
+    settings.keys.insert("anthropic".to_owned(), Secret::new(KEY));
+    assert_eq!(key_wanted(&settings, "anthropic:x"), None);
 }
 
 #[test]
