@@ -1,42 +1,134 @@
 //! `wasi:filesystem`: the directories that a plugin's grants open, and nothing else.
 
 use crate::host::Host;
-use crate::plugin::Plugin;
+use crate::plugin::{Plugin, Source};
 use crate::turn::Turn;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
 /// Stands in a grant for the directory that the turn is about.
 const WORKSPACE: &str = "<workspace>";
 
+/// Stands in a grant for the user's own directory.
+const HOME: &str = "~";
+
+/// What the path of a grant names.
+enum Named<'a> {
+    Path(&'a str),
+    Workspace,
+    /// A directory inside the workspace.
+    InWorkspace(&'a str),
+    /// A directory of the user's.
+    InHome(&'a str),
+}
+
+impl<'a> Named<'a> {
+    fn parse(path: &'a str) -> Self {
+        let is_inside = |inside: &&str| !inside.is_empty() && !inside.starts_with('/');
+        let below = |of: &str| path.strip_prefix(of)?.strip_prefix('/').filter(is_inside);
+        if path == WORKSPACE {
+            Self::Workspace
+        } else if let Some(inside) = below(WORKSPACE) {
+            Self::InWorkspace(inside)
+        } else if let Some(inside) = below(HOME) {
+            Self::InHome(inside)
+        } else {
+            Self::Path(path)
+        }
+    }
+
+    /// Under which name the plugin finds the directory: relative to the workspace, or as it was found.
+    fn name(&self, found: &Path) -> String {
+        match self {
+            Self::Workspace => ".".to_owned(),
+            Self::InWorkspace(inside) => (*inside).to_owned(),
+            Self::Path(_) | Self::InHome(_) => found.to_string_lossy().into_owned(),
+        }
+    }
+}
+
+/// Why a directory is not opened.
+enum Refusal {
+    /// It is one of those that there may be or not.
+    Absent,
+    Because(String),
+}
+
 /// Opens what `fs:PATH:ro` and `fs:PATH:rw` name, each under its own path; the workspace is where relative paths start.
 pub(crate) fn open(builder: &mut WasiCtxBuilder, host: &Host, plugin: &Plugin, turn: Option<&Turn>) {
     for grant in host.ledger.held(plugin, "fs:") {
         let Some((path, mode)) = grant.rsplit_once(':') else { continue };
         let perms = if mode == "rw" { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
-        let opened = resolve(host, path).and_then(|found| {
-            let name = if path == WORKSPACE { ".".to_owned() } else { found.to_string_lossy().into_owned() };
-            builder.preopened_dir(&found, name, perms).map(drop).map_err(|error| error.to_string())
+        let named = Named::parse(path);
+        let opened = resolve(host, &named).and_then(|found| {
+            let opened = builder.preopened_dir(&found, named.name(&found), perms).map(drop);
+            opened.map_err(|error| Refusal::Because(error.to_string()))
         });
-        if let (Ok(()), Some(turn)) = (&opened, turn) {
-            turn.used(plugin, &format!("fs:{grant}"));
+        match (opened, turn) {
+            (Ok(()), Some(turn)) => is_open(host, plugin, turn, &named, &grant),
+            (Ok(()), None) | (Err(Refusal::Absent), _) => {}
+            (Err(Refusal::Because(reason)), _) => {
+                tracing::warn!("plugin `{}` does not get `fs:{grant}`: {reason}", plugin.name);
+            }
         }
-        if let Err(reason) = opened {
-            tracing::warn!("plugin `{}` does not get `fs:{grant}`: {reason}", plugin.name);
-        }
+    }
+}
+
+/// What a directory that was opened means for the turn.
+fn is_open(host: &Host, plugin: &Plugin, turn: &Turn, named: &Named<'_>, grant: &str) {
+    // What the program's own guests read by their table is no news.
+    if plugin.source == Source::User {
+        turn.used(plugin, &format!("fs:{grant}"));
+    }
+    // A part of the workspace is opened for what it says to agents. What the plugin makes of it cannot be seen from here,
+    // so it counts as read. The whole workspace is opened for tools, which say themselves what they read.
+    if let Named::InWorkspace(inside) = named
+        && !host.config.trusts(&turn.workspace)
+    {
+        turn.taint(|| format!("the workspace's `{inside}`, whose owner has not said `bub-wasm trust`"));
     }
 }
 
 /// The directory, if it holds nothing of the program's own: who may write configuration or plugins gives itself grants,
 /// and who may read secrets needs none.
-fn resolve(host: &Host, path: &str) -> Result<PathBuf, String> {
-    let path = if path == WORKSPACE { host.workspace.clone() } else { PathBuf::from(path) };
-    let found = path.canonicalize().map_err(|error| error.to_string().to_lowercase())?;
+fn resolve(host: &Host, named: &Named<'_>) -> Result<PathBuf, Refusal> {
+    let found = match named {
+        Named::Path(path) => Path::new(path).canonicalize().map_err(because)?,
+        Named::Workspace => host.workspace.canonicalize().map_err(because)?,
+        Named::InWorkspace(inside) => {
+            let found = host.workspace.join(inside).canonicalize().map_err(may_be_absent)?;
+            // A link of a workspace leads to what its writer chose.
+            if !found.starts_with(&host.workspace) {
+                return Err(Refusal::Because("it leads out of the workspace".to_owned()));
+            }
+            found
+        }
+        Named::InHome(inside) => {
+            let home = std::env::home_dir().ok_or_else(|| Refusal::Because("there is no home directory".to_owned()))?;
+            home.join(inside).canonicalize().map_err(may_be_absent)?
+        }
+    };
     let home = host.config.home.canonicalize().unwrap_or_else(|_| host.config.home.clone());
     if meets(&found, &home) {
-        return Err(format!("`{}` is where bub-wasm keeps its own files, or holds it", home.display()));
+        return Err(Refusal::Because(format!(
+            "`{}` is where bub-wasm keeps its own files, or holds it",
+            home.display()
+        )));
     }
     Ok(found)
+}
+
+fn because(error: io::Error) -> Refusal {
+    Refusal::Because(error.to_string().to_lowercase())
+}
+
+/// Not every workspace and not every user has that directory.
+fn may_be_absent(error: io::Error) -> Refusal {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Refusal::Absent,
+        _ => because(error),
+    }
 }
 
 fn meets(one: &Path, other: &Path) -> bool {

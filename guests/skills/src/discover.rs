@@ -1,0 +1,166 @@
+//! Which skills there are.
+
+use crate::front;
+use crate::roots::{Kind, Root};
+use std::fs;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+/// The file that makes a directory a skill, and how much of it there may be, in bytes.
+const FILE: &str = "SKILL.md";
+const MAX_FILE: u64 = 64 << 10;
+
+/// Skills that are taken.
+const MAX_SKILLS: usize = 256;
+
+/// Entries of one directory that are looked at, and files that are opened, over all. Each costs some calls of the host,
+/// whose number is bounded.
+const MAX_ENTRIES: usize = 1024;
+const MAX_OPENED: usize = 512;
+
+/// How much of a file is read to find its front matter, in bytes: at once, because each read is a call of the host.
+const HEAD: usize = front::MAX_YAML + 64;
+
+/// A skill that may be used.
+#[derive(Debug, Clone)]
+pub struct Skill {
+    pub name: String,
+    pub description: String,
+    pub kind: Kind,
+    /// The directory as everybody else knows it.
+    pub shown: String,
+    /// The file as this plugin finds it.
+    file: PathBuf,
+}
+
+/// Something about skills that the user may want to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// Whether it is likely to be a surprise.
+    pub warns: bool,
+    pub text: String,
+}
+
+impl Skill {
+    /// Where its `SKILL.md` is.
+    pub fn location(&self) -> String {
+        format!("{}/{FILE}", self.shown)
+    }
+
+    /// Its text, without the front matter.
+    ///
+    /// # Errors
+    ///
+    /// Why the file cannot be read any more.
+    pub fn body(&self) -> Result<String, String> {
+        read(&self.file).map(|text| front::split(&text).1.trim().to_owned())
+    }
+}
+
+/// The skills of those directories by name, and what is to be said about them. The first of a name is the one that counts.
+pub fn all(roots: &[Root]) -> (Vec<Skill>, Vec<Note>) {
+    let mut found: Vec<Skill> = Vec::new();
+    let mut notes = Vec::new();
+    let mut opened = 0;
+    for root in roots {
+        for name in names(&root.path) {
+            if found.len() == MAX_SKILLS || opened == MAX_OPENED {
+                notes.push(warning(format!("of the skills in `{}` some are left out: there are too many", root.shown)));
+                break;
+            }
+            opened += 1;
+            match look(root, &name) {
+                Ok(None) => {}
+                Ok(Some(skill)) => match found.iter().find(|other| other.name == skill.name) {
+                    Some(other) => notes.push(warning(format!(
+                        "the skill `{}` is left out: its name is taken by `{}`",
+                        skill.location(),
+                        other.location()
+                    ))),
+                    None => found.push(skill),
+                },
+                Err(reason) => {
+                    let text = format!("the skill `{name}` in `{}` is left out: {reason}", root.shown);
+                    notes.push(Note { warns: false, text });
+                }
+            }
+        }
+    }
+    if let Some(old) = found.iter().find(|skill| skill.kind == Kind::Legacy) {
+        notes.push(warning(format!("`{}` lies where skills used to lie: move it to `.agents/skills`", old.shown)));
+    }
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    (found, notes)
+}
+
+fn warning(text: String) -> Note {
+    Note { warns: true, text }
+}
+
+/// The names of a directory that can be those of skills, in order. A directory that cannot be read holds none.
+fn names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).into_iter().flatten().take(MAX_ENTRIES).flatten();
+    let entries = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_symlink()));
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.retain(|name| front::is_name(name));
+    names.sort();
+    names
+}
+
+/// The skill in the directory of that name; none, when it has no `SKILL.md` and so is something else.
+fn look(root: &Root, name: &str) -> Result<Option<Skill>, String> {
+    let file = root.path.join(name).join(FILE);
+    // A pipe would be waited for. A link that leads out of the directory is refused by the host.
+    let bytes = match fs::metadata(&file) {
+        Ok(meta) if meta.len() > MAX_FILE => return Err(too_large()),
+        Ok(meta) if meta.is_file() => usize::try_from(meta.len()).unwrap_or(HEAD).min(HEAD),
+        Ok(_) => return Err(format!("its `{FILE}` is no file")),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let text = head(&file, bytes)?;
+    let (name, description) = front::check(name, &front::split(&text).0)?;
+    let shown = format!("{}/{name}", root.shown);
+    Ok(Some(Skill { name, description, kind: root.kind, shown, file }))
+}
+
+/// The beginning of the file, up to the last whole character.
+fn head(file: &Path, bytes: usize) -> Result<String, String> {
+    let mut text = vec![0; bytes];
+    let mut filled = 0;
+    let mut file = fs::File::open(file).map_err(unreadable)?;
+    while let Some(rest) = text.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest).map_err(unreadable)? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    text.truncate(filled);
+    if let Err(error) = std::str::from_utf8(&text)
+        && error.error_len().is_none()
+    {
+        text.truncate(error.valid_up_to());
+    }
+    String::from_utf8(text).map_err(|_| no_text())
+}
+
+fn read(file: &Path) -> Result<String, String> {
+    let mut text = Vec::new();
+    fs::File::open(file).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut text)).map_err(unreadable)?;
+    if text.len() as u64 > MAX_FILE {
+        return Err(too_large());
+    }
+    String::from_utf8(text).map_err(|_| no_text())
+}
+
+fn too_large() -> String {
+    format!("its `{FILE}` has more than {} KiB", MAX_FILE >> 10)
+}
+
+fn no_text() -> String {
+    format!("its `{FILE}` is no UTF-8")
+}
+
+fn unreadable(error: std::io::Error) -> String {
+    format!("its `{FILE}` cannot be read: {}", error.to_string().to_lowercase())
+}

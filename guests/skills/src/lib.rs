@@ -1,0 +1,62 @@
+//! Skills: directories with a `SKILL.md` that says how a kind of task is done. The system prompt lists them, and the tool
+//! `skill` hands one out.
+
+wit_bindgen::generate!({
+    inline: "
+        package bub:skills@0.1.0;
+        world skills {
+            import bub:plugin/config@0.1.0;
+            import bub:plugin/log@0.1.0;
+            export bub:hooks/system-prompt@0.1.0;
+            export bub:tools/tools@0.1.0;
+        }
+    ",
+    path: "../../wit",
+    generate_all,
+});
+
+/// What this plugin says of itself: the host reads it without running anything.
+#[used]
+#[unsafe(link_section = "bub:manifest")]
+static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
+
+mod block;
+mod config;
+mod discover;
+mod front;
+mod hints;
+mod offered;
+#[cfg(test)]
+mod recorded;
+mod roots;
+mod template;
+mod tool;
+
+use bub::types::types::{Error, ErrorKind, Prompt};
+use exports::bub::hooks::system_prompt;
+use exports::bub::tools::tools::{self, ToolSpec, Turn};
+
+struct Skills;
+
+impl system_prompt::Guest for Skills {
+    fn system_prompt(turn: Turn, prompt: Prompt) -> Result<Option<String>, Error> {
+        let skills = offered::of(&turn);
+        Ok(block::of(&skills, &hints::text(&prompt)))
+    }
+}
+
+impl tools::Guest for Skills {
+    fn list_tools() -> Vec<ToolSpec> {
+        vec![tool::spec()]
+    }
+
+    fn call_tool(turn: Turn, name: String, arguments: String) -> Result<String, Error> {
+        if name != tool::NAME {
+            let message = format!("there is no tool `{name}` here");
+            return Err(Error { kind: ErrorKind::NotFound, message, details: None });
+        }
+        tool::call(&offered::of(&turn), &arguments)
+    }
+}
+
+export!(Skills);

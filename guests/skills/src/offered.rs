@@ -1,0 +1,66 @@
+//! The skills of a turn.
+
+use crate::bub::plugin::log::{Level, log};
+use crate::discover::{self, Note, Skill};
+use crate::exports::bub::tools::tools::Turn;
+use crate::{config, roots, template};
+use serde_json::Value;
+
+/// The key of the turn's state that says which skills it may use: a list of names, or nothing for all of them.
+const ALLOWED: &str = "allowed_skills";
+
+/// The key under which it is kept that this turn's notes were said.
+const TOLD: &str = "skills_told";
+
+/// Notes that are said in one turn.
+const MAX_NOTES: usize = 32;
+
+/// Those that the turn may use, by name. What is odd about the rest is said in the log, once a turn.
+pub fn of(turn: &Turn) -> Vec<Skill> {
+    let (mut skills, notes) = discover::all(&roots::open(&turn.workspace()));
+    if turn.get(TOLD).is_none() && !notes.is_empty() {
+        notes.iter().take(MAX_NOTES).for_each(tell);
+        // Said once more at worst.
+        let _ = turn.set(TOLD, "true");
+    }
+    let allowed = turn.get(ALLOWED).map(|text| serde_json::from_str(&text).unwrap_or(Value::from("")));
+    skills.retain(|skill| allows(allowed.as_ref(), &skill.name));
+    skills
+}
+
+fn tell(note: &Note) {
+    let level = if note.warns { Level::Warn } else { Level::Debug };
+    log(level, &note.text);
+}
+
+/// Whether a turn with that value may use the skill. A value that is no list allows none.
+fn allows(allowed: Option<&Value>, skill: &str) -> bool {
+    match allowed {
+        None | Some(Value::Null) => true,
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).any(|name| name.to_lowercase() == skill),
+        Some(_) => false,
+    }
+}
+
+/// The skill's text with what is filled in.
+///
+/// # Errors
+///
+/// Why it cannot be read.
+pub fn body(skill: &Skill) -> Result<String, String> {
+    skill.body().map(|text| template::render(&text, &skill.shown, config::text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_turn_uses_the_skills_that_it_is_allowed() {
+        assert!(allows(None, "a") && allows(Some(&Value::Null), "a"));
+        assert!(allows(Some(&json!(["b", "A"])), "a"));
+        assert!(!allows(Some(&json!([])), "a") && !allows(Some(&json!(["b"])), "a"));
+        assert!(!allows(Some(&json!("a")), "a") && !allows(Some(&json!({ "a": true })), "a"));
+    }
+}
