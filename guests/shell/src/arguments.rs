@@ -1,0 +1,100 @@
+//! The arguments of the tools.
+
+use crate::bub::types::types::{Error, ErrorKind};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// Seconds that a command has where nothing is said.
+pub const TIMEOUT: u64 = 30;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    pub cmd: String,
+    /// Where it starts; none: in the workspace.
+    pub cwd: Option<String>,
+    /// Seconds; none: [`TIMEOUT`].
+    #[serde(default, deserialize_with = "whole_or_none")]
+    pub timeout_seconds: Option<u64>,
+    #[serde(default, deserialize_with = "yes_or_no")]
+    pub background: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    pub shell_id: String,
+    /// Bytes of output to pass over; none: none.
+    #[serde(default, deserialize_with = "whole_or_none")]
+    pub offset: Option<u64>,
+    /// Bytes to give; none: all that are kept.
+    #[serde(default, deserialize_with = "whole_or_none")]
+    pub limit: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kill {
+    pub shell_id: String,
+}
+
+/// Reads the arguments of that tool.
+///
+/// # Errors
+///
+/// `invalid-input` with the argument that is missing, unknown or of the wrong type.
+pub fn parse<T: DeserializeOwned>(tool: &str, arguments: &str) -> Result<T, Error> {
+    let wrong = |reason: serde_json::Error| {
+        Error::new(ErrorKind::InvalidInput, format!("the arguments of `{}`: {reason}", tool.replace('.', "_")))
+    };
+    // From a value and not from the text: a place in the text says nothing to who did not write it as text.
+    let value: Value = serde_json::from_str(arguments).map_err(wrong)?;
+    serde_json::from_value(value).map_err(wrong)
+}
+
+/// A number, also one written as text, as models and command lines do.
+fn whole_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let number = match &value {
+        Value::Null => return Ok(None),
+        Value::Number(number) => number.as_u64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    number.map(Some).ok_or_else(|| D::Error::custom(format!("`{value}` is no whole number from 0 up")))
+}
+
+fn yes_or_no<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::Null => Ok(false),
+        Value::Bool(yes) => Ok(yes),
+        Value::String(text) if text.eq_ignore_ascii_case("true") => Ok(true),
+        Value::String(text) if text.eq_ignore_ascii_case("false") => Ok(false),
+        other => Err(D::Error::custom(format!("`{other}` is neither true nor false"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_said_is_left_out_and_text_counts_as_what_it_says() {
+        let asked: Run = parse("bash", r#"{"cmd":"a","cwd":null,"timeout_seconds":"5","background":"True"}"#).unwrap();
+        assert_eq!((asked.cwd, asked.timeout_seconds, asked.background), (None, Some(5), true));
+        let asked: Run = parse("bash", r#"{"cmd":"a"}"#).unwrap();
+        assert_eq!((asked.timeout_seconds, asked.background), (None, false));
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_arguments_is_named() {
+        let reason = |arguments| parse::<Output>("bash.output", arguments).unwrap_err().message;
+        assert_eq!(reason("{}"), "the arguments of `bash_output`: missing field `shell_id`");
+        assert_eq!(
+            reason(r#"{"shell_id":"a","offset":-1}"#),
+            "the arguments of `bash_output`: `-1` is no whole number from 0 up"
+        );
+        assert!(reason(r#"{"shell_id":"a","x":1}"#).contains("unknown field `x`"));
+    }
+}

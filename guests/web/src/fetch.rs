@@ -1,0 +1,78 @@
+//! A page, from the request through its redirects to its text.
+
+use crate::arguments::Fetch;
+use crate::bub::types::types::{Error, ErrorKind};
+use crate::page::{self, Kind};
+use crate::request::{self, Deadline, Response};
+use crate::{address, failure, markdown};
+use url::Url;
+
+/// Redirects that are followed.
+const MAX_REDIRECTS: usize = 10;
+/// Bytes of a page that are read.
+const MAX_BODY: usize = 2 << 20;
+
+/// The page as text.
+///
+/// # Errors
+///
+/// `denied` where the host lets no request through; all else names the URL.
+pub fn fetch(asked: Fetch) -> Result<String, Error> {
+    let deadline = Deadline::after(asked.timeout()?);
+    let mut headers = asked.headers();
+    for (name, value) in request::HEADERS {
+        if !headers.iter().any(|(given, _)| given == name) {
+            headers.push(((*name).to_owned(), (*value).to_owned()));
+        }
+    }
+    let mut url = address::parse(&asked.url)?;
+    for _ in 0..=MAX_REDIRECTS {
+        let response = request::send(&url, &headers, &deadline)?;
+        let Some(location) = response.location() else {
+            return read(&url, response, &deadline);
+        };
+        let next = address::follow(&url, &location)?;
+        if next.origin() != url.origin() {
+            // What was meant for one host is not for another to see.
+            headers = request::HEADERS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        }
+        url = next;
+    }
+    let message = format!("`{}` redirects more than {MAX_REDIRECTS} times; it ended at `{url}`", asked.url.trim());
+    Err(Error::new(ErrorKind::Tool, message))
+}
+
+/// The text of an answer that is no redirect.
+fn read(url: &Url, response: Response, deadline: &Deadline) -> Result<String, Error> {
+    if !(200..300).contains(&response.status) {
+        return Err(failure::of_status(url, response.status));
+    }
+    let content_type = response.header("content-type");
+    if let Some(encoding) = response.header("content-encoding").filter(|encoding| encoding != "identity") {
+        let message =
+            format!("`{url}` came compressed (`{encoding}`) though that was not asked for; use `bash` for it");
+        return Err(Error::new(ErrorKind::Tool, message));
+    }
+    let length = response.header("content-length").and_then(|length| length.parse().ok());
+    let kind = Kind::of_type(content_type.as_deref());
+    if kind == Kind::Binary {
+        return Err(failure::binary(url, content_type.as_deref(), length));
+    }
+    let (body, is_cut) = response.body(url, deadline, MAX_BODY)?;
+    let kind = kind.sniffed(&body);
+    if kind == Kind::Binary {
+        return Err(failure::binary(url, content_type.as_deref(), length.or((!is_cut).then_some(body.len() as u64))));
+    }
+    let text = page::decode(&body, content_type.as_deref(), kind, is_cut);
+    // Two copies are one too many where memory is bounded.
+    drop(body);
+    let (text, was_cut) = match kind {
+        Kind::Html => markdown::of_html(text, url),
+        _ => (text, false),
+    };
+    match is_cut || was_cut {
+        true => Ok(format!("{text}\n\n[the page is longer: only its beginning was read]")),
+        false if text.trim().is_empty() => Ok(format!("[`{url}` has no text]")),
+        false => Ok(text),
+    }
+}
