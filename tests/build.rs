@@ -9,7 +9,7 @@ use std::process::Command;
 const TARGET: &str = "wasm32-wasip2";
 
 /// The guests of the workspace `guests/` that tests run by their path.
-const GUESTS: [&str; 3] = ["builtin", "echo", "offline"];
+const GUESTS: [&str; 8] = ["builtin", "echo", "offline", "shell", "skills", "tapes-http", "web", "workspace"];
 
 fn main() {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
@@ -32,7 +32,9 @@ fn main() {
         constant(&mut code, program, &out.join("programs").join(TARGET).join("release/examples").join(file(program)));
     }
     for guest in GUESTS {
-        constant(&mut code, guest, &out.join("guests").join(TARGET).join("release").join(file(guest)));
+        // The names of files and constants have no hyphens.
+        let name = guest.replace('-', "_");
+        constant(&mut code, &name, &out.join("guests").join(TARGET).join("release").join(file(&name)));
     }
     code.push_str("/// Calls the macro with the name of each program of `programs/examples`.\n");
     code.push_str("#[macro_export]\nmacro_rules! foreach_program {\n    ($each:ident) => {\n");

@@ -30,6 +30,8 @@ pub enum Failure {
     Cancelled,
     /// The turn ran longer than it may.
     Deadline(Duration),
+    /// What was asked for may not be, or makes no sense.
+    Refused(Error),
 }
 
 impl Failure {
@@ -39,6 +41,7 @@ impl Failure {
             Self::Hook { error, .. } => {
                 return Error { kind: error.kind, message: self.to_string(), details: error.details.clone() };
             }
+            Self::Refused(error) => return error.clone(),
             Self::Cancelled => ErrorKind::Cancelled,
             Self::Deadline(_) => ErrorKind::Temporary,
             Self::NoModel => ErrorKind::Config,
@@ -56,6 +59,7 @@ impl fmt::Display for Failure {
             }
             Self::Fault(fault) => fault.fmt(f),
             Self::Tape(message) | Self::Channel(message) => f.write_str(message),
+            Self::Refused(error) => f.write_str(&one_line(&error.message)),
             Self::NoModel => f.write_str("no plugin answered the prompt"),
             Self::Cancelled => f.write_str("cancelled"),
             Self::Deadline(limit) => write!(f, "the turn ran longer than {} ms", limit.as_millis()),

@@ -15,6 +15,7 @@ mod manifest;
 mod set;
 mod stderr;
 pub(crate) mod store;
+mod tool;
 
 pub(crate) use call::{Answering, Site, Visit, call, deeper};
 pub use engine::Engines;
@@ -26,3 +27,4 @@ pub use load::{OnFault, Plugin, Source};
 pub use manifest::{Manifest, Want};
 pub use set::PluginSet;
 pub(crate) use set::{CALLED_BY_NAME, model_name};
+pub use tool::Tool;

@@ -15,6 +15,7 @@ mod faults;
 mod files;
 mod gates;
 mod grants;
+mod guest_store;
 mod guests;
 mod hooks;
 mod hostile;
@@ -32,7 +33,10 @@ mod secret;
 mod secrets_seen;
 mod selectors;
 mod settings;
+mod skills;
 mod tape;
+mod tape_commands;
+mod tool_guests;
 mod tools;
 
 use bub_tests::Home;

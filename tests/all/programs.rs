@@ -5,6 +5,7 @@
 use crate::completion::caller_says_what_the_model_says as caller;
 use crate::conformance::golden_tools;
 use crate::faults::{fault_memory, fault_panic, fault_spin, fault_trap, fault_unknown_version, loud};
+use crate::guest_store::nonsense::keeper_that_has_nothing_refuses_no_turn as keeper;
 use crate::hooks::{scripted, scripted_stream};
 use crate::hostile::hostile_without_a_mode_is_alive as hostile;
 use crate::limits::counter_is_refused_what_it_was_not_granted as counter;

@@ -121,7 +121,11 @@ impl Agent<'_> {
             tools: toolset::offered(self.turn)?,
             max_tokens: self.settings.max_tokens,
             purpose: "turn".to_owned(),
-            options: None,
+            options: self
+                .settings
+                .reasoning_effort
+                .as_ref()
+                .map(|effort| json!({ "reasoning_effort": effort }).to_string()),
         };
         let answer = answer::ask(self.turn, &request, &mut self.said)?;
         let results = self.call(&answer)?;

@@ -1,31 +1,65 @@
-//! A command that nobody took.
+//! Commands: a line that begins with a comma names a tool and its arguments; no model is asked.
 
-use crate::bub::types::types::StreamEvent;
-use crate::{Error, Prompt, Turn, agent, content};
+mod arguments;
+mod words;
 
-/// Says so, without a model and without a trace on the tape.
-pub fn refuse(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
-    let answer = unknown(&content::text(prompt));
-    turn.emit(&StreamEvent::Text(answer.clone()))?;
-    turn.emit(&agent::last_event(&answer, 0, None))
+use std::time::Instant;
+
+use crate::bub::tools::toolbox;
+use crate::bub::types::types::{ErrorKind, StreamEvent, ToolCall};
+use crate::{Error, Prompt, Turn, agent, content, json, record};
+use serde_json::{Value, json};
+
+/// The tool that gets a line that names no other tool.
+const SHELL: &str = "bash";
+
+/// Runs the command, says what it gave, and writes down that it ran. A line that cannot be read leaves no trace.
+pub fn run(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
+    let text = content::text(prompt);
+    let line = text.trim();
+    let line = line.strip_prefix(',').unwrap_or(line).trim();
+    let words = words::split(line)?;
+    let Some((name, rest)) = words.split_first() else {
+        return Err(invalid("a comma begins a command, and no name follows it; `,help` shows the commands".to_owned()));
+    };
+    let began = Instant::now();
+    let outcome = call(turn, line, name, rest);
+    let (status, output) = match &outcome {
+        Ok(output) => ("ok", output.clone()),
+        Err(error) => ("error", error.message.clone()),
+    };
+    turn.tape()?.append(&[record::command(line, name, status, began, &output)])?;
+    let output = outcome?;
+    turn.emit(&StreamEvent::Text(output.clone()))?;
+    turn.emit(&agent::last_event(&output, 0, None))
 }
 
-fn unknown(line: &str) -> String {
-    let line = line.trim();
-    match line.strip_prefix(',').unwrap_or(line).split_whitespace().next() {
-        Some(name) => format!("no command is called `{name}`"),
-        None => "a comma begins a command, and no name follows it".to_owned(),
-    }
+fn call(turn: &Turn, line: &str, name: &str, rest: &[String]) -> Result<String, Error> {
+    let tools = toolbox::list_tools(turn)?;
+    let (tool, arguments) = match tools.iter().find(|tool| tool.name == name) {
+        Some(tool) => (tool.name.clone(), arguments::of(&tool.name, &json::value(&tool.parameters), rest)?),
+        None if runs_any(turn) && tools.iter().any(|tool| tool.name == SHELL) => {
+            (SHELL.to_owned(), json!({ "cmd": line }))
+        }
+        None => {
+            let message = format!("no command is called `{name}`; `,help` shows those that there are");
+            return Err(Error::new(ErrorKind::NotFound, message));
+        }
+    };
+    let call = ToolCall { id: None, name: tool, arguments: arguments.to_string() };
+    let mut results = toolbox::call_tools(turn, &[call])?;
+    let result = results.pop().ok_or_else(|| invalid("the command gave no result".to_owned()))?;
+    Ok(match json::value(&result?) {
+        Value::String(text) => text,
+        other => other.to_string(),
+    })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::unknown;
+/// Whether what names no tool may go to the shell: as the channel is configured.
+fn runs_any(turn: &Turn) -> bool {
+    turn.get("_commands").is_some_and(|commands| json::value(&commands) == "all")
+}
 
-    #[test]
-    fn the_word_behind_the_comma_is_named() {
-        assert_eq!(unknown(",frob --fast"), "no command is called `frob`");
-        assert_eq!(unknown(", frob"), "no command is called `frob`");
-        assert_eq!(unknown(","), "a comma begins a command, and no name follows it");
-    }
+fn invalid(message: String) -> Error {
+    Error::new(ErrorKind::InvalidInput, message)
 }

@@ -10,6 +10,7 @@ wit_bindgen::generate!({
             import bub:tape/tape@0.1.0;
             import bub:turn/turn@0.1.0;
             import bub:turn/stages@0.1.0;
+            import bub:turn/subturn@0.1.0;
             import bub:model/chat@0.1.0;
             import bub:tools/toolbox@0.1.0;
             export bub:hooks/resolve-session@0.1.0;
@@ -22,6 +23,7 @@ wit_bindgen::generate!({
             export bub:hooks/render-outbound@0.1.0;
             export bub:hooks/on-error@0.1.0;
             export bub:context/selector@0.1.0;
+            export bub:tools/tools@0.1.0;
         }
     ",
     path: "../../wit",
@@ -47,9 +49,11 @@ mod selector;
 mod settings;
 mod state;
 mod system;
+mod tools;
 mod toolset;
 
 use bub::plugin::log::{Level, log};
+use bub::tools::schema::ToolSpec;
 use bub::turn::turn::Turn;
 use bub::types::types::{Envelope, Error, MessageKind, Prompt};
 use exports::bub::context::selector::{Selected, View};
@@ -78,7 +82,7 @@ impl hooks::build_prompt::Guest for Builtin {
 impl hooks::run_model_stream::Guest for Builtin {
     fn run_model_stream(turn: Turn, prompt: Prompt) -> Result<bool, Error> {
         if turn.message().kind == MessageKind::Command {
-            command::refuse(&turn, &prompt)?;
+            command::run(&turn, &prompt)?;
         } else {
             agent::run(&turn, &prompt)?;
         }
@@ -126,6 +130,16 @@ impl hooks::on_error::Guest for Builtin {
 impl context::selector::Guest for Builtin {
     fn select(view: View) -> Result<Selected, Error> {
         selector::everything(&view)
+    }
+}
+
+impl exports::bub::tools::tools::Guest for Builtin {
+    fn list_tools() -> Vec<ToolSpec> {
+        tools::list()
+    }
+
+    fn call_tool(turn: Turn, name: String, arguments: String) -> Result<String, Error> {
+        tools::call(&turn, &name, &arguments)
     }
 }
 

@@ -114,7 +114,16 @@ fn call(call: &ToolCall) -> Value {
     json!({"id": call.id, "function": function, "type": "function"})
 }
 
-fn event(name: &str, data: Value) -> Draft {
+/// That a command ran: its line without the comma, and what it gave.
+pub fn command(line: &str, name: &str, status: &str, began: Instant, output: &str) -> Draft {
+    let elapsed = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let data = json!({
+        "raw": line, "name": name, "status": status, "elapsed_ms": elapsed, "output": output, "date": clock::now(),
+    });
+    event("command", data)
+}
+
+pub fn event(name: &str, data: Value) -> Draft {
     draft("event", &json!({"name": name, "data": data}), &json!({}))
 }
 

@@ -2,6 +2,7 @@
 
 use crate::bub::plugin::config;
 use crate::bub::types::types::ErrorKind;
+use crate::tools::session;
 use crate::{Error, Turn, json};
 use serde_json::Value;
 
@@ -12,13 +13,16 @@ pub struct Settings {
     pub max_steps: Option<u64>,
     /// Tokens that one answer may have.
     pub max_tokens: Option<u32>,
+    /// How much the model is to think; none: as it likes.
+    pub reasoning_effort: Option<String>,
 }
 
 impl Settings {
-    /// The turn's own model goes before the configured one.
+    /// The turn's own model goes before the session's, and that before the configured one.
     pub fn of(turn: &Turn) -> Result<Settings, Error> {
         let named = |text: Option<String>| text.map(|text| json::value(&text)).filter(|model| !model.is_null());
-        let model = match named(turn.get("model")).or_else(|| named(config::get("model"))) {
+        let session = session::chosen_model(turn)?.map(Value::String);
+        let model = match named(turn.get("model")).or(session).or_else(|| named(config::get("model"))) {
             Some(Value::String(model)) if !model.trim().is_empty() => model,
             Some(other) => return Err(wrong("model", "the name of a model", &other)),
             None => {
@@ -26,7 +30,8 @@ impl Settings {
             }
         };
         let max_tokens = number("max-tokens")?.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
-        Ok(Settings { model, max_steps: number("max-steps")?, max_tokens })
+        let reasoning_effort = session::chosen_effort(turn)?;
+        Ok(Settings { model, max_steps: number("max-steps")?, max_tokens, reasoning_effort })
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Http {
     pub(crate) turn: Option<Arc<Turn>>,
     /// While it is loaded a plugin reaches nobody.
     pub(crate) is_loading: bool,
+    /// It keeps the tapes: what a turn wrote leaves in one request, or not at all.
+    pub(crate) keeps_tapes: bool,
 }
 
 /// What becomes of the request's own errors: nobody asks for them here.
@@ -34,6 +36,7 @@ impl WasiHttpHooks for Http {
     ) -> Box<dyn Future<Output = Result<(http::Response<WasiBody>, Late)>> + Send> {
         let gate = self.gate();
         let (host, plugin, turn) = (self.host.clone(), self.plugin.clone(), self.turn.clone());
+        let keeps_tapes = self.keeps_tapes;
         Box::new(async move {
             let request = into_request(request, options)?;
             let target = Target::of(request.url()).map(|target| target.to_string()).unwrap_or_default();
@@ -52,7 +55,7 @@ impl WasiHttpHooks for Http {
                     {
                         turn.refused(&plugin, &format!("http:{target}"));
                     }
-                    say(&host, &plugin, &error);
+                    say(&host, &plugin, &error, keeps_tapes);
                     Err(into_error(&error))
                 }
             }
@@ -66,7 +69,12 @@ impl Http {
         let targets = if self.is_loading { Vec::new() } else { self.host.ledger.held(&self.plugin, "http:") };
         let targets = targets.iter().filter_map(|target| Target::parse(target).ok());
         let (host, plugin, turn) = (self.host.clone(), self.plugin.clone(), self.turn.clone());
+        let mut limits = net::Limits::default();
+        if self.keeps_tapes {
+            limits.request = limits.request.max(self.plugin.limits.memory_bytes() as u64);
+        }
         Gate::new(self.host.network.clone(), targets.collect::<Vec<_>>())
+            .with_limits(limits)
             .with_rewrite(move |outgoing: &mut Outgoing| fill(&host, &plugin, turn.as_deref(), outgoing))
     }
 }
@@ -114,13 +122,15 @@ fn fill(
 }
 
 /// The contract has codes only; the sentence, with the command that helps, is for the log.
-fn say(host: &Host, plugin: &Plugin, error: &net::Error) {
+fn say(host: &Host, plugin: &Plugin, error: &net::Error, keeps_tapes: bool) {
     let help = match error {
         net::Error::NotGranted { host: target } => format!("; {}", plugin.refusal(&format!("http:{target}")).message),
         _ => String::new(),
     };
     let text = host.config.secrets.redact(&format!("plugin `{}`: {error}{help}", plugin.name));
-    tracing::warn!("{text}");
+    // Whoever keeps tapes tries again, and what does not help in the end is the error of the turn: it is said once.
+    let said_elsewhere = keeps_tapes && !matches!(error, net::Error::NotGranted { .. } | net::Error::Refused(_));
+    if said_elsewhere { tracing::info!("{text}") } else { tracing::warn!("{text}") }
 }
 
 fn into_request(request: http::Request<WasiBody>, options: Option<RequestOptions>) -> Result<net::Request> {

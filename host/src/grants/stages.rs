@@ -40,7 +40,7 @@ impl Host for State {
             }
         }
         let model = self.model_of(&turn, model);
-        Ok(messages(&turn, depth, &prompt, &system_prompt, new, &model).await)
+        Ok(messages(&turn, depth, &prompt, &system_prompt, new, &model, None).await)
     }
 
     async fn steering(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Vec<Prompt>, Error>> {
@@ -75,17 +75,19 @@ impl State {
     }
 }
 
-/// The messages of the next model call: system prompt, `before`, history, the new ones, `after`.
-async fn messages(
+/// The messages of the next model call: system prompt, `before`, history, the new ones, `after`. `selector` names the
+/// plugin that selects, in place of the one in charge.
+pub(crate) async fn messages(
     turn: &Arc<Turn>,
     depth: u32,
     prompt: &Prompt,
     system_prompt: &str,
     new: Vec<String>,
     model: &str,
+    selector: Option<&str>,
 ) -> Result<Vec<String>, Error> {
     let view = View::new(turn, prompt, system_prompt, model).await?;
-    let selected = hooks::select(turn, depth, &view).await.map_err(|failure| failure.to_error())?;
+    let selected = hooks::select(turn, depth, &view, selector).await.map_err(|failure| failure.to_error())?;
     let selection = match selected {
         Some(selection) => selection,
         None => view.all(),

@@ -1,6 +1,7 @@
 //! `bub:tools/toolbox`: all tools of all plugins, for whoever runs an agent loop.
 
 use super::policy::{Verdict, judge};
+use super::spill;
 use super::turn::TurnHandle;
 use crate::channel::Question;
 use crate::error::Failure;
@@ -10,7 +11,7 @@ use crate::plugin::bindings::toolbox::Host;
 use crate::plugin::bindings::{Error, ErrorKind, MessageKind, ToolCall, schema};
 use crate::plugin::store::State;
 use crate::plugin::{
-    Plugin, Site, Visit, call, check_json, contract, deeper, digest, model_name, one_line, parse_json,
+    Plugin, Site, Tool, Visit, call, check_json, contract, deeper, digest, model_name, one_line, parse_json,
 };
 use crate::turn::Turn;
 use serde_json::Value;
@@ -32,7 +33,8 @@ impl Host for State {
     async fn list_tools(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Vec<ToolSpec>, Error>> {
         let turn = self.turn_of(&turn)?;
         let tools = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools);
-        Ok(Ok(tools.filter(|tool| self.holds(&format!("tools:{}", tool.name))).cloned().collect()))
+        let granted = tools.filter(|tool| turn.has_tool(&tool.name) && self.holds(&format!("tools:{}", tool.name)));
+        Ok(Ok(granted.map(|tool| ToolSpec::clone(tool)).collect()))
     }
 
     async fn call_tools(
@@ -54,33 +56,62 @@ impl Host for State {
         let mut running = JoinSet::new();
         // The places belong to this one call: a tool that calls tools gets others, so nobody waits for their own caller.
         let places = Arc::new(Semaphore::new(MAX_AT_ONCE));
+        // What changes something happens in the order in which it was asked for; what only reads waits for nobody.
+        let mut changes = Vec::new();
         for (at, call) in calls.into_iter().enumerate() {
             let granted = self.granted(&format!("tools:{}", dotted(&turn, &call.name)));
-            let turn = turn.clone();
-            let places = places.clone();
-            running.spawn(async move {
-                let _working = turn.working();
-                // Closed by nobody: there is always a place in the end.
-                let _place = places.acquire_owned().await;
-                let outcome = match granted {
-                    Ok(()) => run(&turn, depth, call).await,
-                    Err(refusal) => Err(refusal),
-                };
-                (at, outcome)
-            });
+            let job = Job { at, call, granted };
+            if tool_of(&turn, &job.call.name).is_some_and(|tool| tool.effect == Effect::Read) {
+                running.spawn(jobs(turn.clone(), depth, places.clone(), vec![job]));
+            } else {
+                changes.push(job);
+            }
         }
-        let mut outcomes = running.join_all().await;
+        running.spawn(jobs(turn.clone(), depth, places, changes));
+        let mut outcomes: Vec<_> = running.join_all().await.into_iter().flatten().collect();
         outcomes.sort_by_key(|(at, _)| *at);
         Ok(Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect()))
     }
 }
 
+/// A call with its place in the list.
+struct Job {
+    at: usize,
+    call: ToolCall,
+    granted: Result<(), Error>,
+}
+
+/// One call after the other.
+async fn jobs(
+    turn: Arc<Turn>,
+    depth: u32,
+    places: Arc<Semaphore>,
+    jobs: Vec<Job>,
+) -> Vec<(usize, Result<String, Error>)> {
+    let _working = turn.working();
+    let mut outcomes = Vec::new();
+    for Job { at, call, granted } in jobs {
+        // Closed by nobody: there is always a place in the end.
+        let _place = places.acquire().await;
+        let outcome = match granted {
+            Ok(()) => run(&turn, depth, call).await,
+            Err(refusal) => Err(refusal),
+        };
+        outcomes.push((at, outcome));
+    }
+    outcomes
+}
+
+/// The tool of that name, as a model or a person writes it.
+fn tool_of<'a>(turn: &'a Turn, name: &str) -> Option<&'a Tool> {
+    let written = model_name(name);
+    let mut tools = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools);
+    tools.find(|tool| model_name(&tool.name) == written && turn.has_tool(&tool.name))
+}
+
 /// The name of a tool as its plugin gave it, for a name as a model writes it. A name that nobody has stays as it is.
 pub(crate) fn dotted(turn: &Turn, name: &str) -> String {
-    let written = model_name(name);
-    let known =
-        turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools).find(|tool| model_name(&tool.name) == written);
-    known.map_or_else(|| name.to_owned(), |tool| tool.name.clone())
+    tool_of(turn, name).map_or_else(|| name.to_owned(), |tool| tool.name.clone())
 }
 
 /// One call from the chain before it to the chain after it. Whatever happens is a result that the model can read.
@@ -100,7 +131,11 @@ async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<String, Err
         }
         ToolVerdict::Answered(outcome) => (asked, outcome),
     };
-    hooks::after_tool_call(turn, depth, &call, outcome).await
+    let outcome = hooks::after_tool_call(turn, depth, &call, outcome).await;
+    match outcome {
+        Ok(result) => Ok(spill::shorten(turn, &call.name, result).await),
+        Err(error) => Err(error),
+    }
 }
 
 /// The host's own word, after the chain: it sees the arguments that the tool will get.
@@ -155,30 +190,40 @@ fn effect_name(effect: Effect) -> &'static str {
 }
 
 async fn invoke(turn: &Arc<Turn>, depth: u32, call: &ToolCall) -> Result<String, Error> {
-    let Some(plugin) = turn.calls.plugins.iter().find(|plugin| plugin.tools.iter().any(|tool| tool.name == call.name))
-    else {
-        return Err(Error::new(ErrorKind::NotFound, format!("there is no tool `{}`", model_name(&call.name))));
+    let of_plugin = |plugin: &&Arc<Plugin>| plugin.tools.iter().any(|tool| tool.name == call.name);
+    let plugin = turn.calls.plugins.iter().find(of_plugin);
+    let Some((plugin, tool)) = plugin.zip(tool_of(turn, &call.name)) else {
+        return Err(unknown(turn, &call.name));
     };
-    let for_model = plugin.tools.iter().any(|tool| tool.name == call.name && tool.for_model);
-    if !for_model && turn.kind() != MessageKind::Command {
-        return Err(Error::denied(format!("the tool `{}` is for people, not for models", model_name(&call.name))));
+    let name = model_name(&tool.name);
+    if !tool.for_model && turn.kind() != MessageKind::Command {
+        return Err(Error::denied(format!("the tool `{name}` is for people, not for models")));
     }
     // A model that means "no arguments" often writes nothing at all.
     let arguments = if call.arguments.trim().is_empty() { "{}".to_owned() } else { call.arguments.clone() };
-    match parse_json(&arguments) {
-        Ok(Value::Object(_)) => {}
-        Ok(_) => {
-            return Err(Error::invalid(format!("the arguments of `{}` are no JSON object", model_name(&call.name))));
-        }
-        Err(reason) => {
-            return Err(Error::invalid(format!("the arguments of `{}` are {reason}", model_name(&call.name))));
-        }
-    }
-    let effect = plugin.tools.iter().find(|tool| tool.name == call.name).map(|tool| tool.effect);
-    if effect != Some(Effect::Read) {
+    let fits = match parse_json(&arguments) {
+        Ok(value @ Value::Object(_)) => tool.check(&value),
+        Ok(_) => Err("are no JSON object".to_owned()),
+        Err(reason) => Err(format!("are {reason}")),
+    };
+    fits.map_err(|reason| Error::invalid(format!("the arguments of `{name}` {reason}")))?;
+    if tool.effect != Effect::Read {
         turn.tool_begins(call).await?;
     }
     ask(turn, depth, plugin, &call.name, &arguments).await
+}
+
+/// What a model that asked for a tool that is not there can do about it.
+fn unknown(turn: &Turn, name: &str) -> Error {
+    let written = model_name(name);
+    let tools = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools).filter(|tool| tool.for_model);
+    let names: Vec<String> = tools.map(|tool| model_name(&tool.name)).collect();
+    let close = crate::nearest::several(&written, names.iter().map(String::as_str), 3);
+    let hint = match close.is_empty() {
+        true => "those that there are stand in the system prompt".to_owned(),
+        false => format!("did you mean one of these?\n- {}", close.join("\n- ")),
+    };
+    Error::new(ErrorKind::NotFound, format!("there is no tool `{written}`: {hint}"))
 }
 
 async fn ask(

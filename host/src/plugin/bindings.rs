@@ -32,7 +32,7 @@ pub use generated::bub::plugin::{config, log, secrets};
 pub use generated::bub::process::process;
 pub use generated::bub::tape::{entries, tape};
 pub use generated::bub::tools::{schema, toolbox};
-pub use generated::bub::turn::{stages, turn};
+pub use generated::bub::turn::{stages, subturn, turn};
 pub use generated::bub::types::types;
 pub use generated::exports::bub::context::selector;
 pub use generated::exports::bub::hooks as exported;

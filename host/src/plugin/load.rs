@@ -6,6 +6,7 @@ use super::call::{Site, Visit, call};
 use super::engine::{Bench, Engines};
 use super::manifest::{Manifest, Want};
 use super::store::{LOAD, State};
+use super::tool::Tool;
 use crate::config::{self, Limits};
 use crate::grants::Grants;
 use crate::host::Host;
@@ -62,7 +63,7 @@ pub struct Plugin {
     /// Its table of the configuration.
     pub config: serde_json::Map<String, serde_json::Value>,
     /// The tools that it has, asked once.
-    pub tools: Vec<schema::ToolSpec>,
+    pub tools: Vec<Tool>,
     /// The name of the model provider that it is.
     pub provider: Option<String>,
     pub(crate) ready: Ready,
@@ -207,10 +208,11 @@ pub(crate) async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin
         })
     });
     let (tools, provider, described) = introduced.await?;
-    for tool in &tools {
-        super::check_json(&tool.parameters)
-            .map_err(|error| anyhow::anyhow!("the parameters of its tool `{}` are {error}", tool.name))?;
-    }
+    let tool = |spec: schema::ToolSpec| {
+        let name = spec.name.clone();
+        Tool::new(spec).map_err(|error| anyhow::anyhow!("the parameters of its tool `{name}` are {error}"))
+    };
+    let tools = tools.into_iter().map(tool).collect::<Result<Vec<Tool>>>()?;
     let mut plugin = Arc::into_inner(plugin).context("it is still held by its first call")?;
     plugin.tools = tools;
     plugin.provider = provider;

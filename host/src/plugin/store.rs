@@ -58,7 +58,13 @@ impl State {
             crate::grants::fs::open(&mut wasi, &host, &plugin, turn.as_deref());
         }
         let wasi = wasi.build();
-        let http = Http { host: host.clone(), plugin: plugin.clone(), turn: turn.clone(), is_loading: hook == LOAD };
+        let http = Http {
+            host: host.clone(),
+            plugin: plugin.clone(),
+            turn: turn.clone(),
+            is_loading: hook == LOAD,
+            keeps_tapes: hook == "store",
+        };
         Self {
             host,
             plugin,
