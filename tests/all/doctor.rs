@@ -97,3 +97,20 @@ fn a_plugin_spends_no_more_than_its_day_allows() {
     assert!(second.stdout.contains("may spend 10"), "{second}");
     assert_eq!(server.requests().len(), 1);
 }
+
+#[test]
+fn tapes_that_are_not_well_are_named_with_what_ails_them() {
+    let home = home();
+    home.run(["ECHO:a"]).finish().says("[cli:local]\na\n");
+    assert_eq!(finding(&home, "tapes").0, "ok");
+    let tape = home.tape_file("cli:local");
+    let mut bytes = std::fs::read(&tape).expect("the tape is there");
+    bytes.extend(b"\xff\xfe no entry\n{\"id\": 99, \"kind\": \"ev");
+    std::fs::write(&tape, bytes).expect("it can be written");
+    home.run(["ECHO:b"]).finish().says("[cli:local]\nb\n");
+    let (state, text) = finding(&home, "tapes");
+    assert_eq!(state, "note", "{text}");
+    for word in ["1 unreadable line", "set aside", "tape verify"] {
+        assert!(text.contains(word), "{text}");
+    }
+}

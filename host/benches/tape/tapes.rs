@@ -10,7 +10,8 @@ pub const NAME: &str = "00000000000000aa__00000000000000bb";
 /// Entries behind the latest anchor.
 pub const WINDOW: usize = 200;
 
-/// Stands once, near the beginning of each tape.
+/// Stands in three entries near the beginning of each tape: so few that all of it is searched, and so many that nothing has
+/// to be forgiven.
 pub const RARE: &str = "chrysoprase";
 
 /// The drafts of a tape of that length: a run event every ten entries, an anchor every thousand, the last one `WINDOW`
@@ -25,7 +26,7 @@ pub fn drafts(entries: usize) -> impl Iterator<Item = Draft> {
             return vec![Draft::new("event", payload, r#"{"run_id": "run-20261121T000000000000Z"}"#).expect("it is an entry")];
         }
         let role = ["user", "assistant"][number % 2];
-        let rare = if number == 5 { RARE } else { "stone" };
+        let rare = if matches!(number, 5 | 6 | 7) { RARE } else { "stone" };
         let payload = format!(r#"{{"role": "{role}", "content": "entry {number} speaks of some {rare}, 上海 weather and what else there is"}}"#);
         vec![Draft::new("message", &payload, r#"{"run_id": "run-20261121T000000000000Z"}"#).expect("it is an entry")]
     })

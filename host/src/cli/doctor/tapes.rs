@@ -41,7 +41,8 @@ async fn counts(tapes: &Tapes) -> Result<Finding> {
         entries += info.entries;
         let mut says = Vec::new();
         if info.unreadable > 0 {
-            says.push(format!("{} unreadable lines", info.unreadable));
+            let lines = if info.unreadable == 1 { "line" } else { "lines" };
+            says.push(format!("{} unreadable {lines}", info.unreadable));
         }
         if tapes.journals().dir().join(format!("{name}.jsonl.torn")).exists() {
             says.push("half lines that were set aside".to_owned());
