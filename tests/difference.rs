@@ -6,6 +6,10 @@ use serde_json::{Value, json};
 
 /// Number 3: a failed turn keeps the user's message, and an `error` entry says how it ended. `tape` ends with that turn.
 pub fn failed_turn_is_kept(tape: &mut Vec<Value>) {
+    // That a command failed is taken out of our tape, where it stands among others.
+    if tape.last().is_some_and(|entry| is_event(entry, "command")) {
+        return;
+    }
     let begin = tape.iter().rposition(|entry| is_event(entry, "loop.start")).expect("the turn has begun");
     let prompt = tape[begin]["payload"]["data"]["prompt"].clone();
     let said = tape[begin..].iter().any(|entry| entry["kind"] == "message" && entry["payload"]["role"] == "user");
@@ -13,6 +17,17 @@ pub fn failed_turn_is_kept(tape: &mut Vec<Value>) {
         tape.push(entry("message", json!({ "role": "user", "content": prompt })));
     }
     tape.push(entry("error", json!({ "kind": "ours", "message": "ours" })));
+    number(tape);
+}
+
+/// The same for a command: behind the event that says that it failed stands an `error` entry here.
+pub fn failed_command_is_kept(tape: &mut Vec<Value>) {
+    let mut behind = false;
+    tape.retain(|entry| {
+        let is_ours = behind && entry["kind"] == "error";
+        behind = is_event(entry, "command") && entry["payload"]["data"]["status"] == "error";
+        !is_ours
+    });
     number(tape);
 }
 

@@ -12,6 +12,8 @@ pub struct Case {
     dir: PathBuf,
     /// Requests that were made behind an anchor, with its name.
     behind_anchor: Vec<(usize, &'static str)>,
+    /// Variables that what was printed depends on.
+    variables: Vec<(&'static str, String)>,
 }
 
 /// One command of a case.
@@ -25,12 +27,18 @@ struct Command {
 impl Case {
     /// The case in the folder of that name.
     pub fn new(name: &'static str) -> Self {
-        Self { name, dir: PathBuf::from(GOLDEN).join(name), behind_anchor: Vec::new() }
+        Self { name, dir: PathBuf::from(GOLDEN).join(name), behind_anchor: Vec::new(), variables: Vec::new() }
     }
 
     /// Request `number` was made when the latest anchor was this one.
     pub fn behind_anchor(mut self, number: usize, anchor: &'static str) -> Self {
         self.behind_anchor.push((number, anchor));
+        self
+    }
+
+    /// The commands have that variable, as those of the recording had one alike.
+    pub fn env(mut self, name: &'static str, value: String) -> Self {
+        self.variables.push((name, value));
         self
     }
 
@@ -68,17 +76,14 @@ impl Case {
 
     /// The rows of the README's table, `| 1 | `bub 'run' 'hi'` | 0 | 001..001 |`.
     fn commands(&self) -> Vec<Command> {
+        let mut before = 0;
         let row = |line: &str| {
-            let cells: Vec<&str> = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").collect();
-            let [_, command, exit, requests] = cells[..] else {
-                return None;
-            };
-            let quoted = command.trim_matches('`').strip_prefix("bub ")?;
-            Some(Command {
-                arguments: quoted.trim_matches('\'').split("' '").map(str::to_owned).collect(),
-                exit: exit.parse().ok()?,
-                requests: requests.rsplit("..").next()?.parse().ok()?,
-            })
+            let (_, row) = line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | `bub ")?;
+            let (command, rest) = row.rsplit_once("` | ")?;
+            let (exit, requests) = rest.split_once(" | ")?;
+            // `none`: no further ones.
+            before = requests.rsplit("..").next().and_then(|number| number.parse().ok()).unwrap_or(before);
+            Some(Command { arguments: quoted(command), exit: exit.parse().ok()?, requests: before })
         };
         let commands: Vec<Command> = self.readme().lines().filter_map(row).collect();
         assert!(!commands.is_empty(), "no command in the README.md of `{}`", self.name);
@@ -106,6 +111,7 @@ impl Case {
         let mut done = 0;
         for (number, command) in (1..).zip(self.commands()) {
             let run = self.environment(home.bub(command.arguments.iter().map(String::as_str)), &server);
+            let run = self.variables.iter().fold(run, |run, (name, value)| run.env(name, value));
             let finished = run.finish();
             let what = format!("command {number} of `{}`", self.name);
             assert_eq!(finished.code, Some(command.exit), "{what}\n{finished}");
@@ -113,6 +119,7 @@ impl Case {
             assert_eq!(printed, normal::text(&self.stdout(number), &workspaces), "what {what} printed\n{finished}");
             let mut ours = tape::of_home(home);
             ours.values_mut().for_each(difference::account_is_written_down);
+            ours.values_mut().for_each(difference::failed_command_is_kept);
             let theirs = self.expected_tapes(number, command.exit != 0, &ours);
             assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>(), "the tapes after {what}");
             for (session, theirs) in theirs {
@@ -196,4 +203,16 @@ pub fn same(what: &str, expected: &[String], actual: &[String]) {
         shown(expected),
         shown(actual),
     );
+}
+
+/// Words in single or double quotes, with a space between them; a line's end is written as Python writes it.
+fn quoted(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = text;
+    while let Some(quote) = rest.chars().next() {
+        let (word, behind) = rest[1..].split_once(quote).unwrap_or((&rest[1..], ""));
+        words.push(word.replace("\\n", "\n"));
+        rest = behind.trim_start();
+    }
+    words
 }

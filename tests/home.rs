@@ -7,6 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
+/// The embedded guests that bring tools.
+const TOOL_GUESTS: [&str; 5] = ["workspace", "shell", "web", "skills", "tapes"];
+
 /// `$BUB_HOME`, a workspace and a home directory, all new and all gone with it.
 pub struct Home {
     /// Removes everything at the end of the test.
@@ -36,7 +39,16 @@ impl Home {
 
     /// Without any plugin: the embedded ones are switched off.
     pub fn bare(self) -> Self {
-        for embedded in ["builtin", "offline"] {
+        for embedded in ["builtin", "offline"].iter().chain(&TOOL_GUESTS) {
+            self.configure(&format!("[plugins.{embedded}]\nenabled = false"));
+        }
+        self
+    }
+
+    /// Without the tools that the program brings along.
+    #[must_use]
+    pub fn without_tools(self) -> Self {
+        for embedded in TOOL_GUESTS {
             self.configure(&format!("[plugins.{embedded}]\nenabled = false"));
         }
         self

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 static PROMPT_DATE: LazyLock<Regex> =
     LazyLock::new(|| expression(r"---Date: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d---"));
 static TAPE_NAME: LazyLock<Regex> = LazyLock::new(|| expression(r"[0-9a-f]{16}__([0-9a-f]{16})"));
+static HANDLE: LazyLock<Regex> = LazyLock::new(|| expression(r"\b[0-9a-f]{32}\b"));
 static RUN_ID: LazyLock<Regex> = LazyLock::new(|| expression(r"^run-\d{8}T\d{12}Z$"));
 static ANCHOR: LazyLock<Regex> = LazyLock::new(|| expression(r"(?s)^(\[Anchor created: [^\]]*\]: )(\{.*\})$"));
 
@@ -21,7 +22,8 @@ fn expression(text: &str) -> Regex {
 pub fn text(text: &str, workspaces: &[&str]) -> String {
     let text = workspaces.iter().fold(text.to_owned(), |text, path| text.replace(path, "<workspace>"));
     let text = PROMPT_DATE.replace_all(&text, "---Date: <date>---");
-    TAPE_NAME.replace_all(&text, "<workspace>__$1").into_owned()
+    let text = TAPE_NAME.replace_all(&text, "<workspace>__$1");
+    HANDLE.replace_all(&text, "<handle>").into_owned()
 }
 
 /// The entries of a tape, one text each, to be compared and to be read.

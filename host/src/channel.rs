@@ -2,6 +2,7 @@
 
 mod cli;
 
+use crate::config::Commands;
 use crate::error::Failure;
 use crate::plugin::bindings::{Envelope, MessageKind};
 use std::future::Future;
@@ -40,8 +41,7 @@ pub struct Question {
     pub why: String,
 }
 
-/// Decides what an inbound text is. On `cli` a text that begins with a comma is a command; nowhere else, because a
-/// command needs no model and a peer of another channel must not reach a shell with one.
-pub fn kind_of(channel: &str, content: &str) -> MessageKind {
-    if channel == "cli" && content.starts_with(',') { MessageKind::Command } else { MessageKind::Normal }
+/// Decides what an inbound text is: where the channel has commands, one that begins with a comma is a command.
+pub fn kind_of(commands: Commands, content: &str) -> MessageKind {
+    if commands != Commands::None && content.starts_with(',') { MessageKind::Command } else { MessageKind::Normal }
 }

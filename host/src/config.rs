@@ -132,6 +132,31 @@ pub struct Channel {
     pub peers: Vec<String>,
     /// Tools that only read and that others than the owner may use here.
     pub tools: Vec<String>,
+    /// What a line that begins with a comma may be; none: all on `cli`, nothing elsewhere.
+    pub commands: Option<Commands>,
+}
+
+/// What a line that begins with a comma may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Commands {
+    /// A tool by its name, and what names none goes to the shell.
+    All,
+    /// A tool by its name.
+    Tools,
+    /// Text like any other.
+    None,
+}
+
+impl Commands {
+    /// As it is written in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Tools => "tools",
+            Self::None => "none",
+        }
+    }
 }
 
 impl Config {
@@ -207,6 +232,12 @@ impl Config {
     /// What is configured for that channel.
     pub fn channel(&self, name: &str) -> Channel {
         self.channels.get(name).cloned().unwrap_or_default()
+    }
+
+    /// What commands may be on that channel. A command needs no model, so nobody but the terminal's user has them unasked.
+    pub fn commands(&self, channel: &str) -> Commands {
+        let unset = if channel == "cli" { Commands::All } else { Commands::None };
+        self.channel(channel).commands.unwrap_or(unset)
     }
 
     /// Whether the owner has said that what this workspace's files say is as good as their own word.

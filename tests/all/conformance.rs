@@ -3,15 +3,7 @@
 
 use crate::home;
 use bub_tests::golden::Case;
-use bub_tests::{Home, programs};
 use std::fs;
-
-/// A home that offers the tools of the recorded runs.
-fn home_with_tools() -> Home {
-    let home = home();
-    home.plugin_with_tape("golden_tools", programs::GOLDEN_TOOLS);
-    home
-}
 
 #[test]
 fn plain() {
@@ -25,18 +17,18 @@ fn plain_two_turns() {
 
 #[test]
 fn tool_call() {
-    Case::new("tool_call").is_repeated_in(&home_with_tools());
+    Case::new("tool_call").is_repeated_in(&home());
 }
 
 #[test]
 fn tool_call_next_turn() {
-    Case::new("tool_call_next_turn").is_repeated_in(&home_with_tools());
+    Case::new("tool_call_next_turn").is_repeated_in(&home());
 }
 
 #[test]
 fn tool_handoff() {
     let case = Case::new("tool_handoff").behind_anchor(3, "phase-1").behind_anchor(4, "phase-1");
-    case.is_repeated_in(&home_with_tools());
+    case.is_repeated_in(&home());
 }
 
 #[test]
@@ -52,7 +44,7 @@ fn err500() {
 
 #[test]
 fn max_steps() {
-    Case::new("max_steps").is_repeated_in(&home_with_tools());
+    Case::new("max_steps").is_repeated_in(&home());
 }
 
 #[test]
@@ -73,8 +65,8 @@ fn openrouter() {
 
 /// The tools are offered to the model under its names for them.
 #[test]
-pub(crate) fn golden_tools() {
-    let home = home_with_tools();
+fn tools_are_offered_under_the_models_names() {
+    let home = home();
     let server = Case::new("tool_call").is_repeated_in(&home);
     for request in server.requests() {
         let body = request.json();

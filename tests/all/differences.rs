@@ -2,7 +2,7 @@
 //! those of the list in the design.
 
 use crate::home;
-use bub_tests::{Answer, Server, programs, tape};
+use bub_tests::{Answer, Server, tape};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -34,7 +34,6 @@ fn a_new_session_is_not_shown_its_first_anchor() {
 #[test]
 fn malformed_arguments_become_a_result_that_the_model_can_read() {
     let home = home();
-    home.plugin_with_tape("golden_tools", programs::GOLDEN_TOOLS);
     let server = Server::new([Answer::tool_call("bash", r#"{"cmd": "echo"#), Answer::text("sorry")]);
     home.run(["try it"]).model(&server).finish().says("[cli:local]\nsorry\n");
     let messages = server.requests()[1].messages();

@@ -8,7 +8,6 @@ use std::fs;
 /// The recorded tools, and a gate `guard` that is configured but not there.
 fn guarded() -> Home {
     let home = home();
-    home.plugin_with_tape("0_tools", programs::GOLDEN_TOOLS);
     home.configure("[plugins.guard]\non_fault = \"deny\"");
     home
 }
@@ -74,7 +73,6 @@ fn a_gate_that_wants_other_arguments_denies() {
 #[test]
 fn a_gate_that_is_switched_off_is_none() {
     let home = home();
-    home.plugin_with_tape("0_tools", programs::GOLDEN_TOOLS);
     home.configure("[plugins.guard]\non_fault = \"deny\"\nenabled = false");
     let (result, finished) = calls_bash(&home, "echo hello-from-tool");
     assert_eq!(result, "hello-from-tool", "{finished}");

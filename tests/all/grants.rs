@@ -200,7 +200,7 @@ fn the_hosts_own_keys_of_the_state_are_not_a_guests_to_write() {
     assert_eq!(seen["workspace"], workspace, "{finished}");
     let state: Value = serde_json::from_str(seen["state"].as_str().unwrap_or_default()).expect("it is JSON");
     let expected = serde_json::json!({
-        "_runtime_workspace": workspace, "session_id": "cli:local", "mine": "forged", "loaded": true,
+        "_runtime_workspace": workspace, "session_id": "cli:local", "_commands": "all", "mine": "forged", "loaded": true,
     });
     assert_eq!(state, expected, "{finished}");
 }

@@ -4,6 +4,7 @@
 mod agents_file;
 mod bad_input;
 mod cancellation;
+mod commands;
 mod completion;
 mod conformance;
 mod deadline;
@@ -34,6 +35,7 @@ mod secrets_seen;
 mod selectors;
 mod settings;
 mod skills;
+mod subagents;
 mod tape;
 mod tape_commands;
 mod tool_guests;

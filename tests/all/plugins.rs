@@ -82,7 +82,6 @@ fn a_plugin_that_is_switched_off_is_not_asked() {
 fn the_builtin_guest_works_the_same_from_the_directory_of_plugins() {
     for case in ["plain", "tool_call"] {
         let home = from_the_directory();
-        home.plugin_with_tape("golden_tools", programs::GOLDEN_TOOLS);
         Case::new(case).is_repeated_in(&home);
     }
     let case = Case::new("overflow").behind_anchor(3, "auto_handoff/context_overflow");
@@ -108,7 +107,7 @@ fn without_grants_the_builtin_guest_is_told_what_it_lacks() {
 #[test]
 fn a_tool_without_its_grant_tells_the_model_what_is_missing() {
     let home = home();
-    home.plugin("golden_tools", programs::GOLDEN_TOOLS);
+    home.configure("[plugins.tapes]\ngrants = []");
     let server = Server::new([Answer::tool_call("tape_info", "{}"), Answer::text("so be it")]);
     home.run(["how long is the tape"]).model(&server).finish().says("[cli:local]\nso be it\n");
     let messages = server.requests()[1].messages();

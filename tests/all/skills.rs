@@ -10,19 +10,8 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the guest asks for.
-const GRANTS: [&str; 4] = [
-    "hook:system-prompt",
-    "fs:~/.agents/skills:ro",
-    "fs:<workspace>/.agents/skills:ro",
-    "fs:<workspace>/.agent/skills:ro",
-];
-
 fn with_skills() -> Home {
-    let home = home();
-    home.configure(&format!("[plugins.skills]\nfollow = true\ngrants = {GRANTS:?}"));
-    home.plugin("skills", programs::SKILLS);
-    home
+    home()
 }
 
 fn of_workspace(home: &Home) -> PathBuf {

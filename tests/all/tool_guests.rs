@@ -27,13 +27,7 @@ fn with(guest: &str, grants: &[&str]) -> Home {
 }
 
 fn add(home: &Home, guest: &str, grants: &[&str]) {
-    let wasm = match guest {
-        "workspace" => built::WORKSPACE,
-        "shell" => built::SHELL,
-        _ => built::WEB,
-    };
-    home.configure(&format!("[plugins.{guest}]\nfollow = true\ngrants = {grants:?}"));
-    home.plugin(guest, wasm);
+    home.configure(&format!("[plugins.{guest}]\ngrants = {grants:?}"));
 }
 
 /// What the model reads of the calls that it makes all at once.

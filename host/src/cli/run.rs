@@ -1,7 +1,7 @@
 //! `run`: one message, one turn, its answer.
 
 use crate::channel::{Printer, kind_of};
-use crate::config::Config;
+use crate::config::{Commands, Config};
 use crate::host::Host;
 use crate::plugin::bindings::Envelope;
 use crate::turn::run_turn;
@@ -37,7 +37,8 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     let host = Host::start(config, workspace, Box::new(printer.clone())).await?;
     host.plugins().announce(&host);
     let cancel = on_signal()?;
-    let outcome = run_turn(&host, envelope(arguments), cancel).await;
+    let commands = host.config.commands(&arguments.channel);
+    let outcome = run_turn(&host, envelope(arguments, commands), cancel).await;
     // Nobody could find them again: the next run is another process.
     host.close().await;
     match outcome {
@@ -48,12 +49,12 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     }
 }
 
-fn envelope(arguments: Arguments) -> Envelope {
+fn envelope(arguments: Arguments, commands: Commands) -> Envelope {
     let json = |text: &str| serde_json::Value::from(text).to_string();
     Envelope {
         id: None,
         session_id: arguments.session_id,
-        kind: kind_of(&arguments.channel, &arguments.message),
+        kind: kind_of(commands, &arguments.message),
         context: vec![
             ("sender_id".into(), json(&arguments.sender_id)),
             ("channel".into(), json(&format!("${}", arguments.channel))),

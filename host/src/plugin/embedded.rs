@@ -19,4 +19,30 @@ pub(crate) const EMBEDDED: &[Embedded] = &[
         bytes: include_bytes!(concat!(env!("OUT_DIR"), "/offline.wasm")),
         grants: &["hook:provider"],
     },
+    Embedded {
+        name: "workspace",
+        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/workspace.wasm")),
+        grants: &["fs:<workspace>:rw"],
+    },
+    Embedded { name: "shell", bytes: include_bytes!(concat!(env!("OUT_DIR"), "/shell.wasm")), grants: &["process"] },
+    Embedded {
+        name: "web",
+        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/web.wasm")),
+        grants: &["http:*", "http:http://*"],
+    },
+    Embedded {
+        name: "skills",
+        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/skills.wasm")),
+        grants: &[
+            "hook:system-prompt",
+            "fs:~/.agents/skills:ro",
+            "fs:<workspace>/.agents/skills:ro",
+            "fs:<workspace>/.agent/skills:ro",
+        ],
+    },
+    Embedded {
+        name: "tapes",
+        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/tapes.wasm")),
+        grants: &["tape:read", "tape:append", "tape:reset"],
+    },
 ];

@@ -57,6 +57,7 @@ impl Turn {
         let state = Map::from_iter([
             ("_runtime_workspace".to_owned(), Value::String(workspace)),
             ("session_id".to_owned(), Value::String(session_id.clone())),
+            ("_commands".to_owned(), Value::from(host.config.commands(&message.channel).name())),
         ]);
         let principal = principal(host, &message);
         let progress = Progress {

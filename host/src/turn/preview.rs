@@ -39,8 +39,9 @@ impl Preview<'_> {
         let apart: Arc<dyn Store> = Arc::new(Fork::new(Arc::clone(&self.store), self.tape));
         let tape = Tape::open(apart, self.tape)?.fork();
         let (_open, cancel) = watch::channel(false);
-        let turn =
-            Arc::new(Turn::over(&Calls::new(host), tape, self.session_id.to_owned(), self.envelope(), cancel).await?);
+        let turn = Arc::new(
+            Turn::over(&Calls::new(host), tape, self.session_id.to_owned(), self.envelope(host), cancel).await?,
+        );
         let messages = self.ask(&turn).await;
         turn.at_rest().await;
         host.processes.end_turn(&turn.id).await;
@@ -71,13 +72,13 @@ impl Preview<'_> {
         Ok(turn.or_cancelled(messages).await?)
     }
 
-    fn envelope(&self) -> Envelope {
+    fn envelope(&self, host: &Host) -> Envelope {
         let (channel, chat_id) = self.session_id.split_once(':').unwrap_or(("cli", "local"));
         let content = self.prompt.unwrap_or_default().to_owned();
         Envelope {
             id: None,
             session_id: Some(self.session_id.to_owned()),
-            kind: kind_of(channel, &content),
+            kind: kind_of(host.config.commands(channel), &content),
             channel: channel.to_owned(),
             chat_id: chat_id.to_owned(),
             sender: Some("human".to_owned()),

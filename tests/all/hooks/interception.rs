@@ -7,7 +7,6 @@ use serde_json::Value;
 /// The embedded guests, the recorded tools, and plugins `a`, `b`, ... with these answers.
 fn with(answers: &[&str]) -> Home {
     let home = home();
-    home.plugin_with_tape("0_tools", programs::GOLDEN_TOOLS);
     for (name, answers) in ["a", "b", "c"].iter().zip(answers) {
         home.scripted(name, programs::SCRIPTED, answers);
     }

@@ -16,7 +16,6 @@ fn asking(answers: &str) -> Home {
 #[test]
 fn the_prompt_of_the_next_step_is_the_first_answer() {
     let home = home();
-    home.plugin_with_tape("0_tools", programs::GOLDEN_TOOLS);
     home.scripted("a", programs::SCRIPTED, r#"continue-prompt = "as a says""#);
     home.scripted("b", programs::SCRIPTED, r#"continue-prompt = "as b says""#);
     home.scripted("c", programs::SCRIPTED, "");

@@ -78,6 +78,7 @@ fn keys(config: &Config) -> Vec<Key> {
         key("plugins.NAME.config", json!({}), Value::Null, "what the plugin reads"),
         key("channels.NAME.owners", json!([]), Value::Null, "senders who are the owner"),
         key("channels.NAME.peers", json!([]), Value::Null, "senders who are known"),
+        key("channels.NAME.commands", "none", Value::Null, "`all`, `tools` or `none`: lines that begin with a comma"),
         key("channels.NAME.tools", json!([]), Value::Null, "tools that only read, for others than the owner"),
     ]
 }
