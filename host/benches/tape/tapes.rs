@@ -26,7 +26,7 @@ pub fn drafts(entries: usize) -> impl Iterator<Item = Draft> {
             return vec![Draft::new("event", payload, r#"{"run_id": "run-20261121T000000000000Z"}"#).expect("it is an entry")];
         }
         let role = ["user", "assistant"][number % 2];
-        let rare = if matches!(number, 5 | 6 | 7) { RARE } else { "stone" };
+        let rare = if (5..=7).contains(&number) { RARE } else { "stone" };
         let payload = format!(r#"{{"role": "{role}", "content": "entry {number} speaks of some {rare}, 上海 weather and what else there is"}}"#);
         vec![Draft::new("message", &payload, r#"{"run_id": "run-20261121T000000000000Z"}"#).expect("it is an entry")]
     })
