@@ -120,13 +120,8 @@ fn a_long_result_is_put_aside_and_read_back_in_chunks() {
     let whole: String = (0..3)
         .map(|chunk| {
             let text = home.run([read(handle, &format!("cursor={chunk}")).as_str()]).finish().stdout;
-            let text = text
-                .strip_prefix("[cli:local]\n")
-                .and_then(|text| text.rsplit_once("\n[chunks"))
-                .expect("a chunk")
-                .0
-                .to_owned();
-            text
+            let chunk = text.strip_prefix("[cli:local]\n").and_then(|text| text.rsplit_once("\n[chunks"));
+            chunk.expect("a chunk").0.to_owned()
         })
         .collect();
     let all: Vec<String> = (1..=8000).map(|number: u32| number.to_string()).collect();

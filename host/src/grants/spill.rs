@@ -1,6 +1,7 @@
 //! Tool results that are too long for a conversation: they go to a sidecar of the tape, and the conversation gets their
 //! beginning, their end, and how to read the rest. The entries are Bub's.
 
+use crate::plugin::bindings::MessageKind;
 use crate::plugin::model_name;
 use crate::tape::{self, Draft, Tape, handoff, json};
 use crate::turn::Turn;
@@ -20,8 +21,8 @@ const SHOWN: usize = 300;
 /// What the caller gets in place of a tool's result: the result, unless it is too long.
 pub(crate) async fn shorten(turn: &Turn, tool: &str, result: String) -> String {
     let limit = turn.calls.host.config.spill_chars();
-    // A character is a byte at least.
-    if limit == 0 || result.len() < limit || tool == READER {
+    // A person who gives a command reads all of it. A character is a byte at least.
+    if turn.kind() == MessageKind::Command || limit == 0 || result.len() < limit || tool == READER {
         return result;
     }
     let text = match serde_json::from_str(&result) {

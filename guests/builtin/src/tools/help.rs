@@ -5,6 +5,10 @@ use crate::bub::tools::toolbox;
 use crate::{Error, Turn, json};
 use serde_json::Value;
 
+/// Columns of a line, and those of the command in it.
+const WIDTH: usize = 76;
+const COMMAND: usize = 28;
+
 /// A line for each tool of the session, with the arguments that it must have.
 pub fn text(turn: &Turn) -> Result<String, Error> {
     let mut text =
@@ -24,5 +28,12 @@ fn line(tool: &ToolSpec) -> String {
     let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
     let arguments: String = required.iter().filter_map(Value::as_str).map(|name| format!(" {name}=...")).collect();
     let about = tool.description.split_inclusive(". ").next().unwrap_or_default().trim();
-    format!("{:<34} {about}", format!(",{}{arguments}", tool.name))
+    let command = format!(",{}{arguments}", tool.name);
+    // Narrow enough for a terminal of 80 columns, with the indent.
+    let room = WIDTH.saturating_sub(command.chars().count().max(COMMAND) + 1);
+    let about = match about.char_indices().nth(room) {
+        Some(_) => format!("{}...", about.chars().take(room.saturating_sub(3)).collect::<String>()),
+        None => about.to_owned(),
+    };
+    format!("{command:<COMMAND$} {about}").trim_end().to_owned()
 }

@@ -23,6 +23,10 @@ pub(super) async fn commit(store: &GuestStore, commit: Commit) -> Result<Outcome
         let Numbered { batches, first } = number(&tape, &commit, &lasts)?;
         match store.write(&tape, &batches, commit.key.as_deref()).await? {
             Written::Stored => {
+                // A tape takes its sidecars with it.
+                if commit.batches.iter().any(|batch| batch.reset.is_some()) {
+                    store.lasts().clear();
+                }
                 for (batch, first) in commit.batches.iter().zip(&first) {
                     store.seen_last(&batch.tape, first - 1 + batch.drafts.len() as u64);
                 }
@@ -82,7 +86,8 @@ async fn lasts(store: &GuestStore, tape: &str, commit: &Commit) -> Result<Vec<u6
     let mut lasts = Vec::with_capacity(commit.batches.len());
     for batch in &commit.batches {
         let emptied = is_emptied(tape, commit, batch);
-        let seen = store.lasts().get(&batch.tape).copied();
+        // Where nothing is written, nobody finds out that the hint is wrong.
+        let seen = store.lasts().get(&batch.tape).copied().filter(|_| !batch.drafts.is_empty());
         lasts.push(match batch.expect_last.filter(|_| !emptied).or(seen) {
             Some(last) => last,
             // Nothing of it counts from there.

@@ -111,6 +111,11 @@ pub(super) async fn no_drafts_write_nothing(place: &Place) {
     store.append(NAME, vec![message("user", "x")], None).await.unwrap();
     assert_eq!(store.append(NAME, Vec::new(), Some(1)).await.unwrap(), 2);
     assert_eq!(store.last_id(NAME).await.unwrap(), 1);
+    // Also of a sidecar that went with its tape the next id is told, and not the one that was.
+    let side = format!("{NAME}__sidecar__s");
+    store.append(&side, vec![message("user", "x"), message("user", "y")], None).await.unwrap();
+    store.reset(NAME, false).await.unwrap();
+    assert_eq!(store.append(&side, Vec::new(), None).await.unwrap(), 1);
 }
 
 pub(super) async fn what_fits_on_no_line_is_refused(place: &Place) {
