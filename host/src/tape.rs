@@ -46,7 +46,7 @@ pub use handle::{Cursor, Tape};
 pub use info::Info;
 pub use journal::{JournalSettings, Journals, Recovered};
 pub use memory::MemoryStore;
-pub use name::{check_tape_name, sidecar_name, tape_name};
+pub use name::{check_tape_name, is_listed, sidecar_name, tape_name};
 pub use network::network_file_system;
 pub use query::{Position, Query, Start};
 pub use render::Renderer;

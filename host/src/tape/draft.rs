@@ -1,6 +1,6 @@
 //! A record that no tape has numbered yet.
 
-use super::entry::Entry;
+use super::entry::{Entry, LONGEST_LINE, line};
 use super::error::{Error, Result};
 use super::{SESSION_START, date, json};
 
@@ -71,6 +71,22 @@ impl Draft {
 
     pub fn date(&self) -> &str {
         &self.date
+    }
+
+    /// The line of the entry that this becomes under `id`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`] when no tape could hold it.
+    pub(super) fn line(&self, id: u64) -> Result<String> {
+        let line = line(id, &self.kind, &self.payload, &self.meta, &self.date);
+        if line.len() > LONGEST_LINE {
+            return Err(Error::invalid(format!("an entry of {} bytes is longer than a line may be", line.len())));
+        }
+        if line.contains('\n') {
+            return Err(Error::invalid("an entry spans lines"));
+        }
+        Ok(line)
     }
 
     /// The entry that this becomes under `id`.

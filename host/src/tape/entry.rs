@@ -2,6 +2,10 @@
 
 use super::{date, json};
 
+/// The longest line that is read, in bytes, and the longest that is written, in every store, so that each tape can be a
+/// file. A longer one counts as unreadable, so that a file without an end of line does not fill the memory.
+pub(super) const LONGEST_LINE: usize = 64 * 1024 * 1024;
+
 /// A record as it stands on a tape. What it holds is JSON text, as it is written there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -21,14 +25,7 @@ impl Entry {
     /// The record as a line of a tape, without the line's end. A line that Bub or this program wrote comes back byte
     /// for byte.
     pub fn line(&self) -> String {
-        format!(
-            r#"{{"id": {}, "kind": {}, "payload": {}, "meta": {}, "date": {}}}"#,
-            self.id,
-            json::quote(&self.kind),
-            self.payload,
-            self.meta,
-            json::quote(&self.date)
-        )
+        line(self.id, &self.kind, &self.payload, &self.meta, &self.date)
     }
 
     /// Reads a line as leniently as Bub does: `None` when it is no JSON object, or its id no whole number, its kind no
@@ -93,6 +90,12 @@ impl Entry {
     pub fn in_context(&self) -> bool {
         json::get(&self.meta, "context") != Some("false")
     }
+}
+
+/// An entry's line.
+pub(super) fn line(id: u64, kind: &str, payload: &str, meta: &str, date: &str) -> String {
+    let (kind, date) = (json::quote(kind), json::quote(date));
+    format!(r#"{{"id": {id}, "kind": {kind}, "payload": {payload}, "meta": {meta}, "date": {date}}}"#)
 }
 
 /// A value as it is written, unless it spans lines, which an entry does not.

@@ -30,7 +30,7 @@ use super::lock::{self, Lock, Queues, Refused};
 use super::name::{check_tape_name, family};
 use super::search::{Hit, Search};
 use super::sought::Sought;
-use super::store::{Batch, Commit, Future, Outcome, Reset, Store};
+use super::store::{Commit, Future, Outcome, Store};
 use derived::{Indexes, beside};
 use directory::{Directory, failed};
 
@@ -140,9 +140,7 @@ impl Store for FileStore {
             // Under the lock, so that the name is still free when it is used.
             let lock = self.lock("reset", tape).await?;
             let archive = if archive { self.archive_name(tape).await? } else { None };
-            let reset = Some(Reset { archive: archive.clone(), kept: Vec::new() });
-            let batch = Batch { tape: tape.to_owned(), reset, ..Batch::default() };
-            self.write(tape, lock, Commit::of(batch)).await?;
+            self.write(tape, lock, Commit::reset(tape, archive.clone())).await?;
             Ok(archive)
         })
     }

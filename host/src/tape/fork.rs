@@ -11,7 +11,7 @@ use super::journal::Journal;
 use super::name::{SIDECAR, archive_name};
 use super::search::{Collector, Hit, Search};
 use super::sought::Sought;
-use super::store::{Batch, Commit, Future, Outcome, Reset, Store};
+use super::store::{Batch, Commit, Future, Outcome, Store};
 use local::{Local, Stage};
 
 pub(super) use local::Locals;
@@ -199,8 +199,7 @@ impl Store for Fork {
         Box::pin(async move {
             let name = if archive { self.archive_name(tape).await? } else { None };
             let archive = archive.then(|| name.clone().unwrap_or_else(|| archive_name(tape)));
-            let reset = Some(Reset { archive, kept: Vec::new() });
-            self.commit(Commit::of(Batch { tape: tape.to_owned(), reset, ..Batch::default() })).await?;
+            self.commit(Commit::reset(tape, archive)).await?;
             Ok(name)
         })
     }

@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::entry::Entry;
 use super::error::Result;
-use super::name::{SIDECAR, check_tape_name};
+use super::name::{SIDECAR, check_tape_name, is_listed};
 use super::shelf::{self, Shelf};
-use super::store::{Batch, Commit, Future, Outcome, Reset, Store};
+use super::store::{Commit, Future, Outcome, Store};
 
 /// Keeps tapes in memory.
 ///
@@ -69,9 +69,7 @@ impl Store for MemoryStore {
             check_tape_name(tape)?;
             let mut tapes = self.tapes();
             let archive = if archive { shelf::archive_name(&mut *tapes, tape)? } else { None };
-            let reset = Some(Reset { archive: archive.clone(), kept: Vec::new() });
-            let batch = Batch { tape: tape.to_owned(), reset, ..Batch::default() };
-            shelf::commit(&mut *tapes, Commit::of(batch))?;
+            shelf::commit(&mut *tapes, Commit::reset(tape, archive.clone()))?;
             Ok(archive)
         })
     }
@@ -109,7 +107,7 @@ impl Store for MemoryStore {
     fn list<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {
         Box::pin(async move {
             let tapes = self.tapes();
-            let names = tapes.tapes.iter().filter(|(name, kept)| !kept.archive && shelf::is_listed(name));
+            let names = tapes.tapes.iter().filter(|(name, kept)| !kept.archive && is_listed(name));
             let behind = names.map(|(name, _)| name).filter(|name| after.is_none_or(|after| name.as_str() > after));
             Ok(behind.take(max).cloned().collect())
         })

@@ -53,6 +53,26 @@ pub(super) fn archive_name(tape: &str) -> String {
     format!("{tape}.jsonl.{}.bak", date::stamp())
 }
 
+/// The name, or where it is taken the same with a number, in front of an archive's ending.
+pub(super) fn free<E>(
+    name: &str,
+    mut is_taken: impl FnMut(&str) -> std::result::Result<bool, E>,
+) -> std::result::Result<String, E> {
+    let (stem, end) = name.rsplit_once(".bak").map_or((name, ""), |(stem, _)| (stem, ".bak"));
+    let mut free = name.to_owned();
+    let mut count = 0_u32;
+    while is_taken(&free)? {
+        count += 1;
+        free = format!("{stem}-{count}{end}");
+    }
+    Ok(free)
+}
+
+/// Whether a tape of this name is among those that a store lists: a sidecar's name has `__` more than once.
+pub fn is_listed(name: &str) -> bool {
+    name.matches("__").count() == 1
+}
+
 /// What the archive of a sidecar is called when that of its tape is called `archive`.
 pub(super) fn archive_beside(archive: &str, tape: &str, sidecar: &str) -> String {
     format!("{sidecar}{}", archive.strip_prefix(tape).unwrap_or(archive))

@@ -3,11 +3,8 @@
 use super::draft::Draft;
 use super::entry::Entry;
 use super::error::{Error, Result};
-use super::name::archive_beside;
+use super::name::{self, archive_beside};
 use super::store::{Commit, Outcome, next_id};
-
-/// The longest line that an entry may have, in bytes; as in the file store, so that every tape can be exported.
-const LONGEST_LINE: usize = 64 * 1024 * 1024;
 
 /// Whole tapes and archives by name, while one write is under way: nobody else sees or changes them before its end. Where
 /// a function fails, whoever called [`commit`] takes back what the others did.
@@ -47,6 +44,7 @@ pub(super) fn commit(shelf: &mut dyn Shelf, commit: Commit) -> Result<Outcome> {
     if commit.key.is_some() && shelf.merged(&tape)? == commit.key {
         return Ok(Outcome::Already);
     }
+    let fits = |draft: &Draft| draft.line(u64::MAX).map(drop);
     let all_reset = commit.batches.iter().any(|batch| batch.tape == tape && batch.reset.is_some());
     let mut first = Vec::with_capacity(commit.batches.len());
     for batch in &commit.batches {
@@ -65,9 +63,9 @@ pub(super) fn commit(shelf: &mut dyn Shelf, commit: Commit) -> Result<Outcome> {
                 return Err(Error::invalid(format!("`{archive}` cannot name an archive of `{}`", batch.tape)));
             }
             next_id(kept, reset.kept.len())?;
-            reset.kept.iter().try_for_each(check_line)?;
+            reset.kept.iter().try_for_each(fits)?;
         }
-        batch.drafts.iter().try_for_each(check_line)?;
+        batch.drafts.iter().try_for_each(fits)?;
     }
     let mut additions = Vec::new();
     for batch in &commit.batches {
@@ -106,12 +104,7 @@ pub(super) fn archive_name(shelf: &mut dyn Shelf, tape: &str) -> Result<Option<S
     if !shelf.holds(tape)? || shelf.is_archive(tape)? {
         return Ok(None);
     }
-    free_name(shelf, &format!("{tape}.jsonl.{}.bak", super::date::stamp())).map(Some)
-}
-
-/// Whether a tape of this name is among those that are listed: a sidecar's name has `__` more than once.
-pub(super) fn is_listed(name: &str) -> bool {
-    name.matches("__").count() == 1
+    free_name(shelf, &name::archive_name(tape)).map(Some)
 }
 
 /// The archive's name, when one was made.
@@ -128,31 +121,10 @@ fn put_away(shelf: &mut dyn Shelf, tape: &str, archive: Option<&str>) -> Result<
     Ok(Some(archive))
 }
 
-/// The name, or where it is taken the same with a number.
-fn free_name(shelf: &mut dyn Shelf, name: &str) -> Result<String> {
-    let (stem, end) = name.rsplit_once(".bak").map_or((name, ""), |(stem, _)| (stem, ".bak"));
-    let mut free = name.to_owned();
-    let mut count = 0_u32;
-    while shelf.holds(&free)? {
-        count += 1;
-        free = format!("{stem}-{count}{end}");
-    }
-    Ok(free)
+fn free_name(shelf: &mut dyn Shelf, archive: &str) -> Result<String> {
+    name::free(archive, |archive| shelf.holds(archive))
 }
 
 fn numbered(first: u64, drafts: Vec<Draft>) -> Vec<Entry> {
     (first..).zip(drafts).map(|(id, draft)| draft.numbered(id)).collect()
-}
-
-/// Refuses what could not stand on a line of a file.
-fn check_line(draft: &Draft) -> Result<()> {
-    let length = draft.clone().numbered(u64::MAX).line().len();
-    if length > LONGEST_LINE {
-        return Err(Error::invalid(format!("an entry of {length} bytes is longer than a line may be")));
-    }
-    // Kind and date are quoted, so that they hold none.
-    if draft.payload().contains('\n') || draft.meta().contains('\n') {
-        return Err(Error::invalid("an entry spans lines"));
-    }
-    Ok(())
 }

@@ -22,7 +22,7 @@ use super::name::check_tape_name;
 use super::search::{Collector, Hit, Search};
 use super::shelf::{self, Shelf};
 use super::sought::Sought;
-use super::store::{Batch, Commit, Future, Outcome, Reset, Store};
+use super::store::{Commit, Future, Outcome, Store};
 use database::Database;
 use look::Seen;
 
@@ -80,8 +80,7 @@ impl Store for SqliteStore {
             let tape = tape.to_owned();
             let reset = move |shelf: &mut dyn Shelf| {
                 let archive = if archive { shelf::archive_name(shelf, &tape)? } else { None };
-                let reset = Some(Reset { archive: archive.clone(), kept: Vec::new() });
-                shelf::commit(shelf, Commit::of(Batch { tape, reset, ..Batch::default() }))?;
+                shelf::commit(shelf, Commit::reset(&tape, archive.clone()))?;
                 Ok(archive)
             };
             self.database.write(action, reset).await

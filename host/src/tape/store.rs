@@ -62,6 +62,12 @@ impl Commit {
         Self { key: None, batches: vec![batch] }
     }
 
+    /// A write that empties a tape, into the archive of that name or into none.
+    pub(super) fn reset(tape: &str, archive: Option<String>) -> Self {
+        let reset = Some(Reset { archive, kept: Vec::new() });
+        Self::of(Batch { tape: tape.to_owned(), reset, ..Batch::default() })
+    }
+
     /// The tape that this writes to, itself or its sidecars; none when there are no batches.
     ///
     /// # Errors
@@ -135,9 +141,7 @@ pub trait Store: Send + Sync {
     fn reset<'a>(&'a self, tape: &'a str, archive: bool) -> Future<'a, Option<String>> {
         Box::pin(async move {
             let archive = if archive { self.archive_name(tape).await? } else { None };
-            let reset = Some(Reset { archive: archive.clone(), kept: Vec::new() });
-            let batch = Batch { tape: tape.to_owned(), reset, ..Batch::default() };
-            self.commit(Commit::of(batch)).await?;
+            self.commit(Commit::reset(tape, archive.clone())).await?;
             Ok(archive)
         })
     }

@@ -4,11 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, Read};
 
-use super::entry::Entry;
+use super::entry::{Entry, LONGEST_LINE};
 use super::json;
-
-/// The longest line that holds an entry, in bytes. A longer one is not kept in memory to be looked at.
-const LONGEST_LINE: u64 = 64 * 1024 * 1024;
 
 /// How far back an entry is looked for that may have been written twice: more than a turn holds.
 const REMEMBERED: usize = 20_000;
@@ -82,17 +79,17 @@ impl Verifier {
         let mut bytes = Vec::new();
         loop {
             bytes.clear();
-            if lines.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut bytes)? == 0 {
+            if lines.by_ref().take(LONGEST_LINE as u64 + 1).read_until(b'\n', &mut bytes)? == 0 {
                 return Ok(());
             }
             self.lines += 1;
             let mut length = bytes.len() as u64;
             let mut ended = bytes.pop_if(|byte| *byte == b'\n').is_some();
-            let too_long = length > LONGEST_LINE;
+            let too_long = length > LONGEST_LINE as u64;
             while !ended && too_long {
                 // The rest of a line that nobody keeps.
                 bytes.clear();
-                let more = lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes)?;
+                let more = lines.by_ref().take(LONGEST_LINE as u64).read_until(b'\n', &mut bytes)?;
                 length += more as u64;
                 ended = bytes.ends_with(b"\n") || more == 0;
             }

@@ -4,7 +4,7 @@ use crate::channel::Printer;
 use crate::config::{Config, Plugin, TapePlace};
 use crate::grants::hook_grant;
 use crate::host::Host;
-use crate::tape::{FileStore, Journals, Store, Tape, Tapes, check_tape_name, tape_name};
+use crate::tape::{FileStore, Journals, Store, Tape, Tapes, check_tape_name, is_listed, tape_name};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -142,7 +142,7 @@ impl Place {
 /// No tape may have the name, or nobody would find it again.
 pub(super) fn require_listed(name: &str) -> Result<()> {
     check_tape_name(name)?;
-    if name.matches("__").count() != 1 {
+    if !is_listed(name) {
         bail!("`{name}` is no name of a session's tape, which has two parts with `__` between them");
     }
     Ok(())

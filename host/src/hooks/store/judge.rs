@@ -73,7 +73,7 @@ pub(super) fn written(written: &Answered<Outcome>, batches: usize) -> Result<()>
 
 /// Names of tapes behind `after`, growing, at most `max`.
 pub(super) fn tapes(names: &Answered<Vec<String>>, after: Option<&str>, max: u32) -> Result<()> {
-    self::names(names, after, max, |name| name.matches("__").count() == 1)
+    self::names(names, after, max, crate::tape::is_listed)
 }
 
 /// The same of the sidecars of a tape.

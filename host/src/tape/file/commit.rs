@@ -14,7 +14,6 @@ use super::super::store::{Commit, Outcome, next_id};
 use super::super::{Durability, fail};
 use super::directory::{Directory, failed};
 use super::end::{self, End, Tail};
-use super::scan::LONGEST_LINE;
 use super::slot::{self, Block, Pending, Slot};
 
 /// Lines that go to one file.
@@ -194,11 +193,7 @@ impl Directory {
     fn addition(&self, tape: &str, mut text: String, last_id: u64) -> io::Result<Addition> {
         let file = self.opened.append(tape, &self.path(tape, ""))?;
         let mut offset = file.metadata()?.len();
-        let end = match self.opened.end(tape, &file, offset) {
-            Some(end) => end,
-            None => End::of(&file, offset)?,
-        };
-        match end.tail {
+        match self.end(tape, &file, offset)?.tail {
             Tail::Nothing => {}
             Tail::Whole => text.insert(0, '\n'),
             Tail::Torn(start) => {
@@ -288,11 +283,7 @@ impl Directory {
                 return Ok(0);
             };
             let length = file.metadata()?.len();
-            let end = self.opened.end(tape, &file, length);
-            Ok(match end {
-                Some(end) => end.last_id,
-                None => End::of(&file, length)?.last_id,
-            })
+            Ok(self.end(tape, &file, length)?.last_id)
         };
         last().map_err(failed("append to", tape))
     }
@@ -338,14 +329,7 @@ fn check_room(tape: &str, commit: &Commit) -> Result<()> {
 fn text(first: u64, drafts: &[Draft]) -> Result<String> {
     let mut text = String::new();
     for (id, draft) in (first..).zip(drafts) {
-        let line = draft.clone().numbered(id).line();
-        if line.len() > LONGEST_LINE {
-            return Err(Error::invalid(format!("an entry of {} bytes is longer than a line may be", line.len())));
-        }
-        if line.contains('\n') {
-            return Err(Error::invalid("an entry spans lines"));
-        }
-        text.push_str(&line);
+        text.push_str(&draft.line(id)?);
         text.push('\n');
     }
     Ok(text)

@@ -15,7 +15,7 @@ use super::super::search::{Collector, Hit, Search};
 use super::super::sought::Sought;
 use super::directory::{Directory, failed};
 use super::index::Index;
-use super::scan::Backward;
+use super::scan::{self, Backward};
 
 /// How many tapes' indexes are kept in memory, a few kilobytes each.
 const KEPT: usize = 64;
@@ -106,10 +106,7 @@ impl Directory {
             let Some((file, end)) = self.seen(tape)? else {
                 return Ok(None);
             };
-            let from = match before {
-                Some(before) => super::scan::behind(&file, before.saturating_sub(1), end)?,
-                None => end,
-            };
+            let from = scan::before(&file, before, end)?;
             let mut lines = Backward::new(&file, from)?;
             let mut asked = false;
             let learn = |asked: bool, place: Option<Place>| {
@@ -151,10 +148,7 @@ impl Directory {
         let found = Collector::new(search)?;
         let look = || match self.seen(tape)? {
             Some((file, end)) => {
-                let end = match before {
-                    Some(before) => super::scan::behind(&file, before.saturating_sub(1), end)?,
-                    None => end,
-                };
+                let end = scan::before(&file, before, end)?;
                 super::search::search(&file, end, found, stop)
             }
             None => Ok(found.finish()),

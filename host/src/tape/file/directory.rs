@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::super::error::{Error, Result};
-use super::super::name::{check_tape_name, family};
+use super::super::name::{self, check_tape_name, family, is_listed};
 use super::super::{Durability, date, fail};
 use super::derived::Indexes;
 use super::end::{End, Tail};
@@ -98,19 +98,12 @@ impl Directory {
 
     /// The name that an archive made now would have.
     pub(super) fn archive_name(&self, tape: &str) -> io::Result<String> {
-        self.free_name(&format!("{tape}.jsonl.{}.bak", date::stamp()))
+        self.free_name(&name::archive_name(tape))
     }
 
     /// The name, or where it is taken the same with a number.
     pub(super) fn free_name(&self, name: &str) -> io::Result<String> {
-        let (stem, end) = name.rsplit_once(".bak").map_or((name, ""), |(stem, _)| (stem, ".bak"));
-        let mut free = name.to_owned();
-        let mut count = 0_u32;
-        while self.dir.join(&free).try_exists()? {
-            count += 1;
-            free = format!("{stem}-{count}{end}");
-        }
-        Ok(free)
+        name::free(name, |name| self.dir.join(name).try_exists())
     }
 
     /// Puts a tape's file away, into an archive or the trash, over nothing that is there. The archive's name, when one was
@@ -162,15 +155,8 @@ impl Directory {
         let trash = self.dir.join(TRASH);
         private_dir(&trash)?;
         self.empty_trash(SystemTime::now());
-        let mut count = 0_u32;
-        loop {
-            let number = if count == 0 { String::new() } else { format!("-{count}") };
-            let target = trash.join(format!("{tape}.jsonl.{}{number}", date::stamp()));
-            if !target.try_exists()? {
-                return Ok(target);
-            }
-            count += 1;
-        }
+        let target = name::free(&format!("{tape}.jsonl.{}", date::stamp()), |name| trash.join(name).try_exists())?;
+        Ok(trash.join(target))
     }
 
     /// Removes what has lain in the trash for a day, and says how many files and bytes that were.
@@ -193,10 +179,7 @@ impl Directory {
         for found in fs::read_dir(&self.dir)? {
             let file = found?.file_name();
             let stem = file.to_str().and_then(|name| name.strip_suffix(".jsonl"));
-            // A sidecar's name has `__` more than once.
-            names.extend(
-                stem.filter(|stem| stem.matches("__").count() == 1 && check_tape_name(stem).is_ok()).map(str::to_owned),
-            );
+            names.extend(stem.filter(|stem| is_listed(stem) && check_tape_name(stem).is_ok()).map(str::to_owned));
         }
         names.sort_unstable();
         Ok(names)

@@ -70,13 +70,10 @@ impl Directory {
     ) -> Result<()> {
         check_tape_name(tape)?;
         let mut walk = || -> io::Result<()> {
-            let Some((file, mut end)) = self.seen(tape)? else {
+            let Some((file, end)) = self.seen(tape)? else {
                 return Ok(());
             };
-            if let Some(before) = before {
-                end = scan::behind(&file, before.saturating_sub(1), end)?;
-            }
-            let mut lines = Backward::new(&file, end)?;
+            let mut lines = Backward::new(&file, scan::before(&file, before, end)?)?;
             while let Some(line) = lines.next()? {
                 if let Some(entry) = line.entry()
                     && before.is_none_or(|before| entry.id < before)

@@ -4,13 +4,9 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::super::entry::Entry;
+use super::super::entry::{Entry, LONGEST_LINE};
 
 const BLOCK: u64 = 64 * 1024;
-
-/// The longest line that is read, in bytes, and the longest that is written. A longer one counts as unreadable, so that
-/// a file without an end of line does not fill the memory.
-pub(super) const LONGEST_LINE: usize = 64 * 1024 * 1024;
 
 /// A line of a file, without its end.
 pub(super) struct Line {
@@ -164,6 +160,11 @@ impl<'f> Forward<'f> {
         }
         Ok(self.buffer.get(self.used..).unwrap_or_default())
     }
+}
+
+/// Where the part of the file ends that holds the entries before `before` (none: all of them).
+pub(super) fn before(file: &File, before: Option<u64>, end: u64) -> io::Result<u64> {
+    before.map_or(Ok(end), |before| behind(file, before.saturating_sub(1), end))
 }
 
 /// Where the first entry with an id greater than `id` begins, or `end`. Ids grow along a tape, so this halves the file

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use serde_json::{Value, json};
 
 use super::super::draft::Draft;
-use super::super::entry::Entry;
+use super::super::entry::{self, Entry};
 use super::super::store::{Batch, Reset};
 
 /// The longest journal that is read, in bytes: more than a turn may hold.
@@ -110,7 +110,7 @@ fn encode_batch(batch: &Batch) -> String {
     let mut text = format!("{head}\n");
     let kept = batch.reset.iter().flat_map(|reset| &reset.kept);
     for draft in kept.chain(&batch.drafts) {
-        text.push_str(&draft.clone().numbered(0).line());
+        text.push_str(&entry::line(0, draft.kind(), draft.payload(), draft.meta(), draft.date()));
         text.push('\n');
     }
     text

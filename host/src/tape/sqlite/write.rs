@@ -5,8 +5,8 @@ use rusqlite::{Connection, OptionalExtension};
 use super::super::entry::Entry;
 use super::super::error::{Error, Result};
 use super::super::info::Info;
-use super::super::name::SIDECAR;
-use super::super::shelf::{Shelf, is_listed};
+use super::super::name::{SIDECAR, is_listed};
+use super::super::shelf::Shelf;
 use super::grams;
 use super::look::{self, LARGEST_ID, Seen, columns};
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::super::scan::LONGEST_LINE;
+use super::super::super::entry::LONGEST_LINE;
 
 /// Large enough that a read costs little beside what is done with it.
 const BLOCK: u64 = 1024 * 1024;
