@@ -19,10 +19,10 @@ pub trait Channel: Send + Sync {
     /// [`Failure::Channel`], when it could not be handed over.
     fn send<'a>(&'a self, envelope: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
 
-    /// Asks the owner whether a tool call may be made. Where nobody can be asked the answer is no.
-    fn ask<'a>(&'a self, question: &'a Question) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>> {
+    /// Asks the owner whether a tool call may be made. None: nobody can be asked. Dropping it takes the question back.
+    fn ask<'a>(&'a self, question: &'a Question) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send + 'a>> {
         let _ = question;
-        Box::pin(std::future::ready(false))
+        Box::pin(std::future::ready(None))
     }
 }
 
@@ -31,14 +31,25 @@ pub trait Channel: Send + Sync {
 pub struct Question {
     /// The tool's name.
     pub tool: String,
-    /// The arguments as the tool will get them, on one line and without anything that a terminal would obey.
+    /// The arguments as the tool will get them: JSON that a model wrote, so a terminal must not be given them as they are.
     pub arguments: String,
-    /// SHA-256 of the arguments, in hex: the answer holds for these and for no others.
-    pub digest: String,
     /// What the tool does: `read`, `write`, `send` or `run`.
     pub effect: &'static str,
     /// Why it is asked.
     pub why: String,
+}
+
+/// What the owner says to a [`Question`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// This call may be made.
+    Once,
+    /// This one, and all of this tool in this session.
+    Always,
+    /// This call is not made.
+    No,
+    /// This one is not, nor any of this tool in this session.
+    Never,
 }
 
 /// Decides what an inbound text is: where the channel has commands, one that begins with a comma is a command.

@@ -31,6 +31,10 @@ const FILE: &str = "config.toml";
 /// The model that answers when none is configured: the embedded guest that is no language model.
 pub const DEFAULT_MODEL: &str = "offline:demo";
 
+/// Tools that others than the owner may use on a channel of which nothing else is said: they read the conversation, what
+/// the owner wrote for agents, and public pages.
+const OPEN_TOOLS: [&str; 4] = ["tape.info", "tape.search", "skill", "web.fetch"];
+
 /// Everything that is configured, read once at the start.
 #[derive(Debug)]
 pub struct Config {
@@ -130,8 +134,8 @@ pub struct Channel {
     pub owners: Vec<String>,
     /// Senders who are known; everybody else is anonymous.
     pub peers: Vec<String>,
-    /// Tools that only read and that others than the owner may use here.
-    pub tools: Vec<String>,
+    /// Tools that only read and that others than the owner may use here; none: [`OPEN_TOOLS`].
+    pub tools: Option<Vec<String>>,
     /// What a line that begins with a comma may be; none: all on `cli`, nothing elsewhere.
     pub commands: Option<Commands>,
 }
@@ -232,6 +236,12 @@ impl Config {
     /// What is configured for that channel.
     pub fn channel(&self, name: &str) -> Channel {
         self.channels.get(name).cloned().unwrap_or_default()
+    }
+
+    /// Whether others than the owner may use that tool on that channel, if it only reads.
+    pub fn lists(&self, channel: &str, tool: &str) -> bool {
+        let named = self.channels.get(channel).and_then(|channel| channel.tools.as_ref());
+        named.map_or_else(|| OPEN_TOOLS.contains(&tool), |named| named.iter().any(|name| name == tool))
     }
 
     /// What commands may be on that channel. A command needs no model, so nobody but the terminal's user has them unasked.

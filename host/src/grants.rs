@@ -3,6 +3,7 @@
 pub(crate) mod budget;
 pub(crate) mod chat;
 mod config;
+pub(crate) mod consent;
 pub(crate) mod fs;
 pub(crate) mod http;
 pub(crate) mod ledger;

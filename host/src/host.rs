@@ -3,6 +3,7 @@
 use crate::channel::Channel;
 use crate::config::{Config, TapePlace};
 use crate::grants::budget::Budget;
+use crate::grants::consent::Consents;
 use crate::grants::ledger::Ledger;
 use crate::hooks;
 use crate::model::Client;
@@ -31,6 +32,8 @@ pub struct Host {
     pub(crate) ledger: Ledger,
     /// What plugins spend at the model.
     pub(crate) budget: Budget,
+    /// What the owner has said about tool calls.
+    pub(crate) consents: Consents,
     /// Connections of plugins.
     pub(crate) network: Network,
     /// Programs of plugins.
@@ -56,6 +59,7 @@ impl Host {
         let host = Arc::new(Self {
             ledger,
             budget: Budget::new(&config.home),
+            consents: Consents::default(),
             network: Network::default(),
             processes: Processes::new(),
             config,

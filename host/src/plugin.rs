@@ -22,7 +22,7 @@ pub use engine::Engines;
 pub use fault::{Fault, FaultKind};
 pub(crate) use fault::{contract, one_line, too_much_held};
 pub(crate) use json::{check as check_json, parse as parse_json};
-pub(crate) use load::digest;
+
 pub use load::{OnFault, Plugin, Source};
 pub use manifest::{Manifest, Want};
 pub use set::PluginSet;

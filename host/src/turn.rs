@@ -1,10 +1,12 @@
 //! The main path: one inbound envelope through the pipeline.
 
 mod account;
+mod audience;
 mod begin;
 mod preview;
 mod progress;
 mod settle;
+mod steering;
 mod subturn;
 
 use crate::error::Failure;
@@ -14,6 +16,7 @@ use crate::plugin::bindings::{Envelope, MessageKind, Prompt};
 use std::sync::Arc;
 use tokio::sync::watch;
 
+pub use audience::{Audience, Heard, Listener, Steering};
 pub(crate) use preview::Preview;
 pub use progress::{Calls, Turn};
 pub(crate) use settle::TAINTED;
@@ -35,9 +38,9 @@ pub type Cancel = watch::Receiver<bool>;
 
 /// Runs one turn. Whatever ends it early, the tape keeps what was written, the observers of `on-error` hear of it, and
 /// the failure is raised again.
-pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, cancel: Cancel) -> Result<TurnResult, Failure> {
+pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: Audience) -> Result<TurnResult, Failure> {
     let calls = Calls::new(host);
-    let begun = begin(&calls, &mut inbound, cancel).await;
+    let begun = begin(&calls, &mut inbound, audience).await;
     let outcome = match &begun {
         Ok(turn) => stages(turn).await,
         Err(failure) => Err(failure.clone()),
@@ -60,10 +63,10 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, cancel: Cancel) -
 }
 
 /// The session is resolved, written back to the envelope, and its tape opened.
-async fn begin(calls: &Arc<Calls>, inbound: &mut Envelope, cancel: Cancel) -> Result<Arc<Turn>, Failure> {
+async fn begin(calls: &Arc<Calls>, inbound: &mut Envelope, audience: Audience) -> Result<Arc<Turn>, Failure> {
     let session_id = resolve_session(calls, inbound).await?;
     inbound.session_id = Some(session_id.clone());
-    Turn::begin(calls, session_id, inbound.clone(), cancel).await
+    Turn::begin(calls, session_id, inbound.clone(), audience).await
 }
 
 async fn stages(turn: &Arc<Turn>) -> Result<TurnResult, Failure> {

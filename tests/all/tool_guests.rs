@@ -19,9 +19,11 @@ const WORKSPACE: &str = "fs:<workspace>:rw";
 /// A call, made of the results before it.
 type Call = Box<dyn Fn(&[Value]) -> (String, Value) + Send + Sync>;
 
-/// A home with that guest, which holds these grants.
+/// A home with that guest, which holds these grants, and a workspace that its owner vouches for: what is read there would
+/// otherwise let nothing more be changed.
 fn with(guest: &str, grants: &[&str]) -> Home {
     let home = home();
+    assert_eq!(home.bub(["trust"]).finish().code, Some(0));
     add(&home, guest, grants);
     home
 }

@@ -115,7 +115,7 @@ async fn host(home: &Home, model: Settings) -> Arc<Host> {
 
 async fn turn(host: &Arc<Host>, session: &str, expected: &str) {
     let (_sender, cancel) = watch::channel(false);
-    let result = run_turn(host, message(session), cancel).await.expect("the turn ends well");
+    let result = run_turn(host, message(session), Audience::new(cancel)).await.expect("the turn ends well");
     assert_eq!(result.output, expected);
 }
 

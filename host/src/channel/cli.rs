@@ -1,6 +1,6 @@
 //! The terminal, for one turn: answers go to stdout, errors to stderr.
 
-use super::{Channel, Question};
+use super::{Answer, Channel, Question};
 use crate::error::Failure;
 use crate::plugin::bindings::{Envelope, MessageKind};
 use crate::plugin::one_line;
@@ -47,7 +47,8 @@ impl Channel for Printer {
         ))
     }
 
-    fn ask<'a>(&'a self, question: &'a Question) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>> {
-        Box::pin(std::future::ready(self.allowed.iter().any(|effect| effect == question.effect)))
+    fn ask<'a>(&'a self, question: &'a Question) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send + 'a>> {
+        let is_allowed = self.allowed.iter().any(|effect| effect == question.effect);
+        Box::pin(std::future::ready(is_allowed.then_some(Answer::Once)))
     }
 }

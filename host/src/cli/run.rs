@@ -4,7 +4,7 @@ use crate::channel::{Printer, kind_of};
 use crate::config::{Commands, Config};
 use crate::host::Host;
 use crate::plugin::bindings::Envelope;
-use crate::turn::run_turn;
+use crate::turn::{Audience, run_turn};
 use anyhow::Result;
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,7 +38,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     host.plugins().announce(&host);
     let cancel = on_signal()?;
     let commands = host.config.commands(&arguments.channel);
-    let outcome = run_turn(&host, envelope(arguments, commands), cancel).await;
+    let outcome = run_turn(&host, envelope(arguments, commands), Audience::new(cancel)).await;
     // Nobody could find them again: the next run is another process.
     host.close().await;
     match outcome {

@@ -75,6 +75,12 @@ pub(crate) fn open(builder: &mut WasiCtxBuilder, host: &Host, plugin: &Plugin, t
     }
 }
 
+/// Whether what `fs:` is followed by in a grant opens the workspace or a part of it.
+pub(crate) fn is_workspace(held: &str) -> bool {
+    let path = held.rsplit_once(':').map_or(held, |(path, _)| path);
+    matches!(Named::parse(path), Named::Workspace | Named::InWorkspace(_))
+}
+
 /// What a directory that was opened means for the turn.
 fn is_open(host: &Host, plugin: &Plugin, turn: &Turn, named: &Named<'_>, grant: &str) {
     // What the program's own guests read by their table is no news.

@@ -44,8 +44,11 @@ impl Host for State {
     }
 
     async fn steering(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Vec<Prompt>, Error>> {
-        // Channels that let people speak while a turn runs come with `serve`; `run` has one message and no more.
-        Ok(self.enter(&turn)?.map(|_| Vec::new()))
+        let turn = match self.enter(&turn)? {
+            Ok((turn, _)) => turn,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        Ok(turn.steering().await.map_err(|failure| failure.to_error()))
     }
 
     async fn continue_prompt(

@@ -135,7 +135,7 @@ impl HostTurn for State {
         }
         turn.hold(weight(&event))?;
         turn.hear(&event);
-        Ok(Ok(()))
+        Ok(turn.say(event).await)
     }
 
     async fn drop(&mut self, turn: Resource<TurnHandle>) -> Result<()> {

@@ -71,8 +71,8 @@ pub(crate) async fn after_llm_call(turn: &Arc<Turn>, depth: u32, model: &str, ou
 
 /// What the chain before a tool call came to.
 pub(crate) enum ToolVerdict {
-    /// Call it, with these arguments.
-    Call(ToolCall),
+    /// Call it, with these arguments. These plugins, each with its reason, want the owner to be asked first.
+    Call(ToolCall, Vec<(String, String)>),
     /// Do not: this is its result.
     Answered(Result<String, Error>),
 }
@@ -80,6 +80,7 @@ pub(crate) enum ToolVerdict {
 /// Asks the chain, gates last: they see the arguments that the tool will get, and their fault denies.
 pub(crate) async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: ToolCall) -> ToolVerdict {
     let site = Site::inside("before-tool-call", turn, depth);
+    let mut asking = Vec::new();
     let denied = |reason| ToolVerdict::Answered(Err(Error::denied(reason)));
     let asked = turn.calls.asked(site.hook);
     let (gates, chain): (Vec<_>, Vec<_>) = asked.partition(|plugin| plugin.on_fault == OnFault::Deny);
@@ -93,8 +94,8 @@ pub(crate) async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: Too
             Ok(ToolDecision::Rewrite(arguments)) => call.arguments = arguments,
             Ok(ToolDecision::Answer(result)) => return ToolVerdict::Answered(Ok(result)),
             Ok(ToolDecision::Deny(reason)) => return denied(reason),
-            // Nobody can be asked yet, and what nobody allows is denied.
-            Ok(ToolDecision::Ask(reason)) => return denied(format!("nobody could be asked: {reason}")),
+            // Once the chain is over: the owner is shown what will be run.
+            Ok(ToolDecision::Ask(reason)) => asking.push((plugin.name.clone(), reason)),
             Err(failure) => {
                 aloud(&turn.calls, &site, &failure).await;
                 if plugin.on_fault == OnFault::Deny {
@@ -103,7 +104,7 @@ pub(crate) async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: Too
             }
         }
     }
-    ToolVerdict::Call(call)
+    ToolVerdict::Call(call, asking)
 }
 
 async fn decide(turn: &Arc<Turn>, site: &Site, plugin: &Arc<Plugin>, call: &ToolCall) -> Result<ToolDecision, Failure> {

@@ -35,7 +35,10 @@ async fn run_whole(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> R
     let ask = visit!(turn; run_model.call_run_model(prompt));
     let output = one(&turn.calls, plugin, Site::of("run-model", turn), ask).await?;
     if let Some(text) = &output {
-        turn.hear(&StreamEvent::Text(text.clone()));
+        let said = StreamEvent::Text(text.clone());
+        turn.hear(&said);
+        // Its answer is there already, whether somebody listens or not.
+        let _ = turn.say(said).await;
     }
     Ok(output)
 }

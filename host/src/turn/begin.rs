@@ -1,9 +1,9 @@
 //! How a turn begins: whose it is, on which tape, and when the session is free.
 
-use super::Cancel;
 use super::account::Account;
 use super::progress::{Calls, Progress, Speech, Turn};
 use super::settle::PASSING;
+use super::{Audience, Cancel};
 use crate::error::Failure;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, Principal};
@@ -31,16 +31,16 @@ impl Turn {
         calls: &Arc<Calls>,
         session_id: String,
         message: Envelope,
-        cancel: Cancel,
+        audience: Audience,
     ) -> Result<Arc<Self>, Failure> {
         let host = &calls.host;
         let name = tape::tape_name(&host.workspace, &session_id);
         let tape = tokio::select! {
             biased;
-            () = cancelled(cancel.clone()) => return Err(Failure::Cancelled),
+            () = cancelled(audience.cancel.clone()) => return Err(Failure::Cancelled),
             tape = open(calls, &name, &session_id) => tape?,
         };
-        Ok(Arc::new(Self::over(calls, tape, session_id, message, cancel).await?))
+        Ok(Arc::new(Self::over(calls, tape, session_id, message, audience).await?))
     }
 
     /// A turn that writes to that tape.
@@ -49,7 +49,7 @@ impl Turn {
         tape: Tape,
         session_id: String,
         message: Envelope,
-        cancel: Cancel,
+        audience: Audience,
     ) -> Result<Self, Failure> {
         let host = &calls.host;
         let first = tape.last_id().await?;
@@ -86,7 +86,8 @@ impl Turn {
             working: Arc::new(()),
             progress: Mutex::new(progress),
             deadline: Instant::now() + host.config.limits().turn_deadline(),
-            cancel,
+            audience,
+            steered: Mutex::default(),
             principal,
             allowed_tools: None,
             parent: None,

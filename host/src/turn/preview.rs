@@ -1,6 +1,6 @@
 //! A turn that goes as far as its first model call, and is thrown away.
 
-use super::{Calls, Turn, build_prompt};
+use super::{Audience, Calls, Turn, build_prompt};
 use crate::channel::kind_of;
 use crate::error::Failure;
 use crate::grants::stages;
@@ -40,7 +40,8 @@ impl Preview<'_> {
         let tape = Tape::open(apart, self.tape)?.fork();
         let (_open, cancel) = watch::channel(false);
         let turn = Arc::new(
-            Turn::over(&Calls::new(host), tape, self.session_id.to_owned(), self.envelope(host), cancel).await?,
+            Turn::over(&Calls::new(host), tape, self.session_id.to_owned(), self.envelope(host), Audience::new(cancel))
+                .await?,
         );
         let messages = self.ask(&turn).await;
         turn.at_rest().await;

@@ -1,6 +1,6 @@
 //! A turn in progress: what its hooks share.
 
-use super::Cancel;
+use super::Audience;
 use super::account::Account;
 use crate::error::Failure;
 use crate::grants::hook_grant;
@@ -85,7 +85,9 @@ pub struct Turn {
     pub(super) first: u64,
     pub(super) progress: Mutex<Progress>,
     pub(super) deadline: Instant,
-    pub(super) cancel: Cancel,
+    pub(super) audience: Audience,
+    /// What was said to the turn while it ran, as prompts.
+    pub(super) steered: Mutex<Vec<String>>,
     pub(super) principal: Principal,
     /// Tools that the turn is restricted to; none: it has all.
     pub(super) allowed_tools: Option<BTreeSet<String>>,
@@ -136,7 +138,7 @@ impl Turn {
     pub(super) async fn or_cancelled<T>(&self, stage: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         let ended = tokio::select! {
             biased;
-            () = super::begin::cancelled(self.cancel.clone()) => Err(Failure::Cancelled),
+            () = super::begin::cancelled(self.audience.cancel.clone()) => Err(Failure::Cancelled),
             answer = stage => return answer,
             () = tokio::time::sleep_until(self.deadline) => {
                 Err(Failure::Deadline(self.calls.host.config.limits().turn_deadline()))

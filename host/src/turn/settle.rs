@@ -3,7 +3,7 @@
 use super::Turn;
 use crate::error::Failure;
 use crate::plugin::bindings::MessageKind;
-use crate::tape::{self, Draft, json};
+use crate::tape::{self, Draft};
 
 /// The event that says that text from outside is in a conversation. Who reads the conversation is tainted by it.
 pub(crate) const TAINTED: &str = "turn.tainted";
@@ -35,12 +35,12 @@ impl Turn {
         }
         if let Some(failure) = failure {
             let tape = self.tape().await?;
-            if self.kind() != MessageKind::Command && !self.has_user_message().await? {
-                let content = json::quote(&self.prompt_text());
-                let payload = format!(r#"{{"role": "user", "content": {content}}}"#);
-                tape.append(vec![Draft::new("message", &payload, "{}")?]).await?;
+            let mut entries = Vec::new();
+            if self.kind() != MessageKind::Command {
+                entries = self.unwritten(&self.tape.read(self.first, usize::MAX).await?)?;
             }
-            tape.append(vec![error_entry(failure)?]).await?;
+            entries.push(error_entry(failure)?);
+            tape.append(entries).await?;
         }
         self.mark_settled();
         if !self.session_id.starts_with(PASSING) {
@@ -72,15 +72,6 @@ impl Turn {
             self.tape.stored().append(vec![error_entry(failure)?]).await?;
         }
         outcome
-    }
-
-    /// Whether the turn itself has recorded what the user said.
-    async fn has_user_message(&self) -> tape::Result<bool> {
-        let written = self.tape.read(self.first, usize::MAX).await?;
-        Ok(written.iter().any(|entry| {
-            entry.kind == "message"
-                && json::get(&entry.payload, "role").and_then(json::string).as_deref() == Some("user")
-        }))
     }
 }
 

@@ -36,7 +36,7 @@ impl Turn {
     /// Runs a turn inside this one and returns what it said. Who caused it, its deadline and its end are the parent's, and
     /// what taints one of the two taints the other.
     pub(crate) async fn run_inner(self: &Arc<Self>, inner: Inner) -> Result<String, Failure> {
-        if self.ancestors().count() >= MAX_NESTED {
+        if self.nesting() >= MAX_NESTED {
             return Err(refused(ErrorKind::Denied, format!("turns inside turns may go {MAX_NESTED} deep, no deeper")));
         }
         // Closed by nobody: there is a place in the end.
@@ -70,7 +70,7 @@ impl Turn {
             media: Vec::new(),
             ..self.message.clone()
         };
-        let mut turn = Self::over(&self.calls, tape, session_id.clone(), message, self.cancel.clone()).await?;
+        let mut turn = Self::over(&self.calls, tape, session_id.clone(), message, self.audience.of_inner()).await?;
         turn.deadline = self.deadline;
         turn.principal = self.principal;
         turn.allowed_tools = self.inner_tools(inner.tools.as_deref())?;
@@ -145,6 +145,16 @@ impl Turn {
     /// Whether the turn may see and call that tool, by the name that its plugin gave it.
     pub(crate) fn has_tool(&self, name: &str) -> bool {
         self.allowed_tools.as_ref().is_none_or(|allowed| allowed.contains(name))
+    }
+
+    /// The turn that all this happens in: itself, when it is inside of none.
+    pub(crate) fn outermost(&self) -> &Self {
+        self.ancestors().last().map_or(self, |turn| turn)
+    }
+
+    /// How many turns it is inside of.
+    pub(crate) fn nesting(&self) -> usize {
+        self.ancestors().count()
     }
 
     /// The turns that this one is inside of, the closest first.

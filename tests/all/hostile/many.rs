@@ -7,7 +7,7 @@ use bub_wasm::config::Config;
 use bub_wasm::error::Failure;
 use bub_wasm::host::Host;
 use bub_wasm::plugin::bindings::{Envelope, MessageKind};
-use bub_wasm::turn::run_turn;
+use bub_wasm::turn::{Audience, run_turn};
 use std::fs;
 use std::future::Future;
 use std::path::Path;
@@ -60,7 +60,7 @@ async fn rounds(all: &[(Home, Arc<Host>, &str)], count: usize) {
     for round in 0..count {
         for (_, host, fault) in all {
             let (_sender, cancel) = watch::channel(false);
-            let failure = run_turn(host, message(round), cancel).await.expect_err("each turn breaks");
+            let failure = run_turn(host, message(round), Audience::new(cancel)).await.expect_err("each turn breaks");
             assert!(failure.to_string().contains(fault), "{failure}");
         }
     }

@@ -1,0 +1,179 @@
+//! One call of a tool, from whoever asks for it to the guest and back.
+
+use super::super::consent::{Asker, consent, effect_name};
+use super::super::policy::{Verdict, judge};
+use super::super::turn::TurnHandle;
+use super::super::{fs, spill};
+use super::{dotted, tool_of};
+use crate::error::Failure;
+use crate::hooks::{self, ToolVerdict};
+use crate::plugin::bindings::schema::Effect;
+use crate::plugin::bindings::{Error, ErrorKind, MessageKind, ToolCall};
+use crate::plugin::{Plugin, Site, Tool, Visit, call, check_json, contract, model_name, parse_json};
+use crate::turn::{Heard, Turn};
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// How deep a call is that the model hook itself makes: what a person typed, when the turn is a command.
+const TYPED: u32 = 1;
+
+/// Tool calls of this process so far.
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+/// One call, and what whoever listens hears of it.
+pub(super) async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<String, Error> {
+    let call = ToolCall { name: dotted(turn, &call.name), ..call };
+    let (number, began) = (CALLS.fetch_add(1, Ordering::Relaxed), Instant::now());
+    let (name, arguments) = (call.name.clone(), call.arguments.clone());
+    turn.tell_tool(Heard::ToolBegins { call: number, name, arguments, nested: turn.nesting() }).await;
+    let outcome = intercepted(turn, depth, call).await;
+    let error = outcome.as_ref().err().map(|error| error.message.clone());
+    turn.tell_tool(Heard::ToolEnds { call: number, took: began.elapsed(), error }).await;
+    outcome
+}
+
+/// One call from the chain before it to the chain after it. Whatever happens is a result that the model can read.
+async fn intercepted(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<String, Error> {
+    if let Some(gate) = turn.calls.absent_gate() {
+        return Err(Error::denied(format!("the gate `{gate}` is not there to allow it")));
+    }
+    let asked = call.clone();
+    let (call, outcome) = match hooks::before_tool_call(turn, depth, call).await {
+        ToolVerdict::Call(call, asking) => {
+            let outcome = decided(turn, depth, &call, asking).await;
+            (call, outcome)
+        }
+        ToolVerdict::Answered(outcome) => (asked, outcome),
+    };
+    let outcome = hooks::after_tool_call(turn, depth, &call, outcome).await;
+    match outcome {
+        Ok(result) => Ok(spill::shorten(turn, &call.name, result).await),
+        Err(error) => Err(error),
+    }
+}
+
+/// The call, if it may be made.
+async fn decided(
+    turn: &Arc<Turn>,
+    depth: u32,
+    call: &ToolCall,
+    asking: Vec<(String, String)>,
+) -> Result<String, Error> {
+    let Some((plugin, tool)) = tool_of(turn, &call.name) else {
+        return Err(unknown(turn, &call.name));
+    };
+    let arguments = arguments(turn, tool, call)?;
+    allowed(turn, depth, (plugin, tool), call, asking).await?;
+    if tool.effect != Effect::Read {
+        turn.tool_begins(call).await?;
+    }
+    ask(turn, depth, plugin, &tool.name, &arguments).await
+}
+
+/// The host's own word, after the chain: it sees the arguments that the tool will get. `asking` are the plugins that want
+/// the owner to be asked.
+async fn allowed(
+    turn: &Arc<Turn>,
+    depth: u32,
+    (plugin, tool): (&Plugin, &Tool),
+    call: &ToolCall,
+    asking: Vec<(String, String)>,
+) -> Result<(), Error> {
+    let config = &turn.calls.host.config;
+    let channel = &turn.message.channel;
+    let mut askers: Vec<_> = asking.into_iter().map(|(plugin, why)| Asker::plugin(plugin, &why)).collect();
+    let tainted = turn.tainted();
+    match judge(turn.principal(), tainted.is_some(), tool.effect, config.lists(channel, &tool.name)) {
+        Verdict::Allow => {}
+        // What the owner typed as a command is the owner's word already.
+        Verdict::Ask if turn.message.kind == MessageKind::Command && depth == TYPED => {}
+        Verdict::Ask => askers.insert(0, Asker::host(tainted.unwrap_or_default())),
+        Verdict::Deny => {
+            return Err(Error::denied(format!(
+                "`{}` would {}, which only the owner may do on channel `{channel}`; tools that read can be listed in `tools` of `[channels.{channel}]`",
+                model_name(&tool.name),
+                effect_name(tool.effect),
+            )));
+        }
+    }
+    consent(turn, tool, call, askers).await?;
+    if tool.reads_outside {
+        turn.taint(|| format!("`{}` read what somebody else wrote", tool.name));
+    } else if shows_workspace(turn, plugin, tool) && !config.trusts(&turn.workspace) {
+        turn.taint(|| format!("`{}` reads a workspace whose owner has not said `bub-wasm trust`", tool.name));
+    }
+    Ok(())
+}
+
+/// Whether what the tool answers may stand in a file of the workspace: text that somebody else may have written.
+fn shows_workspace(turn: &Turn, plugin: &Plugin, tool: &Tool) -> bool {
+    if !matches!(tool.effect, Effect::Read | Effect::Run) {
+        return false;
+    }
+    let ledger = &turn.calls.host.ledger;
+    ledger.allows(plugin, "process") || ledger.held(plugin, "fs:").iter().any(|held| fs::is_workspace(held))
+}
+
+/// The arguments, if the tool takes them.
+fn arguments(turn: &Turn, tool: &Tool, call: &ToolCall) -> Result<String, Error> {
+    let name = model_name(&tool.name);
+    if !tool.for_model && turn.kind() != MessageKind::Command {
+        return Err(Error::denied(format!("the tool `{name}` is for people, not for models")));
+    }
+    // A model that means "no arguments" often writes nothing at all.
+    let arguments = if call.arguments.trim().is_empty() { "{}".to_owned() } else { call.arguments.clone() };
+    let fits = match parse_json(&arguments) {
+        Ok(value @ Value::Object(_)) => tool.check(&value),
+        Ok(_) => Err("are no JSON object".to_owned()),
+        Err(reason) => Err(format!("are {reason}")),
+    };
+    fits.map_err(|reason| Error::invalid(format!("the arguments of `{name}` {reason}")))?;
+    Ok(arguments)
+}
+
+/// What a model that asked for a tool that is not there can do about it.
+fn unknown(turn: &Turn, name: &str) -> Error {
+    let written = model_name(name);
+    let tools = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools).filter(|tool| tool.for_model);
+    let names: Vec<String> = tools.map(|tool| model_name(&tool.name)).collect();
+    let close = crate::nearest::several(&written, names.iter().map(String::as_str), 3);
+    let hint = match close.is_empty() {
+        true => "those that there are stand in the system prompt".to_owned(),
+        false => format!("did you mean one of these?\n- {}", close.join("\n- ")),
+    };
+    Error::new(ErrorKind::NotFound, format!("there is no tool `{written}`: {hint}"))
+}
+
+async fn ask(
+    turn: &Arc<Turn>,
+    depth: u32,
+    plugin: &Arc<Plugin>,
+    name: &String,
+    arguments: &String,
+) -> Result<String, Error> {
+    let site = Site::inside("call-tool", turn, depth);
+    let answer = call(&turn.calls.host, plugin, site, |Visit { exports, store, instance, .. }| {
+        Box::pin(async move {
+            let guest = exports.tools(store, &instance)?;
+            let handle = store.data_mut().table.push(TurnHandle(turn.clone()))?;
+            let answer = guest.call_call_tool(store, handle, name, arguments).await?;
+            if let Ok(result) = &answer {
+                check_json(result).map_err(|reason| contract(format!("the result of `{name}` is {reason}")))?;
+            }
+            Ok(answer)
+        })
+    });
+    match answer.await {
+        Ok(Ok(result)) => match turn.hold(result.len()) {
+            Ok(()) => Ok(result),
+            Err(_) => Err(Error::new(
+                ErrorKind::Tool,
+                format!("the result of `{}` is more than its turn can hold", model_name(name)),
+            )),
+        },
+        Ok(Err(error)) => Err(error),
+        Err(fault) => Err(Error::new(ErrorKind::Tool, Failure::Fault(fault).to_string())),
+    }
+}

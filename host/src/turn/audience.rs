@@ -1,0 +1,145 @@
+//! Who attends a turn from outside: who may end it, who listens, and what is said to it while it runs.
+
+use super::{Cancel, Turn};
+use crate::plugin::bindings::{Envelope, Error, StreamEvent};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// Messages that wait to steer one turn.
+const MAX_WAITING: usize = 64;
+
+/// What whoever listens to a turn hears of it, as it happens.
+#[derive(Debug)]
+pub enum Heard {
+    /// What the model hook emits.
+    Event(StreamEvent),
+    /// A tool begins to run.
+    ToolBegins {
+        /// Tells calls that run at the same time apart; one of a turn inside the turn too.
+        call: u64,
+        /// The tool's dotted name.
+        name: String,
+        /// Its arguments, as the tool gets them.
+        arguments: String,
+        /// How many turns the call is inside of, beyond the one that is listened to.
+        nested: usize,
+    },
+    /// The call is over.
+    ToolEnds {
+        /// As it began.
+        call: u64,
+        /// How long it took, the question whether it may be made included.
+        took: Duration,
+        /// What was wrong; none: it gave a result.
+        error: Option<String>,
+    },
+}
+
+/// Takes what is heard. Whoever speaks waits while the listener is slow.
+pub type Listener = mpsc::Sender<Heard>;
+
+/// Messages that people say to a session while a turn of it runs, in their order.
+#[derive(Clone, Default)]
+pub struct Steering(Arc<Mutex<VecDeque<Envelope>>>);
+
+impl Steering {
+    /// Takes a message for the turn's next step, or gives it back when too many wait.
+    ///
+    /// # Errors
+    ///
+    /// The message.
+    pub fn push(&self, message: Envelope) -> Result<(), Box<Envelope>> {
+        let mut waiting = self.waiting();
+        if waiting.len() >= MAX_WAITING {
+            return Err(Box::new(message));
+        }
+        waiting.push_back(message);
+        Ok(())
+    }
+
+    /// All that wait. After the turn: what nobody has taken, which wants turns of its own.
+    pub fn take(&self) -> Vec<Envelope> {
+        self.waiting().drain(..).collect()
+    }
+
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.waiting().len()
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting().is_empty()
+    }
+
+    /// What was taken too soon, in front of what has come since.
+    pub(super) fn put_back(&self, messages: impl Iterator<Item = Envelope>) {
+        let mut waiting = self.waiting();
+        let later = std::mem::take(&mut *waiting);
+        waiting.extend(messages.chain(later));
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Envelope>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Who attends a turn.
+#[derive(Clone)]
+pub struct Audience {
+    pub(super) cancel: Cancel,
+    listener: Option<Listener>,
+    steering: Steering,
+}
+
+impl Audience {
+    /// Nobody but who may end the turn.
+    pub fn new(cancel: Cancel) -> Self {
+        Self { cancel, listener: None, steering: Steering::default() }
+    }
+
+    /// Somebody listens, too.
+    #[must_use]
+    pub fn heard_by(self, listener: Listener) -> Self {
+        Self { listener: Some(listener), ..self }
+    }
+
+    /// What is put there is said to the turn before its next step.
+    #[must_use]
+    pub fn steered_by(self, steering: Steering) -> Self {
+        Self { steering, ..self }
+    }
+
+    pub(super) fn steering(&self) -> &Steering {
+        &self.steering
+    }
+
+    /// The audience of a turn inside the turn: its end is the same, what it says is its parent's to pass on, and nobody
+    /// speaks to it.
+    pub(super) fn of_inner(&self) -> Self {
+        Self::new(self.cancel.clone())
+    }
+}
+
+impl Turn {
+    /// Hands an event to whoever listens, and waits while the listener is slow.
+    ///
+    /// # Errors
+    ///
+    /// The listener has left.
+    pub(crate) async fn say(&self, event: StreamEvent) -> Result<(), Error> {
+        let Some(listener) = &self.audience.listener else { return Ok(()) };
+        let left = |_| Error::new(crate::plugin::bindings::ErrorKind::Cancelled, "whoever listened has left");
+        listener.send(Heard::Event(event)).await.map_err(left)
+    }
+
+    /// Tells whoever listens to the outermost turn of a tool.
+    pub(crate) async fn tell_tool(&self, heard: Heard) {
+        if let Some(listener) = &self.outermost().audience.listener {
+            // Who has left wants to know nothing; the tool has its effect all the same.
+            let _ = listener.send(heard).await;
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What is said to a session while a turn of it runs: made a prompt by the same hooks as any message, and never lost.
+
+use super::{Turn, build_prompt};
+use crate::error::Failure;
+use crate::plugin::bindings::{Envelope, MessageKind, Principal, Prompt};
+use crate::tape::{self, Draft, Entry, json};
+use std::sync::{Arc, PoisonError};
+
+impl Turn {
+    /// The messages that were said since this was asked last, as prompts. One that begins with a comma is text like any
+    /// other: a command is no part of a conversation that runs already.
+    ///
+    /// # Errors
+    ///
+    /// `build-prompt` failed. What could not be made a prompt waits again, and is a turn of its own in the end.
+    pub(crate) async fn steering(self: &Arc<Self>) -> Result<Vec<Prompt>, Failure> {
+        let mut messages = self.audience.steering().take().into_iter();
+        let mut prompts = Vec::new();
+        while let Some(message) = messages.next() {
+            match self.prompt_of(message.clone()).await {
+                Ok(prompt) => {
+                    self.steered.lock().unwrap_or_else(PoisonError::into_inner).push(prompt.text());
+                    prompts.push(prompt);
+                }
+                Err(failure) => {
+                    self.audience.steering().put_back(std::iter::once(message).chain(messages));
+                    return Err(failure);
+                }
+            }
+        }
+        Ok(prompts)
+    }
+
+    async fn prompt_of(self: &Arc<Self>, message: Envelope) -> Result<Prompt, Failure> {
+        let message = Envelope { kind: MessageKind::Normal, session_id: Some(self.session_id.clone()), ..message };
+        let audience = self.audience.of_inner();
+        let mut turn = Self::over(&self.calls, self.tape.clone(), self.session_id.clone(), message, audience).await?;
+        turn.deadline = self.deadline;
+        turn.replace_state(self.state());
+        let turn = Arc::new(turn);
+        // What somebody else says in a turn of the owner is text from outside.
+        if turn.principal != Principal::Owner {
+            self.taint(|| format!("said on channel `{}` while the turn ran", turn.message.channel));
+        }
+        let prompt = build_prompt(&turn).await?;
+        if let Some(why) = turn.tainted() {
+            self.taint(|| why);
+        }
+        Ok(prompt)
+    }
+
+    /// What people said in this turn, as it began and while it ran, and what of it does not stand among what the turn has
+    /// written: entries for it.
+    pub(super) fn unwritten(&self, written: &[Entry]) -> tape::Result<Vec<Draft>> {
+        let mut said: Vec<String> = written.iter().filter_map(user_text).collect();
+        let mut drafts = Vec::new();
+        let steered = self.steered.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for text in steered {
+            match said.iter().position(|said| *said == text) {
+                Some(at) => drop(said.remove(at)),
+                None => drafts.push(user_message(&text)?),
+            }
+        }
+        // A later step has a prompt of its own, so any message that is left stands for the first.
+        if said.is_empty() {
+            drafts.push(user_message(&self.prompt_text())?);
+        }
+        Ok(drafts)
+    }
+}
+
+fn user_message(text: &str) -> tape::Result<Draft> {
+    Draft::new("message", &format!(r#"{{"role": "user", "content": {}}}"#, json::quote(text)), "{}")
+}
+
+/// What a user's message says.
+fn user_text(entry: &Entry) -> Option<String> {
+    let role = json::get(&entry.payload, "role").and_then(json::string);
+    if entry.kind != "message" || role.as_deref() != Some("user") {
+        return None;
+    }
+    let content = json::get(&entry.payload, "content").unwrap_or_default();
+    Some(json::string(content).unwrap_or_else(|| Prompt::Parts(content.to_owned()).text()))
+}
