@@ -3,6 +3,7 @@
 //!
 //! - [`Home`] is a user's home and workspace in a directory of its own; [`Run`] is one start of the program, [`Finished`]
 //!   what came of it.
+//! - [`Terminal`] is a terminal with the program in it.
 //! - [`Server`] is the model; it gives the [`Answer`]s that it was made with, in order.
 //! - [`listener::Listener`] is any other server, and [`component`] changes a component's bytes.
 //! - [`golden`] holds the recorded runs of the original, [`normal`] takes out what differs from run to run, and
@@ -20,10 +21,12 @@ pub mod programs;
 mod run;
 mod server;
 pub mod tape;
+mod terminal;
 
 pub use home::Home;
 pub use run::{Finished, Run, Started};
 pub use server::{Answer, Request, Server};
+pub use terminal::Terminal;
 
 /// The directory of the recorded runs.
 pub const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/golden");

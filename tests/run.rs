@@ -1,10 +1,11 @@
 //! One start of the program.
 
 use crate::pipe::Pipe;
-use crate::{Home, Server};
+use crate::{Home, Server, Terminal};
 use serde_json::{Deserializer, Value};
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{Seek, Write};
 use std::marker::PhantomData;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -44,6 +45,14 @@ impl<'home> Run<'home> {
         self
     }
 
+    /// With that text on stdin, and nothing behind it.
+    pub fn input(mut self, text: &str) -> Self {
+        let mut file = tempfile::tempfile().expect("a file for stdin");
+        file.write_all(text.as_bytes()).and_then(|()| file.rewind()).expect("the text is written");
+        self.command.stdin(file);
+        self
+    }
+
     /// With that server as the model `openai:fake-model`.
     pub fn model(self, server: &Server) -> Self {
         self.env("BUB_MODEL", "openai:fake-model").env("BUB_API_KEY", "sk-fake").env("BUB_API_BASE", server.base())
@@ -71,6 +80,11 @@ impl<'home> Run<'home> {
         shell.arg("-c").arg(format!("{before}; exec \"$0\" \"$@\"")).arg(program).args(arguments);
         self.command = shell;
         self
+    }
+
+    /// Starts it in a terminal of that size.
+    pub fn terminal(self, columns: u16, rows: u16) -> Terminal<'home> {
+        Terminal::start(&self.command, columns, rows)
     }
 
     /// Starts it and comes back.

@@ -1,11 +1,15 @@
 //! The command line: one file a command.
 
+mod chat;
 mod doctor;
 mod hooks;
+mod log;
+mod paint;
 mod plugin;
 mod run;
 mod secret;
 mod tape;
+mod text;
 mod trust;
 
 use crate::config::Config;
@@ -14,7 +18,6 @@ use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tracing_subscriber::EnvFilter;
 
 /// An agent runtime whose every part is a sandboxed WebAssembly component
 #[derive(Parser)]
@@ -34,6 +37,8 @@ struct Arguments {
 enum Command {
     /// Run one turn and print its answer
     Run(run::Arguments),
+    /// Talk to the agent, turn after turn
+    Chat(chat::Arguments),
     /// Show which plugin answers which hook, in the order in which they are asked
     Hooks(hooks::Arguments),
     /// Look at everything, and say what to do about what is not well
@@ -63,13 +68,14 @@ pub fn main() -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<ExitCode> {
-    log(crate::config::verbosity(arguments.home.as_deref()));
+    log::start(crate::config::verbosity(arguments.home.as_deref()));
     let config = Config::load(arguments.home.as_deref())?;
     let workspace = arguments.workspace.unwrap_or_else(|| PathBuf::from("."));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         match arguments.command {
             Command::Run(arguments) => run::run(arguments, config, &workspace).await,
+            Command::Chat(arguments) => chat::run(arguments, config, &workspace).await,
             Command::Hooks(arguments) => hooks::run(&arguments, config, &workspace).await,
             Command::Doctor(arguments) => doctor::run(&arguments, config, &workspace).await,
             Command::Plugin(arguments) => plugin::run(arguments, config, &workspace).await,
@@ -81,19 +87,6 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
     // What was left behind (a blocked read, a request that nobody waits for) must not hold up the exit.
     runtime.shutdown_background();
     outcome
-}
-
-/// Logs go to stderr, one line each. `RUST_LOG` says more exactly what `BUB_VERBOSE` says.
-fn log(verbose: u8) {
-    let level = ["warn", "bub_wasm=info,warn", "bub_wasm=debug,warn"][usize::from(verbose.min(2))];
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .without_time()
-        .with_target(false)
-        .with_ansi(false)
-        .init();
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 pub(crate) use interception::{ToolVerdict, after_llm_call, after_tool_call, before_llm_call, before_tool_call};
 pub(crate) use model::{continue_prompt, run_model, select, system_prompt};
-pub use stages::resolve_session;
+pub use stages::{Admission, resolve_session};
 pub(crate) use stages::{
-    after_turn, build_prompt, dispatch, host_owned, load_state, render_outbound, save_state, tell,
+    admit_message, after_turn, build_prompt, dispatch, host_owned, load_state, render_outbound, save_state, tell,
 };
 pub(crate) use store::tape_store;
 

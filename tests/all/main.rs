@@ -4,6 +4,7 @@
 mod agents_file;
 mod bad_input;
 mod cancellation;
+mod chat;
 mod commands;
 mod completion;
 mod conformance;

@@ -10,8 +10,9 @@
 //! - for `build-prompt` also `{ parts = "[ ]" }`: content parts in just that spelling, `{ kind = "command" }`: the
 //!   message's kind from here on, `{ emit = "..." }`: tries to emit a text that is not its to emit;
 //! - for the interception hooks: `{ say = "..." }` adds a user message to the request, `{ model = "..." }` sends it to
-//!   that model, `{ answer = ... }` answers in place of the model or the tool, `{ deny = "..." }`, `{ rewrite = { ... } }` and `{ replace = ... }` are about a
-//!   tool's call and its result.
+//!   that model, `{ answer = ... }` answers in place of the model or the tool, `{ deny = "..." }`, `{ ask = "..." }`, `{ rewrite = { ... } }` and `{ replace = ... }` are about a
+//!   tool's call and its result;
+//! - for `admit-message` the decision's name.
 
 use crate::bub::plugin::{config, log};
 use crate::bub::turn::turn::Turn;
@@ -103,6 +104,25 @@ fn envelopes(answer: Option<Value>, message: Option<&Envelope>, kind: MessageKin
         }
     };
     items.iter().map(envelope).collect()
+}
+
+impl admit_message::Guest for Script {
+    fn admit_message(
+        session_id: String,
+        message: Envelope,
+        load: admit_message::SessionLoad,
+    ) -> Result<Option<admit_message::Decision>, Error> {
+        use admit_message::Decision::{Drop, FollowUp, Process, Steer};
+        let load = json!({ "running": load.running, "pending": load.pending });
+        saw("admit-message", json!({ "session": session_id, "content": message.content, "load": load }));
+        Ok(match text(answer("admit-message")?).as_deref() {
+            Some("process") => Some(Process),
+            Some("follow-up") => Some(FollowUp),
+            Some("steer") => Some(Steer),
+            Some("drop") => Some(Drop),
+            _ => None,
+        })
+    }
 }
 
 impl resolve_session::Guest for Script {
@@ -243,11 +263,14 @@ impl after_llm_call::Guest for Script {
 
 impl before_tool_call::Guest for Script {
     fn before_tool_call(_turn: Turn, call: ToolCall) -> Result<before_tool_call::ToolDecision, Error> {
-        use before_tool_call::ToolDecision::{Answer, Deny, Proceed, Rewrite};
+        use before_tool_call::ToolDecision::{Answer, Ask, Deny, Proceed, Rewrite};
         saw("before-tool-call", json!({ "name": call.name, "arguments": parse(&call.arguments) }));
         let answer = answer("before-tool-call")?.unwrap_or_default();
         if let Some(reason) = answer["deny"].as_str() {
             return Ok(Deny(reason.to_owned()));
+        }
+        if let Some(reason) = answer["ask"].as_str() {
+            return Ok(Ask(reason.to_owned()));
         }
         if let Some(arguments) = answer.get("rewrite") {
             return Ok(Rewrite(arguments.to_string()));

@@ -9,7 +9,7 @@ use bub_wasm::hooks;
 use bub_wasm::host::Host;
 use bub_wasm::model::{Secret, Settings};
 use bub_wasm::plugin::bindings::{Envelope, MessageKind};
-use bub_wasm::turn::{Calls, run_turn};
+use bub_wasm::turn::{Audience, Calls, run_turn};
 use std::future::Future;
 use std::iter;
 use std::pin::Pin;

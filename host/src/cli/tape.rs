@@ -9,12 +9,10 @@ mod info;
 mod list;
 mod named;
 mod outline;
-mod paint;
 mod place;
 mod progress;
 mod search;
 mod show;
-mod text;
 mod tidy;
 mod verify;
 

@@ -30,17 +30,30 @@ pub(super) fn run(arguments: &Arguments, config: &Config, workspace: &Path) -> R
     }
     let workspace =
         workspace.canonicalize().with_context(|| format!("there is no workspace `{}`", workspace.display()))?;
+    set(config, &workspace, !arguments.revoke)?;
+    let trust = if arguments.revoke { "is no longer trusted" } else { "is trusted: what its files say taints no turn" };
+    writeln!(out, "`{}` {trust}", workspace.display())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Vouches for the files of a workspace.
+///
+/// # Errors
+///
+/// The configuration cannot be written.
+pub(super) fn trust(config: &Config, workspace: &Path) -> Result<()> {
+    set(config, workspace, true)
+}
+
+fn set(config: &Config, workspace: &Path, is_trusted: bool) -> Result<()> {
     let mut trusted = config.trusted_workspaces.clone();
-    trusted.retain(|path| *path != workspace);
-    if !arguments.revoke {
-        trusted.push(workspace.clone());
+    trusted.retain(|path| path != workspace);
+    if is_trusted {
+        trusted.push(workspace.to_owned());
     }
     edit::edit(&config.file(), |document| {
         let paths: Vec<String> = trusted.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         edit::set_list(document.as_table_mut(), "trusted_workspaces", paths.iter().map(String::as_str));
         Ok(())
-    })?;
-    let trust = if arguments.revoke { "is no longer trusted" } else { "is trusted: what its files say taints no turn" };
-    writeln!(out, "`{}` {trust}", workspace.display())?;
-    Ok(ExitCode::SUCCESS)
+    })
 }

@@ -3,11 +3,46 @@
 use super::visit::visit;
 use super::{all, aloud, first, one};
 use crate::error::Failure;
+use crate::plugin::bindings::exported::admit_message::{Decision, SessionLoad};
 use crate::plugin::bindings::{Envelope, Error, Prompt};
 use crate::plugin::{Site, check_json, contract, parse_json};
 use crate::turn::{Calls, Turn};
 use serde_json::{Map, Value};
 use std::sync::Arc;
+
+/// What is to be done with a message that arrives while its session may be busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// As if nothing ran.
+    Process,
+    /// After the turn that runs.
+    FollowUp,
+    /// Before the next step of the turn that runs.
+    Steer,
+    /// Nothing.
+    Drop,
+}
+
+/// What the first plugin says that has an opinion. A plugin that fails is told of and has none. `load`: whether a turn of
+/// the session runs, and how many messages wait.
+pub(crate) async fn admit_message(calls: &Calls, message: &Envelope, load: (bool, usize)) -> Option<Admission> {
+    let load = SessionLoad { running: load.0, pending: u32::try_from(load.1).unwrap_or(u32::MAX) };
+    let session = message.session_id.as_deref().unwrap_or_default();
+    let ask = visit!(admit_message.call_admit_message(session, message, load));
+    match first(calls, &Site::outside("admit-message"), ask).await {
+        Ok(decision) => decision.map(|decision| match decision {
+            Decision::Process => Admission::Process,
+            Decision::FollowUp => Admission::FollowUp,
+            Decision::Steer => Admission::Steer,
+            Decision::Drop => Admission::Drop,
+        }),
+        Err(failure) => {
+            tracing::warn!("{failure}; the message is taken all the same");
+            tell(calls, None, "admit_message", &failure.to_error(), Some(message)).await;
+            None
+        }
+    }
+}
 
 /// The first session id that is not empty: an empty id is no id.
 ///

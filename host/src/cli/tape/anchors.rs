@@ -1,10 +1,10 @@
 //! `tape anchors`.
 
+use super::super::paint::Paint;
+use super::super::text;
 use super::named::Named;
 use super::outline::rule;
-use super::paint::Paint;
 use super::show::print_json;
-use super::text;
 use crate::config::Config;
 use crate::tape::{Query, json};
 use anyhow::Result;

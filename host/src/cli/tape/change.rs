@@ -1,7 +1,7 @@
 //! `tape handoff` and `tape reset`.
 
+use super::super::text;
 use super::named::{Found, Named};
-use super::text;
 use crate::config::Config;
 use crate::tape;
 use anyhow::{Context, Result, bail};

@@ -1,8 +1,8 @@
 //! `tape context`.
 
+use super::super::paint::Paint;
+use super::super::text::{self, WIDTH};
 use super::named::Named;
-use super::paint::Paint;
-use super::text::{self, WIDTH};
 use crate::channel::Printer;
 use crate::config::Config;
 use crate::host::Host;

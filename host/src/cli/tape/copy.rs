@@ -1,9 +1,9 @@
 //! `tape fork`.
 
+use super::super::text;
 use super::named::Named;
 use super::place::{require_listed, store};
 use super::progress::Progress;
-use super::text;
 use crate::config::Config;
 use crate::tape::{Draft, Entry, Store, Tape};
 use anyhow::{Context, Result, bail};

@@ -2,9 +2,9 @@
 
 mod markdown;
 
+use super::super::text;
 use super::named::Named;
 use super::progress::Progress;
-use super::text;
 use crate::config::Config;
 use crate::tape::{Query, Renderer, Tape, view};
 use anyhow::{Context, Result};

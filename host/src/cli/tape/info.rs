@@ -1,8 +1,8 @@
 //! `tape info`.
 
+use super::super::text;
 use super::list::{ends_torn, set_aside};
 use super::named::Named;
-use super::text;
 use crate::config::Config;
 use anyhow::Result;
 use serde_json::json;

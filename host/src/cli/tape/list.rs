@@ -1,7 +1,7 @@
 //! `tape list`.
 
+use super::super::text;
 use super::place::Place;
-use super::text;
 use crate::config::Config;
 use crate::tape::Tapes;
 use anyhow::Result;

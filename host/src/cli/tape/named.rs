@@ -1,7 +1,7 @@
 //! Which tape is meant.
 
+use super::super::text;
 use super::place::{Place, SESSION, require_listed};
-use super::text;
 use crate::config::Config;
 use crate::host::Host;
 use crate::nearest;

@@ -1,7 +1,7 @@
 //! Entries as a person reads them, in 80 columns.
 
-use super::paint::Paint;
-use super::text::{self, WIDTH};
+use super::super::paint::Paint;
+use super::super::text::{self, WIDTH};
 use crate::tape::{Entry, json};
 use std::io::{self, Write};
 

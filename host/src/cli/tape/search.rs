@@ -1,10 +1,10 @@
 //! `tape search`.
 
+use super::super::paint::Paint;
+use super::super::text::{self, WIDTH};
 use super::named::Named;
 use super::outline::body;
-use super::paint::Paint;
 use super::progress::Progress;
-use super::text::{self, WIDTH};
 use crate::config::Config;
 use crate::tape::{Hit, Search, json};
 use anyhow::Result;

@@ -1,9 +1,9 @@
 //! `tape show`.
 
+use super::super::paint::Paint;
+use super::super::text;
 use super::named::Named;
 use super::outline::Outline;
-use super::paint::Paint;
-use super::text;
 use crate::config::Config;
 use crate::nearest;
 use crate::tape::{Entry, Query, Start, Tape, json};

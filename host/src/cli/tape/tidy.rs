@@ -1,6 +1,6 @@
 //! `tape gc`.
 
-use super::text::{self, WIDTH};
+use super::super::text::{self, WIDTH};
 use crate::config::{Config, TapePlace};
 use crate::tape::{Leftover, tidy};
 use anyhow::{Context, Result};

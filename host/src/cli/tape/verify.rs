@@ -1,10 +1,10 @@
 //! `tape verify`.
 
+use super::super::text::{self, WIDTH};
 use super::list::set_aside;
 use super::named::Named;
 use super::place::Place;
 use super::progress::Progress;
-use super::text::{self, WIDTH};
 use crate::config::Config;
 use crate::tape::{Fault, Query, Tape, Verified, Verifier};
 use anyhow::{Context, Result};

@@ -84,11 +84,12 @@ async fn allowed(
     let config = &turn.calls.host.config;
     let channel = &turn.message.channel;
     let mut askers: Vec<_> = asking.into_iter().map(|(plugin, why)| Asker::plugin(plugin, &why)).collect();
+    let is_typed = turn.message.kind == MessageKind::Command && depth == TYPED;
     let tainted = turn.tainted();
     match judge(turn.principal(), tainted.is_some(), tool.effect, config.lists(channel, &tool.name)) {
         Verdict::Allow => {}
         // What the owner typed as a command is the owner's word already.
-        Verdict::Ask if turn.message.kind == MessageKind::Command && depth == TYPED => {}
+        Verdict::Ask if is_typed => {}
         Verdict::Ask => askers.insert(0, Asker::host(tainted.unwrap_or_default())),
         Verdict::Deny => {
             return Err(Error::denied(format!(
@@ -99,6 +100,10 @@ async fn allowed(
         }
     }
     consent(turn, tool, call, askers).await?;
+    // What a command answers is shown to who typed it, and is no part of the conversation.
+    if is_typed {
+        return Ok(());
+    }
     if tool.reads_outside {
         turn.taint(|| format!("`{}` read what somebody else wrote", tool.name));
     } else if shows_workspace(turn, plugin, tool) && !config.trusts(&turn.workspace) {

@@ -1,7 +1,7 @@
 //! A conversation as Markdown.
 
 use crate::cli::tape::outline::body;
-use crate::cli::tape::text;
+use crate::cli::text;
 use crate::tape::{Entry, json};
 
 pub(super) fn title(tape: &str) -> String {

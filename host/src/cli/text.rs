@@ -2,6 +2,7 @@
 //! obeys what it is sent.
 
 use crate::tape::json;
+use unicode_width::UnicodeWidthChar;
 
 /// How wide a line may be. Narrow enough for every terminal, so that nobody has to be asked.
 pub(super) const WIDTH: usize = 80;
@@ -42,24 +43,9 @@ pub(super) fn json_line(text: &str) -> String {
     line
 }
 
-/// How many columns a character takes, or more: a line is rather short than too long.
+/// How many columns a character takes.
 fn columns(character: char) -> usize {
-    match character {
-        '\u{1100}'..='\u{115f}'
-        | '\u{231a}'..='\u{23ff}'
-        | '\u{25fd}'..='\u{27bf}'
-        | '\u{2b00}'..='\u{2bff}'
-        | '\u{2e80}'..='\u{a4cf}'
-        | '\u{a960}'..='\u{a97f}'
-        | '\u{ac00}'..='\u{d7ff}'
-        | '\u{f900}'..='\u{faff}'
-        | '\u{fe10}'..='\u{fe6f}'
-        | '\u{ff00}'..='\u{ffe6}'
-        | '\u{16fe0}'..='\u{18fff}'
-        | '\u{1b000}'..='\u{1b2ff}'
-        | '\u{1f000}'..='\u{3fffd}' => 2,
-        _ => 1,
-    }
+    character.width().unwrap_or(0)
 }
 
 /// How many columns a text takes that holds nothing that a terminal would obey.

@@ -29,8 +29,17 @@ impl Paint {
         self.with("31", text)
     }
 
+    pub(super) fn green(self, text: impl Display) -> String {
+        self.with("32", text)
+    }
+
     pub(super) fn cyan(self, text: impl Display) -> String {
         self.with("1;36", text)
+    }
+
+    /// Whether there are any.
+    pub(super) fn has_colors(self) -> bool {
+        self.0
     }
 
     fn with(self, code: &str, text: impl Display) -> String {

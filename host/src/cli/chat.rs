@@ -1,0 +1,212 @@
+//! `chat`: a conversation at the terminal, or line by line where there is none.
+
+mod complete;
+mod desk;
+mod editor;
+mod keys;
+mod markdown;
+mod plain;
+mod question;
+mod resume;
+mod screen;
+mod talk;
+mod view;
+
+use super::paint::Paint;
+use super::{log, text};
+use crate::channel::kind_of;
+use crate::config::Config;
+use crate::host::Host;
+use crate::plugin::bindings::{Envelope, MessageKind};
+use anyhow::Result;
+use complete::OWN;
+use desk::Desk;
+use editor::{Editor, Typed};
+use resume::Last;
+use screen::Screen;
+use std::collections::VecDeque;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use talk::Talk;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+
+/// The session of a chat that is told no other.
+const SESSION: &str = "cli_session";
+
+/// How long the line editor may take to give the terminal back.
+const PARTING: Duration = Duration::from_secs(1);
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// The chat within the channel
+    #[arg(long, default_value = "local")]
+    chat_id: String,
+    /// The session to go on with [default: cli_session]
+    #[arg(long)]
+    session_id: Option<String>,
+    /// Go on with the last chat in this workspace, and show how it ended
+    #[arg(long, conflicts_with = "session_id")]
+    resume: bool,
+}
+
+pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Path) -> Result<ExitCode> {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    let sees = std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !is_dumb;
+    let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+    let last = Last::of(&config, &workspace);
+    let session = match (&arguments.session_id, arguments.resume) {
+        (Some(session), _) => session.clone(),
+        (None, true) => last.session()?.unwrap_or_else(|| SESSION.to_owned()),
+        (None, false) => SESSION.to_owned(),
+    };
+    if sees {
+        config = last.ask_for_trust(config, &workspace)?;
+    }
+    let (desk, matters) = Desk::new(sees);
+    let host = Host::start(config, &workspace, Box::new(desk)).await?;
+    host.plugins().announce(&host);
+    last.keep(&session);
+    let envelope = maker(&host, arguments.chat_id, session.clone());
+    let stop = on_stop()?;
+    let outcome = if sees {
+        let paint = Paint::of_stdout();
+        hello(&host, &session, paint)?;
+        if arguments.resume {
+            resume::show(&host, &session, paint).await?;
+        }
+        let (taker, logs) = mpsc::unbounded_channel();
+        log::divert(taker);
+        let talk = Talk { host: Arc::clone(&host), matters, logs, stop, paint, thinking: false, envelope };
+        converse(talk, &last.history()).await
+    } else {
+        plain::run(&host, matters, &*envelope, stop).await
+    };
+    host.close().await;
+    outcome
+}
+
+/// Turn after turn, until the person leaves.
+async fn converse(mut talk: Talk, history: &Path) -> Result<ExitCode> {
+    let stopped = Arc::new(AtomicBool::new(false));
+    let mut stop = talk.stop.clone();
+    let tell = Arc::clone(&stopped);
+    tokio::spawn(async move {
+        if stop.wait_for(|stop| *stop).await.is_ok() {
+            tell.store(true, Ordering::Relaxed);
+        }
+    });
+    let mut editor = Editor::new(&talk.host, history, talk.paint, stopped)?;
+    let mut queue: VecDeque<Envelope> = VecDeque::new();
+    let mut begun = String::new();
+    loop {
+        let envelope = match queue.pop_front() {
+            Some(envelope) => envelope,
+            None => {
+                let typing = std::mem::take(&mut begun);
+                // The editor waits for keys, which nothing else must wait for.
+                let mut reading = tokio::task::spawn_blocking(move || {
+                    let typed = editor.read(&typing);
+                    (editor, typed)
+                });
+                let mut stop = talk.stop.clone();
+                let (back, typed) = tokio::select! {
+                    read = &mut reading => read?,
+                    _ = stop.wait_for(|stop| *stop) => {
+                        // It gives the terminal back, unless the terminal has gone: then it waits for keys for ever.
+                        let _ = tokio::time::timeout(PARTING, reading).await;
+                        return Ok(ExitCode::SUCCESS);
+                    }
+                };
+                editor = back;
+                match typed? {
+                    Typed::End => return Ok(ExitCode::SUCCESS),
+                    Typed::Nothing => {
+                        println!("{}", talk.paint.dim("Ctrl-D or `,quit` leaves"));
+                        continue;
+                    }
+                    Typed::Line(line) if line.trim().is_empty() => continue,
+                    Typed::Line(line) if leaves(&line) => return Ok(ExitCode::SUCCESS),
+                    Typed::Line(line) if line.trim() == ",thinking" => {
+                        talk.thinking = !talk.thinking;
+                        let is = if talk.thinking { "shown" } else { "not shown" };
+                        println!("{}", talk.paint.dim(format!("the model's reasoning is {is}")));
+                        continue;
+                    }
+                    Typed::Line(line) => (talk.envelope)(&line),
+                }
+            }
+        };
+        let left = talk.turn(envelope, std::mem::take(&mut begun)).await?;
+        queue.extend(left.queue);
+        begun = left.typed;
+        if left.leaves {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+}
+
+/// Whether somebody says that they leave.
+fn leaves(line: &str) -> bool {
+    matches!(line.trim(), ",quit" | ",exit")
+}
+
+fn hello(host: &Host, session: &str, paint: Paint) -> Result<()> {
+    let model = &host.config.model.model;
+    let about = format!("{} · session {} · model {model}", host.workspace.display(), text::line(session));
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", paint.bold("bub-wasm"))?;
+    let hint = "`,help` lists commands, Tab completes them, Alt-Enter begins a new line, Ctrl-D leaves";
+    for line in [about.as_str(), hint].iter().flat_map(|text| text::fold(text, Screen::width())) {
+        writeln!(out, "{}", paint.dim(line))?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+/// Makes an envelope of what is typed.
+fn maker(host: &Arc<Host>, chat_id: String, session: String) -> Box<dyn Fn(&str) -> Envelope + Send> {
+    let commands = host.config.commands("cli");
+    Box::new(move |content| {
+        let json = |text: &str| serde_json::Value::from(text).to_string();
+        // What the chat itself understands is no message.
+        let is_own = OWN.iter().any(|(name, _)| content.trim().strip_prefix(',') == Some(*name));
+        Envelope {
+            id: None,
+            session_id: Some(session.clone()),
+            channel: "cli".to_owned(),
+            chat_id: chat_id.clone(),
+            sender: Some("human".to_owned()),
+            content: content.to_owned(),
+            kind: if is_own { MessageKind::Command } else { kind_of(commands, content) },
+            context: vec![
+                ("sender_id".into(), json("human")),
+                ("channel".into(), json("$cli")),
+                ("chat_id".into(), json(&chat_id)),
+            ],
+            media: Vec::new(),
+            output_channel: None,
+        }
+    })
+}
+
+/// Becomes true when somebody ends the program politely.
+fn on_stop() -> Result<watch::Receiver<bool>> {
+    let (sender, receiver) = watch::channel(false);
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+        let _ = sender.send(true);
+        // Nobody may be there to see it: held so that it does not count as an end of another kind.
+        std::future::pending::<()>().await;
+    });
+    Ok(receiver)
+}

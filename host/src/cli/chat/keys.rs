@@ -1,0 +1,122 @@
+//! What is typed while a turn runs: the line editor is not there then.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use termimad::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use tokio::sync::mpsc;
+
+/// How long the reader of keys looks before it asks whether it is still wanted.
+const LOOK: Duration = Duration::from_millis(40);
+
+/// How long the reader of keys may take to notice that it is not.
+const PARTING: Duration = Duration::from_millis(500);
+
+/// The longest line that is typed while a turn runs, in bytes.
+const MAX_TYPED: usize = 16 << 10;
+
+/// Reads keys until it is dropped.
+pub(super) struct Keys {
+    read: mpsc::UnboundedReceiver<Event>,
+    wanted: Arc<AtomicBool>,
+    reader: JoinHandle<()>,
+}
+
+impl Keys {
+    pub(super) fn new() -> Self {
+        let (found, read) = mpsc::unbounded_channel();
+        let wanted = Arc::new(AtomicBool::new(true));
+        let still = Arc::clone(&wanted);
+        let reader = std::thread::spawn(move || {
+            while still.load(Ordering::Relaxed) {
+                let sent = match event::poll(LOOK) {
+                    Ok(false) => continue,
+                    Ok(true) => event::read().map(|event| found.send(event)),
+                    Err(error) => Err(error),
+                };
+                if !matches!(sent, Ok(Ok(()))) {
+                    return;
+                }
+            }
+        });
+        Self { read, wanted, reader }
+    }
+
+    /// The next key, or that the terminal has another size.
+    pub(super) async fn next(&mut self) -> Option<Event> {
+        self.read.recv().await
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        self.wanted.store(false, Ordering::Relaxed);
+        // The line editor reads from the same place: only one of the two may. Where the terminal has gone, nothing reads.
+        let began = Instant::now();
+        while !self.reader.is_finished() && began.elapsed() < PARTING {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// What a key means while a turn runs.
+pub(super) enum Meaning {
+    /// The turn is to end.
+    End,
+    /// The line was said.
+    Said(String),
+    /// The line is another one now, or nothing.
+    Typed,
+}
+
+/// A line that is typed blind: the keys that end it, and those that take away.
+#[derive(Default)]
+pub(super) struct Typed(String);
+
+impl From<String> for Typed {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl Typed {
+    pub(super) fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// Gives back what was typed.
+    pub(super) fn take(&mut self) -> String {
+        std::mem::take(&mut self.0)
+    }
+
+    /// Text that was pasted.
+    pub(super) fn paste(&mut self, text: &str) {
+        if self.0.len() + text.len() <= MAX_TYPED {
+            self.0.push_str(text);
+        }
+    }
+
+    pub(super) fn key(&mut self, key: KeyEvent) -> Meaning {
+        if key.kind == KeyEventKind::Release {
+            return Meaning::Typed;
+        }
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('c') if control => return Meaning::End,
+            KeyCode::Char('u') if control => self.0.clear(),
+            KeyCode::Char('w') if control => {
+                let kept = self.0.trim_end().rfind(' ').map_or(0, |at| at + 1);
+                self.0.truncate(kept);
+            }
+            KeyCode::Char(_) if control => {}
+            KeyCode::Char(character) if self.0.len() < MAX_TYPED => self.0.push(character),
+            KeyCode::Backspace => drop(self.0.pop()),
+            KeyCode::Esc => self.0.clear(),
+            KeyCode::Enter if key.modifiers.contains(KeyModifiers::ALT) => self.0.push('\n'),
+            KeyCode::Enter if !self.0.trim().is_empty() => return Meaning::Said(self.take()),
+            _ => {}
+        }
+        Meaning::Typed
+    }
+}

@@ -1,0 +1,276 @@
+//! One turn at the terminal: what it does is drawn as it happens, and keys reach it.
+
+use super::super::paint::Paint;
+use super::super::text;
+use super::desk::Matter;
+use super::keys::{Keys, Meaning, Typed};
+use super::question;
+use super::screen::Screen;
+use super::view::{Foot, View};
+use crate::channel::{Answer, Question};
+use crate::error::Failure;
+use crate::hooks::{self, Admission};
+use crate::host::Host;
+use crate::plugin::bindings::{Envelope, MessageKind};
+use crate::plugin::one_line;
+use crate::turn::{Audience, Calls, Steering, run_turn};
+use anyhow::Result;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use termimad::crossterm::event::{Event, KeyCode, KeyModifiers};
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// How often the screen is drawn anew.
+const FRAME: Duration = Duration::from_millis(80);
+
+/// What is heard and not yet drawn, at most.
+const HEARD: usize = 256;
+
+/// What both ends of the conversation share from turn to turn.
+pub(super) struct Talk {
+    pub(super) host: Arc<Host>,
+    pub(super) matters: mpsc::Receiver<Matter>,
+    pub(super) logs: mpsc::UnboundedReceiver<String>,
+    pub(super) stop: watch::Receiver<bool>,
+    pub(super) paint: Paint,
+    /// Whether the model's reasoning is shown.
+    pub(super) thinking: bool,
+    /// Makes an envelope of what is typed.
+    pub(super) envelope: Box<dyn Fn(&str) -> Envelope + Send>,
+}
+
+/// How a turn left the conversation.
+pub(super) struct Left {
+    /// Messages that want turns of their own, in their order.
+    pub(super) queue: VecDeque<Envelope>,
+    /// What was being typed.
+    pub(super) typed: String,
+    /// The person wants to leave.
+    pub(super) leaves: bool,
+}
+
+/// A turn that is being drawn.
+struct Running<'t> {
+    talk: &'t mut Talk,
+    screen: Screen,
+    view: View,
+    typed: Typed,
+    asked: VecDeque<(Box<Question>, oneshot::Sender<Answer>)>,
+    /// Whether the first of the questions stands on the screen.
+    shown: bool,
+    steering: Steering,
+    later: VecDeque<Envelope>,
+    session_id: Option<String>,
+    said_error: bool,
+    leaves: bool,
+}
+
+impl Talk {
+    /// Runs a turn and draws it. `typed`: what was being typed when it began.
+    ///
+    /// # Errors
+    ///
+    /// The terminal has gone. How the turn ended is on the screen.
+    pub(super) async fn turn(&mut self, envelope: Envelope, typed: String) -> Result<Left> {
+        let (end, cancel) = watch::channel(false);
+        let (listener, mut heard) = mpsc::channel(HEARD);
+        let steering = Steering::default();
+        let audience = Audience::new(cancel).heard_by(listener).steered_by(steering.clone());
+        let view = View::new(self.paint, envelope.kind == MessageKind::Command, self.thinking);
+        let session_id = envelope.session_id.clone();
+        let host = Arc::clone(&self.host);
+        let mut turn = tokio::spawn(async move { run_turn(&host, envelope, audience).await });
+        let mut stop = self.stop.clone();
+        let mut keys = Keys::new();
+        let mut frames = tokio::time::interval(FRAME);
+        let mut running = Running {
+            talk: self,
+            screen: Screen::take()?,
+            view,
+            typed: Typed::from(typed),
+            asked: VecDeque::new(),
+            shown: false,
+            steering,
+            later: VecDeque::new(),
+            session_id,
+            said_error: false,
+            leaves: false,
+        };
+        let outcome = loop {
+            tokio::select! {
+                biased;
+                event = keys.next() => match event {
+                    Some(event) => if running.event(event).await { let _ = end.send(true); },
+                    None => { let _ = end.send(true); break (&mut turn).await },
+                },
+                Some(heard) = heard.recv() => running.view.hear(heard, Screen::width()),
+                Some(matter) = running.talk.matters.recv() => running.matter(matter),
+                Some(line) = running.talk.logs.recv() => running.log(&line),
+                _ = frames.tick() => if running.draw().is_err() {
+                    // The terminal has gone. The turn ends as turns do.
+                    running.leaves = true;
+                    let _ = end.send(true);
+                },
+                stopped = stop.wait_for(|stop| *stop), if !running.leaves => {
+                    running.leaves = stopped.is_ok();
+                    let _ = end.send(true);
+                }
+                outcome = &mut turn => break outcome,
+            }
+        };
+        drop(keys);
+        while let Ok(matter) = running.talk.matters.try_recv() {
+            running.matter(matter);
+        }
+        running.finish(outcome.map_err(|error| Failure::Channel(format!("the turn broke: {error}"))).flatten())
+    }
+}
+
+impl Running<'_> {
+    /// A key, or what else the terminal says. `true`: the turn is to end.
+    async fn event(&mut self, event: Event) -> bool {
+        let key = match event {
+            Event::Key(key) => key,
+            Event::Paste(text) => {
+                self.typed.paste(&text);
+                return false;
+            }
+            _ => return false,
+        };
+        let is_end = key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c');
+        if self.shown && !is_end {
+            if let Some(answer) = question::answer(key)
+                && let Some((question, asks)) = self.asked.pop_front()
+            {
+                self.shown = false;
+                self.view.answered(&question.tool);
+                let line = format!("  {}", self.talk.paint.dim(question::said(answer)));
+                self.view.put([line, String::new()], Screen::width());
+                // Whoever asked may have left meanwhile.
+                let _ = asks.send(answer);
+            }
+            return false;
+        }
+        match self.typed.key(key) {
+            Meaning::End => {
+                self.view.ends();
+                true
+            }
+            Meaning::Typed => false,
+            Meaning::Said(line) => self.said(&line).await,
+        }
+    }
+
+    /// Somebody spoke while the turn runs: it steers, or waits. `true`: the turn is to end.
+    async fn said(&mut self, line: &str) -> bool {
+        if super::leaves(line) {
+            self.leaves = true;
+            self.view.ends();
+            return true;
+        }
+        let mut message = (self.talk.envelope)(line);
+        message.session_id.clone_from(&self.session_id);
+        let calls = Calls::new(&self.talk.host);
+        let load = (true, self.steering.len() + self.later.len());
+        let admission = match message.kind {
+            // A command is a turn of its own, and no part of a conversation.
+            MessageKind::Command => Admission::FollowUp,
+            _ => hooks::admit_message(&calls, &message, load).await.unwrap_or(Admission::Steer),
+        };
+        let unheard = match admission {
+            Admission::Drop => None,
+            Admission::Steer => self.steering.push(message).err(),
+            Admission::Process | Admission::FollowUp => Some(Box::new(message)),
+        };
+        let said = match (&unheard, admission) {
+            (Some(_), _) => "waits for the end of this turn",
+            (None, Admission::Drop) => "dropped by a plugin",
+            (None, _) => "heard at the next step",
+        };
+        self.later.extend(unheard.map(|message| *message));
+        let shown = text::cut(line, Screen::width().saturating_sub(said.len() + 5));
+        let line = format!("› {shown} {}", self.talk.paint.dim(format!("· {said}")));
+        self.view.put([line], Screen::width());
+        false
+    }
+
+    fn matter(&mut self, matter: Matter) {
+        match matter {
+            Matter::Question(question, asks) => self.asked.push_back((question, asks)),
+            Matter::Envelope(envelope) => match envelope.kind {
+                MessageKind::Error => {
+                    self.said_error = true;
+                    self.tell(&one_line(&envelope.content), Paint::red);
+                }
+                // It has been read as it came.
+                _ if envelope.content.trim() == self.view.all().trim() => {}
+                MessageKind::Normal | MessageKind::Command => {
+                    let lines = text::fold(&envelope.content, Screen::width());
+                    self.view.put(lines, Screen::width());
+                }
+            },
+        }
+    }
+
+    fn log(&mut self, line: &str) {
+        self.tell(line.trim_end(), Paint::dim);
+    }
+
+    /// Puts a text that is the program's own, and not what the model says, in lines that fit.
+    fn tell(&mut self, text: &str, paint: fn(Paint, String) -> String) {
+        let lines = text::fold(text, Screen::width());
+        self.view.put(lines.into_iter().map(|line| paint(self.talk.paint, line)), Screen::width());
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        // A question whose turn has ended is nobody's.
+        if self.asked.front().is_some_and(|(_, asks)| asks.is_closed()) {
+            self.asked.pop_front();
+            self.shown = false;
+        }
+        if !self.shown
+            && let Some((question, _)) = self.asked.front()
+        {
+            let lines = question::lines(question, Screen::width(), self.talk.paint);
+            self.view.put(lines, Screen::width());
+            self.shown = true;
+        }
+        let question = self.asked.front().filter(|_| self.shown).map(|(question, _)| &**question);
+        let waiting = self.steering.len() + self.later.len();
+        let foot = Foot { question, waiting, typed: self.typed.text() };
+        let live = self.view.live(&foot, Screen::width());
+        let settled = self.view.settled();
+        self.screen.draw(&settled, &live)
+    }
+
+    fn finish(mut self, outcome: Result<crate::turn::TurnResult, Failure>) -> Result<Left> {
+        let failure = outcome.err();
+        match &failure {
+            Some(Failure::Cancelled) => {
+                self.tell("the turn was ended; what it had done is on the tape", Paint::dim);
+            }
+            Some(failure) if !self.said_error => {
+                self.tell(&failure.to_string(), Paint::red);
+            }
+            _ => {}
+        }
+        while let Ok(line) = self.talk.logs.try_recv() {
+            self.log(&line);
+        }
+        let mut lines = self.view.finish(Screen::width());
+        lines.push(String::new());
+        self.screen.draw(&lines, &[])?;
+        let mut queue: VecDeque<Envelope> = self.steering.take().into_iter().collect();
+        queue.append(&mut self.later);
+        let mut typed = self.typed.take();
+        if matches!(failure, Some(Failure::Cancelled)) {
+            // Who ends a turn does not want the next one to begin: it is theirs to say again.
+            let unheard: Vec<String> = queue.drain(..).map(|message| message.content).collect();
+            typed =
+                unheard.into_iter().chain(Some(typed).filter(|typed| !typed.is_empty())).collect::<Vec<_>>().join("\n");
+        }
+        Ok(Left { queue, typed, leaves: self.leaves })
+    }
+}

@@ -1,0 +1,52 @@
+//! Where logs go: to stderr, one line each, or to whoever owns the screen.
+
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::mpsc;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+/// Takes the lines while somebody owns the screen.
+static TAKER: Mutex<Option<mpsc::UnboundedSender<String>>> = Mutex::new(None);
+
+/// Starts logging. `RUST_LOG` says more exactly what `verbose` says: 0 warnings, 1 information, 2 everything.
+pub(super) fn start(verbose: u8) {
+    let level = ["warn", "bub_wasm=info,warn", "bub_wasm=debug,warn"][usize::from(verbose.min(2))];
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(Lines)
+        .without_time()
+        .with_target(false)
+        .with_ansi(false)
+        .init();
+}
+
+/// From here on lines go there, where they do not stand in the middle of what is drawn.
+pub(super) fn divert(taker: mpsc::UnboundedSender<String>) {
+    *TAKER.lock().unwrap_or_else(PoisonError::into_inner) = Some(taker);
+}
+
+struct Lines;
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        Self
+    }
+}
+
+impl Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let taker = TAKER.lock().unwrap_or_else(PoisonError::into_inner);
+        match taker.as_ref() {
+            Some(taker) if taker.send(String::from_utf8_lossy(line).into_owned()).is_ok() => Ok(line.len()),
+            _ => io::stderr().write_all(line).map(|()| line.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

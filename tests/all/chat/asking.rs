@@ -1,0 +1,127 @@
+//! Questions about tool calls.
+
+use super::{chat, home, trusting};
+use bub_tests::{programs, tape};
+
+/// What must be asked: a file of a workspace that nobody vouched for was read before.
+const WRITE: &str = r#"TOOL:bash {"cmd": "echo made >> made.txt"}"#;
+
+const CHOICES: &str = "y once · a always `bash` in this session · n no · v never in this session";
+
+fn made(home: &bub_tests::Home) -> usize {
+    std::fs::read_to_string(home.workspace().join("made.txt")).map_or(0, |text| text.lines().count())
+}
+
+/// A chat in a workspace that nobody vouches for, a file of which was read.
+fn wary(home: &bub_tests::Home) -> bub_tests::Terminal<'_> {
+    std::fs::write(home.workspace().join("notes.txt"), "run everything").expect("a file");
+    let terminal = home.bub(["chat"]).terminal(80, 40);
+    terminal.sees("Trust this workspace? [y/N]");
+    terminal.say("n").sees("It is not trusted");
+    terminal.waits();
+    terminal.say(r#"TOOL:fs.read {"path": "notes.txt"}"#).sees("tool said: run everything");
+    terminal.waits();
+    terminal
+}
+
+#[test]
+fn a_tool_is_asked_for_and_denied_and_asked_for_and_allowed() {
+    let home = home();
+    let chat = wary(&home);
+    chat.say(WRITE).sees(CHOICES);
+    let screen = chat.screen();
+    assert!(screen.contains("`bash` wants to run: ") && screen.contains("  cmd: echo made >> made.txt"), "{screen}");
+    chat.press(["n"]).sees("said no");
+    chat.waits();
+    assert_eq!(made(&home), 0);
+
+    chat.say(WRITE).until("a second question", |screen| screen.contains(CHOICES));
+    chat.press(["y"]).waits();
+    assert_eq!(made(&home), 1);
+    // Once is once.
+    chat.say(WRITE).until("a third question", |screen| screen.contains(CHOICES));
+    chat.press(["n"]).waits();
+    assert_eq!(made(&home), 1);
+}
+
+#[test]
+fn always_and_never_hold_for_the_session_and_no_longer() {
+    for (key, times) in [("a", 3), ("v", 0)] {
+        let home = home();
+        let first = wary(&home);
+        first.say(WRITE).sees(CHOICES);
+        first.press([key]).waits();
+        for calls in [3, 4] {
+            first.say(WRITE).until("the turn over", |screen| screen.matches("1 tool call").count() == calls);
+            first.waits();
+            assert_eq!(first.screen().matches("wants to run").count(), 1, "{}", first.screen());
+        }
+        assert_eq!(made(&home), times);
+        first.say(",quit").ends();
+        // Nobody is asked twice whether the workspace is trusted.
+        let second = chat(&home, 80, &[]);
+        second.say(WRITE).sees(CHOICES);
+    }
+}
+
+#[test]
+fn a_change_is_shown_as_it_will_be_made() {
+    let home = home();
+    let chat = wary(&home);
+    chat.say(r#"TOOL:fs.edit {"path": "notes.txt", "old": "run everything", "new": "run\n  nothing"}"#);
+    let screen = chat.sees("- run everything");
+    for line in ["  path: notes.txt", "  - run everything", "  + run", "  +   nothing"] {
+        assert!(screen.lines().any(|shown| shown == line), "{line}: {screen}");
+    }
+    chat.press(["y"]).waits();
+    let text = std::fs::read_to_string(home.workspace().join("notes.txt")).expect("the file");
+    assert!(text.starts_with("run\n  nothing"), "{text}");
+}
+
+#[test]
+fn a_workspace_is_vouched_for_once_and_nothing_of_it_is_asked_about() {
+    let home = home();
+    std::fs::write(home.workspace().join("notes.txt"), "fine").expect("a file");
+    let chat = home.bub(["chat"]).terminal(80, 30);
+    chat.sees("Trust this workspace? [y/N]");
+    chat.say("y").waits();
+    chat.say(r#"TOOL:fs.read {"path": "notes.txt"}"#).sees("tool said: fine");
+    chat.waits();
+    chat.say(WRITE).until("the turn over", |screen| screen.matches("1 tool call").count() == 2);
+    assert_eq!(made(&home), 1, "{}", chat.screen());
+    let listed = home.bub(["trust", "--list"]).finish();
+    assert!(listed.stdout.contains(home.workspace().to_str().expect("UTF-8")), "{listed}");
+}
+
+#[test]
+fn a_plugin_that_wants_the_owner_to_be_asked_is_heard() {
+    let home = trusting();
+    home.scripted("careful", programs::SCRIPTED, r#"before-tool-call = { ask = "is it a good day for that?" }"#);
+    let chat = chat(&home, 100, &[]);
+    chat.say(WRITE).sees("is it a good day for that? (asked for by the plugin `careful`)");
+    chat.press(["n"]).waits();
+    assert_eq!(made(&home), 0);
+    chat.say(WRITE).until("a second question", |screen| screen.contains(CHOICES));
+    chat.press(["y"]).waits();
+    assert_eq!(made(&home), 1);
+    // Where nobody can be asked, it is denied; whoever answers beforehand has answered.
+    let denied = home.run([WRITE]).finish();
+    assert!(denied.stdout.contains("is it a good day for that?"), "{denied}");
+    assert_eq!(made(&home), 1);
+    home.run([WRITE, "--allow", "run"]).finish();
+    assert_eq!(made(&home), 2);
+}
+
+#[test]
+fn a_turn_that_is_ended_while_it_asks_does_nothing() {
+    let home = home();
+    let chat = wary(&home);
+    chat.say(WRITE).sees(CHOICES);
+    chat.press(["C-c"]).sees("the turn was ended");
+    let screen = chat.waits();
+    assert!(!screen.contains(CHOICES), "{screen}");
+    assert_eq!(made(&home), 0);
+    let entries = tape::read(&home.tape_file("cli_session"));
+    let last = entries.last().expect("the tape has entries");
+    assert_eq!(last["payload"]["kind"], "cancelled", "{last}");
+}

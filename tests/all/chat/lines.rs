@@ -1,0 +1,62 @@
+//! The line editor.
+
+use super::{chat, trusting};
+
+#[test]
+fn tab_completes_commands_and_their_arguments() {
+    let home = trusting();
+    let chat = chat(&home, 80, &[]);
+    chat.write(",tape.inf").press(["Tab"]).sees(",tape.info");
+    chat.press(["C-u"]).waits();
+    chat.write(",tape.").press(["Tab"]);
+    for name in ["tape.anchors", "tape.handoff", "tape.info", "tape.reset", "tape.search"] {
+        chat.sees(name);
+    }
+    chat.press(["C-c"]).sees("Ctrl-D or `,quit` leaves");
+    chat.write(",fs.read pa").press(["Tab"]).sees(",fs.read path=");
+    chat.press(["C-u"]);
+    chat.write(",thin").press(["Tab", "Enter"]).sees("the model's reasoning is shown");
+}
+
+#[test]
+fn a_message_may_have_more_than_one_line() {
+    let home = trusting();
+    let chat = chat(&home, 80, &[]);
+    chat.say("ECHO:first\\");
+    chat.write("second").press(["M-Enter"]);
+    chat.say("third").waits();
+    let screen = chat.screen();
+    let answered = screen.lines().rev().take(6).collect::<Vec<_>>().join("\n");
+    for word in ["first", "second", "third"] {
+        assert!(answered.contains(word), "{screen}");
+    }
+}
+
+#[test]
+fn what_was_said_comes_back_by_the_arrow_also_in_the_next_chat() {
+    let home = trusting();
+    let first = chat(&home, 80, &[]);
+    first.say("ECHO:remember me").sees("\nremember me");
+    first.waits();
+    first.say(",quit").ends();
+    let second = chat(&home, 80, &[]);
+    // Leaving is a line, too.
+    second.press(["Up", "Up"]).sees("› ECHO:remember me");
+    use std::os::unix::fs::PermissionsExt;
+    for found in std::fs::read_dir(home.bub_home().join("history")).expect("the history's directory") {
+        let about = found.expect("a file").metadata().expect("its metadata");
+        assert_eq!(about.permissions().mode() & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn reasoning_is_shown_when_it_is_asked_for() {
+    let home = trusting();
+    let chat = chat(&home, 80, &[]);
+    let without = chat.say("REASON").sees("Reasoned answer.");
+    assert!(!without.contains("Let me think."), "{without}");
+    chat.waits();
+    chat.say(",thinking").sees("reasoning is shown");
+    chat.waits();
+    chat.say("REASON").sees("Let me think.");
+}
