@@ -29,7 +29,7 @@ pub struct Host {
     pub(crate) engines: Engines,
     /// Which grants are in effect.
     pub(crate) ledger: Ledger,
-    /// What plugins spend at the model.
+    /// What is spent at models.
     pub(crate) budget: Budget,
     /// Connections of plugins.
     pub(crate) network: Network,
@@ -55,7 +55,7 @@ impl Host {
         let ledger = Ledger::new(&config);
         let host = Arc::new(Self {
             ledger,
-            budget: Budget::new(&config.home),
+            budget: Budget::new(&config),
             network: Network::default(),
             processes: Processes::new(),
             config,

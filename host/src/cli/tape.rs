@@ -14,7 +14,7 @@ mod place;
 mod progress;
 mod search;
 mod show;
-mod text;
+pub(super) mod text;
 mod tidy;
 mod verify;
 
