@@ -43,11 +43,7 @@ pub fn list() -> Vec<ToolSpec> {
             )
         },
         tool("help", "Show the commands.", json!({"type": "object", "properties": {}})),
-        tool(
-            "usage",
-            "Show the tokens that this session and today have used.",
-            json!({"type": "object", "properties": {}}),
-        ),
+        tool("usage", "Show the tokens of this session and of today.", json!({"type": "object", "properties": {}})),
         tool("quit", "Stop what this session has running.", json!({"type": "object", "properties": {}})),
         ToolSpec {
             effect: Effect::Write,

@@ -102,27 +102,38 @@ fn sum<const N: usize>(sum: &Sum, names: [(&str, String); N]) -> Value {
 }
 
 fn print(out: &mut impl Write, arguments: &Arguments, report: &Report) -> Result<()> {
-    let title = |what: &str| format!("{what}, {} to {}", report.first, report.last);
+    let mut tables = Vec::new();
     if arguments.wants(By::Model) {
-        let rows = report.models.iter().map(|(model, used)| (model.clone(), used));
-        table::print(out, &title("by model"), rows, &report.total)?;
+        tables.push(("model", report.models.iter().map(|(model, used)| (model.clone(), used)).collect()));
     }
     if arguments.wants(By::Session) {
-        // A name says enough where all sessions are about one directory.
-        let one = report.sessions.iter().all(|(session, _)| session.workspace == report.sessions[0].0.workspace);
-        let rows = report.sessions.iter().map(|(session, used)| match one {
-            true => (session.id.clone(), used),
-            false => (format!("{} in {}", session.id, session.workspace), used),
-        });
-        table::print(out, &title("by session"), rows, &report.total)?;
+        tables.push(("session", sessions(report)));
     }
     if arguments.wants(By::Day) {
-        let rows = report.days.iter().map(|(day, used)| (day.to_string(), used));
-        table::print(out, &title("by day"), rows, &report.total)?;
+        tables.push(("day", report.days.iter().map(|(day, used)| (day.to_string(), used)).collect()));
+    }
+    for (at, (what, rows)) in tables.into_iter().enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        writeln!(out, "tokens by {what}, {} to {}", report.first, report.last)?;
+        table::print(out, rows, &report.total)?;
     }
     if report.total.estimated > 0 {
         let calls = text::count(report.total.estimated, "call", "calls");
         writeln!(out, "{calls} did not say what they used: their tokens are a guess, at four bytes a token")?;
     }
     Ok(())
+}
+
+/// Their ids say enough where all are about one directory.
+fn sessions(report: &Report) -> Vec<(String, &Sum)> {
+    let mut workspaces = report.sessions.iter().map(|(session, _)| &session.workspace);
+    let first = workspaces.next();
+    let is_one = workspaces.all(|workspace| Some(workspace) == first);
+    let name = |session: &Session| match is_one {
+        true => session.id.clone(),
+        false => format!("{} in {}", session.id, session.workspace),
+    };
+    report.sessions.iter().map(|(session, used)| (name(session), used)).collect()
 }

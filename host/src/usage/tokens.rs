@@ -32,9 +32,7 @@ impl Tokens {
         let prompt = count(usage.get("prompt_tokens"))?;
         let completion = count(usage.get("completion_tokens"))?;
         let total = count(usage.get("total_tokens"))?;
-        if prompt.or(completion).or(total).is_none() {
-            return None;
-        }
+        prompt.or(completion).or(total)?;
         let (prompt, completion) = (prompt.unwrap_or(0), completion.unwrap_or(0));
         let details = usage.get("prompt_tokens_details");
         let cached = count(details.and_then(|details| details.get("cached_tokens"))).flatten();

@@ -11,17 +11,11 @@ const NAME: usize = 24;
 /// Rows that are shown; JSON has all of them.
 const MOST_ROWS: usize = 50;
 
-/// The rows under a title, and behind them the sum of all where there are several.
-pub(super) fn print<'a>(
-    out: &mut impl Write,
-    title: &str,
-    rows: impl ExactSizeIterator<Item = (String, &'a Sum)>,
-    total: &Sum,
-) -> Result<()> {
+/// The rows, and behind them the sum of all where there are several.
+pub(super) fn print(out: &mut impl Write, rows: Vec<(String, &Sum)>, total: &Sum) -> Result<()> {
     let count = rows.len();
-    writeln!(out, "{title}")?;
     line(out, "", ["calls", "prompt", "cached", "completion", "total"].map(str::to_owned))?;
-    for (name, sum) in rows.take(MOST_ROWS) {
+    for (name, sum) in rows.into_iter().take(MOST_ROWS) {
         let name = text::line(&name);
         if text::width(&name) <= NAME {
             line(out, &name, columns(sum))?;
@@ -37,7 +31,6 @@ pub(super) fn print<'a>(
     if count > 1 {
         line(out, "all", columns(total))?;
     }
-    writeln!(out)?;
     Ok(())
 }
 
