@@ -11,6 +11,7 @@ mod secret;
 mod tape;
 mod text;
 mod trust;
+mod usage;
 
 use crate::config::Config;
 use anyhow::Result;
@@ -49,6 +50,8 @@ enum Command {
     Secret(secret::Arguments),
     /// Look at tapes, and fork, empty, export and mend them
     Tape(tape::Arguments),
+    /// Show what model calls have used: tokens by model, session and day
+    Usage(usage::Arguments),
     /// Say that this workspace's files are as good as your own word
     Trust(trust::Arguments),
 }
@@ -81,6 +84,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Plugin(arguments) => plugin::run(arguments, config, &workspace).await,
             Command::Secret(arguments) => secret::run(&arguments, &config.home),
             Command::Tape(arguments) => tape::run(arguments, config, &workspace).await,
+            Command::Usage(arguments) => usage::run(&arguments, &config),
             Command::Trust(arguments) => trust::run(&arguments, &config, &workspace),
         }
     });

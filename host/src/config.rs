@@ -59,6 +59,16 @@ pub struct Config {
     pub spill_threshold: u64,
     /// Where tapes are kept, and how safely.
     pub tapes: TapeSettings,
+    /// What may be spent in a day.
+    pub budget: Budget,
+}
+
+/// `[budget]`.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Budget {
+    /// Tokens that all model calls together may use in a day, local time; none: no limit.
+    pub tokens_per_day: Option<u64>,
 }
 
 /// `[plugins.NAME]`.
@@ -71,7 +81,7 @@ pub struct Plugin {
     pub grants: Option<Grants>,
     /// SHA-256 of the bytes that the grants were given to, in hex.
     pub digest: Option<String>,
-    /// Tokens that it may spend at the model in a day, UTC.
+    /// Tokens that it may spend at the model in a day, local time.
     pub daily_tokens: Option<u64>,
     /// The grants hold for whatever bytes stand under the name: for what one builds oneself.
     pub follow: bool,
@@ -124,6 +134,7 @@ struct File {
     durability: Durability,
     lock_wait: Option<f64>,
     shared_fs: bool,
+    budget: Budget,
 }
 
 /// `[channels.NAME]`: who speaks there, and what they may do.
@@ -207,6 +218,7 @@ impl Config {
         model.spellings = spellings.filter_map(|form| String::from_utf8(form).ok()).collect();
         let max_steps = environment.positive("MAX_STEPS")?.or(file.max_steps);
         max_steps.map_or(Ok(()), |steps| positive("max_steps", steps))?;
+        file.budget.tokens_per_day.map_or(Ok(()), |tokens| positive("budget.tokens_per_day", tokens))?;
         let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);
         environment.number("VERBOSE")?;
         let tapes =
@@ -225,6 +237,7 @@ impl Config {
             channels: file.channels,
             trusted_workspaces: file.trusted_workspaces,
             limits: file.limits,
+            budget: file.budget,
         })
     }
 

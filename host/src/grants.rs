@@ -18,6 +18,7 @@ mod subturn;
 pub(crate) mod tape;
 mod toolbox;
 pub(crate) mod turn;
+mod usage;
 pub(crate) mod view;
 
 use crate::net::Target;
@@ -42,6 +43,7 @@ const KINDS: &[(&str, Behind)] = &[
     ("fs", Behind::Path),
     ("process", Behind::Nothing),
     ("secret", Behind::Name),
+    ("usage", Behind::Nothing),
 ];
 
 /// What stands behind the colon of a grant.

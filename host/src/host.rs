@@ -30,7 +30,7 @@ pub struct Host {
     pub(crate) engines: Engines,
     /// Which grants are in effect.
     pub(crate) ledger: Ledger,
-    /// What plugins spend at the model.
+    /// What is spent at models.
     pub(crate) budget: Budget,
     /// What the owner has said about tool calls.
     pub(crate) consents: Consents,
@@ -58,7 +58,7 @@ impl Host {
         let ledger = Ledger::new(&config);
         let host = Arc::new(Self {
             ledger,
-            budget: Budget::new(&config.home),
+            budget: Budget::new(&config),
             consents: Consents::default(),
             network: Network::default(),
             processes: Processes::new(),

@@ -18,4 +18,5 @@ pub mod process;
 pub mod secret;
 pub mod tape;
 pub mod turn;
+pub mod usage;
 mod wording;

@@ -10,7 +10,7 @@ const ROWS: &[&[&str]] = &[
     &["channel"],
     &["config"],
     &["error"],
-    &["model", "nearest", "net", "process", "secret", "tape"],
+    &["model", "nearest", "net", "process", "secret", "tape", "usage"],
     &["wording"],
 ];
 

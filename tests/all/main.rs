@@ -41,6 +41,7 @@ mod tape;
 mod tape_commands;
 mod tool_guests;
 mod tools;
+mod usage;
 
 use bub_tests::Home;
 

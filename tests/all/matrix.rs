@@ -74,6 +74,7 @@ impl Field {
                 format!("http:{}", listener.base()),
                 format!("fs:{}:ro", outside.join("read").display()),
                 format!("fs:{}:rw", outside.join("write").display()),
+                "usage".to_owned(),
             ])
             .collect();
         let home = home().bare().strict();

@@ -12,6 +12,7 @@ wit_bindgen::generate!({
             import bub:turn/stages@0.1.0;
             import bub:turn/subturn@0.1.0;
             import bub:model/chat@0.1.0;
+            import bub:model/usage@0.1.0;
             import bub:tools/toolbox@0.1.0;
             export bub:hooks/resolve-session@0.1.0;
             export bub:hooks/load-state@0.1.0;

@@ -1,9 +1,11 @@
-//! The tools that belong to the agent loop itself: what it put aside, which model it asks, and further agents.
+//! The tools that belong to the agent loop itself: what it put aside, which model it asks and what that used, and
+//! further agents.
 
 mod help;
 pub mod session;
 mod spill;
 mod subagent;
+mod usage;
 
 use crate::bub::tools::schema::{Effect, ToolSpec};
 use crate::bub::types::types::ErrorKind;
@@ -41,6 +43,7 @@ pub fn list() -> Vec<ToolSpec> {
             )
         },
         tool("help", "Show the commands.", json!({"type": "object", "properties": {}})),
+        tool("usage", "Show the tokens of this session and of today.", json!({"type": "object", "properties": {}})),
         tool("quit", "Stop what this session has running.", json!({"type": "object", "properties": {}})),
         ToolSpec {
             effect: Effect::Write,
@@ -72,6 +75,7 @@ pub fn call(turn: &Turn, name: &str, arguments: &str) -> Result<String, Error> {
         "spill.read" => spill::read(turn, &arguments)?,
         "subagent" => subagent::run(turn, &arguments)?,
         "help" => help::text(turn)?,
+        "usage" => usage::text(turn)?,
         "quit" => "Session tasks stopped.".to_owned(),
         "model" => session::model(turn, &arguments)?,
         "reasoning_effort" => session::reasoning_effort(turn, &arguments)?,

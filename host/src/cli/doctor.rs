@@ -9,6 +9,7 @@ use crate::host::Host;
 use crate::model;
 use crate::plugin::Source;
 use crate::turn::Calls;
+use crate::wording::plain;
 use anyhow::Result;
 use serde_json::json;
 use std::io::Write;
@@ -70,6 +71,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     findings.push(reach(&host).await);
     findings.extend(plugins(&host));
     findings.push(trust(&host));
+    findings.extend(budget(&host));
     findings.extend(tapes::findings(&host).await);
     let is_wrong = findings.iter().any(|finding| finding.state == State::Wrong);
     if arguments.json {
@@ -179,6 +181,28 @@ fn plugins(host: &Arc<Host>) -> Vec<Finding> {
         findings.push(finding(format!("gate `{gate}`"), State::Wrong, text));
     }
     findings
+}
+
+/// What is left of the day's budget, where there is one.
+fn budget(host: &Host) -> Option<Finding> {
+    let limit = host.config.budget.tokens_per_day?;
+    Some(match host.budget.account().used_today(None) {
+        Ok(used) if used < limit => finding("budget", State::Well, format!("{used} of {limit} tokens are used today")),
+        Ok(used) => {
+            let text = format!(
+                "today's is spent: {used} tokens of {limit}, and no model is called before midnight; `tokens_per_day` in `[budget]` of config.toml raises it"
+            );
+            finding("budget", State::Note, text)
+        }
+        Err(error) => {
+            let dir = host.budget.account().dir().display();
+            let text = format!(
+                "what was spent cannot be read in `{dir}`, and no model is called: {}",
+                plain(&error.to_string())
+            );
+            finding("budget", State::Wrong, text)
+        }
+    })
 }
 
 fn trust(host: &Host) -> Finding {

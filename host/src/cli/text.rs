@@ -5,7 +5,7 @@ use crate::tape::json;
 use unicode_width::UnicodeWidthChar;
 
 /// How wide a line may be. Narrow enough for every terminal, so that nobody has to be asked.
-pub(super) const WIDTH: usize = 80;
+pub(in crate::cli) const WIDTH: usize = 80;
 
 /// Whether a terminal would do something other than show the character in its place: control characters, and those that
 /// turn the direction of a line.
@@ -16,7 +16,7 @@ fn is_obeyed(character: char) -> bool {
 }
 
 /// The text on one line, with nothing in it that a terminal would obey.
-pub(super) fn line(text: &str) -> String {
+pub(in crate::cli) fn line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -30,7 +30,7 @@ pub(super) fn line(text: &str) -> String {
 
 /// JSON with every character escaped that a terminal would obey. It means the same: such characters stand in its strings
 /// only.
-pub(super) fn json_line(text: &str) -> String {
+pub(in crate::cli) fn json_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.chars() {
         match is_obeyed(character) {
@@ -49,12 +49,12 @@ fn columns(character: char) -> usize {
 }
 
 /// How many columns a text takes that holds nothing that a terminal would obey.
-pub(super) fn width(text: &str) -> usize {
+pub(in crate::cli) fn width(text: &str) -> usize {
     text.chars().map(columns).sum()
 }
 
 /// The text on one line, cut to so many columns; a cut shows.
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(in crate::cli) fn cut(text: &str, most: usize) -> String {
     let text = line(text);
     if width(&text) <= most {
         return text;
@@ -72,7 +72,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 }
 
 /// The text in lines of at most `most` columns, cut at spaces where there are any.
-pub(super) fn fold(text: &str, most: usize) -> Vec<String> {
+pub(in crate::cli) fn fold(text: &str, most: usize) -> Vec<String> {
     let text = text.replace("\r\n", "\n");
     text.trim_end().split('\n').flat_map(|paragraph| fold_line(&line(paragraph), most)).collect()
 }
@@ -126,7 +126,7 @@ pub(super) fn bytes(bytes: u64) -> String {
 }
 
 /// How many there are of something.
-pub(super) fn count(number: u64, one: &str, more: &str) -> String {
+pub(in crate::cli) fn count(number: u64, one: &str, more: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { more })
 }
 

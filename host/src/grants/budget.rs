@@ -1,70 +1,64 @@
-//! What plugins have spent at the model today, UTC: kept in a file, so that a plugin that is asked in many short runs
-//! has one budget.
+//! What may be spent at models in a day: by all together, and by each plugin.
 
-use crate::plugin::bindings::Error;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use crate::config::Config;
+use crate::plugin::bindings::{Error, ErrorKind};
+use crate::usage::{Account, Call};
+use crate::wording::plain;
 
-/// The account of one home.
+/// The budgets of one home, and the account that they are held against.
 pub(crate) struct Budget {
-    file: PathBuf,
-}
-
-/// A day's spending, in tokens.
-#[derive(Default, Serialize, Deserialize)]
-struct Day {
-    date: String,
-    tokens: BTreeMap<String, u64>,
+    account: Account,
+    /// Tokens that all calls of a day may use together; none: no limit.
+    limit: Option<u64>,
 }
 
 impl Budget {
-    pub(crate) fn new(home: &Path) -> Self {
-        Self { file: home.join("spent.json") }
+    pub(crate) fn new(config: &Config) -> Self {
+        Self { account: Account::new(&config.home), limit: config.budget.tokens_per_day }
     }
 
-    /// Refuses when the plugin has spent what it may spend in a day. What one answer costs is known afterwards only, so
-    /// the last one may go over.
-    pub(crate) fn check(&self, plugin: &str, limit: Option<u64>) -> Result<(), Error> {
-        let Some(limit) = limit else { return Ok(()) };
-        let spent = fs::read(&self.file).map(|bytes| today(&bytes)).unwrap_or_default();
-        match spent.tokens.get(plugin) {
-            Some(spent) if *spent >= limit => Err(Error::denied(format!(
-                "plugin `{plugin}` has spent {spent} tokens today and may spend {limit}; to change it, set `daily_tokens` in `[plugins.{plugin}]` of config.toml"
-            ))),
-            _ => Ok(()),
+    /// Where all calls are written down.
+    pub(crate) fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// Refuses when what may be used in a day is used up: by all calls, or by those of `plugin`, which has a limit of its
+    /// own. What one answer costs is known afterwards only, so the last one may go over.
+    pub(crate) fn check(&self, plugin: &str, own: Option<u64>) -> Result<(), Error> {
+        if let Some(limit) = self.limit {
+            let used = self.used(None)?;
+            if used >= limit {
+                return Err(Error::denied(format!(
+                    "today's budget is spent: {used} tokens of {limit}; to go on before midnight, raise `tokens_per_day` in `[budget]` of config.toml"
+                )));
+            }
+        }
+        if let Some(limit) = own {
+            let used = self.used(Some(plugin))?;
+            if used >= limit {
+                return Err(Error::denied(format!(
+                    "plugin `{plugin}` has spent {used} tokens today and may spend {limit}; to change it, set `daily_tokens` in `[plugins.{plugin}]` of config.toml"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what a call used.
+    pub(crate) fn spend(&self, call: &Call) {
+        if let Err(error) = self.account.add(call) {
+            let dir = self.account.dir().display();
+            let why = plain(&error.to_string());
+            tracing::warn!("what model `{}` used is not written down in `{dir}`: {why}", call.model);
         }
     }
 
-    /// Adds what an answer cost.
-    pub(crate) fn spend(&self, plugin: &str, tokens: u64) {
-        if let Err(error) = self.add(plugin, tokens) {
-            tracing::warn!("what plugin `{plugin}` spent is not written down: {error}");
-        }
+    /// A budget that cannot be read is no permission to spend.
+    fn used(&self, plugin: Option<&str>) -> Result<u64, Error> {
+        self.account.used_today(plugin).map_err(|error| {
+            let dir = self.account.dir().display();
+            let why = plain(&error.to_string());
+            Error::new(ErrorKind::Temporary, format!("what was spent today cannot be read in `{dir}`: {why}"))
+        })
     }
-
-    fn add(&self, plugin: &str, tokens: u64) -> std::io::Result<()> {
-        let mut file: File =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&self.file)?;
-        // Two processes spend out of one account.
-        file.lock()?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        let mut day = today(&bytes);
-        let spent = day.tokens.entry(plugin.to_owned()).or_default();
-        *spent = spent.saturating_add(tokens);
-        file.rewind()?;
-        file.set_len(0)?;
-        file.write_all(&serde_json::to_vec(&day)?)
-    }
-}
-
-/// The account as it stands in the file, or an empty one on a new day.
-fn today(bytes: &[u8]) -> Day {
-    let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
-    let day: Day = serde_json::from_slice(bytes).unwrap_or_default();
-    if day.date == date { day } else { Day { date, tokens: BTreeMap::new() } }
 }

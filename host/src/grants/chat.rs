@@ -1,5 +1,6 @@
 //! `bub:model/chat`: a model call on behalf of a guest, which never sees a key or an address.
 
+mod bill;
 mod call;
 
 use self::call::Exchange;
@@ -67,8 +68,6 @@ impl State {
     fn exchange(&self, turn: Arc<Turn>, request: exchange::Request) -> std::result::Result<Exchange, Error> {
         let model = self.model_of(&turn, request.model);
         self.granted(&grant_of(&model))?;
-        let daily = self.host.config.plugin(&self.plugin.name).daily_tokens;
-        self.host.budget.check(&self.plugin.name, daily)?;
         let depth = deeper(self.depth, self.plugin.limits.depth)?;
         let json =
             request.messages.iter().chain(&request.options).chain(request.tools.iter().map(|tool| &tool.parameters));

@@ -27,7 +27,7 @@ mod generated {
 
 pub use generated::Hookspecs;
 pub use generated::bub::context::view;
-pub use generated::bub::model::{chat, exchange, sink};
+pub use generated::bub::model::{chat, exchange, sink, usage};
 pub use generated::bub::plugin::{config, log, secrets};
 pub use generated::bub::process::process;
 pub use generated::bub::tape::{entries, tape};

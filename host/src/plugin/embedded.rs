@@ -12,7 +12,7 @@ pub(crate) const EMBEDDED: &[Embedded] = &[
     Embedded {
         name: "builtin",
         bytes: include_bytes!(concat!(env!("OUT_DIR"), "/builtin.wasm")),
-        grants: &["hook:*", "tape:read", "tape:append", "model:*", "tools:*", "agent"],
+        grants: &["hook:*", "tape:read", "tape:append", "model:*", "tools:*", "agent", "usage"],
     },
     Embedded {
         name: "offline",

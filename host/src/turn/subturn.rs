@@ -157,6 +157,14 @@ impl Turn {
         self.ancestors().count()
     }
 
+    /// The session that the turn's costs are counted for: its own, or, where that is not kept, that of the closest turn
+    /// around it whose session is.
+    pub(crate) fn billed_session(&self) -> &str {
+        let around = self.ancestors().map(|turn| turn.session_id.as_str());
+        let kept = std::iter::once(self.session_id.as_str()).chain(around).find(|id| !id.starts_with(PASSING));
+        kept.unwrap_or(&self.session_id)
+    }
+
     /// The turns that this one is inside of, the closest first.
     fn ancestors(&self) -> impl Iterator<Item = &Arc<Self>> {
         std::iter::successors(self.parent.as_ref(), |turn| turn.parent.as_ref())

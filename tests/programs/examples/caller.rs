@@ -1,5 +1,6 @@
 //! Calls a model as `[plugins.NAME.config.call]` says, and says what came of it: `{ model = "..." }` names the model,
-//! `{ first = true }` takes one event and drops the rest, `{ go-on = true }` asks for the prompt of a next step.
+//! `{ content = "..." }` is what it says, `{ first = true }` takes one event and drops the rest, `{ go-on = true }` asks
+//! for the prompt of a next step.
 
 wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/model", generate_all });
 
@@ -22,7 +23,7 @@ impl exports::bub::hooks::run_model::Guest for Caller {
         }
         let request = Request {
             model: call["model"].as_str().map(str::to_owned),
-            messages: vec![json!({ "role": "user", "content": "hi" }).to_string()],
+            messages: vec![json!({ "role": "user", "content": call["content"].as_str().unwrap_or("hi") }).to_string()],
             tools: Vec::new(),
             max_tokens: None,
             purpose: "test".to_owned(),

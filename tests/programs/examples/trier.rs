@@ -11,8 +11,8 @@ wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/trier"
 mod outside;
 
 use bub::context::view::View;
-use bub::model::chat;
 use bub::model::exchange::{Event, Request};
+use bub::model::{chat, usage};
 use bub::plugin::{config, log, secrets};
 use bub::process::process;
 use bub::tape::entries::{Draft, Query, Start};
@@ -96,6 +96,7 @@ fn attempt(turn: &Turn, grant: &str) -> Result<String, Error> {
         ("fs", path) => touch(path),
         ("process", _) => run(),
         ("secret", name) => tell(name),
+        ("usage", _) => Ok(format!("{} models", usage::today()?.len())),
         ("dump", _) => Ok(dump(turn)),
         _ => Err(failure(&format!("`{grant}` is nothing that can be tried"))),
     }

@@ -40,6 +40,12 @@ fn keys(config: &Config) -> Vec<Key> {
         key("lock_wait", 30, config.tapes.journal.lock_wait.as_secs_f64(), "seconds for another turn of the session"),
         key("shared_fs", false, config.tapes.shared_fs, "locks of the network file system hold everywhere"),
         key("trusted_workspaces", json!([]), json!(config.trusted_workspaces), "written by `bub-wasm trust`"),
+        key(
+            "budget.tokens_per_day",
+            Value::Null,
+            json!(config.budget.tokens_per_day),
+            "tokens that all model calls together may use in a day, local time",
+        ),
         limit("limits.fuel", unset.fuel, limits.fuel, "units of one call of a guest"),
         limit(
             "limits.memory_mib",
@@ -73,7 +79,7 @@ fn keys(config: &Config) -> Vec<Key> {
         key("plugins.NAME.digest", Value::Null, Value::Null, "the bytes that the grants are for"),
         key("plugins.NAME.follow", false, Value::Null, "the grants are for whatever bytes come"),
         key("plugins.NAME.on_fault", "fail", Value::Null, "`fail`, `skip`, or `deny` for a gate"),
-        key("plugins.NAME.daily_tokens", Value::Null, Value::Null, "tokens that it may spend in a day, UTC"),
+        key("plugins.NAME.daily_tokens", Value::Null, Value::Null, "tokens that it may spend in a day, local time"),
         key("plugins.NAME.limits", json!({}), Value::Null, "its own limits, with the keys of `limits`"),
         key("plugins.NAME.config", json!({}), Value::Null, "what the plugin reads"),
         key("channels.NAME.owners", json!([]), Value::Null, "senders who are the owner"),

@@ -1,5 +1,6 @@
 //! One call of a model, with the hooks around it: whoever makes it, they see it.
 
+use super::bill::weight;
 use super::{EVENTS, Outcome, grant_of, into_call, into_error};
 use crate::grants::sink::Sink;
 use crate::grants::toolbox::dotted;
@@ -9,7 +10,6 @@ use crate::plugin::bindings::exported::after_llm_call::LlmResult;
 use crate::plugin::bindings::exported::before_llm_call::LlmRequest;
 use crate::plugin::bindings::{Error, ErrorKind, ToolCall, exchange, schema};
 use crate::plugin::{Plugin, Site, call, model_name};
-use crate::tape;
 use crate::turn::Turn;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -52,6 +52,13 @@ impl Exchange {
             let _ = listener.send(Err(self.caller.refusal(&grant))).await;
             return;
         }
+        // Only now: what a plugin answers in place of the model costs nothing.
+        let host = &self.turn.calls.host;
+        let own = host.config.plugin(&self.caller.name).daily_tokens;
+        if let Err(error) = host.budget.check(&self.caller.name, own) {
+            let _ = listener.send(Err(error)).await;
+            return;
+        }
         self.tools.retain(|tool| self.request.tool_names.contains(&tool.name));
         let began = Instant::now();
         let mut account = Account::new(&self.turn, &listener);
@@ -60,20 +67,13 @@ impl Exchange {
             () = listener.closed() => Err(Error::cancelled()),
             ended = self.ask_each(&mut account) => ended,
         };
-        self.spend(&account);
+        if let Some(call) = self.bill(&account, ended.as_ref().err()) {
+            self.turn.calls.host.budget.spend(&call);
+        }
         let outcome = account.close(ended.as_ref().err().cloned(), began);
         hooks::after_llm_call(&self.turn, self.depth, &self.request.model, &outcome).await;
         if let Err(error) = ended {
             let _ = listener.send(Err(error)).await;
-        }
-    }
-
-    /// Writes down what the answer cost, where the caller has a budget.
-    fn spend(&self, account: &Account<'_>) {
-        let host = &self.turn.calls.host;
-        let tokens = account.usage.as_deref().and_then(|usage| tape::json::get(usage, "total_tokens")?.parse().ok());
-        if let (Some(tokens), Some(_)) = (tokens, host.config.plugin(&self.caller.name).daily_tokens) {
-            host.budget.spend(&self.caller.name, tokens);
         }
     }
 
@@ -100,6 +100,7 @@ impl Exchange {
     }
 
     async fn ask(&self, model: &str, account: &mut Account<'_>) -> Result<(), Error> {
+        model.clone_into(&mut account.model);
         match model.split_once(':').and_then(|(provider, model)| Some((self.turn.calls.provider(provider)?, model))) {
             Some((plugin, model)) => self.ask_guest(plugin, model, account).await,
             None => self.ask_server(model, account).await,
@@ -173,18 +174,31 @@ impl Exchange {
 }
 
 /// What a call comes to: every event goes to the listener, and is kept for those who observe the call.
-struct Account<'a> {
+pub(super) struct Account<'a> {
     turn: &'a Turn,
     listener: &'a mpsc::Sender<Outcome>,
-    events: u64,
+    /// The model that was asked last; empty while none was.
+    pub(super) model: String,
+    pub(super) events: u64,
+    /// Bytes that the model made, of whatever kind.
+    pub(super) received: u64,
     text: String,
     tool_calls: Vec<ToolCall>,
-    usage: Option<String>,
+    pub(super) usage: Option<String>,
 }
 
 impl<'a> Account<'a> {
     fn new(turn: &'a Turn, listener: &'a mpsc::Sender<Outcome>) -> Self {
-        Self { turn, listener, events: 0, text: String::new(), tool_calls: Vec::new(), usage: None }
+        Self {
+            turn,
+            listener,
+            model: String::new(),
+            events: 0,
+            received: 0,
+            text: String::new(),
+            tool_calls: Vec::new(),
+            usage: None,
+        }
     }
 
     async fn pass(&mut self, event: Event) -> Result<(), Error> {
@@ -193,6 +207,7 @@ impl<'a> Account<'a> {
             other => other,
         };
         self.events += 1;
+        self.received += weight(&event);
         match &event {
             Event::Text(text) => {
                 self.turn.hold(text.len()).map_err(|error| Error::new(ErrorKind::Provider, error.to_string()))?;

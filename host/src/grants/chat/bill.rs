@@ -1,0 +1,59 @@
+//! What a call costs: what the provider says, or a guess where it does not.
+
+use super::call::{Account, Exchange};
+use crate::model::Event;
+use crate::plugin::bindings::{Error, ErrorKind};
+use crate::usage::{Call, Tokens};
+
+/// What stands before the bytes of a picture or a sound in a message. They cost nothing like what text of their length
+/// does.
+const DATA: &str = ";base64,";
+
+impl Exchange {
+    /// The call as it is written down; none when no model was asked, or the one that was asked failed before it had said
+    /// anything: that is not charged.
+    pub(super) fn bill(&self, account: &Account<'_>, error: Option<&Error>) -> Option<Call> {
+        let reported = account.usage.as_deref().and_then(Tokens::reported);
+        // Whoever leaves early does not hear what it cost, and it costs all the same.
+        let is_charged = error.is_none_or(|error| error.kind == ErrorKind::Cancelled) || account.events > 0;
+        if account.model.is_empty() || (reported.is_none() && !is_charged) {
+            return None;
+        }
+        let tokens = reported.unwrap_or_else(|| Tokens::estimated(self.sent(), account.received));
+        Some(Call::now(
+            &account.model,
+            self.turn.billed_session(),
+            &self.turn.workspace.to_string_lossy(),
+            &self.caller.name,
+            &self.request.purpose,
+            tokens,
+        ))
+    }
+
+    /// Bytes of the request's texts.
+    fn sent(&self) -> u64 {
+        let messages = self.request.messages.iter().map(|message| text_bytes(message));
+        let tools = self.tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.parameters.len());
+        messages.chain(tools).map(|bytes| bytes as u64).sum()
+    }
+}
+
+/// Bytes that a model made for an event.
+pub(super) fn weight(event: &Event) -> u64 {
+    let bytes = match event {
+        Event::Text(text) | Event::Reasoning(text) => text.len(),
+        Event::ToolCalls(calls) => calls.iter().map(|call| call.name.len() + call.arguments.len()).sum(),
+        Event::Usage(_) | Event::Finish(_) => 0,
+    };
+    bytes as u64
+}
+
+/// Bytes of a message in JSON, without those of data that stands in it.
+fn text_bytes(mut message: &str) -> usize {
+    let mut bytes = 0;
+    while let Some((before, data)) = message.split_once(DATA) {
+        bytes += before.len();
+        message = data.find('"').and_then(|end| data.get(end..)).unwrap_or_default();
+    }
+    bytes + message.len()
+}

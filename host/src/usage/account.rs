@@ -1,0 +1,183 @@
+//! The account of one home.
+
+use super::call::Call;
+use super::lines;
+use jiff::Zoned;
+use jiff::civil::Date;
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// How the name of a day's file ends.
+const END: &str = ".jsonl";
+
+/// Where calls are written down, by all processes of a home.
+pub struct Account {
+    dir: PathBuf,
+    today: Mutex<Today>,
+}
+
+/// What is known of the running day, so that a look at it costs what is new in its file.
+#[derive(Default)]
+struct Today {
+    date: Date,
+    /// The file that was read, and up to which byte.
+    inode: u64,
+    read: u64,
+    /// Tokens of all calls, and of each plugin's.
+    total: u64,
+    plugins: BTreeMap<String, u64>,
+}
+
+impl Account {
+    /// The account of that home.
+    pub fn new(home: &Path) -> Self {
+        Self { dir: home.join("usage"), today: Mutex::default() }
+    }
+
+    /// Where it is kept.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Tokens that all calls of today have used; with a plugin's name, those that it made.
+    ///
+    /// # Errors
+    ///
+    /// Today's file cannot be read.
+    pub fn used_today(&self, plugin: Option<&str>) -> io::Result<u64> {
+        let mut today = self.today.lock().unwrap_or_else(PoisonError::into_inner);
+        today.turn_to(Zoned::now().date());
+        match File::open(self.file(today.date)) {
+            Ok(file) => today.catch_up(&file)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => today.read_again(0),
+            Err(error) => return Err(error),
+        }
+        Ok(match plugin {
+            None => today.total,
+            Some(plugin) => today.plugins.get(plugin).copied().unwrap_or_default(),
+        })
+    }
+
+    /// Writes a call down. One that cannot be written is kept in mind, as long as the process and the day last.
+    ///
+    /// # Errors
+    ///
+    /// Today's file cannot be written.
+    pub fn add(&self, call: &Call) -> io::Result<()> {
+        let date = Zoned::now().date();
+        self.append(&self.file(date), call).inspect_err(|_| {
+            let mut today = self.today.lock().unwrap_or_else(PoisonError::into_inner);
+            today.turn_to(date);
+            today.count(call);
+        })
+    }
+
+    /// Shows the calls from one day to another, both included, in the order in which they were written. Only the files of
+    /// those days are read.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read. That there are none is no error.
+    pub(super) fn calls(&self, first: Date, last: Date, mut each: impl FnMut(Date, Call)) -> io::Result<()> {
+        let files = match fs::read_dir(&self.dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            files => files?,
+        };
+        let mut days = Vec::new();
+        for file in files {
+            let name = file?.file_name();
+            days.extend(name.to_str().and_then(|name| name.strip_suffix(END)?.parse::<Date>().ok()));
+        }
+        days.retain(|day| (first..=last).contains(day));
+        days.sort();
+        for day in days {
+            let file = File::open(self.file(day))?;
+            lines::read(&file, 0, |line| {
+                if let Some(call) = Call::read(line) {
+                    each(day, call);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn file(&self, date: Date) -> PathBuf {
+        self.dir.join(format!("{date}{END}"))
+    }
+
+    fn append(&self, path: &Path, call: &Call) -> io::Result<()> {
+        let mut file = match open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+                open(path)?
+            }
+            file => file?,
+        };
+        let mut line = serde_json::to_string(call)?;
+        line.push('\n');
+        // A line that a full disk cut off must not swallow this one.
+        if !ends_whole(&mut file)? {
+            line.insert(0, '\n');
+        }
+        // In one piece, so that two processes do not write into each other's lines.
+        file.write_all(line.as_bytes())
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
+}
+
+fn ends_whole(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(true);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+impl Today {
+    fn turn_to(&mut self, date: Date) {
+        if self.date != date {
+            *self = Self { date, ..Self::default() };
+        }
+    }
+
+    /// Reads what is new in the file. Another file under its name, or a shorter one, is read from its beginning.
+    fn catch_up(&mut self, file: &File) -> io::Result<()> {
+        let about = file.metadata()?;
+        if about.ino() != self.inode || about.len() < self.read {
+            self.read_again(about.ino());
+        }
+        if about.len() > self.read {
+            self.read = lines::read(file, self.read, |line| {
+                if let Some(call) = Call::read(line) {
+                    self.count(&call);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn read_again(&mut self, inode: u64) {
+        // A file that was not there yet does not undo what could not be written.
+        if self.read > 0 {
+            (self.total, self.read) = (0, 0);
+            self.plugins.clear();
+        }
+        self.inode = inode;
+    }
+
+    fn count(&mut self, call: &Call) {
+        let tokens = call.tokens().total;
+        self.total = self.total.saturating_add(tokens);
+        let plugin = self.plugins.entry(call.plugin.clone()).or_default();
+        *plugin = plugin.saturating_add(tokens);
+    }
+}

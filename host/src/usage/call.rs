@@ -1,0 +1,82 @@
+//! A line of the account.
+
+use super::tokens::Tokens;
+use serde::{Deserialize, Serialize};
+
+/// Characters of a name that are kept: names come from guests and from whoever sends messages.
+const NAME: usize = 200;
+
+/// The same of a directory.
+const PATH: usize = 1_000;
+
+/// One call of a model, as it stands in the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// When it ended: local time with its offset.
+    pub at: String,
+    /// `provider:model`: the one that answered, where a fallback did.
+    pub model: String,
+    /// Whose turn it was for.
+    pub session: String,
+    /// The directory of that session.
+    pub workspace: String,
+    /// Who made it.
+    pub plugin: String,
+    /// What that plugin says that it was for: `turn`, `summary`, ...
+    pub purpose: String,
+    prompt: u64,
+    cached: u64,
+    completion: u64,
+    total: u64,
+    #[serde(default, skip_serializing_if = "is_false")]
+    estimated: bool,
+}
+
+impl Call {
+    /// A call that ends now.
+    pub fn now(model: &str, session: &str, workspace: &str, plugin: &str, purpose: &str, tokens: Tokens) -> Self {
+        Self {
+            at: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+            model: clipped(model),
+            session: clipped(session),
+            workspace: clipped_path(workspace),
+            plugin: clipped(plugin),
+            purpose: clipped(purpose),
+            prompt: tokens.prompt,
+            cached: tokens.cached,
+            completion: tokens.completion,
+            total: tokens.total,
+            estimated: tokens.is_estimate,
+        }
+    }
+
+    /// What it used.
+    pub fn tokens(&self) -> Tokens {
+        Tokens {
+            prompt: self.prompt,
+            cached: self.cached,
+            completion: self.completion,
+            total: self.total,
+            is_estimate: self.estimated,
+        }
+    }
+
+    /// What its line says; none for a line that is none of this account's, or was cut off.
+    pub(super) fn read(line: &[u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok()
+    }
+}
+
+/// The name as a line holds it: whoever looks for it has to clip it too.
+pub(super) fn clipped(name: &str) -> String {
+    name.chars().take(NAME).collect()
+}
+
+/// The same of a directory's path.
+pub(super) fn clipped_path(path: &str) -> String {
+    path.chars().take(PATH).collect()
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}

@@ -1,0 +1,29 @@
+//! Lines of a file that others append to.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+
+/// The longest line that is one of ours, in bytes, with room to spare.
+const LONGEST: u64 = 16 << 10;
+
+/// Shows every whole line behind byte `from`, and returns where the last of them ends. What stands behind that is still
+/// being written, or was cut off.
+pub(super) fn read(file: &File, from: u64, mut each: impl FnMut(&[u8])) -> io::Result<u64> {
+    let mut reader = BufReader::with_capacity(64 << 10, file);
+    reader.seek(SeekFrom::Start(from))?;
+    let (mut end, mut piece, mut is_rest) = (from, Vec::new(), false);
+    loop {
+        piece.clear();
+        let length = reader.by_ref().take(LONGEST).read_until(b'\n', &mut piece)? as u64;
+        let is_whole = piece.ends_with(b"\n");
+        if !is_whole && length < LONGEST {
+            return Ok(end);
+        }
+        end += length;
+        // Of a line that is too long, the pieces are no lines either.
+        if is_whole && !is_rest {
+            each(&piece);
+        }
+        is_rest = !is_whole;
+    }
+}

@@ -1,0 +1,113 @@
+//! What was used in some days, by model, session and day.
+
+use super::account::Account;
+use super::call::{Call, clipped, clipped_path};
+use jiff::civil::Date;
+use jiff::{ToSpan, Zoned};
+use std::collections::BTreeMap;
+use std::io;
+
+/// The most days that are looked at: a century.
+const MOST_DAYS: u32 = 36_500;
+
+/// What several calls used together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// How many there were.
+    pub calls: u64,
+    /// Calls whose tokens are a guess.
+    pub estimated: u64,
+    /// Tokens that were sent.
+    pub prompt: u64,
+    /// The part of them that the provider had in a cache.
+    pub cached: u64,
+    /// Tokens that came back.
+    pub completion: u64,
+    /// All tokens.
+    pub total: u64,
+}
+
+impl Sum {
+    fn add(&mut self, call: &Call) {
+        let tokens = call.tokens();
+        self.calls += 1;
+        self.estimated += u64::from(tokens.is_estimate);
+        for (sum, tokens) in [
+            (&mut self.prompt, tokens.prompt),
+            (&mut self.cached, tokens.cached),
+            (&mut self.completion, tokens.completion),
+            (&mut self.total, tokens.total),
+        ] {
+            *sum = sum.saturating_add(tokens);
+        }
+    }
+}
+
+/// A session, and the directory that it is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Session {
+    /// Its id.
+    pub id: String,
+    /// The directory.
+    pub workspace: String,
+}
+
+impl Session {
+    /// That session, as the account writes it.
+    pub fn new(id: &str, workspace: &str) -> Self {
+        Self { id: clipped(id), workspace: clipped_path(workspace) }
+    }
+}
+
+/// What was used from one day to another, both included.
+#[derive(Debug)]
+pub struct Report {
+    /// The first day.
+    pub first: Date,
+    /// The last one: today.
+    pub last: Date,
+    /// All of it.
+    pub total: Sum,
+    /// By model, most tokens first.
+    pub models: Vec<(String, Sum)>,
+    /// By session, most tokens first.
+    pub sessions: Vec<(Session, Sum)>,
+    /// By day, the newest first; days without calls are left out.
+    pub days: Vec<(Date, Sum)>,
+}
+
+/// What was used in the last `days` days, today included; with a session, by its turns.
+///
+/// # Errors
+///
+/// The account cannot be read.
+pub fn report(account: &Account, days: u32, of: Option<&Session>) -> io::Result<Report> {
+    let last = Zoned::now().date();
+    let first = last.saturating_sub(i64::from(days.clamp(1, MOST_DAYS) - 1).days());
+    let mut total = Sum::default();
+    let (mut models, mut sessions, mut by_day) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    account.calls(first, last, |day, call| {
+        let session = Session { id: call.session.clone(), workspace: call.workspace.clone() };
+        if of.is_some_and(|of| *of != session) {
+            return;
+        }
+        total.add(&call);
+        models.entry(call.model.clone()).or_insert_with(Sum::default).add(&call);
+        sessions.entry(session).or_insert_with(Sum::default).add(&call);
+        by_day.entry(day).or_insert_with(Sum::default).add(&call);
+    })?;
+    Ok(Report {
+        first,
+        last,
+        total,
+        models: most_first(models),
+        sessions: most_first(sessions),
+        days: by_day.into_iter().rev().collect(),
+    })
+}
+
+fn most_first<K: Ord>(sums: BTreeMap<K, Sum>) -> Vec<(K, Sum)> {
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.total));
+    sums
+}
