@@ -1,6 +1,7 @@
 //! The table of hooks and the ways of calling them. What `none`, an error or a fault of a plugin means is decided here
 //! and nowhere else.
 
+mod commands;
 mod interception;
 mod model;
 mod stages;
@@ -13,6 +14,7 @@ use crate::plugin::{Answering, OnFault, Plugin, Site, Visit, call};
 use crate::turn::Calls;
 use std::sync::Arc;
 
+pub(crate) use commands::run_command;
 pub(crate) use interception::{ToolVerdict, after_llm_call, after_tool_call, before_llm_call, before_tool_call};
 pub(crate) use model::{continue_prompt, run_model, select, system_prompt};
 pub use stages::resolve_session;
