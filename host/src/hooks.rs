@@ -4,6 +4,7 @@
 mod commands;
 mod interception;
 mod model;
+mod options;
 mod stages;
 mod store;
 mod visit;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 pub(crate) use commands::run_command;
 pub(crate) use interception::{ToolVerdict, after_llm_call, after_tool_call, before_llm_call, before_tool_call};
 pub(crate) use model::{continue_prompt, run_model, select, system_prompt};
+pub(crate) use options::model_options;
 pub use stages::resolve_session;
 pub(crate) use stages::{
     after_turn, build_prompt, dispatch, host_owned, load_state, render_outbound, save_state, tell,
