@@ -2,7 +2,7 @@
 
 use crate::channel::Printer;
 use crate::config::{Config, edit};
-use crate::grants::Grants;
+use crate::grants::{Grants, shell_word};
 use crate::host::Host;
 use crate::plugin::{CALLED_BY_NAME, Plugin, PluginSet, Source};
 use anyhow::{Context, Result, bail};
@@ -147,6 +147,7 @@ fn list(out: &mut impl Write, host: &Host, plugins: &PluginSet) -> Result<()> {
             writeln!(out, "{:12} its grants are not for these bytes", "")?;
         }
         if !missing.is_empty() {
+            let missing: Vec<String> = missing.iter().map(|grant| shell_word(grant)).collect();
             writeln!(out, "{:12} wants: bub-wasm plugin grant {} {}", "", plugin.name, missing.join(" "))?;
         }
     }

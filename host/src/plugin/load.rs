@@ -9,7 +9,7 @@ use super::manifest::{Manifest, Want};
 use super::store::{LOAD, State};
 use super::tool::Tool;
 use crate::config::{self, Limits};
-use crate::grants::Grants;
+use crate::grants::{Grants, shell_word};
 use crate::host::Host;
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
@@ -128,8 +128,9 @@ impl Plugin {
             ));
         }
         Error::denied(format!(
-            "plugin `{0}` does not hold the grant `{grant}`; to give it: bub-wasm plugin grant {0} {grant}",
-            self.name
+            "plugin `{0}` does not hold the grant `{grant}`; to give it: bub-wasm plugin grant {0} {1}",
+            self.name,
+            shell_word(grant)
         ))
     }
 }
