@@ -53,6 +53,22 @@ fn a_command_holds_the_grants_of_its_plugin_and_no_more() {
 }
 
 #[test]
+fn a_plugin_can_ask_what_it_holds() {
+    let home = commander().strict();
+    home.configure("[plugins.commander]\nfollow = true\ngrants = [\"fs:<workspace>:ro\", \"http:*.example.com\"]");
+    let command = |grant: &str| {
+        format!(
+            "ErrorKind::Denied: plugin `commander` does not hold the grant `{grant}`; to give it: bub-wasm plugin grant commander"
+        )
+    };
+    home.bub(["may", "fs:<workspace>:ro", "fs:<workspace>:rw", "http:*.example.com", "process", "proces"]).finish().says(&format!(
+        "yes\n{} 'fs:<workspace>:rw'\nyes\n{} process\nErrorKind::InvalidInput: what was asked about is `proces`, which is no grant; did you mean `process`\n",
+        command("fs:<workspace>:rw"),
+        command("process"),
+    ));
+}
+
+#[test]
 fn what_a_command_says_is_printed_and_no_terminal_obeys_it() {
     for (text, printed) in [
         ("", ""),

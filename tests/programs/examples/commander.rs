@@ -14,7 +14,7 @@ impl Guest for Commander {
         log::log(log::Level::Info, "asked for its commands");
         let names = config::get("names").and_then(|names| serde_json::from_str(&names).ok());
         let names: Vec<String> =
-            names.unwrap_or_else(|| ["greet", "say", "fail", "fall", "wait", "look"].map(String::from).to_vec());
+            names.unwrap_or_else(|| ["greet", "say", "fail", "fall", "wait", "look", "may"].map(String::from).to_vec());
         names.into_iter().map(|name| Command { about: format!("Does\n\u{1b}[31m{name}."), name }).collect()
     }
 
@@ -23,6 +23,13 @@ impl Guest for Commander {
             "greet" => Ok(format!("hello {}", arguments.join("|"))),
             "say" => Ok(config::get("text").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()),
             "fail" => Err(error("no\nsuch \u{1b}[2Jluck")),
+            "may" => {
+                let all = arguments.iter().map(|grant| match config::granted(grant) {
+                    Ok(()) => "yes".to_owned(),
+                    Err(Error { kind, message, .. }) => format!("{kind:?}: {message}"),
+                });
+                Ok(all.collect::<Vec<_>>().join("\n"))
+            }
             "fall" => panic!("it fell"),
             "wait" => {
                 log::log(log::Level::Info, "it waits");
