@@ -1,6 +1,7 @@
 //! The command line: one file a command.
 
 mod chat;
+mod command;
 mod doctor;
 mod hooks;
 mod log;
@@ -22,7 +23,12 @@ use std::process::ExitCode;
 
 /// An agent runtime whose every part is a sandboxed WebAssembly component
 #[derive(Parser)]
-#[command(name = "bub-wasm", version, arg_required_else_help = true)]
+#[command(
+    name = "bub-wasm",
+    version,
+    arg_required_else_help = true,
+    after_help = "Plugins bring further commands: `bub-wasm plugin list` names them, and `bub-wasm NAME ARG...` runs one."
+)]
 struct Arguments {
     /// Where plugins, tapes and the configuration are kept [default: $BUB_HOME, else ~/.bub]
     #[arg(long, global = true, value_name = "DIR")]
@@ -54,6 +60,9 @@ enum Command {
     Usage(usage::Arguments),
     /// Say that this workspace's files are as good as your own word
     Trust(trust::Arguments),
+    /// A name that is none of these, and what stands behind it
+    #[command(external_subcommand)]
+    OfPlugin(Vec<String>),
 }
 
 /// Runs the command that the process was started with. 0: it worked, 1: it failed, 2: it was not understood.
@@ -86,6 +95,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Tape(arguments) => tape::run(arguments, config, &workspace).await,
             Command::Usage(arguments) => usage::run(&arguments, &config),
             Command::Trust(arguments) => trust::run(&arguments, &config, &workspace),
+            Command::OfPlugin(words) => command::run(&words, config, &workspace).await,
         }
     });
     // What was left behind (a blocked read, a request that nobody waits for) must not hold up the exit.

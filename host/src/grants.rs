@@ -135,6 +135,12 @@ impl From<Grants> for Vec<String> {
     }
 }
 
+/// A grant as a word of a command line: in quotes where a shell would take a part of it for something else.
+pub(crate) fn shell_word(grant: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_.:/,@~".contains(c);
+    if grant.chars().all(is_plain) { grant.to_owned() } else { format!("'{}'", grant.replace('\'', r"'\''")) }
+}
+
 /// What it takes to be asked a hook.
 pub(crate) fn hook_grant(hook: &str) -> String {
     // The interface is called `store` in its package; said alone it would not say what it stores.

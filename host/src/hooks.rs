@@ -1,8 +1,10 @@
 //! The table of hooks and the ways of calling them. What `none`, an error or a fault of a plugin means is decided here
 //! and nowhere else.
 
+mod commands;
 mod interception;
 mod model;
+mod options;
 mod stages;
 mod store;
 mod visit;
@@ -13,8 +15,10 @@ use crate::plugin::{Answering, OnFault, Plugin, Site, Visit, call};
 use crate::turn::Calls;
 use std::sync::Arc;
 
+pub(crate) use commands::run_command;
 pub(crate) use interception::{ToolVerdict, after_llm_call, after_tool_call, before_llm_call, before_tool_call};
 pub(crate) use model::{continue_prompt, run_model, select, system_prompt};
+pub(crate) use options::model_options;
 pub use stages::{Admission, resolve_session};
 pub(crate) use stages::{
     admit_message, after_turn, build_prompt, dispatch, host_owned, load_state, render_outbound, save_state, tell,

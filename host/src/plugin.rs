@@ -6,6 +6,7 @@
 pub mod bindings;
 mod cache;
 mod call;
+mod command;
 mod embedded;
 mod engine;
 mod fault;
@@ -18,6 +19,7 @@ pub(crate) mod store;
 mod tool;
 
 pub(crate) use call::{Answering, Site, Visit, call, deeper};
+pub use command::Command;
 pub use engine::Engines;
 pub use fault::{Fault, FaultKind};
 pub(crate) use fault::{contract, one_line, too_much_held};

@@ -61,9 +61,29 @@ fn a_line_that_cannot_be_read_leaves_no_trace() {
     for (line, why) in [(",", "no name follows it"), (",  ", "no name follows it"), (",tape.info 'a", "does not end")] {
         home.run([line]).finish().fails(why);
     }
-    assert!(!tape::read(&home.tape_file("cli:local")).iter().any(|entry| entry["payload"]["name"] == "command"));
-    home.run([",tape.handoff name=x y"]).finish().fails("has no name");
-    home.run([",tape.info extra"]).finish().fails("one argument too many");
+    let entries = tape::read(&home.tape_file("cli:local"));
+    assert!(!entries.iter().any(|entry| entry["payload"]["name"] == "command"), "{entries:?}");
+    // What was said stands there all the same, and how it ended: here no turn that failed is forgotten.
+    assert_eq!(entries.iter().filter(|entry| entry["kind"] == "error").count(), 3, "{entries:?}");
+}
+
+#[test]
+fn arguments_that_make_no_sense_are_a_command_that_failed() {
+    for (line, why) in [
+        (",tape.handoff name=x y", "has no name"),
+        (",tape.info extra", "one argument too many"),
+        (",tape.search hello limit=many", "`limit`"),
+        (",fs.read bogus=1", "path"),
+    ] {
+        let home = home();
+        home.run([line]).finish().fails(why);
+        let entries = tape::read(&home.tape_file("cli:local"));
+        let commands: Vec<_> = entries.iter().filter(|entry| entry["payload"]["name"] == "command").collect();
+        assert_eq!(commands.len(), 1, "{line}: {entries:?}");
+        let data = &commands[0]["payload"]["data"];
+        assert_eq!((&data["raw"], &data["status"]), (&json!(line[1..]), &json!("error")));
+        assert!(data["output"].as_str().is_some_and(|output| output.contains(why)), "{line}: {data}");
+    }
 }
 
 #[test]
@@ -109,9 +129,7 @@ fn a_session_keeps_the_model_and_the_effort_that_it_was_given() {
 #[test]
 fn help_names_every_command() {
     let finished = home().run([",help"]).finish();
-    for name in
-        [",help", ",tape.search query=...", ",fs.read path=...", ",bash cmd=...", ",model model_id=...", "shell"]
-    {
+    for name in [",help", ",tape.search query=...", ",fs.read path=...", ",bash cmd=...", ",model  ", "shell"] {
         assert!(finished.stdout.contains(name), "{name}: {finished}");
     }
 }

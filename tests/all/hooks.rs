@@ -4,6 +4,7 @@
 mod failure;
 mod interception;
 mod next;
+mod options;
 mod outbound;
 mod prompt;
 mod session;

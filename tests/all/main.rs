@@ -27,6 +27,7 @@ mod machine;
 mod matrix;
 mod model;
 mod net;
+mod plugin_commands;
 mod plugins;
 mod policy;
 mod process;

@@ -10,6 +10,7 @@ use crate::hostile::hostile_without_a_mode_is_alive as hostile;
 use crate::limits::counter_is_refused_what_it_was_not_granted as counter;
 use crate::limits::glutton_with_little_appetite_is_answered as glutton;
 use crate::matrix::trier_that_wants_nothing_gets_nothing_even_when_it_is_granted as trier;
+use crate::plugin_commands::commander_greets_whoever_it_is_told_to as commander;
 use crate::plugins::{model_twice, prompt_upper};
 use crate::policy::deeds_are_done_for_a_clean_owner as deeds;
 use crate::selectors::choosy_forks_its_sidecar_eight_deep_with_the_turns_own_and_no_deeper as choosy;

@@ -1,7 +1,9 @@
 //! `config.toml` beside the environment, and output that nobody reads to its end.
 
 use crate::home;
+use bub_tests::golden::cases;
 use bub_tests::{Answer, Server};
+use serde_json::{Value, json};
 
 /// Nobody listens there.
 const NOWHERE: &str = "http://127.0.0.1:9/v1";
@@ -72,5 +74,47 @@ fn a_reader_who_has_seen_enough_is_no_error() {
         let before = format!("{{ \"$0\" \"$@\"; echo \"ended with $?\" >&2; }} | {reader}; exit 0");
         let finished = home.bub(["hooks"]).under(&before).finish();
         assert_eq!(finished.stderr, "ended with 0\n", "{reader}\n{finished}");
+    }
+}
+
+/// What stands in the configuration now under the original's name of a setting, where it has that value there.
+///
+/// On purpose: without a model a guest answers by itself, and none is asked over the network; no limit is no number; a
+/// list that is empty is a list.
+fn ours(name: &str, theirs: &Value) -> Value {
+    match name {
+        "model" if theirs == "openrouter:openrouter/free" => json!("offline:demo"),
+        "max_steps" if *theirs == json!(i64::MAX) => Value::Null,
+        "fallback_models" if theirs.is_null() => json!([]),
+        _ => theirs.clone(),
+    }
+}
+
+#[test]
+fn variables_are_read_as_the_original_reads_them() {
+    for case in cases("settings") {
+        let home = home();
+        let variables = case["input"].as_object().expect("an input is variables");
+        let run = home.bub(["doctor", "--config", "--json"]);
+        let run = variables.iter().fold(run, |run, (name, value)| run.env(name, value.as_str().expect("a text")));
+        let finished = run.finish();
+        let Some(expected) = case.get("ok") else {
+            let names: Vec<&str> = variables.keys().map(String::as_str).collect();
+            finished.refuses(&names);
+            continue;
+        };
+        assert_eq!(finished.code, Some(0), "{case}\n{finished}");
+        let shown: Value = serde_json::from_str(&finished.stdout).expect("it is JSON");
+        let keys = shown["keys"].as_array().expect("keys are listed");
+        for (name, theirs) in expected.as_object().expect("settings have names") {
+            let now = keys.iter().find(|key| key["key"] == name.as_str()).map(|key| &key["now"]);
+            match now {
+                Some(now) => assert_eq!(*now, ours(name, theirs), "{name}: {case}"),
+                // These are set by variables alone, and a key is shown nowhere.
+                None => {
+                    assert!(["api_key", "client_args", "completion_args", "verbose"].contains(&name.as_str()), "{name}")
+                }
+            }
+        }
     }
 }

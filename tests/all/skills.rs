@@ -115,6 +115,22 @@ fn without_skills_nothing_is_said_of_them() {
 }
 
 #[test]
+fn without_any_directory_that_it_may_open_the_guest_says_so_once_and_the_turn_goes_on() {
+    let home = with_skills();
+    home.configure("[plugins.skills]\ngrants = [\"hook:system-prompt\"]");
+    skill(&of_user(&home), "mine", "");
+    let server = Server::new([Answer::tool_call("skill", "{}"), Answer::text("done")]);
+    let finished = home.run(["hi"]).model(&server).finish().says("[cli:local]\ndone\n");
+    let why = "plugin `skills` does not hold the grant `fs:~/.agents/skills:ro`; \
+               to give it: bub-wasm plugin grant skills fs:~/.agents/skills:ro";
+    assert_eq!(finished.stderr.matches(why).count(), 1, "{finished}");
+    assert_eq!(call(&home, "{}"), json!({ "kind": "denied", "message": why }));
+    // One directory less is no reason to complain, be there a skill in the others or not.
+    home.configure("[plugins.skills]\ngrants = [\"hook:system-prompt\", \"fs:<workspace>/.agent/skills:ro\"]");
+    assert_eq!(call(&home, "{}"), "No skills are available.");
+}
+
+#[test]
 fn a_skill_of_the_workspace_never_takes_the_name_of_the_users() {
     let home = with_skills();
     skill(&of_user(&home), "deploy", "the user's");

@@ -1,4 +1,4 @@
-//! The guests `workspace`, `shell` and `web`: each tool as a model calls it, what it answers, and that nothing of it works
+//! The guests `workspace`, `shell`, `web` and `skills`: each tool as a model calls it, what it answers, and that nothing of it works
 //! without its grant.
 
 mod edges;
@@ -109,6 +109,7 @@ fn every_tool_is_denied_without_its_grant_and_says_what_gives_it() {
     let home = with("workspace", &[]);
     add(&home, "shell", &[]);
     add(&home, "web", &[]);
+    add(&home, "skills", &[]);
     let calls = [
         ("fs_read", json!({ "path": "a" }), "bub-wasm plugin grant workspace 'fs:<workspace>:rw'"),
         ("fs_write", json!({ "path": "a", "content": "b" }), "bub-wasm plugin grant workspace 'fs:<workspace>:rw'"),
@@ -121,6 +122,8 @@ fn every_tool_is_denied_without_its_grant_and_says_what_gives_it() {
         ("bash_output", json!({ "shell_id": "bash-00000000" }), "bub-wasm plugin grant shell process"),
         ("bash_kill", json!({ "shell_id": "bash-00000000" }), "bub-wasm plugin grant shell process"),
         ("web_fetch", json!({ "url": "https://bub.invalid/a" }), "bub-wasm plugin grant web http:bub.invalid"),
+        ("skill", json!({}), "bub-wasm plugin grant skills fs:~/.agents/skills:ro"),
+        ("skill", json!({ "name": "a" }), "bub-wasm plugin grant skills fs:~/.agents/skills:ro"),
     ];
     std::fs::write(home.workspace().join("a"), "b").expect("it can be written");
     // One at a time: what the web says would have the owner asked for the others.
@@ -139,6 +142,15 @@ fn each_guest_asks_for_its_own_grant_and_no_other() {
         (built::WORKSPACE, &["fs:<workspace>:rw"][..]),
         (built::SHELL, &["process"]),
         (built::WEB, &["http:*", "http:http://*"]),
+        (
+            built::SKILLS,
+            &[
+                "hook:system-prompt",
+                "fs:~/.agents/skills:ro",
+                "fs:<workspace>/.agents/skills:ro",
+                "fs:<workspace>/.agent/skills:ro",
+            ],
+        ),
     ] {
         let bytes = std::fs::read(wasm).expect("it was built");
         let text = String::from_utf8_lossy(&bytes);

@@ -9,6 +9,7 @@
 //!   `kind`), a boolean for `dispatch-outbound`;
 //! - for `build-prompt` also `{ parts = "[ ]" }`: content parts in just that spelling, `{ kind = "command" }`: the
 //!   message's kind from here on, `{ emit = "..." }`: tries to emit a text that is not its to emit;
+//! - for `provide-model-options` a table with `choices`, each an id or `{ id = "...", name = "..." }`, and `current`;
 //! - for the interception hooks: `{ say = "..." }` adds a user message to the request, `{ model = "..." }` sends it to
 //!   that model, `{ answer = ... }` answers in place of the model or the tool, `{ deny = "..." }`, `{ ask = "..." }`, `{ rewrite = { ... } }` and `{ replace = ... }` are about a
 //!   tool's call and its result;
@@ -16,7 +17,9 @@
 
 use crate::bub::plugin::{config, log};
 use crate::bub::turn::turn::Turn;
-use crate::bub::types::types::{Envelope, Error, ErrorKind, MessageKind, Prompt, StreamEvent, ToolCall};
+use crate::bub::types::types::{
+    Envelope, Error, ErrorKind, MessageKind, ModelChoice, ModelOptions, Prompt, StreamEvent, ToolCall,
+};
 use crate::exports::bub::hooks::*;
 use serde_json::{Value, json};
 use std::thread;
@@ -287,5 +290,19 @@ impl after_tool_call::Guest for Script {
         };
         saw("after-tool-call", json!({ "name": call.name, "outcome": outcome }));
         Ok(answer("after-tool-call")?.and_then(|answer| answer.get("replace").map(Value::to_string)))
+    }
+}
+
+impl provide_model_options::Guest for Script {
+    fn provide_model_options(session_id: String) -> Result<ModelOptions, Error> {
+        saw("provide-model-options", json!({ "session": session_id }));
+        let answer = answer("provide-model-options")?.unwrap_or_default();
+        let field = |of: &Value, key: &str| of[key].as_str().map(str::to_owned);
+        let choice = |choice: &Value| {
+            let id = choice.as_str().map(str::to_owned).or(field(choice, "id")).unwrap_or_default();
+            ModelChoice { name: field(choice, "name").unwrap_or_else(|| id.clone()), id }
+        };
+        let choices = answer["choices"].as_array().into_iter().flatten().map(choice).collect();
+        Ok(ModelOptions { choices, current: field(&answer, "current") })
     }
 }

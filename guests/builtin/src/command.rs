@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 /// The tool that gets a line that names no other tool.
 const SHELL: &str = "bash";
 
-/// Runs the command, says what it gave, and writes down that it ran. A line that cannot be read leaves no trace.
+/// Runs the command, says what it gave, and writes down that it ran, or why it did not: arguments that make no sense are
+/// an event of their own. A line that cannot be read names no command, and leaves none, as with Bub.
 pub fn run(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
     let text = content::text(prompt);
     let line = text.trim();
@@ -62,4 +63,53 @@ fn runs_any(turn: &Turn) -> bool {
 
 fn invalid(message: String) -> Error {
     Error::new(ErrorKind::InvalidInput, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{arguments, words};
+    use serde_json::{Map, Value, json};
+
+    const EDGES: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/edges.json"));
+
+    /// The recorded lines with what the original made of them. Other subjects hold Python's `NaN`, which is no JSON.
+    fn recorded() -> Vec<Value> {
+        let (_, list) = EDGES.split_once("\"command_grammar\": ").unwrap();
+        let cases = serde_json::Deserializer::from_str(list).into_iter::<Vec<Value>>().next().unwrap().unwrap();
+        assert!(!cases.is_empty());
+        cases
+    }
+
+    /// What stands in order and what has a name, as the original keeps them apart. Here the schema gives a name to what
+    /// stands in order.
+    fn as_original(arguments: &Value) -> Value {
+        let (mut in_order, mut named) = (Vec::new(), Map::new());
+        for (key, value) in arguments.as_object().unwrap() {
+            match key.strip_prefix("place ") {
+                Some(_) => in_order.push(value.clone()),
+                None => drop(named.insert(key.clone(), value.clone())),
+            }
+        }
+        json!({ "pos": in_order, "kw": named })
+    }
+
+    #[test]
+    fn lines_are_read_as_the_original_reads_them() {
+        let schema = json!({ "properties": { "place 0": { "type": "string" }, "place 1": { "type": "string" } } });
+        for case in recorded() {
+            let line = case["input"].as_str().unwrap();
+            let read = words::split(line);
+            let Some(expected) = case.get("ok") else {
+                assert!(read.is_err(), "{case}: {read:?}");
+                continue;
+            };
+            let read = read.unwrap();
+            // On purpose: where the original has a command without a name, which fails as soon as it is looked for, here
+            // is none.
+            let name = read.first().map_or("", String::as_str);
+            let rest = read.get(1..).unwrap_or_default();
+            let arguments = arguments::of(name, &schema, rest).unwrap();
+            assert_eq!(json!([name, rest, as_original(&arguments)]), *expected, "{line}");
+        }
+    }
 }

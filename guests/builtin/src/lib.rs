@@ -23,6 +23,7 @@ wit_bindgen::generate!({
             export bub:hooks/save-state@0.1.0;
             export bub:hooks/render-outbound@0.1.0;
             export bub:hooks/on-error@0.1.0;
+            export bub:hooks/provide-model-options@0.1.0;
             export bub:context/selector@0.1.0;
             export bub:tools/tools@0.1.0;
         }
@@ -56,7 +57,7 @@ mod toolset;
 use bub::plugin::log::{Level, log};
 use bub::tools::schema::ToolSpec;
 use bub::turn::turn::Turn;
-use bub::types::types::{Envelope, Error, MessageKind, Prompt};
+use bub::types::types::{Envelope, Error, MessageKind, ModelOptions, Prompt};
 use exports::bub::context::selector::{Selected, View};
 use exports::bub::{context, hooks};
 
@@ -125,6 +126,12 @@ impl hooks::render_outbound::Guest for Builtin {
 impl hooks::on_error::Guest for Builtin {
     fn on_error(stage: String, error: Error, message: Option<Envelope>) -> Vec<Envelope> {
         message.and_then(|message| outbound::failure(&stage, &error, message)).into_iter().collect()
+    }
+}
+
+impl hooks::provide_model_options::Guest for Builtin {
+    fn provide_model_options(_session_id: String) -> Result<ModelOptions, Error> {
+        Ok(settings::offered())
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the loop takes from the turn and from the configuration.
 
 use crate::bub::plugin::config;
-use crate::bub::types::types::ErrorKind;
+use crate::bub::types::types::{ErrorKind, ModelChoice, ModelOptions};
 use crate::tools::session;
 use crate::{Error, Turn, json};
 use serde_json::Value;
@@ -33,6 +33,20 @@ impl Settings {
         let reasoning_effort = session::chosen_effort(turn)?;
         Ok(Settings { model, max_steps: number("max-steps")?, max_tokens, reasoning_effort })
     }
+}
+
+/// The models of the configuration, the one that is asked first in front. What a session has chosen instead stands on
+/// its tape, which is not at hand without a turn: the tool `model` puts it in.
+pub fn offered() -> ModelOptions {
+    let configured = |key: &str| config::get(key).map(|text| json::value(&text));
+    let current = configured("model").and_then(|model| model.as_str().map(str::to_owned));
+    let fallback = match configured("fallback-models") {
+        Some(Value::Array(models)) => models,
+        _ => Vec::new(),
+    };
+    let fallback = fallback.iter().filter_map(Value::as_str).map(str::to_owned);
+    let choice = |id: String| ModelChoice { name: id.clone(), id };
+    ModelOptions { choices: current.clone().into_iter().chain(fallback).map(choice).collect(), current }
 }
 
 /// A whole number above 0, or nothing.

@@ -49,10 +49,10 @@ pub fn list() -> Vec<ToolSpec> {
             effect: Effect::Write,
             ..tool(
                 "model",
-                "Ask another model in this session, from the next turn on.",
+                "Ask another model in this session, from the next turn on. Without one, the models are listed.",
                 json!({"type": "object", "properties": {
-                    "model_id": {"type": "string", "description": "`provider:model`."},
-                }, "required": ["model_id"]}),
+                    "model_id": {"type": "string", "description": "`provider:model` [default: list them]."},
+                }}),
             )
         },
         ToolSpec {

@@ -27,7 +27,6 @@ mod watch;
 use bub::tools::schema::ToolSpec;
 use bub::turn::turn::Turn;
 use bub::types::types::{Error, ErrorKind};
-use serde_json::Value;
 
 struct Shell;
 
@@ -43,7 +42,32 @@ impl exports::bub::tools::tools::Guest for Shell {
             "bash.kill" => watch::kill(&arguments::parse(&name, &arguments)?)?,
             other => return Err(Error::new(ErrorKind::NotFound, format!("there is no tool `{other}` here"))),
         };
-        Ok(Value::from(text).to_string())
+        json(&text)
+    }
+}
+
+/// A text as JSON. It may be a megabyte, and six times as much in JSON: how much is counted first, so that nothing has to
+/// grow.
+fn json(text: &str) -> Result<String, Error> {
+    let unwritten = |error: serde_json::Error| Error::new(ErrorKind::Unknown, error.to_string());
+    let mut count = Count(0);
+    serde_json::to_writer(&mut count, text).map_err(unwritten)?;
+    let mut json = Vec::with_capacity(count.0);
+    serde_json::to_writer(&mut json, text).map_err(unwritten)?;
+    String::from_utf8(json).map_err(|error| Error::new(ErrorKind::Unknown, error.to_string()))
+}
+
+/// Counts what is written to it.
+struct Count(usize);
+
+impl std::io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

@@ -40,7 +40,7 @@ struct Skills;
 
 impl system_prompt::Guest for Skills {
     fn system_prompt(turn: Turn, prompt: Prompt) -> Result<Option<String>, Error> {
-        let skills = offered::of(&turn);
+        let skills = offered::or_none(&turn);
         Ok(block::of(&skills, &hints::text(&prompt)))
     }
 }
@@ -55,7 +55,7 @@ impl tools::Guest for Skills {
             let message = format!("there is no tool `{name}` here");
             return Err(Error { kind: ErrorKind::NotFound, message, details: None });
         }
-        tool::call(&offered::of(&turn), &arguments)
+        tool::call(&offered::of(&turn)?, &arguments)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::bub::plugin::log::{Level, log};
 use crate::discover::{self, Note, Skill};
 use crate::exports::bub::tools::tools::Turn;
-use crate::{config, roots, template};
+use crate::{Error, config, roots, template};
 use serde_json::Value;
 
 /// The key of the turn's state that says which skills it may use: a list of names, or nothing for all of them.
@@ -16,16 +16,33 @@ const TOLD: &str = "skills_told";
 const MAX_NOTES: usize = 32;
 
 /// Those that the turn may use, by name. What is odd about the rest is said in the log, once a turn.
-pub fn of(turn: &Turn) -> Vec<Skill> {
-    let (mut skills, notes) = discover::all(&roots::open(&turn.workspace()));
+///
+/// # Errors
+///
+/// `denied`, when no directory of skills may be opened.
+pub fn of(turn: &Turn) -> Result<Vec<Skill>, Error> {
+    let (mut skills, notes) = discover::all(&roots::open(&turn.workspace())?);
+    tell_once(turn, &notes);
+    let allowed = turn.get(ALLOWED).map(|text| serde_json::from_str(&text).unwrap_or(Value::from("")));
+    skills.retain(|skill| allows(allowed.as_ref(), &skill.name));
+    Ok(skills)
+}
+
+/// The same for the system prompt, where nobody would be helped by an error: it ends the turn, and whoever took the
+/// grants away wants an agent without skills, not none. So it is said in the log.
+pub fn or_none(turn: &Turn) -> Vec<Skill> {
+    of(turn).unwrap_or_else(|Error { message, .. }| {
+        tell_once(turn, &[Note { warns: true, text: format!("there are no skills: {message}") }]);
+        Vec::new()
+    })
+}
+
+fn tell_once(turn: &Turn, notes: &[Note]) {
     if turn.get(TOLD).is_none() && !notes.is_empty() {
         notes.iter().take(MAX_NOTES).for_each(tell);
         // Said once more at worst.
         let _ = turn.set(TOLD, "true");
     }
-    let allowed = turn.get(ALLOWED).map(|text| serde_json::from_str(&text).unwrap_or(Value::from("")));
-    skills.retain(|skill| allows(allowed.as_ref(), &skill.name));
-    skills
 }
 
 fn tell(note: &Note) {

@@ -1,6 +1,12 @@
 //! The directories in which skills lie.
 
+use crate::Error;
+use crate::bub::plugin::config;
 use std::path::PathBuf;
+
+/// What opens the directories of skills, the user's first. Each by itself is enough to have skills.
+const GRANTS: [&str; 3] =
+    ["fs:~/.agents/skills:ro", "fs:<workspace>/.agents/skills:ro", "fs:<workspace>/.agent/skills:ro"];
 
 /// The workspace's directory of skills, and where it used to be, as the host opens them.
 const OF_WORKSPACE: [&str; 2] = [".agents/skills", ".agent/skills"];
@@ -24,10 +30,25 @@ pub enum Kind {
     Legacy,
 }
 
-/// Those that the host has opened, the user's first: a workspace's skill never takes the name of the user's.
-pub fn open(workspace: &str) -> Vec<Root> {
+/// Those that the host has opened, the user's first: a workspace's skill never takes the name of the user's. None where
+/// there is no such directory.
+///
+/// # Errors
+///
+/// `denied`, when none may be opened.
+pub fn open(workspace: &str) -> Result<Vec<Root>, Error> {
     let opened = wasip2::filesystem::preopens::get_directories();
-    of(opened.into_iter().map(|(_, name)| name).collect(), workspace)
+    let roots = of(opened.into_iter().map(|(_, name)| name).collect(), workspace);
+    if roots.is_empty() {
+        any_is_granted()?;
+    }
+    Ok(roots)
+}
+
+fn any_is_granted() -> Result<(), Error> {
+    let [users, workspaces @ ..] = GRANTS;
+    let denied = config::granted(users);
+    if workspaces.into_iter().any(|grant| config::granted(grant).is_ok()) { Ok(()) } else { denied }
 }
 
 /// An absolute directory is the user's: the workspace's are opened under the name that they have in it.

@@ -60,7 +60,7 @@ fn as_text(calls: &Calls) -> String {
         let names = plugins(hook, calls, true);
         if !names.is_empty() {
             let arrow = if hook.way == Way::FirstResult { " > " } else { ", " };
-            text.push_str(&format!("{:<18} {:<13} {}\n", hook.name, hook.way.name(), names.join(arrow)));
+            text.push_str(&format!("{:<21} {:<12} {}\n", hook.name, hook.way.name(), names.join(arrow)));
         }
     }
     for (plugin, reason) in &calls.plugins.failed {

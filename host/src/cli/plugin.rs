@@ -2,7 +2,7 @@
 
 use crate::channel::Printer;
 use crate::config::{Config, edit};
-use crate::grants::Grants;
+use crate::grants::{Grants, shell_word};
 use crate::host::Host;
 use crate::plugin::{CALLED_BY_NAME, Plugin, PluginSet, Source};
 use anyhow::{Context, Result, bail};
@@ -26,7 +26,7 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Show one plugin: version, digest, hooks, tools, what it wants and what it has
+    /// Show one plugin: version, digest, hooks, tools, commands, what it wants and what it has
     Inspect {
         /// The plugin's name
         name: String,
@@ -122,6 +122,7 @@ fn describe(host: &Host, plugin: &Plugin) -> Value {
         "digest": plugin.digest,
         "hooks": plugin.hooks,
         "tools": plugin.tools.iter().map(|tool| &tool.name).collect::<Vec<_>>(),
+        "commands": plugin.commands.iter().map(|command| json!({ "name": command.name, "about": command.about })).collect::<Vec<_>>(),
         "provider": plugin.provider,
         "wants": wants.collect::<Vec<_>>(),
         "grants": given.iter().collect::<Vec<_>>(),
@@ -138,10 +139,15 @@ fn list(out: &mut impl Write, host: &Host, plugins: &PluginSet) -> Result<()> {
         let given = given(host, plugin);
         let missing: Vec<String> = wanted(plugin).into_iter().filter(|grant| !given.allow(grant)).collect();
         writeln!(out, "{:<12} {:<9} {}", plugin.name, source(plugin), plugin.hooks.join(" "))?;
+        if !plugin.commands.is_empty() {
+            let commands: Vec<&str> = plugin.commands.iter().map(|command| command.name.as_str()).collect();
+            writeln!(out, "{:12} commands: {}", "", commands.join(" "))?;
+        }
         if host.ledger.is_for_other_bytes(plugin) {
             writeln!(out, "{:12} its grants are not for these bytes", "")?;
         }
         if !missing.is_empty() {
+            let missing: Vec<String> = missing.iter().map(|grant| shell_word(grant)).collect();
             writeln!(out, "{:12} wants: bub-wasm plugin grant {} {}", "", plugin.name, missing.join(" "))?;
         }
     }
@@ -162,6 +168,10 @@ fn inspect(out: &mut impl Write, host: &Host, plugin: &Plugin) -> Result<()> {
     if !plugin.tools.is_empty() {
         let tools: Vec<&str> = plugin.tools.iter().map(|tool| tool.name.as_str()).collect();
         writeln!(out, "tools: {}", tools.join(" "))?;
+    }
+    for command in &plugin.commands {
+        let about = if command.about.is_empty() { String::new() } else { format!(": {}", command.about) };
+        writeln!(out, "command {}{about}", command.name)?;
     }
     let given = given(host, plugin);
     for grant in wanted(plugin) {

@@ -70,7 +70,7 @@ fn envelope(arguments: Arguments, commands: Commands) -> Envelope {
 }
 
 /// Ctrl-C and a polite kill end the turn: its state is saved and its tape kept.
-fn on_signal() -> Result<watch::Receiver<bool>> {
+pub(super) fn on_signal() -> Result<watch::Receiver<bool>> {
     let (sender, receiver) = watch::channel(false);
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;

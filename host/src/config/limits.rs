@@ -72,7 +72,7 @@ impl Limits {
         Duration::from_millis(self.deadline_ms)
     }
 
-    /// The whole turn's deadline, which is also that of the calls that wait for a model or a tool.
+    /// The whole turn's deadline, which is also that of the calls that wait for a model or a tool, and of a command.
     pub fn turn_deadline(&self) -> Duration {
         Duration::from_millis(self.turn_deadline_ms)
     }
@@ -81,7 +81,9 @@ impl Limits {
     /// calls that have the turn's deadline have a hundred times the number.
     pub fn calls(&self, hook: &str) -> u32 {
         match hook {
-            "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" => self.calls.saturating_mul(100),
+            "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" | "run-command" => {
+                self.calls.saturating_mul(100)
+            }
             _ => self.calls,
         }
     }

@@ -1,5 +1,7 @@
 //! `bub:plugin/config`: the plugin's own table, and behind it what every agent loop needs of the whole program.
 
+use super::Grants;
+use crate::plugin::bindings::Error;
 use crate::plugin::bindings::config::Host;
 use crate::plugin::store::State;
 use serde_json::{Value, json};
@@ -17,5 +19,13 @@ impl Host for State {
             _ => None,
         });
         Ok(value.map(|value| value.to_string()))
+    }
+
+    async fn granted(&mut self, grant: String) -> Result<std::result::Result<(), Error>> {
+        if let Err(reason) = Grants::check(&grant) {
+            return Ok(Err(Error::invalid(format!("what was asked about is {reason}"))));
+        }
+        // Only a question: nothing was done, so nothing was refused that the tape would have to say.
+        Ok(if self.holds(&grant) { Ok(()) } else { Err(self.plugin.refusal(&grant)) })
     }
 }

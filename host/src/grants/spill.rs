@@ -26,7 +26,11 @@ pub(crate) async fn shorten(turn: &Turn, tool: &str, result: String) -> String {
         return result;
     }
     let text = match serde_json::from_str(&result) {
-        Ok(Value::String(text)) => text,
+        Ok(Value::String(text)) => {
+            // Escaped it may be six times as long, and is not wanted any more.
+            drop(result);
+            text
+        }
         _ => result,
     };
     if text.chars().count() < limit {

@@ -4,7 +4,7 @@ use super::turn::TurnHandle;
 use super::view::View;
 use crate::hooks;
 use crate::plugin::bindings::stages::Host;
-use crate::plugin::bindings::{Error, Prompt};
+use crate::plugin::bindings::{Error, ModelOptions, Prompt};
 use crate::plugin::store::State;
 use crate::plugin::{check_json, deeper};
 use crate::tape::json;
@@ -61,6 +61,14 @@ impl Host for State {
             Err(refusal) => return Ok(Err(refusal)),
         };
         Ok(hooks::continue_prompt(&turn, depth, &prompt).await.map_err(|failure| failure.to_error()))
+    }
+
+    async fn model_options(&mut self, turn: Resource<TurnHandle>) -> Result<Result<ModelOptions, Error>> {
+        let (turn, depth) = match self.enter(&turn)? {
+            Ok(entered) => entered,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        Ok(Ok(hooks::model_options(&turn, depth).await))
     }
 }
 

@@ -41,7 +41,8 @@ pub use generated::exports::bub::{
 };
 
 pub use types::{
-    Envelope, Error, ErrorKind, MediaItem, MediaKind, MessageKind, Principal, Prompt, StreamEvent, ToolCall,
+    Envelope, Error, ErrorKind, MediaItem, MediaKind, MessageKind, ModelChoice, ModelOptions, Principal, Prompt,
+    StreamEvent, ToolCall,
 };
 
 /// The version of every contract that this host serves.

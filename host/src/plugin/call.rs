@@ -105,14 +105,15 @@ pub(crate) async fn call<'c, T: Send>(
     }
 }
 
-/// What waits for a model or a person has the turn's deadline only; everything else has a short one of its own, also
-/// when the turn's time is over: its state is still saved, and its failure still told.
+/// What waits for a model or a person has the turn's deadline only, and so has a command, for which a person waits who
+/// can end it; everything else has a short one of its own, also when the turn's time is over: its state is still saved,
+/// and its failure still told.
 fn deadline(host: &Host, plugin: &Plugin, site: &Site) -> Duration {
     match site.hook {
-        "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" => {
-            // The turn notices the end of its time first: it is then the turn that was too long, not the plugin.
-            let left = site.turn.as_ref().map_or(Duration::MAX, |turn| turn.time_left() + Duration::from_secs(1));
+        "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" | "run-command" => {
             let own = plugin.limits.turn_deadline();
+            // The turn notices the end of its time first: it is then the turn that was too long, not the plugin.
+            let left = site.turn.as_ref().map_or(own, |turn| turn.time_left() + Duration::from_secs(1));
             if own < host.config.limits().turn_deadline() { left.min(own) } else { left }
         }
         _ => plugin.limits.deadline(),

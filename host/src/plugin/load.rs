@@ -3,12 +3,13 @@
 use super::bindings::{CONTRACT_VERSION, EXPORTABLE, Error, Exports, schema};
 use super::cache::Cache;
 use super::call::{Site, Visit, call};
+use super::command::{self, Command};
 use super::engine::{Bench, Engines};
 use super::manifest::{Manifest, Want};
 use super::store::{LOAD, State};
 use super::tool::Tool;
 use crate::config::{self, Limits};
-use crate::grants::Grants;
+use crate::grants::{Grants, shell_word};
 use crate::host::Host;
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
@@ -64,6 +65,8 @@ pub struct Plugin {
     pub config: serde_json::Map<String, serde_json::Value>,
     /// The tools that it has, asked once.
     pub tools: Vec<Tool>,
+    /// The commands that it has, asked once.
+    pub commands: Vec<Command>,
     /// The name of the model provider that it is.
     pub provider: Option<String>,
     pub(crate) ready: Ready,
@@ -125,8 +128,9 @@ impl Plugin {
             ));
         }
         Error::denied(format!(
-            "plugin `{0}` does not hold the grant `{grant}`; to give it: bub-wasm plugin grant {0} {grant}",
-            self.name
+            "plugin `{0}` does not hold the grant `{grant}`; to give it: bub-wasm plugin grant {0} {1}",
+            self.name,
+            shell_word(grant)
         ))
     }
 }
@@ -173,6 +177,7 @@ pub(crate) fn compile(engines: &Engines, cache: &Cache, candidate: Candidate<'_>
         limits: candidate.limits,
         config: candidate.settings.config.clone(),
         tools: Vec::new(),
+        commands: Vec::new(),
         provider: None,
         ready,
         spare: OnceLock::new(),
@@ -181,12 +186,13 @@ pub(crate) fn compile(engines: &Engines, cache: &Cache, candidate: Candidate<'_>
     Ok(plugin)
 }
 
-/// Runs what runs once: the types of all exports are checked, the tools and the provider's name asked for, in an
-/// instance that has no turn and whose gated imports therefore answer nothing.
+/// Runs what runs once: the types of all exports are checked, tools, commands and the provider's name asked for,
+/// in an instance that has no turn and whose gated imports therefore answer nothing.
 pub(crate) async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin> {
     let plugin = Arc::new(plugin);
     let names = plugin.ready.exports.names();
     let (has_tools, is_provider) = (names.contains(&"bub:tools/tools"), names.contains(&"bub:model/provider"));
+    let has_commands = names.contains(&"bub:hooks/commands");
     // What stands in a section is read without running anything, and wins.
     let describes = plugin.wants.is_none() && names.contains(&"bub:plugin/manifest");
     let introduced = call(host, &plugin, Site::outside(LOAD), |Visit { exports, store, instance, .. }| {
@@ -194,6 +200,10 @@ pub(crate) async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin
             exports.check(store, &instance)?;
             let tools = match has_tools {
                 true => exports.tools(store, &instance)?.call_list_tools(&mut *store).await?,
+                false => Vec::new(),
+            };
+            let commands = match has_commands {
+                true => exports.commands(store, &instance)?.call_list_commands(&mut *store).await?,
                 false => Vec::new(),
             };
             let provider = match is_provider {
@@ -204,10 +214,10 @@ pub(crate) async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin
                 true => Some(exports.manifest(store, &instance)?.call_describe(&mut *store).await?),
                 false => None,
             };
-            Ok((tools, provider, described))
+            Ok((tools, commands, provider, described))
         })
     });
-    let (tools, provider, described) = introduced.await?;
+    let (tools, commands, provider, described) = introduced.await?;
     let tool = |spec: schema::ToolSpec| {
         let name = spec.name.clone();
         Tool::new(spec).map_err(|error| anyhow::anyhow!("the parameters of its tool `{name}` are {error}"))
@@ -215,6 +225,7 @@ pub(crate) async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin
     let tools = tools.into_iter().map(tool).collect::<Result<Vec<Tool>>>()?;
     let mut plugin = Arc::into_inner(plugin).context("it is still held by its first call")?;
     plugin.tools = tools;
+    plugin.commands = command::accept(commands)?;
     plugin.provider = provider;
     if let Some(described) = described {
         let wants = described.wants.into_iter().map(|want| Want { grant: want.grant, why: want.why });

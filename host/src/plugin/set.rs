@@ -117,7 +117,7 @@ impl PluginSet {
         }
     }
 
-    /// A second tool or provider of a name would take the calls that were meant for the first.
+    /// A second tool, command or provider of a name would take the calls that were meant for the first.
     fn admit(&mut self, plugin: Plugin) -> Result<()> {
         for (at, tool) in plugin.tools.iter().enumerate() {
             if plugin.tools[..at].iter().any(|other| model_name(&other.name) == model_name(&tool.name)) {
@@ -129,6 +129,11 @@ impl PluginSet {
                 .find(|other| other.tools.iter().any(|taken| model_name(&taken.name) == model_name(&tool.name)))
             {
                 bail!("its tool `{}` is there already, in plugin `{}`", tool.name, other.name);
+            }
+        }
+        for command in &plugin.commands {
+            if let Some(other) = self.with_command(&command.name) {
+                bail!("its command `{}` is there already, in plugin `{}`", command.name, other.name);
             }
         }
         if let Some(provider) = &plugin.provider {
@@ -165,6 +170,11 @@ impl PluginSet {
     /// All plugins, in order of registration.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Plugin>> {
         self.plugins.iter()
+    }
+
+    /// The plugin that has the command of that name.
+    pub fn with_command(&self, name: &str) -> Option<&Arc<Plugin>> {
+        self.plugins.iter().find(|plugin| plugin.commands.iter().any(|command| command.name == name))
     }
 
     /// The plugin that is the model provider of that name.

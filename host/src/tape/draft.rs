@@ -73,6 +73,12 @@ impl Draft {
         &self.date
     }
 
+    /// Bytes that its line takes at most, with the line's end: so that what is made of many of them need not grow.
+    pub(super) fn room(&self) -> usize {
+        // The frame, an id of up to 20 digits, and a kind and a date that may have to be escaped.
+        96 + 6 * (self.kind.len() + self.date.len()) + self.payload.len() + self.meta.len()
+    }
+
     /// The line of the entry that this becomes under `id`.
     ///
     /// # Errors

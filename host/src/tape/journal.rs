@@ -171,7 +171,8 @@ impl Journal {
     }
 
     fn start(&self) -> Result<()> {
-        self.write(&Record::Begin { key: self.key.clone(), pid: std::process::id(), date: date::now() })?;
+        let begin = Record::Begin { key: self.key.clone(), pid: std::process::id(), date: date::now() };
+        self.write(&begin.encode())?;
         if self.durability == Durability::Fsync {
             self.with(|lock, _| {
                 lock.file().sync_all()?;
@@ -188,30 +189,29 @@ impl Journal {
 
     /// Keeps what is written to the tape, before it is acknowledged.
     pub(super) fn record(&self, commit: &Commit) -> Result<()> {
-        self.write(&Record::Commit(commit.batches.clone()))?;
+        self.write(&record::encode_commit(&commit.batches))?;
         fail::point("record.written");
         Ok(())
     }
 
     /// Keeps what the user said, which the tape gets when the turn does not come to it.
     pub(super) fn prompt(&self, text: &str) -> Result<()> {
-        self.write(&Record::Prompt(text.to_owned()))
+        self.write(&Record::Prompt(text.to_owned()).encode())
     }
 
     /// Keeps that a tool has begun whose effect cannot be taken back. `call` is the model's call, as JSON.
     pub(super) fn tool(&self, call: &str) -> Result<()> {
-        self.write(&Record::Tool(call.to_owned()))?;
+        self.write(&Record::Tool(call.to_owned()).encode())?;
         fail::point("tool.written");
         Ok(())
     }
 
-    fn write(&self, record: &Record) -> Result<()> {
-        let bytes = record.encode();
+    fn write(&self, bytes: &[u8]) -> Result<()> {
         self.with(|lock, state| {
             if *state == BROKEN {
                 return Err(io::Error::other("an earlier write to it was cut off"));
             }
-            let wrote = fail::write("record", lock.file(), &bytes, *state);
+            let wrote = fail::write("record", lock.file(), bytes, *state);
             // A half record would hide those behind it. Cutting off needs no space; where it fails too, nothing more can be
             // promised.
             if wrote.is_err()

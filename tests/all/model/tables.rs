@@ -1,24 +1,12 @@
 //! What can be asked without a server, most of it recorded from the original.
 
-use serde_json::Value;
-
+use bub_tests::golden::cases;
 use bub_wasm::model::{
     ErrorKind, Event, Secret, Settings, ToolCall, is_context_length, key_wanted, known_provider, split, window,
 };
 
 use super::server::{Answer, Server};
 use super::{KEY, ask, request, settings};
-
-/// The cases of one subject of `golden/edges.json`. Only its list is parsed: other subjects hold Python's `NaN`, which
-/// is no JSON.
-fn cases(subject: &str) -> Vec<Value> {
-    let edges = include_str!("../../golden/edges.json");
-    let (_, list) = edges.split_once(&format!("\n \"{subject}\": ")).unwrap();
-    let list = serde_json::Deserializer::from_str(list).into_iter::<Vec<Value>>().next();
-    let cases = list.unwrap().unwrap();
-    assert!(!cases.is_empty());
-    cases
-}
 
 #[test]
 fn an_overflow_is_told_from_other_errors_as_the_original_does() {

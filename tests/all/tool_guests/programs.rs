@@ -95,6 +95,36 @@ fn more_output_than_is_kept_says_how_much_is_gone() {
     assert!(gone.is_some_and(|line| line.starts_with("[39")), "{gone:?}");
 }
 
+/// The most memory that a turn takes whose model calls `bash` with that command, and how much it leaves beside the tape.
+fn peak(cmd: &str) -> (u64, u64) {
+    let home = with("shell", &["process"]);
+    let finished = home.run([format!("TOOL:bash {}", json!({ "cmd": cmd })).as_str()]).finish();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert!(finished.peak > 0, "it was not looked at");
+    let files = fs::read_dir(home.tapes_dir()).expect("there are tapes").flatten();
+    let files = files.filter(|file| file.file_name().to_string_lossy().contains("__spill"));
+    (finished.peak, files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum())
+}
+
+/// Text, what JSON writes in six characters, and what is no text at all.
+#[test]
+fn fifty_megabytes_of_output_take_no_more_memory_than_what_is_kept_of_them() {
+    // The first one may have to compile the guests.
+    peak("echo hi");
+    let (little, nothing) = peak("echo hi");
+    assert_eq!(nothing, 0);
+    for (cmd, kept) in [
+        ("head -c 50000000 /dev/zero | tr '\\0' x", 1 << 20),
+        ("head -c 50000000 /dev/zero", 6 << 20),
+        ("head -c 50000000 /dev/zero | tr '\\0' '\\377'", 3 << 20),
+    ] {
+        let (much, spilled) = peak(cmd);
+        assert!(spilled >= kept, "{cmd}: {spilled} bytes are kept");
+        let room = spilled + (20 << 20);
+        assert!(much < little + room, "{cmd}: {} MiB, and {} MiB without it", much >> 20, little >> 20);
+    }
+}
+
 #[test]
 fn the_model_key_is_not_in_the_environment() {
     let home = with("shell", &["process"]);

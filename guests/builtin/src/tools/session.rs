@@ -2,6 +2,8 @@
 
 use super::invalid;
 use crate::bub::tape::entries::{Query, Start};
+use crate::bub::turn::stages;
+use crate::bub::types::types::{ModelChoice, ModelOptions};
 use crate::{Error, Turn, json, record};
 use serde_json::{Value, json};
 
@@ -18,7 +20,12 @@ pub fn chosen_effort(turn: &Turn) -> Result<Option<String>, Error> {
     newest(turn, EFFORT, "reasoning_effort")
 }
 
+/// Switches to that model; without one, says which there are.
 pub fn model(turn: &Turn, arguments: &Value) -> Result<String, Error> {
+    if arguments.get("model_id").is_none_or(Value::is_null) {
+        let offered = stages::model_options(turn)?;
+        return Ok(listed(&offered, chosen_model(turn)?));
+    }
     let model = word(arguments, "model_id")?;
     turn.tape()?.append(&[record::event(MODEL, json!({ "model": model }))])?;
     Ok(format!("Session model set to {model} (applies from the next turn)."))
@@ -28,6 +35,25 @@ pub fn reasoning_effort(turn: &Turn, arguments: &Value) -> Result<String, Error>
     let effort = word(arguments, "reasoning_effort")?;
     turn.tape()?.append(&[record::event(EFFORT, json!({ "reasoning_effort": effort }))])?;
     Ok(format!("Session reasoning effort set to {effort} (applies from the next turn)."))
+}
+
+/// One model a line, the one that is asked from the next turn on behind a star. The session's own choice may be one that
+/// nobody offers.
+fn listed(offered: &ModelOptions, chosen: Option<String>) -> String {
+    let current = chosen.or_else(|| offered.current.clone());
+    let is_offered = |id: &String| offered.choices.iter().any(|choice| choice.id == *id);
+    let further = current.clone().filter(|id| !is_offered(id)).map(|id| ModelChoice { name: id.clone(), id });
+    let line = |choice: &ModelChoice| {
+        let star = if current.as_ref() == Some(&choice.id) { '*' } else { ' ' };
+        let name = if choice.name.is_empty() || choice.name == choice.id {
+            String::new()
+        } else {
+            format!(" ({})", choice.name)
+        };
+        format!("{star} {}{name}\n", choice.id)
+    };
+    let lines: String = further.iter().chain(&offered.choices).map(line).collect();
+    format!("{lines}`,model provider:model` asks another one in this session.")
 }
 
 fn word(arguments: &Value, key: &str) -> Result<String, Error> {
@@ -50,4 +76,34 @@ fn newest(turn: &Turn, event: &str, key: &str) -> Result<Option<String>, Error> 
     let entry = turn.tape()?.query(&query)?.next(1)?.pop();
     let value = entry.and_then(|entry| Some(json::value(&entry.payload).get("data")?.get(key)?.as_str()?.to_owned()));
     Ok(value.filter(|value| !value.is_empty() && value != "none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listed;
+    use crate::bub::types::types::{ModelChoice, ModelOptions};
+
+    fn offered(current: Option<&str>) -> ModelOptions {
+        let choice = |(id, name): &(&str, &str)| ModelChoice { id: (*id).to_owned(), name: (*name).to_owned() };
+        let choices = [("a:one", "a:one"), ("b:two", "Two"), ("c:three", "")];
+        ModelOptions { choices: choices.iter().map(choice).collect(), current: current.map(str::to_owned) }
+    }
+
+    #[track_caller]
+    fn marks(current: Option<&str>, chosen: Option<&str>, expected: &str) {
+        let text = listed(&offered(current), chosen.map(str::to_owned));
+        assert_eq!(text, format!("{expected}`,model provider:model` asks another one in this session."));
+    }
+
+    #[test]
+    fn the_sessions_own_choice_is_marked_before_what_others_say() {
+        marks(Some("a:one"), None, "* a:one\n  b:two (Two)\n  c:three\n");
+        marks(Some("a:one"), Some("b:two"), "  a:one\n* b:two (Two)\n  c:three\n");
+        marks(None, None, "  a:one\n  b:two (Two)\n  c:three\n");
+    }
+
+    #[test]
+    fn a_choice_that_nobody_offers_stands_in_front() {
+        marks(Some("a:one"), Some("x:y"), "* x:y\n  a:one\n  b:two (Two)\n  c:three\n");
+    }
 }

@@ -327,7 +327,7 @@ fn check_room(tape: &str, commit: &Commit) -> Result<()> {
 }
 
 fn text(first: u64, drafts: &[Draft]) -> Result<String> {
-    let mut text = String::new();
+    let mut text = String::with_capacity(drafts.iter().map(Draft::room).sum());
     for (id, draft) in (first..).zip(drafts) {
         text.push_str(&draft.line(id)?);
         text.push('\n');

@@ -28,16 +28,14 @@ pub(super) enum Record {
 
 impl Record {
     pub(super) fn encode(&self) -> Vec<u8> {
-        let (name, body) = match self {
-            Self::Begin { key, pid, date } => ("begin", json!({ "key": key, "pid": pid, "date": date }).to_string()),
-            Self::Commit(batches) => ("commit", batches.iter().map(encode_batch).collect()),
-            Self::Prompt(text) => ("prompt", text.clone()),
-            Self::Tool(call) => ("tool", call.clone()),
-        };
-        let mut record = format!("{name} {} {:08x}\n", body.len(), checksum(name, body.as_bytes())).into_bytes();
-        record.extend_from_slice(body.as_bytes());
-        record.push(b'\n');
-        record
+        match self {
+            Self::Begin { key, pid, date } => {
+                encode("begin", json!({ "key": key, "pid": pid, "date": date }).to_string())
+            }
+            Self::Commit(batches) => encode_commit(batches),
+            Self::Prompt(text) => encode("prompt", text.clone()),
+            Self::Tool(call) => encode("tool", call.clone()),
+        }
     }
 
     fn decode(name: &str, body: &str) -> Option<Self> {
@@ -103,17 +101,34 @@ fn checksum(name: &str, body: &[u8]) -> u32 {
     sum.finalize()
 }
 
+/// The record [`Record::Commit`] of these batches. They may hold megabytes: all of it is written into one place that is
+/// large enough from the beginning.
+pub(super) fn encode_commit(batches: &[Batch]) -> Vec<u8> {
+    let kept = batches.iter().filter_map(|batch| batch.reset.as_ref()).flat_map(|reset| &reset.kept);
+    let drafts = kept.chain(batches.iter().flat_map(|batch| &batch.drafts));
+    let room: usize = drafts.map(Draft::room).sum();
+    let mut body = String::with_capacity(room + 512 * (batches.len() + 1));
+    batches.iter().for_each(|batch| encode_batch(&mut body, batch));
+    encode("commit", body)
+}
+
+fn encode(name: &str, mut body: String) -> Vec<u8> {
+    let head = format!("{name} {} {:08x}\n", body.len(), checksum(name, body.as_bytes()));
+    body.insert_str(0, &head);
+    body.push('\n');
+    body.into_bytes()
+}
+
 /// A line about the batch, then one line a draft, in the tape's own spelling: what was said comes back byte for byte.
-fn encode_batch(batch: &Batch) -> String {
+fn encode_batch(text: &mut String, batch: &Batch) {
     let reset = batch.reset.as_ref().map(|reset| json!({ "archive": reset.archive, "kept": reset.kept.len() }));
     let head = json!({ "tape": batch.tape, "reset": reset, "drafts": batch.drafts.len() });
-    let mut text = format!("{head}\n");
+    text.push_str(&format!("{head}\n"));
     let kept = batch.reset.iter().flat_map(|reset| &reset.kept);
     for draft in kept.chain(&batch.drafts) {
         text.push_str(&entry::line(0, draft.kind(), draft.payload(), draft.meta(), draft.date()));
         text.push('\n');
     }
-    text
 }
 
 fn decode_batches(body: &str) -> Option<Vec<Batch>> {
