@@ -24,6 +24,7 @@ mod layers;
 mod limits;
 mod machine;
 mod matrix;
+mod media;
 mod model;
 mod net;
 mod plugins;
