@@ -208,11 +208,12 @@ impl Turn {
     /// The prompt is made. From here on a crash does not lose what the user said.
     pub(super) fn prompted(&self, prompt: &Prompt) -> tape::Result<()> {
         // Should the turn fail, the words are kept and not the media: they may be why it did.
-        let text = match prompt {
-            Prompt::Text(text) => text.clone(),
-            Prompt::Parts(parts) => self.calls.media.told(parts),
+        let (text, media) = match prompt {
+            Prompt::Text(text) => (text.clone(), 0),
+            Prompt::Parts(parts) => (self.calls.media.told(parts), self.calls.media.weight(parts)),
         };
         self.progress().prompt = Some(text.clone());
+        self.tape.check_media(media)?;
         if self.kind() == MessageKind::Command { Ok(()) } else { self.tape.keep_prompt(&text) }
     }
 
