@@ -1,5 +1,6 @@
 //! Where envelopes come from and go to.
 
+pub(crate) mod attach;
 mod cli;
 
 use crate::config::Commands;

@@ -64,6 +64,7 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: Audienc
 
 /// The session is resolved, written back to the envelope, and its tape opened.
 async fn begin(calls: &Arc<Calls>, inbound: &mut Envelope, audience: Audience) -> Result<Arc<Turn>, Failure> {
+    inbound.media.iter_mut().for_each(|item| item.url = calls.media.put_away_url(&item.url));
     let session_id = resolve_session(calls, inbound).await?;
     inbound.session_id = Some(session_id.clone());
     Turn::begin(calls, session_id, inbound.clone(), audience).await
@@ -113,7 +114,7 @@ async fn resolve_session(calls: &Arc<Calls>, inbound: &Envelope) -> Result<Strin
 async fn build_prompt(turn: &Arc<Turn>) -> Result<Prompt, Failure> {
     Ok(match hooks::build_prompt(turn).await? {
         Some(Prompt::Text(text)) if !text.is_empty() => Prompt::Text(text),
-        Some(Prompt::Parts(parts)) => Prompt::Parts(parts),
+        Some(Prompt::Parts(parts)) => Prompt::Parts(turn.calls.media.put_away(&parts).into_owned()),
         _ => Prompt::Text(turn.message.content.clone()),
     })
 }

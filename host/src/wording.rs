@@ -6,3 +6,16 @@ pub(crate) fn plain(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
 }
+
+/// A number of bytes as it is read by people.
+pub(crate) fn bytes(bytes: u64) -> String {
+    let mut size = bytes as f64;
+    for unit in ["B", "KB", "MB", "GB"] {
+        if size < 1000.0 {
+            let digits = usize::from(unit != "B" && size < 9.95);
+            return format!("{size:.digits$} {unit}");
+        }
+        size /= 1000.0;
+    }
+    format!("{size:.1} TB")
+}

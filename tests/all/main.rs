@@ -25,6 +25,7 @@ mod layers;
 mod limits;
 mod machine;
 mod matrix;
+mod media;
 mod model;
 mod net;
 mod plugin_commands;

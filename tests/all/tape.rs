@@ -7,6 +7,7 @@ mod fuzz;
 mod index;
 mod json;
 mod many;
+mod media;
 mod protocol;
 mod query;
 mod render;

@@ -112,7 +112,7 @@ impl Agent<'_> {
         let said: Vec<Prompt> = self.steering.iter().chain([prompt]).cloned().collect();
         let model = self.settings.model.as_str();
         let new: Vec<String> =
-            said.iter().map(|prompt| record::user_message(content::sent(prompt)).to_string()).collect();
+            said.iter().map(|prompt| record::user_message(content::of(prompt)).to_string()).collect();
         let messages = stages::messages(self.turn, prompt, &system, &new, Some(model))?;
         let run_id = self.turn.new_run_id();
         let request = Request {
@@ -212,7 +212,8 @@ impl Agent<'_> {
         }
         let asked = Some(self.asked).filter(|_| !self.recorded);
         let run_id = self.turn.new_run_id();
-        let entries: Vec<Draft> = self.steering.iter().chain(asked).map(|said| record::user(&run_id, said)).collect();
+        let entries: Vec<Draft> =
+            self.steering.iter().chain(asked).map(|said| record::unanswered(&run_id, said)).collect();
         let _ = self.tape.append(&entries);
     }
 

@@ -4,28 +4,30 @@ use crate::{Prompt, json};
 use serde_json::Value;
 
 /// The `content` of a chat message: a text, or all the parts.
-pub fn sent(prompt: &Prompt) -> Value {
+pub fn of(prompt: &Prompt) -> Value {
     match prompt {
         Prompt::Text(text) => text.as_str().into(),
         Prompt::Parts(parts) => json::value(parts),
     }
 }
 
-/// The `content` that goes on the tape: parts are reduced to those of text, since media never land there. Where
-/// none is left it is an empty text: providers refuse an empty list, and would at every later turn.
-pub fn kept(prompt: &Prompt) -> Value {
-    match sent(prompt) {
-        Value::Array(parts) if parts.iter().any(|part| text_of(part).is_some()) => {
-            parts.into_iter().filter(|part| text_of(part).is_some()).collect()
+/// The words of a prompt that was not answered, and of media what they are: they may be why it was not.
+pub fn words(prompt: &Prompt) -> String {
+    let word = |part: &Value| match text_of(part) {
+        Some(text) => Some(text.to_owned()),
+        None => {
+            Some(format!("[{}]", part.get("type")?.as_str()?.trim_end_matches("_url").trim_start_matches("input_")))
         }
-        Value::Array(_) => "".into(),
-        other => other,
+    };
+    match of(prompt) {
+        Value::Array(parts) => parts.iter().filter_map(word).collect::<Vec<_>>().join("\n"),
+        _ => text(prompt),
     }
 }
 
 /// The text alone, for events and for whoever wants one string.
 pub fn text(prompt: &Prompt) -> String {
-    match sent(prompt) {
+    match of(prompt) {
         Value::String(text) => text,
         Value::Array(parts) => parts.iter().filter_map(text_of).collect::<Vec<_>>().join("\n"),
         _ => String::new(),
@@ -34,7 +36,7 @@ pub fn text(prompt: &Prompt) -> String {
 
 /// Is there nothing to ask? Parts without a text are something: a picture can be a question.
 pub fn is_empty(prompt: &Prompt) -> bool {
-    match sent(prompt) {
+    match of(prompt) {
         Value::String(text) => text.trim().is_empty(),
         Value::Array(parts) => parts.is_empty(),
         _ => true,
@@ -50,14 +52,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn media_are_sent_and_not_kept() {
+    fn media_are_part_of_the_content_and_not_of_its_text() {
         let parts =
             r#"[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA"}}]"#;
         let prompt = Prompt::Parts(parts.to_owned());
-        assert_eq!(sent(&prompt).to_string(), parts);
-        assert_eq!(kept(&prompt).to_string(), r#"[{"type":"text","text":"look"}]"#);
+        assert_eq!(of(&prompt).to_string(), parts);
         assert_eq!(text(&prompt), "look");
-        assert_eq!(kept(&Prompt::Parts(r#"[{"type":"image_url"}]"#.to_owned())), "");
+        assert_eq!(words(&prompt), "look\n[image]");
     }
 
     #[test]

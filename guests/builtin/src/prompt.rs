@@ -16,13 +16,19 @@ pub fn of_message(message: Envelope, started: &str) -> Prompt {
     if !context.is_empty() {
         context.push('\n');
     }
-    let text = format!("{context}---Date: {started}---\n{}", message.content);
-    let media: Vec<Value> = message.media.iter().filter_map(part).collect();
-    if media.is_empty() {
+    let mut text = format!("{context}---Date: {started}---\n{}", message.content);
+    let mut parts = Vec::new();
+    for media in &message.media {
+        match part(media) {
+            Ok(part) => parts.push(part),
+            // The model is told of what it does not get.
+            Err(why) => text.push_str(&format!("\n[{}: {why}]", name(media))),
+        }
+    }
+    if parts.is_empty() {
         return Prompt::Text(text);
     }
-    let mut parts = vec![json!({"type": "text", "text": text})];
-    parts.extend(media);
+    parts.insert(0, json!({"type": "text", "text": text}));
     Prompt::Parts(Value::Array(parts).to_string())
 }
 
@@ -36,14 +42,35 @@ pub fn to_continue(turn: &Turn) -> String {
     }
 }
 
-/// A content part; none for what chat messages have no part for.
-fn part(media: &MediaItem) -> Option<Value> {
-    let url = Some(media.url.as_str()).filter(|url| !url.is_empty())?;
+/// A content part, or why there is none.
+fn part(media: &MediaItem) -> Result<Value, &'static str> {
+    let url = media.url.as_str();
+    if url.is_empty() {
+        return Err("it came without an address");
+    }
     match media.kind {
-        MediaKind::Image => Some(json!({"type": "image_url", "image_url": {"url": url}})),
-        MediaKind::Video => Some(json!({"type": "video_url", "video_url": {"url": url}})),
-        MediaKind::Audio => audio(url),
-        MediaKind::Document => None,
+        MediaKind::Image => Ok(json!({"type": "image_url", "image_url": {"url": url}})),
+        MediaKind::Video => Ok(json!({"type": "video_url", "video_url": {"url": url}})),
+        MediaKind::Audio => audio(url).ok_or("sound is taken as data in base64 only"),
+        MediaKind::Document => {
+            let filename = media.filename.as_deref().unwrap_or("document");
+            Ok(json!({"type": "file", "file": {"filename": filename, "file_data": url}}))
+        }
+    }
+}
+
+/// What a medium is called where it is not sent.
+fn name(media: &MediaItem) -> String {
+    let kind = match media.kind {
+        MediaKind::Image => "image",
+        MediaKind::Video => "video",
+        MediaKind::Audio => "audio",
+        MediaKind::Document => "document",
+    };
+    let address = Some(media.url.as_str()).filter(|url| !url.is_empty() && !url.starts_with("data:"));
+    match media.filename.as_deref().or(address) {
+        Some(name) => format!("{kind} {name}"),
+        None => kind.to_owned(),
     }
 }
 
@@ -96,25 +123,31 @@ mod tests {
     }
 
     #[test]
-    fn media_become_parts_where_there_is_a_part_for_them() {
+    fn media_become_parts() {
         let media = vec![
             item(MediaKind::Image, "https://x/y.png"),
-            item(MediaKind::Audio, "data:audio/mpeg;base64,AAAA"),
-            item(MediaKind::Audio, "https://x/y.mp3"),
-            item(MediaKind::Document, "https://x/y.pdf"),
+            item(MediaKind::Video, "data:video/mp4;base64,AAAA"),
+            item(MediaKind::Audio, "data:audio/mpeg;base64,{{media:0}}"),
+            MediaItem { filename: Some("y.pdf".to_owned()), ..item(MediaKind::Document, "https://x/y.pdf") },
         ];
         let Prompt::Parts(parts) = of_message(message(media), "now") else { panic!() };
         let expected = json!([
             {"type": "text", "text": "channel=$cli\n---Date: now---\nhi"},
             {"type": "image_url", "image_url": {"url": "https://x/y.png"}},
-            {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "mp3"}},
+            {"type": "video_url", "video_url": {"url": "data:video/mp4;base64,AAAA"}},
+            {"type": "input_audio", "input_audio": {"data": "{{media:0}}", "format": "mp3"}},
+            {"type": "file", "file": {"filename": "y.pdf", "file_data": "https://x/y.pdf"}},
         ]);
         assert_eq!(parts, expected.to_string());
     }
 
     #[test]
-    fn a_document_alone_leaves_the_prompt_a_text() {
-        let media = vec![item(MediaKind::Document, "https://x/y.pdf")];
-        assert!(matches!(of_message(message(media), "now"), Prompt::Text(_)));
+    fn what_is_not_sent_is_said() {
+        let named = MediaItem { filename: Some("z".to_owned()), ..item(MediaKind::Image, "") };
+        let media = vec![item(MediaKind::Audio, "https://x/y.mp3"), named];
+        let Prompt::Text(text) = of_message(message(media), "now") else { panic!() };
+        let said =
+            "hi\n[audio https://x/y.mp3: sound is taken as data in base64 only]\n[image z: it came without an address]";
+        assert!(text.ends_with(said), "{text}");
     }
 }

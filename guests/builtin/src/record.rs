@@ -87,8 +87,13 @@ pub fn system(run_id: &str, prompt: &str) -> Draft {
     draft("system", &json!({"content": prompt}), &meta(run_id))
 }
 
-pub fn user(run_id: &str, prompt: &Prompt) -> Draft {
-    draft("message", &user_message(content::kept(prompt)), &meta(run_id))
+fn user(run_id: &str, prompt: &Prompt) -> Draft {
+    draft("message", &user_message(content::of(prompt)), &meta(run_id))
+}
+
+/// What the user said in a turn that failed.
+pub fn unanswered(run_id: &str, prompt: &Prompt) -> Draft {
+    draft("message", &user_message(content::words(prompt).into()), &meta(run_id))
 }
 
 pub fn user_message(content: Value) -> Value {

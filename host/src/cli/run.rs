@@ -1,6 +1,6 @@
 //! `run`: one message, one turn, its answer.
 
-use crate::channel::{Printer, kind_of};
+use crate::channel::{Printer, attach, kind_of};
 use crate::config::{Commands, Config};
 use crate::host::Host;
 use crate::plugin::bindings::Envelope;
@@ -30,15 +30,20 @@ pub(super) struct Arguments {
     /// Allow what would be asked: effects of tools, as in `write,run`
     #[arg(long, value_delimiter = ',', value_parser = ["write", "send", "run"])]
     allow: Vec<String>,
+    /// Send an image, sound, video or document along: a file, or an https address that the model's side fetches
+    #[arg(long, value_name = "FILE|URL")]
+    attach: Vec<String>,
 }
 
 pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let commands = config.commands(&arguments.channel);
+    let media = attach::items(&arguments.attach, kind_of(commands, &arguments.message))?;
     let printer = Printer::allowing(arguments.allow.clone());
     let host = Host::start(config, workspace, Box::new(printer.clone())).await?;
     host.plugins().announce(&host);
     let cancel = on_signal()?;
-    let commands = host.config.commands(&arguments.channel);
-    let outcome = run_turn(&host, envelope(arguments, commands), Audience::new(cancel)).await;
+    let message = Envelope { media, ..envelope(arguments, commands) };
+    let outcome = run_turn(&host, message, Audience::new(cancel)).await;
     // Nobody could find them again: the next run is another process.
     host.close().await;
     match outcome {

@@ -4,6 +4,8 @@
 use crate::tape::json;
 use unicode_width::UnicodeWidthChar;
 
+pub(super) use crate::wording::bytes;
+
 /// How wide a line may be. Narrow enough for every terminal, so that nobody has to be asked.
 pub(in crate::cli) const WIDTH: usize = 80;
 
@@ -110,19 +112,6 @@ fn fold_line(text: &str, most: usize) -> Vec<String> {
 /// A date as it is read by people: to the second.
 pub(super) fn date(date: &str) -> String {
     cut(&date.chars().take(19).collect::<String>().replacen('T', " ", 1), 19)
-}
-
-/// A number of bytes as it is read by people.
-pub(super) fn bytes(bytes: u64) -> String {
-    let mut size = bytes as f64;
-    for unit in ["B", "KB", "MB", "GB"] {
-        if size < 1000.0 {
-            let digits = usize::from(unit != "B" && size < 9.95);
-            return format!("{size:.digits$} {unit}");
-        }
-        size /= 1000.0;
-    }
-    format!("{size:.1} TB")
 }
 
 /// How many there are of something.

@@ -9,6 +9,7 @@ use crate::plugin::store::State;
 use crate::plugin::{check_json, deeper};
 use crate::tape::json;
 use crate::turn::Turn;
+use std::borrow::Cow;
 use std::sync::Arc;
 use wasmtime::Result;
 use wasmtime::component::Resource;
@@ -109,5 +110,10 @@ pub(crate) async fn messages(
     let system_prompt = selection.system_prompt.as_deref().unwrap_or(system_prompt);
     let system = (!system_prompt.is_empty())
         .then(|| format!(r#"{{"role": "system", "content": {}}}"#, json::quote(system_prompt)));
-    Ok(system.into_iter().chain(selection.before).chain(selection.history).chain(new).chain(selection.after).collect())
+    let marked = |message: String| match turn.calls.media.put_away(&message) {
+        Cow::Borrowed(_) => message,
+        Cow::Owned(message) => message,
+    };
+    let earlier = selection.before.into_iter().chain(selection.history).map(marked);
+    Ok(system.into_iter().chain(earlier).chain(new).chain(selection.after).collect())
 }

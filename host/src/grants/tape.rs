@@ -6,6 +6,7 @@ use crate::plugin::bindings::tape::{Host, HostCursor, HostTape};
 use crate::plugin::store::State;
 use crate::tape::{self, Tape, json};
 use crate::turn::Turn;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::Result;
@@ -25,7 +26,10 @@ impl TapeHandle {
 }
 
 /// A position in a result. It holds what it reads from, so that it outlives the handle it came from.
-pub struct Cursor(tape::Cursor);
+pub struct Cursor {
+    cursor: tape::Cursor,
+    turn: Arc<Turn>,
+}
 
 /// Entries that cross at once, whatever a guest asks for.
 pub(crate) const MAX_BATCH: u32 = 256;
@@ -68,7 +72,12 @@ impl State {
     }
 
     fn sign_one(&self, turn: &Turn, draft: &Draft) -> Result<tape::Draft, Error> {
-        let mut signed = tape::Draft::new(&draft.kind, &draft.payload, &draft.meta)?;
+        let payload = match draft.kind.as_str() {
+            // What the tape keeps is the media themselves: marks are a turn's own.
+            "message" => turn.calls.media.fill_in(&draft.payload)?,
+            _ => Cow::Borrowed(&*draft.payload),
+        };
+        let mut signed = tape::Draft::new(&draft.kind, &payload, &draft.meta)?;
         if json::get(&draft.meta, "plugin").is_some() {
             return Err(Error::denied("`plugin` in an entry's meta is the host's to write"));
         }
@@ -98,7 +107,7 @@ impl HostTape for State {
 
     async fn append(&mut self, handle: Resource<TapeHandle>, drafts: Vec<Draft>) -> Result<Result<u64, Error>> {
         let (tape, turn) = self.tape_of(&handle)?;
-        turn.hold(weight(&drafts))?;
+        turn.hold(weight(&turn, &drafts))?;
         Ok(match self.sign(&turn, drafts) {
             Ok(drafts) => tape.append(drafts).await.map_err(Error::from),
             Err(error) => Err(error),
@@ -112,7 +121,7 @@ impl HostTape for State {
         drafts: Vec<Draft>,
     ) -> Result<Result<u64, Error>> {
         let (tape, turn) = self.tape_of(&handle)?;
-        turn.hold(weight(&drafts))?;
+        turn.hold(weight(&turn, &drafts))?;
         Ok(match self.sign(&turn, drafts) {
             Ok(drafts) => tape.append_direct(last, drafts).await.map_err(Error::from),
             Err(error) => Err(error),
@@ -148,9 +157,9 @@ impl HostTape for State {
         handle: Resource<TapeHandle>,
         query: entries::Query,
     ) -> Result<Result<Resource<Cursor>, Error>> {
-        let (tape, _) = self.tape_of(&handle)?;
+        let (tape, turn) = self.tape_of(&handle)?;
         match tape.cursor(&from_query(query)).await {
-            Ok(cursor) => Ok(Ok(self.table.push(Cursor(cursor))?)),
+            Ok(cursor) => Ok(Ok(self.table.push(Cursor { cursor, turn })?)),
             Err(error) => Ok(Err(error.into())),
         }
     }
@@ -160,7 +169,7 @@ impl HostTape for State {
         handle: Resource<TapeHandle>,
         search: entries::Search,
     ) -> Result<Result<Vec<Hit>, Error>> {
-        let (tape, _) = self.tape_of(&handle)?;
+        let (tape, turn) = self.tape_of(&handle)?;
         let search = tape::Search {
             text: search.text,
             kinds: search.kinds,
@@ -169,7 +178,7 @@ impl HostTape for State {
             limit: search.limit.min(MAX_BATCH) as usize,
             patience: search.patience.map(|patience| Duration::from_millis(patience.into())),
         };
-        Ok(tape.search(&search).await.map(into_hits).map_err(Error::from))
+        Ok(tape.search(&search).await.map(|hits| into_hits(&turn, hits)).map_err(Error::from))
     }
 
     async fn tail(
@@ -178,8 +187,9 @@ impl HostTape for State {
         before: Option<u64>,
         max: u32,
     ) -> Result<Result<Vec<Entry>, Error>> {
-        let (tape, _) = self.tape_of(&handle)?;
-        Ok(tape.tail(before, max.min(MAX_BATCH) as usize).await.map(into_entries).map_err(Error::from))
+        let (tape, turn) = self.tape_of(&handle)?;
+        let entries = tape.tail(before, max.min(MAX_BATCH) as usize).await;
+        Ok(entries.map(|entries| into_entries(&turn, entries)).map_err(Error::from))
     }
 
     async fn last_anchor(
@@ -188,8 +198,9 @@ impl HostTape for State {
         name: Option<String>,
         before: Option<u64>,
     ) -> Result<Result<Option<Entry>, Error>> {
-        let (tape, _) = self.tape_of(&handle)?;
-        Ok(tape.last_anchor(name.as_deref(), before).await.map(|entry| entry.map(into_entry)).map_err(Error::from))
+        let (tape, turn) = self.tape_of(&handle)?;
+        let anchor = tape.last_anchor(name.as_deref(), before).await;
+        Ok(anchor.map(|entry| entry.map(|entry| into_entry(&turn, entry))).map_err(Error::from))
     }
 
     async fn fork(&mut self, handle: Resource<TapeHandle>) -> Result<Result<Resource<TapeHandle>, Error>> {
@@ -239,8 +250,9 @@ impl HostTape for State {
 
 impl HostCursor for State {
     async fn next(&mut self, cursor: Resource<Cursor>, max: u32) -> Result<Result<Vec<Entry>, Error>> {
-        let cursor = &mut self.table.get_mut(&cursor)?.0;
-        Ok(cursor.next(max.min(MAX_BATCH) as usize).await.map(into_entries).map_err(Error::from))
+        let Cursor { cursor, turn } = self.table.get_mut(&cursor)?;
+        let entries = cursor.next(max.min(MAX_BATCH) as usize).await;
+        Ok(entries.map(|entries| into_entries(turn, entries)).map_err(Error::from))
     }
 
     async fn drop(&mut self, cursor: Resource<Cursor>) -> Result<()> {
@@ -249,21 +261,27 @@ impl HostCursor for State {
     }
 }
 
-/// What drafts make a turn hold, in bytes.
-fn weight(drafts: &[Draft]) -> usize {
-    drafts.iter().map(|draft| draft.payload.len() + draft.meta.len()).sum()
+/// What drafts make a turn hold, in bytes: the media of a message too.
+fn weight(turn: &Turn, drafts: &[Draft]) -> usize {
+    let media = |draft: &Draft| if draft.kind == "message" { turn.calls.media.weight(&draft.payload) } else { 0 };
+    drafts.iter().map(|draft| draft.payload.len() + draft.meta.len() + media(draft)).fold(0, usize::saturating_add)
 }
 
-pub(crate) fn into_entry(entry: tape::Entry) -> Entry {
-    Entry { id: entry.id, kind: entry.kind, payload: entry.payload, meta: entry.meta, date: entry.date }
+/// An entry as guests see it: with marks in the place of a message's media.
+fn into_entry(turn: &Turn, entry: tape::Entry) -> Entry {
+    let payload = match entry.kind.as_str() {
+        "message" => turn.calls.media.put_away(&entry.payload).into_owned(),
+        _ => entry.payload,
+    };
+    Entry { id: entry.id, kind: entry.kind, payload, meta: entry.meta, date: entry.date }
 }
 
-pub(crate) fn into_entries(entries: Vec<tape::Entry>) -> Vec<Entry> {
-    entries.into_iter().map(into_entry).collect()
+pub(crate) fn into_entries(turn: &Turn, entries: Vec<tape::Entry>) -> Vec<Entry> {
+    entries.into_iter().map(|entry| into_entry(turn, entry)).collect()
 }
 
-pub(crate) fn into_hits(hits: Vec<tape::Hit>) -> Vec<Hit> {
-    hits.into_iter().map(|hit| Hit { entry: into_entry(hit.entry), score: hit.score }).collect()
+pub(crate) fn into_hits(turn: &Turn, hits: Vec<tape::Hit>) -> Vec<Hit> {
+    hits.into_iter().map(|hit| Hit { entry: into_entry(turn, hit.entry), score: hit.score }).collect()
 }
 
 pub(crate) fn into_info(info: tape::Info) -> Info {

@@ -121,7 +121,7 @@ impl HostView for State {
         let rest = view.window.get(view.position..).unwrap_or_default();
         let batch = rest.get(..(max.min(MAX_BATCH) as usize)).unwrap_or(rest).to_vec();
         view.position += batch.len();
-        Ok(Ok(into_entries(batch)))
+        Ok(Ok(into_entries(&view.turn, batch)))
     }
 
     async fn tail(
@@ -130,10 +130,10 @@ impl HostView for State {
         before: Option<u64>,
         max: u32,
     ) -> Result<Result<Vec<entries::Entry>, Error>> {
-        let window = &self.table.get(&view)?.window;
+        let View { window, turn, .. } = self.table.get(&view)?;
         let end = before.map_or(window.len(), |id| window.partition_point(|entry| entry.id < id));
         let start = end.saturating_sub(max.min(MAX_BATCH) as usize);
-        Ok(Ok(into_entries(window.get(start..end).unwrap_or_default().to_vec())))
+        Ok(Ok(into_entries(turn, window.get(start..end).unwrap_or_default().to_vec())))
     }
 
     async fn search(
@@ -143,14 +143,14 @@ impl HostView for State {
         max: u32,
         timeout_ms: u32,
     ) -> Result<Result<Vec<Hit>, Error>> {
-        let tape = self.table.get(&view)?.tape.clone();
+        let View { tape, turn, .. } = self.table.get(&view)?.clone();
         let search = Search {
             text,
             limit: max.min(MAX_BATCH) as usize,
             patience: Some(Duration::from_millis(timeout_ms.into())),
             ..Search::default()
         };
-        Ok(tape.search(&search).await.map(into_hits).map_err(Error::from))
+        Ok(tape.search(&search).await.map(|hits| into_hits(&turn, hits)).map_err(Error::from))
     }
 
     async fn sidecar(&mut self, view: Resource<View>, name: String) -> Result<Result<Resource<TapeHandle>, Error>> {

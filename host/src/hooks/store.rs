@@ -113,12 +113,6 @@ impl GuestStore {
         self.ask(&format!("read tape `{tape}`"), ask).await
     }
 
-    /// The longest entry that comes back, in bytes: half of what may cross at once, since a text is counted where it is
-    /// read and where it is kept.
-    fn longest_entry(&self) -> usize {
-        self.keeper.as_ref().map_or(0, |keeper| keeper.limits.output_bytes() / 2)
-    }
-
     fn lasts(&self) -> std::sync::MutexGuard<'_, HashMap<String, u64>> {
         self.lasts.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -142,6 +136,12 @@ fn from_entry(entry: crate::plugin::bindings::entries::Entry) -> Entry {
 }
 
 impl Store for GuestStore {
+    /// The longest entry that comes back, in bytes: half of what may cross at once, since a text is counted where it is
+    /// read and where it is kept.
+    fn longest_entry(&self) -> usize {
+        self.keeper.as_ref().map_or(0, |keeper| keeper.limits.output_bytes() / 2)
+    }
+
     fn commit(&self, commit: Commit) -> Future<'_, Outcome> {
         Box::pin(commit::commit(self, commit))
     }

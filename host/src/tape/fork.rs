@@ -190,6 +190,10 @@ impl Store for Fork {
         })
     }
 
+    fn longest_entry(&self) -> usize {
+        self.parent.longest_entry()
+    }
+
     /// Others may write the parent's tape before the merge, so its entries are kept if that was asked, also where there are
     /// none yet.
     fn reset<'a>(&'a self, tape: &'a str, archive: bool) -> Future<'a, Option<String>> {

@@ -13,6 +13,7 @@ use super::query::{Position, Query};
 use super::search::{Hit, Search};
 use super::sought::Sought;
 use super::store::Store;
+use crate::wording;
 
 /// A tape of a store, or a fork of one. Cheap to clone; clones are the same tape.
 #[derive(Clone)]
@@ -84,6 +85,21 @@ impl Tape {
             Some(fork) => fork.merge().await,
             None => Err(Error::invalid(format!("tape `{}` is no fork", self.name))),
         }
+    }
+
+    /// Refuses a message that holds so many bytes of media where the tape could not keep it: a turn would be paid for that
+    /// cannot be written, and neither could any behind it. A quarter is left to what else a turn writes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`], with how much there is room for.
+    pub fn check_media(&self, bytes: usize) -> Result<()> {
+        let most = self.store.longest_entry() / 4 * 3;
+        if bytes <= most {
+            return Ok(());
+        }
+        let [bytes, most] = [bytes, most].map(|bytes| wording::bytes(bytes as u64));
+        Err(Error::invalid(format!("the media come to {bytes} in base64, and the tape takes {most}: attach less")))
     }
 
     /// Keeps in a turn's journal what the user said, so that a crash does not lose it. Without a journal nothing happens.

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 
 use super::draft::Draft;
-use super::entry::Entry;
+use super::entry::{Entry, LONGEST_LINE};
 use super::error::{Error, Result};
 use super::info::Info;
 use super::name::family;
@@ -123,6 +123,11 @@ pub trait Store: Send + Sync {
 
     /// Whether an append would find its way, without making one: a turn is refused before the model is paid.
     fn check_writable<'a>(&'a self, tape: &'a str) -> Future<'a, ()>;
+
+    /// The longest entry that the tapes take, in bytes.
+    fn longest_entry(&self) -> usize {
+        LONGEST_LINE
+    }
 
     /// Writes the drafts as one and returns the id of the first. No drafts: nothing is written, and the id is the one that
     /// would come next.

@@ -8,7 +8,7 @@ use crate::hooks;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, Prompt};
 use crate::plugin::one_line;
-use crate::tape::{Fork, Store, Tape};
+use crate::tape::{Fork, MAX_SENT, Store, Tape};
 use anyhow::Result;
 use serde_json::json;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl Preview<'_> {
         turn.at_rest().await;
         host.processes.end_turn(&turn.id).await;
         turn.tape.close();
-        messages
+        Ok(turn.calls.media.fill_in_request(&messages?, MAX_SENT, "a request")?)
     }
 
     async fn ask(&self, turn: &Arc<Turn>) -> Result<Vec<String>> {

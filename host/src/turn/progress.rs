@@ -7,7 +7,7 @@ use crate::grants::hook_grant;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind, Principal, Prompt, StreamEvent, ToolCall};
 use crate::plugin::{Plugin, PluginSet, model_name, too_much_held};
-use crate::tape::{self, Tape};
+use crate::tape::{self, Media, Tape};
 use jiff::Zoned;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -29,12 +29,14 @@ const REST: Duration = Duration::from_secs(1);
 pub struct Calls {
     pub(crate) host: Arc<Host>,
     pub(crate) plugins: Arc<PluginSet>,
+    /// What the marks stand for that guests have in place of media.
+    pub(crate) media: Media,
 }
 
 impl Calls {
     /// Everybody who serves at this moment.
     pub fn new(host: &Arc<Host>) -> Arc<Self> {
-        Arc::new(Self { host: host.clone(), plugins: host.plugins() })
+        Arc::new(Self { host: host.clone(), plugins: host.plugins(), media: Media::default() })
     }
 
     /// The plugins that implement that hook and may be asked it unasked, latest registered first. An export is authority
@@ -207,8 +209,13 @@ impl Turn {
 
     /// The prompt is made. From here on a crash does not lose what the user said.
     pub(super) fn prompted(&self, prompt: &Prompt) -> tape::Result<()> {
-        let text = prompt.text();
+        // Should the turn fail, the words are kept and not the media: they may be why it did.
+        let (text, media) = match prompt {
+            Prompt::Text(text) => (text.clone(), 0),
+            Prompt::Parts(parts) => (self.calls.media.told(parts), self.calls.media.weight(parts)),
+        };
         self.progress().prompt = Some(text.clone());
+        self.tape.check_media(media)?;
         if self.kind() == MessageKind::Command { Ok(()) } else { self.tape.keep_prompt(&text) }
     }
 

@@ -32,7 +32,8 @@ impl Turn {
     }
 
     async fn prompt_of(self: &Arc<Self>, message: Envelope) -> Result<Prompt, Failure> {
-        let message = Envelope { kind: MessageKind::Normal, session_id: Some(self.session_id.clone()), ..message };
+        let mut message = Envelope { kind: MessageKind::Normal, session_id: Some(self.session_id.clone()), ..message };
+        message.media.iter_mut().for_each(|item| item.url = self.calls.media.put_away_url(&item.url));
         let audience = self.audience.of_inner();
         let mut turn = Self::over(&self.calls, self.tape.clone(), self.session_id.clone(), message, audience).await?;
         turn.deadline = self.deadline;

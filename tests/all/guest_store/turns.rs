@@ -122,3 +122,27 @@ fn a_conversation_longer_than_one_answer_is_read_whole() {
     home.run(["hi"]).model(&model).finish().says("[cli:local]\nhello\n");
     assert_eq!(model.requests()[0].messages().len(), 202, "system, two hundred of before, and this one");
 }
+
+/// What could not be written would be tried again at the beginning of every turn behind it.
+#[test]
+fn media_that_the_plugin_cannot_keep_are_refused_before_the_model_is_asked() {
+    let (home, server) = keeping();
+    let picture = |name: &str, size: usize, seed: u8| {
+        let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
+        png.resize(size, seed);
+        std::fs::write(home.workspace().join(name), png).expect("the workspace can be written");
+    };
+    picture("large.png", 5_000_000, 0);
+    picture("a.png", 4_500_000, 1);
+    picture("b.png", 4_500_000, 2);
+    let model = Server::new(["one", "two", "three"].map(Answer::text));
+    let refused = home.run(["look", "--attach", "large.png"]).model(&model).finish();
+    refused.fails("the media come to 6.7 MB in base64, and the tape takes 6.3 MB: attach less");
+    assert!(model.requests().is_empty());
+    home.run(["look", "--attach", "a.png"]).model(&model).finish().says("[cli:local]\none\n");
+    home.run(["look", "--attach", "b.png"]).model(&model).finish().says("[cli:local]\ntwo\n");
+    home.run(["and now"]).model(&model).finish().says("[cli:local]\nthree\n");
+    let last = model.requests()[2].body.clone();
+    assert_eq!(last.matches("data:image/png;base64,").count(), 2, "both pictures came back from the other side");
+    ids_follow(&kept(&home, &server));
+}

@@ -3,6 +3,7 @@
 use super::super::paint::Paint;
 use super::super::text::{self, WIDTH};
 use super::named::Named;
+use super::outline::content;
 use crate::channel::Printer;
 use crate::config::Config;
 use crate::host::Host;
@@ -112,8 +113,11 @@ fn print(out: &mut impl Write, message: &str) -> io::Result<()> {
     let fields = json::fields(message).unwrap_or_default();
     for (key, value) in fields.into_iter().filter(|(key, value)| key != "role" && *value != "\"\"" && *value != "null")
     {
-        let label = if key == "content" { String::new() } else { format!("{key}: ") };
-        for line in text::fold(&format!("{label}{}", text::value(value)), WIDTH - 2) {
+        let shown = match key.as_str() {
+            "content" => content(value).join("\n"),
+            _ => format!("{key}: {}", text::value(value)),
+        };
+        for line in text::fold(&shown, WIDTH - 2) {
             writeln!(out, "  {line}")?;
         }
     }

@@ -2,7 +2,7 @@
 
 use super::super::paint::Paint;
 use super::super::text::{self, WIDTH};
-use crate::tape::{Entry, json};
+use crate::tape::{Entry, json, told};
 use std::io::{self, Write};
 
 /// Where what an entry holds begins.
@@ -120,9 +120,12 @@ pub(super) fn body(entry: &Entry) -> Vec<String> {
     body
 }
 
-/// A message's text, or its parts.
-fn content(content: &str) -> Vec<String> {
-    let part = |part: &str| json::get(part, "text").and_then(json::string).unwrap_or_else(|| part.to_owned());
+/// A message's text, or its parts; of media what they are.
+pub(super) fn content(content: &str) -> Vec<String> {
+    let part = |part: &str| {
+        let text = || json::get(part, "text").and_then(json::string).unwrap_or_else(|| part.to_owned());
+        told(part, &|_| None).unwrap_or_else(text)
+    };
     match json::elements(content) {
         Ok(parts) => parts.into_iter().map(part).collect(),
         Err(_) => vec![text::value(content)],

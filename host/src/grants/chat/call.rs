@@ -10,11 +10,15 @@ use crate::plugin::bindings::exported::after_llm_call::LlmResult;
 use crate::plugin::bindings::exported::before_llm_call::LlmRequest;
 use crate::plugin::bindings::{Error, ErrorKind, ToolCall, exchange, schema};
 use crate::plugin::{Plugin, Site, call, model_name};
+use crate::tape::MAX_SENT;
 use crate::turn::Turn;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
+
+/// The most media that a provider gets that is a plugin, in bytes of base64: it has 64 MiB for several copies.
+const MAX_LENT: usize = 8_000_000;
 
 /// A request on its way.
 pub(super) struct Exchange {
@@ -115,7 +119,7 @@ impl Exchange {
         });
         let mut completion = self.turn.calls.host.model.complete(model::Request {
             model: Some(model.to_owned()),
-            messages: self.request.messages.clone(),
+            messages: self.messages(MAX_SENT, &format!("model `{model}`"))?,
             tools: tools.collect(),
             max_tokens: self.request.max_tokens.map(u64::from),
             options: self.request.options.clone(),
@@ -149,10 +153,15 @@ impl Exchange {
         }
     }
 
+    /// The messages with their media, so many bytes of them at the most.
+    fn messages(&self, most: usize, whom: &str) -> Result<Vec<String>, Error> {
+        Ok(self.turn.calls.media.fill_in_request(&self.request.messages, most, whom)?)
+    }
+
     async fn visit(&self, plugin: &Arc<Plugin>, model: &str, sender: mpsc::Sender<Event>) -> Result<(), Error> {
         let request = &exchange::Request {
             model: Some(model.to_owned()),
-            messages: self.request.messages.clone(),
+            messages: self.messages(MAX_LENT, &format!("plugin `{}`", plugin.name))?,
             tools: self.tools.clone(),
             max_tokens: self.request.max_tokens,
             purpose: self.request.purpose.clone(),

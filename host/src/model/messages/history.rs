@@ -60,10 +60,12 @@ impl History {
     /// Reads messages that are JSON objects. What is wrong with one is said by its number.
     pub(super) fn read(messages: &[&str]) -> Result<History, String> {
         let mut history = History::default();
+        // What is asked now stands behind the model's last word.
+        let now = messages.iter().rposition(|text| is_answer(text)).map_or(0, |at| at + 1);
         for (index, text) in messages.iter().enumerate() {
             let message: Value =
                 serde_json::from_str(text).map_err(|_| format!("message {index} is nested too deep"))?;
-            history.push(&message).map_err(|wrong| format!("message {index} {wrong}"))?;
+            history.push(&message, index >= now).map_err(|wrong| format!("message {index} {wrong}"))?;
         }
         if history.turns.last().is_none_or(|turn| turn.role == Role::Assistant) && history.waiting.is_empty() {
             history.user_says(vec![text_block(GO_ON)]);
@@ -77,11 +79,12 @@ impl History {
         self.turns.last().is_some_and(|turn| turn.role == Role::User && !turn.first.is_empty())
     }
 
-    fn push(&mut self, message: &Value) -> Result<(), String> {
+    fn push(&mut self, message: &Value, is_asked_now: bool) -> Result<(), String> {
         let content = message.get("content").unwrap_or(&Value::Null);
         match message.get("role").and_then(Value::as_str).unwrap_or_default() {
             "system" | "developer" => self.push_system(&part::text_of(content)),
-            "user" => self.user_says(part::blocks(content)?),
+            "user" if is_asked_now => self.user_says(part::blocks(content)?),
+            "user" => self.user_says(part::past_blocks(content)?),
             "assistant" => self.push_assistant(message, content)?,
             "tool" | "function" => self.push_result(message, content)?,
             role => {
@@ -138,12 +141,12 @@ impl History {
         let place = self.waiting.iter().position(|call| given.is_none() || call.given.as_deref() == given);
         let Some(place) = place else {
             let name = message.get("name").and_then(Value::as_str).unwrap_or("unknown");
-            let mut blocks = part::blocks(content)?;
+            let mut blocks = part::past_blocks(content)?;
             blocks.insert(0, text_block(&format!("(The result of an earlier call of `{name}`:)")));
             self.user_says(blocks);
             return Ok(());
         };
-        let result = result(&self.waiting.remove(place).id, &part::blocks(content)?, part::is_failure(content));
+        let result = result(&self.waiting.remove(place).id, &part::past_blocks(content)?, part::is_failure(content));
         self.add(Role::User, vec![result], Vec::new());
         Ok(())
     }
@@ -189,6 +192,15 @@ impl Turn {
         let blocks: Vec<&str> = self.first.iter().chain(&self.then).map(String::as_str).collect();
         format!("{{\"role\":\"{role}\",\"content\":[{}]}}", blocks.join(","))
     }
+}
+
+fn is_answer(message: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Role<'m> {
+        #[serde(borrow)]
+        role: Option<std::borrow::Cow<'m, str>>,
+    }
+    serde_json::from_str::<Role<'_>>(message).is_ok_and(|message| message.role.as_deref() == Some("assistant"))
 }
 
 /// What was written of a call's arguments, byte for byte where it is an object. A model may write anything, and the API

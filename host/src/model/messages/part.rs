@@ -38,6 +38,19 @@ pub(super) fn blocks(content: &Value) -> Result<Vec<String>, String> {
     each(content, block)
 }
 
+/// The blocks of what was said before, or by a tool: nobody can take it back, so a part that cannot be sent becomes a
+/// text that says so. Otherwise a conversation that began with another model could not go on with this one.
+///
+/// # Errors
+///
+/// As [`blocks`], for what is no list of parts.
+pub(super) fn past_blocks(content: &Value) -> Result<Vec<String>, String> {
+    each(content, |kind, part| {
+        let left_out = |wrong| Some(text_block(&format!("[left out: this message {wrong}]")));
+        Ok(block(kind, part).unwrap_or_else(left_out))
+    })
+}
+
 /// The blocks of what the model said. Thinking that somebody kept goes back as it came.
 pub(super) fn said(content: &Value) -> Result<Vec<String>, String> {
     each(content, |kind, part| match kind {

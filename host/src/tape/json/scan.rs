@@ -161,9 +161,9 @@ impl<'a> Scanner<'a> {
         out.put("\"");
         loop {
             let start = self.at;
-            while self.peek().is_some_and(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
-                self.at += 1;
-            }
+            let rest = self.text.as_bytes().get(start..).unwrap_or_default();
+            let stretch = rest.get(..memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len())).unwrap_or_default();
+            self.at += stretch.iter().position(|byte| *byte < b' ').unwrap_or(stretch.len());
             out.stretch(self.since(start));
             match self.peek() {
                 Some(b'"') => break,

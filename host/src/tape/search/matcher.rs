@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::super::entry::Entry;
 use super::super::error::{Error, Result};
 use super::super::json;
+use super::super::media::without_data;
 use super::super::query::Filter;
 use super::spelling::{Pattern, plain};
 use super::tokens::Tokens;
@@ -132,7 +133,7 @@ impl<'e> Pieces<'e> {
     fn of(entry: &'e Entry) -> Self {
         Self {
             kind: json::quote(&entry.kind),
-            payload: plain(&entry.payload),
+            payload: plain_payload(entry),
             // Where a line has none, an entry has an empty one.
             meta: if entry.meta == "{}" { Cow::Borrowed("") } else { plain(&entry.meta) },
             date: json::quote(&entry.date),
@@ -141,5 +142,16 @@ impl<'e> Pieces<'e> {
 
     fn hold(&self, pattern: &Pattern) -> bool {
         [&*self.payload, &*self.meta, &self.kind, &self.date].into_iter().any(|piece| pattern.stands_in(piece))
+    }
+}
+
+/// A message's media are no words: what is in them is left out.
+fn plain_payload(entry: &Entry) -> Cow<'_, str> {
+    if entry.kind != "message" {
+        return plain(&entry.payload);
+    }
+    match without_data(&entry.payload) {
+        Cow::Borrowed(payload) => plain(payload),
+        Cow::Owned(payload) => Cow::Owned(plain(&payload).into_owned()),
     }
 }

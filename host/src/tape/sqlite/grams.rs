@@ -7,8 +7,11 @@
 //! The index says which entries may hold a word; whether they do is said by the
 //! [`Collector`](super::super::search::Collector). So a gram too many costs a look, and one that is missing loses a hit.
 
+use std::borrow::Cow;
+
 use super::super::entry::Entry;
 use super::super::json;
+use super::super::media::without_data;
 
 /// How many grams of one word are asked for. More cost more than they leave out.
 const MOST_OF_A_WORD: usize = 12;
@@ -21,7 +24,8 @@ pub(super) fn of(entry: &Entry) -> String {
     let mut grams = Grams::default();
     grams.add(&json::quote(&entry.kind));
     grams.add(&json::quote(&entry.date));
-    for text in [&entry.payload, &entry.meta] {
+    let payload = if entry.kind == "message" { without_data(&entry.payload) } else { Cow::Borrowed(&*entry.payload) };
+    for text in [&*payload, &*entry.meta] {
         if text != "{}" {
             grams.add(text);
         }

@@ -1,0 +1,86 @@
+//! What the model is sent.
+
+use super::{MP4, PDF, PNG, data_url, encoded, home_with_picture, media_of, put, say, wav};
+use crate::home;
+use bub_tests::{Answer, Server, programs};
+use serde_json::{Value, json};
+
+#[test]
+fn files_reach_the_model_as_parts_by_what_they_are_and_not_by_their_names() {
+    let home = home();
+    put(&home, "a.dat", PNG);
+    put(&home, "b.png", &wav());
+    put(&home, "c", MP4);
+    put(&home, "d.pdf", PDF);
+    put(&home, "notes.csv", "a;b\n1;é\n".as_bytes());
+    let server = Server::new([Answer::text("seen")]);
+    say(&home, &server, "look", &["a.dat", "b.png", "c", "d.pdf", "notes.csv"]).says("[cli:local]\nseen\n");
+
+    let messages = server.requests()[0].messages();
+    let content = &messages.last().expect("there is one")["content"];
+    assert!(content[0]["text"].as_str().is_some_and(|text| text.ends_with("---\nlook")), "{content}");
+    let expected = [
+        json!({"type": "image_url", "image_url": {"url": data_url("image/png", PNG)}}),
+        json!({"type": "input_audio", "input_audio": {"data": encoded(&wav()), "format": "wav"}}),
+        json!({"type": "video_url", "video_url": {"url": data_url("video/mp4", MP4)}}),
+        json!({"type": "file", "file": {"filename": "d.pdf", "file_data": data_url("application/pdf", PDF)}}),
+        json!({"type": "file", "file": {
+            "filename": "notes.csv", "file_data": data_url("text/plain", "a;b\n1;é\n".as_bytes()),
+        }}),
+    ];
+    assert_eq!(media_of(&messages), expected);
+}
+
+#[test]
+fn addresses_are_passed_on_as_they_stand() {
+    let home = home();
+    let server = Server::new([Answer::text("seen")]);
+    let attached = ["https://example.com/A.JPG?size=2", "https://example.com/v.mp4", "https://example.com/x/r.pdf#2"];
+    say(&home, &server, "look", &attached).says("[cli:local]\nseen\n");
+    let expected = [
+        json!({"type": "image_url", "image_url": {"url": attached[0]}}),
+        json!({"type": "video_url", "video_url": {"url": attached[1]}}),
+        json!({"type": "file", "file": {"filename": "r.pdf", "file_data": attached[2]}}),
+    ];
+    assert_eq!(media_of(&server.requests()[0].messages()), expected);
+}
+
+#[test]
+fn what_was_attached_is_still_there_when_the_model_has_called_a_tool() {
+    let home = home_with_picture();
+    let server = Server::new([Answer::tool_call("tape_info", "{}"), Answer::text("done")]);
+    say(&home, &server, "look", &["dot.png"]).says("[cli:local]\ndone\n");
+    let requests = server.requests();
+    assert_eq!(media_of(&requests[1].messages()), media_of(&requests[0].messages()));
+    assert_eq!(media_of(&requests[1].messages()).len(), 1);
+}
+
+/// Each of these passes through a guest, which has 64 MiB.
+#[test]
+fn the_largest_attachment_reaches_the_model_in_this_turn_and_the_next() {
+    let home = home();
+    let mut large = PNG.to_vec();
+    large.resize(20_000_000, 7);
+    put(&home, "large.png", &large);
+    let server = Server::new([Answer::text("seen"), Answer::text("still")]);
+    say(&home, &server, "look", &["large.png"]).says("[cli:local]\nseen\n");
+    say(&home, &server, "again", &[]).says("[cli:local]\nstill\n");
+    let url = data_url("image/png", &large);
+    for request in server.requests() {
+        let media = media_of(&request.messages());
+        assert_eq!(media.len(), 1);
+        assert!(media[0]["image_url"]["url"] == url, "the picture arrives as it was");
+    }
+}
+
+#[test]
+fn plugins_are_shown_a_mark_in_place_of_the_data() {
+    let home = home_with_picture();
+    home.scripted("spy", programs::SCRIPTED, "");
+    let server = Server::new([Answer::text("seen")]);
+    let finished = home.run(["look", "--attach", "dot.png"]).model(&server).watched().finish();
+    let seen = finished.saw_hook("before-llm-call").first().map(Value::to_string).expect("it was asked");
+    assert!(seen.contains("data:image/png;base64,{{media:0}}"), "{seen}");
+    assert!(!finished.stderr.contains(&encoded(PNG)), "{finished}");
+    assert_eq!(media_of(&server.requests()[0].messages()).len(), 1);
+}
