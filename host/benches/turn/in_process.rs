@@ -17,11 +17,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
+/// Steps of a long turn.
+const STEPS: usize = 30;
+
 pub async fn figures() {
     hook_call().await;
     granted_call().await;
     empty_turn().await;
     agent_turn().await;
+    conversation().await;
 }
 
 /// A store, an instance of the builtin guest, a call that copies an envelope in and an id out, and their end.
@@ -81,16 +85,8 @@ async fn agent_turn() {
     })
     .await;
 
-    let client = reqwest::Client::builder().tls_certs_only([]).build().expect("a client");
-    let url = format!("{}/chat/completions", server.base());
-    let body = server.requests().pop().expect("the turns have asked").body;
-    let bare = Samples::take(warm_up, count, async |_| {
-        let request = client.post(&url).header("content-type", "application/json");
-        let answer = request.body(body.clone()).send().await.expect("it is answered");
-        let text = answer.text().await.expect("it is answered to the end");
-        assert!(text.ends_with("[DONE]\n\n"), "{text}");
-    })
-    .await;
+    let bodies = vec![server.requests().pop().expect("the turns have asked").body];
+    let bare = bare(&server, &bodies, warm_up, count).await;
 
     whole.print("agent turn, model on loopback", None);
     bare.print("  the same request by itself", None);
@@ -99,6 +95,53 @@ async fn agent_turn() {
         whole.median().saturating_sub(bare.median()),
         Duration::from_micros(1_500),
     );
+}
+
+/// A turn of 30 steps, in each but the last of which the model calls three tools at once; as a whole, less the same requests
+/// by themselves. What the tools' own guests do is part of it.
+async fn conversation() {
+    let (warm_up, count) = (5, 40);
+    let home = home();
+    std::fs::write(home.workspace().join("notes.txt"), "a line\n".repeat(50)).expect("a file");
+    let call = |(index, (name, arguments)): (usize, &(&str, serde_json::Value))| {
+        let function = serde_json::json!({ "name": name, "arguments": arguments.to_string() });
+        serde_json::json!({ "index": index, "id": format!("call_{index}"), "type": "function", "function": function })
+    };
+    let tools = [
+        ("fs_read", serde_json::json!({ "path": "notes.txt" })),
+        ("tape_info", serde_json::json!({})),
+        ("tape_anchors", serde_json::json!({})),
+    ];
+    let calls: Vec<_> = tools.iter().enumerate().map(call).collect();
+    let steps = || (1..STEPS).map(|_| Answer::tool_calls(&calls)).chain([Answer::text("hello")]);
+    let server = Server::new((0..2 * (warm_up + count)).flat_map(|_| steps()));
+    let mut settings = Settings::new("openai:fake-model");
+    settings.api_key = Some(Secret::new("sk-fake"));
+    settings.api_base = Some(server.base());
+    let host = host(&home, settings).await;
+    let whole = Samples::take(warm_up, count, async |run| turn(&host, &format!("bench:{run}"), "hello").await).await;
+    let requests = server.requests();
+    let bodies: Vec<_> = requests[requests.len() - STEPS..].iter().map(|request| request.body.clone()).collect();
+    let bare = bare(&server, &bodies, warm_up, count).await;
+    whole.print("turn of 30 steps, three tools in each", None);
+    bare.print("  the same requests by themselves", None);
+    let own = whole.median().saturating_sub(bare.median()) / STEPS as u32;
+    print_derived("  the difference, a step: the host's own", own, Duration::from_micros(500));
+}
+
+/// Requests one after the other on one connection, by a client that does nothing else.
+async fn bare(server: &Server, bodies: &[String], warm_up: usize, count: usize) -> Samples {
+    let client = reqwest::Client::builder().tls_certs_only([]).build().expect("a client");
+    let url = format!("{}/chat/completions", server.base());
+    Samples::take(warm_up, count, async |_| {
+        for body in bodies {
+            let request = client.post(&url).header("content-type", "application/json");
+            let answer = request.body(body.clone()).send().await.expect("it is answered");
+            let text = answer.text().await.expect("it is answered to the end");
+            assert!(text.ends_with("[DONE]\n\n"), "{text}");
+        }
+    })
+    .await
 }
 
 fn home() -> Home {
