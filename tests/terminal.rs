@@ -82,8 +82,7 @@ impl Terminal<'_> {
 
     /// The program's number.
     pub fn process(&self) -> u32 {
-        let output = checked(self.tmux(["display-message", "-p", "#{pane_pid}"]).output());
-        String::from_utf8_lossy(&output.stdout).trim().parse().expect("a process has a number")
+        self.ask("#{pane_pid}").trim().parse().expect("a process has a number")
     }
 
     /// The same with the colors in it.
@@ -121,7 +120,24 @@ impl Terminal<'_> {
     /// Waits until the program has ended.
     #[track_caller]
     pub fn ends(&self) -> String {
-        self.sees("Pane is dead (status 0")
+        let began = Instant::now();
+        loop {
+            match self.ask("#{pane_dead} #{pane_dead_status}").trim() {
+                "1 0" => return self.screen(),
+                "0" => {}
+                // `tmux` 3.3a sometimes misses the signal that its child has ended, and never learns how.
+                "1" => drop(Command::new("kill").args(["-CHLD", self.ask("#{pid}").trim()]).output()),
+                other => panic!("the program ended badly: `{other}`\n{}", self.screen()),
+            }
+            assert!(began.elapsed() < PATIENCE, "never ended\n{}", self.screen());
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// What the terminal knows about itself.
+    fn ask(&self, format: &str) -> String {
+        let output = checked(self.tmux(["display-message", "-p", format]).output());
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 }
 

@@ -49,14 +49,26 @@ impl Keys {
     }
 }
 
-impl Drop for Keys {
-    fn drop(&mut self) {
+impl Keys {
+    /// Reads no more, and gives what was read and not yet asked for: without it what is typed while a turn ends is lost.
+    pub(super) fn rest(mut self) -> Vec<Event> {
+        self.stop();
+        std::iter::from_fn(|| self.read.try_recv().ok()).collect()
+    }
+
+    fn stop(&self) {
         self.wanted.store(false, Ordering::Relaxed);
         // The line editor reads from the same place: only one of the two may. Where the terminal has gone, nothing reads.
         let began = Instant::now();
         while !self.reader.is_finished() && began.elapsed() < PARTING {
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 

@@ -120,7 +120,9 @@ impl Talk {
                 outcome = &mut turn => break outcome,
             }
         };
-        drop(keys);
+        for event in keys.rest() {
+            running.event(event).await;
+        }
         while let Ok(matter) = running.talk.matters.try_recv() {
             running.matter(matter);
         }
