@@ -17,6 +17,11 @@ fn cmd_fs() {
 }
 
 #[test]
+fn cmd_session() {
+    Case::new("cmd_session").is_repeated_in(&home());
+}
+
+#[test]
 fn spill() {
     Case::new("spill").is_repeated_in(&home());
 }
