@@ -17,13 +17,14 @@ fn main() {
     for watched in ["programs/Cargo.toml", "programs/Cargo.lock", "programs/examples", "programs/script.rs"] {
         println!("cargo::rerun-if-changed={watched}");
     }
-    for watched in ["programs/wit", "programs/wit_next", "../wit", "../guests"] {
+    for watched in ["programs/wit", "programs/wit_next", "programs/frozen-0.1.0", "../wit", "../guests"] {
         println!("cargo::rerun-if-changed={watched}");
     }
 
     want_target();
     let programs = programs(&here.join("programs/examples"));
     build(&here.join("programs"), &out.join("programs"), &["--examples"]);
+    build(&here.join("programs/frozen-0.1.0"), &out.join("programs"), &["--locked"]);
     let packages: Vec<&str> = GUESTS.iter().flat_map(|guest| ["--package", guest]).collect();
     build(&here.join("../guests"), &out.join("guests"), &packages);
 
@@ -31,6 +32,7 @@ fn main() {
     for program in &programs {
         constant(&mut code, program, &out.join("programs").join(TARGET).join("release/examples").join(file(program)));
     }
+    constant(&mut code, "frozen", &out.join("programs").join(TARGET).join("release").join(file("frozen")));
     for guest in GUESTS {
         // The names of files and constants have no hyphens.
         let name = guest.replace('-', "_");

@@ -18,6 +18,7 @@ mod stderr;
 pub(crate) mod store;
 mod tool;
 
+pub use bindings::SERVED;
 pub(crate) use call::{Answering, Site, Visit, call, deeper};
 pub use command::Command;
 pub use engine::Engines;

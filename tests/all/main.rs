@@ -44,6 +44,7 @@ mod tape_commands;
 mod tool_guests;
 mod tools;
 mod usage;
+mod versions;
 
 use bub_tests::Home;
 

@@ -15,6 +15,7 @@ use crate::plugins::{model_twice, prompt_upper};
 use crate::policy::deeds_are_done_for_a_clean_owner as deeds;
 use crate::selectors::choosy_forks_its_sidecar_eight_deep_with_the_turns_own_and_no_deeper as choosy;
 use crate::tools::odd_tools_may_be_plain as odd_tools;
+use crate::versions::prompt_trial_adds_to_what_plugins_of_the_other_version_make as prompt_trial;
 
 macro_rules! assert_test_exists {
     ($program:ident) => {

@@ -4,7 +4,7 @@ use super::visit::visit;
 use super::{all, aloud, first, one};
 use crate::error::Failure;
 use crate::plugin::bindings::exported::admit_message::{Decision, SessionLoad};
-use crate::plugin::bindings::{Envelope, Error, Prompt};
+use crate::plugin::bindings::{Envelope, Error};
 use crate::plugin::{Site, check_json, contract, parse_json};
 use crate::turn::{Calls, Turn};
 use serde_json::{Map, Value};
@@ -89,19 +89,6 @@ fn object(state: Option<String>) -> wasmtime::Result<Map<String, Value>> {
 /// Keys of the turn's state that guests read and the host writes.
 pub(crate) fn host_owned(key: &str) -> bool {
     key.starts_with('_') || key == "session_id"
-}
-
-pub(crate) async fn build_prompt(turn: &Arc<Turn>) -> Result<Option<Prompt>, Failure> {
-    let ask = visit!(turn; build_prompt.call_build_prompt(), answer => {
-        let Ok(Some(Prompt::Parts(parts))) = &answer else { return Ok(answer) };
-        match parse_json(parts) {
-            // Nothing to say, in whatever spelling.
-            Ok(Value::Array(parts)) if parts.is_empty() => Ok(Ok(Some(Prompt::Text(String::new())))),
-            Ok(Value::Array(_)) => Ok(answer),
-            _ => Err(contract("the parts of its prompt are no JSON array")),
-        }
-    });
-    first(&turn.calls, &Site::of("build-prompt", turn), ask).await
 }
 
 /// Asks every plugin, the failed turn's failure in hand.

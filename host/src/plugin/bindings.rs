@@ -1,4 +1,5 @@
-//! The only `bindgen!` of the host: the contracts of `wit/` as Rust types, under one name each.
+//! The only `bindgen!`s of the host: the contracts of `wit/` as Rust types, under one name each, and those of
+//! `wit/trial`, which speak in the same types.
 //!
 //! What a guest exports is looked up by interface ([`Exports`]), so a plugin implements what it exports and no list
 //! has to be kept in step with it.
@@ -25,6 +26,22 @@ mod generated {
     });
 }
 
+/// Contracts of a version that is on trial. All but their own functions is what `generated` has.
+mod trial {
+    wasmtime::component::bindgen!({
+        path: ["../wit", "../wit/trial"],
+        world: "bub:hooks/trial@0.2.0",
+        imports: { default: async | trappable },
+        exports: { default: async },
+        with: {
+            "bub:types/types": super::generated::bub::types::types,
+            "bub:tape/entries": super::generated::bub::tape::entries,
+            "bub:tape/tape": super::generated::bub::tape::tape,
+            "bub:turn/turn": super::generated::bub::turn::turn,
+        },
+    });
+}
+
 pub use generated::Hookspecs;
 pub use generated::bub::context::view;
 pub use generated::bub::model::{chat, exchange, sink, usage};
@@ -45,11 +62,8 @@ pub use types::{
     StreamEvent, ToolCall,
 };
 
-/// The version of every contract that this host serves.
-pub const CONTRACT_VERSION: &str = "0.1.0";
-
 macro_rules! exports {
-    ($($field:ident $interface:literal $module:path, $guest:path;)*) => {
+    ($($field:ident $interface:literal $version:literal $module:path, $guest:path;)*) => {
         /// Which of the contracts a component implements.
         pub struct Exports { $($field: Option<$module>,)* }
 
@@ -60,7 +74,7 @@ macro_rules! exports {
             ///
             /// An interface of the right name that lacks a function.
             pub fn find(pre: &InstancePre<State>) -> wasmtime::Result<Self> {
-                Ok(Self { $($field: match pre.component().get_export_index(None, concat!($interface, "@0.1.0")) {
+                Ok(Self { $($field: match pre.component().get_export_index(None, concat!($interface, "@", $version)) {
                     Some(_) => Some(<$module>::new(pre)?),
                     None => None,
                 },)* })
@@ -69,15 +83,8 @@ macro_rules! exports {
             /// The exported interfaces, by their names without a version.
             pub fn names(&self) -> Vec<&'static str> {
                 let mut names = Vec::new();
-                $(if self.$field.is_some() { names.push($interface); })*
+                $(if self.$field.is_some() && !names.contains(&$interface) { names.push($interface); })*
                 names
-            }
-
-            /// Checks the types of all exported functions: a wrong signature is found when a plugin is loaded, not
-            /// in the middle of somebody's turn.
-            pub fn check(&self, store: &mut Store<State>, instance: &Instance) -> wasmtime::Result<()> {
-                $(if let Some(indices) = &self.$field { indices.load(&mut *store, instance)?; })*
-                Ok(())
             }
 
             $(pub fn $field(&self, store: &mut Store<State>, instance: &Instance) -> wasmtime::Result<$guest> {
@@ -86,40 +93,54 @@ macro_rules! exports {
                     None => Err(wasmtime::Error::msg(concat!("`", $interface, "` is not exported"))),
                 }
             })*
+
+            /// Checks the types of all exported functions: a wrong signature is found when a plugin is loaded, not
+            /// in the middle of somebody's turn.
+            pub fn check(&self, store: &mut Store<State>, instance: &Instance) -> wasmtime::Result<()> {
+                $(if let Some(indices) = &self.$field { indices.load(&mut *store, instance)?; })*
+                Ok(())
+            }
+
+            /// Whether the prompt hook is the one on trial, which wants to know what the others make.
+            pub fn adds_to_prompt(&self) -> bool {
+                self.build_prompt_trial.is_some()
+            }
         }
 
-        /// Names of all interfaces that a plugin may export.
-        pub const EXPORTABLE: &[&str] = &[$($interface),*];
+        /// The contracts that a plugin may export, by name and version. A plugin of the same version, less its last
+        /// number, is served.
+        pub const SERVED: &[(&str, &str)] = &[$(($interface, $version)),*];
     };
 }
 
 exports! {
-    resolve_session "bub:hooks/resolve-session" exported::resolve_session::GuestIndices, exported::resolve_session::Guest;
-    load_state "bub:hooks/load-state" exported::load_state::GuestIndices, exported::load_state::Guest;
-    build_prompt "bub:hooks/build-prompt" exported::build_prompt::GuestIndices, exported::build_prompt::Guest;
-    run_model "bub:hooks/run-model" exported::run_model::GuestIndices, exported::run_model::Guest;
-    run_model_stream "bub:hooks/run-model-stream" exported::run_model_stream::GuestIndices, exported::run_model_stream::Guest;
-    continue_prompt "bub:hooks/continue-prompt" exported::continue_prompt::GuestIndices, exported::continue_prompt::Guest;
-    system_prompt "bub:hooks/system-prompt" exported::system_prompt::GuestIndices, exported::system_prompt::Guest;
-    save_state "bub:hooks/save-state" exported::save_state::GuestIndices, exported::save_state::Guest;
-    render_outbound "bub:hooks/render-outbound" exported::render_outbound::GuestIndices, exported::render_outbound::Guest;
-    dispatch_outbound "bub:hooks/dispatch-outbound" exported::dispatch_outbound::GuestIndices, exported::dispatch_outbound::Guest;
-    on_error "bub:hooks/on-error" exported::on_error::GuestIndices, exported::on_error::Guest;
-    after_turn "bub:hooks/after-turn" exported::after_turn::GuestIndices, exported::after_turn::Guest;
-    before_reset "bub:hooks/before-reset" exported::before_reset::GuestIndices, exported::before_reset::Guest;
-    before_llm_call "bub:hooks/before-llm-call" exported::before_llm_call::GuestIndices, exported::before_llm_call::Guest;
-    after_llm_call "bub:hooks/after-llm-call" exported::after_llm_call::GuestIndices, exported::after_llm_call::Guest;
-    before_tool_call "bub:hooks/before-tool-call" exported::before_tool_call::GuestIndices, exported::before_tool_call::Guest;
-    after_tool_call "bub:hooks/after-tool-call" exported::after_tool_call::GuestIndices, exported::after_tool_call::Guest;
-    admit_message "bub:hooks/admit-message" exported::admit_message::GuestIndices, exported::admit_message::Guest;
-    provide_model_options "bub:hooks/provide-model-options" exported::provide_model_options::GuestIndices, exported::provide_model_options::Guest;
-    commands "bub:hooks/commands" exported::commands::GuestIndices, exported::commands::Guest;
-    store "bub:tape/store" tape_exports::store::GuestIndices, tape_exports::store::Guest;
-    selector "bub:context/selector" selector::GuestIndices, selector::Guest;
-    tools "bub:tools/tools" tools_exports::tools::GuestIndices, tools_exports::tools::Guest;
-    provider "bub:model/provider" model_exports::provider::GuestIndices, model_exports::provider::Guest;
-    channel "bub:channel/channel" channel::channel::GuestIndices, channel::channel::Guest;
-    manifest "bub:plugin/manifest" plugin_exports::manifest::GuestIndices, plugin_exports::manifest::Guest;
+    resolve_session "bub:hooks/resolve-session" "0.1.0" exported::resolve_session::GuestIndices, exported::resolve_session::Guest;
+    load_state "bub:hooks/load-state" "0.1.0" exported::load_state::GuestIndices, exported::load_state::Guest;
+    build_prompt "bub:hooks/build-prompt" "0.1.0" exported::build_prompt::GuestIndices, exported::build_prompt::Guest;
+    build_prompt_trial "bub:hooks/build-prompt" "0.2.0" trial::exports::bub::hooks0_2_0::build_prompt::GuestIndices, trial::exports::bub::hooks0_2_0::build_prompt::Guest;
+    run_model "bub:hooks/run-model" "0.1.0" exported::run_model::GuestIndices, exported::run_model::Guest;
+    run_model_stream "bub:hooks/run-model-stream" "0.1.0" exported::run_model_stream::GuestIndices, exported::run_model_stream::Guest;
+    continue_prompt "bub:hooks/continue-prompt" "0.1.0" exported::continue_prompt::GuestIndices, exported::continue_prompt::Guest;
+    system_prompt "bub:hooks/system-prompt" "0.1.0" exported::system_prompt::GuestIndices, exported::system_prompt::Guest;
+    save_state "bub:hooks/save-state" "0.1.0" exported::save_state::GuestIndices, exported::save_state::Guest;
+    render_outbound "bub:hooks/render-outbound" "0.1.0" exported::render_outbound::GuestIndices, exported::render_outbound::Guest;
+    dispatch_outbound "bub:hooks/dispatch-outbound" "0.1.0" exported::dispatch_outbound::GuestIndices, exported::dispatch_outbound::Guest;
+    on_error "bub:hooks/on-error" "0.1.0" exported::on_error::GuestIndices, exported::on_error::Guest;
+    after_turn "bub:hooks/after-turn" "0.1.0" exported::after_turn::GuestIndices, exported::after_turn::Guest;
+    before_reset "bub:hooks/before-reset" "0.1.0" exported::before_reset::GuestIndices, exported::before_reset::Guest;
+    before_llm_call "bub:hooks/before-llm-call" "0.1.0" exported::before_llm_call::GuestIndices, exported::before_llm_call::Guest;
+    after_llm_call "bub:hooks/after-llm-call" "0.1.0" exported::after_llm_call::GuestIndices, exported::after_llm_call::Guest;
+    before_tool_call "bub:hooks/before-tool-call" "0.1.0" exported::before_tool_call::GuestIndices, exported::before_tool_call::Guest;
+    after_tool_call "bub:hooks/after-tool-call" "0.1.0" exported::after_tool_call::GuestIndices, exported::after_tool_call::Guest;
+    admit_message "bub:hooks/admit-message" "0.1.0" exported::admit_message::GuestIndices, exported::admit_message::Guest;
+    provide_model_options "bub:hooks/provide-model-options" "0.1.0" exported::provide_model_options::GuestIndices, exported::provide_model_options::Guest;
+    commands "bub:hooks/commands" "0.1.0" exported::commands::GuestIndices, exported::commands::Guest;
+    store "bub:tape/store" "0.1.0" tape_exports::store::GuestIndices, tape_exports::store::Guest;
+    selector "bub:context/selector" "0.1.0" selector::GuestIndices, selector::Guest;
+    tools "bub:tools/tools" "0.1.0" tools_exports::tools::GuestIndices, tools_exports::tools::Guest;
+    provider "bub:model/provider" "0.1.0" model_exports::provider::GuestIndices, model_exports::provider::Guest;
+    channel "bub:channel/channel" "0.1.0" channel::channel::GuestIndices, channel::channel::Guest;
+    manifest "bub:plugin/manifest" "0.1.0" plugin_exports::manifest::GuestIndices, plugin_exports::manifest::Guest;
 }
 
 impl Error {

@@ -1,6 +1,6 @@
 //! Bytes to a plugin. Every refusal is worded here.
 
-use super::bindings::{CONTRACT_VERSION, EXPORTABLE, Error, Exports, schema};
+use super::bindings::{Error, Exports, SERVED, schema};
 use super::cache::Cache;
 use super::call::{Site, Visit, call};
 use super::command::{self, Command};
@@ -16,6 +16,9 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 use wasmtime::component::{Component, InstancePre, types::ComponentItem};
+
+/// The version of everything that a plugin may import.
+const IMPORTED: &str = "0.1.0";
 
 /// Where a plugin's bytes came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -252,21 +255,27 @@ fn check_contracts(component: &Component) -> Result<()> {
         let Some((interface, version)) = contract(name) else {
             continue;
         };
-        if !EXPORTABLE.contains(&interface) {
+        let offered = offered(|served| served == interface);
+        if offered.is_empty() {
             bail!("it exports `{name}`, which is no contract of this host");
         }
-        if !compatible(version) {
-            bail!("it exports `{name}`, which this host does not know; it offers {CONTRACT_VERSION}");
+        if !offered.iter().any(|offered| compatible(version, offered)) {
+            bail!("it exports `{name}`, which this host does not know; it offers {}", offered.join(" and "));
         }
     }
     for (name, _) in ty.imports(engine) {
         if let Some((_, version)) = contract(name)
-            && !compatible(version)
+            && !compatible(version, IMPORTED)
         {
-            bail!("it imports `{name}`, which this host does not know; it offers {CONTRACT_VERSION}");
+            bail!("it imports `{name}`, which this host does not know; it offers {IMPORTED}");
         }
     }
     Ok(())
+}
+
+/// The versions of those contracts that a plugin may export.
+fn offered(is_meant: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    SERVED.iter().filter(|(interface, _)| is_meant(interface)).map(|(_, version)| *version).collect()
 }
 
 /// Interface and version of one of our own contracts.
@@ -276,8 +285,9 @@ fn contract(name: &str) -> Option<(&str, &str)> {
 }
 
 /// Below 1.0 the middle number is the one that breaks.
-fn compatible(version: &str) -> bool {
-    version.starts_with("0.1.")
+fn compatible(version: &str, offered: &str) -> bool {
+    let breaking = |version: &str| version.rsplit_once('.').map(|(breaking, _)| breaking.to_owned());
+    breaking(version).is_some_and(|version| breaking(offered) == Some(version))
 }
 
 fn one_cause(error: wasmtime::Error) -> anyhow::Error {
