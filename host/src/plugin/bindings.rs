@@ -13,6 +13,8 @@ mod generated {
         world: "bub:plugin/hookspecs",
         imports: { default: async | trappable },
         exports: { default: async },
+        // What a call was given is kept when it breaks, and given again when somebody looks into it.
+        additional_derives: [serde::Serialize, serde::Deserialize],
         with: {
             "bub:turn/turn.turn": crate::grants::turn::TurnHandle,
             "bub:tape/tape.tape": crate::grants::tape::TapeHandle,
