@@ -382,7 +382,11 @@ pub(crate) fn read_plugins(path: &Path) -> Result<(BTreeMap<String, Plugin>, BTr
 /// compiled code would not fit.
 fn own_program() -> Result<PathBuf> {
     let running = PathBuf::from("/proc/self/exe");
-    if running.exists() { Ok(running) } else { std::env::current_exe().context("this program does not know where it is") }
+    if running.exists() {
+        Ok(running)
+    } else {
+        std::env::current_exe().context("this program does not know where it is")
+    }
 }
 
 /// A model's key is a secret like any other: it goes to the hosts that it is bound to. A key of the environment wins.

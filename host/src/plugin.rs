@@ -23,20 +23,20 @@ mod stderr;
 pub(crate) mod store;
 mod tool;
 
-pub(crate) use call::{Answering, Site, Visit, call, deeper};
 pub(crate) use cache::Cache;
+pub(crate) use call::{Answering, Site, Visit, call, deeper};
 pub use command::Command;
 pub use engine::Engines;
-pub use quarantine::Held;
 pub use fault::{Fault, FaultKind};
 pub(crate) use fault::{contract, one_line, too_much_held};
 pub(crate) use json::{check as check_json, parse as parse_json};
+pub use quarantine::Held;
 
+pub(crate) use found::{digest_of, user_dir, workspace_dir};
 pub use load::{OnFault, Plugin, Source};
 pub use manifest::{Manifest, Want};
-pub(crate) use found::{digest_of, user_dir, workspace_dir};
 pub use set::PluginSet;
+pub(crate) use set::{CALLED_BY_NAME, model_name};
 pub(crate) use shelf::Shelf;
 pub use shelf::Untrusted;
-pub(crate) use set::{CALLED_BY_NAME, model_name};
 pub use tool::Tool;

@@ -88,7 +88,9 @@ fn a_damaged_file_is_a_miss() {
 #[test]
 fn a_file_that_is_cut_off_is_a_miss() {
     for left in [0, 16, 32, 5_000] {
-        is_a_miss(|file| File::options().write(true).open(file).and_then(|file| file.set_len(left)).expect("it is ours"));
+        is_a_miss(|file| {
+            File::options().write(true).open(file).and_then(|file| file.set_len(left)).expect("it is ours")
+        });
     }
 }
 

@@ -23,7 +23,8 @@ fn answers(home: &Home, hook: &str, answer: &str) {
     let file = home.bub_home().join("config.toml");
     let config: toml::Table = fs::read_to_string(&file).expect("it is there").parse().expect("it is TOML");
     let mut config = config;
-    config["plugins"]["weak"]["config"]["answers"] = format!("{hook} = {answer}").parse::<toml::Table>().expect("TOML").into();
+    config["plugins"]["weak"]["config"]["answers"] =
+        format!("{hook} = {answer}").parse::<toml::Table>().expect("TOML").into();
     fs::write(file, config.to_string()).expect("it can be written");
 }
 

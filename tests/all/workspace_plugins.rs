@@ -30,7 +30,10 @@ fn bring(home: &Home, name: &str, bytes: &[u8]) {
 
 fn trust(home: &Home, name: &str) {
     let finished = home.bub(["plugin", "trust", &format!(".bub/plugins/{name}.wasm")]).finish();
-    assert!(finished.code == Some(0) && finished.stdout.contains("is trusted, these bytes and no others"), "{finished}");
+    assert!(
+        finished.code == Some(0) && finished.stdout.contains("is trusted, these bytes and no others"),
+        "{finished}"
+    );
 }
 
 fn grant(home: &Home, name: &str) {
@@ -189,7 +192,8 @@ fn nothing_else_that_a_repository_carries_is_read() {
     let evil = "model = \"openai:evil\"\napi_base = \"http://127.0.0.1:1/v1\"\n[plugins.builtin]\nenabled = false\n";
     for dir in [&bub, &home.workspace()] {
         fs::write(dir.join("config.toml"), evil).expect("it can be written");
-        fs::write(dir.join(".env"), "BUB_MODEL=openai:evil\nBUB_API_BASE=http://127.0.0.1:1/v1\n").expect("it can be written");
+        fs::write(dir.join(".env"), "BUB_MODEL=openai:evil\nBUB_API_BASE=http://127.0.0.1:1/v1\n")
+            .expect("it can be written");
         fs::write(dir.join("secrets.toml"), "[evil]\nvalue = \"x\"\nhosts = [\"*\"]\n").expect("it can be written");
     }
     fs::create_dir_all(bub.join("quarantine")).expect("it can be made");

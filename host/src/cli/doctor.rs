@@ -190,7 +190,8 @@ fn plugins(host: &Arc<Host>) -> Vec<Finding> {
         finding(format!("plugin `{}`", held.plugin), State::Note, format!("hook `{}` is {held}", held.hook))
     }));
     findings.extend(set.untrusted.iter().map(|file| {
-        let text = format!("is not run; bub-wasm plugin trust {}, if you trust it", shell_word(&file.path.to_string_lossy()));
+        let text =
+            format!("is not run; bub-wasm plugin trust {}, if you trust it", shell_word(&file.path.to_string_lossy()));
         finding(format!("plugin `{}` of this workspace", one_line(&file.name)), State::Note, text)
     }));
     if let Some(gate) = Calls::new(host).absent_gate() {

@@ -74,10 +74,12 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         Command::List { json: true } => {
             let all: Vec<Value> = plugins.iter().map(|plugin| describe(&host, plugin)).collect();
             let untrusted = plugins.untrusted.iter();
-            let untrusted = untrusted.map(|file| json!({ "name": file.name, "file": file.path, "digest": file.digest }));
+            let untrusted =
+                untrusted.map(|file| json!({ "name": file.name, "file": file.path, "digest": file.digest }));
             let untrusted: Vec<Value> = untrusted.collect();
             let held: Vec<Value> = host.quarantined().iter().map(describe_held).collect();
-            let all = json!({ "plugins": all, "failed": failed(&plugins), "untrusted": untrusted, "quarantined": held });
+            let all =
+                json!({ "plugins": all, "failed": failed(&plugins), "untrusted": untrusted, "quarantined": held });
             writeln!(out, "{all:#}")?;
         }
         Command::List { json: false } => list(&mut out, &host, &plugins)?,
@@ -90,7 +92,10 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         }
         Command::Grant { name, grants, follow } => grant(&mut out, &host, find(&plugins, &name)?, grants, follow)?,
         Command::Release { name } => match host.release(&name)? {
-            0 => bail!("plugin `{name}` is not in quarantine{}", crate::nearest::hint(&name, held_names(&host).iter().map(String::as_str))),
+            0 => bail!(
+                "plugin `{name}` is not in quarantine{}",
+                crate::nearest::hint(&name, held_names(&host).iter().map(String::as_str))
+            ),
             _ => writeln!(out, "plugin `{name}` is asked again")?,
         },
         Command::Trust(arguments) => return trust::run(&arguments, &host.config),

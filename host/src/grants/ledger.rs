@@ -58,7 +58,9 @@ impl Ledger {
             (Source::User, Some(grants)) if said.is_some_and(|said| said.covers(&plugin.digest)) => look(grants),
             (Source::User, _) => T::default(),
             // By its bytes alone: what is said of a name is said of the user's own plugin.
-            (Source::Workspace, _) => all.trusted.get(&plugin.digest).map_or_else(T::default, |trusted| look(&trusted.grants)),
+            (Source::Workspace, _) => {
+                all.trusted.get(&plugin.digest).map_or_else(T::default, |trusted| look(&trusted.grants))
+            }
         }
     }
 
@@ -86,7 +88,11 @@ impl Ledger {
     /// Whether there are grants for that name that these bytes do not get.
     pub(crate) fn is_for_other_bytes(&self, plugin: &Plugin) -> bool {
         plugin.source == Source::User
-            && self.said().plugins.get(&plugin.name).is_some_and(|said| said.grants.is_some() && !said.covers(&plugin.digest))
+            && self
+                .said()
+                .plugins
+                .get(&plugin.name)
+                .is_some_and(|said| said.grants.is_some() && !said.covers(&plugin.digest))
     }
 
     /// What the user says of a workspace's plugin of those bytes; none, when it may not run.

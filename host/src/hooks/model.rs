@@ -19,6 +19,9 @@ pub(crate) async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Optio
             held_back.get_or_insert(held);
             continue;
         }
+        if let Some(held) = &held_back {
+            stands_in(turn, &plugin.name, "is the model", held);
+        }
         turn.listen_to(&plugin.name);
         let answer = match hook {
             "run-model" => run_whole(turn, plugin, prompt).await,
@@ -36,6 +39,13 @@ pub(crate) async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Optio
         // Where nobody is asked at all the prompt is the answer; here somebody would be.
         Some(held) => Err(Failure::Refused(Error::new(ErrorKind::Temporary, nobody_but(&held)))),
         None => Ok(None),
+    }
+}
+
+/// Says, once a turn, that it is not the plugin that the user expects.
+fn stands_in(turn: &Turn, name: &str, does: &str, held: &Held) {
+    if turn.says_once(held) {
+        tracing::warn!("plugin `{name}` {does} in place of `{}`, which is in quarantine", held.plugin);
     }
 }
 
@@ -98,12 +108,16 @@ pub(crate) async fn select(
     let site = Site::inside("selector", turn, depth);
     let is_meant = |plugin: &&Arc<Plugin>| named.is_none_or(|named| plugin.name == named);
     let found = turn.calls.asked(&site).find(is_meant);
-    if found.is_none()
-        && let Some(held) = turn.calls.granted(site.hook).filter(is_meant).find_map(|plugin| turn.calls.held(plugin, &site))
-        && turn.says_once(&held)
-    {
-        let name = &held.plugin;
-        tracing::warn!("everything since the latest anchor is taken while plugin `{name}`, which selects, is {held}");
+    let first = turn.calls.granted(site.hook).find(is_meant);
+    if let Some(held) = first.and_then(|plugin| turn.calls.held(plugin, &site)) {
+        match found {
+            Some(other) => stands_in(turn, &other.name, "selects", &held),
+            None if turn.says_once(&held) => tracing::warn!(
+                "everything since the latest anchor is taken while plugin `{}`, which selects, is {held}",
+                held.plugin
+            ),
+            None => {}
+        }
     }
     if let Some(plugin) = found {
         let selected = one(&turn.calls, plugin, site.clone(), |visit| {

@@ -85,9 +85,9 @@ async fn settle(told: &mut mpsc::Receiver<()>) {
 fn concerns(event: &Event, config: &Path) -> bool {
     let is_read = matches!(event.kind, EventKind::Access(kind) if kind != AccessKind::Close(AccessMode::Write));
     let is_plugin = |path: &Path| path.extension().is_some_and(|extension| extension == "wasm");
-    let is_dir = |path: &Path| [".bub", "plugins"].iter().any(|name| path.file_name().is_some_and(|last| last == *name));
-    event.need_rescan()
-        || !is_read && event.paths.iter().any(|path| is_plugin(path) || is_dir(path) || path == config)
+    let is_dir =
+        |path: &Path| [".bub", "plugins"].iter().any(|name| path.file_name().is_some_and(|last| last == *name));
+    event.need_rescan() || !is_read && event.paths.iter().any(|path| is_plugin(path) || is_dir(path) || path == config)
 }
 
 /// The directories that are watched, as they are now: one that is made anew has to be watched anew.

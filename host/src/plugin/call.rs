@@ -110,16 +110,19 @@ pub(crate) async fn call<'c, T: Send>(
     let (mut store, mut ready) = store(host, plugin, &site, !host.engines.fits_pool(plugin.limits.memory_bytes()))
         .map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
     let mut busy = Duration::ZERO;
-    let outcome = tokio::time::timeout(limit, timed(&mut busy, async {
-        let instance = match ready.pre.instantiate_async(&mut store).await {
-            Err(error) if error.is::<PoolConcurrencyLimitError>() => {
-                (store, ready) = self::store(host, plugin, &site, true)?;
-                ready.pre.instantiate_async(&mut store).await?
-            }
-            other => other?,
-        };
-        run(Visit { exports: &ready.exports, store: &mut store, instance, lent: PhantomData }).await
-    }))
+    let outcome = tokio::time::timeout(
+        limit,
+        timed(&mut busy, async {
+            let instance = match ready.pre.instantiate_async(&mut store).await {
+                Err(error) if error.is::<PoolConcurrencyLimitError>() => {
+                    (store, ready) = self::store(host, plugin, &site, true)?;
+                    ready.pre.instantiate_async(&mut store).await?
+                }
+                other => other?,
+            };
+            run(Visit { exports: &ready.exports, store: &mut store, instance, lent: PhantomData }).await
+        }),
+    )
     .await;
     if let (Some(turn), Ok(left)) = (&turn, store.get_fuel()) {
         turn.fuel.fetch_add(plugin.limits.fuel.saturating_sub(left), Ordering::Relaxed);

@@ -71,7 +71,8 @@ pub(super) async fn component(
         return Ok(component);
     }
     let known = cache.refused(&key);
-    if let Some(note) = known.filter(|note| note.seconds >= limits.compile_seconds && note.memory_mib >= limits.compile_mib)
+    if let Some(note) =
+        known.filter(|note| note.seconds >= limits.compile_seconds && note.memory_mib >= limits.compile_mib)
     {
         return Err(wasmtime::Error::msg(note.reason));
     }
@@ -223,9 +224,9 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     }
     let mut bytes = Vec::new();
     let read = io::stdin().lock().take(MAX_FILE + 1).read_to_end(&mut bytes);
-    let made = read.map_err(|error| error.to_string()).and_then(|_| {
-        precompile(arguments.reservation, &bytes).map_err(|error| format!("{error:#}"))
-    });
+    let made = read
+        .map_err(|error| error.to_string())
+        .and_then(|_| precompile(arguments.reservation, &bytes).map_err(|error| format!("{error:#}")));
     match made {
         Ok(code) => match io::stdout().lock().write_all(&code) {
             Ok(()) => ExitCode::SUCCESS,

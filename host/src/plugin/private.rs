@@ -46,7 +46,9 @@ impl PrivateDir {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = match openat(CWD, path, flags, Mode::empty()) {
             Ok(dir) => dir,
-            Err(rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP) => return Err("is no folder, or a link to one".into()),
+            Err(rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP) => {
+                return Err("is no folder, or a link to one".into());
+            }
             Err(error) => return Err(format!("cannot be opened: {}", plain(&error.to_string()))),
         };
         let dir = Self { dir, path: path.to_owned() };

@@ -100,9 +100,7 @@ impl PluginSet {
         let is_new = |plugin: &&Arc<Plugin>| match plugin.source {
             _ if before.has(plugin) => false,
             Source::Embedded => false,
-            Source::User => {
-                host.config.plugin(&plugin.name).grants.is_none() || host.ledger.is_for_other_bytes(plugin)
-            }
+            Source::User => host.config.plugin(&plugin.name).grants.is_none() || host.ledger.is_for_other_bytes(plugin),
             Source::Workspace => host.ledger.given(plugin, |given| given.iter().next().is_none()),
         };
         for plugin in self.plugins.iter().filter(is_new) {

@@ -161,9 +161,9 @@ fn check_taken(host: &Host, found: &Found) -> Result<()> {
     if is_embedded(name) && (found.source == Source::Workspace || host.config.plugin(name).enabled) {
         let or = match found.source {
             Source::Workspace => "rename the file".to_owned(),
-            _ => format!(
-                "set `enabled = false` in `[plugins.{name}]` to use the file in its place, or rename the file"
-            ),
+            _ => {
+                format!("set `enabled = false` in `[plugins.{name}]` to use the file in its place, or rename the file")
+            }
         };
         bail!("the name is taken by an embedded plugin; {or}");
     }

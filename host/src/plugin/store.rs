@@ -103,7 +103,8 @@ impl State {
         if self.holds(grant) {
             // What the program's own guests do by their table is what the tape is about anyway, but for what leaves it.
             let reaches_outside = grant == "process" || grant.starts_with("secret:");
-            if let Some(turn) = self.turn.as_ref().filter(|_| reaches_outside || self.plugin.source != Source::Embedded) {
+            if let Some(turn) = self.turn.as_ref().filter(|_| reaches_outside || self.plugin.source != Source::Embedded)
+            {
                 turn.used(&self.plugin, grant);
             }
             return Ok(());

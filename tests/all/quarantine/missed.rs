@@ -10,7 +10,8 @@ fn the_next_model_answers_meanwhile() {
     let home = home().without_tools();
     home.scripted("weak", programs::SCRIPTED, &format!("run-model = {TRAP}"));
     (0..3).for_each(|_| drop(home.run(["ECHO:hi"]).finish().fails("hook `run-model` of plugin `weak`: trapped: ")));
-    home.run(["ECHO:hi"]).finish().says("[cli:local]\nhi\n");
+    let finished = home.run(["ECHO:hi"]).finish().says("[cli:local]\nhi\n");
+    finished.mentions("plugin `builtin` is the model in place of `weak`, which is in quarantine");
 }
 
 #[test]
@@ -27,16 +28,35 @@ fn without_another_model_the_turn_says_so_and_keeps_what_was_said() {
     assert!(error["payload"]["message"].as_str().is_some_and(|text| text.contains(line)), "{error}");
 }
 
-#[test]
-fn without_a_selector_the_whole_window_is_taken_and_the_turn_says_so() {
+/// A home with a selector that traps, and has done so three times.
+fn without_selector(has_another: bool) -> (Home, Server) {
     let home = home().without_tools();
     home.configure("[plugins.choosy]\ngrants = [\"tape:event\"]\n[plugins.choosy.config]\ndeed = \"trap\"");
+    if !has_another {
+        let grants =
+            ["run-model-stream", "build-prompt", "render-outbound", "on-error"].map(|hook| format!("\"hook:{hook}\""));
+        let others = "\"tape:read\", \"tape:append\", \"model:*\", \"tools:*\", \"agent\"";
+        home.configure(&format!("[plugins.builtin]\ngrants = [{}, {others}]", grants.join(", ")));
+    }
     home.plugin("choosy", programs::CHOOSY);
     for word in ["one", "two", "three"] {
         let finished = home.run([&*format!("ECHO:{word}")]).finish().says(&format!("[cli:local]\n{word}\n"));
         finished.mentions("hook `selector` of plugin `choosy`: trapped: ");
     }
-    let server = Server::new([Answer::text("hello")]);
+    (home, Server::new([Answer::text("hello")]))
+}
+
+#[test]
+fn the_next_selector_selects_meanwhile_and_the_turn_says_so() {
+    let (home, server) = without_selector(true);
+    let finished = home.run(["and now"]).model(&server).finish().says("[cli:local]\nhello\n");
+    let line = "plugin `builtin` selects in place of `choosy`, which is in quarantine";
+    assert_eq!(finished.stderr.matches(line).count(), 1, "{finished}");
+}
+
+#[test]
+fn without_another_selector_the_whole_window_is_taken_and_the_turn_says_so() {
+    let (home, server) = without_selector(false);
     let finished = home.run(["and now"]).model(&server).finish().says("[cli:local]\nhello\n");
     let line = "everything since the latest anchor is taken while plugin `choosy`, which selects, is in quarantine";
     assert_eq!(finished.stderr.matches(line).count(), 1, "{finished}");
@@ -47,7 +67,9 @@ fn without_a_selector_the_whole_window_is_taken_and_the_turn_says_so() {
 #[test]
 fn while_the_keeper_of_tapes_is_in_quarantine_no_turn_begins() {
     let home = home().without_tools();
-    home.configure("[plugins.keeper]\nfollow = true\ngrants = [\"hook:tape-store\"]\n[plugins.keeper.config]\nmode = \"trap\"");
+    home.configure(
+        "[plugins.keeper]\nfollow = true\ngrants = [\"hook:tape-store\"]\n[plugins.keeper.config]\nmode = \"trap\"",
+    );
     home.plugin("keeper", programs::KEEPER);
     for _ in 0..3 {
         home.run(["ECHO:hi"]).finish().fails("of plugin `keeper`: trapped: ");
@@ -55,7 +77,8 @@ fn while_the_keeper_of_tapes_is_in_quarantine_no_turn_begins() {
     let finished = home.run(["ECHO:hi"]).finish().fails("hook `store` of plugin `keeper`: in quarantine");
     assert!(finished.stderr.contains("bub-wasm plugin release keeper"), "{finished}");
     let tapes = std::fs::read_dir(home.tapes_dir()).into_iter().flatten().flatten();
-    let tapes: Vec<_> = tapes.map(|file| file.file_name()).filter(|name| name.to_string_lossy().ends_with(".jsonl")).collect();
+    let tapes: Vec<_> =
+        tapes.map(|file| file.file_name()).filter(|name| name.to_string_lossy().ends_with(".jsonl")).collect();
     assert!(tapes.is_empty(), "tapes were kept elsewhere: {tapes:?}");
     // The other way round the file would be another history.
     home.bub(["plugin", "release", "keeper"]).finish().says("plugin `keeper` is asked again\n");
@@ -67,7 +90,7 @@ fn while_the_keeper_of_tapes_is_in_quarantine_no_turn_begins() {
 #[track_caller]
 fn calls_bash(home: &Home) -> (String, Vec<String>) {
     let server = Server::new([Answer::tool_call("bash", r#"{"cmd": "echo hello-from-tool"}"#), Answer::text("done")]);
-    let finished = home.run(["go on"]).model(&server).watched().finish().says("[cli:local]\ndone\n");
+    let finished = home.run(["go on", "--allow", "run"]).model(&server).watched().finish().says("[cli:local]\ndone\n");
     let messages = server.requests()[1].messages();
     // Behind those of the turns before.
     let result = messages.iter().rfind(|message| message["role"] == "tool").expect("the call has a result");

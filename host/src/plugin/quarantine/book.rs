@@ -107,7 +107,10 @@ impl Book {
 fn read(dir: &PrivateDir) -> Breakers {
     let Some(bytes) = dir.read(FILE, MAX_BYTES) else { return Breakers::new() };
     let lines: Vec<Line> = serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-        tracing::warn!("`{}` is not understood, and who was in quarantine is not: {error}", dir.path().join(FILE).display());
+        tracing::warn!(
+            "`{}` is not understood, and who was in quarantine is not: {error}",
+            dir.path().join(FILE).display()
+        );
         Vec::new()
     });
     lines.into_iter().map(|line| ((line.digest, line.hook), line.breaker)).collect()
@@ -121,7 +124,8 @@ fn write(dir: &PrivateDir, breakers: &Breakers) -> Result<(), String> {
     };
     let lines: Vec<Line> = breakers.iter().map(line).collect();
     let text = serde_json::to_vec_pretty(&lines).map_err(|error| error.to_string())?;
-    dir.write(FILE, &[&text]).map_err(|error| format!("cannot be written: {}", crate::wording::plain(&error.to_string())))
+    dir.write(FILE, &[&text])
+        .map_err(|error| format!("cannot be written: {}", crate::wording::plain(&error.to_string())))
 }
 
 /// Held while the file is read and written. One that cannot be had is gone without: a fault that is not counted is less than

@@ -155,7 +155,9 @@ impl Breaker {
     pub(super) fn back_off(&self, session: &str) -> Duration {
         let faults = self.sessions.get(session).map_or(0, |streak| streak.faults);
         match faults.checked_sub(FAULTS) {
-            Some(more) => Duration::from_millis(1_000_u64.checked_shl(more.min(16)).map_or(LONGEST_WAIT, |ms| ms.min(LONGEST_WAIT))),
+            Some(more) => Duration::from_millis(
+                1_000_u64.checked_shl(more.min(16)).map_or(LONGEST_WAIT, |ms| ms.min(LONGEST_WAIT)),
+            ),
             None => Duration::ZERO,
         }
     }
@@ -163,7 +165,9 @@ impl Breaker {
     fn forget_some(&mut self, but: &str) {
         while self.sessions.len() > MAX_SESSIONS {
             let others = self.sessions.iter().filter(|(session, _)| *session != but);
-            let Some(oldest) = others.min_by_key(|(_, streak)| streak.at).map(|(session, _)| session.clone()) else { return };
+            let Some(oldest) = others.min_by_key(|(_, streak)| streak.at).map(|(session, _)| session.clone()) else {
+                return;
+            };
             self.sessions.remove(&oldest);
         }
     }
