@@ -25,6 +25,50 @@ pub fn with_core_module(wasm: &[u8], modules: usize, module: &CoreModule, instan
     with(&with(wasm, 1, &module.bytes()), 2, &all)
 }
 
+/// `wasm` with that core module in it, which nobody instantiates: it is compiled all the same.
+pub fn with_idle_module(wasm: &[u8], module: &[u8]) -> Vec<u8> {
+    with(wasm, 1, module)
+}
+
+/// A core module of one function that keeps so many numbers alive round and round a loop: small to write down, and a
+/// puzzle for whoever has to find a place for each.
+pub fn live_ranges(locals: usize) -> Vec<u8> {
+    let (get, set, add, eqz) = (0x20, 0x21, 0x7c, 0x50);
+    let mut body = vec![1];
+    body.extend(leb(locals));
+    body.extend([0x7e, 0x03, 0x40]);
+    for round in 1..8 {
+        for local in 0..locals {
+            body.push(get);
+            body.extend(leb(local));
+            body.push(get);
+            body.extend(leb((local * 7 + round * 31) % locals));
+            body.extend([add, set]);
+            body.extend(leb(local));
+        }
+    }
+    // `br_if 0` on the first of them, `end` of the loop and of the function.
+    body.extend([get, 0, eqz, 0x0d, 0, 0x0b, 0x0b]);
+    functions(1, &body)
+}
+
+/// A core module of so many functions that do nothing.
+pub fn idle_functions(count: usize) -> Vec<u8> {
+    functions(count, &[0, 0x0b])
+}
+
+fn functions(count: usize, body: &[u8]) -> Vec<u8> {
+    let module = with(b"\0asm\x01\0\0\0", 1, &[1, 0x60, 0, 0]);
+    let mut types = leb(count);
+    types.resize(types.len() + count, 0);
+    let mut bodies = leb(count);
+    let one = [leb(body.len()).as_slice(), body].concat();
+    for _ in 0..count {
+        bodies.extend_from_slice(&one);
+    }
+    with(&with(&module, 3, &types), 10, &bodies)
+}
+
 /// A core module that takes something.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CoreModule {

@@ -53,6 +53,12 @@ impl<'home> Run<'home> {
         self
     }
 
+    /// With a stdin on which the test speaks by [`Started::say`].
+    pub fn spoken_to(mut self) -> Self {
+        self.command.stdin(Stdio::piped());
+        self
+    }
+
     /// With that server as the model `openai:fake-model`.
     pub fn model(self, server: &Server) -> Self {
         self.env("BUB_MODEL", "openai:fake-model").env("BUB_API_KEY", "sk-fake").env("BUB_API_BASE", server.base())
@@ -120,6 +126,28 @@ impl Started<'_> {
         self.signal("-TERM");
     }
 
+    /// Says a line to it; see [`Run::spoken_to`].
+    #[track_caller]
+    pub fn say(&mut self, line: &str) {
+        let stdin = self.child.stdin.as_mut().expect("nobody can speak to it");
+        writeln!(stdin, "{line}").expect("it listens");
+    }
+
+    /// Waits until it has printed this.
+    #[track_caller]
+    pub fn prints(&self, text: &str) {
+        let begun = Instant::now();
+        while !self.stdout.has(text) {
+            assert!(begun.elapsed() < PATIENCE, "the program did not print `{text}` within {PATIENCE:?}");
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Whether it has said this on stderr so far.
+    pub fn has_said(&self, text: &str) -> bool {
+        self.stderr.has(text)
+    }
+
     fn signal(&self, signal: &str) {
         let status = Command::new("kill").args([signal, &self.child.id().to_string()]).status().expect("kill runs");
         assert!(status.success(), "the program has ended before it got its signal");
@@ -144,6 +172,8 @@ impl Started<'_> {
 
     /// Waits for its end.
     pub fn finish(mut self) -> Finished {
+        // Who waits for a line waits no longer.
+        drop(self.child.stdin.take());
         let begun = Instant::now();
         let mut peak = 0;
         let status = loop {

@@ -15,6 +15,7 @@ mod trust;
 mod usage;
 
 use crate::config::Config;
+use crate::plugin::compiler;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::io::Write;
@@ -60,6 +61,9 @@ enum Command {
     Usage(usage::Arguments),
     /// Say that this workspace's files are as good as your own word
     Trust(trust::Arguments),
+    /// Compile a component, within bounds
+    #[command(name = compiler::COMMAND, hide = true)]
+    CompilePlugin(compiler::Arguments),
     /// A name that is none of these, and what stands behind it
     #[command(external_subcommand)]
     OfPlugin(Vec<String>),
@@ -80,6 +84,9 @@ pub fn main() -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<ExitCode> {
+    if let Command::CompilePlugin(arguments) = &arguments.command {
+        return Ok(compiler::run(arguments));
+    }
     log::start(crate::config::verbosity(arguments.home.as_deref()));
     let config = Config::load(arguments.home.as_deref())?;
     let workspace = arguments.workspace.unwrap_or_else(|| PathBuf::from("."));
@@ -95,6 +102,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Tape(arguments) => tape::run(arguments, config, &workspace).await,
             Command::Usage(arguments) => usage::run(&arguments, &config),
             Command::Trust(arguments) => trust::run(&arguments, &config, &workspace),
+            Command::CompilePlugin(arguments) => Ok(compiler::run(&arguments)),
             Command::OfPlugin(words) => command::run(&words, config, &workspace).await,
         }
     });

@@ -25,6 +25,9 @@ pub use tapes::{TapePlace, TapeSettings};
 /// Below `$BUB_HOME`: components that the user dropped in.
 pub const PLUGINS_DIR: &str = "plugins";
 
+/// Below a workspace: what it brings along for this program. Plugins are all that is looked for in it.
+pub const WORKSPACE_DIR: &str = ".bub";
+
 /// The only configuration file, below `$BUB_HOME`.
 const FILE: &str = "config.toml";
 
@@ -51,6 +54,10 @@ pub struct Config {
     /// Steps of an agent loop in one turn; none: no limit.
     pub max_steps: Option<u64>,
     pub(crate) plugins: BTreeMap<String, Plugin>,
+    /// Plugins of workspaces that the owner has vouched for, by the SHA-256 of their bytes in hex.
+    pub(crate) trusted_plugins: BTreeMap<String, Trusted>,
+    /// This program: it starts itself once more to compile a plugin.
+    pub program: PathBuf,
     channels: BTreeMap<String, Channel>,
     /// Directories whose files the owner has vouched for.
     pub trusted_workspaces: Vec<PathBuf>,
@@ -108,6 +115,31 @@ impl Default for Plugin {
     }
 }
 
+/// `[trusted_plugins.DIGEST]`: a workspace's plugin that may run. What stands here is about its bytes, in whichever
+/// workspace they lie; no table of a name is, because anybody can give a file any name.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Trusted {
+    /// Where the file lay when it was trusted, for people.
+    pub file: PathBuf,
+    /// What it may do.
+    pub grants: Grants,
+    /// What its faults do.
+    pub on_fault: OnFault,
+    /// Its own limits, over those of all.
+    limits: LimitsTable,
+    /// What `bub:plugin/config` answers.
+    pub config: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Trusted {
+    /// The same, as it would stand under a name.
+    pub(crate) fn settings(self) -> Plugin {
+        let Self { grants, on_fault, limits, config, .. } = self;
+        Plugin { grants: Some(grants), on_fault, limits, config, ..Plugin::default() }
+    }
+}
+
 impl Plugin {
     /// Whether the grants were given to these bytes.
     pub fn covers(&self, digest: &str) -> bool {
@@ -127,6 +159,7 @@ struct File {
     model_timeout_seconds: Option<f64>,
     limits: LimitsTable,
     plugins: BTreeMap<String, Plugin>,
+    trusted_plugins: BTreeMap<String, Trusted>,
     channels: BTreeMap<String, Channel>,
     trusted_workspaces: Vec<PathBuf>,
     spill_threshold: Option<u64>,
@@ -234,6 +267,8 @@ impl Config {
             secrets,
             max_steps,
             plugins: file.plugins,
+            trusted_plugins: file.trusted_plugins,
+            program: own_program()?,
             channels: file.channels,
             trusted_workspaces: file.trusted_workspaces,
             limits: file.limits,
@@ -289,6 +324,11 @@ impl Config {
         self.plugins.get(name).map_or(all, |plugin| all.with(plugin.limits))
     }
 
+    /// The limits of a plugin with these settings.
+    pub(crate) fn limits_with(&self, settings: &Plugin) -> Limits {
+        self.limits().with(settings.limits)
+    }
+
     /// The plugins that are gates, and not switched off.
     pub fn gates(&self) -> impl Iterator<Item = &str> {
         let gates = self.plugins.iter().filter(|(_, plugin)| plugin.enabled && plugin.on_fault == OnFault::Deny);
@@ -332,9 +372,21 @@ pub fn verbosity(home: Option<&Path>) -> u8 {
     number.map_or(0, |number| number.min(2) as u8)
 }
 
-/// `[plugins]` alone, for those who look at it again while the program runs.
-pub(crate) fn read_plugins(path: &Path) -> Result<BTreeMap<String, Plugin>> {
-    Ok(File::read(path)?.plugins)
+/// `[plugins]` and `[trusted_plugins]` alone, for those who look at them again while the program runs.
+pub(crate) fn read_plugins(path: &Path) -> Result<(BTreeMap<String, Plugin>, BTreeMap<String, Trusted>)> {
+    let file = File::read(path)?;
+    Ok((file.plugins, file.trusted_plugins))
+}
+
+/// Where this program is. Where the system knows what runs, that: an update may have put another file in its place, whose
+/// compiled code would not fit.
+fn own_program() -> Result<PathBuf> {
+    let running = PathBuf::from("/proc/self/exe");
+    if running.exists() {
+        Ok(running)
+    } else {
+        std::env::current_exe().context("this program does not know where it is")
+    }
 }
 
 /// A model's key is a secret like any other: it goes to the hosts that it is bound to. A key of the environment wins.

@@ -2,7 +2,7 @@
 //! types: only the first was said by the plugin.
 
 use crate::plugin::bindings::{Error, ErrorKind};
-use crate::plugin::{Fault, one_line};
+use crate::plugin::{Fault, FaultKind, one_line};
 use std::fmt;
 use std::time::Duration;
 
@@ -35,6 +35,11 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Whether the plugin was not asked at all, because it is in quarantine.
+    pub(crate) fn is_held(&self) -> bool {
+        matches!(self, Self::Fault(Fault { kind: FaultKind::Held(_), .. }))
+    }
+
     /// The failure as guests and tapes see it.
     pub fn to_error(&self) -> Error {
         let kind = match self {

@@ -120,7 +120,7 @@ async fn first<'c, T: Send>(
     site: &Site,
     ask: impl for<'a> Fn(Visit<'a, 'c>) -> Answer<'a, Option<T>> + Send + Sync,
 ) -> Result<Option<T>, Failure> {
-    for plugin in calls.asked(site.hook) {
+    for plugin in calls.asked(site) {
         match one(calls, plugin, site.clone(), &ask).await {
             Ok(None) => {}
             Ok(answer) => return Ok(answer),
@@ -137,7 +137,7 @@ async fn all<'c, T: Send>(
     ask: impl for<'a> Fn(Visit<'a, 'c>) -> Answer<'a, T> + Send + Sync,
 ) -> Result<Vec<T>, Failure> {
     let mut answers = Vec::new();
-    for plugin in calls.asked(site.hook) {
+    for plugin in calls.asked(site) {
         match one(calls, plugin, site.clone(), &ask).await {
             Ok(answer) => answers.push(answer),
             Err(failure) => pass_over(calls, site, plugin, failure).await?,
@@ -149,6 +149,8 @@ async fn all<'c, T: Send>(
 /// A fault of a plugin that says `on_fault = "skip"` passes on, aloud. Everything else ends the stage.
 async fn pass_over(calls: &Calls, site: &Site, plugin: &Plugin, failure: Failure) -> Result<(), Failure> {
     match (&failure, plugin.on_fault) {
+        // Somebody else was quicker to try it: it is not asked, as if that had been known.
+        (failure, _) if failure.is_held() => Ok(()),
         (Failure::Fault(_), OnFault::Skip) => {
             aloud(calls, site, &failure).await;
             Ok(())
@@ -159,6 +161,10 @@ async fn pass_over(calls: &Calls, site: &Site, plugin: &Plugin, failure: Failure
 
 /// A failure that ends nothing is still heard: in the log, on the tape and by the observers.
 async fn aloud(calls: &Calls, site: &Site, failure: &Failure) {
+    // That it was not asked was said when it began.
+    if failure.is_held() {
+        return;
+    }
     tracing::warn!("{failure}; the turn goes on without it");
     if let Some(turn) = &site.turn {
         let name = if matches!(failure, Failure::Fault(_)) { "plugin.fault" } else { "plugin.error" };

@@ -1,5 +1,7 @@
 //! What one process holds for all its turns.
 
+mod watch;
+
 use crate::channel::Channel;
 use crate::config::{Config, TapePlace};
 use crate::grants::budget::Budget;
@@ -8,13 +10,16 @@ use crate::grants::ledger::Ledger;
 use crate::hooks;
 use crate::model::Client;
 use crate::net::Network;
-use crate::plugin::{Engines, PluginSet};
+use crate::plugin::quarantine::Quarantine;
+use crate::plugin::{Cache, Engines, Held, PluginSet, Shelf};
 use crate::process::Processes;
 use crate::tape::{FileStore, Journals, SqliteStore, Store, Tapes};
 use crate::turn::Calls;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+
+pub use watch::Watch;
 
 /// The host: engines, plugins, tapes, models and channels.
 pub struct Host {
@@ -39,8 +44,14 @@ pub struct Host {
     /// Programs of plugins.
     pub(crate) processes: Processes,
     channel: Box<dyn Channel>,
+    /// Who is not asked for a while.
+    pub(crate) quarantine: Quarantine,
+    /// Compiled plugins.
+    pub(crate) cache: Cache,
     /// Replaced as a whole, so that a turn ends with the set that it began with.
     plugins: RwLock<Arc<PluginSet>>,
+    /// What the set is made of. Held while a new one is made: one at a time.
+    shelf: tokio::sync::Mutex<Shelf>,
 }
 
 impl Host {
@@ -56,6 +67,8 @@ impl Host {
         let model = Client::new(config.model.clone())?;
         let plugins = RwLock::new(Arc::new(PluginSet::default()));
         let ledger = Ledger::new(&config);
+        let cache = Cache::open(&config.cache_dir);
+        let quarantine = Quarantine::new(&config.home);
         let host = Arc::new(Self {
             ledger,
             budget: Budget::new(&config),
@@ -69,14 +82,51 @@ impl Host {
             model,
             engines,
             channel,
+            cache,
+            quarantine,
             plugins,
+            shelf: tokio::sync::Mutex::default(),
         });
-        let set = Arc::new(PluginSet::load(&host).await);
-        if let Some((name, reason)) = set.failed_embedded() {
+        host.take_plugins(false).await;
+        if let Some((name, reason)) = &host.plugins().broken {
             anyhow::bail!("the embedded plugin `{name}` did not load: {reason}");
         }
-        *host.plugins.write().unwrap_or_else(PoisonError::into_inner) = set;
         Ok(host)
+    }
+
+    /// Looks at the directories of plugins again, and lets what is there now serve the turns that begin from here on. What
+    /// changes is told to the log. `false`: somebody is still writing to a file, which stays as it was for now.
+    pub async fn refresh(self: &Arc<Self>) -> bool {
+        self.take_plugins(true).await
+    }
+
+    /// The hooks of plugins that are not asked for a while, because they kept breaking.
+    pub fn quarantined(&self) -> Vec<Held> {
+        self.quarantine.list()
+    }
+
+    /// Lets a plugin be asked again, by its name or by the digest of its bytes. How many of its hooks had broken.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written down, so that other processes would not know.
+    pub fn release(&self, plugin: &str) -> Result<usize> {
+        self.quarantine.release(plugin)
+    }
+
+    async fn take_plugins(self: &Arc<Self>, waits: bool) -> bool {
+        let mut shelf = self.shelf.lock().await;
+        let set = Arc::new(PluginSet::load(self, &mut shelf, waits).await);
+        let before = {
+            let mut plugins = self.plugins.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *plugins, set.clone())
+        };
+        set.tell_failures(&before);
+        // At the start all of them are new, and whoever starts says what is to be said of that.
+        if waits {
+            set.tell_changes(self, &before);
+        }
+        !shelf.is_unfinished
     }
 
     /// The plugins of this moment.

@@ -3,9 +3,11 @@
 
 mod agents_file;
 mod bad_input;
+mod cache;
 mod cancellation;
 mod chat;
 mod commands;
+mod compiling;
 mod completion;
 mod conformance;
 mod deadline;
@@ -33,18 +35,21 @@ mod plugins;
 mod policy;
 mod process;
 mod programs;
+mod quarantine;
 mod secret;
 mod secrets_seen;
 mod selectors;
 mod settings;
 mod skills;
 mod subagents;
+mod swap;
 mod tape;
 mod tape_commands;
 mod tool_guests;
 mod tools;
 mod usage;
 mod versions;
+mod workspace_plugins;
 
 use bub_tests::Home;
 

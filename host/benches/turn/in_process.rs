@@ -1,21 +1,15 @@
 //! Turns and hooks inside one process, as `serve` would run them.
 
 use crate::figure::{Samples, line, time};
-use bub_tests::{Answer, Home, Server, programs};
-use bub_wasm::channel::Channel;
-use bub_wasm::config::Config;
-use bub_wasm::error::Failure;
+use crate::host::{home, host, message, said};
+use bub_tests::{Answer, Server, programs};
 use bub_wasm::hooks;
 use bub_wasm::host::Host;
 use bub_wasm::model::{Secret, Settings};
-use bub_wasm::plugin::bindings::{Envelope, MessageKind};
-use bub_wasm::turn::{Audience, Calls, run_turn};
-use std::future::Future;
+use bub_wasm::turn::Calls;
 use std::iter;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
 
 /// Steps of a long turn.
 const STEPS: usize = 30;
@@ -144,46 +138,8 @@ async fn bare(server: &Server, bodies: &[String], warm_up: usize, count: usize) 
     .await
 }
 
-fn home() -> Home {
-    Home::new(env!("CARGO_BIN_EXE_bub-wasm"), env!("CARGO_TARGET_TMPDIR"))
-}
-
-async fn host(home: &Home, model: Settings) -> Arc<Host> {
-    let mut config = Config::load(Some(&home.bub_home())).expect("an empty configuration");
-    // Whoever runs this may have a model of their own in the environment.
-    config.model = model;
-    let host = Host::start(config, &home.workspace(), Box::new(Nowhere)).await;
-    host.expect("the host starts")
-}
-
 async fn turn(host: &Arc<Host>, session: &str, expected: &str) {
-    let (_sender, cancel) = watch::channel(false);
-    let result = run_turn(host, message(session), Audience::new(cancel)).await.expect("the turn ends well");
-    assert_eq!(result.output, expected);
-}
-
-fn message(session: &str) -> Envelope {
-    Envelope {
-        id: None,
-        session_id: Some(session.to_owned()),
-        channel: "cli".to_owned(),
-        chat_id: "local".to_owned(),
-        sender: Some("human".to_owned()),
-        content: "hi".to_owned(),
-        kind: MessageKind::Normal,
-        context: vec![("sender_id".to_owned(), r#""human""#.to_owned())],
-        media: Vec::new(),
-        output_channel: None,
-    }
-}
-
-/// Drops what it gets.
-struct Nowhere;
-
-impl Channel for Nowhere {
-    fn send<'a>(&'a self, _: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
+    assert_eq!(said(host, session).await, expected);
 }
 
 /// A line for a time that was not measured by itself.

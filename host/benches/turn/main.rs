@@ -3,6 +3,8 @@
 
 #[path = "../figure.rs"]
 mod figure;
+#[path = "../host.rs"]
+mod host;
 mod in_process;
 mod process;
 

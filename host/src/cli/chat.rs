@@ -70,6 +70,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     let (desk, matters) = Desk::new(sees);
     let host = Host::start(config, &workspace, Box::new(desk)).await?;
     host.plugins().announce(&host);
+    let _watch = host.watch();
     last.keep(&session);
     let envelope = maker(&host, arguments.chat_id, session.clone());
     let stop = on_stop()?;

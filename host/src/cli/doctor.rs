@@ -5,9 +5,10 @@ mod tapes;
 
 use crate::channel::Printer;
 use crate::config::{self, Config};
+use crate::grants::shell_word;
 use crate::host::Host;
 use crate::model;
-use crate::plugin::Source;
+use crate::plugin::{Source, one_line};
 use crate::turn::Calls;
 use crate::wording::plain;
 use anyhow::Result;
@@ -67,6 +68,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
     let mut findings = files(&host.config);
     findings.push(finding("engine", State::Well, host.engines.describe()));
+    findings.push(cache(&host));
     findings.push(toolchain());
     findings.push(reach(&host).await);
     findings.extend(plugins(&host));
@@ -113,6 +115,14 @@ fn files(config: &Config) -> Vec<Finding> {
         findings.push(finding("secrets", State::Well, secrets.join(" ")));
     }
     findings
+}
+
+/// Whether compiled plugins are kept.
+fn cache(host: &Host) -> Finding {
+    match host.cache.trouble() {
+        None => finding("cache", State::Well, format!("`{}`", host.config.cache_dir.display())),
+        Some(trouble) => finding("cache", State::Note, format!("{trouble}; every start compiles every plugin anew")),
+    }
 }
 
 /// Whether plugins can be built here.
@@ -166,7 +176,7 @@ fn plugins(host: &Arc<Host>) -> Vec<Finding> {
                 plugin.name
             );
             findings.push(finding(what, State::Note, text));
-        } else if plugin.source == Source::User && !unasked.is_empty() {
+        } else if plugin.source != Source::Embedded && !unasked.is_empty() {
             let text = format!("is not asked; bub-wasm plugin grant {} {}", plugin.name, unasked.join(" "));
             findings.push(finding(what, State::Note, text));
         } else {
@@ -176,6 +186,14 @@ fn plugins(host: &Arc<Host>) -> Vec<Finding> {
     findings.extend(
         set.failed.iter().map(|(name, reason)| finding(format!("plugin `{name}`"), State::Wrong, reason.clone())),
     );
+    findings.extend(host.quarantined().into_iter().map(|held| {
+        finding(format!("plugin `{}`", held.plugin), State::Note, format!("hook `{}` is {held}", held.hook))
+    }));
+    findings.extend(set.untrusted.iter().map(|file| {
+        let text =
+            format!("is not run; bub-wasm plugin trust {}, if you trust it", shell_word(&file.path.to_string_lossy()));
+        finding(format!("plugin `{}` of this workspace", one_line(&file.name)), State::Note, text)
+    }));
     if let Some(gate) = Calls::new(host).absent_gate() {
         let text = "cannot judge: it did not load or is not granted its hook, and every tool call is denied";
         findings.push(finding(format!("gate `{gate}`"), State::Wrong, text));

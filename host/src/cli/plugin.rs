@@ -1,10 +1,12 @@
 //! `plugin`: what is loaded, what it wants, what it may do.
 
+mod trust;
+
 use crate::channel::Printer;
 use crate::config::{Config, edit};
 use crate::grants::{Grants, shell_word};
 use crate::host::Host;
-use crate::plugin::{CALLED_BY_NAME, Plugin, PluginSet, Source};
+use crate::plugin::{CALLED_BY_NAME, Held, Plugin, PluginSet, Source, one_line};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -44,6 +46,13 @@ enum Command {
         #[arg(long)]
         follow: bool,
     },
+    /// Let a plugin that a workspace brings along run: these bytes, in whichever workspace they lie
+    Trust(trust::Arguments),
+    /// Ask a plugin again that kept breaking, without waiting for the end of its pause
+    Release {
+        /// The plugin's name, or the digest of its bytes
+        name: String,
+    },
     /// Take grants away; a turn that runs notices at its next call
     Revoke {
         /// The plugin's name
@@ -54,13 +63,24 @@ enum Command {
 }
 
 pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    // Before anything is loaded: a file is read for its digest, and no more.
+    if let Command::Trust(arguments) = &arguments.command {
+        return trust::run(arguments, &config);
+    }
     let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
     let plugins = host.plugins();
     let mut out = std::io::stdout().lock();
     match arguments.command {
         Command::List { json: true } => {
             let all: Vec<Value> = plugins.iter().map(|plugin| describe(&host, plugin)).collect();
-            writeln!(out, "{:#}", json!({ "plugins": all, "failed": failed(&plugins) }))?;
+            let untrusted = plugins.untrusted.iter();
+            let untrusted =
+                untrusted.map(|file| json!({ "name": file.name, "file": file.path, "digest": file.digest }));
+            let untrusted: Vec<Value> = untrusted.collect();
+            let held: Vec<Value> = host.quarantined().iter().map(describe_held).collect();
+            let all =
+                json!({ "plugins": all, "failed": failed(&plugins), "untrusted": untrusted, "quarantined": held });
+            writeln!(out, "{all:#}")?;
         }
         Command::List { json: false } => list(&mut out, &host, &plugins)?,
         Command::Inspect { name, json } => {
@@ -71,6 +91,14 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
             }
         }
         Command::Grant { name, grants, follow } => grant(&mut out, &host, find(&plugins, &name)?, grants, follow)?,
+        Command::Release { name } => match host.release(&name)? {
+            0 => bail!(
+                "plugin `{name}` is not in quarantine{}",
+                crate::nearest::hint(&name, held_names(&host).iter().map(String::as_str))
+            ),
+            _ => writeln!(out, "plugin `{name}` is asked again")?,
+        },
+        Command::Trust(arguments) => return trust::run(&arguments, &host.config),
         Command::Revoke { name, grants } => revoke(&mut out, &host, find(&plugins, &name)?, &grants)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -85,13 +113,6 @@ fn find<'a>(plugins: &'a PluginSet, name: &str) -> Result<&'a Arc<Plugin>> {
         let hint = crate::nearest::hint(name, plugins.iter().map(|plugin| plugin.name.as_str()));
         format!("there is no plugin `{name}`{hint}")
     })
-}
-
-fn source(plugin: &Plugin) -> &'static str {
-    match plugin.source {
-        Source::Embedded => "embedded",
-        Source::User => "user",
-    }
 }
 
 /// All that it wants: what its manifest asks for, and every hook that it exports.
@@ -116,7 +137,7 @@ fn describe(host: &Host, plugin: &Plugin) -> Value {
     });
     json!({
         "name": plugin.name,
-        "source": source(plugin),
+        "source": plugin.source.name(),
         "version": plugin.manifest.version,
         "about": plugin.manifest.about,
         "digest": plugin.digest,
@@ -130,6 +151,21 @@ fn describe(host: &Host, plugin: &Plugin) -> Value {
     })
 }
 
+fn describe_held(held: &Held) -> Value {
+    json!({
+        "plugin": held.plugin,
+        "digest": held.digest,
+        "hook": held.hook,
+        "session": held.session,
+        "seconds": held.left.as_secs(),
+        "fault": held.fault,
+    })
+}
+
+fn held_names(host: &Host) -> Vec<String> {
+    host.quarantined().into_iter().map(|held| held.plugin).collect()
+}
+
 fn failed(plugins: &PluginSet) -> Vec<Value> {
     plugins.failed.iter().map(|(plugin, reason)| json!({ "plugin": plugin, "reason": reason })).collect()
 }
@@ -138,7 +174,7 @@ fn list(out: &mut impl Write, host: &Host, plugins: &PluginSet) -> Result<()> {
     for plugin in plugins.iter() {
         let given = given(host, plugin);
         let missing: Vec<String> = wanted(plugin).into_iter().filter(|grant| !given.allow(grant)).collect();
-        writeln!(out, "{:<12} {:<9} {}", plugin.name, source(plugin), plugin.hooks.join(" "))?;
+        writeln!(out, "{:<12} {:<9} {}", plugin.name, plugin.source.name(), plugin.hooks.join(" "))?;
         if !plugin.commands.is_empty() {
             let commands: Vec<&str> = plugin.commands.iter().map(|command| command.name.as_str()).collect();
             writeln!(out, "{:12} commands: {}", "", commands.join(" "))?;
@@ -154,12 +190,19 @@ fn list(out: &mut impl Write, host: &Host, plugins: &PluginSet) -> Result<()> {
     for (plugin, reason) in &plugins.failed {
         writeln!(out, "{plugin:<12} did not load: {reason}")?;
     }
+    for held in host.quarantined() {
+        writeln!(out, "{:<12} hook `{}` is {held}", held.plugin, held.hook)?;
+    }
+    for file in &plugins.untrusted {
+        let (name, path) = (one_line(&file.name), shell_word(&file.path.to_string_lossy()));
+        writeln!(out, "{name:<12} workspace is not run; if you trust it: bub-wasm plugin trust {path}")?;
+    }
     Ok(())
 }
 
 fn inspect(out: &mut impl Write, host: &Host, plugin: &Plugin) -> Result<()> {
     let manifest = &plugin.manifest;
-    writeln!(out, "{} {} ({})", plugin.name, manifest.version, source(plugin))?;
+    writeln!(out, "{} {} ({})", plugin.name, manifest.version, plugin.source.name())?;
     if !manifest.about.is_empty() {
         writeln!(out, "{}", manifest.about)?;
     }
@@ -194,6 +237,9 @@ fn inspect(out: &mut impl Write, host: &Host, plugin: &Plugin) -> Result<()> {
 }
 
 fn grant(out: &mut impl Write, host: &Host, plugin: &Plugin, grants: Vec<String>, follow: bool) -> Result<()> {
+    if follow && plugin.source == Source::Workspace {
+        bail!("plugin `{}` is the workspace's, and what it may do is for these bytes alone", plugin.name);
+    }
     let grants = if grants.is_empty() { wanted(plugin) } else { grants };
     for grant in &grants {
         Grants::check(grant).map_err(|reason| anyhow::anyhow!("what was to be granted is {reason}"))?;
@@ -231,6 +277,11 @@ fn revoke(out: &mut impl Write, host: &Host, plugin: &Plugin, grants: &[String])
 
 fn write(host: &Host, plugin: &Plugin, grants: &Grants, follow: bool) -> Result<()> {
     edit::edit(&host.config.file(), |document| {
+        // Of a stranger's file the name says nothing: what it may do stands where it is trusted.
+        if plugin.source == Source::Workspace {
+            edit::set_list(edit::trusted(document, &plugin.digest)?, "grants", grants.iter());
+            return Ok(());
+        }
         let table = edit::plugin(document, &plugin.name)?;
         edit::set_list(table, "grants", grants.iter());
         // The program's own guests change with the program, and no file can take their names.

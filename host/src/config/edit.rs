@@ -7,6 +7,8 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use toml_edit::{Array, DocumentMut, Item, Table};
 
+const TRUSTED: &str = "trusted_plugins";
+
 /// Changes the file as a whole: written beside it, then renamed, so that a reader sees the old or the new one.
 ///
 /// # Errors
@@ -39,6 +41,20 @@ pub fn plugin<'a>(document: &'a mut DocumentMut, name: &str) -> Result<&'a mut T
     let plugins = plugins.as_table_mut().context("`plugins` in config.toml is no table")?;
     let plugin = plugins.entry(name).or_insert_with(|| Item::Table(Table::new()));
     plugin.as_table_mut().with_context(|| format!("`plugins.{name}` in config.toml is no table"))
+}
+
+/// `[trusted_plugins.DIGEST]`, made where it is missing.
+pub fn trusted<'a>(document: &'a mut DocumentMut, digest: &str) -> Result<&'a mut Table> {
+    let trusted = document.entry(TRUSTED).or_insert_with(implicit_table);
+    let trusted = trusted.as_table_mut().context("`trusted_plugins` in config.toml is no table")?;
+    let plugin = trusted.entry(digest).or_insert_with(|| Item::Table(Table::new()));
+    plugin.as_table_mut().with_context(|| format!("`trusted_plugins.{digest}` in config.toml is no table"))
+}
+
+/// Takes `[trusted_plugins.DIGEST]` away. `false`: it was not there.
+pub fn distrust(document: &mut DocumentMut, digest: &str) -> bool {
+    let trusted = document.get_mut(TRUSTED).and_then(Item::as_table_mut);
+    trusted.is_some_and(|trusted| trusted.remove(digest).is_some())
 }
 
 /// Puts that list of texts under `key`, one a line when there are many.

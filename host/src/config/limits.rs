@@ -14,6 +14,9 @@ pub(super) struct LimitsTable {
     output_mib: Option<u32>,
     calls: Option<u32>,
     depth: Option<u32>,
+    compile_seconds: Option<u64>,
+    compile_mib: Option<u64>,
+    quarantine_seconds: Option<u64>,
 }
 
 /// What one call of a guest may use up.
@@ -23,6 +26,11 @@ pub struct Limits {
     pub fuel: u64,
     /// Calls inside calls.
     pub depth: u32,
+    /// Seconds of a processor that compiling it may take.
+    pub compile_seconds: u64,
+    /// Memory that compiling it may take, in MiB.
+    pub compile_mib: u64,
+    quarantine_seconds: u64,
     memory_mib: u32,
     deadline_ms: u64,
     turn_deadline_ms: u64,
@@ -35,6 +43,9 @@ impl Default for Limits {
         Self {
             fuel: 10_000_000_000,
             depth: 5,
+            compile_seconds: 30,
+            compile_mib: 2_048,
+            quarantine_seconds: 60,
             memory_mib: 64,
             deadline_ms: 5_000,
             turn_deadline_ms: 1_800_000,
@@ -49,6 +60,10 @@ impl Limits {
         Self {
             fuel: table.fuel.unwrap_or(self.fuel),
             depth: table.depth.unwrap_or(self.depth),
+            // None at all would be no bound at all, or a shift that overflows.
+            compile_seconds: table.compile_seconds.unwrap_or(self.compile_seconds).clamp(1, 3_600),
+            compile_mib: table.compile_mib.unwrap_or(self.compile_mib).clamp(1, 1 << 20),
+            quarantine_seconds: table.quarantine_seconds.unwrap_or(self.quarantine_seconds).clamp(1, 3_600),
             memory_mib: table.memory_mib.unwrap_or(self.memory_mib),
             deadline_ms: table.deadline_ms.unwrap_or(self.deadline_ms),
             turn_deadline_ms: table.turn_deadline_ms.unwrap_or(self.turn_deadline_ms),
@@ -75,6 +90,11 @@ impl Limits {
     /// The whole turn's deadline, which is also that of the calls that wait for a model or a tool, and of a command.
     pub fn turn_deadline(&self) -> Duration {
         Duration::from_millis(self.turn_deadline_ms)
+    }
+
+    /// The first pause of a plugin that keeps breaking; the next is twice as long, up to an hour.
+    pub fn quarantine(&self) -> Duration {
+        Duration::from_secs(self.quarantine_seconds)
     }
 
     /// How often a guest may call the host. A hook that streams a whole conversation calls it twice a token, so the

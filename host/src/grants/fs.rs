@@ -84,7 +84,7 @@ pub(crate) fn is_workspace(held: &str) -> bool {
 /// What a directory that was opened means for the turn.
 fn is_open(host: &Host, plugin: &Plugin, turn: &Turn, named: &Named<'_>, grant: &str) {
     // What the program's own guests read by their table is no news.
-    if plugin.source == Source::User {
+    if plugin.source != Source::Embedded {
         turn.used(plugin, &format!("fs:{grant}"));
     }
     // A part of the workspace is opened for what it says to agents. What the plugin makes of it cannot be seen from here,

@@ -18,7 +18,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub(crate) struct Ledger {
     file: PathBuf,
     seen: Mutex<Seen>,
-    plugins: RwLock<Arc<BTreeMap<String, config::Plugin>>>,
+    said: RwLock<Arc<Said>>,
+}
+
+/// What the user says of plugins.
+struct Said {
+    plugins: BTreeMap<String, config::Plugin>,
+    /// Those of workspaces, by digest.
+    trusted: BTreeMap<String, config::Trusted>,
 }
 
 /// The file as it was when it was read last.
@@ -31,7 +38,8 @@ impl Ledger {
     pub(crate) fn new(config: &Config) -> Self {
         let file = config.file();
         let seen = Mutex::new(Seen { at: Instant::now(), stamp: stamp(&file) });
-        Self { file, seen, plugins: RwLock::new(Arc::new(config.plugins.clone())) }
+        let said = Said { plugins: config.plugins.clone(), trusted: config.trusted_plugins.clone() };
+        Self { file, seen, said: RwLock::new(Arc::new(said)) }
     }
 
     /// Whether that plugin holds that grant: it wants it, and the user gave it to these bytes.
@@ -41,26 +49,28 @@ impl Ledger {
 
     /// What the user gave to that plugin, whether it wants it or not.
     pub(crate) fn given<T: Default>(&self, plugin: &Plugin, look: impl FnOnce(&Grants) -> T) -> T {
-        self.look_again();
-        let plugins = self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let said = plugins.get(&plugin.name);
+        let all = self.said();
+        let said = all.plugins.get(&plugin.name);
         match (plugin.source, said.and_then(|said| said.grants.as_ref())) {
             (Source::Embedded, None) => look(&plugin.table),
             (Source::Embedded, Some(grants)) => look(grants),
             // Other bytes start without grants, until somebody has said that these are meant too.
             (Source::User, Some(grants)) if said.is_some_and(|said| said.covers(&plugin.digest)) => look(grants),
             (Source::User, _) => T::default(),
+            // By its bytes alone: what is said of a name is said of the user's own plugin.
+            (Source::Workspace, _) => {
+                all.trusted.get(&plugin.digest).map_or_else(T::default, |trusted| look(&trusted.grants))
+            }
         }
     }
 
     /// The plugins that are switched on and were given exactly that grant, whether they are there or not.
     pub(crate) fn given_to(&self, grant: &str) -> Vec<String> {
-        self.look_again();
-        let plugins = self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let all = self.said();
         let is_given = |said: &config::Plugin| {
             said.enabled && said.grants.as_ref().is_some_and(|grants| grants.iter().any(|given| given == grant))
         };
-        plugins.iter().filter(|(_, said)| is_given(said)).map(|(name, _)| name.clone()).collect()
+        all.plugins.iter().filter(|(_, said)| is_given(said)).map(|(name, _)| name.clone()).collect()
     }
 
     /// What stands behind `kind` in the grants that the plugin holds: `http:` gives the hosts.
@@ -77,9 +87,28 @@ impl Ledger {
 
     /// Whether there are grants for that name that these bytes do not get.
     pub(crate) fn is_for_other_bytes(&self, plugin: &Plugin) -> bool {
-        let plugins = self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone();
         plugin.source == Source::User
-            && plugins.get(&plugin.name).is_some_and(|said| said.grants.is_some() && !said.covers(&plugin.digest))
+            && self
+                .said()
+                .plugins
+                .get(&plugin.name)
+                .is_some_and(|said| said.grants.is_some() && !said.covers(&plugin.digest))
+    }
+
+    /// What the user says of a workspace's plugin of those bytes; none, when it may not run.
+    pub(crate) fn trusted(&self, digest: &str) -> Option<config::Trusted> {
+        self.said().trusted.get(digest).cloned()
+    }
+
+    /// Whether the user says anything of a plugin of that name.
+    pub(crate) fn speaks_of(&self, name: &str) -> bool {
+        self.said().plugins.contains_key(name)
+    }
+
+    /// What holds at this moment.
+    fn said(&self) -> Arc<Said> {
+        self.look_again();
+        self.said.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn look_again(&self) {
@@ -94,7 +123,9 @@ impl Ledger {
         }
         seen.stamp = stamp;
         match config::read_plugins(&self.file) {
-            Ok(plugins) => *self.plugins.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(plugins),
+            Ok((plugins, trusted)) => {
+                *self.said.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Said { plugins, trusted });
+            }
             // A file that is just being written, or that was written wrongly, takes nothing away and gives nothing.
             Err(error) => tracing::warn!("the grants stay as they were: {error:#}"),
         }

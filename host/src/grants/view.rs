@@ -68,6 +68,16 @@ impl View {
         Selection { history: renderer.finish(), ..Selection::default() }
     }
 
+    /// The entries that it shows, for whoever looks into a selection that broke.
+    pub(crate) fn told(&self) -> serde_json::Value {
+        let entry = |entry: &Entry| {
+            let parts = [&entry.payload, &entry.meta].map(|text| crate::plugin::parse_json(text).unwrap_or_default());
+            let [payload, meta] = parts;
+            serde_json::json!({ "id": entry.id, "kind": entry.kind, "payload": payload, "meta": meta, "date": entry.date })
+        };
+        serde_json::json!({ "entries": self.window.iter().map(entry).collect::<Vec<_>>() })
+    }
+
     /// Renders what a guest selected. The host renders entries itself: the bytes of the tape reach the model untouched,
     /// and each message has its origin.
     pub(crate) async fn accept(&self, selected: Selected) -> Result<Selection> {

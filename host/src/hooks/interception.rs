@@ -23,7 +23,7 @@ pub(crate) async fn before_llm_call(
     mut request: LlmRequest,
 ) -> Result<ControlFlow<String, LlmRequest>, Error> {
     let site = Site::inside("before-llm-call", turn, depth);
-    for plugin in turn.calls.asked(site.hook) {
+    for plugin in asked(turn, &site) {
         let shown = &request;
         let ask = visit!(turn; before_llm_call.call_before_llm_call(shown), decision => {
             if let Ok(LlmDecision::Rewrite(request)) = &decision {
@@ -50,6 +50,12 @@ pub(crate) async fn before_llm_call(
     Ok(ControlFlow::Continue(request))
 }
 
+/// A gate that is in quarantine is among them: it is not asked, and denies.
+fn asked<'a>(turn: &'a Turn, site: &'a Site) -> impl Iterator<Item = &'a Arc<Plugin>> {
+    let granted = turn.calls.granted(site.hook);
+    granted.filter(|plugin| plugin.on_fault == OnFault::Deny || turn.calls.held(plugin, site).is_none())
+}
+
 fn undecided(gate: &Plugin, failure: &Failure) -> Error {
     Error::denied(format!("the gate `{}` did not decide: {failure}", gate.name))
 }
@@ -61,7 +67,7 @@ fn check<'a>(what: &str, texts: impl IntoIterator<Item = &'a String>) -> wasmtim
 /// Tells every observer of a model call that ended.
 pub(crate) async fn after_llm_call(turn: &Arc<Turn>, depth: u32, model: &str, outcome: &LlmResult) {
     let site = Site::inside("after-llm-call", turn, depth);
-    for plugin in turn.calls.asked(site.hook) {
+    for plugin in turn.calls.asked(&site) {
         let ask = visit!(turn; after_llm_call.call_after_llm_call(model, outcome), answer => Ok(Ok(answer)));
         if let Err(failure) = one(&turn.calls, plugin, site.clone(), ask).await {
             aloud(&turn.calls, &site, &failure).await;
@@ -82,8 +88,7 @@ pub(crate) async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: Too
     let site = Site::inside("before-tool-call", turn, depth);
     let mut asking = Vec::new();
     let denied = |reason| ToolVerdict::Answered(Err(Error::denied(reason)));
-    let asked = turn.calls.asked(site.hook);
-    let (gates, chain): (Vec<_>, Vec<_>) = asked.partition(|plugin| plugin.on_fault == OnFault::Deny);
+    let (gates, chain): (Vec<_>, Vec<_>) = asked(turn, &site).partition(|plugin| plugin.on_fault == OnFault::Deny);
     for plugin in chain.into_iter().chain(gates) {
         match decide(turn, &site, plugin, &call).await {
             Ok(ToolDecision::Proceed) => {}
@@ -125,7 +130,7 @@ pub(crate) async fn after_tool_call(
     mut outcome: Result<String, Error>,
 ) -> Result<String, Error> {
     let site = Site::inside("after-tool-call", turn, depth);
-    for plugin in turn.calls.asked(site.hook) {
+    for plugin in turn.calls.asked(&site) {
         let shown = &outcome;
         let ask = visit!(turn; after_tool_call.call_after_tool_call(call, shown.as_ref()), answer => {
             check("its result", answer.iter().flatten())?;

@@ -1,24 +1,31 @@
 //! The hooks of the model stage: who answers, and what an agent loop asks the others for.
 
-use super::visit::visit;
+use super::visit::{unless_broken, visit};
 use super::{aloud, first, one, pass_over};
 use crate::error::Failure;
 use crate::grants::view::{Selection, View};
-use crate::plugin::bindings::{Prompt, StreamEvent};
-use crate::plugin::{Plugin, Site, contract};
+use crate::plugin::bindings::{Error, ErrorKind, Prompt, StreamEvent};
+use crate::plugin::{Held, Plugin, Site, contract};
 use crate::turn::Turn;
 use std::sync::Arc;
 
 /// Walks the plugins once, latest first, and asks each by whichever of the two model hooks it exports.
 pub(crate) async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<String>, Failure> {
+    let mut held_back = None;
     for plugin in turn.calls.plugins.iter().rev() {
-        turn.listen_to(&plugin.name);
-        let (hook, answer) = if turn.calls.may_answer(plugin, "run-model") {
-            ("run-model", run_whole(turn, plugin, prompt).await)
-        } else if turn.calls.may_answer(plugin, "run-model-stream") {
-            ("run-model-stream", run_stream(turn, plugin, prompt).await)
-        } else {
+        let hooks = ["run-model", "run-model-stream"];
+        let Some(hook) = hooks.into_iter().find(|hook| turn.calls.may_answer(plugin, hook)) else { continue };
+        if let Some(held) = turn.calls.held(plugin, &Site::of(hook, turn)) {
+            held_back.get_or_insert(held);
             continue;
+        }
+        if let Some(held) = &held_back {
+            stands_in(turn, &plugin.name, "is the model", held);
+        }
+        turn.listen_to(&plugin.name);
+        let answer = match hook {
+            "run-model" => run_whole(turn, plugin, prompt).await,
+            _ => run_stream(turn, plugin, prompt).await,
         };
         match answer {
             Ok(None) => {}
@@ -28,7 +35,22 @@ pub(crate) async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Optio
             Err(failure) => pass_over(&turn.calls, &Site::of(hook, turn), plugin, failure).await?,
         }
     }
-    Ok(None)
+    match held_back {
+        // Where nobody is asked at all the prompt is the answer; here somebody would be.
+        Some(held) => Err(Failure::Refused(Error::new(ErrorKind::Temporary, nobody_but(&held)))),
+        None => Ok(None),
+    }
+}
+
+/// Says, once a turn, that it is not the plugin that the user expects.
+fn stands_in(turn: &Turn, name: &str, does: &str, held: &Held) {
+    if turn.says_once(held) {
+        tracing::warn!("plugin `{name}` {does} in place of `{}`, which is in quarantine", held.plugin);
+    }
+}
+
+fn nobody_but(held: &Held) -> String {
+    format!("no other plugin answers while plugin `{}` is {held}", held.plugin)
 }
 
 async fn run_whole(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> Result<Option<String>, Failure> {
@@ -64,7 +86,7 @@ pub(crate) async fn continue_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Promp
 pub(crate) async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<String, Failure> {
     let site = Site::inside("system-prompt", turn, depth);
     let mut parts = Vec::new();
-    for plugin in turn.calls.asked(site.hook).rev() {
+    for plugin in turn.calls.asked(&site).rev() {
         let ask = visit!(turn; system_prompt.call_system_prompt(prompt));
         match one(&turn.calls, plugin, site.clone(), ask).await {
             Ok(part) => parts.extend(part.filter(|part| !part.is_empty())),
@@ -84,16 +106,30 @@ pub(crate) async fn select(
     named: Option<&str>,
 ) -> Result<Option<Selection>, Failure> {
     let site = Site::inside("selector", turn, depth);
-    let mut selectors = turn.calls.asked(site.hook);
-    if let Some(plugin) = selectors.find(|plugin| named.is_none_or(|named| plugin.name == named)) {
+    let is_meant = |plugin: &&Arc<Plugin>| named.is_none_or(|named| plugin.name == named);
+    let found = turn.calls.asked(&site).find(is_meant);
+    let first = turn.calls.granted(site.hook).find(is_meant);
+    if let Some(held) = first.and_then(|plugin| turn.calls.held(plugin, &site)) {
+        match found {
+            Some(other) => stands_in(turn, &other.name, "selects", &held),
+            None if turn.says_once(&held) => tracing::warn!(
+                "everything since the latest anchor is taken while plugin `{}`, which selects, is {held}",
+                held.plugin
+            ),
+            None => {}
+        }
+    }
+    if let Some(plugin) = found {
         let selected = one(&turn.calls, plugin, site.clone(), |visit| {
             Box::pin(async move {
+                let given = visit.store.data().witness.of(|| view.told());
                 let guest = visit.exports.selector(visit.store, &visit.instance)?;
                 let handle = visit.store.data_mut().table.push(view.clone())?;
-                match guest.call_select(visit.store, handle).await? {
-                    Ok(selected) => Ok(Ok(view.accept(selected).await?)),
-                    Err(error) => Ok(Err(error)),
-                }
+                let answer = match guest.call_select(visit.store, handle).await? {
+                    Ok(selected) => Ok(view.accept(selected).await?),
+                    Err(error) => Err(error),
+                };
+                unless_broken(given, Ok(answer))
             })
         });
         match selected.await {

@@ -15,7 +15,7 @@ const MAX_CHOICES: usize = 256;
 pub(crate) async fn model_options(turn: &Arc<Turn>, depth: u32) -> ModelOptions {
     let site = Site::inside("provide-model-options", turn, depth);
     let mut options = ModelOptions { choices: Vec::new(), current: None };
-    for plugin in turn.calls.asked(site.hook) {
+    for plugin in turn.calls.asked(&site) {
         let session = turn.session_id.as_str();
         let ask = visit!(provide_model_options.call_provide_model_options(session));
         match one(&turn.calls, plugin, site.clone(), ask).await {

@@ -29,7 +29,7 @@ pub(crate) async fn admit_message(calls: &Calls, message: &Envelope, load: (bool
     let load = SessionLoad { running: load.0, pending: u32::try_from(load.1).unwrap_or(u32::MAX) };
     let session = message.session_id.as_deref().unwrap_or_default();
     let ask = visit!(admit_message.call_admit_message(session, message, load));
-    match first(calls, &Site::outside("admit-message"), ask).await {
+    match first(calls, &Site::about("admit-message", session), ask).await {
         Ok(decision) => decision.map(|decision| match decision {
             Decision::Process => Admission::Process,
             Decision::FollowUp => Admission::FollowUp,
@@ -53,7 +53,9 @@ pub async fn resolve_session(calls: &Calls, message: &Envelope) -> Result<Option
     let ask = visit!(resolve_session.call_resolve_session(message), answer => {
         Ok(answer.map(|id| id.filter(|id| !id.is_empty())))
     });
-    first(calls, &Site::outside("resolve-session"), ask).await
+    // It has no session yet; whoever writes in this chat breaks it for this chat.
+    let chat = format!("{}:{}", message.channel, message.chat_id);
+    first(calls, &Site::about("resolve-session", message.session_id.as_ref().unwrap_or(&chat)), ask).await
 }
 
 /// Merges what the plugins load into the turn's state: of two values for a key the latest registered plugin's wins. The
@@ -119,7 +121,8 @@ fn check_contexts(envelopes: &[Envelope]) -> wasmtime::Result<()> {
 /// Offers an outbound envelope to every plugin; the host hands it to its channel when none says that it did.
 pub(crate) async fn dispatch(calls: &Calls, message: &Envelope) -> Result<(), Failure> {
     let ask = visit!(dispatch_outbound.call_dispatch_outbound(message));
-    let delivered = all(calls, &Site::outside("dispatch-outbound"), ask).await?;
+    let site = Site::about("dispatch-outbound", message.session_id.as_deref().unwrap_or_default());
+    let delivered = all(calls, &site, ask).await?;
     if delivered.contains(&true) { Ok(()) } else { calls.host.channel().send(message).await }
 }
 
@@ -132,8 +135,11 @@ pub(crate) async fn tell(
     error: &Error,
     message: Option<&Envelope>,
 ) {
-    let site = Site { hook: "on-error", turn: turn.cloned(), depth: 0 };
-    for plugin in calls.asked(site.hook) {
+    let site = match (turn, message.and_then(|message| message.session_id.as_deref())) {
+        (Some(turn), _) => Site::of("on-error", turn),
+        (None, session) => Site::about("on-error", session.unwrap_or_default()),
+    };
+    for plugin in calls.asked(&site) {
         let ask = visit!(on_error.call_on_error(stage, error, message), envelopes => {
             check_contexts(&envelopes)?;
             Ok(Ok(envelopes))
@@ -160,7 +166,7 @@ pub(crate) async fn tell(
 /// Tells the observers that the answer is delivered.
 pub(crate) async fn after_turn(turn: &Arc<Turn>, output: &str) {
     let site = Site::of("after-turn", turn);
-    for plugin in turn.calls.asked(site.hook) {
+    for plugin in turn.calls.asked(&site) {
         let ask = visit!(turn; after_turn.call_after_turn(output), answer => Ok(Ok(answer)));
         if let Err(failure) = one(&turn.calls, plugin, site.clone(), ask).await {
             aloud(&turn.calls, &site, &failure).await;

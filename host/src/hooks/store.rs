@@ -28,7 +28,7 @@ const PAGE: u32 = 256;
 
 /// The store of the plugin that keeps tapes: of several, the latest registered. Without one it is `native`.
 pub(crate) fn tape_store(calls: &Arc<Calls>, native: Arc<dyn Store>) -> Arc<dyn Store> {
-    let keeper = match calls.asked(HOOK).next() {
+    let keeper = match calls.granted(HOOK).next() {
         Some(plugin) => Ok(plugin.clone()),
         None => match absent(calls) {
             Some(reason) => Err(reason),
@@ -67,10 +67,10 @@ struct GuestStore {
 }
 
 impl GuestStore {
-    /// Asks the plugin. `action` says what for, in the error.
+    /// Asks the plugin. `action` says what for, in the error; `tape` is what it is about, if it is about one.
     async fn ask<'c, T: Send>(
         &self,
-        action: &str,
+        (action, tape): (&str, &str),
         ask: impl for<'a> FnOnce(Visit<'a, 'c>) -> Answer<'a, T> + Send,
     ) -> Result<T> {
         let refused = |reason: String| Error::Io { action: action.to_owned(), source: io::Error::other(reason) };
@@ -79,7 +79,7 @@ impl GuestStore {
         if !self.calls.may_answer(keeper, HOOK) {
             return Err(refused(keeper.refusal(&hook_grant(HOOK)).message));
         }
-        match one(&self.calls, keeper, Site::outside(HOOK), ask).await {
+        match one(&self.calls, keeper, Site::about(HOOK, tape), ask).await {
             Ok(answer) => Ok(answer),
             Err(Failure::Hook { error, plugin, .. }) if error.kind == ErrorKind::InvalidInput => {
                 let said = crate::plugin::one_line(&error.message);
@@ -94,7 +94,7 @@ impl GuestStore {
             judge::written(&written, batches.len())?;
             Ok(written)
         });
-        self.ask(&format!("write tape `{tape}`"), ask).await
+        self.ask((&format!("write tape `{tape}`"), tape), ask).await
     }
 
     async fn read_page(&self, tape: &str, after: u64, max: u32) -> Result<wit::Page> {
@@ -102,7 +102,7 @@ impl GuestStore {
             judge::page(&page, max, after, None)?;
             Ok(page)
         });
-        self.ask(&format!("read tape `{tape}`"), ask).await
+        self.ask((&format!("read tape `{tape}`"), tape), ask).await
     }
 
     async fn tail_page(&self, tape: &str, before: Option<u64>, max: u32) -> Result<wit::Page> {
@@ -110,7 +110,7 @@ impl GuestStore {
             judge::page(&page, max, 0, before)?;
             Ok(page)
         });
-        self.ask(&format!("read tape `{tape}`"), ask).await
+        self.ask((&format!("read tape `{tape}`"), tape), ask).await
     }
 
     fn lasts(&self) -> std::sync::MutexGuard<'_, HashMap<String, u64>> {
@@ -153,7 +153,7 @@ impl Store for GuestStore {
                 judge::archive(&name, tape)?;
                 Ok(name)
             });
-            self.ask(&format!("archive tape `{tape}`"), ask).await
+            self.ask((&format!("archive tape `{tape}`"), tape), ask).await
         })
     }
 
@@ -168,7 +168,7 @@ impl Store for GuestStore {
                     judge::sidecars(&names, tape, after, PAGE)?;
                     Ok(names)
                 });
-                let page = self.ask(&action, ask).await?;
+                let page = self.ask((&action, tape), ask).await?;
                 let is_last = page.len() < PAGE as usize;
                 names.extend(page);
                 if is_last {
@@ -235,7 +235,7 @@ impl Store for GuestStore {
                 judge::newest(&found, sought, before)?;
                 Ok(found)
             });
-            Ok(self.ask(&format!("read tape `{tape}`"), ask).await?.map(from_entry))
+            Ok(self.ask((&format!("read tape `{tape}`"), tape), ask).await?.map(from_entry))
         })
     }
 
@@ -256,7 +256,7 @@ impl Store for GuestStore {
                     judge::tapes(&names, behind, wanted)?;
                     Ok(names)
                 });
-                let page = self.ask("list the tapes", ask).await?;
+                let page = self.ask(("list the tapes", ""), ask).await?;
                 let is_last = page.len() < wanted as usize;
                 names.extend(page);
                 if is_last {

@@ -3,6 +3,7 @@
 use super::Answer;
 use crate::grants::turn::TurnHandle;
 use crate::plugin::Visit;
+use crate::plugin::quarantine::Testimony;
 use crate::plugin::store::State;
 use crate::turn::Turn;
 use std::sync::Arc;
@@ -31,9 +32,10 @@ macro_rules! visit {
     };
     ($interface:ident.$call:ident($($argument:expr),*), $answer:ident => $made:expr) => {
         crate::hooks::visit::asking(|visit| Box::pin(async move {
+            let given = crate::hooks::visit::given!(visit, $($argument),*);
             let guest = visit.exports.$interface(visit.store, &visit.instance)?;
             let $answer = guest.$call(visit.store, $($argument),*).await?;
-            $made
+            crate::hooks::visit::unless_broken(given, $made)
         }))
     };
     ($turn:expr; $interface:ident.$call:ident($($argument:expr),*)) => {
@@ -41,12 +43,33 @@ macro_rules! visit {
     };
     ($turn:expr; $interface:ident.$call:ident($($argument:expr),*), $answer:ident => $made:expr) => {
         crate::hooks::visit::asking(|visit| Box::pin(async move {
+            let given = crate::hooks::visit::given!(visit, $($argument),*);
             let guest = visit.exports.$interface(visit.store, &visit.instance)?;
             let handle = crate::hooks::visit::lend(visit.store, $turn)?;
             let $answer = guest.$call(visit.store, handle, $($argument),*).await?;
-            $made
+            crate::hooks::visit::unless_broken(given, $made)
         }))
     };
 }
 
 pub(super) use visit;
+
+/// What the call is given, as JSON, should it break: the arguments behind the handle.
+macro_rules! given {
+    ($visit:expr, $($argument:expr),*) => {
+        $visit.store.data().witness.of(|| serde_json::json!([$(&$argument),*]))
+    };
+}
+
+pub(crate) use given;
+
+/// What is made of an answer; when that is no fault, nobody has to know what the call was given.
+pub(crate) fn unless_broken<T, F: FnOnce() -> serde_json::Value>(
+    given: Testimony<F>,
+    made: wasmtime::Result<T>,
+) -> wasmtime::Result<T> {
+    if made.is_ok() {
+        given.withdraw();
+    }
+    made
+}

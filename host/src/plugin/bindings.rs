@@ -14,6 +14,8 @@ mod generated {
         world: "bub:plugin/hookspecs",
         imports: { default: async | trappable },
         exports: { default: async },
+        // What a call was given is kept when it breaks, and given again when somebody looks into it.
+        additional_derives: [serde::Serialize, serde::Deserialize],
         with: {
             "bub:turn/turn.turn": crate::grants::turn::TurnHandle,
             "bub:tape/tape.tape": crate::grants::tape::TapeHandle,
@@ -99,6 +101,13 @@ macro_rules! exports {
             pub fn check(&self, store: &mut Store<State>, instance: &Instance) -> wasmtime::Result<()> {
                 $(if let Some(indices) = &self.$field { indices.load(&mut *store, instance)?; })*
                 Ok(())
+            }
+
+            /// The version of the contract of that last name that the component is asked in.
+            pub fn version(&self, hook: &str) -> Option<&'static str> {
+                let mut version = None;
+                $(if self.$field.is_some() && $interface.rsplit('/').next() == Some(hook) { version = Some($version); })*
+                version
             }
 
             /// Whether the prompt hook is the one on trial, which wants to know what the others make.

@@ -3,119 +3,148 @@
 //! A compiled component is native code: loading one that somebody else wrote is giving up the sandbox. So the folder
 //! must be ours and closed to others, and a file counts only with the digest that was written with it.
 
+use super::private::{DRAFT, Listed, PrivateDir};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fs;
 use std::hash::{Hash, Hasher};
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::SystemTime;
+use wasmtime::Engine;
 use wasmtime::component::Component;
-use wasmtime::{Engine, Result};
 
 const DIGEST_BYTES: usize = 32;
 
-/// Files that are kept; the ones that were made first go first.
+/// Files that are kept. A directory of plugins holds 64, and a cache may serve several homes.
 const MAX_FILES: usize = 256;
 
-/// A folder of compiled components.
+/// Bytes of all files together. A Python guest has 50 MB when it is compiled, any other a few.
+const MAX_BYTES: u64 = 2 << 30;
+
+/// The largest compiled component, in bytes: what the compiler may hand over.
+pub(super) const MAX_IMAGE: u64 = 256 << 20;
+
+/// The largest note of a refusal, in bytes.
+const MAX_NOTE: u64 = 4096;
+
+/// A folder of compiled components, and of notes on those that could not be compiled.
 pub(crate) struct Cache {
-    dir: Option<PathBuf>,
+    dir: Option<PrivateDir>,
+    trouble: Option<String>,
+}
+
+/// Which compiled code: of which bytes, for which engine.
+pub(super) struct Key(String);
+
+impl Key {
+    pub(super) fn new(engine: &Engine, digest: &str) -> Self {
+        let mut hasher = std::hash::DefaultHasher::new();
+        engine.precompile_compatibility_hash().hash(&mut hasher);
+        Self(format!("{digest}-{:016x}", hasher.finish()))
+    }
+
+    fn code(&self) -> String {
+        format!("{}.cwasm", self.0)
+    }
+
+    fn note(&self) -> String {
+        format!("{}.refused", self.0)
+    }
+}
+
+/// Why a component was not compiled, and within which bounds that was.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Note {
+    pub(super) reason: String,
+    pub(super) seconds: u64,
+    pub(super) memory_mib: u64,
 }
 
 impl Cache {
-    /// Opens `dir`, and makes it where it is missing. A folder that others may write, or that is somebody else's, is
+    /// Opens `dir`, and makes it where it is missing. A folder that is open to others, or that is somebody else's, is
     /// not used: everything is then compiled anew, and a warning says why.
     pub(crate) fn open(dir: &Path) -> Self {
-        match prepare(dir) {
-            Ok(()) => Self { dir: Some(dir.to_owned()) },
+        match PrivateDir::open(dir) {
+            Ok(dir) => Self { dir: Some(dir), trouble: None },
             Err(reason) => {
-                tracing::warn!("compiled code is not kept: `{}` {reason}", dir.display());
-                Self { dir: None }
+                let trouble = format!("compiled code is not kept: `{}` {reason}", dir.display());
+                tracing::warn!("{trouble}");
+                Self { dir: None, trouble: Some(trouble) }
             }
         }
     }
 
-    /// The component of these bytes, from the cache or compiled and put there.
-    pub(crate) fn component(&self, engine: &Engine, bytes: &[u8], digest: &str) -> Result<Component> {
-        let Some(dir) = &self.dir else {
-            return Component::new(engine, bytes);
-        };
-        let path = dir.join(format!("{digest}-{:016x}.cwasm", compatibility(engine)));
-        if let Some(code) = read(&path) {
-            // SAFETY: the folder is ours and closed to others, and the digest beside the code says that it is what
-            // this program wrote; wasmtime checks that it was made for this engine.
-            #[allow(unsafe_code, reason = "deserialize is how compiled code is loaded; the checks stand above")]
-            match unsafe { Component::deserialize(engine, &code[DIGEST_BYTES..]) } {
-                Ok(component) => return Ok(component),
-                Err(error) => tracing::debug!("`{}` does not fit: {error:#}", path.display()),
+    /// Why nothing is kept, if nothing is.
+    pub(crate) fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
+    }
+
+    /// The component, if it is there, whole, and made for this engine.
+    pub(super) fn component(&self, engine: &Engine, key: &Key) -> Option<Component> {
+        let dir = self.dir.as_ref()?;
+        let name = key.code();
+        let file = dir.file(&name)?;
+        // What was used last goes last. A clock or a file system that refuses costs no more than that.
+        let _ = file.set_modified(SystemTime::now());
+        drop(file);
+        let bytes = dir.read(&name, MAX_IMAGE + DIGEST_BYTES as u64)?;
+        let (digest, code) = bytes.split_at_checked(DIGEST_BYTES)?;
+        if Sha256::digest(code).as_slice() != digest {
+            tracing::debug!("`{name}` is damaged, and made anew");
+            return None;
+        }
+        // SAFETY: the folder is ours and closed to others, so is the file, and the digest beside the code says that it is
+        // what this program wrote; wasmtime checks that it was made for this engine.
+        #[allow(unsafe_code, reason = "deserialize is how compiled code is loaded; the checks stand above")]
+        match unsafe { Component::deserialize(engine, code) } {
+            Ok(component) => Some(component),
+            Err(error) => {
+                tracing::debug!("`{name}` does not fit: {error:#}");
+                None
             }
         }
-        let component = Component::new(engine, bytes)?;
-        if let Err(error) = write(dir, &path, &component.serialize()?) {
-            tracing::debug!("`{}` was not kept: {error}", path.display());
+    }
+
+    /// Keeps compiled code.
+    pub(super) fn keep(&self, key: &Key, code: &[u8]) {
+        self.put(&key.code(), &[&Sha256::digest(code), code]);
+    }
+
+    /// Why those bytes were not compiled the last time; none when they were, or nobody has tried.
+    pub(super) fn refused(&self, key: &Key) -> Option<Note> {
+        serde_json::from_slice(&self.dir.as_ref()?.read(&key.note(), MAX_NOTE)?).ok()
+    }
+
+    /// Remembers that those bytes cannot be compiled, so that nobody tries again and again.
+    pub(super) fn remember(&self, key: &Key, note: &Note) {
+        match serde_json::to_vec(note) {
+            Ok(text) => self.put(&key.note(), &[&text]),
+            Err(error) => tracing::debug!("a refusal was not kept: {error}"),
         }
-        Ok(component)
+    }
+
+    fn put(&self, name: &str, parts: &[&[u8]]) {
+        let Some(dir) = &self.dir else { return };
+        let bytes = parts.iter().map(|part| part.len() as u64).sum();
+        if let Err(error) = make_room(dir, name, bytes).and_then(|()| dir.write(name, parts)) {
+            tracing::debug!("`{name}` was not kept: {error}");
+        }
     }
 }
 
-/// What an engine's compiled code must agree with.
-fn compatibility(engine: &Engine) -> u64 {
-    let mut hasher = std::hash::DefaultHasher::new();
-    engine.precompile_compatibility_hash().hash(&mut hasher);
-    hasher.finish()
-}
-
-fn prepare(dir: &Path) -> std::result::Result<(), String> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(dir)
-        .map_err(|error| format!("cannot be made: {error}"))?;
-    let meta = fs::symlink_metadata(dir).map_err(|error| error.to_string())?;
-    if !meta.is_dir() {
-        return Err("is no folder".into());
-    }
-    // /proc/self belongs to the user that this process runs as; std has no other word for it.
-    let own = fs::metadata("/proc/self").map(|me| me.uid()).unwrap_or_else(|_| meta.uid());
-    if meta.uid() != own {
-        return Err("belongs to somebody else".into());
-    }
-    if meta.mode() & 0o022 != 0 {
-        return Err("can be written by others; `chmod 700` it".into());
-    }
-    Ok(())
-}
-
-/// Digest and code, if the one fits the other.
-fn read(path: &Path) -> Option<Vec<u8>> {
-    let bytes = fs::read(path).ok()?;
-    let (digest, code) = bytes.split_at_checked(DIGEST_BYTES)?;
-    (Sha256::digest(code).as_slice() == digest).then_some(bytes)
-}
-
-/// Under a name of its own first: another process that reads at this moment sees all of it or nothing.
-fn write(dir: &Path, path: &Path, code: &[u8]) -> std::io::Result<()> {
-    make_room(dir)?;
-    let draft = path.with_extension(format!("{}.{:?}.new", std::process::id(), std::thread::current().id()));
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-    file.write_all(&Sha256::digest(code))?;
-    file.write_all(code)?;
-    drop(file);
-    fs::rename(&draft, path)
-}
-
-fn make_room(dir: &Path) -> std::io::Result<()> {
-    let mut files: Vec<_> = fs::read_dir(dir)?
-        .flatten()
-        .filter(|file| file.path().extension().is_some_and(|extension| extension == "cwasm"))
-        .filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, file.path())))
-        .collect();
-    if files.len() < MAX_FILES {
-        return Ok(());
-    }
-    files.sort();
-    for (_, path) in files.iter().take(files.len() + 1 - MAX_FILES) {
-        fs::remove_file(path)?;
+/// Takes away what was used longest ago, until there is room for so many bytes more under that name.
+fn make_room(dir: &PrivateDir, name: &str, bytes: u64) -> std::io::Result<()> {
+    let is_ours = |file: &Listed| [".cwasm", ".refused", DRAFT].iter().any(|end| file.name.ends_with(end));
+    let mut files: Vec<Listed> = dir.list()?.into_iter().filter(|file| !file.is_dir && is_ours(file)).collect();
+    files.retain(|file| file.name != name);
+    files.sort_by_key(|file| file.modified);
+    let (mut left, mut held) = (files.len(), files.iter().map(|file| file.bytes).sum::<u64>());
+    for file in &files {
+        if left < MAX_FILES && held.saturating_add(bytes) <= MAX_BYTES {
+            break;
+        }
+        dir.remove(&file.name)?;
+        left -= 1;
+        held = held.saturating_sub(file.bytes);
     }
     Ok(())
 }

@@ -5,7 +5,8 @@ use super::bindings::Exports;
 use super::engine::YIELD_INTERVAL;
 use super::fault::{Fault, FaultKind, classify};
 use super::load::{Plugin, Ready};
-use super::store::{MAX_HANDLES, State};
+use super::quarantine::{self, Consequence, Pass};
+use super::store::{LOAD, MAX_HANDLES, State};
 use crate::host::Host;
 use crate::turn::Turn;
 use std::future::Future;
@@ -13,7 +14,7 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wasmtime::component::Instance;
 use wasmtime::{CallHook, PoolConcurrencyLimitError, Result, Store};
 
@@ -23,12 +24,25 @@ pub(crate) struct Site {
     pub(crate) hook: &'static str,
     pub(crate) turn: Option<Arc<Turn>>,
     pub(crate) depth: u32,
+    /// What stands in for the session where there is no turn.
+    about: Option<Arc<str>>,
 }
 
 impl Site {
     /// The export of a hook that has no turn.
     pub(crate) fn outside(hook: &'static str) -> Self {
-        Self { hook, turn: None, depth: 0 }
+        Self { hook, turn: None, depth: 0, about: None }
+    }
+
+    /// The same, for a message or a tape: whoever breaks a plugin by it breaks it for that session.
+    pub(crate) fn about(hook: &'static str, session: &str) -> Self {
+        Self { hook, turn: None, depth: 0, about: Some(session.into()) }
+    }
+
+    /// In whose session the call is; empty, where it is in nobody's.
+    pub(crate) fn session(&self) -> &str {
+        let turn = self.turn.as_ref().map(|turn| turn.session_id.as_str());
+        turn.or(self.about.as_deref()).unwrap_or_default()
     }
 
     /// A call that the host makes by itself on behalf of a turn.
@@ -38,7 +52,7 @@ impl Site {
 
     /// A call that sits in `depth` others.
     pub(crate) fn inside(hook: &'static str, turn: &Arc<Turn>, depth: u32) -> Self {
-        Self { hook, turn: Some(turn.clone()), depth }
+        Self { hook, turn: Some(turn.clone()), depth, about: None }
     }
 }
 
@@ -79,30 +93,92 @@ pub(crate) async fn call<'c, T: Send>(
     run: impl for<'a> FnOnce(Visit<'a, 'c>) -> Answering<'a, T> + Send,
 ) -> std::result::Result<T, Fault> {
     let hook = site.hook;
+    let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind };
+    let session = site.session().to_owned();
+    // What is asked while it is loaded is asked of bytes that nobody has heard of yet.
+    let counts = hook != LOAD;
+    let pass = match counts {
+        true => host.quarantine.begin(plugin, hook, &session),
+        false => Ok(Pass::default()),
+    };
+    let pass = pass.map_err(|held| fault(FaultKind::Held(Box::new(held))))?;
+    if !pass.wait.is_zero() {
+        tokio::time::sleep(pass.wait).await;
+    }
     let limit = deadline(host, plugin, &site);
     let turn = site.turn.clone();
-    let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind };
     let (mut store, mut ready) = store(host, plugin, &site, !host.engines.fits_pool(plugin.limits.memory_bytes()))
         .map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
-    let outcome = tokio::time::timeout(limit, async {
-        let instance = match ready.pre.instantiate_async(&mut store).await {
-            Err(error) if error.is::<PoolConcurrencyLimitError>() => {
-                (store, ready) = self::store(host, plugin, &site, true)?;
-                ready.pre.instantiate_async(&mut store).await?
-            }
-            other => other?,
-        };
-        run(Visit { exports: &ready.exports, store: &mut store, instance, lent: PhantomData }).await
-    })
+    let mut busy = Duration::ZERO;
+    let outcome = tokio::time::timeout(
+        limit,
+        timed(&mut busy, async {
+            let instance = match ready.pre.instantiate_async(&mut store).await {
+                Err(error) if error.is::<PoolConcurrencyLimitError>() => {
+                    (store, ready) = self::store(host, plugin, &site, true)?;
+                    ready.pre.instantiate_async(&mut store).await?
+                }
+                other => other?,
+            };
+            run(Visit { exports: &ready.exports, store: &mut store, instance, lent: PhantomData }).await
+        }),
+    )
     .await;
-    if let (Some(turn), Ok(left)) = (turn, store.get_fuel()) {
+    if let (Some(turn), Ok(left)) = (&turn, store.get_fuel()) {
         turn.fuel.fetch_add(plugin.limits.fuel.saturating_sub(left), Ordering::Relaxed);
     }
-    match outcome {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(fault(classify(&error, store.data()))),
-        Err(_) => Err(fault(FaultKind::Deadline(limit))),
+    let broken = match outcome {
+        Ok(Ok(value)) => {
+            if counts {
+                host.quarantine.succeeded(plugin, hook, &session, pass);
+            }
+            return Ok(value);
+        }
+        Ok(Err(error)) => fault(classify(&error, store.data())),
+        Err(_) => fault(FaultKind::Deadline(limit)),
+    };
+    // That a model, a page or a disk was slow says nothing of the plugin that waited for it.
+    let only_waited = matches!(broken.kind, FaultKind::Deadline(_)) && busy < limit / 2;
+    if counts && !only_waited {
+        let witness = store.data().witness.clone();
+        let call = quarantine::Call { host, witness, turn: turn.as_deref() };
+        let consequence = host.quarantine.faulted((plugin, &session, pass), &broken, call);
+        tell(turn.as_deref(), plugin, consequence).await;
     }
+    Err(broken)
+}
+
+/// Says that a plugin is not asked from here on: in the log, and on the tape of the turn that it broke.
+async fn tell(turn: Option<&Turn>, plugin: &Plugin, Consequence { held, reproducer }: Consequence) {
+    let Some(held) = held else { return };
+    let shown = reproducer.as_ref().map(|path| format!("; what broke it: `{}`", path.display())).unwrap_or_default();
+    tracing::warn!("hook `{}` of plugin `{}` is {held}{shown}", held.hook, plugin.name);
+    if let Some(turn) = turn {
+        let data = serde_json::json!({
+            "plugin": plugin.name,
+            "digest": held.digest,
+            "hook": held.hook,
+            "everywhere": held.session.is_none(),
+            "seconds": held.left.as_secs(),
+            "fault": held.fault,
+            "reproducer": reproducer,
+        });
+        if let Err(error) = turn.note("plugin.quarantined", &data).await {
+            tracing::warn!("the quarantine is not on the tape: {error}");
+        }
+    }
+}
+
+/// Adds to `busy` for how long the future works, and not for how long it waits.
+async fn timed<T>(busy: &mut Duration, future: impl Future<Output = T>) -> T {
+    let mut future = std::pin::pin!(future);
+    std::future::poll_fn(|context| {
+        let begun = Instant::now();
+        let polled = future.as_mut().poll(context);
+        *busy += begun.elapsed();
+        polled
+    })
+    .await
 }
 
 /// What waits for a model or a person has the turn's deadline only, and so has a command, for which a person waits who

@@ -11,8 +11,21 @@ const MAX_COMMANDS: usize = 64;
 const MAX_NAME: usize = 64;
 
 /// Names of the program's own: those that it has, and those that it is going to have.
-const OWN: [&str; 14] = [
-    "acp", "chat", "doctor", "gateway", "help", "hooks", "mcp", "plugin", "run", "secret", "serve", "tape", "trust",
+const OWN: [&str; 15] = [
+    "acp",
+    "chat",
+    "compile-plugin",
+    "doctor",
+    "gateway",
+    "help",
+    "hooks",
+    "mcp",
+    "plugin",
+    "run",
+    "secret",
+    "serve",
+    "tape",
+    "trust",
     "usage",
 ];
 

@@ -83,6 +83,11 @@ impl Engines {
         }
     }
 
+    /// Address space that a memory reserves, in bytes: compiled code that was made for another does not fit.
+    pub(crate) fn reservation(&self) -> u64 {
+        self.settings.reservation
+    }
+
     /// Whether a guest that may have so much memory fits a slot.
     pub(crate) fn fits_pool(&self, memory_bytes: usize) -> bool {
         memory_bytes <= self.largest
@@ -106,6 +111,12 @@ impl Bench {
         Hookspecs::add_to_linker::<State, HasSelf<State>>(&mut linker, State::counted)?;
         Ok(Self { engine, linker })
     }
+}
+
+/// Compiled code of a component, for engines whose memories reserve so much. No pool is made for it: that would take more
+/// address space than the compiler may have.
+pub(super) fn precompile(reservation: u64, component: &[u8]) -> Result<Vec<u8>> {
+    Engine::new(&config(reservation)?)?.precompile_component(component)
 }
 
 /// Whether a pool of that size would find its address space.

@@ -1,5 +1,6 @@
 //! How a call ends when the guest broke it.
 
+use super::quarantine::Held;
 use super::store::State;
 use std::fmt;
 use std::time::Duration;
@@ -41,6 +42,8 @@ pub enum FaultKind {
     TooManyHandles(usize),
     /// What it answered is not what the contract asks for.
     Contract(String),
+    /// It was not asked: it has broken too many calls.
+    Held(Box<Held>),
 }
 
 impl fmt::Display for Fault {
@@ -64,6 +67,7 @@ impl fmt::Display for FaultKind {
             Self::TooMuchKept(bytes) => write!(f, "made its turn hold more than {} MiB", bytes >> 20),
             Self::TooManyCalls(calls) => write!(f, "called the host more than {calls} times"),
             Self::TooManyHandles(handles) => write!(f, "held more than {handles} handles"),
+            Self::Held(held) => held.fmt(f),
             Self::Contract(rule) => write!(f, "broke the contract: {rule}"),
         }
     }

@@ -1,9 +1,9 @@
 //! Bytes to a plugin. Every refusal is worded here.
 
 use super::bindings::{Error, Exports, SERVED, schema};
-use super::cache::Cache;
 use super::call::{Site, Visit, call};
 use super::command::{self, Command};
+use super::compiler;
 use super::engine::{Bench, Engines};
 use super::manifest::{Manifest, Want};
 use super::store::{LOAD, State};
@@ -14,19 +14,35 @@ use crate::host::Host;
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use wasmtime::component::{Component, InstancePre, types::ComponentItem};
 
 /// The version of everything that a plugin may import.
 const IMPORTED: &str = "0.1.0";
+/// The largest component file that is read, in bytes. A Python guest has 18 MB.
+pub(crate) const MAX_FILE: u64 = 64 << 20;
 
 /// Where a plugin's bytes came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// Inside this program.
     Embedded,
     /// `$BUB_HOME/plugins`.
     User,
+    /// `.bub/plugins` of the workspace, and the user has vouched for the bytes.
+    Workspace,
+}
+
+impl Source {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::User => "user",
+            Self::Workspace => "workspace",
+        }
+    }
 }
 
 /// What a fault of a plugin does to the turn, where the hook itself does not say.
@@ -48,6 +64,8 @@ pub struct Plugin {
     pub name: String,
     /// Where it came from.
     pub source: Source,
+    /// The file that it was read from; none for an embedded guest.
+    pub file: Option<PathBuf>,
     /// SHA-256 of the bytes that run, in hex.
     pub digest: String,
     /// The last names of the contracts that it implements; they are unique over all packages.
@@ -142,7 +160,10 @@ impl Plugin {
 pub(crate) struct Candidate<'a> {
     pub(crate) name: &'a str,
     pub(crate) source: Source,
+    pub(crate) file: Option<PathBuf>,
     pub(crate) bytes: &'a [u8],
+    /// Theirs.
+    pub(crate) digest: String,
     /// What it holds where the configuration is silent.
     pub(crate) table: Grants,
     /// Names that it may not claim.
@@ -151,14 +172,18 @@ pub(crate) struct Candidate<'a> {
     pub(crate) limits: Limits,
 }
 
-/// Compiles, checks and asks what can be asked without a turn.
-pub(crate) fn compile(engines: &Engines, cache: &Cache, candidate: Candidate<'_>) -> Result<Plugin> {
-    let digest = digest(candidate.bytes);
+/// Compiles and checks what can be checked without running anything.
+pub(crate) async fn compile(host: &Host, candidate: Candidate<'_>) -> Result<Plugin> {
+    let (engines, cache, program) = (&host.engines, &host.cache, &host.config.program);
+    let (bytes, digest) = (candidate.bytes, candidate.digest);
     let bench = &engines.pooled;
-    let component =
-        cache.component(&bench.engine, candidate.bytes, &digest).map_err(one_cause).context("it does not compile")?;
+    let compiled = match candidate.source {
+        Source::Embedded => compiler::embedded(engines, cache, bytes, &digest),
+        _ => compiler::component(engines, cache, program, (bytes, &digest), &candidate.limits).await,
+    };
+    let component = compiled.map_err(one_cause).context("it does not compile")?;
     check_contracts(&component)?;
-    let manifest = Manifest::read(candidate.bytes)?;
+    let manifest = Manifest::read(bytes)?;
     let ready = Ready::new(bench, &component).map_err(one_cause)?;
     let names = ready.exports.names();
     if names.is_empty() {
@@ -170,6 +195,7 @@ pub(crate) fn compile(engines: &Engines, cache: &Cache, candidate: Candidate<'_>
     let mut plugin = Plugin {
         name: candidate.name.to_owned(),
         source: candidate.source,
+        file: candidate.file,
         digest,
         hooks: names.iter().map(|name| name.rsplit('/').next().unwrap_or(name)).collect(),
         wants: None,

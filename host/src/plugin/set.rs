@@ -1,17 +1,13 @@
 //! All plugins of a host, in the order in which they were registered.
 
-use super::cache::Cache;
 use super::embedded::EMBEDDED;
-use super::load::{Candidate, Plugin, Source, compile, introduce};
-use crate::config::{self, Config};
-use crate::grants::{Grants, hook_grant};
+use super::found::{self, Found};
+use super::load::{Plugin, Source};
+use super::shelf::{Latest, Shelf, Untrusted};
+use crate::grants::{hook_grant, shell_word};
 use crate::host::Host;
-use anyhow::{Context, Result, bail};
-use std::path::{Path, PathBuf};
+use anyhow::{Result, bail};
 use std::sync::Arc;
-
-/// The largest component file that is read, in bytes. A Python guest has 18 MB.
-const MAX_FILE: u64 = 64 << 20;
 
 /// Exports that nobody calls unasked: they need no grant.
 pub(crate) const CALLED_BY_NAME: [&str; 3] = ["tools", "commands", "manifest"];
@@ -21,48 +17,91 @@ pub(crate) const CALLED_BY_NAME: [&str; 3] = ["tools", "commands", "manifest"];
 pub struct PluginSet {
     /// In order of registration: the last one is asked first.
     plugins: Vec<Arc<Plugin>>,
-    /// Name and reason.
+    /// Name and reason. A plugin of that name may serve all the same: the version before the one that did not load.
     pub failed: Vec<(String, String)>,
+    /// Files of the workspace that are not run.
+    pub untrusted: Vec<Untrusted>,
+    /// An embedded guest that did not load, and why: there is something wrong with this machine, and no turn would be what
+    /// it is meant to be.
+    pub(crate) broken: Option<(&'static str, String)>,
 }
 
 impl PluginSet {
-    /// Loads the embedded guests that are not switched off, then `$BUB_HOME/plugins/*.wasm` by file name. A file that
-    /// does not load is named in `failed`; the others serve.
-    pub async fn load(host: &Arc<Host>) -> Self {
-        let config = &host.config;
-        let cache = Cache::open(&config.cache_dir);
+    /// The embedded guests that are not switched off, then `$BUB_HOME/plugins/*.wasm` by file name, then those of the
+    /// workspace whose bytes are trusted. A file that does not load is named in `failed`; the others serve, and so does the
+    /// version of it that served before. With `waits` a file that is still being written to stays as it was.
+    pub(crate) async fn load(host: &Arc<Host>, shelf: &mut Shelf, waits: bool) -> Self {
+        shelf.load_embedded(host).await;
+        let files = found::files(&host.config, &host.workspace);
+        shelf.look(host, &files, waits).await;
         let mut set = Self::default();
         for embedded in EMBEDDED {
-            let settings = config.plugin(embedded.name);
-            if !settings.enabled {
-                continue;
-            }
-            let table = Grants::new(embedded.grants.iter().copied());
-            let candidate = Candidate {
-                name: embedded.name,
-                source: Source::Embedded,
-                bytes: embedded.bytes,
-                table,
-                reserved: Vec::new(),
-                limits: config.limits_of(embedded.name),
-                settings: &settings,
+            let admitted = match shelf.embedded.get(embedded.name) {
+                Some(Ok(plugin)) => set.admit(plugin).map_err(|error| format!("{error:#}")),
+                Some(Err(reason)) => Err(reason.clone()),
+                None => Ok(()),
             };
-            set.add(host, &cache, candidate).await;
-        }
-        for (name, path) in files(config) {
-            if let Err(reason) = set.add_file(host, &cache, &name, &path).await {
-                set.fail(&name, &reason);
+            if let Err(reason) = admitted {
+                set.broken.get_or_insert((embedded.name, reason));
             }
+        }
+        for found in &files {
+            set.add(found, shelf);
         }
         set
+    }
+
+    fn add(&mut self, found: &Found, shelf: &mut Shelf) {
+        let Some(slot) = shelf.slots.get_mut(found) else { return };
+        let reason = match &slot.latest {
+            None => return,
+            Some(Latest::Untrusted(digest)) => {
+                let (name, path) = (found.name.clone(), found.path.clone());
+                self.untrusted.push(Untrusted { name, path, digest: digest.clone() });
+                return;
+            }
+            Some(Latest::Failed(reason)) => reason.clone(),
+            Some(Latest::Plugin(plugin)) => match self.admit(plugin) {
+                Ok(()) => {
+                    slot.serving = Some(plugin.clone());
+                    return;
+                }
+                Err(error) => format!("{error:#}"),
+            },
+        };
+        match &slot.serving {
+            Some(before) if self.admit(before).is_ok() => {
+                self.fail(&found.name, format!("{reason}; the version before it serves on"));
+            }
+            _ => self.fail(&found.name, reason),
+        }
     }
 
     /// Says which files are there and not asked, with the command that changes it.
     /// What was given and taken back is the user's own word, and is not spoken of.
     pub fn announce(&self, host: &Host) {
-        let is_new = |plugin: &&Arc<Plugin>| {
-            plugin.source == Source::User
-                && (host.config.plugin(&plugin.name).grants.is_none() || host.ledger.is_for_other_bytes(plugin))
+        self.announce_new(host, &Self::default());
+        for held in host.quarantined() {
+            if let Some(plugin) = self.plugins.iter().find(|plugin| plugin.digest == held.digest) {
+                tracing::warn!("hook `{}` of plugin `{}` is {held}", held.hook, plugin.name);
+            }
+        }
+    }
+
+    /// The same of those that `before` did not have.
+    fn announce_new(&self, host: &Host, before: &Self) {
+        for file in self.untrusted.iter().filter(|file| !before.untrusted.contains(file)) {
+            tracing::warn!(
+                "plugin `{}` of this workspace is not run; if you trust it: bub-wasm plugin trust {}",
+                super::one_line(&file.name),
+                shell_word(&file.path.to_string_lossy())
+            );
+        }
+        let is_new = |plugin: &&Arc<Plugin>| match plugin.source {
+            _ if before.has(plugin) => false,
+            Source::Embedded => false,
+            Source::User => host.config.plugin(&plugin.name).grants.is_none() || host.ledger.is_for_other_bytes(plugin),
+            Source::Workspace => host.ledger.given(plugin, |given| given.iter().next().is_none()),
         };
         for plugin in self.plugins.iter().filter(is_new) {
             let unasked = self.unasked(host, plugin);
@@ -78,47 +117,42 @@ impl PluginSet {
         }
     }
 
+    /// Tells the log which files did not load that `before` did not know of.
+    pub(crate) fn tell_failures(&self, before: &Self) {
+        for (name, reason) in self.failed.iter().filter(|failed| !before.failed.contains(failed)) {
+            tracing::warn!("plugin `{}` did not load: {reason}", super::one_line(name));
+        }
+    }
+
+    /// Tells the log how this set differs from the one before it.
+    pub(crate) fn tell_changes(&self, host: &Host, before: &Self) {
+        for plugin in self.plugins.iter().filter(|plugin| !before.has(plugin)) {
+            let is_other = before.plugins.iter().any(|old| old.name == plugin.name);
+            let how = if is_other { "serves in a new version" } else { "is there now" };
+            tracing::info!("plugin `{}` {how}: {}", plugin.name, plugin.digest);
+        }
+        for old in before.plugins.iter().filter(|old| !self.plugins.iter().any(|plugin| plugin.name == old.name)) {
+            tracing::info!("plugin `{}` is gone", old.name);
+        }
+        self.announce_new(host, before);
+    }
+
+    /// Whether that very version of the plugin is in the set.
+    fn has(&self, plugin: &Arc<Plugin>) -> bool {
+        self.plugins.iter().any(|other| Arc::ptr_eq(other, plugin))
+    }
+
     /// What the plugin would have to be granted to be asked all that it implements.
     pub(crate) fn unasked(&self, host: &Host, plugin: &Plugin) -> Vec<String> {
         let hooks = plugin.hooks.iter().filter(|hook| !CALLED_BY_NAME.contains(hook)).map(|hook| hook_grant(hook));
         hooks.filter(|grant| !host.ledger.allows(plugin, grant)).collect()
     }
 
-    async fn add_file(&mut self, host: &Arc<Host>, cache: &Cache, name: &str, path: &Path) -> Result<()> {
-        if is_embedded(name) && host.config.plugin(name).enabled {
-            bail!(
-                "the name is taken by an embedded plugin; set `enabled = false` in `[plugins.{name}]` to use the file in its place, or rename the file"
-            );
-        }
-        let bytes = read(path)?;
-        let settings = host.config.plugin(name);
-        let candidate = Candidate {
-            name,
-            source: Source::User,
-            bytes: &bytes,
-            table: Grants::default(),
-            reserved: EMBEDDED.iter().map(|guest| guest.name).filter(|name| host.config.plugin(name).enabled).collect(),
-            limits: host.config.limits_of(name),
-            settings: &settings,
-        };
-        self.add(host, cache, candidate).await;
-        Ok(())
-    }
-
-    async fn add(&mut self, host: &Arc<Host>, cache: &Cache, candidate: Candidate<'_>) {
-        let name = candidate.name.to_owned();
-        let loaded = match compile(&host.engines, cache, candidate) {
-            Ok(plugin) => introduce(host, plugin).await,
-            Err(error) => Err(error),
-        };
-        match loaded.and_then(|plugin| self.admit(plugin)) {
-            Ok(()) => {}
-            Err(error) => self.fail(&name, &error),
-        }
-    }
-
     /// A second tool, command or provider of a name would take the calls that were meant for the first.
-    fn admit(&mut self, plugin: Plugin) -> Result<()> {
+    fn admit(&mut self, plugin: &Arc<Plugin>) -> Result<()> {
+        if let Some(other) = self.plugins.iter().find(|other| other.name == plugin.name) {
+            bail!("the name is taken by the {} plugin `{}`; rename the file", other.source.name(), other.name);
+        }
         for (at, tool) in plugin.tools.iter().enumerate() {
             if plugin.tools[..at].iter().any(|other| model_name(&other.name) == model_name(&tool.name)) {
                 bail!("it has two tools that a model would both call `{}`", model_name(&tool.name));
@@ -144,27 +178,17 @@ impl PluginSet {
                 bail!("the model provider `{provider}` is one of the host's own");
             }
         }
-        self.plugins.push(Arc::new(plugin));
+        self.plugins.push(plugin.clone());
         Ok(())
     }
 
-    fn fail(&mut self, name: &str, reason: &anyhow::Error) {
-        let reason = format!("{reason:#}");
-        tracing::warn!("plugin `{name}` did not load: {reason}");
+    fn fail(&mut self, name: &str, reason: String) {
         self.failed.push((name.to_owned(), reason));
     }
 
     /// The plugins that implement that hook, latest registered first.
     pub fn exporting<'a>(&'a self, hook: &'a str) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
         self.plugins.iter().rev().filter(move |plugin| plugin.implements(hook))
-    }
-
-    /// An embedded guest that did not load: there is something wrong with this machine, and no turn would be what it is
-    /// meant to be.
-    pub(crate) fn failed_embedded(&self) -> Option<&(String, String)> {
-        self.failed
-            .iter()
-            .find(|(name, _)| is_embedded(name) && !self.plugins.iter().any(|plugin| plugin.name == *name))
     }
 
     /// All plugins, in order of registration.
@@ -186,40 +210,4 @@ impl PluginSet {
 /// A tool's name as the model sees it: providers allow no dots.
 pub(crate) fn model_name(name: &str) -> String {
     name.replace('.', "_")
-}
-
-/// The bytes of a component file. They are read once: what is hashed is what is compiled.
-fn read(path: &Path) -> Result<Vec<u8>> {
-    use std::io::Read;
-    // Looked at before it is opened: a pipe under that name would wait for its writer for ever.
-    let meta = std::fs::metadata(path).with_context(|| format!("`{}` cannot be read", path.display()))?;
-    if !meta.is_file() {
-        bail!("`{}` is no file", path.display());
-    }
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_FILE {
-        bail!("it is larger than {} MiB", MAX_FILE >> 20);
-    }
-    Ok(bytes)
-}
-
-/// The files of the user's directory, by name, less those that are switched off.
-fn files(config: &Config) -> Vec<(String, PathBuf)> {
-    let mut files: Vec<(String, PathBuf)> = std::fs::read_dir(config.home.join(config::PLUGINS_DIR))
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "wasm"))
-        .map(|path| (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), path))
-        // Under an embedded guest's name `enabled = false` switches off the embedded one; a file may take its place.
-        .filter(|(name, _)| config.plugin(name).enabled || is_embedded(name))
-        .collect();
-    files.sort();
-    files
-}
-
-fn is_embedded(name: &str) -> bool {
-    EMBEDDED.iter().any(|embedded| embedded.name == name)
 }

@@ -3,6 +3,7 @@
 use super::bindings::{Error, Prompt};
 use super::fault::{Break, FaultKind};
 use super::load::{Plugin, Source};
+use super::quarantine::Witness;
 use super::stderr::Stderr;
 use crate::grants::http::Http;
 use crate::host::Host;
@@ -33,6 +34,8 @@ pub struct State {
     pub(crate) table: ResourceTable,
     pub(crate) limiter: Limiter,
     pub(crate) stderr: Stderr,
+    /// What the call is given.
+    pub(crate) witness: Witness,
     wasi: WasiCtx,
     http: Http,
     http_ctx: WasiHttpCtx,
@@ -74,6 +77,7 @@ impl State {
             table,
             limiter,
             stderr,
+            witness: Witness::default(),
             wasi,
             http,
             http_ctx: WasiHttpCtx::new(),
@@ -99,7 +103,8 @@ impl State {
         if self.holds(grant) {
             // What the program's own guests do by their table is what the tape is about anyway, but for what leaves it.
             let reaches_outside = grant == "process" || grant.starts_with("secret:");
-            if let Some(turn) = self.turn.as_ref().filter(|_| reaches_outside || self.plugin.source == Source::User) {
+            if let Some(turn) = self.turn.as_ref().filter(|_| reaches_outside || self.plugin.source != Source::Embedded)
+            {
                 turn.used(&self.plugin, grant);
             }
             return Ok(());

@@ -2,8 +2,8 @@
 //! that text from outside is in it.
 
 use super::Turn;
-use crate::plugin::Plugin;
-use std::collections::BTreeMap;
+use crate::plugin::{Held, Plugin};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Different refusals, and different uses, that a turn writes down. A guest that asks for ever new names would otherwise
 /// fill the tape with them.
@@ -19,6 +19,8 @@ pub(super) struct Account {
     pub(super) refusals: BTreeMap<(String, String), u64>,
     /// How often a grant was used, and how many bytes came back.
     pub(super) uses: BTreeMap<Use, (u64, u64)>,
+    /// Plugins in quarantine of which the turn has said that it goes on without them.
+    told: BTreeSet<String>,
     /// Why text from outside is in the context of this turn; none while there is none.
     taint: Option<String>,
 }
@@ -40,6 +42,11 @@ impl Turn {
     /// Why the turn is tainted, if it is.
     pub(crate) fn tainted(&self) -> Option<String> {
         self.account(|account| account.taint.clone())
+    }
+
+    /// Whether the turn has yet to say that it goes on without that plugin. It is said once.
+    pub(crate) fn says_once(&self, held: &Held) -> bool {
+        self.account(|account| account.told.insert(held.plugin.clone()))
     }
 
     /// Counts a refusal.

@@ -6,7 +6,7 @@ use crate::error::Failure;
 use crate::grants::hook_grant;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind, Principal, Prompt, StreamEvent, ToolCall};
-use crate::plugin::{Plugin, PluginSet, model_name, too_much_held};
+use crate::plugin::{Held, Plugin, PluginSet, Site, model_name, too_much_held};
 use crate::tape::{self, Media, Tape};
 use jiff::Zoned;
 use serde_json::{Map, Value};
@@ -41,8 +41,18 @@ impl Calls {
 
     /// The plugins that implement that hook and may be asked it unasked, latest registered first. An export is authority
     /// as much as an import is: one that is not granted is not called.
-    pub(crate) fn asked<'a>(&'a self, hook: &'a str) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
+    pub(crate) fn granted<'a>(&'a self, hook: &'a str) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
         self.plugins.exporting(hook).filter(|plugin| self.may_answer(plugin, hook))
+    }
+
+    /// The same, less those that are in quarantine: the next one answers meanwhile.
+    pub(crate) fn asked<'a>(&'a self, site: &'a Site) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
+        self.granted(site.hook).filter(|plugin| self.held(plugin, site).is_none())
+    }
+
+    /// Why the plugin is not asked there for a while, if it is not.
+    pub(crate) fn held(&self, plugin: &Plugin, site: &Site) -> Option<Held> {
+        self.host.quarantine.held(plugin, site.hook, site.session())
     }
 
     /// Whether the plugin implements that hook and may be asked it.
@@ -280,6 +290,20 @@ impl Turn {
         if let StreamEvent::Text(text) = event {
             progress.speech.text.push_str(text);
         }
+    }
+
+    /// What the hooks of the turn can see of it, for whoever looks into a call that broke.
+    pub(crate) fn told(&self) -> Value {
+        serde_json::json!({
+            "message": self.envelope(),
+            "session": self.session_id,
+            "workspace": self.workspace,
+            "started": self.started.timestamp().to_string(),
+            "principal": self.principal,
+            "tainted": self.tainted().is_some(),
+            "prompt": self.progress().prompt,
+            "state": self.state(),
+        })
     }
 
     /// Who caused the turn: written by the host, from the channel's configuration and the sender.

@@ -34,7 +34,9 @@ impl Kept {
         // Compiled once for all tests.
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled");
         fs::write(home.join(".env"), format!("BUB_CACHE={}\n", cache.display())).unwrap();
-        let config = Config::load(Some(&home)).unwrap();
+        let mut config = Config::load(Some(&home)).unwrap();
+        // What compiles is the program, and not this one.
+        config.program = env!("CARGO_BIN_EXE_bub-wasm").into();
         let host = Host::start(config, dir.path(), Box::new(Printer::default())).await.unwrap();
         Self { host, server, dir }
     }

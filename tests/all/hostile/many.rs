@@ -67,7 +67,9 @@ async fn rounds(all: &[(Home, Arc<Host>, &str)], count: usize) {
 }
 
 async fn start(home: &Home) -> Arc<Host> {
-    let config = Config::load(Some(&home.bub_home())).expect("the test's configuration");
+    let mut config = Config::load(Some(&home.bub_home())).expect("the test's configuration");
+    // What compiles is the program, and not this one.
+    config.program = env!("CARGO_BIN_EXE_bub-wasm").into();
     Host::start(config, &home.workspace(), Box::new(Nowhere)).await.expect("the host starts")
 }
 

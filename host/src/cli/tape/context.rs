@@ -91,7 +91,7 @@ async fn messages(arguments: &Arguments, host: &Arc<Host>) -> Result<Vec<String>
 
 fn require_selector(host: &Arc<Host>, name: &str) -> Result<()> {
     let calls = Calls::new(host);
-    let selectors: Vec<&str> = calls.asked("selector").map(|plugin| plugin.name.as_str()).collect();
+    let selectors: Vec<&str> = calls.granted("selector").map(|plugin| plugin.name.as_str()).collect();
     if selectors.contains(&name) {
         return Ok(());
     }

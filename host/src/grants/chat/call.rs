@@ -170,9 +170,12 @@ impl Exchange {
         let site = Site::inside("complete", &self.turn, self.depth);
         let answer = call(&self.turn.calls.host, plugin, site, |visit| {
             Box::pin(async move {
+                let given = visit.store.data().witness.of(|| serde_json::json!([request]));
                 let guest = visit.exports.provider(visit.store, &visit.instance)?;
                 let sink = visit.store.data_mut().table.push(Sink(sender))?;
-                guest.call_complete(visit.store, request, sink).await
+                let answer = guest.call_complete(visit.store, request, sink).await?;
+                given.withdraw();
+                Ok(answer)
             })
         });
         match answer.await {

@@ -161,12 +161,14 @@ async fn ask(
     let site = Site::inside("call-tool", turn, depth);
     let answer = call(&turn.calls.host, plugin, site, |Visit { exports, store, instance, .. }| {
         Box::pin(async move {
+            let given = store.data().witness.of(|| serde_json::json!([name, arguments]));
             let guest = exports.tools(store, &instance)?;
             let handle = store.data_mut().table.push(TurnHandle(turn.clone()))?;
             let answer = guest.call_call_tool(store, handle, name, arguments).await?;
             if let Ok(result) = &answer {
                 check_json(result).map_err(|reason| contract(format!("the result of `{name}` is {reason}")))?;
             }
+            given.withdraw();
             Ok(answer)
         })
     });

@@ -1,0 +1,147 @@
+//! Watches the directories of plugins: what is dropped in, replaced or taken out while the program runs serves the next
+//! turn.
+
+use super::Host;
+use crate::plugin::{user_dir, workspace_dir};
+use notify::event::{AccessKind, AccessMode, EventKind};
+use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
+
+/// Changes that come so close behind one another are looked at together.
+const PAUSE: Duration = Duration::from_millis(40);
+
+/// Changes that never pause are looked at all the same.
+const LONGEST: Duration = Duration::from_millis(400);
+
+/// How soon a file is looked at again that somebody was writing to.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// How often the directories are looked at where the system cannot tell of changes.
+const ROUND: Duration = Duration::from_secs(2);
+
+/// Somebody who watches. It ends with this value.
+pub struct Watch {
+    task: JoinHandle<()>,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Host {
+    /// Watches the user's directory of plugins and the workspace's, and what the configuration says of them, for as long as
+    /// the answer is held.
+    pub fn watch(self: &Arc<Self>) -> Watch {
+        Watch { task: tokio::spawn(tend(self.clone())) }
+    }
+}
+
+async fn tend(host: Arc<Host>) {
+    let (tell, mut told) = mpsc::channel(1);
+    let file = host.config.file();
+    let heard = move |event: notify::Result<Event>| {
+        // One that is not taken is not needed: somebody is about to look already.
+        if event.as_ref().map_or(true, |event| concerns(event, &file)) {
+            let _ = tell.try_send(());
+        }
+    };
+    let mut watched = Watched::new(heard, &host);
+    loop {
+        // Before the look: what comes behind it is then told of.
+        watched.renew();
+        let is_whole = host.refresh().await;
+        let longest = match (is_whole, watched.hears()) {
+            (false, _) => AGAIN,
+            (true, true) => Duration::MAX,
+            (true, false) => ROUND,
+        };
+        let told_of = timeout(longest, told.recv()).await;
+        if told_of.is_ok() {
+            settle(&mut told).await;
+        }
+    }
+}
+
+/// Waits until it is quiet.
+async fn settle(told: &mut mpsc::Receiver<()>) {
+    let begun = Instant::now();
+    sleep(PAUSE).await;
+    while told.try_recv().is_ok() && begun.elapsed() < LONGEST {
+        sleep(PAUSE).await;
+    }
+}
+
+/// Whether something happened to a plugin, to a directory in which plugins may come to lie, or to the configuration. That
+/// somebody reads is no event: we do ourselves.
+fn concerns(event: &Event, config: &Path) -> bool {
+    let is_read = matches!(event.kind, EventKind::Access(kind) if kind != AccessKind::Close(AccessMode::Write));
+    let is_plugin = |path: &Path| path.extension().is_some_and(|extension| extension == "wasm");
+    let is_dir =
+        |path: &Path| [".bub", "plugins"].iter().any(|name| path.file_name().is_some_and(|last| last == *name));
+    event.need_rescan() || !is_read && event.paths.iter().any(|path| is_plugin(path) || is_dir(path) || path == config)
+}
+
+/// The directories that are watched, as they are now: one that is made anew has to be watched anew.
+struct Watched {
+    watcher: Option<RecommendedWatcher>,
+    wanted: Vec<PathBuf>,
+    /// Device and number of what is watched under that path.
+    now: BTreeMap<PathBuf, (u64, u64)>,
+    /// Whether all that is there is watched.
+    is_all: bool,
+}
+
+impl Watched {
+    fn new(heard: impl Fn(notify::Result<Event>) + Send + 'static, host: &Host) -> Self {
+        let mut wanted = vec![host.config.home.clone(), user_dir(&host.config)];
+        if let Some(dir) = workspace_dir(&host.config, &host.workspace) {
+            // The directory may not be there yet, and nor may the one that it lies in.
+            wanted.extend(dir.ancestors().take(3).map(Path::to_owned));
+        }
+        let watcher = notify::recommended_watcher(heard);
+        if let Err(error) = &watcher {
+            tracing::warn!("plugins are looked for every {} s: {error}", ROUND.as_secs());
+        }
+        Self { watcher: watcher.ok(), wanted, now: BTreeMap::new(), is_all: false }
+    }
+
+    /// Whether changes are told of.
+    fn hears(&self) -> bool {
+        self.watcher.is_some() && self.is_all
+    }
+
+    fn renew(&mut self) {
+        let Some(watcher) = &mut self.watcher else { return };
+        self.is_all = true;
+        for dir in &self.wanted {
+            let Ok(meta) = dir.metadata() else {
+                self.now.remove(dir);
+                continue;
+            };
+            let which = (meta.dev(), meta.ino());
+            if self.now.get(dir) == Some(&which) {
+                continue;
+            }
+            if self.now.contains_key(dir) {
+                let _ = watcher.unwatch(dir);
+            }
+            match watcher.watch(dir, RecursiveMode::NonRecursive) {
+                Ok(()) => drop(self.now.insert(dir.clone(), which)),
+                Err(error) => {
+                    tracing::debug!("`{}` is not watched: {error}", dir.display());
+                    self.now.remove(dir);
+                    self.is_all = false;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Who has broken too many calls is not asked for a while.
+//!
+//! Counted are faults of the same bytes in the same hook, one behind the other, in one session. Three of them put the
+//! plugin in quarantine for that session, and two sessions that have done so put it there for all: one session alone, and
+//! whoever writes in it, can switch off nothing for others. After a pause one call is let through, and its outcome
+//! decides. The guests that the program carries are never switched off: they are only made to wait.
+//!
+//! What is known stands in a file, because `run` is a process of its own for each turn, and because `release` has to reach
+//! a process that runs.
+
+mod book;
+mod breaker;
+mod evidence;
+
+use super::fault::Fault;
+use super::load::{Plugin, Source};
+use book::Book;
+pub(crate) use evidence::{Call, Testimony, Witness};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// Below `$BUB_HOME`: who is in quarantine, and what there is to prove it.
+pub(crate) const DIR: &str = "quarantine";
+
+/// All that is known of who breaks calls.
+pub(crate) struct Quarantine {
+    book: Mutex<Book>,
+    dir: PathBuf,
+}
+
+/// A hook of a plugin that is not asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The plugin's name when it broke.
+    pub plugin: String,
+    /// SHA-256 of its bytes, in hex.
+    pub digest: String,
+    /// The export that broke.
+    pub hook: String,
+    /// The session in which it is not asked; none: in all.
+    pub session: Option<String>,
+    /// Until a call is let through to try.
+    pub left: Duration,
+    /// What it did last.
+    pub fault: String,
+}
+
+impl std::fmt::Display for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let scope = match self.session.as_deref() {
+            None => "in all sessions".to_owned(),
+            Some("") => "outside of sessions".to_owned(),
+            Some(session) => format!("in session `{}`", super::one_line(session)),
+        };
+        write!(
+            f,
+            "in quarantine {scope} for {} s, because it kept breaking (at last: {}); to lift it: bub-wasm plugin release {}",
+            self.left.as_secs().max(1),
+            self.fault,
+            self.plugin
+        )
+    }
+}
+
+/// A call that was let through.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Pass {
+    /// Whether its outcome decides if others follow.
+    is_trial: bool,
+    /// How long it has to wait first.
+    pub(super) wait: Duration,
+}
+
+/// What a fault has led to.
+pub(super) struct Consequence {
+    /// The plugin is not asked from here on.
+    pub(super) held: Option<Held>,
+    /// Where the call can be looked at.
+    pub(super) reproducer: Option<PathBuf>,
+}
+
+/// Which calls are counted together.
+type Key = (String, String);
+
+fn key(plugin: &Plugin, hook: &str) -> Key {
+    (plugin.digest.clone(), hook.to_owned())
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Quarantine {
+    /// What stands below that home. Nothing is made before something breaks.
+    pub(crate) fn new(home: &Path) -> Self {
+        let dir = home.join(DIR);
+        Self { book: Mutex::new(Book::new(&dir)), dir }
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why the plugin is not asked that hook in that session; none, when it is.
+    pub(crate) fn held(&self, plugin: &Plugin, hook: &str, session: &str) -> Option<Held> {
+        let mut book = self.book();
+        let breakers = book.read();
+        if breakers.is_empty() || plugin.source == Source::Embedded {
+            return None;
+        }
+        let key = key(plugin, hook);
+        breakers.get(&key)?.held(&key, session, now())
+    }
+
+    /// Lets a call begin. Behind a pause one is let through to try, and no other until its outcome is known.
+    pub(super) fn begin(&self, plugin: &Plugin, hook: &str, session: &str) -> Result<Pass, Held> {
+        let mut book = self.book();
+        let key = key(plugin, hook);
+        let Some(breaker) = book.read().get(&key) else { return Ok(Pass::default()) };
+        if plugin.source == Source::Embedded {
+            return Ok(Pass { is_trial: false, wait: breaker.back_off(session) });
+        }
+        if let Some(held) = breaker.held(&key, session, now()) {
+            return Err(held);
+        }
+        if !breaker.is_open(session) {
+            return Ok(Pass::default());
+        }
+        // Somebody else may have taken the trial between the look and the write.
+        let pause = plugin.limits.quarantine();
+        let taken = book.change(|breakers| match breakers.get_mut(&key) {
+            Some(breaker) => match breaker.held(&key, session, now()) {
+                Some(held) => Err(held),
+                None => Ok(breaker.try_once(session, now(), pause)),
+            },
+            None => Ok(false),
+        });
+        taken.map(|is_trial| Pass { is_trial, wait: Duration::ZERO })
+    }
+
+    /// A call has ended well.
+    pub(super) fn succeeded(&self, plugin: &Plugin, hook: &str, session: &str, pass: Pass) {
+        let mut book = self.book();
+        let key = key(plugin, hook);
+        if book.read().get(&key).is_none_or(|breaker| !breaker.knows(session) && !pass.is_trial) {
+            return;
+        }
+        book.change(|breakers| {
+            if let Some(breaker) = breakers.get_mut(&key)
+                && breaker.succeed(session, pass.is_trial)
+            {
+                breakers.remove(&key);
+            }
+        });
+    }
+
+    /// A call has ended in a fault that is the plugin's own.
+    pub(super) fn faulted(
+        &self,
+        (plugin, session, pass): (&Plugin, &str, Pass),
+        fault: &Fault,
+        call: Call<'_>,
+    ) -> Consequence {
+        let key = key(plugin, fault.hook);
+        let held = self.book().change(|breakers| {
+            let breaker = breakers.entry(key.clone()).or_default();
+            breaker.plugin.clone_from(&plugin.name);
+            breaker.only_waits = plugin.source == Source::Embedded;
+            // What it said of itself goes into one line of a log, again and again.
+            breaker.fault = super::one_line(&fault.kind.to_string()).chars().take(200).collect();
+            let is_open = breaker.fault(session, now(), plugin.limits.quarantine(), pass.is_trial);
+            (is_open && plugin.source != Source::Embedded).then(|| breaker.held(&key, session, now())).flatten()
+        });
+        let reproducer = evidence::keep(&self.dir, plugin, fault, session, call);
+        Consequence { held, reproducer }
+    }
+
+    /// Everything that is not asked at this moment, in whichever session.
+    pub(crate) fn list(&self) -> Vec<Held> {
+        let mut book = self.book();
+        book.read().iter().flat_map(|(key, breaker)| breaker.all_held(key, now())).collect()
+    }
+
+    /// Forgets what the plugin of that name, or of that digest, has broken. How many of its hooks are asked again.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written down.
+    pub(crate) fn release(&self, plugin: &str) -> anyhow::Result<usize> {
+        let mut book = self.book();
+        let released = book.change(|breakers| {
+            let before = breakers.len();
+            breakers.retain(|(digest, _), breaker| digest != plugin && breaker.plugin != plugin);
+            before - breakers.len()
+        });
+        book.trouble().map_or(Ok(released), |trouble| Err(anyhow::anyhow!("{trouble}")))
+    }
+}

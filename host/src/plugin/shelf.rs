@@ -1,0 +1,179 @@
+//! What was made of files, kept from one set of plugins to the next: a file that has not changed is not read again, and a
+//! version that does not load leaves the one before it in its place.
+
+use super::embedded::EMBEDDED;
+use super::found::{Found, Look, Stamp, check_name, is_embedded, look};
+use super::load::{Candidate, Plugin, Source, compile, digest, introduce};
+use crate::grants::Grants;
+use crate::host::Host;
+use anyhow::{Result, bail};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// All that was loaded, or was to be.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    pub(super) embedded: BTreeMap<&'static str, Result<Arc<Plugin>, String>>,
+    pub(super) slots: BTreeMap<Found, Slot>,
+    /// Whether a file is still being written to.
+    pub(crate) is_unfinished: bool,
+}
+
+/// What was made of a file.
+#[derive(Default)]
+pub(super) struct Slot {
+    stamp: Option<Stamp>,
+    /// Of the file as it is.
+    pub(super) latest: Option<Latest>,
+    /// The version that was in the last set.
+    pub(super) serving: Option<Arc<Plugin>>,
+}
+
+pub(super) enum Latest {
+    Plugin(Arc<Plugin>),
+    /// Why there is none.
+    Failed(String),
+    /// A workspace's file that nobody has vouched for: its digest.
+    Untrusted(String),
+}
+
+/// A file of a workspace that is not run, because the user has not said that its bytes may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Untrusted {
+    /// The name that it would have.
+    pub name: String,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// SHA-256 of its bytes, in hex.
+    pub digest: String,
+}
+
+impl Shelf {
+    /// The embedded guests that are not switched off.
+    pub(super) async fn load_embedded(&mut self, host: &Arc<Host>) {
+        for embedded in EMBEDDED {
+            let settings = host.config.plugin(embedded.name);
+            if !settings.enabled || self.embedded.contains_key(embedded.name) {
+                continue;
+            }
+            let candidate = Candidate {
+                name: embedded.name,
+                source: Source::Embedded,
+                file: None,
+                bytes: embedded.bytes,
+                digest: digest(embedded.bytes),
+                table: Grants::new(embedded.grants.iter().copied()),
+                reserved: Vec::new(),
+                limits: host.config.limits_of(embedded.name),
+                settings: &settings,
+            };
+            let loaded = load(host, candidate).await;
+            self.embedded.insert(embedded.name, loaded.map_err(|error| format!("{error:#}")));
+        }
+    }
+
+    /// Looks at these files, and loads what has changed. With `waits` a file that somebody may still be writing to stays as
+    /// it was, and [`Self::is_unfinished`] says so.
+    pub(super) async fn look(&mut self, host: &Arc<Host>, files: &[Found], waits: bool) {
+        self.is_unfinished = false;
+        self.slots.retain(|found, _| files.contains(found));
+        for found in files {
+            let slot = self.slots.entry(found.clone()).or_default();
+            match slot.look(host, found, waits).await {
+                Ok(true) => {}
+                Ok(false) => self.is_unfinished = true,
+                Err(error) => slot.latest = Some(Latest::Failed(format!("{error:#}"))),
+            }
+        }
+    }
+}
+
+impl Slot {
+    /// `false`: somebody may still be writing to it.
+    async fn look(&mut self, host: &Arc<Host>, found: &Found, waits: bool) -> Result<bool> {
+        if let Err(error) = check_name(&found.name).and_then(|()| check_taken(host, found)) {
+            // Not the file is wrong but its name: no version of it serves, and it is looked at when the name is free.
+            *self = Self::default();
+            return Err(error);
+        }
+        let stamp = Stamp::of(&found.path);
+        if stamp.is_some() && stamp == self.stamp && !self.is_vouched_for_now(host) {
+            return Ok(true);
+        }
+        self.stamp = None;
+        let (bytes, stamp) = match look(&found.path, waits)? {
+            Look::Whole(bytes, stamp) => (bytes, stamp),
+            Look::Unfinished => return Ok(false),
+        };
+        self.stamp = Some(stamp);
+        let digest = digest(&bytes);
+        let settings = match found.source {
+            Source::Workspace => match host.ledger.trusted(&digest) {
+                Some(trusted) => trusted.settings(),
+                None => {
+                    self.serving = None;
+                    self.latest = Some(Latest::Untrusted(digest));
+                    return Ok(true);
+                }
+            },
+            _ => host.config.plugin(&found.name),
+        };
+        if let Some(Latest::Plugin(plugin)) = &self.latest
+            && plugin.digest == digest
+        {
+            return Ok(true);
+        }
+        let limits = match found.source {
+            Source::Workspace => host.config.limits_with(&settings),
+            _ => host.config.limits_of(&found.name),
+        };
+        let candidate = Candidate {
+            name: &found.name,
+            source: found.source,
+            file: Some(found.path.clone()),
+            bytes: &bytes,
+            digest,
+            table: Grants::default(),
+            reserved: EMBEDDED.iter().map(|guest| guest.name).filter(|name| host.config.plugin(name).enabled).collect(),
+            limits,
+            settings: &settings,
+        };
+        self.latest = Some(Latest::Plugin(load(host, candidate).await?));
+        Ok(true)
+    }
+
+    /// Whether what the user says of the bytes has changed since they were looked at.
+    fn is_vouched_for_now(&self, host: &Host) -> bool {
+        match &self.latest {
+            Some(Latest::Untrusted(digest)) => host.ledger.trusted(digest).is_some(),
+            Some(Latest::Plugin(plugin)) if plugin.source == Source::Workspace => {
+                host.ledger.trusted(&plugin.digest).is_none()
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What is about the user's own plugin of a name must not be about a stranger's.
+fn check_taken(host: &Host, found: &Found) -> Result<()> {
+    let name = &found.name;
+    if is_embedded(name) && (found.source == Source::Workspace || host.config.plugin(name).enabled) {
+        let or = match found.source {
+            Source::Workspace => "rename the file".to_owned(),
+            _ => {
+                format!("set `enabled = false` in `[plugins.{name}]` to use the file in its place, or rename the file")
+            }
+        };
+        bail!("the name is taken by an embedded plugin; {or}");
+    }
+    if found.source == Source::Workspace && host.ledger.speaks_of(name) {
+        bail!("the name is taken by `[plugins.{name}]` of config.toml; rename the file");
+    }
+    Ok(())
+}
+
+async fn load(host: &Arc<Host>, candidate: Candidate<'_>) -> Result<Arc<Plugin>> {
+    let plugin = compile(host, candidate).await?;
+    Ok(Arc::new(introduce(host, plugin).await?))
+}

@@ -1,0 +1,130 @@
+//! What is kept of who broke what: the book, and the calls.
+
+use super::{TRAP, answers, book, breaks, is_passed_over, listed, run_in, weak};
+use bub_tests::{Home, programs};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+fn quarantine(home: &Home) -> PathBuf {
+    home.bub_home().join("quarantine")
+}
+
+fn folders(home: &Home) -> Vec<PathBuf> {
+    let all = fs::read_dir(quarantine(home)).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut all: Vec<PathBuf> = all.filter(|path| path.is_dir()).collect();
+    all.sort();
+    all
+}
+
+fn call(folder: &Path) -> Value {
+    let text = fs::read_to_string(folder.join("call.json")).expect("the call is kept");
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn a_call_that_broke_is_kept_with_its_component_and_what_it_was_about() {
+    let home = weak("save-state", TRAP);
+    super::answers(&home, "run-model", "\"so it was\"\nsave-state = { trap = true }");
+    run_in(&home, "a").fails("hook `save-state` of plugin `weak`: trapped: ");
+    let folders = folders(&home);
+    assert_eq!(folders.len(), 1, "{folders:?}");
+    let name = folders[0].file_name().expect("it has a name").to_string_lossy().into_owned();
+    assert!(name.starts_with("weak-save-state-"), "{name}");
+
+    let component = fs::read(folders[0].join("component.wasm")).expect("the component is kept");
+    assert_eq!(component, fs::read(programs::SCRIPTED).expect("it was built"));
+    let call = call(&folders[0]);
+    assert_eq!(call["arguments"], serde_json::json!(["so it was", null]), "{call:#}");
+    assert_eq!((&call["plugin"], &call["hook"], &call["session"]), (&"weak".into(), &"save-state".into(), &"a".into()));
+    assert!(call["fault"].as_str().is_some_and(|fault| fault.contains("unreachable")), "{call:#}");
+    assert_eq!(call["turn"]["message"]["content"], "hi", "{call:#}");
+    assert_eq!(call["config"]["answers"]["run-model"], "so it was", "{call:#}");
+    assert!(call["limits"]["fuel"].is_u64(), "{call:#}");
+
+    let rights = |path: &Path| fs::metadata(path).expect("it is there").mode() & 0o777;
+    assert_eq!((rights(&quarantine(&home)), rights(&folders[0])), (0o700, 0o700));
+    assert_eq!(rights(&folders[0].join("call.json")), 0o600);
+    assert_eq!(rights(&folders[0].join("component.wasm")), 0o600);
+}
+
+#[test]
+fn a_call_that_its_deadline_ended_is_kept_as_well() {
+    let home = crate::home().bare();
+    home.plugin("weak", programs::FAULT_SPIN);
+    home.configure("[plugins.weak.limits]\ndeadline_ms = 300\nfuel = 1_000_000_000_000_000");
+    run_in(&home, "a").fails("took longer than 300 ms");
+    assert_eq!(call(&folders(&home)[0])["turn"]["message"]["content"], "hi");
+}
+
+#[test]
+fn no_secret_is_kept() {
+    let home = weak("save-state", TRAP);
+    let secret = "t0ken-that-nobody-may-see";
+    answers(&home, "run-model", &format!("\"it is {secret}\"\nsave-state = {{ trap = true }}"));
+    let run = home.run([&*format!("my key is {secret}")]).env("BUB_SECRET_TOKEN", secret);
+    run.finish().fails("hook `save-state` of plugin `weak`: trapped: ");
+    let text = fs::read_to_string(folders(&home)[0].join("call.json")).expect("the call is kept");
+    assert!(!text.contains(secret) && text.contains("it is ***") && text.contains("my key is ***"), "{text}");
+}
+
+#[test]
+fn of_one_hook_one_call_is_kept_and_of_all_twenty() {
+    let home = weak("build-prompt", TRAP);
+    breaks(&home, "a");
+    let first = folders(&home);
+    let made = fs::metadata(first[0].join("call.json")).expect("it is there").ino();
+    breaks(&home, "b");
+    assert_eq!(folders(&home), first);
+    assert_eq!(fs::metadata(first[0].join("call.json")).expect("it is there").ino(), made);
+
+    let old: Vec<PathBuf> = (0..30).map(|number| quarantine(&home).join(format!("old-{number:02}"))).collect();
+    for (number, folder) in (0..).zip(&old) {
+        fs::create_dir(folder).expect("it can be made");
+        fs::write(folder.join("call.json"), "{}").expect("it can be written");
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).expect("it is ours");
+        let then = SystemTime::now() - Duration::from_secs(10_000 - number);
+        fs::File::open(folder).and_then(|folder| folder.set_modified(then)).expect("it is ours");
+    }
+    answers(&home, "load-state", TRAP);
+    run_in(&home, "a").fails("hook `load-state` of plugin `weak`: trapped: ");
+    let left = folders(&home);
+    assert_eq!(left.len(), 20, "{left:?}");
+    assert!(left.contains(&first[0]) && left.contains(&old[29]) && !left.contains(&old[0]), "{left:?}");
+}
+
+#[test]
+fn what_is_too_large_is_left_out() {
+    let home = weak("save-state", TRAP);
+    let much = "much ".repeat(600_000);
+    answers(&home, "run-model", &format!("\"{much}\"\nsave-state = {{ trap = true }}"));
+    run_in(&home, "a").fails("hook `save-state` of plugin `weak`: trapped: ");
+    let folder = &folders(&home)[0];
+    assert!(fs::metadata(folder.join("call.json")).expect("it is there").len() < 3 << 20);
+    assert_eq!(call(folder)["arguments"]["left_out"], "it is too large");
+}
+
+#[test]
+fn a_book_that_is_not_understood_is_begun_anew() {
+    let home = weak("build-prompt", TRAP);
+    (0..3).for_each(|_| drop(breaks(&home, "a")));
+    for text in ["", "[{\"digest\": 7}]", "no JSON", "[[[["] {
+        fs::write(book(&home), text).expect("it is ours");
+        let finished = breaks(&home, "a");
+        finished.mentions("is not understood, and who was in quarantine is not");
+        assert!(listed(&home).is_empty());
+    }
+}
+
+#[test]
+fn a_folder_that_others_could_write_is_not_believed_and_not_written() {
+    let home = weak("build-prompt", TRAP);
+    (0..3).for_each(|_| drop(breaks(&home, "a")));
+    is_passed_over(&home, "a");
+    fs::set_permissions(quarantine(&home), fs::Permissions::from_mode(0o777)).expect("it is ours");
+    let before = fs::read(book(&home)).expect("it is there");
+    breaks(&home, "a").mentions("is open to others; `chmod 700` it");
+    assert_eq!(fs::read(book(&home)).expect("it is there"), before);
+}
