@@ -1,12 +1,13 @@
 //! Starts of the program with plugins whose compiled code is in the cache.
 
-use crate::figure::{Samples, line, time};
+use crate::figure::{Samples, line, print_memory, time};
 use crate::host::home;
 use bub_tests::component::with_section;
 use bub_tests::{Home, programs};
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use wait4::Wait4;
 
 /// Plugins that are dropped in.
 const PLUGINS: usize = 20;
@@ -16,6 +17,8 @@ const RUNS: usize = 40;
 
 /// What they may cost together.
 const TARGET: Duration = Duration::from_millis(10);
+
+const TARGET_MEMORY: u64 = 80_000_000;
 
 /// Runs with and without take turns, so that what else the machine does meets both.
 pub fn figures() {
@@ -27,11 +30,13 @@ pub fn figures() {
     }
     homes.iter().for_each(Home::grant_hooks);
     let mut samples = [Vec::new(), Vec::new()];
+    let mut peak = 0;
     for run in 0..WARM_UP + RUNS {
         for (home, samples) in homes.iter().zip(&mut samples) {
-            let took = run_once(home);
+            let (took, bytes) = run_once(home);
             if run >= WARM_UP {
                 samples.push(took);
+                peak = peak.max(bytes);
             }
         }
     }
@@ -40,9 +45,11 @@ pub fn figures() {
     with.print("`run` with twenty, compiled before", None);
     let more = with.median().saturating_sub(without.median());
     line("  the difference", &time(more), "", Some((time(TARGET), more <= TARGET)));
+    print_memory("  peak memory, of all runs", peak, TARGET_MEMORY);
 }
 
-fn run_once(home: &Home) -> Duration {
+/// Wall time, and the largest resident set in bytes.
+fn run_once(home: &Home) -> (Duration, u64) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bub-wasm"));
     command
         .args(["run", "hi"])
@@ -54,8 +61,8 @@ fn run_once(home: &Home) -> Duration {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let begun = Instant::now();
-    let status = command.status().expect("the program runs");
+    let ended = command.spawn().and_then(|child| child.wait4()).expect("the program runs");
     let took = begun.elapsed();
-    assert!(status.success(), "the program failed: {status}");
-    took
+    assert!(ended.status.success(), "the program failed: {}", ended.status);
+    (took, ended.rusage.maxrss)
 }

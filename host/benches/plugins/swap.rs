@@ -74,20 +74,19 @@ impl Versions {
     }
 }
 
-/// From the rename of a file to the end of the first turn that it serves.
+/// From the making of a file, which is then renamed, to the end of the first turn that it serves.
 async fn first_turn() {
     let (_home, host, versions) = swapping().await;
     let _watch = host.watch();
-    let mut samples = Vec::new();
-    for round in 1..=ROUNDS {
-        let begun = versions.drop_in(round);
-        while said(&host, "bench").await != SAYS[round % 2] {
+    let samples = Samples::take(0, ROUNDS, async |round| {
+        let begun = versions.drop_in(round + 1);
+        while said(&host, "bench").await != SAYS[(round + 1) % 2] {
             assert!(begun.elapsed() < Duration::from_secs(60), "the new version never served");
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        samples.push(begun.elapsed());
-    }
-    Samples::new(samples).print("from a file of 100 KB to a turn that it serves", Some(TARGET));
+    })
+    .await;
+    samples.print("from a file of 100 KB to a turn that it serves", Some(TARGET));
 }
 
 /// Turns of several sessions while one version follows the other. Each is answered, and by a version that was whole.

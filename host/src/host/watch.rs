@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
@@ -58,7 +59,7 @@ async fn tend(host: Arc<Host>) {
     loop {
         // Before the look: what comes behind it is then told of.
         watched.renew();
-        let is_whole = host.refresh().await;
+        let is_whole = refresh(&host).await;
         let longest = match (is_whole, watched.hears()) {
             (false, _) => AGAIN,
             (true, true) => Duration::MAX,
@@ -69,6 +70,15 @@ async fn tend(host: Arc<Host>) {
             settle(&mut told).await;
         }
     }
+}
+
+/// Looks, on a thread of its own: what is read, hashed and loaded takes as long as files are large, and turns must not wait
+/// for it.
+async fn refresh(host: &Arc<Host>) -> bool {
+    let (host, runtime) = (host.clone(), Handle::current());
+    let looked = tokio::task::spawn_blocking(move || runtime.block_on(host.refresh())).await;
+    // One that broke has changed nothing, and the next may be better.
+    looked.unwrap_or(true)
 }
 
 /// Waits until it is quiet.

@@ -101,7 +101,7 @@ pub(crate) async fn call<'c, T: Send>(
         true => host.quarantine.begin(plugin, hook, &session),
         false => Ok(Pass::default()),
     };
-    let pass = pass.map_err(|held| fault(FaultKind::Held(Box::new(held))))?;
+    let pass = pass.map_err(|held| fault(FaultKind::Held(held)))?;
     if !pass.wait.is_zero() {
         tokio::time::sleep(pass.wait).await;
     }

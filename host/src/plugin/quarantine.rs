@@ -115,7 +115,7 @@ impl Quarantine {
     }
 
     /// Lets a call begin. Behind a pause one is let through to try, and no other until its outcome is known.
-    pub(super) fn begin(&self, plugin: &Plugin, hook: &str, session: &str) -> Result<Pass, Held> {
+    pub(super) fn begin(&self, plugin: &Plugin, hook: &str, session: &str) -> Result<Pass, Box<Held>> {
         let mut book = self.book();
         let key = key(plugin, hook);
         let Some(breaker) = book.read().get(&key) else { return Ok(Pass::default()) };
@@ -123,7 +123,7 @@ impl Quarantine {
             return Ok(Pass { is_trial: false, wait: breaker.back_off(session) });
         }
         if let Some(held) = breaker.held(&key, session, now()) {
-            return Err(held);
+            return Err(Box::new(held));
         }
         if !breaker.is_open(session) {
             return Ok(Pass::default());
@@ -132,7 +132,7 @@ impl Quarantine {
         let pause = plugin.limits.quarantine();
         let taken = book.change(|breakers| match breakers.get_mut(&key) {
             Some(breaker) => match breaker.held(&key, session, now()) {
-                Some(held) => Err(held),
+                Some(held) => Err(Box::new(held)),
                 None => Ok(breaker.try_once(session, now(), pause)),
             },
             None => Ok(false),

@@ -64,10 +64,18 @@ fn no_secret_is_kept() {
     let home = weak("save-state", TRAP);
     let secret = "t0ken-that-nobody-may-see";
     answers(&home, "run-model", &format!("\"it is {secret}\"\nsave-state = {{ trap = true }}"));
-    let run = home.run([&*format!("my key is {secret}")]).env("BUB_SECRET_TOKEN", secret);
+    let key = "sk-model-0123456789abcdef";
+    let message = format!("my key is {secret}, the model's {key}");
+    let run = home.run([&*message]).env("BUB_SECRET_TOKEN", secret).env("BUB_API_KEY", key);
     run.finish().fails("hook `save-state` of plugin `weak`: trapped: ");
     let text = fs::read_to_string(folders(&home)[0].join("call.json")).expect("the call is kept");
-    assert!(!text.contains(secret) && text.contains("it is ***") && text.contains("my key is ***"), "{text}");
+    assert!(
+        !text.contains(secret)
+            && !text.contains(key)
+            && text.contains("it is ***")
+            && text.contains("my key is ***, the model's ***"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -21,6 +21,7 @@ fn keys(config: &Config) -> Vec<Key> {
     let (model, limits, unset) = (&config.model, config.limits(), Limits::default());
     let timeout = model.timeout.map(|timeout| timeout.as_secs_f64());
     let plugins: Vec<&String> = config.plugins.keys().collect();
+    let trusted: Vec<&String> = config.trusted_plugins.keys().collect();
     let limit = |name, unset: u64, now: u64, about| key(name, unset, now, about);
     vec![
         key("model", DEFAULT_MODEL, model.model.clone(), "`provider:model`"),
@@ -95,6 +96,14 @@ fn keys(config: &Config) -> Vec<Key> {
         key("plugins.NAME.daily_tokens", Value::Null, Value::Null, "tokens that it may spend in a day, local time"),
         key("plugins.NAME.limits", json!({}), Value::Null, "its own limits, with the keys of `limits`"),
         key("plugins.NAME.config", json!({}), Value::Null, "what the plugin reads"),
+        key("trusted_plugins", json!([]), json!(trusted), "one table a digest, written by `bub-wasm plugin trust`"),
+        key("trusted_plugins.DIGEST.file", Value::Null, Value::Null, "where the workspace's plugin lay"),
+        key(
+            "trusted_plugins.DIGEST.grants",
+            json!([]),
+            Value::Null,
+            "and `on_fault`, `limits`, `config`: as in `plugins`",
+        ),
         key("channels.NAME.owners", json!([]), Value::Null, "senders who are the owner"),
         key("channels.NAME.peers", json!([]), Value::Null, "senders who are known"),
         key("channels.NAME.commands", "none", Value::Null, "`all`, `tools` or `none`: lines that begin with a comma"),
