@@ -8,7 +8,7 @@ use crate::hooks;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, Prompt};
 use crate::plugin::one_line;
-use crate::tape::{Fork, MAX_SENT, Store, Tape};
+use crate::tape::{self, Fork, MAX_SENT, Store, Tape, workspace_tape_name};
 use anyhow::Result;
 use serde_json::json;
 use std::sync::Arc;
@@ -36,13 +36,13 @@ impl Preview<'_> {
     /// What a turn would fail with before its first model call.
     pub(crate) async fn messages(&self, host: &Arc<Host>) -> Result<Vec<String>> {
         // A fork around the turn's own: what plugins write past that one goes nowhere as well.
-        let apart: Arc<dyn Store> = Arc::new(Fork::new(Arc::clone(&self.store), self.tape));
-        let tape = Tape::open(apart, self.tape)?.fork();
+        let tape = apart_from(Arc::clone(&self.store), self.tape)?.fork();
         let (_open, cancel) = watch::channel(false);
-        let turn = Arc::new(
+        let mut turn =
             Turn::over(&Calls::new(host), tape, self.session_id.to_owned(), self.envelope(host), Audience::new(cancel))
-                .await?,
-        );
+                .await?;
+        turn.shared = Some(apart_from(Arc::clone(host.tapes().store()), &workspace_tape_name(&host.workspace))?);
+        let turn = Arc::new(turn);
         let messages = self.ask(&turn).await;
         turn.at_rest().await;
         host.processes.end_turn(&turn.id).await;
@@ -93,6 +93,12 @@ impl Preview<'_> {
             output_channel: None,
         }
     }
+}
+
+/// That tape, with a fork around it that nobody merges.
+fn apart_from(store: Arc<dyn Store>, tape: &str) -> tape::Result<Tape> {
+    let apart: Arc<dyn Store> = Arc::new(Fork::new(store, tape));
+    Tape::open(apart, tape)
 }
 
 /// How deep in calls an agent loop's own calls are: they come from inside a hook.
