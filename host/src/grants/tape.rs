@@ -129,11 +129,14 @@ impl State {
             signed = signed.with_meta("plugin", &json::quote(&self.plugin.name))?;
         }
         // What other sessions read says for itself that text from outside may be in it: their turns know nothing of this
-        // one. Who copies what stood there before says so.
-        if *is_shared && turn.tainted().is_some() && json::get(&draft.meta, TAINTED_MARK).is_none() {
-            signed = signed.with_meta(TAINTED_MARK, "true")?;
+        // one. Who copies what stood there before says that it is clean.
+        match json::get(&draft.meta, TAINTED_MARK) {
+            Some("true") => Ok(signed),
+            Some("false") => Ok(signed.without_meta(TAINTED_MARK)?),
+            Some(_) => Err(Error::invalid("`tainted` in an entry's meta is `true` or `false`")),
+            None if *is_shared && turn.tainted().is_some() => Ok(signed.with_meta(TAINTED_MARK, "true")?),
+            None => Ok(signed),
         }
-        Ok(signed)
     }
 }
 
