@@ -54,6 +54,12 @@ impl Home {
         self
     }
 
+    /// Without the guest that remembers: the original has none, so what was recorded with it knows no zone and no date in
+    /// the system prompt.
+    pub fn without_memory(&self) {
+        self.configure("[plugins.memory]\nenabled = false");
+    }
+
     /// `$BUB_HOME`.
     pub fn bub_home(&self) -> PathBuf {
         self.resolved.join("home")
