@@ -45,7 +45,8 @@ pub fn read(entries: &[Entry]) -> Option<Snapshot> {
 /// The entries of a zone. The notes stand oldest first.
 pub fn write(zone: &Snapshot) -> Vec<Draft> {
     let anchor = |name: &str, meta: Value| draft("anchor", json!({ "name": name, "state": { "version": zone.version } }), meta);
-    let mut entries = vec![anchor(OPEN, json!({ "zone": true }))];
+    // What is not tainted says so, or the host would say that it is, in a turn that is.
+    let mut entries = vec![anchor(OPEN, json!({ "zone": true, "tainted": false }))];
     let mark = |part: &Part| json!({ "zone": true, "tainted": part.tainted });
     if let Some(part) = &zone.long_term {
         let data = json!({ "content": part.content, "updated_at": part.updated_at });
@@ -56,7 +57,7 @@ pub fn write(zone: &Snapshot) -> Vec<Draft> {
         let data = json!({ "date": note.date, "content": part.content, "updated_at": part.updated_at });
         entries.push(draft("event", json!({ "name": DAILY, "data": data }), mark(part)));
     }
-    let mut meta = json!({ "zone": true });
+    let mut meta = json!({ "zone": true, "tainted": false });
     if let Some(day) = &zone.pruned {
         meta["pruned"] = day.as_str().into();
     }

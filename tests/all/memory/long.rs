@@ -14,7 +14,6 @@ const HANDOFF: usize = 230;
 #[test]
 fn in_five_hundred_turns_memory_is_shown_once_and_hides_nothing() {
     let home = keeping();
-    home.configure("[plugins.memory.config]\nretention_days = 36500");
     typed(&home, ",memory.save content='before the first turn'");
     let answers = (1..=TURNS).flat_map(|turn| {
         let tool = match turn {
@@ -27,9 +26,12 @@ fn in_five_hundred_turns_memory_is_shown_once_and_hides_nothing() {
         tool.into_iter().chain([Answer::text(&format!("answer {turn}."))])
     });
     let server = Server::new(answers);
-    let lines: String = (1..=TURNS).map(|turn| format!("message {turn}.\n")).collect();
-    let finished = home.bub(["chat"]).input(&lines).model(&server).finish();
-    assert_eq!(finished.code, Some(0), "{finished}");
+    // One conversation in several starts of the program.
+    for first in (1..=TURNS).step_by(EACH) {
+        let lines: String = (first..first + EACH).map(|turn| format!("message {turn}.\n")).collect();
+        let finished = home.bub(["chat"]).input(&lines).model(&server).finish();
+        assert_eq!(finished.code, Some(0), "{finished}");
+    }
     let requests = server.requests();
     assert_eq!(requests.len(), TURNS + TURNS / EACH + 1);
     let mut turn = 0;

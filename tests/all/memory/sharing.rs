@@ -38,13 +38,13 @@ fn the_shared_memory_stands_before_the_sessions_own() {
 #[test]
 fn another_workspace_sees_nothing_of_it() {
     let home = keeping();
-    call(&home, "memory.save", &json!({ "content": "of this workspace" }));
+    call(&home, "memory.save", &json!({ "content": "the heron nests here" }));
     let elsewhere = home.workspace().join("elsewhere");
     std::fs::create_dir(&elsewhere).expect("a directory");
     let server = Server::new([Answer::text("hello")]);
     let elsewhere = elsewhere.to_str().expect("UTF-8");
     home.bub(["-w", elsewhere, "run", "hi"]).model(&server).finish().says("[cli:local]\nhello\n");
-    assert!(!server.requests()[0].body.contains("of this workspace"));
+    assert!(!server.requests()[0].body.contains("the heron nests here"));
 }
 
 #[test]
