@@ -21,7 +21,8 @@ pub(crate) use model::{continue_prompt, run_model, select, system_prompt};
 pub(crate) use options::model_options;
 pub use stages::{Admission, resolve_session};
 pub(crate) use stages::{
-    admit_message, after_turn, before_reset, build_prompt, dispatch, host_owned, load_state, render_outbound, save_state, tell,
+    admit_message, after_turn, before_reset, build_prompt, dispatch, host_owned, load_state, render_outbound,
+    save_state, tell,
 };
 pub(crate) use store::tape_store;
 

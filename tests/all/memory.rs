@@ -115,7 +115,8 @@ fn today(home: &Home) -> String {
 /// A tape as another program left it. Each line is a kind, a payload and a meta.
 fn plant(home: &Home, session: &str, lines: &[(&str, Value, Value)]) {
     let lines = (1..).zip(lines).map(|(id, (kind, payload, meta))| {
-        let entry = json!({ "id": id, "kind": kind, "payload": payload, "meta": meta, "date": "2026-02-10T10:00:00+00:00" });
+        let entry =
+            json!({ "id": id, "kind": kind, "payload": payload, "meta": meta, "date": "2026-02-10T10:00:00+00:00" });
         tape::python_json(&entry) + "\n"
     });
     std::fs::create_dir_all(home.tapes_dir()).expect("a directory");

@@ -94,8 +94,6 @@ pub fn day(named: Option<&str>, today: &str) -> Result<String, Error> {
     match named {
         None => Ok(today.to_owned()),
         Some(named) if day::is_one(named) => Ok(named.to_owned()),
-        Some(named) => {
-            Err(error(ErrorKind::InvalidInput, format!("`{named}` is no date: write it as in `{today}`")))
-        }
+        Some(named) => Err(error(ErrorKind::InvalidInput, format!("`{named}` is no date: write it as in `{today}`"))),
     }
 }

@@ -88,7 +88,9 @@ fn zone(turn: &Turn, scope: Scope, today: &str, is_first: bool) -> Result<Snapsh
 
 /// An empty zone, where there is none.
 fn ensure(turn: &Turn) -> Result<(), Error> {
-    memory::change(turn, Scope::Session, |zone| Ok(if zone.version == 0 { Changed::Write(()) } else { Changed::Leave(()) }))
+    memory::change(turn, Scope::Session, |zone| {
+        Ok(if zone.version == 0 { Changed::Write(()) } else { Changed::Leave(()) })
+    })
 }
 
 /// Whether notes have grown old, and none were dropped today.

@@ -46,13 +46,7 @@ pub fn all() -> Vec<ToolSpec> {
             json!({}),
             &[],
         ),
-        tool(
-            "memory.clear",
-            "Forget everything.",
-            Effect::Write,
-            json!({ "scope": scope("both") }),
-            &[],
-        ),
+        tool("memory.clear", "Forget everything.", Effect::Write, json!({ "scope": scope("both") }), &[]),
         tool(
             "memory.forget",
             "Forget the lines in which a text stands, or the notes of a day.",

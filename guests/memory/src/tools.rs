@@ -159,5 +159,7 @@ fn summarise(what: &str, bytes: usize) -> String {
     if bytes <= LONG {
         return String::new();
     }
-    format!(" ({bytes} bytes: {what} should stay below {LONG}, because the model reads it in every request; summarise it)")
+    format!(
+        " ({bytes} bytes: {what} should stay below {LONG}, because the model reads it in every request; summarise it)"
+    )
 }

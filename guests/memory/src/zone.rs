@@ -44,7 +44,8 @@ pub fn read(entries: &[Entry]) -> Option<Snapshot> {
 
 /// The entries of a zone. The notes stand oldest first.
 pub fn write(zone: &Snapshot) -> Vec<Draft> {
-    let anchor = |name: &str, meta: Value| draft("anchor", json!({ "name": name, "state": { "version": zone.version } }), meta);
+    let anchor =
+        |name: &str, meta: Value| draft("anchor", json!({ "name": name, "state": { "version": zone.version } }), meta);
     // What is not tainted says so, or the host would say that it is, in a turn that is.
     let mut entries = vec![anchor(OPEN, json!({ "zone": true, "tainted": false }))];
     let mark = |part: &Part| json!({ "zone": true, "tainted": part.tainted });

@@ -144,11 +144,11 @@ async fn bare(server: &Server, bodies: &[String], warm_up: usize, count: usize) 
     .await
 }
 
-fn home() -> Home {
+pub(super) fn home() -> Home {
     Home::new(env!("CARGO_BIN_EXE_bub-wasm"), env!("CARGO_TARGET_TMPDIR"))
 }
 
-async fn host(home: &Home, model: Settings) -> Arc<Host> {
+pub(super) async fn host(home: &Home, model: Settings) -> Arc<Host> {
     let mut config = Config::load(Some(&home.bub_home())).expect("an empty configuration");
     // Whoever runs this may have a model of their own in the environment.
     config.model = model;
@@ -156,7 +156,7 @@ async fn host(home: &Home, model: Settings) -> Arc<Host> {
     host.expect("the host starts")
 }
 
-async fn turn(host: &Arc<Host>, session: &str, expected: &str) {
+pub(super) async fn turn(host: &Arc<Host>, session: &str, expected: &str) {
     let (_sender, cancel) = watch::channel(false);
     let result = run_turn(host, message(session), Audience::new(cancel)).await.expect("the turn ends well");
     assert_eq!(result.output, expected);
@@ -187,6 +187,6 @@ impl Channel for Nowhere {
 }
 
 /// A line for a time that was not measured by itself.
-fn print_derived(name: &str, value: Duration, target: Duration) {
+pub(super) fn print_derived(name: &str, value: Duration, target: Duration) {
     line(name, &time(value), "", Some((time(target), value <= target)));
 }

@@ -4,6 +4,7 @@
 #[path = "../figure.rs"]
 mod figure;
 mod in_process;
+mod memory;
 mod process;
 
 use tokio::runtime::Builder;
@@ -16,4 +17,5 @@ fn main() {
     // engines and their pools this process would hold more than the children do.
     runtime.block_on(process::figures());
     runtime.block_on(in_process::figures());
+    runtime.block_on(memory::figures());
 }

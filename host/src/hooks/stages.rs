@@ -199,7 +199,9 @@ pub(crate) async fn before_reset(turn: &Arc<Turn>, depth: u32, archive: bool) ->
         });
         match one(&turn.calls, plugin, site.clone(), ask).await {
             Ok(attachments) => kept.extend(
-                attachments.into_iter().map(|attachment| (format!("{}.{}", plugin.name, attachment.name), attachment.text)),
+                attachments
+                    .into_iter()
+                    .map(|attachment| (format!("{}.{}", plugin.name, attachment.name), attachment.text)),
             ),
             Err(failure) => aloud(&turn.calls, &site, &failure).await,
         }

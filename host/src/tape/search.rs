@@ -48,7 +48,15 @@ pub struct Search {
 
 impl Default for Search {
     fn default() -> Self {
-        Self { text: String::new(), kinds: Vec::new(), since: None, until: None, limit: 20, patience: None, current: BTreeMap::new() }
+        Self {
+            text: String::new(),
+            kinds: Vec::new(),
+            since: None,
+            until: None,
+            limit: 20,
+            patience: None,
+            current: BTreeMap::new(),
+        }
     }
 }
 

@@ -22,7 +22,7 @@ pub const MEMORY: &str = "memory";
 const NAMES: usize = 32;
 
 /// How many opens are remembered that have no seal yet. One write has one; a program that crashes leaves one each time.
-const OPENS: usize = 4;
+const OPENS: usize = 16;
 
 /// How long a zone may be, in entries.
 const LONGEST: usize = 1024;

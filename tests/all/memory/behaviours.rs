@@ -5,7 +5,10 @@ use super::*;
 #[test]
 fn a_memory_that_was_never_written_to_is_empty() {
     let home = keeping();
-    assert_eq!(typed(&home, ",memory.show"), "workspace: version 0\n- long-term: (empty)\n\nsession: version 0\n- long-term: (empty)");
+    assert_eq!(
+        typed(&home, ",memory.show"),
+        "workspace: version 0\n- long-term: (empty)\n\nsession: version 0\n- long-term: (empty)"
+    );
     assert!(typed(&home, ",memory.recall").ends_with("(nothing is remembered)"));
 }
 
@@ -238,11 +241,18 @@ fn the_zone_with_the_highest_version_holds_wherever_it_stands() {
         &home,
         WORKSPACE,
         &[
-            bubs("open", 1), long_term("one"), bubs("seal", 1),
-            bubs("open", 7), long_term("seven"), bubs("seal", 7),
-            bubs("open", 3), long_term("three"), bubs("seal", 3),
+            bubs("open", 1),
+            long_term("one"),
+            bubs("seal", 1),
+            bubs("open", 7),
+            long_term("seven"),
+            bubs("seal", 7),
+            bubs("open", 3),
+            long_term("three"),
+            bubs("seal", 3),
             // A crash between: it is no zone.
-            bubs("open", 8), long_term("eight"),
+            bubs("open", 8),
+            long_term("eight"),
         ],
     );
     assert!(system(&home, SESSION).contains("## Long-term Memory\nseven"));

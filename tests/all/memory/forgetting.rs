@@ -84,8 +84,12 @@ fn a_selector_finds_of_memory_what_holds_and_sees_none_of_it() {
             SESSION,
             &[
                 ("anchor", json!({ "name": "session/start", "state": { "owner": "human" } }), json!({})),
-                bubs("open", 1), long_term("the key to the safe"), bubs("seal", 1),
-                bubs("open", 2), long_term(kept), bubs("seal", 2),
+                bubs("open", 1),
+                long_term("the key to the safe"),
+                bubs("seal", 1),
+                bubs("open", 2),
+                long_term(kept),
+                bubs("seal", 2),
             ],
         );
         home.configure("[plugins.trier]\ngrants = [\"tape:read\", \"agent\"]");

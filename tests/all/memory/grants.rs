@@ -105,5 +105,8 @@ fn one_line_of_the_configuration_takes_it_out() {
     let server = Server::new([Answer::text("hello")]);
     home.run(["hi"]).model(&server).finish().says("[cli:local]\nhello\n");
     let body = &server.requests()[0].body;
-    assert!(!body.contains("memory_save") && !body.contains("Today is ") && !body.contains("of all sessions"), "{body}");
+    assert!(
+        !body.contains("memory_save") && !body.contains("Today is ") && !body.contains("of all sessions"),
+        "{body}"
+    );
 }

@@ -28,9 +28,8 @@ fn a_memory_that_is_too_long_is_refused_and_the_old_one_stays() {
 #[test]
 fn a_day_that_is_too_long_is_refused_and_its_notes_stay() {
     let home = keeping();
-    let add = |bytes: usize| {
-        call(&home, "memory.daily", &json!({ "content": "x".repeat(bytes), "date": "2025-07-17" }))
-    };
+    let add =
+        |bytes: usize| call(&home, "memory.daily", &json!({ "content": "x".repeat(bytes), "date": "2025-07-17" }));
     assert!(add(40_000).as_str().is_some_and(|answer| answer.contains("summarise")));
     assert_eq!(add(40_000)["kind"], "invalid_input");
     assert_eq!(contents(&home, WORKSPACE).0, 1);

@@ -17,10 +17,13 @@ fn in_five_hundred_turns_memory_is_shown_once_and_hides_nothing() {
     typed(&home, ",memory.save content='before the first turn'");
     let answers = (1..=TURNS).flat_map(|turn| {
         let tool = match turn {
-            HANDOFF => Some(Answer::tool_call("tape_handoff", r#"{"name":"second","summary":"the first part is done"}"#)),
-            _ if turn % EACH == 0 => {
-                Some(Answer::tool_call("memory_save", &json!({ "content": format!("saved in turn {turn}") }).to_string()))
+            HANDOFF => {
+                Some(Answer::tool_call("tape_handoff", r#"{"name":"second","summary":"the first part is done"}"#))
             }
+            _ if turn % EACH == 0 => Some(Answer::tool_call(
+                "memory_save",
+                &json!({ "content": format!("saved in turn {turn}") }).to_string(),
+            )),
             _ => None,
         };
         tool.into_iter().chain([Answer::text(&format!("answer {turn}."))])

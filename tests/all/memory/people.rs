@@ -43,7 +43,8 @@ fn a_stranger_is_neither_shown_it_nor_told_of_it() {
     let home = with_people();
     let system = system_of(&home, &said_by("nobody", "hi"));
     assert!(!system.contains("behind the clock"), "{system}");
-    for (tool, arguments) in [("memory_export", "{}"), ("memory_recall", r#"{"query":"clock"}"#), ("memory_show", "{}")] {
+    for (tool, arguments) in [("memory_export", "{}"), ("memory_recall", r#"{"query":"clock"}"#), ("memory_show", "{}")]
+    {
         let server = Server::new([Answer::tool_call(tool, arguments), Answer::text("done")]);
         assert_eq!(home.run(said_by("nobody", "hi")).model(&server).finish().code, Some(0));
         let result = result(&server);

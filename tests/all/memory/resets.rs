@@ -20,7 +20,8 @@ fn remembering() -> Home {
 fn is_beside_the_archive(home: &Home) {
     let copies = copies(home);
     assert_eq!(copies.len(), 1, "{copies:?}");
-    let archive = PathBuf::from(copies[0].to_str().and_then(|path| path.strip_suffix(".memory.export.md")).expect("its name"));
+    let archive =
+        PathBuf::from(copies[0].to_str().and_then(|path| path.strip_suffix(".memory.export.md")).expect("its name"));
     assert!(archive.is_file(), "{copies:?}");
     let text = std::fs::read_to_string(&copies[0]).expect("it can be read");
     assert_eq!(text, "# Memory of this session\n\nVersion 2.\n\n## Long-term Memory\n\nof this session\n");
@@ -108,5 +109,8 @@ fn looking_at_the_next_request_writes_nothing() {
     let finished = home.bub(["tape", "context", "--prompt", "hi"]).finish();
     assert!(finished.code == Some(0) && finished.stdout.contains("Today is "), "{finished}");
     assert_eq!(entries(&home, WORKSPACE), before, "old notes are dropped by a turn");
-    assert!(!entries(&home, SESSION).iter().any(|entry| is_anchor(entry, "memory/open")), "a session begins with a turn");
+    assert!(
+        !entries(&home, SESSION).iter().any(|entry| is_anchor(entry, "memory/open")),
+        "a session begins with a turn"
+    );
 }

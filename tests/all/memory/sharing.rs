@@ -76,7 +76,8 @@ fn the_next_step_of_a_turn_sees_what_the_one_before_it_saved() {
 fn two_turns_that_write_at_the_same_time_lose_nothing() {
     let home = keeping();
     let script = |who: &str| {
-        let calls = (0..8).map(|n| format!("TOOL:memory.daily {{\"content\": \"- {who} {n}\", \"date\": \"2025-07-17\"}}"));
+        let calls =
+            (0..8).map(|n| format!("TOOL:memory.daily {{\"content\": \"- {who} {n}\", \"date\": \"2025-07-17\"}}"));
         calls.collect::<Vec<_>>().join(" ;; ")
     };
     let scripts = ["east", "west"].map(|who| (who, script(who)));
@@ -88,7 +89,8 @@ fn two_turns_that_write_at_the_same_time_lose_nothing() {
     }
     let (version, _, notes) = contents(&home, WORKSPACE);
     let found: BTreeSet<&str> = notes[0].1.lines().skip(2).collect();
-    let expected: Vec<String> = ["east", "west"].iter().flat_map(|who| (0..8).map(move |n| format!("- {who} {n}"))).collect();
+    let expected: Vec<String> =
+        ["east", "west"].iter().flat_map(|who| (0..8).map(move |n| format!("- {who} {n}"))).collect();
     assert_eq!(found, expected.iter().map(String::as_str).collect());
     assert_eq!((version, notes[0].1.lines().count()), (16, 18), "each once");
 }
