@@ -74,7 +74,7 @@ fn old_notes_are_dropped_when_a_session_starts_and_at_most_once_a_day() {
     assert_eq!(dates(), ["2020-01-01".to_owned(), today.clone()]);
     let version = contents(&home, WORKSPACE).0;
     system(&home, "a new session");
-    assert_eq!(dates(), [today.clone()]);
+    assert_eq!(dates(), std::slice::from_ref(&today));
     assert_eq!(contents(&home, WORKSPACE).0, version + 1);
     assert_eq!(zone(&home, WORKSPACE).last().expect("a seal")["meta"]["pruned"], today.as_str());
     // Once more today it waits, whoever wrote in between.

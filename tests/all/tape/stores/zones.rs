@@ -99,8 +99,8 @@ fn highest(entries: &[Entry]) -> Vec<u64> {
     let mut best: Option<(u64, usize, usize)> = None;
     let mut taken = Vec::new();
     for (seal, _, version) in marks.iter().filter(|(_, end, _)| end == "seal") {
-        let opens = marks.iter().filter(|(at, end, opened)| at < seal && end == "open" && opened == version);
-        let Some((open, ..)) = opens.filter(|(at, ..)| !taken.contains(at)).next_back() else { continue };
+        let mut opens = marks.iter().filter(|(at, end, opened)| at < seal && end == "open" && opened == version);
+        let Some((open, ..)) = opens.rfind(|(at, ..)| !taken.contains(at)) else { continue };
         taken.push(*open);
         if best.is_none_or(|(highest, ..)| highest <= *version) {
             best = Some((*version, *open, *seal));
@@ -115,7 +115,7 @@ proptest! {
     /// Opens and seals in any order, from several writers that crash.
     #[test]
     fn in_a_file_it_is_the_one_that_looking_at_everything_finds(marks in prop::collection::vec((0..3_u8, 1..4_u64), 0..12)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let place = Place::file();
             let store = place.open();
