@@ -62,7 +62,7 @@ impl before_reset::Guest for Memory {
         if !archive {
             return Ok(Vec::new());
         }
-        let zone = memory::Session::of(&turn)?.snapshot()?;
+        let zone = memory::read(&turn, scope::Scope::Session)?;
         let text = zone.filter(|zone| !zone.is_empty()).map(|zone| export::one(scope::Scope::Session, &zone));
         Ok(text.map(|text| Attachment { name: COPY.to_owned(), text }).into_iter().collect())
     }

@@ -22,29 +22,15 @@ impl Session {
         turn.tape().map(Self)
     }
 
-    /// What holds; none: no zone was written yet.
-    pub fn snapshot(&self) -> Result<Option<Snapshot>, Error> {
-        Ok(zone::read(&self.0.zone(zone::NAME)?))
-    }
-
     /// For finding what was said.
     pub fn tape(&self) -> &Tape {
         &self.0
     }
 }
 
-impl Workspace {
-    /// # Errors
-    ///
-    /// `denied`, without the grant.
-    pub fn of(turn: &Turn) -> Result<Self, Error> {
-        turn.workspace_tape().map(Self)
-    }
-}
-
 impl Shelf for Session {
     fn read(&self) -> Result<(Option<Snapshot>, u64), Error> {
-        Ok((self.snapshot()?, 0))
+        Ok((snapshot(&self.0)?, 0))
     }
 
     fn write(&self, _seen: u64, entries: &[Draft]) -> Result<(), Error> {
@@ -56,7 +42,7 @@ impl Shelf for Workspace {
     fn read(&self) -> Result<(Option<Snapshot>, u64), Error> {
         // In front of the zone: what is written between the two makes the write a conflict.
         let last = self.0.tail(None, 1)?.first().map_or(0, |last| last.id);
-        Ok((zone::read(&self.0.zone(zone::NAME)?), last))
+        Ok((snapshot(&self.0)?, last))
     }
 
     fn write(&self, seen: u64, entries: &[Draft]) -> Result<(), Error> {
@@ -64,15 +50,19 @@ impl Shelf for Workspace {
     }
 }
 
-/// The zone of that scope.
+fn snapshot(tape: &Tape) -> Result<Option<Snapshot>, Error> {
+    Ok(zone::read(&tape.zone(zone::NAME)?))
+}
+
+/// The zone of that scope; none: no zone was written yet.
 ///
 /// # Errors
 ///
 /// `denied`, without the grant.
 pub fn read(turn: &Turn, scope: Scope) -> Result<Option<Snapshot>, Error> {
     match scope {
-        Scope::Session => Ok(Session::of(turn)?.read()?.0),
-        Scope::Workspace => Ok(Workspace::of(turn)?.read()?.0),
+        Scope::Session => snapshot(&turn.tape()?),
+        Scope::Workspace => snapshot(&turn.workspace_tape()?),
     }
 }
 
@@ -88,6 +78,6 @@ pub fn change<T>(
 ) -> Result<T, Error> {
     match scope {
         Scope::Session => crate::change::change(&Session::of(turn)?, change),
-        Scope::Workspace => crate::change::change(&Workspace::of(turn)?, change),
+        Scope::Workspace => crate::change::change(&Workspace(turn.workspace_tape()?), change),
     }
 }

@@ -148,7 +148,9 @@ pub(super) async fn walk<S: Store + ?Sized>(
         }
     }
     let Some((_, open, seal)) = found else { return Ok(Vec::new()) };
-    let mut entries = store.read(tape, open.saturating_sub(1), LONGEST + 1).await?;
+    // No further than its seal: what stands behind it may be megabytes.
+    let most = usize::try_from(seal.saturating_sub(open)).map_or(LONGEST, |between| between.min(LONGEST)) + 1;
+    let mut entries = store.read(tape, open.saturating_sub(1), most).await?;
     entries.retain(|entry| entry.id <= seal);
     check(name, &entries, seal)?;
     Ok(entries)

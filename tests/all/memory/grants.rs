@@ -110,3 +110,15 @@ fn one_line_of_the_configuration_takes_it_out() {
         "{body}"
     );
 }
+
+/// Where the workspace's tape cannot be read, its part is missing and the log says so.
+#[test]
+fn a_workspace_tape_that_cannot_be_read_ends_no_turn() {
+    let home = keeping();
+    std::fs::create_dir_all(home.tape_file(WORKSPACE)).expect("a directory in its place");
+    let server = Server::new([Answer::text("hello")]);
+    let finished = home.run(["hi"]).model(&server).watched().finish().says("[cli:local]\nhello\n");
+    finished.mentions("the workspace's memory is not shown: ");
+    let failed = call(&home, "memory.save", &json!({ "content": "x" }));
+    assert!(failed["kind"].is_string(), "{failed}");
+}

@@ -111,3 +111,16 @@ fn a_turn_inside_a_turn_sees_the_shared_memory_and_keeps_none_of_its_own() {
     // The tapes of the session and of the workspace, and no third.
     assert_eq!(tape::all(&home.tapes_dir()).len(), 2);
 }
+
+#[test]
+fn what_is_kept_in_a_database_is_shared_as_well() {
+    let home = keeping();
+    home.configure("tape_store = \"sqlite:tapes.sqlite\"");
+    for content in ["first", "second"] {
+        call_in(&home, "one", "memory.save", &json!({ "content": content }));
+    }
+    assert!(system(&home, "two").contains("## Long-term Memory\nsecond"));
+    assert!(typed(&home, ",memory.show").starts_with("workspace: version 2\n"));
+    typed(&home, ",memory.forget second");
+    assert_eq!(block(&system(&home, "two")), None);
+}
