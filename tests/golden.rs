@@ -116,6 +116,7 @@ impl Case {
     /// Gives the same commands in `home`, where the model gives the same answers, and compares what comes of them.
     #[track_caller]
     pub fn is_repeated_in(&self, home: &Home) -> Server {
+        home.without_memory();
         let server = Server::new(self.answers());
         let (workspace, recorded) = (home.workspace(), self.workspace());
         let workspaces = [workspace.to_str().expect("the path is UTF-8"), &recorded];

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// The embedded guests that bring tools.
-const TOOL_GUESTS: [&str; 5] = ["workspace", "shell", "web", "skills", "tapes"];
+const TOOL_GUESTS: [&str; 6] = ["workspace", "shell", "web", "skills", "tapes", "memory"];
 
 /// `$BUB_HOME`, a workspace and a home directory, all new and all gone with it.
 pub struct Home {
@@ -52,6 +52,12 @@ impl Home {
             self.configure(&format!("[plugins.{embedded}]\nenabled = false"));
         }
         self
+    }
+
+    /// Without the guest that remembers: the original has none, so what was recorded with it knows no zone and no date in
+    /// the system prompt.
+    pub fn without_memory(&self) {
+        self.configure("[plugins.memory]\nenabled = false");
     }
 
     /// `$BUB_HOME`.

@@ -303,6 +303,11 @@ impl Config {
         self.trusted_workspaces.iter().any(|trusted| trusted == workspace)
     }
 
+    /// Where tapes lie that are files, and what goes with them: journals, and what is kept beside archives.
+    pub fn tapes_dir(&self) -> PathBuf {
+        self.home.join("tapes")
+    }
+
     /// Where what is derived from tapes is kept. Beside them, not with compiled code: that may be shared by several homes.
     pub fn index_dir(&self) -> PathBuf {
         self.home.join("cache/index")

@@ -23,7 +23,7 @@ pub(crate) use options::model_options;
 pub(crate) use prompt::build_prompt;
 pub use stages::{Admission, resolve_session};
 pub(crate) use stages::{
-    admit_message, after_turn, dispatch, host_owned, load_state, render_outbound, save_state, tell,
+    admit_message, after_turn, before_reset, dispatch, host_owned, load_state, render_outbound, save_state, tell,
 };
 pub(crate) use store::tape_store;
 

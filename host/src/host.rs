@@ -158,7 +158,7 @@ impl Host {
 /// The configured store, and the journals of the turns that write to it. Journals are files of this machine, wherever the
 /// tapes are.
 fn tapes(config: &Config) -> Result<(Arc<dyn Store>, Arc<Journals>)> {
-    let dir = config.home.join("tapes");
+    let dir = config.tapes_dir();
     let settings = config.tapes.journal;
     let store: Arc<dyn Store> = match &config.tapes.place {
         TapePlace::Files => Arc::new(FileStore::indexed(&dir, settings.durability, config.index_dir())?),

@@ -35,20 +35,21 @@ mod store;
 mod tapes;
 mod verify;
 pub mod view;
+mod zone;
 
 pub use date::{now, run_id};
 pub use digest::{Digest, Newest, Place};
 pub use draft::{Draft, bootstrap, event, handoff};
 pub use entry::Entry;
 pub use error::{Error, Result};
-pub use file::{FileStore, Index, Leftover, tidy};
+pub use file::{FileStore, Index, Leftover, attach, tidy};
 pub use fork::Fork;
 pub use handle::{Cursor, Tape};
 pub use info::Info;
 pub use journal::{JournalSettings, Journals, Recovered};
 pub use media::{MAX_SENT, Media, told};
 pub use memory::MemoryStore;
-pub use name::{check_tape_name, is_listed, sidecar_name, tape_name};
+pub use name::{check_tape_name, is_listed, sidecar_name, tape_name, workspace_tape_name};
 pub use network::network_file_system;
 pub use query::{Position, Query, Start};
 pub use render::Renderer;
@@ -58,6 +59,7 @@ pub use sqlite::SqliteStore;
 pub use store::{Batch, Commit, Future, Outcome, Reset, Store};
 pub use tapes::Tapes;
 pub use verify::{Fault, Verified, Verifier};
+pub use zone::{MEMORY, Zone};
 
 /// The anchor that every session's tape begins with.
 pub const SESSION_START: &str = "session/start";

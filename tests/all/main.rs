@@ -28,6 +28,7 @@ mod limits;
 mod machine;
 mod matrix;
 mod media;
+mod memory;
 mod model;
 mod net;
 mod plugin_commands;

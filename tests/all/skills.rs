@@ -63,6 +63,7 @@ fn call(home: &Home, arguments: &str) -> Value {
 #[test]
 fn skills_agents() {
     let home = with_skills();
+    home.without_memory();
     fs::write(home.workspace().join("AGENTS.md"), "Be brief.\n").expect("the workspace can be written");
     let body = "# Demo\n\nDir: $SKILL_DIR\nPy: $PYTHON\nModel: ${config.model}\nMissing: ${config.nope.x}\n\
                 Dollar: $$ $unknown\n";

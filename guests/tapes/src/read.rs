@@ -1,12 +1,12 @@
 //! Looking at the tape.
 
-use crate::bub::tape::entries::{Entry, Query, Search, Start};
+use crate::bub::tape::entries::{Entry, Search};
 use crate::bub::tape::tape::Tape;
 use crate::bub::types::types::Error;
 use serde_json::Value;
 
 /// Anchors that are listed.
-const ANCHORS: u32 = 20;
+const ANCHORS: usize = 20;
 
 /// Stands in front of what a search gives: a search does not find what another one has given.
 const MARK: &str = "[tape.search]";
@@ -55,17 +55,12 @@ pub fn search(tape: &Tape, arguments: &Value) -> Result<String, Error> {
 }
 
 pub fn anchors(tape: &Tape) -> Result<String, Error> {
-    let query = Query {
-        start: Start::First,
-        kinds: vec!["anchor".to_owned()],
-        name: None,
-        text: None,
-        since: None,
-        until: None,
-        newest_first: true,
-        limit: Some(ANCHORS),
-    };
-    let entries = tape.query(&query)?.next(ANCHORS)?;
+    let mut entries: Vec<Entry> = Vec::new();
+    while entries.len() < ANCHORS {
+        // One after the other, because a query would also find those of zones, of which there may be any number.
+        let Some(anchor) = tape.last_anchor(None, entries.last().map(|entry| entry.id))? else { break };
+        entries.push(anchor);
+    }
     let name = |entry: &Entry| {
         let payload: Value = serde_json::from_str(&entry.payload).ok()?;
         Some(format!("- {}", payload.get("name")?.as_str()?))

@@ -138,11 +138,12 @@ async fn bare(server: &Server, bodies: &[String], warm_up: usize, count: usize) 
     .await
 }
 
-async fn turn(host: &Arc<Host>, session: &str, expected: &str) {
+/// One turn, and that it answered what it should.
+pub(super) async fn turn(host: &Arc<Host>, session: &str, expected: &str) {
     assert_eq!(said(host, session).await, expected);
 }
 
 /// A line for a time that was not measured by itself.
-fn print_derived(name: &str, value: Duration, target: Duration) {
+pub(super) fn print_derived(name: &str, value: Duration, target: Duration) {
     line(name, &time(value), "", Some((time(target), value <= target)));
 }

@@ -6,6 +6,7 @@ mod figure;
 #[path = "../host.rs"]
 mod host;
 mod in_process;
+mod memory;
 mod process;
 
 use tokio::runtime::Builder;
@@ -18,4 +19,5 @@ fn main() {
     // engines and their pools this process would hold more than the children do.
     runtime.block_on(process::figures());
     runtime.block_on(in_process::figures());
+    runtime.block_on(memory::figures());
 }

@@ -1,8 +1,12 @@
 //! `bub:tape/tape`: the tapes that a guest has been handed.
 
-use crate::plugin::bindings::Error;
+mod crossing;
+
+use crate::hooks;
 use crate::plugin::bindings::entries::{self, Draft, Entry, Hit, Info};
 use crate::plugin::bindings::tape::{Host, HostCursor, HostTape};
+use crate::plugin::bindings::{Error, Principal};
+use crate::plugin::deeper;
 use crate::plugin::store::State;
 use crate::tape::{self, Tape, json};
 use crate::turn::Turn;
@@ -12,16 +16,43 @@ use std::time::Duration;
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
+pub(crate) use crossing::{attach, current, into_entries, into_hits, into_info};
+use crossing::{from_query, into_entry, weight};
+
 /// A tape in a guest's hands.
+#[derive(Clone)]
 pub struct TapeHandle {
     tape: Tape,
     /// The turn that the guest has it for: it knows which run ids it gave out.
     turn: Arc<Turn>,
+    /// Whether it is the workspace's own, which all its sessions read.
+    is_shared: bool,
 }
 
 impl TapeHandle {
     pub(crate) fn new(tape: Tape, turn: Arc<Turn>) -> Self {
-        Self { tape, turn }
+        Self { tape, turn, is_shared: false }
+    }
+
+    /// The workspace's own tape.
+    pub(crate) fn shared(tape: Tape, turn: Arc<Turn>) -> Self {
+        Self { is_shared: true, ..Self::new(tape, turn) }
+    }
+
+    /// Another tape by way of this one: its fork, its sidecar.
+    fn beside(&self, tape: Tape) -> Self {
+        Self { tape, turn: Arc::clone(&self.turn), is_shared: self.is_shared }
+    }
+
+    /// Refuses to change what all sessions of the workspace read, unless it is the owner who speaks.
+    fn may_change(&self) -> Result<(), Error> {
+        match self.turn.principal() {
+            Principal::Owner => Ok(()),
+            _ if !self.is_shared => Ok(()),
+            _ => {
+                Err(Error::denied("only the owner may write to the workspace's own tape, which all its sessions read"))
+            }
+        }
     }
 }
 
@@ -30,6 +61,12 @@ pub struct Cursor {
     cursor: tape::Cursor,
     turn: Arc<Turn>,
 }
+
+/// In the meta of an entry: text from outside may be in it. Whoever reads it is tainted by it.
+const TAINTED_MARK: &str = "tainted";
+
+/// The longest zone that crosses, in bytes.
+const MAX_ZONE: usize = 4 << 20;
 
 /// Entries that cross at once, whatever a guest asks for.
 pub(crate) const MAX_BATCH: u32 = 256;
@@ -41,6 +78,10 @@ impl Host for State {}
 impl entries::Host for State {}
 
 impl State {
+    fn handle_of(&self, handle: &Resource<TapeHandle>) -> Result<TapeHandle> {
+        Ok(self.table.get(handle)?.clone())
+    }
+
     fn tape_of(&self, handle: &Resource<TapeHandle>) -> Result<(Tape, Arc<Turn>)> {
         let handle = self.table.get(handle)?;
         Ok((handle.tape.clone(), handle.turn.clone()))
@@ -63,15 +104,16 @@ impl State {
     }
 
     /// The drafts as they will stand: checked, and with the host's own words in their meta.
-    fn sign(&self, turn: &Turn, drafts: Vec<Draft>) -> Result<Vec<tape::Draft>, Error> {
+    fn sign(&self, handle: &TapeHandle, drafts: Vec<Draft>) -> Result<Vec<tape::Draft>, Error> {
         let only_events = drafts.iter().all(|draft| draft.kind == "event");
         if !(only_events && self.holds("tape:append")) {
             self.granted(if only_events { "tape:event" } else { "tape:append" })?;
         }
-        drafts.into_iter().map(|draft| self.sign_one(turn, &draft)).collect()
+        handle.may_change()?;
+        drafts.into_iter().map(|draft| self.sign_one(handle, &draft)).collect()
     }
 
-    fn sign_one(&self, turn: &Turn, draft: &Draft) -> Result<tape::Draft, Error> {
+    fn sign_one(&self, TapeHandle { turn, is_shared, .. }: &TapeHandle, draft: &Draft) -> Result<tape::Draft, Error> {
         let payload = match draft.kind.as_str() {
             // What the tape keeps is the media themselves: marks are a turn's own.
             "message" => turn.calls.media.fill_in(&draft.payload)?,
@@ -91,7 +133,15 @@ impl State {
         if !turn.speaks(&self.plugin.name) {
             signed = signed.with_meta("plugin", &json::quote(&self.plugin.name))?;
         }
-        Ok(signed)
+        // What other sessions read says for itself that text from outside may be in it: their turns know nothing of this
+        // one. Who copies what stood there before says that it is clean.
+        match json::get(&draft.meta, TAINTED_MARK) {
+            Some("true") => Ok(signed),
+            Some("false") => Ok(signed.without_meta(TAINTED_MARK)?),
+            Some(_) => Err(Error::invalid("`tainted` in an entry's meta is `true` or `false`")),
+            None if *is_shared && turn.tainted().is_some() => Ok(signed.with_meta(TAINTED_MARK, "true")?),
+            None => Ok(signed),
+        }
     }
 }
 
@@ -106,10 +156,10 @@ impl HostTape for State {
     }
 
     async fn append(&mut self, handle: Resource<TapeHandle>, drafts: Vec<Draft>) -> Result<Result<u64, Error>> {
-        let (tape, turn) = self.tape_of(&handle)?;
-        turn.hold(weight(&turn, &drafts))?;
-        Ok(match self.sign(&turn, drafts) {
-            Ok(drafts) => tape.append(drafts).await.map_err(Error::from),
+        let handle = self.handle_of(&handle)?;
+        handle.turn.hold(weight(&handle.turn, &drafts))?;
+        Ok(match self.sign(&handle, drafts) {
+            Ok(drafts) => handle.tape.append(drafts).await.map_err(Error::from),
             Err(error) => Err(error),
         })
     }
@@ -120,10 +170,10 @@ impl HostTape for State {
         last: u64,
         drafts: Vec<Draft>,
     ) -> Result<Result<u64, Error>> {
-        let (tape, turn) = self.tape_of(&handle)?;
-        turn.hold(weight(&turn, &drafts))?;
-        Ok(match self.sign(&turn, drafts) {
-            Ok(drafts) => tape.append_direct(last, drafts).await.map_err(Error::from),
+        let handle = self.handle_of(&handle)?;
+        handle.turn.hold(weight(&handle.turn, &drafts))?;
+        Ok(match self.sign(&handle, drafts) {
+            Ok(drafts) => handle.tape.append_direct(last, drafts).await.map_err(Error::from),
             Err(error) => Err(error),
         })
     }
@@ -134,9 +184,9 @@ impl HostTape for State {
         name: String,
         state: Option<String>,
     ) -> Result<Result<u64, Error>> {
-        let (tape, turn) = self.tape_of(&handle)?;
+        let handle = self.handle_of(&handle)?;
         // It stands there twice: in the anchor and in the event that says so.
-        turn.hold(2 * (name.len() + state.as_ref().map_or(0, String::len)))?;
+        handle.turn.hold(2 * (name.len() + state.as_ref().map_or(0, String::len)))?;
         let drafts = match tape::handoff(&name, state.as_deref()) {
             Ok(drafts) => drafts,
             Err(error) => return Ok(Err(error.into())),
@@ -146,8 +196,8 @@ impl HostTape for State {
             payload: draft.payload().to_owned(),
             meta: draft.meta().to_owned(),
         });
-        Ok(match self.sign(&turn, drafts.collect()) {
-            Ok(drafts) => tape.append(drafts).await.map_err(Error::from),
+        Ok(match self.sign(&handle, drafts.collect()) {
+            Ok(drafts) => handle.tape.append(drafts).await.map_err(Error::from),
             Err(error) => Err(error),
         })
     }
@@ -177,6 +227,10 @@ impl HostTape for State {
             until: search.until,
             limit: search.limit.min(MAX_BATCH) as usize,
             patience: search.patience.map(|patience| Duration::from_millis(patience.into())),
+            current: match current(&tape).await {
+                Ok(current) => current,
+                Err(error) => return Ok(Err(error.into())),
+            },
         };
         Ok(tape.search(&search).await.map(|hits| into_hits(&turn, hits)).map_err(Error::from))
     }
@@ -203,12 +257,24 @@ impl HostTape for State {
         Ok(anchor.map(|entry| entry.map(|entry| into_entry(&turn, entry))).map_err(Error::from))
     }
 
-    async fn fork(&mut self, handle: Resource<TapeHandle>) -> Result<Result<Resource<TapeHandle>, Error>> {
+    async fn zone(&mut self, handle: Resource<TapeHandle>, name: String) -> Result<Result<Vec<Entry>, Error>> {
         let (tape, turn) = self.tape_of(&handle)?;
-        if tape.depth() >= MAX_FORKS {
+        Ok(match tape.zone(&name).await {
+            Ok(entries) if entries.iter().map(|entry| entry.payload.len()).sum::<usize>() > MAX_ZONE => {
+                Err(Error::invalid(format!("the zone `{name}` holds more than {MAX_ZONE} bytes")))
+            }
+            Ok(entries) => Ok(into_entries(&turn, entries)),
+            Err(error) => Err(error.into()),
+        })
+    }
+
+    async fn fork(&mut self, handle: Resource<TapeHandle>) -> Result<Result<Resource<TapeHandle>, Error>> {
+        let handle = self.handle_of(&handle)?;
+        if handle.tape.depth() >= MAX_FORKS {
             return Ok(Err(Error::invalid(format!("forks of forks may go {MAX_FORKS} deep, no deeper"))));
         }
-        Ok(Ok(self.table.push(TapeHandle::new(tape.fork(), turn))?))
+        let fork = handle.beside(handle.tape.fork());
+        Ok(Ok(self.table.push(fork)?))
     }
 
     async fn merge(&mut self, handle: Resource<TapeHandle>) -> Result<Result<(), Error>> {
@@ -223,8 +289,27 @@ impl HostTape for State {
         if let Err(refusal) = self.granted("tape:reset") {
             return Ok(Err(refusal));
         }
-        let (tape, _) = self.tape_of(&handle)?;
-        Ok(tape.reset(archive).await.map_err(Error::from))
+        let handle = self.handle_of(&handle)?;
+        if let Err(refusal) = handle.may_change() {
+            return Ok(Err(refusal));
+        }
+        // A hook that empties the tape itself would be asked for ever.
+        let depth = match deeper(self.depth, self.plugin.limits.depth) {
+            Ok(depth) => depth,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let attachments = match handle.turn.owns(&handle.tape) {
+            true => hooks::before_reset(&handle.turn, depth, archive).await,
+            false => Vec::new(),
+        };
+        let archived = match handle.tape.reset(archive).await {
+            Ok(archived) => archived,
+            Err(error) => return Ok(Err(error.into())),
+        };
+        if let Some(archive) = &archived {
+            attach(&self.host.config.tapes_dir(), archive, &attachments);
+        }
+        Ok(Ok(archived))
     }
 
     async fn sidecar(
@@ -235,9 +320,12 @@ impl HostTape for State {
         if let Err(refusal) = self.owns_sidecar(&name) {
             return Ok(Err(refusal));
         }
-        let (tape, turn) = self.tape_of(&handle)?;
-        match tape.sidecar(&name) {
-            Ok(sidecar) => Ok(Ok(self.table.push(TapeHandle::new(sidecar, turn))?)),
+        let handle = self.handle_of(&handle)?;
+        match handle.tape.sidecar(&name) {
+            Ok(sidecar) => {
+                let sidecar = handle.beside(sidecar);
+                Ok(Ok(self.table.push(sidecar)?))
+            }
             Err(error) => Ok(Err(error.into())),
         }
     }
@@ -258,61 +346,5 @@ impl HostCursor for State {
     async fn drop(&mut self, cursor: Resource<Cursor>) -> Result<()> {
         self.table.delete(cursor)?;
         Ok(())
-    }
-}
-
-/// What drafts make a turn hold, in bytes: the media of a message too.
-fn weight(turn: &Turn, drafts: &[Draft]) -> usize {
-    let media = |draft: &Draft| if draft.kind == "message" { turn.calls.media.weight(&draft.payload) } else { 0 };
-    drafts.iter().map(|draft| draft.payload.len() + draft.meta.len() + media(draft)).fold(0, usize::saturating_add)
-}
-
-/// An entry as guests see it: with marks in the place of a message's media.
-fn into_entry(turn: &Turn, entry: tape::Entry) -> Entry {
-    let payload = match entry.kind.as_str() {
-        "message" => turn.calls.media.put_away(&entry.payload).into_owned(),
-        _ => entry.payload,
-    };
-    Entry { id: entry.id, kind: entry.kind, payload, meta: entry.meta, date: entry.date }
-}
-
-pub(crate) fn into_entries(turn: &Turn, entries: Vec<tape::Entry>) -> Vec<Entry> {
-    entries.into_iter().map(|entry| into_entry(turn, entry)).collect()
-}
-
-pub(crate) fn into_hits(turn: &Turn, hits: Vec<tape::Hit>) -> Vec<Hit> {
-    hits.into_iter().map(|hit| Hit { entry: into_entry(turn, hit.entry), score: hit.score }).collect()
-}
-
-pub(crate) fn into_info(info: tape::Info) -> Info {
-    Info {
-        name: info.name,
-        entries: info.entries,
-        anchors: info.anchors,
-        last_anchor: info.last_anchor,
-        entries_since_last_anchor: info.entries_since_last_anchor,
-        last_token_usage: info.last_token_usage,
-        cache_hit_rate: info.cache_hit_rate,
-        unreadable: info.unreadable,
-    }
-}
-
-fn from_query(query: entries::Query) -> tape::Query {
-    let start = match query.start {
-        entries::Start::First => tape::Start::First,
-        entries::Start::LastAnchor => tape::Start::LastAnchor,
-        entries::Start::AfterAnchor(name) => tape::Start::AfterAnchor(name),
-        entries::Start::BetweenAnchors((from, to)) => tape::Start::BetweenAnchors(from, to),
-        entries::Start::AfterId(id) => tape::Start::AfterId(id),
-    };
-    tape::Query {
-        start,
-        kinds: query.kinds,
-        name: query.name,
-        text: query.text,
-        since: query.since,
-        until: query.until,
-        newest_first: query.newest_first,
-        limit: query.limit.map(|limit| limit as usize),
     }
 }

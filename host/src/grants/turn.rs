@@ -6,7 +6,6 @@ use crate::plugin::bindings::turn::{Host, HostTurn};
 use crate::plugin::bindings::{Envelope, Error, MessageKind, Principal, StreamEvent};
 use crate::plugin::store::State;
 use crate::plugin::{check_json, parse_json};
-use crate::tape::tape_name;
 use crate::turn::Turn;
 use serde_json::Value;
 use std::path::Path;
@@ -112,9 +111,8 @@ impl HostTurn for State {
             return Ok(Err(refusal));
         }
         let turn = self.turn_of(&turn)?;
-        // No channel can make this session id: theirs hold a colon, and the user's own are not empty.
-        match self.host.tapes_of(&turn.calls).open(&tape_name(&turn.workspace, "")) {
-            Ok(tape) => Ok(Ok(self.table.push(TapeHandle::new(tape, turn))?)),
+        match turn.workspace_tape() {
+            Ok(tape) => Ok(Ok(self.table.push(TapeHandle::shared(tape, turn))?)),
             Err(error) => Ok(Err(error.into())),
         }
     }

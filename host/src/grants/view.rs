@@ -1,6 +1,6 @@
 //! `bub:context/view`: what a selector may look at, and what becomes of its selection.
 
-use super::tape::{MAX_BATCH, TapeHandle, into_entries, into_hits, into_info};
+use super::tape::{MAX_BATCH, TapeHandle, current, into_entries, into_hits, into_info};
 use crate::plugin::bindings::entries::Hit;
 use crate::plugin::bindings::selector::{Part, Selected};
 use crate::plugin::bindings::view::{Host, HostView};
@@ -154,7 +154,12 @@ impl HostView for State {
         timeout_ms: u32,
     ) -> Result<Result<Vec<Hit>, Error>> {
         let View { tape, turn, .. } = self.table.get(&view)?.clone();
+        let current = match current(&tape).await {
+            Ok(current) => current,
+            Err(error) => return Ok(Err(error.into())),
+        };
         let search = Search {
+            current,
             text,
             limit: max.min(MAX_BATCH) as usize,
             patience: Some(Duration::from_millis(timeout_ms.into())),

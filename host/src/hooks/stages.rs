@@ -173,3 +173,43 @@ pub(crate) async fn after_turn(turn: &Arc<Turn>, output: &str) {
         }
     }
 }
+
+/// What the plugins want kept beside the archive of a tape that is about to be emptied, each with the name of its plugin
+/// in front. A plugin that fails is left out: what it would have kept is in the archive all the same.
+pub(crate) async fn before_reset(turn: &Arc<Turn>, depth: u32, archive: bool) -> Vec<(String, String)> {
+    let site = Site::inside("before-reset", turn, depth);
+    let mut kept = Vec::new();
+    for plugin in turn.calls.asked(site.hook) {
+        let ask = visit!(turn; before_reset.call_before_reset(archive), answer => {
+            for attachment in answer.as_deref().unwrap_or_default() {
+                turn.hold(attachment.text.len())?;
+                if !is_plain(&attachment.name) {
+                    let shown: String = attachment.name.chars().take(64).flat_map(char::escape_debug).collect();
+                    return Err(contract(format!("`{shown}` cannot name an attachment: letters, digits, `.`, `_`, `-`")));
+                }
+            }
+            Ok(answer)
+        });
+        match one(&turn.calls, plugin, site.clone(), ask).await {
+            Ok(attachments) => kept.extend(
+                attachments
+                    .into_iter()
+                    .map(|attachment| (format!("{}.{}", plugin.name, attachment.name), attachment.text)),
+            ),
+            Err(failure) => aloud(&turn.calls, &site, &failure).await,
+        }
+    }
+    if kept.len() > MAX_ATTACHMENTS {
+        tracing::warn!("of {} attachments beside an archive {MAX_ATTACHMENTS} are kept", kept.len());
+        kept.truncate(MAX_ATTACHMENTS);
+    }
+    kept
+}
+
+/// Attachments of one archive.
+const MAX_ATTACHMENTS: usize = 16;
+
+fn is_plain(name: &str) -> bool {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
+    (1..=64).contains(&name.len()) && name.chars().all(is_plain) && !name.starts_with('.') && !name.contains("..")
+}

@@ -45,4 +45,9 @@ pub(crate) const EMBEDDED: &[Embedded] = &[
         bytes: include_bytes!(concat!(env!("OUT_DIR"), "/tapes.wasm")),
         grants: &["tape:read", "tape:append", "tape:reset"],
     },
+    Embedded {
+        name: "memory",
+        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/memory.wasm")),
+        grants: &["hook:system-prompt", "hook:before-reset", "tape:read", "tape:append", "tape:workspace"],
+    },
 ];

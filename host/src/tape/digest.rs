@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::entry::Entry;
 use super::info::Info;
 use super::sought::Sought;
+use super::zone::{Zone, Zones};
 
 /// How many kinds are remembered, and how many names of events and of anchors.
 const KINDS: usize = 64;
@@ -48,6 +49,7 @@ pub struct Digest {
     // Apart, so that a plugin that names each of its anchors anew does not push out the events.
     events: Latest<NAMES>,
     anchors: Latest<NAMES>,
+    zones: Zones,
 }
 
 impl Digest {
@@ -63,6 +65,7 @@ impl Digest {
         }
         if is_anchor {
             self.anchor = Some(place);
+            self.zones.fold(entry, place);
             if entry.begins_phase() {
                 self.phase = Some(place);
             }
@@ -77,6 +80,11 @@ impl Digest {
     /// The counts, of the tape of that name.
     pub fn info(&self, name: &str) -> Info {
         Info { name: name.to_owned(), ..self.info.clone() }
+    }
+
+    /// Where the zone of that name stands that holds: the whole one of the highest version.
+    pub fn zone(&self, name: &str) -> Newest<Zone> {
+        self.zones.newest(name)
     }
 
     /// The newest entry that `sought` accepts.

@@ -45,14 +45,25 @@ impl Draft {
     /// [`Error::InvalidInput`] when `value` is no JSON.
     pub fn with_meta(mut self, key: &str, value: &str) -> Result<Self> {
         let value = json::normalise(value)?;
-        let mut members: Vec<String> = json::fields(&self.meta)?
-            .into_iter()
-            .filter(|(name, _)| name != key)
-            .map(|(name, value)| format!("{}: {value}", json::quote(&name)))
-            .collect();
+        let mut members = self.meta_without(key)?;
         members.push(format!("{}: {value}", json::quote(key)));
         self.meta = format!("{{{}}}", members.join(", "));
         Ok(self)
+    }
+
+    /// The same without `key` in its meta.
+    ///
+    /// # Errors
+    ///
+    /// None: a draft's meta is an object.
+    pub fn without_meta(mut self, key: &str) -> Result<Self> {
+        self.meta = format!("{{{}}}", self.meta_without(key)?.join(", "));
+        Ok(self)
+    }
+
+    fn meta_without(&self, key: &str) -> Result<Vec<String>> {
+        let fields = json::fields(&self.meta)?.into_iter().filter(|(name, _)| name != key);
+        Ok(fields.map(|(name, value)| format!("{}: {value}", json::quote(&name))).collect())
     }
 
     pub fn kind(&self) -> &str {

@@ -1,5 +1,6 @@
 //! One immutable record on a tape.
 
+use super::zone::MEMORY;
 use super::{date, json};
 
 /// The longest line that is read, in bytes, and the longest that is written, in every store, so that each tape can be a
@@ -79,6 +80,23 @@ impl Entry {
         }
         json::get(&self.meta, "zone") == Some("true")
             || matches!(self.anchor_name().as_deref(), Some("memory/open" | "memory/seal"))
+    }
+
+    /// The name of the zone that this belongs to: one of its anchors, or an event inside of it. Events of a memory that
+    /// was written before the mark are known by their names.
+    pub fn zone_name(&self) -> Option<String> {
+        match self.kind.as_str() {
+            "anchor" if self.is_zone() => Some(self.anchor_name()?.rsplit_once('/')?.0.to_owned()),
+            "event" if json::get(&self.meta, "zone") == Some("true") => {
+                Some(self.event_name()?.split_once('.')?.0.to_owned())
+            }
+            // Reading a payload costs more than looking at it.
+            "event" if self.payload.contains("\"memory.") => {
+                let name = self.event_name()?;
+                matches!(name.as_str(), "memory.long_term" | "memory.daily").then(|| MEMORY.to_owned())
+            }
+            _ => None,
+        }
     }
 
     /// Whether a view may begin here: an anchor, but no zone's.

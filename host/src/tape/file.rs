@@ -4,6 +4,7 @@
 //! journal; `T.jsonl.torn`, where half lines are set aside; and archives. No entries are kept in memory: readers begin at
 //! the end of the file and go back no further than they must, and take no lock.
 
+mod attach;
 mod commit;
 mod derived;
 mod directory;
@@ -31,9 +32,11 @@ use super::name::{check_tape_name, family};
 use super::search::{Hit, Search};
 use super::sought::Sought;
 use super::store::{Commit, Future, Outcome, Store};
+use super::zone;
 use derived::{Indexes, beside};
 use directory::{Directory, failed};
 
+pub use attach::attach;
 pub use index::Index;
 pub use tidy::{Leftover, tidy};
 
@@ -166,6 +169,15 @@ impl Store for FileStore {
 
     fn newest<'a>(&'a self, tape: &'a str, sought: &'a Sought, before: Option<u64>) -> Future<'a, Option<Entry>> {
         Box::pin(async move { self.files.newest(tape, sought, before) })
+    }
+
+    fn zone<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>> {
+        Box::pin(async move {
+            match self.files.zone(tape, name, before)? {
+                Some(zone) => Ok(zone),
+                None => zone::walk(self, tape, name, before).await,
+            }
+        })
     }
 
     fn info<'a>(&'a self, tape: &'a str) -> Future<'a, Info> {

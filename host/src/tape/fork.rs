@@ -12,6 +12,7 @@ use super::name::{SIDECAR, archive_name};
 use super::search::{Collector, Hit, Search};
 use super::sought::Sought;
 use super::store::{Batch, Commit, Future, Outcome, Store};
+use super::zone;
 use local::{Local, Stage};
 
 pub(super) use local::Locals;
@@ -287,6 +288,29 @@ impl Store for Fork {
                 None if bound == Some(0) => Ok(None),
                 None => self.parent.newest(tape, sought, below(before, bound)).await,
             }
+        })
+    }
+
+    fn zone<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>> {
+        if !self.holds(tape) {
+            return self.parent.zone(tape, name, before);
+        }
+        Box::pin(async move {
+            let (own, bound) = {
+                let local = self.local();
+                let entries = local.tapes.get(tape).map_or(&[][..], |local| &local.entries);
+                let in_reach = entries.iter().filter(|entry| before.is_none_or(|before| entry.id < before));
+                (zone::among(in_reach, name), local.bound(tape))
+            };
+            if bound == Some(0) {
+                return Ok(own.map_or_else(Vec::new, |(_, entries)| entries));
+            }
+            let theirs = self.parent.zone(tape, name, below(before, bound)).await?;
+            let version = theirs.last().and_then(zone::Mark::of).map(|mark| mark.version);
+            Ok(match own {
+                Some((own, entries)) if version.is_none_or(|theirs| theirs <= own) => entries,
+                _ => theirs,
+            })
         })
     }
 

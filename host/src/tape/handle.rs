@@ -221,6 +221,11 @@ impl Tape {
         Ok(Cursor { position: Position::new(&*self.store, &self.name, query).await?, tape: self.clone() })
     }
 
+    /// See [`Store::zone`].
+    pub async fn zone(&self, name: &str) -> Result<Vec<Entry>> {
+        self.store.zone(&self.name, name, None).await
+    }
+
     /// See [`Store::search`].
     pub async fn search(&self, search: &Search) -> Result<Vec<Hit>> {
         self.store.search(&self.name, search, None).await

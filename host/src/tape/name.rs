@@ -21,6 +21,12 @@ pub fn tape_name(workspace: &Path, session: &str) -> String {
     format!("{}__{}", half(workspace), half(session.as_bytes()))
 }
 
+/// The tape that all sessions of a workspace share. It is that of no session: a channel's session ids hold a colon, and
+/// the user's own are not empty.
+pub fn workspace_tape_name(workspace: &Path) -> String {
+    tape_name(workspace, "")
+}
+
 /// The tape that a plugin keeps beside `tape`.
 ///
 /// # Errors

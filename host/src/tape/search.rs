@@ -22,6 +22,7 @@ mod word;
 pub use collector::Collector;
 pub use matcher::Matcher;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::entry::Entry;
@@ -41,11 +42,21 @@ pub struct Search {
     pub limit: usize,
     /// After so long the search ends with what it has found.
     pub patience: Option<Duration>,
+    /// Zones whose past is passed over, by name, with the first and the last id of what holds of each.
+    pub current: BTreeMap<String, (u64, u64)>,
 }
 
 impl Default for Search {
     fn default() -> Self {
-        Self { text: String::new(), kinds: Vec::new(), since: None, until: None, limit: 20, patience: None }
+        Self {
+            text: String::new(),
+            kinds: Vec::new(),
+            since: None,
+            until: None,
+            limit: 20,
+            patience: None,
+            current: BTreeMap::new(),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use super::name::family;
 use super::query::{Position, Query};
 use super::search::{Collector, Hit, Search};
 use super::sought::Sought;
+use super::zone;
 
 /// What every operation of a [`Store`] returns.
 pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
@@ -190,6 +191,16 @@ pub trait Store: Send + Sync {
                 }
             }
         })
+    }
+
+    /// The zone of that name that holds among the entries with an id less than `before`, from its open to its seal;
+    /// empty: there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`] when it is longer than 1,024 entries.
+    fn zone<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>> {
+        Box::pin(zone::walk(self, tape, name, before))
     }
 
     /// All that a query finds.

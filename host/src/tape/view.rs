@@ -13,8 +13,11 @@ pub async fn window(tape: &Tape) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Whether a selector sees this entry: not the anchor that every tape begins with, no zone's anchor, and nothing whose
+/// Whether a selector sees this entry: not the anchor that every tape begins with, nothing of a zone, and nothing whose
 /// meta keeps it out of the context.
 pub fn sees(entry: &Entry) -> bool {
-    entry.in_context() && !entry.is_zone() && entry.anchor_name().as_deref() != Some(SESSION_START)
+    entry.in_context()
+        && !entry.is_zone()
+        && entry.zone_name().is_none()
+        && entry.anchor_name().as_deref() != Some(SESSION_START)
 }

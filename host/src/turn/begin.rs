@@ -80,6 +80,7 @@ impl Turn {
             started: Zoned::now(),
             fuel: AtomicU64::new(0),
             tape,
+            shared: None,
             begun: tokio::sync::OnceCell::new(),
             first,
             held: AtomicUsize::new(0),

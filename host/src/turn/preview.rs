@@ -8,7 +8,7 @@ use crate::hooks;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, Prompt};
 use crate::plugin::one_line;
-use crate::tape::{Fork, MAX_SENT, Store, Tape};
+use crate::tape::{self, Fork, MAX_SENT, Store, Tape, workspace_tape_name};
 use anyhow::Result;
 use serde_json::json;
 use std::sync::Arc;
@@ -35,19 +35,33 @@ impl Preview<'_> {
     ///
     /// What a turn would fail with before its first model call.
     pub(crate) async fn messages(&self, host: &Arc<Host>) -> Result<Vec<String>> {
-        // A fork around the turn's own: what plugins write past that one goes nowhere as well.
-        let apart: Arc<dyn Store> = Arc::new(Fork::new(Arc::clone(&self.store), self.tape));
-        let tape = Tape::open(apart, self.tape)?.fork();
-        let (_open, cancel) = watch::channel(false);
-        let turn = Arc::new(
-            Turn::over(&Calls::new(host), tape, self.session_id.to_owned(), self.envelope(host), Audience::new(cancel))
-                .await?,
-        );
+        let (_open, turn) = self.begin(host).await?;
         let messages = self.ask(&turn).await;
-        turn.at_rest().await;
-        host.processes.end_turn(&turn.id).await;
-        turn.tape.close();
+        end(&turn).await;
         Ok(turn.calls.media.fill_in_request(&messages?, MAX_SENT, "a request")?)
+    }
+
+    /// What plugins want kept beside the archive, were the tape emptied now.
+    ///
+    /// # Errors
+    ///
+    /// The tape cannot be read.
+    pub(crate) async fn before_reset(&self, host: &Arc<Host>) -> Result<Vec<(String, String)>> {
+        let (_open, turn) = self.begin(host).await?;
+        let kept = hooks::before_reset(&turn, DEPTH, true).await;
+        end(&turn).await;
+        Ok(kept)
+    }
+
+    async fn begin(&self, host: &Arc<Host>) -> Result<(watch::Sender<bool>, Arc<Turn>)> {
+        // A fork around the turn's own: what plugins write past that one goes nowhere as well.
+        let tape = apart_from(Arc::clone(&self.store), self.tape)?.fork();
+        let (open, cancel) = watch::channel(false);
+        let mut turn =
+            Turn::over(&Calls::new(host), tape, self.session_id.to_owned(), self.envelope(host), Audience::new(cancel))
+                .await?;
+        turn.shared = Some(apart_from(Arc::clone(host.tapes().store()), &workspace_tape_name(&host.workspace))?);
+        Ok((open, Arc::new(turn)))
     }
 
     async fn ask(&self, turn: &Arc<Turn>) -> Result<Vec<String>> {
@@ -93,6 +107,18 @@ impl Preview<'_> {
             output_channel: None,
         }
     }
+}
+
+async fn end(turn: &Arc<Turn>) {
+    turn.at_rest().await;
+    turn.calls.host.processes.end_turn(&turn.id).await;
+    turn.tape.close();
+}
+
+/// That tape, with a fork around it that nobody merges.
+fn apart_from(store: Arc<dyn Store>, tape: &str) -> tape::Result<Tape> {
+    let apart: Arc<dyn Store> = Arc::new(Fork::new(store, tape));
+    Tape::open(apart, tape)
 }
 
 /// How deep in calls an agent loop's own calls are: they come from inside a hook.

@@ -87,6 +87,8 @@ pub struct Turn {
     /// Fuel that all calls of the turn have used.
     pub(crate) fuel: AtomicU64,
     pub(super) tape: Tape,
+    /// In place of the workspace's own tape, where the turn must not write to that one.
+    pub(super) shared: Option<Tape>,
     /// Whether the tape is known to have an anchor.
     pub(super) begun: tokio::sync::OnceCell<bool>,
     /// Bytes that guests have made the turn hold.
@@ -202,6 +204,14 @@ impl Turn {
         };
         self.begun.get_or_try_init(begin).await?;
         Ok(self.tape.clone())
+    }
+
+    /// The workspace's own tape, shared by its sessions.
+    pub(crate) fn workspace_tape(&self) -> tape::Result<Tape> {
+        match &self.shared {
+            Some(tape) => Ok(tape.clone()),
+            None => self.calls.host.tapes_of(&self.calls).open(&tape::workspace_tape_name(&self.workspace)),
+        }
     }
 
     pub(crate) fn kind(&self) -> MessageKind {

@@ -72,6 +72,7 @@ impl Turn {
         };
         let mut turn = Self::over(&self.calls, tape, session_id.clone(), message, self.audience.of_inner()).await?;
         turn.deadline = self.deadline;
+        turn.shared = self.shared.clone();
         turn.principal = self.principal;
         turn.allowed_tools = self.inner_tools(inner.tools.as_deref())?;
         turn.parent = Some(Arc::clone(self));

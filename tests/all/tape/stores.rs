@@ -7,6 +7,7 @@ mod histories;
 mod model;
 mod resets;
 mod searches;
+mod zones;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -92,6 +93,9 @@ macro_rules! conformance {
                 searches::words_of_every_length_and_script_are_found
                 searches::typing_errors_kinds_dates_and_limits_are_as_everywhere
                 searches::a_fork_is_searched_with_its_parent
+                zones::the_whole_zone_of_the_highest_version_holds
+                zones::a_fork_has_its_own_zone_or_what_it_sees_of_its_parents
+                zones::a_search_can_leave_out_what_a_zone_held_before
                 histories::any_history_is_read_as_it_was_written
                 forks::queries_over_a_fork_see_one_tape
                 forks::a_merge_keeps_ids_consecutive_and_a_drop_discards

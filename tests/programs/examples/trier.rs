@@ -89,6 +89,7 @@ fn attempt(turn: &Turn, grant: &str) -> Result<String, Error> {
         ("tape", "append") => append(&turn.tape()?, "message", json!({ "role": "user", "content": "forged" })),
         ("tape", "reset") => turn.tape()?.reset(false).map(|archive| archive.unwrap_or_default()),
         ("tape", "workspace") => Ok(turn.workspace_tape()?.name()),
+        ("shared", _) => append(&turn.workspace_tape()?, "event", json!({ "name": "tried", "data": {} })),
         ("model", model) => ask(turn, model),
         ("tools", tool) => use_tool(turn, tool),
         ("agent", _) => stages::system_prompt(turn, &Prompt::Text("tried".to_owned())),

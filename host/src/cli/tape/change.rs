@@ -2,13 +2,18 @@
 
 use super::super::text;
 use super::named::{Found, Named};
+use crate::channel::Printer;
 use crate::config::Config;
+use crate::grants::tape::attach;
+use crate::host::Host;
 use crate::tape;
+use crate::turn::Preview;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub(super) struct Handoff {
@@ -81,13 +86,21 @@ fn check(arguments: &Handoff) -> Result<()> {
 }
 
 pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let (home, tapes_dir) = (config.home.clone(), config.tapes_dir());
     let found = arguments.named.find(config, workspace).await?;
     found.require_own()?;
     let name = found.tape.name();
     if !arguments.yes && !confirm(arguments, &found).await? {
         bail!("tape `{name}` stays as it is");
     }
+    let kept = match arguments.discard || found.place.is_elsewhere {
+        true => Vec::new(),
+        false => kept_beside(&found, &home, workspace).await,
+    };
     let archive = found.tape.reset(!arguments.discard).await?;
+    if let Some(archive) = &archive {
+        attach(&tapes_dir, archive, &kept);
+    }
     let archive = archive.map(|archive| match &found.place.dir {
         Some(dir) => dir.join(archive).display().to_string(),
         None => archive,
@@ -99,6 +112,24 @@ pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -
         (false, None) => writeln!(out, "tape `{name}` is empty")?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What plugins want kept beside the archive. A plugin that cannot be asked is no reason to keep the tape.
+async fn kept_beside(found: &Found, home: &Path, workspace: &Path) -> Vec<(String, String)> {
+    let asked = async {
+        let config = Config::load(Some(home))?;
+        let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
+        let tape = found.tape.name();
+        let session_id = found.session.as_deref().unwrap_or(tape);
+        let store = Arc::clone(host.tapes().store());
+        let kept = Preview { store, tape, session_id, prompt: None, selector: None }.before_reset(&host).await;
+        host.close().await;
+        kept
+    };
+    asked.await.unwrap_or_else(|error| {
+        tracing::warn!("plugins were not asked what to keep beside the archive: {error:#}");
+        Vec::new()
+    })
 }
 
 /// Asks whoever sits there.

@@ -100,7 +100,7 @@ impl Found {
 fn path(given: &str, config: &Config) -> Option<PathBuf> {
     let path = Path::new(given);
     let is_here = || {
-        let among_tapes = config.home.join("tapes").join(given);
+        let among_tapes = config.tapes_dir().join(given);
         given.ends_with(".jsonl") && path.is_file() && !among_tapes.is_file()
     };
     (given.contains('/') || is_here()).then(|| path.to_owned())

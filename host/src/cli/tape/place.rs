@@ -39,7 +39,7 @@ impl Place {
         let canonical =
             workspace.canonicalize().with_context(|| format!("there is no workspace `{}`", workspace.display()))?;
         if is_plain(&config) {
-            let dir = config.home.join("tapes");
+            let dir = config.tapes_dir();
             let tapes = if dir.exists() {
                 let durability = config.tapes.journal.durability;
                 let store = FileStore::indexed(&dir, durability, config.index_dir())?;
@@ -73,7 +73,7 @@ impl Place {
         let config = &host.config;
         Self {
             tapes: Some(host.tapes()),
-            dir: is_plain(config).then(|| config.home.join("tapes")),
+            dir: is_plain(config).then(|| config.tapes_dir()),
             workspace: host.workspace.clone(),
             is_elsewhere: false,
             _host: Some(Arc::clone(host)),

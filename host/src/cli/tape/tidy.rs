@@ -20,7 +20,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, config: &Config) -> Result<ExitCode> {
-    let dir = config.home.join("tapes");
+    let dir = config.tapes_dir();
     let index = config.index_dir();
     // Where tapes are no files, the files here say nothing of which are gone.
     let is_here = dir.exists() && config.tapes.place == TapePlace::Files;

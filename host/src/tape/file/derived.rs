@@ -13,9 +13,10 @@ use super::super::info::Info;
 use super::super::name::check_tape_name;
 use super::super::search::{Collector, Hit, Search};
 use super::super::sought::Sought;
+use super::super::zone;
 use super::directory::{Directory, failed};
 use super::index::Index;
-use super::scan::{self, Backward};
+use super::scan::{self, Backward, Forward};
 
 /// How many tapes' indexes are kept in memory, a few kilobytes each.
 const KEPT: usize = 64;
@@ -135,6 +136,40 @@ impl Directory {
             Ok(None)
         };
         find().map_err(failed("read", tape))
+    }
+
+    /// The zone of that name that holds, by the index; none where the index cannot tell.
+    pub(super) fn zone(&self, tape: &str, name: &str, before: Option<u64>) -> Result<Option<Vec<Entry>>> {
+        check_tape_name(tape)?;
+        let find = || {
+            let Some((file, end)) = self.seen(tape)? else {
+                return Ok(Some((Vec::new(), 0)));
+            };
+            let place = match self.ask(tape, &file, end, |index| Ok(index.whole(&file, end)?.zone(name)))? {
+                Newest::Known(place) if before.is_none_or(|before| place.seal.id < before) => place,
+                Newest::Nothing => return Ok(Some((Vec::new(), 0))),
+                _ => return Ok(None),
+            };
+            let mut lines = Forward::new(&file, place.open.offset, end);
+            let mut found: Vec<Entry> = Vec::new();
+            while found.len() <= zone::longest()
+                && found.last().is_none_or(|last| last.id < place.seal.id)
+                && let Some(line) = lines.next()?
+            {
+                found.extend(line.entry());
+            }
+            // What is kept of an index may say anything.
+            let mark = |entry: Option<&Entry>| entry.and_then(zone::Mark::of).map(|mark| (mark.zone, mark.version));
+            let expected = Some((name.to_owned(), place.version));
+            let fits = found.len() > zone::longest() || mark(found.last()) == expected;
+            Ok((fits && mark(found.first()) == expected).then_some((found, place.seal.id)))
+        };
+        let found = find().map_err(failed("read", tape))?;
+        match found {
+            Some((entries, _)) if entries.is_empty() => Ok(Some(entries)),
+            Some((entries, seal)) => zone::check(name, &entries, seal).map(|()| Some(entries)),
+            None => Ok(None),
+        }
     }
 
     pub(super) fn search(

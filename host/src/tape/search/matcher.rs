@@ -1,6 +1,7 @@
 //! Whether one entry is what was looked for.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::super::entry::Entry;
 use super::super::error::{Error, Result};
@@ -25,6 +26,7 @@ pub struct Matcher {
     /// The whole text; `None` when it is one word.
     phrase: Option<Pattern>,
     letters: usize,
+    current: BTreeMap<String, (u64, u64)>,
 }
 
 impl Matcher {
@@ -52,12 +54,12 @@ impl Matcher {
         let mut words = words.into_iter().map(Word::new).collect::<Result<Vec<Word>>>()?;
         words.sort_by_key(|word| std::cmp::Reverse(word.bytes));
         let letters = words.iter().map(|word| word.letters).sum();
-        Ok(Self { filter, words, phrase, letters })
+        Ok(Self { filter, words, phrase, letters, current: search.current.clone() })
     }
 
     /// The score of an entry in which every word stands: 1.0 or 0.9.
     pub fn literal(&self, entry: &Entry) -> Option<f64> {
-        if !self.filter.accepts(entry) {
+        if !self.accepts(entry) {
             return None;
         }
         let pieces = Pieces::of(entry);
@@ -75,7 +77,7 @@ impl Matcher {
     }
 
     pub(super) fn forgiving_with(&self, entry: &Entry, tokens: &mut Tokens) -> Option<f64> {
-        if !self.can_forgive() || !self.filter.accepts(entry) {
+        if !self.can_forgive() || !self.accepts(entry) {
             return None;
         }
         let pieces = Pieces::of(entry);
@@ -86,6 +88,15 @@ impl Matcher {
         // Exact: both are far below 2^52.
         let wrong = edits as f64 / self.letters as f64;
         Some(WORDS * (1.0 - wrong))
+    }
+
+    /// Of the kinds and dates that are wanted, and not of a zone's past.
+    fn accepts(&self, entry: &Entry) -> bool {
+        let is_past = || {
+            let current = entry.zone_name().and_then(|zone| self.current.get(&zone));
+            current.is_some_and(|(first, last)| !(*first..=*last).contains(&entry.id))
+        };
+        self.filter.accepts(entry) && (self.current.is_empty() || !is_past())
     }
 
     /// Whether [`forgiving`](Self::forgiving) can find anything.

@@ -1,0 +1,116 @@
+//! The part of the system prompt that is memory's, and what is done before the first one of a turn.
+
+use crate::bub::plugin::config;
+use crate::bub::plugin::log::{Level, log};
+use crate::bub::types::types::Principal;
+use crate::change::Changed;
+use crate::exports::bub::tools::tools::Turn;
+use crate::scope::{self, Scope};
+use crate::snapshot::Snapshot;
+use crate::{Error, block, day, memory};
+use serde_json::Value;
+
+/// The key of the turn's state under which it is kept that the turn has begun.
+const BEGUN: &str = "memory_begun";
+
+/// Days for which notes are kept, unless configured.
+const RETENTION_DAYS: i64 = 30;
+
+/// Sessions of turns inside turns that leave nothing behind.
+const PASSING: &str = "temp/";
+
+const RULE: &str = "When the user tells you what will matter in later conversations (a preference, a fact about them or \
+                    their work, a decision), keep it without being asked: `memory.save` for what lasts, with all of the \
+                    long-term memory, old and new, because it replaces what stands there; `memory.daily` for what was \
+                    done today.";
+
+/// The date, the rule, and what is remembered. Nobody would be helped by an error, which ends the turn: what cannot be read
+/// is left out and said in the log.
+pub fn of(turn: &Turn) -> Option<String> {
+    let today = day::of(&turn.started());
+    let is_first = turn.get(BEGUN).is_none();
+    if is_first {
+        // Else it is done once more.
+        let _ = turn.set(BEGUN, "true");
+    }
+    let mut zones = Vec::new();
+    for scope in seen(turn) {
+        match zone(turn, scope, &today, is_first) {
+            Ok(zone) => zones.push((scope, zone)),
+            Err(error) if is_first => {
+                log(Level::Warn, &format!("the {}'s memory is not shown: {}", scope.name(), error.message));
+            }
+            Err(_) => {}
+        }
+    }
+    let may_write = may_write(turn);
+    let rule = may_write.then(|| RULE.to_owned());
+    let parts = [Some(format!("Today is {today}.")), rule, block::of(&zones, &today, may_write)];
+    Some(parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
+}
+
+/// The zones that the turn may see. What the owner has told the agent in other sessions is not for strangers.
+pub fn seen(turn: &Turn) -> impl Iterator<Item = Scope> {
+    let is_stranger = turn.principal() == Principal::Anonymous;
+    scope::ALL.into_iter().filter(move |scope| *scope == Scope::Session || !is_stranger)
+}
+
+/// Whether the turn may call the tools that write.
+fn may_write(turn: &Turn) -> bool {
+    let allowed = turn.get("allowed_tools").and_then(|tools| serde_json::from_str::<Value>(&tools).ok());
+    let lists = |tools: Value| tools.as_array().is_none_or(|tools| tools.iter().any(|tool| tool == "memory.save"));
+    turn.principal() == Principal::Owner && allowed.is_none_or(lists)
+}
+
+/// The zone as it holds. A session without one gets one, and when a turn begins old notes are dropped.
+fn zone(turn: &Turn, scope: Scope, today: &str, is_first: bool) -> Result<Snapshot, Error> {
+    let found = memory::read(turn, scope)?;
+    let may_change = scope == Scope::Session || turn.principal() == Principal::Owner;
+    if !may_change || turn.session_id().starts_with(PASSING) {
+        return Ok(found.unwrap_or_default());
+    }
+    let kept = match &found {
+        // Not only in the first step: the one before this may have emptied the tape.
+        None if scope == Scope::Session => ensure(turn),
+        Some(zone) if is_first && is_due(zone, today) => prune(turn, scope, today),
+        _ => return Ok(found.unwrap_or_default()),
+    };
+    match kept {
+        Ok(()) => return Ok(memory::read(turn, scope)?.unwrap_or_default()),
+        // It is tried again in the next turn.
+        Err(error) if is_first => {
+            log(Level::Warn, &format!("the {}'s memory stays as it is: {}", scope.name(), error.message));
+        }
+        Err(_) => {}
+    }
+    Ok(found.unwrap_or_default())
+}
+
+/// An empty zone, where there is none.
+fn ensure(turn: &Turn) -> Result<(), Error> {
+    memory::change(turn, Scope::Session, |zone| {
+        Ok(if zone.version == 0 { Changed::Write(()) } else { Changed::Leave(()) })
+    })
+}
+
+/// Whether notes have grown old, and none were dropped today.
+fn is_due(zone: &Snapshot, today: &str) -> bool {
+    zone.pruned.as_deref() != Some(today) && zone.clone().prune(today, retention_days()) > 0
+}
+
+fn prune(turn: &Turn, scope: Scope, today: &str) -> Result<(), Error> {
+    memory::change(turn, scope, |zone| {
+        if !is_due(zone, today) {
+            return Ok(Changed::Leave(()));
+        }
+        zone.prune(today, retention_days());
+        zone.pruned = Some(today.to_owned());
+        Ok(Changed::Write(()))
+    })
+}
+
+/// What is no number of days counts as if it were not there.
+fn retention_days() -> i64 {
+    let days = config::get("retention_days").and_then(|days| days.trim().parse().ok());
+    days.filter(|days| (1..=36_500).contains(days)).unwrap_or(RETENTION_DAYS)
+}

@@ -1,0 +1,165 @@
+//! The tools.
+
+use crate::arguments::{self, Daily, Forget, Recall, Save, Scoped};
+use crate::bub::types::types::{MessageKind, Principal};
+use crate::change::Changed;
+use crate::exports::bub::tools::tools::Turn;
+use crate::memory::{self, Session};
+use crate::scope::{ALL, Scope};
+use crate::snapshot::{Part, Snapshot};
+use crate::{Error, ErrorKind, day, error, export, prompt, recall};
+
+/// A long-term memory should be no longer, in bytes: it stands in every request.
+const LONG: usize = 4 << 10;
+
+/// No text of a zone may be longer, in bytes.
+const TOO_LONG: usize = 64 << 10;
+
+/// Days whose notes are recalled, unless said otherwise.
+const RECALLED: i64 = 7;
+
+/// What was forgotten stands on the tape.
+const ERASED: &str =
+    "It is found by no recall and no search any more. The tape still holds it: only `tape.reset` erases.";
+
+/// Calls the tool of that name.
+pub fn call(turn: &Turn, name: &str, arguments: &str) -> Result<String, Error> {
+    match name {
+        "memory.save" => save(turn, arguments::read(arguments)?),
+        "memory.daily" => daily(turn, arguments::read(arguments)?),
+        "memory.recall" => recall(turn, &arguments::read(arguments)?),
+        "memory.show" => Ok(export::summary(&zones(turn, &ALL)?)),
+        "memory.clear" => clear(turn, &arguments::read(arguments)?),
+        "memory.forget" => forget(turn, &arguments::read(arguments)?),
+        "memory.export" => {
+            let Scoped { scope } = arguments::read(arguments)?;
+            Ok(export::all(&zones(turn, &arguments::scopes(scope.as_deref(), &ALL)?)?))
+        }
+        other => Err(error(ErrorKind::NotFound, format!("there is no tool `{other}` here"))),
+    }
+}
+
+fn save(turn: &Turn, Save { content, scope }: Save) -> Result<String, Error> {
+    let scope = scope.as_deref().map_or(Ok(Scope::Workspace), Scope::named)?;
+    let content = content.trim().to_owned();
+    require_fit("the long-term memory", content.len())?;
+    let note = summarise("the long-term memory", content.len());
+    let part = part(turn, content);
+    memory::change(turn, scope, |zone| {
+        zone.save(part.clone());
+        Ok(Changed::Write(()))
+    })?;
+    Ok(format!("saved to long-term memory{note}"))
+}
+
+fn daily(turn: &Turn, Daily { content, date, scope }: Daily) -> Result<String, Error> {
+    let scope = scope.as_deref().map_or(Ok(Scope::Workspace), Scope::named)?;
+    let date = arguments::day(date.as_deref(), &day::of(&turn.started()))?;
+    let content = content.trim_end().to_owned();
+    if content.trim().is_empty() {
+        return Err(error(ErrorKind::InvalidInput, "there is nothing to note: `content` is empty"));
+    }
+    let part = part(turn, content);
+    let bytes = memory::change(turn, scope, |zone| {
+        if !zone.takes_day(&date) {
+            let message = "there are notes of 366 days already: forget some first";
+            return Err(error(ErrorKind::InvalidInput, message));
+        }
+        zone.add_note(&date, part.clone());
+        let bytes = zone.note(&date).map_or(0, |part| part.content.len());
+        require_fit(&format!("the notes of {date}"), bytes)?;
+        Ok(Changed::Write(bytes))
+    })?;
+    Ok(format!("added to the notes of {date}{}", summarise("that day's notes", bytes)))
+}
+
+fn recall(turn: &Turn, Recall { query, days }: &Recall) -> Result<String, Error> {
+    let query = query.as_deref().map(str::trim).filter(|query| !query.is_empty());
+    let days = days.as_ref().map_or(Ok(RECALLED), |days| days.get())?;
+    let today = day::of(&turn.started());
+    let mut found = recall::of_zones(&zones(turn, &ALL)?, query, &today, days);
+    if let Some(query) = query {
+        let said = recall::of_tape(Session::of(turn)?.tape(), query)?;
+        if !said.is_empty() {
+            found.push(format!("## Said in this conversation\n{}", said.join("\n")));
+        }
+    }
+    let about = match query {
+        Some(query) => format!("`{query}`, notes of {days} days until {today}"),
+        None => format!("notes of {days} days until {today}"),
+    };
+    let found = if found.is_empty() { "(nothing is remembered)".to_owned() } else { found.join("\n\n") };
+    Ok(format!("{} {about}\n\n{found}", recall::MARK))
+}
+
+fn clear(turn: &Turn, Scoped { scope }: &Scoped) -> Result<String, Error> {
+    let mut cleared = Vec::new();
+    for scope in arguments::scopes(scope.as_deref(), &ALL)? {
+        let had = memory::change(turn, scope, |zone| {
+            if zone.is_empty() {
+                return Ok(Changed::Leave(false));
+            }
+            zone.clear();
+            Ok(Changed::Write(true))
+        })?;
+        if had {
+            cleared.push(scope.name());
+        }
+    }
+    Ok(match cleared.is_empty() {
+        true => "nothing was remembered".to_owned(),
+        false => format!("cleared the memory of the {}. {ERASED}", cleared.join(" and the ")),
+    })
+}
+
+fn forget(turn: &Turn, Forget { query, dry_run, scope }: &Forget) -> Result<String, Error> {
+    let query = query.trim();
+    if query.is_empty() {
+        let message = "`query` is empty: say what is to be forgotten, or use `memory.clear`";
+        return Err(error(ErrorKind::InvalidInput, message));
+    }
+    let dry_run = dry_run.as_ref().map_or(Ok(false), |dry_run| dry_run.get())?;
+    let now = day::now();
+    let mut dropped = Vec::new();
+    for scope in arguments::scopes(scope.as_deref(), &ALL)? {
+        let lines = memory::change(turn, scope, |zone| {
+            let lines = zone.forget(query, &now);
+            Ok(if dry_run || lines.is_empty() { Changed::Leave(lines) } else { Changed::Write(lines) })
+        })?;
+        dropped.extend(lines.into_iter().map(|line| format!("- {} {line}", scope.name())));
+    }
+    Ok(match (dropped.is_empty(), dry_run) {
+        (true, _) => format!("nothing that is remembered matches `{query}`"),
+        (false, true) => format!("would be forgotten:\n{}", dropped.join("\n")),
+        (false, false) => format!("forgotten, lines: {}. {ERASED}", dropped.len()),
+    })
+}
+
+/// The zones that the turn may see.
+fn zones(turn: &Turn, wanted: &[Scope]) -> Result<Vec<(Scope, Snapshot)>, Error> {
+    let seen = prompt::seen(turn).filter(|scope| wanted.contains(scope));
+    seen.map(|scope| Ok((scope, memory::read(turn, scope)?.unwrap_or_default()))).collect()
+}
+
+/// A text as it is written now. What the owner types as a command is the owner's own word, whatever the conversation holds.
+fn part(turn: &Turn, content: String) -> Part {
+    let is_typed = turn.principal() == Principal::Owner && turn.message().kind == MessageKind::Command;
+    Part { content, updated_at: day::now(), tainted: turn.tainted() && !is_typed }
+}
+
+fn require_fit(what: &str, bytes: usize) -> Result<(), Error> {
+    if bytes <= TOO_LONG {
+        return Ok(());
+    }
+    let message = format!("{what} would have {bytes} bytes, and takes {TOO_LONG}: summarise, and say it again shorter");
+    Err(error(ErrorKind::InvalidInput, message))
+}
+
+fn summarise(what: &str, bytes: usize) -> String {
+    if bytes <= LONG {
+        return String::new();
+    }
+    format!(
+        " ({bytes} bytes: {what} should stay below {LONG}, because the model reads it in every request; summarise it)"
+    )
+}

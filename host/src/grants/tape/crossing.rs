@@ -1,0 +1,86 @@
+//! What crosses between a guest and a tape.
+
+use super::TAINTED_MARK;
+use crate::plugin::bindings::MessageKind;
+use crate::plugin::bindings::entries::{self, Draft, Entry, Hit, Info};
+use crate::tape::{self, Tape, json};
+use crate::turn::Turn;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Writes what plugins want kept beside an archive. The archive has all of it too, so nothing is refused for it.
+pub(crate) fn attach(dir: &Path, archive: &str, attachments: &[(String, String)]) {
+    for (name, text) in attachments {
+        match tape::attach(dir, archive, name, text) {
+            Ok(path) => tracing::info!("`{}` is kept beside the archive", path.display()),
+            Err(error) => tracing::warn!("`{name}` is not kept beside the archive `{archive}`: {error}"),
+        }
+    }
+}
+
+/// What drafts make a turn hold, in bytes: the media of a message too.
+pub(super) fn weight(turn: &Turn, drafts: &[Draft]) -> usize {
+    let media = |draft: &Draft| if draft.kind == "message" { turn.calls.media.weight(&draft.payload) } else { 0 };
+    drafts.iter().map(|draft| draft.payload.len() + draft.meta.len() + media(draft)).fold(0, usize::saturating_add)
+}
+
+/// The zones of which a guest's search finds only what holds.
+pub(crate) async fn current(tape: &Tape) -> tape::Result<BTreeMap<String, (u64, u64)>> {
+    let zone = tape.zone(tape::MEMORY).await?;
+    let ends = |entry: Option<&tape::Entry>| entry.map_or(0, |entry| entry.id);
+    Ok(BTreeMap::from([(tape::MEMORY.to_owned(), (ends(zone.first()), ends(zone.last())))]))
+}
+
+/// An entry as guests see it: with marks in the place of a message's media. One that says that text from outside is in it
+/// taints the turn, but for what the owner typed as a command, which is no part of the conversation.
+pub(super) fn into_entry(turn: &Turn, entry: tape::Entry) -> Entry {
+    if turn.message.kind != MessageKind::Command && json::get(&entry.meta, TAINTED_MARK) == Some("true") {
+        turn.taint(|| format!("entry {} of a tape, which was written in a tainted turn", entry.id));
+    }
+    let payload = match entry.kind.as_str() {
+        "message" => turn.calls.media.put_away(&entry.payload).into_owned(),
+        _ => entry.payload,
+    };
+    Entry { id: entry.id, kind: entry.kind, payload, meta: entry.meta, date: entry.date }
+}
+
+pub(crate) fn into_entries(turn: &Turn, entries: Vec<tape::Entry>) -> Vec<Entry> {
+    entries.into_iter().map(|entry| into_entry(turn, entry)).collect()
+}
+
+pub(crate) fn into_hits(turn: &Turn, hits: Vec<tape::Hit>) -> Vec<Hit> {
+    hits.into_iter().map(|hit| Hit { entry: into_entry(turn, hit.entry), score: hit.score }).collect()
+}
+
+pub(crate) fn into_info(info: tape::Info) -> Info {
+    Info {
+        name: info.name,
+        entries: info.entries,
+        anchors: info.anchors,
+        last_anchor: info.last_anchor,
+        entries_since_last_anchor: info.entries_since_last_anchor,
+        last_token_usage: info.last_token_usage,
+        cache_hit_rate: info.cache_hit_rate,
+        unreadable: info.unreadable,
+    }
+}
+
+pub(super) fn from_query(query: entries::Query) -> tape::Query {
+    let start = match query.start {
+        entries::Start::First => tape::Start::First,
+        entries::Start::LastAnchor => tape::Start::LastAnchor,
+        entries::Start::AfterAnchor(name) => tape::Start::AfterAnchor(name),
+        entries::Start::BetweenAnchors((from, to)) => tape::Start::BetweenAnchors(from, to),
+        entries::Start::AfterId(id) => tape::Start::AfterId(id),
+    };
+    tape::Query {
+        start,
+        kinds: query.kinds,
+        name: query.name,
+        text: query.text,
+        since: query.since,
+        until: query.until,
+        newest_first: query.newest_first,
+        limit: query.limit.map(|limit| limit as usize),
+    }
+}

@@ -1,0 +1,116 @@
+//! The data flows of the design.
+
+use super::{SESSION, bubs, call, entries, is_anchor, keeping, plant, zone};
+use bub_tests::{Answer, Server};
+use serde_json::{Value, json};
+
+/// Kind, name and state or data of what the design's figures show: anchors, messages, tool calls and what is memory's. What
+/// the loop notes besides is passed over.
+fn shown(entries: &[Value]) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let shown = entries.iter().filter_map(|entry| {
+        let (kind, payload) = (text(&entry["kind"]), &entry["payload"]);
+        let name = text(&payload["name"]);
+        let what = match kind.as_str() {
+            "anchor" if name == "session/start" => name,
+            "anchor" => format!("{name} {}", payload["state"]),
+            "event" if name.starts_with("memory.") => {
+                let data = &payload["data"];
+                let date = data["date"].as_str().map_or_else(String::new, |date| format!("{date} "));
+                format!("{name} {date}{}", text(&data["content"]))
+            }
+            "message" => format!("{} {}", text(&payload["role"]), text(&payload["content"]).lines().last()?),
+            "tool_call" => text(&payload["calls"][0]["function"]["name"]),
+            "tool_result" => text(&payload["results"][0]),
+            _ => return None,
+        };
+        Some((kind, what))
+    });
+    shown.collect()
+}
+
+fn lines(lines: &[(&str, &str)]) -> Vec<(String, String)> {
+    lines.iter().map(|(kind, what)| ((*kind).to_owned(), (*what).to_owned())).collect()
+}
+
+#[test]
+fn a_new_session_begins_with_an_empty_zone() {
+    let home = keeping();
+    let server = Server::new([Answer::text("Hi! How can I help?")]);
+    home.run(["hello"]).model(&server).finish().says("[cli:local]\nHi! How can I help?\n");
+    let entries = entries(&home, SESSION);
+    let ids: Vec<u64> = entries.iter().filter_map(|entry| entry["id"].as_u64()).collect();
+    assert_eq!(ids, (1..=entries.len() as u64).collect::<Vec<_>>());
+    let expected = [
+        ("anchor", "session/start"),
+        ("anchor", r#"memory/open {"version":1}"#),
+        ("anchor", r#"memory/seal {"version":1}"#),
+        ("message", "user hello"),
+        ("message", "assistant Hi! How can I help?"),
+    ];
+    assert_eq!(shown(&entries), lines(&expected));
+    for anchor in entries.iter().filter(|entry| is_anchor(entry, "memory/open") || is_anchor(entry, "memory/seal")) {
+        assert_eq!(anchor["meta"], json!({ "zone": true, "plugin": "memory" }));
+    }
+    let handoffs: Vec<&Value> = entries.iter().filter(|entry| entry["payload"]["name"] == "handoff").collect();
+    assert_eq!(handoffs.len(), 1, "a zone is no handoff: {handoffs:?}");
+}
+
+#[test]
+fn what_is_remembered_is_a_new_zone_in_front_of_the_step_that_asked_for_it() {
+    let home = keeping();
+    let server = Server::new([
+        Answer::text("Hi!"),
+        Answer::tool_call("memory_save", r#"{"content":"User likes Python","scope":"session"}"#),
+        Answer::text("Got it, I'll remember that!"),
+    ]);
+    home.run(["hello"]).model(&server).finish().says("[cli:local]\nHi!\n");
+    let finished = home.run(["remember: I like Python"]).model(&server).finish();
+    finished.says("[cli:local]\nGot it, I'll remember that!\n");
+    let expected = [
+        ("anchor", "session/start"),
+        ("anchor", r#"memory/open {"version":1}"#),
+        ("anchor", r#"memory/seal {"version":1}"#),
+        ("message", "user hello"),
+        ("message", "assistant Hi!"),
+        ("anchor", r#"memory/open {"version":2}"#),
+        ("event", "memory.long_term User likes Python"),
+        ("anchor", r#"memory/seal {"version":2}"#),
+        ("message", "user remember: I like Python"),
+        ("tool_call", "memory_save"),
+        ("tool_result", "saved to long-term memory"),
+    ];
+    let shown = shown(&entries(&home, SESSION));
+    assert_eq!(shown[..expected.len()], lines(&expected));
+    assert_eq!(shown.last(), lines(&[("message", "assistant Got it, I'll remember that!")]).first());
+    // The conversation that was there before the zone is in the request behind it.
+    let last = server.requests().pop().expect("it was asked").body;
+    assert!(last.contains("hello") && last.contains("Hi!") && !last.contains("memory/open"), "{last}");
+}
+
+#[test]
+fn the_next_days_note_stands_behind_those_of_the_days_before() {
+    let home = keeping();
+    let data = |data: Value| json!({ "name": "memory.daily", "data": data });
+    let long_term = json!({ "name": "memory.long_term", "data": { "content": "User likes Python", "updated_at": "" } });
+    plant(
+        &home,
+        SESSION,
+        &[
+            ("anchor", json!({ "name": "session/start", "state": { "owner": "human" } }), json!({})),
+            bubs("open", 2),
+            ("event", long_term, json!({})),
+            ("event", data(json!({ "date": "2026-02-09", "content": "...", "updated_at": "" })), json!({})),
+            bubs("seal", 2),
+        ],
+    );
+    call(&home, "memory.daily", &json!({ "content": "- done", "date": "2026-02-10", "scope": "session" }));
+    let expected = [
+        ("anchor", r#"memory/open {"version":3}"#),
+        ("event", "memory.long_term User likes Python"),
+        ("event", "memory.daily 2026-02-09 ..."),
+        ("event", "memory.daily 2026-02-10 # 2026-02-10\n\n- done"),
+        ("anchor", r#"memory/seal {"version":3}"#),
+    ];
+    assert_eq!(shown(&zone(&home, SESSION)), lines(&expected));
+}
