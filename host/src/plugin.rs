@@ -15,6 +15,7 @@ mod load;
 mod manifest;
 mod set;
 mod stderr;
+mod still;
 pub(crate) mod store;
 mod tool;
 

@@ -13,6 +13,7 @@ pub struct Shares {
 }
 
 impl Shares {
+    #[cfg(test)]
     pub const ORIGINAL: Self =
         Self { system_prompt: 20, summary: 10, retrieved: 10, recent_messages: 55, current_input: 5 };
 

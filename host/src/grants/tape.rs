@@ -297,7 +297,7 @@ pub(crate) fn into_info(info: tape::Info) -> Info {
     }
 }
 
-fn from_query(query: entries::Query) -> tape::Query {
+pub(super) fn from_query(query: entries::Query) -> tape::Query {
     let start = match query.start {
         entries::Start::First => tape::Start::First,
         entries::Start::LastAnchor => tape::Start::LastAnchor,

@@ -3,7 +3,6 @@
 use super::visit::visit;
 use super::{aloud, first, one, pass_over};
 use crate::error::Failure;
-use crate::grants::view::{Selection, View};
 use crate::plugin::bindings::{Prompt, StreamEvent};
 use crate::plugin::{Plugin, Site, contract};
 use crate::turn::Turn;
@@ -73,34 +72,4 @@ pub(crate) async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt)
         }
     }
     Ok(parts.join("\n\n"))
-}
-
-/// What the selector in charge, the latest registered one or the one that is named, takes from the view; none when there
-/// is none, and when it faults: the host then takes the whole window.
-pub(crate) async fn select(
-    turn: &Arc<Turn>,
-    depth: u32,
-    view: &View,
-    named: Option<&str>,
-) -> Result<Option<Selection>, Failure> {
-    let site = Site::inside("selector", turn, depth);
-    let mut selectors = turn.calls.asked(site.hook);
-    if let Some(plugin) = selectors.find(|plugin| named.is_none_or(|named| plugin.name == named)) {
-        let selected = one(&turn.calls, plugin, site.clone(), |visit| {
-            Box::pin(async move {
-                let guest = visit.exports.selector(visit.store, &visit.instance)?;
-                let handle = visit.store.data_mut().table.push(view.clone())?;
-                match guest.call_select(visit.store, handle).await? {
-                    Ok(selected) => Ok(Ok(view.accept(selected).await?)),
-                    Err(error) => Ok(Err(error)),
-                }
-            })
-        });
-        match selected.await {
-            Ok(selection) => return Ok(Some(selection)),
-            Err(failure @ Failure::Fault(_)) => aloud(&turn.calls, &site, &failure).await,
-            Err(failure) => return Err(failure),
-        }
-    }
-    Ok(None)
 }

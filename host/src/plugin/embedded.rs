@@ -45,4 +45,9 @@ pub(crate) const EMBEDDED: &[Embedded] = &[
         bytes: include_bytes!(concat!(env!("OUT_DIR"), "/tapes.wasm")),
         grants: &["tape:read", "tape:append", "tape:reset"],
     },
+    Embedded {
+        name: "context-builder",
+        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/context-builder.wasm")),
+        grants: &["hook:selector", "hook:after-turn", "tape:read", "tape:event", "model:*"],
+    },
 ];
