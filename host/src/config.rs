@@ -233,7 +233,9 @@ impl Config {
         let max_steps = environment.positive("MAX_STEPS")?.or(file.max_steps);
         max_steps.map_or(Ok(()), |steps| positive("max_steps", steps))?;
         file.budget.tokens_per_day.map_or(Ok(()), |tokens| positive("budget.tokens_per_day", tokens))?;
-        file.windows.iter().try_for_each(|(model, tokens)| positive(&format!("windows.{model}"), u64::from(*tokens)))?;
+        file.windows
+            .iter()
+            .try_for_each(|(model, tokens)| positive(&format!("windows.{model}"), u64::from(*tokens)))?;
         let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);
         environment.number("VERBOSE")?;
         let tapes =

@@ -19,6 +19,8 @@ pub(crate) struct Selection {
     pub(crate) notes: Option<serde_json::Map<String, serde_json::Value>>,
     /// Entries of the tape that are in it as they stand.
     pub(crate) entries: BTreeSet<u64>,
+    /// The selector's own messages.
+    pub(crate) own: Vec<String>,
 }
 
 impl Selection {

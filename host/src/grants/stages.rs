@@ -1,7 +1,7 @@
 //! `bub:turn/stages`: what an agent loop asks the other plugins for, so that it can be a guest like any other.
 
-use super::turn::TurnHandle;
 use super::selection::Selection;
+use super::turn::TurnHandle;
 use super::view::{About, View};
 use crate::hooks;
 use crate::plugin::bindings::schema::ToolSpec;
@@ -145,12 +145,7 @@ impl Request {
 }
 
 /// Lets the selector in charge select, or the plugin that `named` names, and writes its notes down.
-pub(crate) async fn request(
-    turn: &Arc<Turn>,
-    depth: u32,
-    about: About,
-    named: Option<&str>,
-) -> Result<Request, Error> {
+pub(crate) async fn request(turn: &Arc<Turn>, depth: u32, about: About, named: Option<&str>) -> Result<Request, Error> {
     let view = View::new(turn, about).await?;
     let selected = hooks::select(turn, depth, &view, named).await.map_err(|failure| failure.to_error())?;
     if let Some(notes) = &selected.selection.notes {

@@ -104,9 +104,9 @@ impl View {
             said: self.deeds.shortened.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             ..Selection::default()
         };
-        selection.before = self.render(selected.before, &mut selection.entries).await?;
-        selection.history = self.render(selected.history, &mut selection.entries).await?;
-        selection.after = self.render(selected.after, &mut selection.entries).await?;
+        selection.before = self.render(selected.before, &mut selection).await?;
+        selection.history = self.render(selected.history, &mut selection).await?;
+        selection.after = self.render(selected.after, &mut selection).await?;
         if let Err(reason) = self.check(&selection).await.map_err(wasmtime::Error::new)? {
             return Err(contract(reason));
         }
@@ -124,12 +124,12 @@ impl View {
         }
     }
 
-    async fn render(&self, parts: Vec<Part>, entries: &mut std::collections::BTreeSet<u64>) -> Result<Vec<String>> {
+    async fn render(&self, parts: Vec<Part>, selection: &mut Selection) -> Result<Vec<String>> {
         let mut renderer = Renderer::new();
         for part in parts {
             match part {
                 Part::Entry(id) => {
-                    entries.insert(id);
+                    selection.entries.insert(id);
                     let seen = self.deeds.seen.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
                     let entry = match seen {
                         Some(entry) => entry,
@@ -140,6 +140,7 @@ impl View {
                 Part::Message(message) => {
                     check_json(&message).map_err(|reason| contract(format!("a message of its own is {reason}")))?;
                     renderer.push_message(&message).map_err(|error| contract(error.to_string()))?;
+                    selection.own.push(message);
                 }
             }
         }

@@ -95,12 +95,7 @@ async fn ask(turn: &Arc<Turn>, plugin: &Arc<Plugin>, site: &Site, view: &View) -
         })
     });
     let selection = selection.await?;
-    Ok(Selected {
-        by: plugin.name.clone(),
-        selection,
-        took: began.elapsed(),
-        fuel: turn.fuel().saturating_sub(fuel),
-    })
+    Ok(Selected { by: plugin.name.clone(), selection, took: began.elapsed(), fuel: turn.fuel().saturating_sub(fuel) })
 }
 
 async fn everything(view: &View) -> Result<Selected, Failure> {
@@ -160,7 +155,9 @@ pub(crate) fn shadow(turn: &Arc<Turn>, depth: u32, view: &View, served: &Selecte
                     plugin.name,
                     shadow.took
                 ),
-                None => tracing::debug!("session `{session}`: the shadow selector `{}` agrees with `{by}`", plugin.name),
+                None => {
+                    tracing::debug!("session `{session}`: the shadow selector `{}` agrees with `{by}`", plugin.name)
+                }
             },
             Err(failure) => tracing::warn!("session `{session}`: the shadow selector failed: {failure}"),
         }

@@ -46,10 +46,25 @@ fn keys(config: &Config) -> Vec<Key> {
             json!(config.budget.tokens_per_day),
             "tokens that all model calls together may use in a day, local time",
         ),
-        key("selector", "builtin", json!(config.selector("")), "the plugin that selects what of the tape a model is told"),
+        key(
+            "selector",
+            "builtin",
+            json!(config.selector("")),
+            "the plugin that selects what of the tape a model is told",
+        ),
         key("shadow_selector", Value::Null, json!(config.shadow_selector), "a second one, compared with it in the log"),
-        key("windows.MODEL", Value::Null, Value::Null, "tokens that a model takes in, where it is not known or is less"),
-        key("context_reserve", Value::Null, json!(config.context_reserve), "tokens of a window that requests stay away from; a twentieth unless set"),
+        key(
+            "windows.MODEL",
+            Value::Null,
+            Value::Null,
+            "tokens that a model takes in, where it is not known or is less",
+        ),
+        key(
+            "context_reserve",
+            Value::Null,
+            json!(config.context_reserve),
+            "tokens of a window that requests stay away from; a twentieth unless set",
+        ),
         limit("limits.fuel", unset.fuel, limits.fuel, "units of one call of a guest"),
         limit(
             "limits.memory_mib",
