@@ -5,6 +5,7 @@
 mod figure;
 mod in_process;
 mod process;
+mod selection;
 
 use tokio::runtime::Builder;
 
@@ -16,4 +17,5 @@ fn main() {
     // engines and their pools this process would hold more than the children do.
     runtime.block_on(process::figures());
     runtime.block_on(in_process::figures());
+    selection::figures();
 }
