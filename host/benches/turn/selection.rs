@@ -44,11 +44,20 @@ fn write(file: File, entries: usize) {
     for number in 0..entries {
         let (kind, payload) = match (number, number % 6) {
             (0, _) => ("anchor", r#"{"name": "session/start", "state": {"owner": "human"}}"#.to_owned()),
-            (_, 1) => ("event", format!(r#"{{"name": "loop.start", "data": {{"model": "bench:model", "prompt": "question {number}: {words}"}}}}"#)),
+            (_, 1) => (
+                "event",
+                format!(
+                    r#"{{"name": "loop.start", "data": {{"model": "bench:model", "prompt": "question {number}: {words}"}}}}"#
+                ),
+            ),
             (_, 2) => ("event", r#"{"name": "loop.step.start", "data": {"step": 1}}"#.to_owned()),
             (_, 3) => ("message", format!(r#"{{"role": "user", "content": "question {number}: {words}"}}"#)),
             (_, 4) => ("message", format!(r#"{{"role": "assistant", "content": "answer {number}: {words}"}}"#)),
-            (_, 5) => ("event", r#"{"name": "run", "data": {"status": "ok", "usage": {"total_tokens": 978}, "model": "bench:model"}}"#.to_owned()),
+            (_, 5) => (
+                "event",
+                r#"{"name": "run", "data": {"status": "ok", "usage": {"total_tokens": 978}, "model": "bench:model"}}"#
+                    .to_owned(),
+            ),
             _ => ("event", r#"{"name": "loop.step", "data": {"step": 1, "elapsed_ms": 5, "status": "ok"}}"#.to_owned()),
         };
         let id = number + 1;

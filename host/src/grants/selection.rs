@@ -3,8 +3,9 @@
 use crate::tape::{Entry, Renderer, json};
 use std::collections::BTreeSet;
 
-/// As much of what the user said as shows that a message is it, in characters.
-const HEAD: usize = 20;
+/// As much of what the user said as shows that a message is it, in characters: more than what all messages of a session
+/// begin with.
+const HEAD: usize = 64;
 
 /// A selection as messages, each a JSON object.
 #[derive(Clone, Default)]

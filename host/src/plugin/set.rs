@@ -150,7 +150,10 @@ impl PluginSet {
 
     fn fail(&mut self, name: &str, reason: &anyhow::Error) {
         let reason = format!("{reason:#}");
-        tracing::warn!("plugin `{name}` did not load: {reason}");
+        // Without an embedded guest the program does not start, and says why itself.
+        if !is_embedded(name) || self.plugins.iter().any(|plugin| plugin.name == name) {
+            tracing::warn!("plugin `{name}` did not load: {reason}");
+        }
         self.failed.push((name.to_owned(), reason));
     }
 

@@ -111,7 +111,7 @@ fn a_model_summarises_where_one_is_named_and_sentences_are_quoted_where_it_fails
         Some(text) if text.starts_with("用中文简洁地概括") => Answer::text("他们谈了天气。"),
         _ => Answer::text("It is fine."),
     });
-    for message in ["The weather is nice today.", "And tomorrow it rains again.", "Everything fails on Sundays."] {
+    for message in ["The weather is nice today.", "Everything fails on Sundays.", "And tomorrow it rains again."] {
         home.run([message]).model(&server).finish().says("[cli:local]\nIt is fine.\n");
     }
     let first = records(&home, "context-builder");
@@ -156,13 +156,13 @@ fn an_earlier_exchange_is_found_again_in_its_conversation() {
 #[test]
 fn what_the_provider_reports_corrects_the_estimate_of_the_next_turn() {
     let home = builder("");
-    let server = Server::ruled(|request| Answer::counted("well", request.body.len()));
+    let server = Server::ruled(|request| Answer::counted("well", request.body.len() / 2));
     home.run(["first"]).model(&server).finish();
     home.run(["second"]).model(&server).finish();
     let ratios: Vec<f64> =
         events(&home, "context.selected").iter().filter_map(|data| data["metadata"]["ratio"].as_f64()).collect();
     assert_eq!(ratios[0], 1.0);
-    assert!(ratios[1] > 1.5, "a token a byte is far more than was estimated: {ratios:?}");
+    assert!(ratios[1] > 1.5, "a token of two bytes is far more than was estimated: {ratios:?}");
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn a_selector_is_chosen_for_all_for_a_channel_and_for_a_session() {
     );
     home.run([",selector context-builder"])
         .finish()
-        .says("Session selector set to context-builder (applies from the next turn).\n");
+        .says("[cli:local]\nSession selector set to context-builder (applies from the next turn).\n");
     assert!(home.run([",selector"]).finish().stdout.contains("* context-builder\n"));
     talk(&home, &server, &["three"]);
     assert!(is_pinned(&server, 2), "the session's own word goes first");

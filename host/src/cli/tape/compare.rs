@@ -152,9 +152,9 @@ fn only(out: &mut impl Write, side: &Side, entries: &[&Entry]) -> io::Result<()>
 
 /// What was said, behind context and date, as far as a line holds it.
 fn first_line(value: &str) -> String {
-    let lines = content(value);
-    let said = lines.iter().position(|line| line.starts_with("---Date: ")).map_or(0, |at| at + 1);
-    text::line(&lines.get(said..).unwrap_or_default().join(" "))
+    let whole = content(value).join("\n");
+    let said = whole.split_once("---Date: ").and_then(|(_, rest)| rest.split_once("---\n"));
+    text::line(said.map_or(whole.as_str(), |(_, said)| said))
 }
 
 fn row(out: &mut impl Write, name: &str, one: &str, other: &str) -> io::Result<()> {
