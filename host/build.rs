@@ -7,7 +7,8 @@ use std::{env, fs};
 const TARGET: &str = "wasm32-wasip2";
 
 /// The guests of `src/plugin/embedded.rs`.
-const EMBEDDED: &[&str] = &["builtin", "offline", "workspace", "shell", "web", "skills", "tapes", "memory"];
+const EMBEDDED: &[&str] =
+    &["builtin", "offline", "workspace", "shell", "web", "skills", "tapes", "memory", "context-builder"];
 
 fn main() {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("..");
@@ -21,11 +22,14 @@ fn main() {
             println!("cargo::rerun-if-changed={}", guests.join(guest).join(part).display());
         }
     }
+    println!("cargo::rerun-if-changed={}", guests.join("gist/src").display());
     require_target();
     let target_dir = out.join("guests");
     build(&guests, &target_dir);
     for guest in EMBEDDED {
-        let built = target_dir.join(TARGET).join("release").join(format!("{guest}.wasm"));
+        // The names of files have no hyphens.
+        let file = format!("{}.wasm", guest.replace('-', "_"));
+        let built = target_dir.join(TARGET).join("release").join(file);
         fs::copy(&built, out.join(format!("{guest}.wasm")))
             .unwrap_or_else(|error| panic!("`{}`: {error}", built.display()));
     }

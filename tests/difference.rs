@@ -58,6 +58,35 @@ pub fn system_prompt_is_written_once(tape: &mut Vec<Value>) {
     number(tape);
 }
 
+/// A handoff that the loop makes leaves a summary to the next phase; the original leaves the error alone.
+pub fn handoff_has_summary(tape: &mut [Value]) {
+    for entry in tape {
+        let payload = &mut entry["payload"];
+        let state = match payload["name"].as_str() {
+            Some("handoff") => &mut payload["data"]["state"],
+            Some(name) if name.starts_with("auto_handoff/") => &mut payload["state"],
+            _ => continue,
+        };
+        if let Some(state) = state.as_object_mut() {
+            state.shift_remove("summary");
+        }
+    }
+}
+
+/// The same in a request that was made behind it.
+pub fn told_handoff_has_summary(request: &mut Value) {
+    let messages = request["messages"].as_array_mut().into_iter().flatten();
+    for content in messages.filter_map(|message| message.get_mut("content")) {
+        let Some(text) = content.as_str().filter(|text| text.starts_with("[Anchor created: auto_handoff/")) else {
+            continue;
+        };
+        let (head, state) = text.split_once("]: ").expect("an anchor's state stands behind its name");
+        let mut state: Value = serde_json::from_str(state).expect("a state is JSON");
+        state.as_object_mut().and_then(|state| state.shift_remove("summary"));
+        *content = format!("{head}]: {}", python_json(&state)).into();
+    }
+}
+
 /// The host says in an entry's meta which plugin wrote it; the original has no plugin to name.
 pub fn plugin_is_named(tape: &mut [Value]) {
     for entry in tape {

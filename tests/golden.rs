@@ -132,6 +132,7 @@ impl Case {
             let mut ours = tape::of_home(home);
             ours.values_mut().for_each(difference::account_is_written_down);
             ours.values_mut().for_each(difference::failed_command_is_kept);
+            ours.values_mut().for_each(|tape| difference::handoff_has_summary(tape));
             let theirs = self.expected_tapes(number, command.exit != 0, &ours);
             assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>(), "the tapes after {what}");
             for (session, theirs) in theirs {
@@ -161,9 +162,11 @@ impl Case {
         if let Some((_, anchor)) = self.behind_anchor.iter().find(|(request, _)| *request == number) {
             difference::view_begins_with_anchor(&mut theirs, &self.anchor(anchor));
         }
+        let mut ours = ours.clone();
+        difference::told_handoff_has_summary(&mut ours);
         let lines = |text: String| text.lines().map(str::to_owned).collect::<Vec<_>>();
         let theirs = lines(normal::request(&theirs, &[&self.workspace()]));
-        same(&format!("request {number} of `{}`", self.name), &theirs, &lines(normal::request(ours, workspaces)));
+        same(&format!("request {number} of `{}`", self.name), &theirs, &lines(normal::request(&ours, workspaces)));
     }
 
     /// The newest anchor of that name on the tapes that the case left behind.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// The embedded guests that bring tools.
-const TOOL_GUESTS: [&str; 6] = ["workspace", "shell", "web", "skills", "tapes", "memory"];
+const TOOL_GUESTS: [&str; 7] = ["workspace", "shell", "web", "skills", "tapes", "memory", "context-builder"];
 
 /// `$BUB_HOME`, a workspace and a home directory, all new and all gone with it.
 pub struct Home {

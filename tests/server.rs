@@ -39,6 +39,23 @@ impl Answer {
         Self::recorded(&stream(&events))
     }
 
+    /// That text, and what the prompt took.
+    pub fn counted(text: &str, prompt_tokens: usize) -> Self {
+        let usage =
+            json!({ "prompt_tokens": prompt_tokens, "completion_tokens": 1, "total_tokens": prompt_tokens + 1 });
+        let counted = json!({ "id": "c", "object": "chat.completion.chunk", "model": "fake-model", "choices": [], "usage": usage });
+        Self::recorded(&stream(&[delta(json!({ "content": text })), end("stop"), counted]))
+    }
+
+    /// What a server says to a request that is longer than its model takes.
+    pub fn too_long(window: usize, prompt_tokens: usize) -> Self {
+        let message = format!(
+            "This model's maximum context length is {window} tokens. However, your messages resulted in {prompt_tokens} tokens."
+        );
+        let body = json!({ "error": { "message": message, "code": "context_length_exceeded" } });
+        Self::Whole(400, "application/json", body.to_string())
+    }
+
     /// One call of a tool; the arguments are what the model wrote, JSON or not.
     pub fn tool_call(name: &str, arguments: &str) -> Self {
         let function = json!({ "name": name, "arguments": arguments });
@@ -121,8 +138,13 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
+/// What is answered to a request, decided from the request.
+type Rule = Box<dyn Fn(&Request) -> Answer + Send + Sync>;
+
 #[derive(Default)]
 struct Shared {
+    /// In place of a list of answers.
+    rule: Option<Rule>,
     answers: Mutex<VecDeque<Answer>>,
     requests: Mutex<Vec<Request>>,
     arrived: Condvar,
@@ -131,9 +153,18 @@ struct Shared {
 impl Server {
     /// Gives these answers, in order, to whoever asks; then only errors.
     pub fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
+        Self::start(Shared { answers: Mutex::new(answers.into_iter().collect()), ..Shared::default() })
+    }
+
+    /// Answers each request by that rule.
+    pub fn ruled(rule: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
+        Self::start(Shared { rule: Some(Box::new(rule)), ..Shared::default() })
+    }
+
+    fn start(shared: Shared) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has a free port");
         let address = listener.local_addr().expect("it is bound");
-        let shared = Arc::new(Shared { answers: Mutex::new(answers.into_iter().collect()), ..Shared::default() });
+        let shared = Arc::new(shared);
         let server = Self { address, shared: shared.clone() };
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
@@ -172,9 +203,10 @@ impl Shared {
         let mut reader = BufReader::new(connection.try_clone()?);
         let mut writer = connection;
         while let Some(request) = read_request(&mut reader)? {
+            let ruled = self.rule.as_ref().map(|rule| rule(&request));
             // The lock is held over both lists, so that request N gets answer N.
             let mut requests = self.requests.lock().expect("no thread panicked");
-            let answer = self.answers.lock().expect("no thread panicked").pop_front();
+            let answer = ruled.or_else(|| self.answers.lock().expect("no thread panicked").pop_front());
             requests.push(request);
             drop(requests);
             self.arrived.notify_all();

@@ -68,6 +68,14 @@ pub struct Config {
     pub tapes: TapeSettings,
     /// What may be spent in a day.
     pub budget: Budget,
+    /// The plugin that selects what of the tape a model is told, unless a channel or a session says otherwise.
+    selector: Option<String>,
+    /// The plugin that selects beside the one in charge, to be compared with it.
+    pub shadow_selector: Option<String>,
+    /// Tokens that models take in, by `provider:model` or the model's name.
+    windows: BTreeMap<String, u32>,
+    /// Tokens of a model's window that requests stay away from; none: a twentieth.
+    pub context_reserve: Option<u32>,
 }
 
 /// `[budget]`.
@@ -168,6 +176,10 @@ struct File {
     lock_wait: Option<f64>,
     shared_fs: bool,
     budget: Budget,
+    selector: Option<String>,
+    shadow_selector: Option<String>,
+    windows: BTreeMap<String, u32>,
+    context_reserve: Option<u32>,
 }
 
 /// `[channels.NAME]`: who speaks there, and what they may do.
@@ -182,6 +194,8 @@ pub struct Channel {
     pub tools: Option<Vec<String>>,
     /// What a line that begins with a comma may be; none: all on `cli`, nothing elsewhere.
     pub commands: Option<Commands>,
+    /// The plugin that selects here.
+    pub selector: Option<String>,
 }
 
 /// What a line that begins with a comma may be.
@@ -252,6 +266,9 @@ impl Config {
         let max_steps = environment.positive("MAX_STEPS")?.or(file.max_steps);
         max_steps.map_or(Ok(()), |steps| positive("max_steps", steps))?;
         file.budget.tokens_per_day.map_or(Ok(()), |tokens| positive("budget.tokens_per_day", tokens))?;
+        file.windows
+            .iter()
+            .try_for_each(|(model, tokens)| positive(&format!("windows.{model}"), u64::from(*tokens)))?;
         let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);
         environment.number("VERBOSE")?;
         let tapes =
@@ -273,6 +290,10 @@ impl Config {
             trusted_workspaces: file.trusted_workspaces,
             limits: file.limits,
             budget: file.budget,
+            selector: file.selector,
+            shadow_selector: file.shadow_selector,
+            windows: file.windows,
+            context_reserve: file.context_reserve,
         })
     }
 
@@ -296,6 +317,26 @@ impl Config {
     pub fn commands(&self, channel: &str) -> Commands {
         let unset = if channel == "cli" { Commands::All } else { Commands::None };
         self.channel(channel).commands.unwrap_or(unset)
+    }
+
+    /// The plugin that selects on that channel, where the user names one.
+    pub fn selector(&self, channel: &str) -> Option<&str> {
+        let own = self.channels.get(channel).and_then(|channel| channel.selector.as_ref());
+        own.or(self.selector.as_ref()).map(String::as_str)
+    }
+
+    /// Tokens that a model takes in, where it is known: the user's word before ours.
+    pub fn window(&self, model: &str) -> Option<u32> {
+        let name = model.split_once(':').map_or(model, |(_, name)| name);
+        self.windows.get(model).or_else(|| self.windows.get(name)).copied().or_else(|| model::window(model))
+    }
+
+    /// Tokens that a request to the model should stay within: its window less what an answer may take, which is never more
+    /// than half of it, and less the reserve.
+    pub fn room(&self, model: &str) -> Option<u32> {
+        let window = self.window(model)?;
+        let answer = u32::try_from(self.model.max_tokens).unwrap_or(u32::MAX).min(window / 2);
+        Some(window.saturating_sub(answer).saturating_sub(self.context_reserve.unwrap_or(window / 20)))
     }
 
     /// Whether the owner has said that what this workspace's files say is as good as their own word.

@@ -11,6 +11,7 @@ mod log;
 pub mod policy;
 pub(crate) mod process;
 mod secrets;
+pub(crate) mod selection;
 pub(crate) mod sink;
 mod spill;
 pub(crate) mod stages;

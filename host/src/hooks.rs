@@ -6,6 +6,7 @@ mod interception;
 mod model;
 mod options;
 mod prompt;
+mod select;
 mod stages;
 mod store;
 mod visit;
@@ -18,9 +19,10 @@ use std::sync::Arc;
 
 pub(crate) use commands::run_command;
 pub(crate) use interception::{ToolVerdict, after_llm_call, after_tool_call, before_llm_call, before_tool_call};
-pub(crate) use model::{continue_prompt, run_model, select, system_prompt};
+pub(crate) use model::{continue_prompt, run_model, system_prompt};
 pub(crate) use options::model_options;
 pub(crate) use prompt::build_prompt;
+pub(crate) use select::{select, selectors, shadow};
 pub use stages::{Admission, resolve_session};
 pub(crate) use stages::{
     admit_message, after_turn, before_reset, dispatch, host_owned, load_state, render_outbound, save_state, tell,

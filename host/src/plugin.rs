@@ -20,6 +20,7 @@ pub(crate) mod quarantine;
 mod set;
 mod shelf;
 mod stderr;
+mod still;
 pub(crate) mod store;
 mod tool;
 

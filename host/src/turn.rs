@@ -3,6 +3,7 @@
 mod account;
 mod audience;
 mod begin;
+mod choice;
 mod preview;
 mod progress;
 mod settle;

@@ -9,6 +9,7 @@ use crate::bub::tape::tape::Tape;
 use crate::bub::tools::toolbox;
 use crate::bub::turn::stages;
 use crate::bub::types::types::{ErrorKind, StreamEvent};
+use crate::budget::{self, Verdict};
 use crate::record::{self, Ending};
 use crate::settings::Settings;
 use crate::{Error, Prompt, Turn, content, json, toolset};
@@ -32,6 +33,8 @@ pub fn run(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
         steering: Vec::new(),
         recorded: false,
         retried: false,
+        handed_off: false,
+        sent: Vec::new(),
         said: String::new(),
         usage: None,
     };
@@ -62,6 +65,10 @@ struct Agent<'a> {
     recorded: bool,
     /// The one retry after a context overflow is spent.
     retried: bool,
+    /// The turn has begun a phase of its own because room was short: it does so once.
+    handed_off: bool,
+    /// The messages of the latest request: what the next phase has to know of is among them.
+    sent: Vec<String>,
     said: String,
     usage: Option<String>,
 }
@@ -89,6 +96,12 @@ impl Agent<'_> {
                     self.write(record::step_end(step, began, Ending::Done))?;
                     return Ok(step);
                 }
+                // The step has begun the next phase itself, before the provider was asked.
+                Err(error) if is_budget(&error) => {
+                    self.write(record::step_end(step, began, Ending::HandedOff(&error)))?;
+                    self.allow_another(step)?;
+                    prompt = self.asked.clone();
+                }
                 Err(error) if error.kind == ErrorKind::ContextLength && !self.retried => {
                     self.retried = true;
                     self.hand_off(&error)?;
@@ -113,12 +126,28 @@ impl Agent<'_> {
         let model = self.settings.model.as_str();
         let new: Vec<String> =
             said.iter().map(|prompt| record::user_message(content::of(prompt)).to_string()).collect();
-        let messages = stages::messages(self.turn, prompt, &system, &new, Some(model))?;
+        let tools = toolset::offered(self.turn)?;
+        let mut messages = stages::messages(self.turn, prompt, &system, &new, Some(model))?;
+        match budget::judge(&self.tape, model, self.settings.max_tokens, &messages, &tools)? {
+            Verdict::HandOff(weight) if !self.handed_off => {
+                self.handed_off = true;
+                let state = budget::state(&weight, &messages);
+                self.tape.handoff(budget::BUDGET_ANCHOR, Some(&state.to_string()))?;
+                return Err(budget::exceeded(&weight));
+            }
+            Verdict::Tell(weight, notice) => {
+                budget::tell(&self.tape, &weight)?;
+                messages.push(json!({ "role": "system", "content": notice }).to_string());
+            }
+            // Where even the new phase is too long, the provider says so.
+            Verdict::HandOff(_) | Verdict::Fits => {}
+        }
+        self.sent.clone_from(&messages);
         let run_id = self.turn.new_run_id();
         let request = Request {
             model: Some(model.to_owned()),
             messages,
-            tools: toolset::offered(self.turn)?,
+            tools,
             max_tokens: self.settings.max_tokens,
             purpose: "turn".to_owned(),
             options: self
@@ -183,7 +212,8 @@ impl Agent<'_> {
 
     /// Goes on behind a new anchor, where there is room again.
     fn hand_off(&self, error: &Error) -> Result<(), Error> {
-        let state = json!({"reason": "context_length_exceeded", "error": error.message});
+        let mut state = json!({"reason": "context_length_exceeded", "error": error.message});
+        budget::add_summary(&mut state, &self.sent);
         self.tape.handoff(OVERFLOW_ANCHOR, Some(&state.to_string()))?;
         Ok(())
     }
@@ -221,4 +251,9 @@ impl Agent<'_> {
         self.tape.append(&[entry])?;
         Ok(())
     }
+}
+
+/// Whether that is the error of a step that has handed off before the provider was asked.
+fn is_budget(error: &Error) -> bool {
+    error.kind == ErrorKind::ContextLength && error.details.as_ref().is_some_and(|details| details.contains("estimate"))
 }

@@ -39,6 +39,7 @@ static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes
 
 mod agent;
 mod answer;
+mod budget;
 mod clock;
 mod command;
 mod content;

@@ -58,6 +58,16 @@ pub fn list() -> Vec<ToolSpec> {
         ToolSpec {
             effect: Effect::Write,
             ..tool(
+                "selector",
+                "Let another plugin select what of this session a model is told. Without one, they are listed.",
+                json!({"type": "object", "properties": {
+                    "name": {"type": "string", "description": "A plugin; `simple`: nothing of earlier turns; `default`: as it is configured [default: list them]."},
+                }}),
+            )
+        },
+        ToolSpec {
+            effect: Effect::Write,
+            ..tool(
                 "reasoning_effort",
                 "Let the model think more or less in this session, from the next turn on.",
                 json!({"type": "object", "properties": {
@@ -78,6 +88,7 @@ pub fn call(turn: &Turn, name: &str, arguments: &str) -> Result<String, Error> {
         "usage" => usage::text(turn)?,
         "quit" => "Session tasks stopped.".to_owned(),
         "model" => session::model(turn, &arguments)?,
+        "selector" => session::selector(turn, &arguments)?,
         "reasoning_effort" => session::reasoning_effort(turn, &arguments)?,
         other => return Err(Error::new(ErrorKind::NotFound, format!("there is no tool `{other}`"))),
     };

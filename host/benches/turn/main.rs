@@ -8,6 +8,7 @@ mod host;
 mod in_process;
 mod memory;
 mod process;
+mod selection;
 
 use tokio::runtime::Builder;
 
@@ -20,4 +21,5 @@ fn main() {
     runtime.block_on(process::figures());
     runtime.block_on(in_process::figures());
     runtime.block_on(memory::figures());
+    selection::figures();
 }

@@ -2,6 +2,7 @@
 
 mod anchors;
 mod change;
+mod compare;
 mod context;
 mod copy;
 mod export;

@@ -44,6 +44,12 @@ impl Budget {
         Ok(())
     }
 
+    /// What a model's provider has reported lately, in relation to what is estimated. Where it cannot be read, the estimate
+    /// stays as it is.
+    pub(crate) fn ratio(&self, model: &str) -> gist::Ratio {
+        self.account.ratio(model).unwrap_or_default()
+    }
+
     /// Adds what a call used.
     pub(crate) fn spend(&self, call: &Call) {
         if let Err(error) = self.account.add(call) {

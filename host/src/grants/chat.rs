@@ -45,7 +45,18 @@ impl Host for State {
     }
 
     async fn window(&mut self, model: String) -> Result<Option<u32>> {
-        Ok(model::window(&model))
+        Ok(self.host.config.window(&model))
+    }
+
+    async fn room(&mut self, model: String) -> Result<Option<u32>> {
+        Ok(self.host.config.room(&model))
+    }
+
+    async fn ratio(&mut self, model: String) -> Result<f64> {
+        Ok(match &self.turn {
+            Some(turn) => turn.ratio(&model).value(),
+            None => self.host.budget.ratio(&model).value(),
+        })
     }
 }
 

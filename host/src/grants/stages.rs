@@ -1,8 +1,10 @@
 //! `bub:turn/stages`: what an agent loop asks the other plugins for, so that it can be a guest like any other.
 
+use super::selection::Selection;
 use super::turn::TurnHandle;
-use super::view::View;
+use super::view::{About, View};
 use crate::hooks;
+use crate::plugin::bindings::schema::ToolSpec;
 use crate::plugin::bindings::stages::Host;
 use crate::plugin::bindings::{Error, ModelOptions, Prompt};
 use crate::plugin::store::State;
@@ -11,6 +13,7 @@ use crate::tape::json;
 use crate::turn::Turn;
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
@@ -41,7 +44,17 @@ impl Host for State {
             }
         }
         let model = self.model_of(&turn, model);
-        Ok(messages(&turn, depth, &prompt, &system_prompt, new, &model, None).await)
+        let tools = offered(&turn).filter(|tool| self.holds(&format!("tools:{}", tool.name))).collect();
+        let about = About { prompt, system_prompt, model, said: new, tools };
+        Ok(request(&turn, depth, about, None).await.map(|request| request.into_messages(&turn)))
+    }
+
+    async fn selectors(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Vec<String>, Error>> {
+        let turn = match self.enter(&turn)? {
+            Ok((turn, _)) => turn,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        Ok(Ok(hooks::selectors(&turn.calls).rev().map(str::to_owned).collect()))
     }
 
     async fn steering(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Vec<Prompt>, Error>> {
@@ -87,33 +100,63 @@ impl State {
     }
 }
 
-/// The messages of the next model call: system prompt, `before`, history, the new ones, `after`. `selector` names the
-/// plugin that selects, in place of the one in charge.
-pub(crate) async fn messages(
-    turn: &Arc<Turn>,
-    depth: u32,
-    prompt: &Prompt,
-    system_prompt: &str,
-    new: Vec<String>,
-    model: &str,
-    selector: Option<&str>,
-) -> Result<Vec<String>, Error> {
-    let view = View::new(turn, prompt, system_prompt, model).await?;
-    let selected = hooks::select(turn, depth, &view, selector).await.map_err(|failure| failure.to_error())?;
-    let selection = match selected {
-        Some(selection) => selection,
-        None => view.all(),
-    };
-    if let Some(notes) = &selection.notes {
-        turn.note("context.selected", notes).await?;
+/// The tools of a turn that are for models.
+pub(crate) fn offered(turn: &Turn) -> impl Iterator<Item = ToolSpec> {
+    let tools = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools);
+    tools.filter(|tool| tool.for_model && turn.has_tool(&tool.name)).map(|tool| ToolSpec::clone(tool))
+}
+
+/// The next model call, as far as its messages go.
+pub(crate) struct Request {
+    pub(crate) view: View,
+    /// What was selected, and by whom.
+    pub(crate) selected: Selected,
+}
+
+/// What a selector has made of a view.
+pub(crate) struct Selected {
+    /// Its name, or what stands in its place.
+    pub(crate) by: String,
+    pub(crate) selection: Selection,
+    pub(crate) took: Duration,
+    /// Units; of a plugin.
+    pub(crate) fuel: u64,
+}
+
+impl Request {
+    /// System prompt, `before`, history, the new ones, `after`, each a JSON object.
+    pub(crate) fn into_messages(self, turn: &Turn) -> Vec<String> {
+        let marked = |message: String| match turn.calls.media.put_away(&message) {
+            Cow::Borrowed(_) => message,
+            Cow::Owned(message) => message,
+        };
+        let system = self.system();
+        let Selection { before, history, said, after, .. } = self.selected.selection;
+        let said = said.unwrap_or_else(|| self.view.about().said.clone());
+        let earlier = before.into_iter().chain(history).map(marked);
+        system.into_iter().chain(earlier).chain(said).chain(after).collect()
     }
-    let system_prompt = selection.system_prompt.as_deref().unwrap_or(system_prompt);
-    let system = (!system_prompt.is_empty())
-        .then(|| format!(r#"{{"role": "system", "content": {}}}"#, json::quote(system_prompt)));
-    let marked = |message: String| match turn.calls.media.put_away(&message) {
-        Cow::Borrowed(_) => message,
-        Cow::Owned(message) => message,
-    };
-    let earlier = selection.before.into_iter().chain(selection.history).map(marked);
-    Ok(system.into_iter().chain(earlier).chain(new).chain(selection.after).collect())
+
+    /// The system prompt as a message; none where it is empty.
+    pub(crate) fn system(&self) -> Option<String> {
+        let text = self.selected.selection.system_prompt.as_ref().unwrap_or(&self.view.about().system_prompt);
+        (!text.is_empty()).then(|| format!(r#"{{"role": "system", "content": {}}}"#, json::quote(text)))
+    }
+}
+
+/// Lets the selector in charge select, or the plugin that `named` names, and writes its notes down.
+pub(crate) async fn request(turn: &Arc<Turn>, depth: u32, about: About, named: Option<&str>) -> Result<Request, Error> {
+    let view = View::new(turn, about).await?;
+    let selected = hooks::select(turn, depth, &view, named).await.map_err(|failure| failure.to_error())?;
+    if let Some(notes) = &selected.selection.notes {
+        // Who decided stands with what was decided.
+        let digest = turn.calls.plugins.iter().find(|plugin| plugin.name == selected.by).map(|plugin| &plugin.digest);
+        let mut said = serde_json::json!({ "selector": selected.by, "digest": digest });
+        said.as_object_mut().into_iter().for_each(|said| said.extend(notes.clone()));
+        turn.note("context.selected", &said).await?;
+    }
+    if named.is_none() {
+        hooks::shadow(turn, depth, &view, &selected);
+    }
+    Ok(Request { view, selected })
 }

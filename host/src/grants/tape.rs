@@ -16,8 +16,8 @@ use std::time::Duration;
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
-pub(crate) use crossing::{attach, current, into_entries, into_hits, into_info};
-use crossing::{from_query, into_entry, weight};
+pub(crate) use crossing::{attach, current, from_query, into_entries, into_hits, into_info};
+use crossing::{into_entry, weight};
 
 /// A tape in a guest's hands.
 #[derive(Clone)]

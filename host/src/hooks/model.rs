@@ -1,9 +1,8 @@
 //! The hooks of the model stage: who answers, and what an agent loop asks the others for.
 
-use super::visit::{unless_broken, visit};
+use super::visit::visit;
 use super::{aloud, first, one, pass_over};
 use crate::error::Failure;
-use crate::grants::view::{Selection, View};
 use crate::plugin::bindings::{Error, ErrorKind, Prompt, StreamEvent};
 use crate::plugin::{Held, Plugin, Site, contract};
 use crate::turn::Turn;
@@ -43,7 +42,7 @@ pub(crate) async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Optio
 }
 
 /// Says, once a turn, that it is not the plugin that the user expects.
-fn stands_in(turn: &Turn, name: &str, does: &str, held: &Held) {
+pub(super) fn stands_in(turn: &Turn, name: &str, does: &str, held: &Held) {
     if turn.says_once(held) {
         tracing::warn!("plugin `{name}` {does} in place of `{}`, which is in quarantine", held.plugin);
     }
@@ -95,48 +94,4 @@ pub(crate) async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt)
         }
     }
     Ok(parts.join("\n\n"))
-}
-
-/// What the selector in charge, the latest registered one or the one that is named, takes from the view; none when there
-/// is none, and when it faults: the host then takes the whole window.
-pub(crate) async fn select(
-    turn: &Arc<Turn>,
-    depth: u32,
-    view: &View,
-    named: Option<&str>,
-) -> Result<Option<Selection>, Failure> {
-    let site = Site::inside("selector", turn, depth);
-    let is_meant = |plugin: &&Arc<Plugin>| named.is_none_or(|named| plugin.name == named);
-    let found = turn.calls.asked(&site).find(is_meant);
-    let first = turn.calls.granted(site.hook).find(is_meant);
-    if let Some(held) = first.and_then(|plugin| turn.calls.held(plugin, &site)) {
-        match found {
-            Some(other) => stands_in(turn, &other.name, "selects", &held),
-            None if turn.says_once(&held) => tracing::warn!(
-                "everything since the latest anchor is taken while plugin `{}`, which selects, is {held}",
-                held.plugin
-            ),
-            None => {}
-        }
-    }
-    if let Some(plugin) = found {
-        let selected = one(&turn.calls, plugin, site.clone(), |visit| {
-            Box::pin(async move {
-                let given = visit.store.data().witness.of(|| view.told());
-                let guest = visit.exports.selector(visit.store, &visit.instance)?;
-                let handle = visit.store.data_mut().table.push(view.clone())?;
-                let answer = match guest.call_select(visit.store, handle).await? {
-                    Ok(selected) => Ok(view.accept(selected).await?),
-                    Err(error) => Err(error),
-                };
-                unless_broken(given, Ok(answer))
-            })
-        });
-        match selected.await {
-            Ok(selection) => return Ok(Some(selection)),
-            Err(failure @ Failure::Fault(_)) => aloud(&turn.calls, &site, &failure).await,
-            Err(failure) => return Err(failure),
-        }
-    }
-    Ok(None)
 }

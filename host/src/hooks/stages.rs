@@ -179,7 +179,7 @@ pub(crate) async fn after_turn(turn: &Arc<Turn>, output: &str) {
 pub(crate) async fn before_reset(turn: &Arc<Turn>, depth: u32, archive: bool) -> Vec<(String, String)> {
     let site = Site::inside("before-reset", turn, depth);
     let mut kept = Vec::new();
-    for plugin in turn.calls.asked(site.hook) {
+    for plugin in turn.calls.asked(&site) {
         let ask = visit!(turn; before_reset.call_before_reset(archive), answer => {
             for attachment in answer.as_deref().unwrap_or_default() {
                 turn.hold(attachment.text.len())?;

@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 use wasmtime::component::Instance;
 use wasmtime::{CallHook, PoolConcurrencyLimitError, Result, Store};
 
+/// How long what is done behind a turn's answer may take.
+const AFTERWARDS: Duration = Duration::from_secs(60);
+
 /// Where a call stands: which export, for which turn, inside how many other calls.
 #[derive(Clone)]
 pub(crate) struct Site {
@@ -192,6 +195,8 @@ fn deadline(host: &Host, plugin: &Plugin, site: &Site) -> Duration {
             let left = site.turn.as_ref().map_or(own, |turn| turn.time_left() + Duration::from_secs(1));
             if own < host.config.limits().turn_deadline() { left.min(own) } else { left }
         }
+        // Behind the answer a model may be asked once more, for a summary.
+        "after-turn" => plugin.limits.deadline().max(AFTERWARDS),
         _ => plugin.limits.deadline(),
     }
 }

@@ -50,4 +50,9 @@ pub(crate) const EMBEDDED: &[Embedded] = &[
         bytes: include_bytes!(concat!(env!("OUT_DIR"), "/memory.wasm")),
         grants: &["hook:system-prompt", "hook:before-reset", "tape:read", "tape:append", "tape:workspace"],
     },
+    Embedded {
+        name: "context-builder",
+        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/context-builder.wasm")),
+        grants: &["hook:selector", "hook:after-turn", "tape:read", "tape:event", "model:*"],
+    },
 ];

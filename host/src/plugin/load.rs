@@ -140,6 +140,14 @@ impl Plugin {
         Ok(())
     }
 
+    /// Holds its table of the configuration against what it says that the table may be.
+    fn check_config(&self) -> Result<()> {
+        let Some(schema) = &self.manifest.config_schema else { return Ok(()) };
+        super::tool::fits(schema, &self.config.clone().into()).map_err(|reason| {
+            anyhow::anyhow!("`[plugins.{}.config]` of config.toml: {}", self.name, super::one_line(&reason))
+        })
+    }
+
     /// The error that a guest gets for a grant that it does not hold, with what the user can do about it.
     pub(crate) fn refusal(&self, grant: &str) -> Error {
         if self.wants.as_ref().is_some_and(|wants| !wants.allow(grant)) {
@@ -212,6 +220,7 @@ pub(crate) async fn compile(host: &Host, candidate: Candidate<'_>) -> Result<Plu
         spare: OnceLock::new(),
     };
     manifest.map_or(Ok(()), |manifest| plugin.describe(manifest))?;
+    plugin.check_config()?;
     Ok(plugin)
 }
 
@@ -266,6 +275,7 @@ pub(crate) async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin
             config_schema: described.config_schema.and_then(|schema| super::parse_json(&schema).ok()),
         };
         plugin.describe(manifest)?;
+        plugin.check_config()?;
     }
     Ok(plugin)
 }

@@ -17,6 +17,9 @@ use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 /// The name of the calls that are made while a plugin is loaded.
 pub(crate) const LOAD: &str = "load";
 
+/// The hook whose answer depends on what it is shown and on nothing else.
+const SELECTOR: &str = "selector";
+
 /// Handles that a guest may hold at once, of all kinds together.
 pub(crate) const MAX_HANDLES: usize = 1_000;
 
@@ -59,6 +62,10 @@ impl State {
         // What is asked of a plugin while it is loaded is asked on nobody's behalf: it holds nothing then.
         if hook != LOAD {
             crate::grants::fs::open(&mut wasi, &host, &plugin, turn.as_deref());
+        }
+        // A selection is the same whenever it is made of the same view.
+        if let (SELECTOR, Some(turn)) = (hook, &turn) {
+            super::still::hold(&mut wasi, &turn.started);
         }
         let wasi = wasi.build();
         let http = Http {

@@ -34,17 +34,36 @@ impl Tool {
     pub fn check(&self, arguments: &Value) -> Result<(), String> {
         let schema = self.schema.get_or_init(|| {
             let schema = super::parse_json(&self.spec.parameters)?;
-            // Linear time, whatever expression a stranger wrote; and nothing is fetched, because no retriever is built in.
-            let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
-            options.build(&schema).map_err(|error| error.to_string())
+            validator(&schema)
         });
         let schema = match schema {
             Ok(schema) => schema,
             Err(error) => return Err(format!("cannot be checked, because the tool's own schema is wrong: {error}")),
         };
-        let told: Vec<String> = schema.iter_errors(arguments).take(TOLD).map(|error| told(&error)).collect();
-        if told.is_empty() { Ok(()) } else { Err(format!("do not fit: {}", told.join("; "))) }
+        let told = all_told(schema, arguments);
+        if told.is_empty() { Ok(()) } else { Err(format!("do not fit: {told}")) }
     }
+}
+
+/// Whether a value is what a schema says.
+///
+/// # Errors
+///
+/// What is wrong with it, or with the schema.
+pub(super) fn fits(schema: &Value, value: &Value) -> Result<(), String> {
+    let schema = validator(schema).map_err(|error| format!("the plugin's own schema is wrong: {error}"))?;
+    let told = all_told(&schema, value);
+    if told.is_empty() { Ok(()) } else { Err(told) }
+}
+
+/// Linear time, whatever expression a stranger wrote; and nothing is fetched, because no retriever is built in.
+fn validator(schema: &Value) -> Result<Validator, String> {
+    let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
+    options.build(schema).map_err(|error| error.to_string())
+}
+
+fn all_told(schema: &Validator, value: &Value) -> String {
+    schema.iter_errors(value).take(TOLD).map(|error| told(&error)).collect::<Vec<_>>().join("; ")
 }
 
 fn told(error: &jsonschema::ValidationError<'_>) -> String {

@@ -10,7 +10,7 @@ use crate::plugin::bindings::{Envelope, Principal};
 use crate::tape::{self, Tape};
 use jiff::Zoned;
 use serde_json::{Map, Value};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -93,6 +93,9 @@ impl Turn {
             allowed_tools: None,
             parent: None,
             inner: Semaphore::new(MAX_INNER),
+            selector: tokio::sync::OnceCell::new(),
+            fell_back: AtomicBool::new(false),
+            ratios: Mutex::default(),
         })
     }
 }

@@ -3,7 +3,8 @@
 use super::{Audience, Calls, Turn, build_prompt};
 use crate::channel::kind_of;
 use crate::error::Failure;
-use crate::grants::stages;
+use crate::grants::stages::{self, Request};
+use crate::grants::view::About;
 use crate::hooks;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, Prompt};
@@ -35,10 +36,30 @@ impl Preview<'_> {
     ///
     /// What a turn would fail with before its first model call.
     pub(crate) async fn messages(&self, host: &Arc<Host>) -> Result<Vec<String>> {
+        self.look(host, async |turn, request| {
+            let messages = request.into_messages(turn);
+            Ok(turn.calls.media.fill_in_request(&messages, MAX_SENT, "a request")?)
+        })
+        .await
+    }
+
+    /// The same, for whoever looks at how it came about.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub(crate) async fn look<T>(
+        &self,
+        host: &Arc<Host>,
+        look: impl AsyncFnOnce(&Arc<Turn>, Request) -> Result<T>,
+    ) -> Result<T> {
         let (_open, turn) = self.begin(host).await?;
-        let messages = self.ask(&turn).await;
+        let looked = match self.ask(&turn).await {
+            Ok(request) => look(&turn, request).await,
+            Err(error) => Err(error),
+        };
         end(&turn).await;
-        Ok(turn.calls.media.fill_in_request(&messages?, MAX_SENT, "a request")?)
+        looked
     }
 
     /// What plugins want kept beside the archive, were the tape emptied now.
@@ -64,7 +85,7 @@ impl Preview<'_> {
         Ok((open, Arc::new(turn)))
     }
 
-    async fn ask(&self, turn: &Arc<Turn>) -> Result<Vec<String>> {
+    async fn ask(&self, turn: &Arc<Turn>) -> Result<Request> {
         turn.or_cancelled(hooks::load_state(turn)).await?;
         let mut new = Vec::new();
         let mut prompt = Prompt::Text(String::new());
@@ -79,12 +100,14 @@ impl Preview<'_> {
         let system = turn.or_cancelled(hooks::system_prompt(turn, DEPTH, &prompt)).await?;
         let session = turn.get("model").and_then(|model| model.as_str().map(str::to_owned));
         let model = session.unwrap_or_else(|| turn.calls.host.config.model.model.clone());
-        let messages = async {
-            let messages = stages::messages(turn, DEPTH, &prompt, &system, new, &model, self.selector).await;
+        let tools = stages::offered(turn).collect();
+        let about = About { prompt, system_prompt: system, model, said: new, tools };
+        let request = async {
+            let request = stages::request(turn, DEPTH, about, self.selector).await;
             // One line, whoever wrote it.
-            messages.map_err(|error| Failure::Tape(one_line(&error.message)))
+            request.map_err(|error| Failure::Tape(one_line(&error.message)))
         };
-        Ok(turn.or_cancelled(messages).await?)
+        Ok(turn.or_cancelled(request).await?)
     }
 
     fn envelope(&self, host: &Host) -> Envelope {

@@ -7,13 +7,13 @@ use crate::grants::hook_grant;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind, Principal, Prompt, StreamEvent, ToolCall};
 use crate::plugin::{Held, Plugin, PluginSet, Site, model_name, too_much_held};
-use crate::tape::{self, Media, Tape};
+use crate::tape::{self, Media, Sought, Tape};
 use jiff::Zoned;
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -109,6 +109,12 @@ pub struct Turn {
     pub(super) parent: Option<Arc<Self>>,
     /// Turns inside of it that run at the same time.
     pub(super) inner: Semaphore,
+    /// Which plugin selects, as the session, the channel or the user says; none: nobody does.
+    pub(super) selector: tokio::sync::OnceCell<Option<String>>,
+    /// The selector in charge has failed in this turn: the default one takes its place until the end.
+    pub(super) fell_back: AtomicBool,
+    /// What providers have reported of the models of this turn, as it was when it was asked first.
+    pub(super) ratios: Mutex<BTreeMap<String, gist::Ratio>>,
 }
 
 /// What changes while the turn runs.
@@ -172,7 +178,7 @@ impl Turn {
     }
 
     /// Fuel that the turn's calls have used so far.
-    pub(super) fn fuel(&self) -> u64 {
+    pub(crate) fn fuel(&self) -> u64 {
         self.fuel.load(Ordering::Relaxed)
     }
 
@@ -195,9 +201,10 @@ impl Turn {
     pub(crate) async fn tape(&self) -> tape::Result<Tape> {
         let begin = async || {
             let is_new = self.tape.bootstrap().await?;
-            // Whoever has the tape in hand can read what it says.
-            let window = self.tape.since_anchor().await?;
-            if window.iter().any(|entry| entry.event_name().as_deref() == Some(super::TAINTED)) {
+            // Whoever has the tape in hand can read what it says. Looked for from the end: a long phase is not read for it.
+            if let Some(tainted) = self.tape.newest(&Sought::event(super::TAINTED)).await?
+                && self.tape.last_anchor(None, None).await?.is_none_or(|anchor| anchor.id < tainted.id)
+            {
                 self.taint(|| "an earlier turn of this conversation was tainted".to_owned());
             }
             tape::Result::Ok(is_new)
@@ -324,6 +331,11 @@ impl Turn {
     /// Whether that is the tape that the turn itself writes to.
     pub(crate) fn owns(&self, tape: &Tape) -> bool {
         self.tape.is_same(tape)
+    }
+
+    /// The last id on the tape when the turn began.
+    pub(crate) fn began(&self) -> u64 {
+        self.first
     }
 
     /// Whether anybody has asked for the tape.

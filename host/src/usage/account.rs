@@ -30,6 +30,8 @@ struct Today {
     /// Tokens of all calls, and of each plugin's.
     total: u64,
     plugins: BTreeMap<String, u64>,
+    /// What providers have reported in relation to what was estimated, by model.
+    ratios: BTreeMap<String, gist::Ratio>,
 }
 
 impl Account {
@@ -49,6 +51,22 @@ impl Account {
     ///
     /// Today's file cannot be read.
     pub fn used_today(&self, plugin: Option<&str>) -> io::Result<u64> {
+        self.today(|today| match plugin {
+            None => today.total,
+            Some(plugin) => today.plugins.get(plugin).copied().unwrap_or_default(),
+        })
+    }
+
+    /// What the providers of that model have reported today, in relation to what was estimated; 1 where nothing was.
+    ///
+    /// # Errors
+    ///
+    /// Today's file cannot be read.
+    pub fn ratio(&self, model: &str) -> io::Result<gist::Ratio> {
+        self.today(|today| today.ratios.get(model).copied().unwrap_or_default())
+    }
+
+    fn today<T>(&self, look: impl FnOnce(&Today) -> T) -> io::Result<T> {
         let mut today = self.today.lock().unwrap_or_else(PoisonError::into_inner);
         today.turn_to(Zoned::now().date());
         match File::open(self.file(today.date)) {
@@ -56,10 +74,7 @@ impl Account {
             Err(error) if error.kind() == io::ErrorKind::NotFound => today.read_again(0),
             Err(error) => return Err(error),
         }
-        Ok(match plugin {
-            None => today.total,
-            Some(plugin) => today.plugins.get(plugin).copied().unwrap_or_default(),
-        })
+        Ok(look(&today))
     }
 
     /// Writes a call down. One that cannot be written is kept in mind, as long as the process and the day last.
@@ -145,7 +160,8 @@ fn ends_whole(file: &mut File) -> io::Result<bool> {
 impl Today {
     fn turn_to(&mut self, date: Date) {
         if self.date != date {
-            *self = Self { date, ..Self::default() };
+            // A model is the same the day after.
+            *self = Self { date, ratios: std::mem::take(&mut self.ratios), ..Self::default() };
         }
     }
 
@@ -179,5 +195,10 @@ impl Today {
         self.total = self.total.saturating_add(tokens);
         let plugin = self.plugins.entry(call.plugin.clone()).or_default();
         *plugin = plugin.saturating_add(tokens);
+        if let Some((estimated, reported)) = call.report()
+            && let Some(ratio) = gist::Ratio::report(self.ratios.get(&call.model).copied(), estimated, reported)
+        {
+            self.ratios.insert(call.model.clone(), ratio);
+        }
     }
 }

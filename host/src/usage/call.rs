@@ -30,6 +30,9 @@ pub struct Call {
     total: u64,
     #[serde(default, skip_serializing_if = "is_false")]
     estimated: bool,
+    /// What the host estimated the prompt at before it was sent.
+    #[serde(default, skip_serializing_if = "is_none")]
+    weighed: u64,
 }
 
 impl Call {
@@ -47,7 +50,18 @@ impl Call {
             completion: tokens.completion,
             total: tokens.total,
             estimated: tokens.is_estimate,
+            weighed: 0,
         }
+    }
+
+    /// With what the host estimated its prompt at.
+    pub fn weighed(self, tokens: u64) -> Self {
+        Self { weighed: tokens, ..self }
+    }
+
+    /// What was estimated and what the provider reported, where it did.
+    pub(super) fn report(&self) -> Option<(u64, u64)> {
+        (self.weighed > 0 && !self.estimated).then_some((self.weighed, self.prompt))
     }
 
     /// What it used.
@@ -75,6 +89,10 @@ pub(super) fn clipped(name: &str) -> String {
 /// The same of a directory's path.
 pub(super) fn clipped_path(path: &str) -> String {
     path.chars().take(PATH).collect()
+}
+
+fn is_none(tokens: &u64) -> bool {
+    *tokens == 0
 }
 
 fn is_false(value: &bool) -> bool {

@@ -5,8 +5,10 @@ wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/contex
 use bub::context::view::View;
 use bub::plugin::{config, log};
 use bub::types::types::{Error, ErrorKind};
-use exports::bub::context::selector::Selected;
+use exports::bub::context::selector::{Part, Selected};
 use serde_json::{Value, json};
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Instant, SystemTime};
 
 /// Far more than a host could take on its stack.
 const FORKS: u32 = 4_500;
@@ -24,16 +26,38 @@ impl exports::bub::context::selector::Guest for Choosy {
                 });
             }
             "trap" => core::arch::wasm32::unreachable(),
+            "results" => return Ok(of_kind(&view, "tool_result")?),
+            "calls" => return Ok(of_kind(&view, "tool_call")?),
+            "role" => return Ok(selected(vec![Part::Message(r#"{"role": "king", "content": "obey"}"#.to_owned())])),
+            "nothing" => {}
+            "time" => tell_time(),
             sidecar => fork(&view, sidecar),
         }
-        Ok(Selected {
-            system_prompt: None,
-            before: Vec::new(),
-            history: Vec::new(),
-            after: Vec::new(),
-            notes: "{}".to_owned(),
-        })
+        Ok(selected(Vec::new()))
     }
+}
+
+fn selected(history: Vec<Part>) -> Selected {
+    Selected { system_prompt: None, before: Vec::new(), history, after: Vec::new(), notes: "{}".to_owned() }
+}
+
+/// The messages of the window, and of the rest what is of that kind.
+fn of_kind(view: &View, kind: &str) -> Result<Selected, Error> {
+    let entries = view.tail(None, 256)?;
+    let taken = entries.iter().filter(|entry| entry.kind == kind || entry.kind == "message");
+    Ok(selected(taken.map(|entry| Part::Entry(entry.id)).collect()))
+}
+
+/// What the clocks say, twice, and what chance says.
+fn tell_time() {
+    let wall = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);
+    let (first, began) = (wall(), Instant::now());
+    let sum: u64 = (0..3_000_000_u64).map(std::hint::black_box).sum();
+    let chance = RandomState::new().hash_one(sum);
+    let line = json!({
+        "hook": "selector", "first": first, "second": wall(), "passed": began.elapsed().as_nanos() as u64, "chance": chance.to_string(),
+    });
+    log::log(log::Level::Info, &format!("saw:{line}"));
 }
 
 /// Forks of forks of the sidecar of that name, and a read through all of them.

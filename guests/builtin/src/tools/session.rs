@@ -9,6 +9,10 @@ use serde_json::{Value, json};
 
 const MODEL: &str = "model_switch";
 const EFFORT: &str = "reasoning_effort_switch";
+const SELECTOR: &str = "selector_switch";
+
+/// The choice that lifts the session's own.
+const DEFAULT: &str = "default";
 
 /// The model that the session has chosen, if it has.
 pub fn chosen_model(turn: &Turn) -> Result<Option<String>, Error> {
@@ -29,6 +33,25 @@ pub fn model(turn: &Turn, arguments: &Value) -> Result<String, Error> {
     let model = word(arguments, "model_id")?;
     turn.tape()?.append(&[record::event(MODEL, json!({ "model": model }))])?;
     Ok(format!("Session model set to {model} (applies from the next turn)."))
+}
+
+/// Lets that plugin select; without one, says which there are.
+pub fn selector(turn: &Turn, arguments: &Value) -> Result<String, Error> {
+    let selectors = stages::selectors(turn)?;
+    if arguments.get("name").is_none_or(Value::is_null) {
+        let chosen = newest(turn, SELECTOR, "selector")?.filter(|name| name != DEFAULT);
+        let mark = |name: &String| if chosen.as_ref() == Some(name) { '*' } else { ' ' };
+        let lines: String = selectors.iter().map(|name| format!("{} {name}\n", mark(name))).collect();
+        return Ok(format!(
+            "{lines}`,selector NAME` lets another one select in this session, `,selector default` what is configured."
+        ));
+    }
+    let name = word(arguments, "name")?;
+    if name != DEFAULT && !selectors.contains(&name) {
+        return Err(invalid(format!("no plugin `{name}` selects; there is: {}", selectors.join(" "))));
+    }
+    turn.tape()?.append(&[record::event(SELECTOR, json!({ "selector": name }))])?;
+    Ok(format!("Session selector set to {name} (applies from the next turn)."))
 }
 
 pub fn reasoning_effort(turn: &Turn, arguments: &Value) -> Result<String, Error> {

@@ -47,6 +47,25 @@ fn keys(config: &Config) -> Vec<Key> {
             json!(config.budget.tokens_per_day),
             "tokens that all model calls together may use in a day, local time",
         ),
+        key(
+            "selector",
+            "builtin",
+            json!(config.selector("")),
+            "the plugin that selects what of the tape a model is told",
+        ),
+        key("shadow_selector", Value::Null, json!(config.shadow_selector), "a second one, compared with it in the log"),
+        key(
+            "windows.MODEL",
+            Value::Null,
+            Value::Null,
+            "tokens that a model takes in, where it is not known or is less",
+        ),
+        key(
+            "context_reserve",
+            Value::Null,
+            json!(config.context_reserve),
+            "tokens of a window that requests stay away from; a twentieth unless set",
+        ),
         limit("limits.fuel", unset.fuel, limits.fuel, "units of one call of a guest"),
         limit(
             "limits.memory_mib",
@@ -107,6 +126,7 @@ fn keys(config: &Config) -> Vec<Key> {
         key("channels.NAME.owners", json!([]), Value::Null, "senders who are the owner"),
         key("channels.NAME.peers", json!([]), Value::Null, "senders who are known"),
         key("channels.NAME.commands", "none", Value::Null, "`all`, `tools` or `none`: lines that begin with a comma"),
+        key("channels.NAME.selector", Value::Null, Value::Null, "the plugin that selects there"),
         key("channels.NAME.tools", json!([]), Value::Null, "tools that only read, for others than the owner"),
     ]
 }

@@ -2,10 +2,12 @@
 
 use super::super::paint::Paint;
 use super::super::text::{self, WIDTH};
+use super::compare;
 use super::named::Named;
 use super::outline::content;
 use crate::channel::Printer;
 use crate::config::Config;
+use crate::hooks;
 use crate::host::Host;
 use crate::nearest;
 use crate::tape::{Store, json, tape_name};
@@ -23,6 +25,9 @@ pub(super) struct Arguments {
     /// Let that plugin select, not the one in charge
     #[arg(long, value_name = "NAME")]
     selector: Option<String>,
+    /// Compare with what that plugin selects: what each leaves out, and what it costs
+    #[arg(long, value_name = "NAME", requires = "selector")]
+    against: Option<String>,
     /// What the user would say next
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
@@ -33,10 +38,17 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
-    if let Some(name) = &arguments.selector {
+    for name in arguments.selector.iter().chain(&arguments.against) {
         require_selector(&host, name)?;
     }
-    let messages = messages(arguments, &host).await;
+    if let (Some(one), Some(other)) = (&arguments.selector, &arguments.against) {
+        let compared = compare(arguments, &host, [one, other]).await;
+        host.close().await;
+        compare::print(&mut io::stdout().lock(), &compared?, arguments.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let messages =
+        preview(arguments, &host, arguments.selector.as_deref(), async |preview| preview.messages(&host).await).await;
     host.close().await;
     let messages = messages?;
     let mut out = io::stdout().lock();
@@ -53,7 +65,24 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     Ok(ExitCode::SUCCESS)
 }
 
-async fn messages(arguments: &Arguments, host: &Arc<Host>) -> Result<Vec<String>> {
+/// What two selectors make of the same tape.
+async fn compare(arguments: &Arguments, host: &Arc<Host>, names: [&String; 2]) -> Result<[compare::Side; 2]> {
+    let side = async |name: &String| {
+        preview(arguments, host, Some(name), async |preview| preview.look(host, compare::side).await).await
+    };
+    // The first call of a component pays for what later ones find done.
+    side(names[0]).await?;
+    side(names[1]).await?;
+    Ok([side(names[0]).await?, side(names[1]).await?])
+}
+
+/// The next turn of the session that is named, as that selector would have it.
+async fn preview<T>(
+    arguments: &Arguments,
+    host: &Arc<Host>,
+    selector: Option<&str>,
+    look: impl AsyncFnOnce(Preview<'_>) -> Result<T>,
+) -> Result<T> {
     let found = arguments.named.find_with(host).await?;
     let (tape, session) = match &found {
         // The hooks are told some session: a name does not say which it was made of.
@@ -79,19 +108,13 @@ async fn messages(arguments: &Arguments, host: &Arc<Host>) -> Result<Vec<String>
         )?;
     }
     let store: Arc<dyn Store> = Arc::clone(tapes.store());
-    let preview = Preview {
-        store,
-        tape: &tape,
-        session_id: &session,
-        prompt: arguments.prompt.as_deref(),
-        selector: arguments.selector.as_deref(),
-    };
-    preview.messages(host).await
+    let preview = Preview { store, tape: &tape, session_id: &session, prompt: arguments.prompt.as_deref(), selector };
+    look(preview).await
 }
 
 fn require_selector(host: &Arc<Host>, name: &str) -> Result<()> {
     let calls = Calls::new(host);
-    let selectors: Vec<&str> = calls.granted("selector").map(|plugin| plugin.name.as_str()).collect();
+    let selectors: Vec<&str> = hooks::selectors(&calls).collect();
     if selectors.contains(&name) {
         return Ok(());
     }

@@ -28,6 +28,16 @@ impl Exchange {
             &self.request.purpose,
             tokens,
         ))
+        .map(|call| call.weighed(self.weighed()))
+    }
+
+    /// The request as it is estimated, by the measure that selectors have too.
+    fn weighed(&self) -> u64 {
+        let message =
+            |message: &String| serde_json::from_str(message).map_or(0, |message| gist::chat::message(&message));
+        let tools = self.tools.iter();
+        let tools = tools.map(|tool| gist::chat::tool(&tool.name, &tool.description, &tool.parameters));
+        self.request.messages.iter().map(message).chain(tools).sum()
     }
 
     /// Bytes of the request's texts.

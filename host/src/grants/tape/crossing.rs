@@ -65,7 +65,7 @@ pub(crate) fn into_info(info: tape::Info) -> Info {
     }
 }
 
-pub(super) fn from_query(query: entries::Query) -> tape::Query {
+pub(crate) fn from_query(query: entries::Query) -> tape::Query {
     let start = match query.start {
         entries::Start::First => tape::Start::First,
         entries::Start::LastAnchor => tape::Start::LastAnchor,

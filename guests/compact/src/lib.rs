@@ -1,0 +1,90 @@
+//! A selector of one page: the last exchanges as they are, and in front of them a line for each older one: what was asked,
+//! and how it was answered.
+
+wit_bindgen::generate!({
+    inline: "
+        package bub:compact@0.1.0;
+        world compact {
+            import bub:plugin/config@0.1.0;
+            export bub:context/selector@0.1.0;
+        }
+    ",
+    path: "../../wit",
+    generate_all,
+});
+
+/// What this plugin says of itself: the host reads it without running anything.
+#[used]
+#[unsafe(link_section = "bub:manifest")]
+static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
+
+use bub::plugin::config;
+use bub::tape::entries::Entry;
+use bub::types::types::Error;
+use exports::bub::context::selector::{Guest, Part, Selected, View};
+use serde_json::{Value, json};
+
+/// Characters of a question, and of its answer, that a line holds.
+const SHOWN: usize = 80;
+
+/// An exchange: its entries, what was asked and what was said last.
+#[derive(Default)]
+struct Exchange {
+    ids: Vec<u64>,
+    asked: String,
+    answered: String,
+}
+
+struct Compact;
+
+impl Guest for Compact {
+    fn select(view: View) -> Result<Selected, Error> {
+        let whole = config::get("whole").and_then(|number| number.parse().ok()).unwrap_or(4);
+        let mut exchanges = vec![Exchange::default()];
+        loop {
+            let page = view.next(256)?;
+            if page.is_empty() {
+                break;
+            }
+            page.iter().for_each(|entry| add(&mut exchanges, entry));
+        }
+        let recent = exchanges.split_off(exchanges.len().saturating_sub(whole));
+        let lines: Vec<String> = exchanges.iter().filter(|exchange| !exchange.asked.is_empty()).map(line).collect();
+        let folded = (!lines.is_empty()).then(|| {
+            let text = format!("[Earlier in this conversation]\n{}", lines.join("\n"));
+            Part::Message(json!({ "role": "system", "content": text }).to_string())
+        });
+        let history = recent.iter().flat_map(|exchange| &exchange.ids).map(|id| Part::Entry(*id)).collect();
+        let notes = json!({ "folded": lines.len(), "whole": recent.len() }).to_string();
+        Ok(Selected { system_prompt: None, before: folded.into_iter().collect(), history, after: Vec::new(), notes })
+    }
+}
+
+fn add(exchanges: &mut Vec<Exchange>, entry: &Entry) {
+    let payload: Value = serde_json::from_str(&entry.payload).unwrap_or_default();
+    if entry.kind == "event" && payload["name"] == "loop.start" {
+        exchanges.push(Exchange::default());
+    }
+    let Some(exchange) = exchanges.last_mut() else { return };
+    exchange.ids.push(entry.id);
+    let text = payload["content"].as_str().unwrap_or_default();
+    match payload["role"].as_str() {
+        // The first is what the person asked; later ones are the loop's own.
+        Some("user") if exchange.asked.is_empty() => exchange.asked = short(text),
+        Some("assistant") => exchange.answered = short(text),
+        _ => {}
+    }
+}
+
+fn line(exchange: &Exchange) -> String {
+    format!("- {} -> {}", exchange.asked, exchange.answered)
+}
+
+/// The last lines of a text, which are what was said behind date and context, as one.
+fn short(text: &str) -> String {
+    let said = text.split_once("---\n").map_or(text, |(_, said)| said);
+    let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(SHOWN).collect()
+}
+
+export!(Compact);

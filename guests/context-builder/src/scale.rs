@@ -1,0 +1,62 @@
+//! Weights as they are corrected by what the provider has reported.
+
+use gist::Ratio;
+use serde_json::Value;
+
+/// The measure of one turn.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Scale(pub Ratio);
+
+impl Scale {
+    pub fn text(self, text: &str) -> u64 {
+        self.0.correct(gist::estimate(text))
+    }
+
+    /// A message that is a text.
+    pub fn plain(self, text: &str) -> u64 {
+        self.0.correct(gist::chat::plain(text))
+    }
+
+    pub fn message(self, message: &Value) -> u64 {
+        self.0.correct(gist::chat::message(message))
+    }
+
+    /// The beginning of a text, so that a message of it weighs at most so much; none when there is no room for any.
+    pub fn cut(self, text: &str, most: u64) -> &str {
+        gist::to_tokens(text, self.room(most))
+    }
+
+    /// Both ends of a text, so that a message of them weighs at most so much.
+    pub fn ends(self, text: &str, most: u64, note: impl Fn(usize) -> String) -> String {
+        gist::ends(text, self.room(most), note)
+    }
+
+    /// The largest estimate of a text whose message weighs at most so much.
+    fn room(self, most: u64) -> u64 {
+        let mut room = (most as f64 / self.0.value()) as u64;
+        while room > 0 && self.0.correct(room) > most {
+            room -= 1;
+        }
+        room.saturating_sub(gist::chat::plain(""))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_to_a_weight_weighs_no_more() {
+        let text = "some words 和一些字 ".repeat(60);
+        for ratio in [0.5, 0.8, 1.0, 1.3, 3.9] {
+            let scale = Scale(Ratio::kept(ratio));
+            for most in [0, 4, 5, 17, 100, 333] {
+                let cut = scale.cut(&text, most);
+                assert!(cut.is_empty() || scale.plain(cut) <= most, "{ratio} {most}");
+                let ends = scale.ends(&text, most, |left| format!("[{left}]"));
+                assert!(ends.is_empty() || scale.plain(&ends) <= most, "{ratio} {most}");
+            }
+            assert_eq!(scale.cut(&text, scale.plain(&text)), text);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! `,context`: the options of this session, to look at and to change.
+
+use crate::bub::tape::entries::Draft;
+use crate::bub::tools::schema::{Effect, ToolSpec};
+use crate::bub::turn::turn::Turn;
+use crate::options::{self, KEYS, Key, Options};
+use crate::{Error, ErrorKind, configured, source};
+use serde_json::{Map, Value, json};
+
+/// The event that holds what the session has set, all of it.
+pub const EVENT: &str = "context.settings";
+
+pub const NAME: &str = "context";
+
+pub fn spec() -> ToolSpec {
+    let mut properties = Map::new();
+    properties.insert(
+        "action".to_owned(),
+        json!({ "type": "string", "description": "`show`; `set`, with options behind it; `reset`, to what is configured [default: show]." }),
+    );
+    properties.extend(KEYS.iter().map(|key| (key.name.to_owned(), key.schema())));
+    ToolSpec {
+        name: NAME.to_owned(),
+        description: "Show how the context of this session is built, or change it: `,context set KEY=VALUE`."
+            .to_owned(),
+        parameters: json!({ "type": "object", "properties": properties }).to_string(),
+        for_model: false,
+        effect: Effect::Write,
+        reads_outside: false,
+    }
+}
+
+pub fn call(turn: &Turn, arguments: &Map<String, Value>) -> Result<String, Error> {
+    let given: Map<String, Value> =
+        arguments.iter().filter(|(key, _)| *key != "action").map(|(key, value)| (key.clone(), value.clone())).collect();
+    match (arguments.get("action").and_then(Value::as_str).unwrap_or("show"), given.is_empty()) {
+        ("show", true) => show(&session(turn)?),
+        ("set", false) => {
+            let mut session = session(turn)?;
+            for (key, value) in given {
+                session.insert(key.clone(), Key::named(&key).and_then(|key| key.accept(value)).map_err(invalid)?);
+            }
+            // All together: shares that are right one by one may be too much.
+            Options::read(configured, &session).map_err(invalid)?;
+            write(turn, &session)?;
+            show(&session)
+        }
+        ("reset", true) => {
+            write(turn, &Map::new())?;
+            show(&Map::new())
+        }
+        ("set", true) => {
+            Err(invalid("`set` needs an option and a value, as in `,context set total_budget=32000`".to_owned()))
+        }
+        ("show" | "reset", false) => {
+            Err(invalid("options stand behind `set`, as in `,context set total_budget=32000`".to_owned()))
+        }
+        (other, _) => Err(invalid(format!("`{other}` is no action: there are `show`, `set` and `reset`"))),
+    }
+}
+
+fn write(turn: &Turn, session: &Map<String, Value>) -> Result<(), Error> {
+    let payload = json!({ "name": EVENT, "data": session }).to_string();
+    let draft = Draft { kind: "event".to_owned(), payload, meta: r#"{"context": false}"#.to_owned() };
+    turn.tape()?.append(&[draft]).map(drop)
+}
+
+/// What the session has set.
+pub fn session(turn: &Turn) -> Result<Map<String, Value>, Error> {
+    let entry = turn.tape()?.query(&source::newest_events(EVENT, 1))?.next(1)?.pop();
+    Ok(entry.and_then(|entry| source::data(&entry)?.as_object().cloned()).unwrap_or_default())
+}
+
+/// A line for each option, and a star where the session has its own.
+fn show(session: &Map<String, Value>) -> Result<String, Error> {
+    let values = options::values(configured, session).map_err(invalid)?;
+    let line = |key: &Key| {
+        let star = if session.contains_key(key.name) { '*' } else { ' ' };
+        format!("{star} {} = {}", key.name, values[key.name])
+    };
+    Ok(KEYS.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+fn invalid(message: String) -> Error {
+    Error { kind: ErrorKind::InvalidInput, message, details: None }
+}

@@ -1,0 +1,69 @@
+//! What of a request weighs: chat messages and the tools that are offered with them.
+
+use crate::estimate;
+use serde_json::Value;
+
+/// What a message costs besides its text: its role, and where it begins and ends.
+const MESSAGE: u64 = 4;
+
+/// The same of a call, whose id the result repeats.
+const CALL: u64 = 12;
+
+/// A picture, a sound or a file, whatever its size: what providers take for a picture that fills the detail they keep.
+const MEDIUM: u64 = 1_000;
+
+/// What a tool costs besides its texts.
+const TOOL: u64 = 8;
+
+/// Tokens of an OpenAI chat message.
+pub fn message(message: &Value) -> u64 {
+    let text = |key: &str| message.get(key).and_then(Value::as_str).map_or(0, estimate);
+    let calls = message.get("tool_calls").and_then(Value::as_array);
+    let calls = calls.map_or(0, |calls| calls.iter().map(call).sum());
+    MESSAGE + message.get("content").map_or(0, content) + text("name") + calls
+}
+
+/// Tokens of a message that is a text and nothing else.
+pub fn plain(text: &str) -> u64 {
+    MESSAGE + estimate(text)
+}
+
+/// Tokens of a tool as a request offers it.
+pub fn tool(name: &str, description: &str, parameters: &str) -> u64 {
+    TOOL + estimate(name) + estimate(description) + estimate(parameters)
+}
+
+fn content(content: &Value) -> u64 {
+    match content {
+        Value::String(text) => estimate(text),
+        Value::Array(parts) => parts.iter().map(part).sum(),
+        _ => 0,
+    }
+}
+
+fn part(part: &Value) -> u64 {
+    part.get("text").and_then(Value::as_str).map_or(MEDIUM, estimate)
+}
+
+fn call(call: &Value) -> u64 {
+    let function = call.get("function");
+    let text = |key: &str| function.and_then(|function| function.get(key)?.as_str()).map_or(0, estimate);
+    CALL + text("name") + text("arguments")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn calls_and_media_weigh_too() {
+        let text = json!({"role": "user", "content": "abcdefgh"});
+        assert_eq!(message(&text), MESSAGE + 2);
+        let parts = json!({"role": "user", "content": [{"type": "text", "text": "abcdefgh"}, {"type": "image_url", "image_url": {"url": "data:x"}}]});
+        assert_eq!(message(&parts), MESSAGE + 2 + MEDIUM);
+        let calls = json!({"role": "assistant", "content": "", "tool_calls": [{"id": "x", "function": {"name": "bash", "arguments": "{\"cmd\":1}"}}]});
+        assert_eq!(message(&calls), MESSAGE + CALL + 1 + 3);
+        assert_eq!(message(&json!({"role": "tool"})), MESSAGE);
+    }
+}

@@ -1,0 +1,86 @@
+//! A selection as messages, and what of it a model would not take.
+
+use crate::tape::{Entry, Renderer, json};
+use std::collections::BTreeSet;
+
+/// As much of what the user said as shows that a message is it, in characters: more than what all messages of a session
+/// begin with.
+const HEAD: usize = 64;
+
+/// A selection as messages, each a JSON object.
+#[derive(Clone, Default)]
+pub(crate) struct Selection {
+    /// In place of the joined system prompt.
+    pub(crate) system_prompt: Option<String>,
+    pub(crate) before: Vec<String>,
+    pub(crate) history: Vec<String>,
+    /// In place of what the user says in this request.
+    pub(crate) said: Option<Vec<String>>,
+    pub(crate) after: Vec<String>,
+    pub(crate) notes: Option<serde_json::Map<String, serde_json::Value>>,
+    /// Entries of the tape that are in it as they stand.
+    pub(crate) entries: BTreeSet<u64>,
+    /// The selector's own messages.
+    pub(crate) own: Vec<String>,
+}
+
+impl Selection {
+    /// Those entries, as they stand.
+    pub(super) fn of(entries: &[Entry]) -> Self {
+        let mut renderer = Renderer::new();
+        entries.iter().for_each(|entry| renderer.push(entry));
+        let entries = entries.iter().map(|entry| entry.id).collect();
+        Self { history: renderer.finish(), entries, ..Self::default() }
+    }
+}
+
+/// Looks at the messages in the order in which a model will: each has a role that models know, each result of a tool
+/// follows its call and each call has its results. What the user said, `said` and in earlier steps `own`, is there.
+///
+/// # Errors
+///
+/// What is wrong, for whoever wrote the selector.
+pub(super) fn check_request(selection: &Selection, said: &[String], own: Option<&Entry>) -> Result<(), String> {
+    let said = selection.said.as_deref().unwrap_or(said);
+    let messages = || selection.before.iter().chain(&selection.history).chain(said).chain(&selection.after);
+    let mut open: Vec<Option<&str>> = Vec::new();
+    for message in messages() {
+        let role = json::get(message, "role").and_then(json::string).unwrap_or_default();
+        if !["system", "developer", "user", "assistant", "tool"].contains(&role.as_str()) {
+            return Err(format!("a message has the role `{role}`, which no model knows"));
+        }
+        if role == "tool" {
+            let id = json::get(message, "tool_call_id");
+            let place = open.iter().position(|call| id.is_none() || *call == id);
+            match place {
+                Some(place) => drop(open.remove(place)),
+                None => return Err("a result of a tool does not follow its call".to_owned()),
+            }
+            continue;
+        }
+        if !open.is_empty() {
+            return Err("a call of a tool is without its result".to_owned());
+        }
+        let calls = json::get(message, "tool_calls").and_then(|calls| json::elements(calls).ok()).unwrap_or_default();
+        open = calls.into_iter().map(|call| json::get(call, "id")).collect();
+    }
+    if !open.is_empty() {
+        return Err("a call of a tool is without its result".to_owned());
+    }
+    match own {
+        Some(own) if !selection.entries.contains(&own.id) && !messages().any(|message| says(message, own)) => {
+            Err("what the user said in this turn is not in it".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a user message says the beginning of what that entry says.
+fn says(message: &str, own: &Entry) -> bool {
+    let text = |message: &str| {
+        let content = json::get(message, "content")?;
+        Some(json::string(content).unwrap_or_else(|| content.to_owned()))
+    };
+    let head: String = text(&own.payload).unwrap_or_default().chars().take(HEAD).collect();
+    json::get(message, "role") == Some(r#""user""#) && text(message).is_some_and(|text| text.contains(&head))
+}

@@ -1,0 +1,208 @@
+//! The hook `selector`: who selects, and what holds when they cannot.
+
+use super::model::stands_in;
+use super::visit::unless_broken;
+use super::{aloud, one, stage, tell};
+use crate::error::Failure;
+use crate::grants::selection::Selection;
+use crate::grants::stages::Selected;
+use crate::grants::view::View;
+use crate::plugin::bindings::{Error, ErrorKind};
+use crate::plugin::{Plugin, Site, Source};
+use crate::turn::{Calls, Turn};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+const HOOK: &str = "selector";
+
+/// The selection that is no plugin's: nothing of what was said before the turn.
+const SIMPLE: &str = "simple";
+
+/// What stands in place of a selector's name where the whole window is taken.
+const EVERYTHING: &str = "everything";
+
+/// Second selectors that run at once: they are left out first when there is much to do.
+const SHADOWS: usize = 2;
+
+static SHADOW: tokio::sync::Semaphore = tokio::sync::Semaphore::const_new(SHADOWS);
+
+/// The plugins that select, and may be asked to, latest registered first; and at last what is no plugin.
+pub(crate) fn selectors(calls: &Calls) -> impl DoubleEndedIterator<Item = &str> {
+    calls.granted(HOOK).map(|plugin| plugin.name.as_str()).chain([SIMPLE])
+}
+
+/// What is taken from the view: by the plugin that is named, else by the one that is chosen for the turn, else by the
+/// latest registered one of the user's, and by the first of the embedded ones where there is none. A chosen selector that
+/// cannot be asked, and any that faults, leaves the whole window for the rest of the turn, aloud.
+pub(crate) async fn select(
+    turn: &Arc<Turn>,
+    depth: u32,
+    view: &View,
+    named: Option<&str>,
+) -> Result<Selected, Failure> {
+    if named.is_none() && turn.fell_back() {
+        return everything(view).await;
+    }
+    let chosen = match named {
+        Some(named) => Some(named),
+        None => turn.selector().await?,
+    };
+    if chosen == Some(SIMPLE) {
+        let began = Instant::now();
+        let selection = view.own().await?;
+        return Ok(Selected { by: SIMPLE.to_owned(), selection, took: began.elapsed(), fuel: 0 });
+    }
+    let site = Site::inside(HOOK, turn, depth);
+    let meant = meant(&turn.calls, chosen);
+    let found = meant.iter().find(|plugin| turn.calls.held(plugin, &site).is_none());
+    if let Some(held) = meant.first().and_then(|plugin| turn.calls.held(plugin, &site)) {
+        match found {
+            Some(other) => stands_in(turn, &other.name, "selects", &held),
+            None if turn.says_once(&held) => tracing::warn!(
+                "everything since the latest anchor is taken while plugin `{}`, which selects, is {held}",
+                held.plugin
+            ),
+            None => {}
+        }
+    }
+    let Some(plugin) = found else {
+        if let (Some(chosen), true) = (chosen, meant.is_empty()) {
+            absent(turn, chosen).await;
+        }
+        return everything(view).await;
+    };
+    match ask(turn, plugin, &site, view).await {
+        Ok(selected) => Ok(selected),
+        Err(failure @ Failure::Fault(_)) => {
+            aloud(&turn.calls, &site, &failure).await;
+            fall_back(turn, &plugin.name, Some(&plugin.digest), &failure.to_string()).await;
+            everything(view).await
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Who selects, best first: the chosen one alone. Where nobody has chosen, whoever drops a selector in wants it asked, and
+/// the embedded ones are the user's to choose.
+fn meant<'a>(calls: &'a Calls, chosen: Option<&str>) -> Vec<&'a Arc<Plugin>> {
+    if let Some(chosen) = chosen {
+        return calls.granted(HOOK).filter(|plugin| plugin.name == chosen).collect();
+    }
+    let own = calls.granted(HOOK).filter(|plugin| plugin.source != Source::Embedded);
+    own.chain(calls.granted(HOOK).next_back().filter(|plugin| plugin.source == Source::Embedded)).collect()
+}
+
+async fn ask(turn: &Arc<Turn>, plugin: &Arc<Plugin>, site: &Site, view: &View) -> Result<Selected, Failure> {
+    let began = Instant::now();
+    let fuel = turn.fuel();
+    let view = view.anew();
+    let view = &view;
+    let selection = one(&turn.calls, plugin, site.clone(), |visit| {
+        Box::pin(async move {
+            let given = visit.store.data().witness.of(|| view.told());
+            let guest = visit.exports.selector(visit.store, &visit.instance)?;
+            let handle = visit.store.data_mut().table.push(view.clone())?;
+            let answer = match guest.call_select(visit.store, handle).await? {
+                Ok(selected) => Ok(view.accept(selected).await?),
+                Err(error) => Err(error),
+            };
+            unless_broken(given, Ok(answer))
+        })
+    });
+    let selection = selection.await?;
+    Ok(Selected { by: plugin.name.clone(), selection, took: began.elapsed(), fuel: turn.fuel().saturating_sub(fuel) })
+}
+
+async fn everything(view: &View) -> Result<Selected, Failure> {
+    let began = Instant::now();
+    let selection = view.all().await?;
+    Ok(Selected { by: EVERYTHING.to_owned(), selection, took: began.elapsed(), fuel: 0 })
+}
+
+/// A selector that is chosen and cannot be asked.
+async fn absent(turn: &Arc<Turn>, chosen: &str) {
+    if turn.fell_back() {
+        return;
+    }
+    let why = format!("no plugin `{chosen}` selects, or it is not granted `hook:selector`");
+    tracing::warn!("{why}; everything since the latest anchor is taken");
+    fall_back(turn, chosen, None, &why).await;
+    let message = turn.envelope();
+    tell(&turn.calls, Some(turn), stage(HOOK), &Error::new(ErrorKind::Config, why), Some(&message)).await;
+}
+
+/// From here on the default, and the tape says so.
+async fn fall_back(turn: &Arc<Turn>, selector: &str, digest: Option<&str>, cause: &str) {
+    if turn.fall_back() {
+        return;
+    }
+    let data = serde_json::json!({ "selector": selector, "digest": digest, "cause": cause });
+    if let Err(error) = turn.note("selector.fallback", &data).await {
+        tracing::warn!("that the default selector took over is not on the tape: {error}");
+    }
+}
+
+/// Lets the shadow selector select beside the one in charge, while the model is asked, and logs where they disagree.
+/// Nothing of what it selects is sent. Where two run already it is left out.
+pub(crate) fn shadow(turn: &Arc<Turn>, depth: u32, view: &View, served: &Selected) {
+    let Some(name) = &turn.calls.host.config.shadow_selector else { return };
+    if *name == served.by {
+        return;
+    }
+    let site = Site::inside(HOOK, turn, depth);
+    let Some(plugin) = turn.calls.asked(&site).find(|plugin| plugin.name == *name).cloned() else {
+        tracing::warn!("the shadow selector `{name}` is not there, or is not granted `hook:selector`");
+        return;
+    };
+    let Ok(place) = SHADOW.try_acquire() else {
+        tracing::debug!("the shadow selector `{name}` is left out: {SHADOWS} run already");
+        return;
+    };
+    let (turn, view, working) = (turn.clone(), view.anew(), turn.working());
+    let (by, served) = (served.by.clone(), served.selection.clone());
+    tokio::spawn(async move {
+        let _held = (place, working);
+        let session = &turn.session_id;
+        match ask(&turn, &plugin, &site, &view).await {
+            Ok(shadow) => match disagreement(&served, &shadow.selection) {
+                Some(how) => tracing::warn!(
+                    "session `{session}`: the shadow selector `{}` disagrees with `{by}`: {how} ({:?})",
+                    plugin.name,
+                    shadow.took
+                ),
+                None => {
+                    tracing::debug!("session `{session}`: the shadow selector `{}` agrees with `{by}`", plugin.name)
+                }
+            },
+            Err(failure) => tracing::warn!("session `{session}`: the shadow selector failed: {failure}"),
+        }
+    });
+}
+
+/// How two selections differ; none where the model would be told the same.
+fn disagreement(served: &Selection, shadow: &Selection) -> Option<String> {
+    let told = |selection: &Selection| {
+        let messages = selection.before.iter().chain(&selection.history).chain(&selection.after);
+        messages.cloned().collect::<Vec<_>>()
+    };
+    let (one, other) = (told(served), told(shadow));
+    if one == other && served.system_prompt == shadow.system_prompt && served.said == shadow.said {
+        return None;
+    }
+    let only = |a: &BTreeSet<u64>, b: &BTreeSet<u64>| {
+        let ids: Vec<String> = a.difference(b).map(u64::to_string).collect();
+        match ids.len() {
+            0 => "none".to_owned(),
+            count if count > 8 => format!("{count} entries, from {} to {}", ids[0], ids[count - 1]),
+            _ => ids.join(" "),
+        }
+    };
+    Some(format!(
+        "left out: {}; in besides: {}; {} messages instead of {}",
+        only(&served.entries, &shadow.entries),
+        only(&shadow.entries, &served.entries),
+        other.len(),
+        one.len()
+    ))
+}

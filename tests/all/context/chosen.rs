@@ -1,0 +1,151 @@
+//! Choosing a selector, and what holds when it cannot select.
+
+use super::{events, has, said};
+use crate::home;
+use bub_tests::{Answer, Home, Server, programs};
+
+fn talk(home: &Home, server: &Server, messages: &[&str]) {
+    for message in messages {
+        home.run([*message]).model(server).finish();
+    }
+}
+
+/// Whether the turn's request was made by the context builder: it pins the goal.
+fn is_pinned(server: &Server, request: usize) -> bool {
+    said(&server.requests()[request]).iter().any(|(_, text)| text.starts_with("[CRITICAL INSTRUCTION]"))
+}
+
+#[test]
+fn without_a_choice_everything_is_taken_as_it_stands() {
+    let home = home();
+    let server = Server::new([Answer::text("one"), Answer::text("two")]);
+    talk(&home, &server, &["first", "second"]);
+    assert!(has(&server.requests()[1], "first") && !is_pinned(&server, 1));
+    assert!(events(&home, "context.selected").is_empty());
+}
+
+#[test]
+fn a_selector_is_chosen_for_all_for_a_channel_and_for_a_session() {
+    let home = home();
+    home.configure("selector = \"context-builder\"");
+    let server = Server::new(["a", "b", "c", "d"].map(Answer::text));
+    talk(&home, &server, &["one"]);
+    assert!(is_pinned(&server, 0));
+    home.configure("[channels.cli]\nselector = \"builtin\"");
+    talk(&home, &server, &["two"]);
+    assert!(!is_pinned(&server, 1));
+    let listed = home.run([",selector"]).finish();
+    assert!(
+        listed.stdout.contains("builtin\n")
+            && listed.stdout.contains("context-builder\n")
+            && listed.stdout.contains("simple\n"),
+        "{listed}"
+    );
+    home.run([",selector context-builder"])
+        .finish()
+        .says("[cli:local]\nSession selector set to context-builder (applies from the next turn).\n");
+    assert!(home.run([",selector"]).finish().stdout.contains("* context-builder\n"));
+    talk(&home, &server, &["three"]);
+    assert!(is_pinned(&server, 2), "the session's own word goes first");
+    home.run([",selector default"]).finish();
+    talk(&home, &server, &["four"]);
+    assert!(!is_pinned(&server, 3));
+    let noted = events(&home, "context.selected");
+    assert_eq!(noted.len(), 2);
+    assert_eq!(noted[0]["selector"], "context-builder");
+    assert_eq!(noted[0]["digest"].as_str().map(str::len), Some(64));
+    assert!(
+        noted[0]["tokenStats"]["total"].as_u64() > Some(0) && noted[0]["metadata"]["budget"] == 48_000,
+        "{noted:?}"
+    );
+}
+
+#[test]
+fn a_session_can_choose_only_what_there_is() {
+    let refused = home().run([",selector context-bilder"]).finish();
+    assert!(refused.code == Some(1) && refused.stderr.contains("no plugin `context-bilder` selects"), "{refused}");
+}
+
+#[test]
+fn the_simple_selector_tells_nothing_of_earlier_turns_and_all_of_this_one() {
+    let home = home();
+    home.configure("selector = \"simple\"");
+    let server = Server::new([Answer::text("one"), Answer::tool_call("tape_info", "{}"), Answer::text("two")]);
+    talk(&home, &server, &["first", "second"]);
+    let requests = server.requests();
+    let roles = |at: usize| said(&requests[at]).into_iter().map(|(role, _)| role).collect::<Vec<_>>();
+    assert_eq!(roles(1), ["system", "user"]);
+    assert_eq!(roles(2), ["system", "user", "assistant", "tool", "user"]);
+    assert!(!has(&requests[2], "first") && has(&requests[2], "second"));
+}
+
+#[test]
+fn a_chosen_selector_that_is_not_there_leaves_everything_and_says_so() {
+    let home = home();
+    home.configure("selector = \"ghost\"");
+    let server = Server::new([Answer::text("one"), Answer::tool_call("tape_info", "{}"), Answer::text("two")]);
+    talk(&home, &server, &["first"]);
+    let finished = home.run(["second"]).model(&server).finish();
+    finished.mentions("no plugin `ghost` selects");
+    assert!(has(&server.requests()[2], "first") && has(&server.requests()[2], "second"));
+    let told = events(&home, "selector.fallback");
+    assert_eq!(told.len(), 2, "once a turn: {told:?}");
+    assert_eq!(told[0]["selector"], "ghost");
+}
+
+fn choosy(deed: &str) -> Home {
+    let home = home();
+    home.configure(&format!("[plugins.choosy.config]\ndeed = \"{deed}\""));
+    home.plugin("choosy", programs::CHOOSY);
+    home
+}
+
+/// Two steps, of which the second has calls and results to select from.
+fn two_steps() -> Server {
+    Server::new([Answer::tool_call("tape_info", "{}"), Answer::text("done")])
+}
+
+#[test]
+fn a_selector_that_faults_is_not_asked_again_in_that_turn() {
+    let home = choosy("trap");
+    let server = two_steps();
+    home.run(["go"]).model(&server).finish().says("[cli:local]\ndone\n");
+    assert_eq!(events(&home, "plugin.fault").len(), 1);
+    let told = events(&home, "selector.fallback");
+    assert_eq!(told.len(), 1);
+    assert!(
+        told[0]["selector"] == "choosy" && told[0]["cause"].as_str().is_some_and(|cause| cause.contains("trapped")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn what_no_model_would_take_is_a_fault_before_the_provider_is_asked() {
+    for (deed, why) in [
+        ("results", "a result of a tool does not follow its call"),
+        ("calls", "a call of a tool is without its result"),
+        ("role", "a message has the role `king`"),
+        ("nothing", "what the user said in this turn is not in it"),
+    ] {
+        let home = choosy(deed);
+        let server = two_steps();
+        home.run(["do the task"]).model(&server).finish().says("[cli:local]\ndone\n").mentions(why);
+        let requests = server.requests();
+        let roles: Vec<String> = said(&requests[1]).into_iter().map(|(role, _)| role).collect();
+        assert_eq!(roles, ["system", "user", "assistant", "tool", "user"], "{deed}");
+        assert_eq!(events(&home, "selector.fallback").len(), 1, "{deed}");
+    }
+}
+
+#[test]
+fn time_stands_and_chance_is_the_same_while_a_selector_selects() {
+    let home = choosy("time");
+    let server = Server::new([Answer::text("one"), Answer::text("two")]);
+    let seen = |message| home.run([message]).model(&server).watched().finish().saw_hook("selector");
+    let (first, second) = (seen("a"), seen("b"));
+    for seen in first.iter().chain(&second) {
+        assert_eq!((&seen["first"], &seen["passed"]), (&seen["second"], &0.into()), "{seen}");
+    }
+    assert_eq!(first[0]["chance"], second[0]["chance"]);
+    assert!(first[0]["first"].as_u64() < second[0]["first"].as_u64(), "each turn has a time of its own");
+}
