@@ -27,3 +27,9 @@ ci:
 # Build one guest as a component.
 guest NAME:
     cd guests && cargo build --release --target wasm32-wasip2 --package {{NAME}}
+
+# Install what makes components of Python and JavaScript, for the tests of guests in these languages.
+languages:
+    python3 -m venv target/toolchains/python
+    target/toolchains/python/bin/pip install --quiet componentize-py==0.25.1
+    npm install --silent --prefix target/toolchains/javascript componentize-qjs@0.4.5

@@ -26,6 +26,7 @@ mod guests;
 mod handoff;
 mod hooks;
 mod hostile;
+mod languages;
 mod layers;
 mod limits;
 mod machine;

@@ -1,0 +1,76 @@
+//! What the user says of plugins: by name, and of those that a workspace brings along by their bytes.
+
+use super::limits::LimitsTable;
+use crate::grants::Grants;
+use crate::plugin::OnFault;
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// `[plugins.NAME]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Plugin {
+    /// Whether it is loaded.
+    pub enabled: bool,
+    /// What it may do; none: the embedded table for an embedded guest, nothing for any other.
+    pub grants: Option<Grants>,
+    /// SHA-256 of the bytes that the grants were given to, in hex.
+    pub digest: Option<String>,
+    /// Tokens that it may spend at the model in a day, local time.
+    pub daily_tokens: Option<u64>,
+    /// The grants hold for whatever bytes stand under the name: for what one builds oneself.
+    pub follow: bool,
+    /// What its faults do.
+    pub on_fault: OnFault,
+    /// Its own limits, over those of all.
+    pub(super) limits: LimitsTable,
+    /// What `bub:plugin/config` answers.
+    pub config: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Default for Plugin {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            grants: None,
+            digest: None,
+            daily_tokens: None,
+            follow: false,
+            on_fault: OnFault::default(),
+            limits: LimitsTable::default(),
+            config: serde_json::Map::new(),
+        }
+    }
+}
+
+/// `[trusted_plugins.DIGEST]`: a workspace's plugin that may run. What stands here is about its bytes, in whichever
+/// workspace they lie; no table of a name is, because anybody can give a file any name.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Trusted {
+    /// Where the file lay when it was trusted, for people.
+    pub file: PathBuf,
+    /// What it may do.
+    pub grants: Grants,
+    /// What its faults do.
+    pub on_fault: OnFault,
+    /// Its own limits, over those of all.
+    pub(super) limits: LimitsTable,
+    /// What `bub:plugin/config` answers.
+    pub config: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Trusted {
+    /// The same, as it would stand under a name.
+    pub(crate) fn settings(self) -> Plugin {
+        let Self { grants, on_fault, limits, config, .. } = self;
+        Plugin { grants: Some(grants), on_fault, limits, config, ..Plugin::default() }
+    }
+}
+
+impl Plugin {
+    /// Whether the grants were given to these bytes.
+    pub fn covers(&self, digest: &str) -> bool {
+        self.follow || self.digest.as_deref() == Some(digest)
+    }
+}

@@ -1,0 +1,76 @@
+//! Guests in other languages. What makes components of them is not part of this project: it is looked for in the path, and
+//! in `target/toolchains`, where `just languages` puts it.
+
+use crate::home;
+use bub_tests::{Answer, Home, Server, tape};
+use std::env;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/programs/languages");
+
+/// Where that program is; none, with a line about it, where it is not installed.
+fn toolchain(program: &str) -> Option<PathBuf> {
+    let own = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../toolchains");
+    let own = [own.join("python/bin"), own.join("javascript/node_modules/.bin")];
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = own.into_iter().chain(env::split_paths(&path)).map(|dir| dir.join(program)).find(|file| file.is_file());
+    if found.is_none() {
+        // Not by a macro: the test runner keeps what those print to itself when a test ends well.
+        let mut err = std::io::stderr();
+        let _ = writeln!(err, "\nnot tested: `{program}` is not installed; `just languages` does that");
+    }
+    found
+}
+
+/// Makes a component, and says where it is.
+#[track_caller]
+fn component(home: &Home, program: &Path, arguments: &[&str]) -> String {
+    let made = home.bub_home().join("made.wasm").to_string_lossy().into_owned();
+    let arguments = arguments.iter().map(|argument| if *argument == "MADE" { &*made } else { argument });
+    let output = Command::new(program).args(arguments).current_dir(SOURCES).env("PYTHONDONTWRITEBYTECODE", "1").output();
+    let output = output.unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    made
+}
+
+/// The plugin selects the last six messages of eight turns, by entries that stand on the tape.
+#[track_caller]
+fn selects_the_last_six(home: &Home, language: &str) {
+    let server = Server::new((0..8).map(|turn| Answer::text(&format!("answer {turn}"))));
+    for turn in 0..8 {
+        home.run([&*format!("question {turn}")]).model(&server).finish().says(&format!("[cli:local]\nanswer {turn}\n"));
+    }
+    let asked = server.requests()[7].messages();
+    let told: Vec<&str> = asked[1..].iter().filter_map(|message| message["content"].as_str()).collect();
+    let said = |text: &str, what: &str| text == what || text.ends_with(&format!("---\n{what}"));
+    let expected = (4..7).flat_map(|turn| [format!("question {turn}"), format!("answer {turn}")]);
+    let expected: Vec<String> = expected.chain(["question 7".to_owned()]).collect();
+    assert_eq!(told.len(), expected.len(), "{told:?}");
+    assert!(told.iter().zip(&expected).all(|(told, expected)| said(told, expected)), "{told:?}");
+    let notes = tape::read(&home.tape_file("cli:local"));
+    assert!(notes.iter().any(|entry| entry["payload"]["data"]["language"] == language), "it leaves its notes");
+}
+
+#[test]
+fn a_selector_in_javascript_selects() {
+    let Some(program) = toolchain("componentize-qjs") else { return };
+    let home = home();
+    let arguments = ["--wit", "wit", "--world", "selector", "--js", "last_six.js", "--output", "MADE"];
+    let made = component(&home, &program, &[&["--sync", "--stub-wasi"], &arguments[..]].concat());
+    home.plugin("javascript", &made);
+    selects_the_last_six(&home, "javascript");
+}
+
+#[test]
+fn a_selector_in_python_selects() {
+    let Some(program) = toolchain("componentize-py") else { return };
+    let home = home();
+    let world = ["-d", "wit", "-w", "bub:languages/selector", "componentize", "--stub-wasi"];
+    let made = component(&home, &program, &[&world, &["last_six", "-o", "MADE"][..]].concat());
+    // An interpreter of 18 MB takes a compiler that is itself not optimized longer than a stranger's file may take.
+    home.configure("[plugins.python.limits]\ncompile_seconds = 600");
+    home.plugin("python", &made);
+    selects_the_last_six(&home, "python");
+}
