@@ -63,14 +63,19 @@ pub fn handoff_has_summary(tape: &mut [Value]) {
     for entry in tape {
         let payload = &mut entry["payload"];
         let state = match payload["name"].as_str() {
-            Some("handoff") => &mut payload["data"]["state"],
-            Some(name) if name.starts_with("auto_handoff/") => &mut payload["state"],
+            Some("handoff") if is_loops(&payload["data"]["name"]) => &mut payload["data"]["state"],
+            Some(_) if is_loops(&payload["name"]) => &mut payload["state"],
             _ => continue,
         };
         if let Some(state) = state.as_object_mut() {
             state.shift_remove("summary");
         }
     }
+}
+
+/// Whether a handoff of that name is the loop's own.
+fn is_loops(name: &Value) -> bool {
+    name.as_str().is_some_and(|name| name.starts_with("auto_handoff/"))
 }
 
 /// The same in a request that was made behind it.

@@ -7,8 +7,8 @@ mod limits;
 mod plugins;
 mod tapes;
 
-use crate::plugin::OnFault;
 use crate::model;
+use crate::plugin::OnFault;
 use crate::secret::Secrets;
 use crate::tape::Durability;
 use anyhow::{Context, Result, bail};

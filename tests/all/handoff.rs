@@ -12,7 +12,9 @@ fn small(window: u64) -> Home {
 
 fn anchors(home: &Home) -> Vec<Value> {
     let tape = tape::read(&home.tape_file("cli:local"));
-    tape.into_iter().filter(|entry| entry["kind"] == "anchor").map(|entry| entry["payload"].clone()).collect()
+    // Those of zones, which memory writes, begin no phase.
+    let phases = tape.into_iter().filter(|entry| entry["kind"] == "anchor" && entry["meta"]["zone"] != true);
+    phases.map(|entry| entry["payload"].clone()).collect()
 }
 
 fn told(server: &Server, request: usize) -> bool {

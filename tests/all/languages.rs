@@ -29,7 +29,8 @@ fn toolchain(program: &str) -> Option<PathBuf> {
 fn component(home: &Home, program: &Path, arguments: &[&str]) -> String {
     let made = home.bub_home().join("made.wasm").to_string_lossy().into_owned();
     let arguments = arguments.iter().map(|argument| if *argument == "MADE" { &*made } else { argument });
-    let output = Command::new(program).args(arguments).current_dir(SOURCES).env("PYTHONDONTWRITEBYTECODE", "1").output();
+    let output =
+        Command::new(program).args(arguments).current_dir(SOURCES).env("PYTHONDONTWRITEBYTECODE", "1").output();
     let output = output.unwrap_or_else(|error| panic!("{}: {error}", program.display()));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     made

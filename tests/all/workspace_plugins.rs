@@ -139,6 +139,20 @@ fn a_name_that_is_taken_takes_nothing() {
 }
 
 #[test]
+fn a_name_that_is_none_is_refused_and_obeyed_by_no_terminal() {
+    for name in ["\u{1b}[2J", ".hidden", "..", "two words", &"long".repeat(30)] {
+        let home = home().bare().strict();
+        fs::create_dir_all(dir(&home)).expect("it can be made");
+        fs::write(dir(&home).join(format!("{name}.wasm")), upper()).expect("it can be written");
+        let finished = home.run(["hi"]).finish().says("[cli:local]\nhi\n");
+        let finished = finished.mentions("did not load: a plugin's name has at most 64 letters, digits");
+        let shown = home.bub(["plugin", "list"]).finish();
+        assert!(!format!("{finished}{shown}").contains('\u{1b}'), "{finished}\n{shown}");
+        assert!(shown.stdout.contains("did not load"), "{shown}");
+    }
+}
+
+#[test]
 fn it_holds_no_more_than_it_asks_for() {
     let home = cloned();
     bring(&home, "upper", &wanting(&upper(), &["hook:build-prompt"]));

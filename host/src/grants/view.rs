@@ -85,10 +85,15 @@ impl View {
     }
 
     /// The whole window.
-    pub(crate) async fn window(&self) -> tape::Result<Vec<Entry>> {
+    async fn window(&self) -> tape::Result<Vec<Entry>> {
         let mut window = self.tape.since_anchor().await?;
         window.retain(|entry| entry.id <= self.last && sees(entry));
         Ok(window)
+    }
+
+    /// The newest of the window.
+    pub(crate) async fn newest(&self, max: usize) -> tape::Result<Vec<Entry>> {
+        self.backward(None, max).await
     }
 
     /// The whole window as it stands: what holds when no selector selects.

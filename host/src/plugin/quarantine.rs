@@ -117,6 +117,10 @@ impl Quarantine {
     /// Lets a call begin. Behind a pause one is let through to try, and no other until its outcome is known.
     pub(super) fn begin(&self, plugin: &Plugin, hook: &str, session: &str) -> Result<Pass, Box<Held>> {
         let mut book = self.book();
+        // Nearly always nothing has broken, and every call of every guest comes by here.
+        if book.read().is_empty() {
+            return Ok(Pass::default());
+        }
         let key = key(plugin, hook);
         let Some(breaker) = book.read().get(&key) else { return Ok(Pass::default()) };
         if plugin.source == Source::Embedded {
@@ -143,6 +147,9 @@ impl Quarantine {
     /// A call has ended well.
     pub(super) fn succeeded(&self, plugin: &Plugin, hook: &str, session: &str, pass: Pass) {
         let mut book = self.book();
+        if book.read().is_empty() {
+            return;
+        }
         let key = key(plugin, hook);
         if book.read().get(&key).is_none_or(|breaker| !breaker.knows(session) && !pass.is_trial) {
             return;

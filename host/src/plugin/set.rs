@@ -120,7 +120,7 @@ impl PluginSet {
     /// Tells the log which files did not load that `before` did not know of.
     pub(crate) fn tell_failures(&self, before: &Self) {
         for (name, reason) in self.failed.iter().filter(|failed| !before.failed.contains(failed)) {
-            tracing::warn!("plugin `{}` did not load: {reason}", super::one_line(name));
+            tracing::warn!("plugin `{name}` did not load: {reason}");
         }
     }
 
@@ -183,7 +183,8 @@ impl PluginSet {
     }
 
     fn fail(&mut self, name: &str, reason: String) {
-        self.failed.push((name.to_owned(), reason));
+        // A workspace's file has whatever name its writer chose, and it is shown on terminals.
+        self.failed.push((super::one_line(name), reason));
     }
 
     /// The plugins that implement that hook, latest registered first.

@@ -97,6 +97,11 @@ impl Slot {
             *self = Self::default();
             return Err(error);
         }
+        // What is no longer trusted does not serve on in anybody's place.
+        let is_trusted = |plugin: &mut Arc<Plugin>| {
+            plugin.source != Source::Workspace || host.ledger.trusted(&plugin.digest).is_some()
+        };
+        self.serving = self.serving.take_if(is_trusted);
         let stamp = Stamp::of(&found.path);
         if stamp.is_some() && stamp == self.stamp && !self.is_vouched_for_now(host) {
             return Ok(true);

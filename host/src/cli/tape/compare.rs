@@ -15,6 +15,9 @@ use std::time::Duration;
 /// Entries that are shown of those that only one has.
 const SHOWN: usize = 12;
 
+/// Entries that are compared: the newest. A tape may have millions.
+const LOOKED_AT: usize = 10_000;
+
 /// Columns of a name and of a number.
 const NAME: usize = 24;
 const NUMBER: usize = 22;
@@ -34,13 +37,16 @@ pub(super) struct Side {
     entries: BTreeSet<u64>,
     /// The selector's own messages.
     own: Vec<String>,
-    /// All that it could have taken.
+    /// What it could have taken, the newest of it.
     window: Vec<Entry>,
+    /// Whether there is more of it.
+    is_cut: bool,
 }
 
 /// Looks at a request before it is thrown away.
 pub(super) async fn side(turn: &Arc<Turn>, request: Request) -> Result<Side> {
-    let mut window = request.view.window().await?;
+    let mut window = request.view.newest(LOOKED_AT).await?;
+    let is_cut = window.len() == LOOKED_AT;
     window.retain(|entry| TOLD.contains(&entry.kind.as_str()));
     let system: Vec<String> = request.system().into_iter().collect();
     let (about, selected) = (request.view.about(), &request.selected);
@@ -61,7 +67,7 @@ pub(super) async fn side(turn: &Arc<Turn>, request: Request) -> Result<Side> {
     let entries = selection.entries.intersection(&known).copied().collect();
     let own = selection.own.clone();
     let messages = request.into_messages(turn).len();
-    Ok(Side { selector, messages, tokens, took, fuel, entries, own, window })
+    Ok(Side { selector, messages, tokens, took, fuel, entries, own, window, is_cut })
 }
 
 fn weigh(messages: &[String]) -> u64 {
@@ -120,6 +126,9 @@ pub(super) fn print(out: &mut impl Write, [one, other]: &[Side; 2], as_json: boo
     row(out, "entries in", &count(one), &count(other))?;
     let left = |side: &Side| (side.window.len() - side.entries.len()).to_string();
     row(out, "entries left out", &left(one), &left(other))?;
+    if one.is_cut {
+        writeln!(out, "\nolder entries than the newest {LOOKED_AT} are not compared")?;
+    }
     for (side, against) in [(one, other), (other, one)] {
         only(out, side, &side.besides(against))?;
     }
