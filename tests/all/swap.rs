@@ -20,6 +20,11 @@ fn chat(home: &Home) -> Started<'_> {
     home.bub(["chat"]).watched().spoken_to().start()
 }
 
+/// Waits until the program has looked at the configuration again, which it does at most every 50 milliseconds.
+pub(crate) fn noticed() {
+    std::thread::sleep(std::time::Duration::from_millis(200));
+}
+
 /// Where `p` lies.
 fn file(home: &Home) -> PathBuf {
     home.bub_home().join("plugins/p.wasm")
@@ -162,7 +167,9 @@ fn turns_go_on_while_a_plugin_is_compiled() {
     let mut chat = chat(&home);
     chat.say("begin");
     chat.prints("begin\n");
-    let bomb = with_idle_module(&upper(), &live_ranges(2_000));
+    // Bytes of their own: those that broke the bound in an earlier run are remembered, and not tried again.
+    let own = std::process::id().to_le_bytes();
+    let bomb = with_section(&with_idle_module(&upper(), &live_ranges(2_000)), "own", &own);
     fs::write(home.bub_home().join("plugins/bomb.wasm"), bomb).expect("it can be written");
     // Time enough for the compiler to begin.
     std::thread::sleep(std::time::Duration::from_millis(700));
@@ -186,6 +193,7 @@ fn what_is_dropped_in_without_grants_is_announced_with_the_command_that_gives_th
     chat.say("two");
     chat.prints("two\n");
     home.bub(["plugin", "grant", "upper"]).finish().says("plugin `upper` may now: hook:build-prompt\n");
+    noticed();
     chat.say("three");
     chat.prints("THREE\n");
     // What was granted was granted to those bytes.

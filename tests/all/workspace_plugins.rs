@@ -241,6 +241,7 @@ fn a_workspaces_plugin_that_is_trusted_while_a_chat_runs_serves_it() {
     trust(&home, "upper");
     chat.wait_for("plugin `upper` is there now");
     grant(&home, "upper");
+    crate::swap::noticed();
     chat.say("three");
     chat.prints("THREE\n");
     home.bub(["plugin", "trust", "--revoke", ".bub/plugins/upper.wasm"]).finish();
