@@ -136,7 +136,7 @@ pub(super) fn print(out: &mut impl Write, [one, other]: &[Side; 2], as_json: boo
         writeln!(out, "\n{}'s own messages:", text::line(&side.selector))?;
         for message in &side.own {
             let role = json::get(message, "role").map(text::value).unwrap_or_default();
-            let said = json::get(message, "content").map(|content| first_line(content)).unwrap_or_default();
+            let said = json::get(message, "content").map(first_line).unwrap_or_default();
             writeln!(out, "{}", text::cut(&format!("  {role}: {said}"), WIDTH))?;
         }
     }
