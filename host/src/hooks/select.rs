@@ -74,6 +74,8 @@ pub(crate) async fn select(
     };
     match ask(turn, plugin, &site, view).await {
         Ok(selected) => Ok(selected),
+        // Somebody else was quicker to try it: it was not asked, and has broken nothing in this turn.
+        Err(failure) if failure.is_held() => everything(view).await,
         Err(failure @ Failure::Fault(_)) => {
             aloud(&turn.calls, &site, &failure).await;
             fall_back(turn, &plugin.name, Some(&plugin.digest), &failure.to_string()).await;
