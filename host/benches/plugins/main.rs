@@ -1,6 +1,8 @@
 //! What plugins of others cost: how soon one that is dropped in serves, what becomes of turns while plugins change under
 //! them, and what twenty of them cost at the start.
 
+#[path = "../child.rs"]
+mod child;
 #[path = "../figure.rs"]
 mod figure;
 #[path = "../host.rs"]

@@ -1,13 +1,12 @@
 //! Starts of the program with plugins whose compiled code is in the cache.
 
+use crate::child::run_once;
 use crate::figure::{Samples, line, print_memory, time};
 use crate::host::home;
 use bub_tests::component::with_section;
 use bub_tests::{Home, programs};
 use std::fs;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-use wait4::Wait4;
+use std::time::Duration;
 
 /// Plugins that are dropped in.
 const PLUGINS: usize = 20;
@@ -33,7 +32,7 @@ pub fn figures() {
     let mut peak = 0;
     for run in 0..WARM_UP + RUNS {
         for (home, samples) in homes.iter().zip(&mut samples) {
-            let (took, bytes) = run_once(home);
+            let (took, bytes) = run_once(home, &[]);
             if run >= WARM_UP {
                 samples.push(took);
                 peak = peak.max(bytes);
@@ -46,23 +45,4 @@ pub fn figures() {
     let more = with.median().saturating_sub(without.median());
     line("  the difference", &time(more), "", Some((time(TARGET), more <= TARGET)));
     print_memory("  peak memory, of all runs", peak, TARGET_MEMORY);
-}
-
-/// Wall time, and the largest resident set in bytes.
-fn run_once(home: &Home) -> (Duration, u64) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bub-wasm"));
-    command
-        .args(["run", "hi"])
-        .current_dir(home.workspace())
-        .env_clear()
-        .env("HOME", home.bub_home())
-        .env("BUB_HOME", home.bub_home())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let begun = Instant::now();
-    let ended = command.spawn().and_then(|child| child.wait4()).expect("the program runs");
-    let took = begun.elapsed();
-    assert!(ended.status.success(), "the program failed: {}", ended.status);
-    (took, ended.rusage.maxrss)
 }

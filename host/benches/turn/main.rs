@@ -1,6 +1,8 @@
 //! What a turn costs. `cargo bench` prints one line a figure: its median, its 90th percentile and the target that it is
 //! held to. Figures drift with the machine and its load; those of one run can be compared with each other.
 
+#[path = "../child.rs"]
+mod child;
 #[path = "../figure.rs"]
 mod figure;
 #[path = "../host.rs"]

@@ -1,14 +1,13 @@
 //! Whole runs of the program, from the start of the process to its end, with compiled code in the cache.
 
+use crate::child::run_once;
 use crate::figure::{Samples, print_memory};
 use bub_tests::Home;
 use bub_wasm::tape::{Draft, FileStore, Tape, tape_name};
 use std::fs::OpenOptions;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use wait4::Wait4;
+use std::time::Duration;
 
 const WARM_UP: usize = 3;
 const RUNS: usize = 20;
@@ -55,7 +54,7 @@ fn measure(home: &Home, session: &str, name: &str) {
     let mut samples = Vec::new();
     let mut peak = 0;
     for run in 0..WARM_UP + RUNS {
-        let (took, bytes) = run_once(home, session);
+        let (took, bytes) = run_once(home, &["--session-id", session]);
         if run >= WARM_UP {
             samples.push(took);
             peak = peak.max(bytes);
@@ -64,25 +63,6 @@ fn measure(home: &Home, session: &str, name: &str) {
     }
     Samples::new(samples).print(name, Some(TARGET));
     print_memory("  peak memory, of all runs", peak, TARGET_MEMORY);
-}
-
-/// Wall time, and the largest resident set in bytes.
-fn run_once(home: &Home, session: &str) -> (Duration, u64) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bub-wasm"));
-    command
-        .args(["run", "hi", "--session-id", session])
-        .current_dir(home.workspace())
-        .env_clear()
-        .env("HOME", home.bub_home())
-        .env("BUB_HOME", home.bub_home())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let begun = Instant::now();
-    let ended = command.spawn().and_then(|child| child.wait4()).expect("the program runs");
-    let took = begun.elapsed();
-    assert!(ended.status.success(), "the program failed: {}", ended.status);
-    (took, ended.rusage.maxrss)
 }
 
 /// Takes off what a run has written, so that the next one finds what it found.

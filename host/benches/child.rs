@@ -1,0 +1,26 @@
+//! One run of the program, as a process of its own.
+
+use bub_tests::Home;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use wait4::Wait4;
+
+/// `run hi` with what else is said. Wall time, and the largest resident set in bytes.
+pub fn run_once(home: &Home, options: &[&str]) -> (Duration, u64) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bub-wasm"));
+    command
+        .args(["run", "hi"])
+        .args(options)
+        .current_dir(home.workspace())
+        .env_clear()
+        .env("HOME", home.bub_home())
+        .env("BUB_HOME", home.bub_home())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let begun = Instant::now();
+    let ended = command.spawn().and_then(|child| child.wait4()).expect("the program runs");
+    let took = begun.elapsed();
+    assert!(ended.status.success(), "the program failed: {}", ended.status);
+    (took, ended.rusage.maxrss)
+}
