@@ -1,6 +1,6 @@
 //! Turns and hooks inside one process, as `serve` would run them.
 
-use crate::figure::{Samples, line, time};
+use crate::figure::{Samples, line, time, wants};
 use crate::host::{home, host, message, said};
 use bub_tests::{Answer, Server, programs};
 use bub_wasm::hooks;
@@ -15,11 +15,21 @@ use std::time::Duration;
 const STEPS: usize = 30;
 
 pub async fn figures() {
-    hook_call().await;
-    granted_call().await;
-    empty_turn().await;
-    agent_turn().await;
-    conversation().await;
+    if wants("hook") {
+        hook_call().await;
+    }
+    if wants("grant") {
+        granted_call().await;
+    }
+    if wants("stub") {
+        empty_turn().await;
+    }
+    if wants("agent") {
+        agent_turn().await;
+    }
+    if wants("steps") {
+        conversation().await;
+    }
 }
 
 /// A store, an instance of the builtin guest, a call that copies an envelope in and an id out, and their end.

@@ -1,5 +1,6 @@
 //! What a turn costs. `cargo bench` prints one line a figure: its median, its 90th percentile and the target that it is
-//! held to. Figures drift with the machine and its load; those of one run can be compared with each other.
+//! held to. Figures drift with the machine and its load; those of one run can be compared with each other. Words behind `--`
+//! name the parts that are wanted: `process`, `hook`, `grant`, `stub`, `agent`, `steps`, `memory`, `selection`.
 
 #[path = "../child.rs"]
 mod child;
@@ -20,8 +21,14 @@ fn main() {
     figure::heading();
     // Before anything else: the kernel counts what its parent held at the start as a child's memory too, and with its
     // engines and their pools this process would hold more than the children do.
-    runtime.block_on(process::figures());
+    if figure::wants("process") {
+        runtime.block_on(process::figures());
+    }
     runtime.block_on(in_process::figures());
-    runtime.block_on(memory::figures());
-    selection::figures();
+    if figure::wants("memory") {
+        runtime.block_on(memory::figures());
+    }
+    if figure::wants("selection") {
+        selection::figures();
+    }
 }
