@@ -23,6 +23,7 @@ mod stderr;
 mod still;
 pub(crate) mod store;
 mod tool;
+mod wants;
 
 pub use bindings::SERVED;
 pub(crate) use cache::Cache;
@@ -34,11 +35,13 @@ pub(crate) use fault::{contract, one_line, too_much_held};
 pub(crate) use json::{check as check_json, parse as parse_json};
 pub use quarantine::Held;
 
-pub(crate) use found::{digest_of, user_dir, workspace_dir};
+pub(crate) use found::{bytes_of, check_name, digest_of, is_embedded, user_dir, workspace_dir};
+pub(crate) use load::{MAX_FILE, digest};
 pub use load::{OnFault, Plugin, Source};
 pub use manifest::{Manifest, Want};
+pub(crate) use private::PrivateDir;
 pub use set::PluginSet;
-pub(crate) use set::{CALLED_BY_NAME, model_name};
-pub(crate) use shelf::Shelf;
+pub(crate) use set::{CALLED_BY_NAME, grant_command, model_name};
 pub use shelf::Untrusted;
+pub(crate) use shelf::{Shelf, probe};
 pub use tool::Tool;
