@@ -1,6 +1,7 @@
 //! The hooks, and the ways of calling them. What `none`, an error or a fault of a plugin means is decided here
 //! and nowhere else.
 
+mod again;
 mod commands;
 mod interception;
 mod model;
@@ -18,6 +19,7 @@ use crate::plugin::{Answering, OnFault, Plugin, Site, Visit, call};
 use crate::turn::Calls;
 use std::sync::Arc;
 
+pub(crate) use again::{Again, again};
 pub(crate) use commands::run_command;
 pub(crate) use interception::{ToolVerdict, after_llm_call, after_tool_call, before_llm_call, before_tool_call};
 pub(crate) use model::{continue_prompt, run_model, system_prompt};

@@ -2,6 +2,7 @@
 
 mod add;
 mod arrival;
+mod check;
 mod consent;
 mod fetch;
 mod grants;
@@ -39,6 +40,8 @@ enum Command {
     OfLoaded(OfLoaded),
     /// Take a component as a plugin: show what it is and asks for, and ask what it is given
     Add(add::Arguments),
+    /// Try a plugin in a sandbox against sample turns, and tell what breaks its contract
+    Check(check::Arguments),
     /// Take a plugin away, with what it was granted; `rollback` brings both back
     Remove {
         /// The plugin's name
@@ -97,6 +100,7 @@ enum OfLoaded {
 pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     match arguments.command {
         Command::Add(arguments) => add::run(arguments, config, workspace).await,
+        Command::Check(arguments) => check::run(arguments, config, workspace).await,
         Command::Remove { name } => remove::run(&name, &config, workspace),
         Command::Rollback { name } => rollback::run(&name, config, workspace).await,
         // Nothing is loaded for it: a file is read for its digest, and no more.

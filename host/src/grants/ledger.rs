@@ -97,7 +97,9 @@ impl Ledger {
 
     /// What the plugin asks for and does not hold.
     pub(crate) fn missing(&self, plugin: &Plugin) -> Vec<String> {
-        self.given(plugin, |given| plugin.wanted().into_iter().filter(|grant| !given.allow(grant)).collect())
+        // Not within `given`: whoever was given nothing lacks everything.
+        let given = self.given(plugin, Grants::clone);
+        plugin.wanted().into_iter().filter(|grant| !given.allow(grant)).collect()
     }
 
     /// Whether the user has yet to say what this plugin of theirs may do: nothing is said of these bytes.

@@ -53,11 +53,6 @@ impl Meter {
         self.all().get(plugin).cloned().unwrap_or_default()
     }
 
-    /// All of it.
-    pub fn read(&self) -> BTreeMap<String, BTreeMap<&'static str, Count>> {
-        self.all().iter().map(|(plugin, hooks)| (plugin.clone(), hooks.clone())).collect()
-    }
-
     fn all(&self) -> MutexGuard<'_, HashMap<String, BTreeMap<&'static str, Count>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

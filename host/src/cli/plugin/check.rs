@@ -6,12 +6,13 @@ mod repro;
 mod samples;
 mod sandbox;
 
+use super::grants;
 use crate::channel::Printer;
-use crate::config::{Config, edit};
-use crate::grants::{Grants, hook_grant, shell_word};
+use crate::cli::text;
+use crate::config::{self, Config};
+use crate::grants::shell_word;
 use crate::host::Host;
-use crate::plugin::quarantine::{self, adopt};
-use crate::plugin::{self, CALLED_BY_NAME, Count, Plugin, Source, one_line};
+use crate::plugin::{self, Count, Plugin, Source, one_line, quarantine};
 use anyhow::{Context, Result};
 use finding::{Finding, Findings};
 use sandbox::{Sandbox, Subject};
@@ -30,7 +31,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DIR")]
     repro: Option<PathBuf>,
     /// Give the plugin this grant too; without, nothing that reaches outside of the sandbox
-    #[arg(long, value_name = "GRANT", conflicts_with = "repro")]
+    #[arg(long, value_name = "GRANT")]
     grant: Vec<String>,
     /// Print JSON
     #[arg(long)]
@@ -42,74 +43,76 @@ struct Tried {
     plugin: Arc<Plugin>,
     /// None for an embedded guest.
     bytes: Option<Vec<u8>>,
+    /// What the user has configured for it.
+    settings: config::Plugin,
 }
 
 pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    if let Some(dir) = &arguments.repro {
-        return repro::run(dir, arguments.plugin.as_deref(), arguments.json, &config).await;
+    let Arguments { plugin: name, repro, grant, json } = arguments;
+    grants::check_form(&grant)?;
+    if let Some(dir) = &repro {
+        return repro::run(dir, name.as_deref(), &grant, json, &config).await;
     }
-    let name = arguments.plugin.unwrap_or_default();
     let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
-    let Tried { plugin, bytes } = find(&host, &name).await?;
-    arguments.grant.iter().try_for_each(|grant| Grants::check(grant)).map_err(|reason| {
-        anyhow::anyhow!("what was to be granted is {reason}")
-    })?;
-    let mut grants: Vec<String> = plugin.wanted().into_iter().filter(|grant| stays_inside(grant)).collect();
-    grants.extend(arguments.grant);
+    let Tried { plugin, bytes, settings } = find(&host, &name.unwrap_or_default()).await?;
+    let wanted = plugin.wanted();
+    let mut grants = sandbox::inside(wanted.iter().map(String::as_str), plugin.provider.as_deref());
+    grants.extend(grant);
     let subject = Subject {
         name: &plugin.name,
         bytes: bytes.as_deref(),
-        table: edit::read_plugin(&host.config.file(), &plugin.name)?,
+        settings,
         grants,
         provider: plugin.provider.as_deref(),
         selects: plugin.implements("selector"),
+        is_alone: false,
     };
     let sandbox = Sandbox::start(&host.config, subject).await?;
-    let findings = try_all(&sandbox, &plugin).await?;
-    let kept = adopt(&sandbox.evidence(), &host.config.home.join(quarantine::DIR));
+    let findings = try_all(&sandbox).await?;
+    let kept = quarantine::adopt(&sandbox.evidence(), &host.config.home);
     let counts = sandbox.host.meter.of(&plugin.name);
+    sandbox.host.close().await;
     let mut out = std::io::stdout().lock();
-    match arguments.json {
-        true => writeln!(out, "{:#}", as_json(&plugin, &findings, &counts, &kept))?,
+    match json {
+        true => writeln!(out, "{}", text::json(&as_json(&plugin, &findings, &counts, &kept)))?,
         false => tell(&mut out, &plugin, &findings, &counts, &kept)?,
     }
     Ok(if findings.is_broken() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Whether a grant reaches nothing outside of the sandbox: what it does there is gone afterwards.
-fn stays_inside(grant: &str) -> bool {
-    ["hook:", "tape:", "usage"].iter().any(|kind| grant.starts_with(kind))
-}
-
 async fn find(host: &Arc<Host>, name: &str) -> Result<Tried> {
-    let plugins = host.plugins();
     // What looks like a path is one; a name never does.
     if name.contains('/') || Path::new(name).extension().is_some_and(|extension| extension == "wasm") {
         let shown = one_line(name);
         let bytes = plugin::bytes_of(Path::new(name)).with_context(|| format!("`{shown}`"))?;
         let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let plugin = host.probe(&stem, &bytes).await.with_context(|| format!("`{shown}` does not load"))?;
-        return Ok(Tried { plugin, bytes: Some(bytes) });
+        return Ok(Tried { plugin, bytes: Some(bytes), settings: host.config.plugin(&stem) });
     }
+    let plugins = host.plugins();
     let plugin = super::find(&plugins, name)?.clone();
-    let bytes = match (&plugin.source, &plugin.file) {
-        (Source::Embedded, _) | (_, None) => None,
-        (_, Some(file)) => Some(plugin::bytes_of(file).with_context(|| format!("`{}`", file.display()))?),
+    let bytes = match &plugin.file {
+        Some(file) => Some(plugin::bytes_of(file).with_context(|| format!("`{}`", file.display()))?),
+        None => None,
     };
-    Ok(Tried { plugin, bytes })
+    let settings = match plugin.source {
+        Source::Workspace => host.ledger.trusted(&plugin.digest).unwrap_or_default().settings(),
+        Source::Embedded | Source::User => host.config.plugin(name),
+    };
+    Ok(Tried { plugin, bytes, settings })
 }
 
 /// Runs everything there is to run, and looks after each what broke.
-async fn try_all(sandbox: &Sandbox, plugin: &Plugin) -> Result<Findings> {
+async fn try_all(sandbox: &Sandbox) -> Result<Findings> {
+    let plugin = &sandbox.plugin;
     let mut findings = Findings::default();
     findings.read(plugin);
     for sample in samples::all(plugin) {
-        let session = sample.message.session_id.clone().unwrap_or_default();
         let outcome = sandbox.turn(sample.message).await;
         findings.after(&sample.what, plugin, &sandbox.host.meter.of(&plugin.name), outcome.err());
-        findings.on_tape(&sample.what, plugin, sandbox, &session).await?;
+        findings.on_tapes(&sample.what, sandbox).await?;
     }
-    samples::outside(sandbox, plugin).await;
+    samples::outside(sandbox).await;
     findings.after("its calls outside of turns", plugin, &sandbox.host.meter.of(&plugin.name), None);
     Ok(findings)
 }
@@ -131,7 +134,11 @@ fn tell(out: &mut impl Write, plugin: &Plugin, findings: &Findings, counts: &Cou
     for (hook, count) in counts.iter().filter(|(hook, _)| **hook != "load") {
         let each = count.took.as_secs_f64() * 1e3 / count.calls.max(1) as f64;
         let times = if count.calls == 1 { "call" } else { "calls" };
-        writeln!(out, "{hook:<21} {} {times}, {each:.2} ms each, at most {} units of fuel", count.calls, count.most_fuel)?;
+        writeln!(
+            out,
+            "{hook:<21} {} {times}, {each:.2} ms each, at most {} units of fuel",
+            count.calls, count.most_fuel
+        )?;
     }
     for hook in untried(plugin, counts) {
         writeln!(out, "{hook:<21} was not asked by any sample")?;
@@ -145,7 +152,8 @@ fn tell(out: &mut impl Write, plugin: &Plugin, findings: &Findings, counts: &Cou
         writeln!(out, "the call is kept; to make it again: bub-wasm plugin check --repro {path}")?;
     }
     for Finding { place, what, fix, .. } in findings.notes() {
-        writeln!(out, "note: {place}: {what}; {fix}")?;
+        writeln!(out, "note: {place}: {what}")?;
+        writeln!(out, "  fix: {fix}")?;
     }
     match findings.is_broken() {
         true => writeln!(out, "plugin `{}` breaks its contract", plugin.name)?,
@@ -171,9 +179,4 @@ fn as_json(plugin: &Plugin, findings: &Findings, counts: &Counts, kept: &[PathBu
         "notes": findings.notes().map(finding).collect::<Vec<_>>(),
         "reproducers": kept,
     })
-}
-
-/// Whether the plugin asks to be asked that hook. One that it does not ask for it cannot be given.
-fn is_wanted(plugin: &Plugin, hook: &str) -> bool {
-    CALLED_BY_NAME.contains(&hook) || plugin.wants.as_ref().is_none_or(|wants| wants.allow(&hook_grant(hook)))
 }

@@ -151,7 +151,8 @@ fn unknown(turn: &Turn, name: &str) -> Error {
     Error::new(ErrorKind::NotFound, format!("there is no tool `{written}`: {hint}"))
 }
 
-async fn ask(
+/// Calls the tool, with arguments that fit. Whatever happens is a result that the model can read.
+pub(crate) async fn ask(
     turn: &Arc<Turn>,
     depth: u32,
     plugin: &Arc<Plugin>,

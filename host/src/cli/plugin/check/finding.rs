@@ -3,8 +3,9 @@
 use super::Counts;
 use super::sandbox::Sandbox;
 use crate::error::Failure;
-use crate::plugin::{FaultKind, Plugin, one_line};
-use crate::tape::{json, tape_name};
+use crate::grants::hook_grant;
+use crate::plugin::{CALLED_BY_NAME, FaultKind, Plugin, one_line};
+use crate::tape::{Entry, json};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,8 @@ pub(super) struct Findings {
     all: Vec<Finding>,
     /// Faults that were told already, by hook.
     seen: BTreeMap<&'static str, u64>,
-    told: BTreeSet<String>,
+    /// What was said, and of which hook.
+    told: BTreeSet<(String, String)>,
     /// How far the tapes were read.
     read: BTreeMap<String, u64>,
 }
@@ -41,31 +43,36 @@ impl Findings {
         self.broken().next().is_some()
     }
 
-    fn push(&mut self, is_broken: bool, place: String, what: String, fix: &str) {
-        let (what, fix) = (one_line(&what), fix.to_owned());
-        if self.told.insert(what.clone()) {
-            self.all.push(Finding { place, what, fix, is_broken });
+    /// The same of the same hook in another sample says nothing new.
+    fn push(&mut self, is_broken: bool, (hook, sample): (&str, Option<&str>), what: &str, fix: &str) {
+        let what = one_line(what);
+        let hook = if hook.is_empty() { String::new() } else { format!("hook `{hook}`") };
+        if self.told.insert((hook.clone(), what.clone())) {
+            let place = [Some(hook.as_str()), sample].into_iter().flatten().filter(|part| !part.is_empty());
+            let place = one_line(&place.collect::<Vec<_>>().join(", "));
+            self.all.push(Finding { place, what, fix: fix.to_owned(), is_broken });
         }
+    }
+
+    fn note(&mut self, place: (&str, Option<&str>), what: &str, fix: &str) {
+        self.push(false, place, what, fix);
     }
 
     /// What can be seen without running anything.
     pub(super) fn read(&mut self, plugin: &Plugin) {
-        for hook in plugin.hooks.iter().filter(|hook| !super::is_wanted(plugin, hook)) {
-            self.push(
-                false,
-                format!("hook `{hook}`"),
-                format!("it is exported, and the manifest does not want `{}`", crate::grants::hook_grant(hook)),
-                "nobody can grant it, so it is never asked: add it to `wants`, or do not export it",
-            );
+        let is_unwanted = |hook: &&&str| !CALLED_BY_NAME.contains(hook) && !plugin.asks_for(&hook_grant(hook));
+        for hook in plugin.hooks.iter().filter(is_unwanted) {
+            let what = format!("it is exported, and the manifest does not want `{}`", hook_grant(hook));
+            let fix = "nobody can grant it, so it is never asked: add it to `wants`, or do not export it";
+            self.note((hook, None), &what, fix);
         }
         for want in plugin.manifest.wants.iter().filter(|want| want.why.trim().is_empty()) {
             let fix = "people decide by it: say in `why` what it is for";
-            self.push(false, "manifest".to_owned(), format!("it wants `{}` and does not say why", want.grant), fix);
+            self.note(("", Some("manifest")), &format!("it wants `{}` and does not say why", want.grant), fix);
         }
-        let silent = plugin.tools.iter().filter(|tool| tool.description.trim().is_empty());
-        for tool in silent {
+        for tool in plugin.tools.iter().filter(|tool| tool.description.trim().is_empty()) {
             let fix = "a model chooses tools by their descriptions: write one";
-            self.push(false, "tools".to_owned(), format!("`{}` has no description", tool.name), fix);
+            self.note(("tools", None), &format!("`{}` has no description", tool.name), fix);
         }
     }
 
@@ -74,59 +81,63 @@ impl Findings {
         for (hook, count) in counts {
             let before = self.seen.insert(hook, count.faults).unwrap_or_default();
             if let Some(fault) = count.fault.as_ref().filter(|_| count.faults > before) {
-                self.push(true, format!("hook `{hook}`, {sample}"), fault.to_string(), fix(fault));
+                self.push(true, (hook, Some(sample)), &fault.to_string(), fix(fault));
             }
         }
-        if let Some(Failure::Hook { hook, plugin: by, error }) = failure
-            && by == plugin.name
-        {
-            self.push(
-                false,
-                format!("hook `{hook}`, {sample}"),
-                format!("it answers with an error of kind {}: {}", error.kind.name(), error.message),
-                "that ends the turn: answer `none` where the plugin has nothing to say",
-            );
+        match failure {
+            Some(Failure::Hook { hook, plugin: by, error }) if by == plugin.name => {
+                let what = format!("it answers with an error of kind {}: {}", error.kind.name(), error.message);
+                let fix = "that ends the turn: answer `none` where the plugin has nothing to say";
+                self.note((hook, Some(sample)), &what, fix);
+            }
+            Some(failure @ Failure::Deadline(_)) => {
+                let fix = "wait for nothing that may not come: ask `turn.cancelled` while waiting";
+                self.push(true, ("", Some(sample)), &failure.to_string(), fix);
+            }
+            _ => {}
         }
     }
 
-    /// What the tape of a session says of the plugin since it was read last.
+    /// What the tapes say of the plugin since they were read last.
     ///
     /// # Errors
     ///
-    /// The tape cannot be read.
-    pub(super) async fn on_tape(&mut self, sample: &str, plugin: &Plugin, sandbox: &Sandbox, session: &str) -> Result<()> {
-        let name = tape_name(&sandbox.host.workspace, session);
-        let tape = sandbox.host.tapes().open(&name)?;
-        let after = self.read.get(session).copied().unwrap_or_default();
-        for entry in tape.read(after, usize::MAX).await? {
-            self.read.insert(session.to_owned(), entry.id);
-            let data = json::get(&entry.payload, "data");
-            let text = |key: &str| data.and_then(|data| json::get(data, key)).and_then(json::string);
-            match json::get(&entry.payload, "name").and_then(json::string).as_deref() {
-                Some("plugin.denied") if text("plugin").as_deref() == Some(&plugin.name) => {
-                    let grant = text("grant").unwrap_or_default();
-                    let fix = match plugin.wants.as_ref().is_none_or(|wants| wants.allow(&grant)) {
-                        true => "a trial gives nothing that reaches outside: --grant gives it",
-                        false => "the manifest does not want it, so nobody can give it: add it to `wants`",
-                    };
-                    self.push(false, sample.to_owned(), format!("it was refused `{grant}`"), fix);
-                }
-                Some("plugin.error") => {
-                    let message = text("message").unwrap_or_default();
-                    if message.contains(&format!("plugin `{}`", plugin.name)) {
-                        let fix = "the turn went on without it";
-                        self.push(false, sample.to_owned(), message, fix);
-                    }
-                }
-                _ => {}
+    /// A tape cannot be read.
+    pub(super) async fn on_tapes(&mut self, sample: &str, sandbox: &Sandbox) -> Result<()> {
+        let tapes = sandbox.host.tapes();
+        for name in tapes.store().list(None, usize::MAX).await? {
+            let after = self.read.get(&name).copied().unwrap_or_default();
+            for entry in tapes.open(&name)?.read(after, usize::MAX).await? {
+                self.read.insert(name.clone(), entry.id);
+                self.on_tape(sample, &sandbox.plugin, &entry);
             }
         }
         Ok(())
     }
+
+    fn on_tape(&mut self, sample: &str, plugin: &Plugin, entry: &Entry) {
+        let data = json::get(&entry.payload, "data");
+        let text = |key: &str| data.and_then(|data| json::get(data, key)).and_then(json::string).unwrap_or_default();
+        match json::get(&entry.payload, "name").and_then(json::string).as_deref() {
+            Some("plugin.denied") if text("plugin") == plugin.name => {
+                let grant = text("grant");
+                let fix = match plugin.asks_for(&grant) {
+                    true => "a trial gives nothing that reaches outside of it: --grant gives it",
+                    false => "the manifest does not want it, so nobody can give it: add it to `wants`",
+                };
+                self.note(("", Some(sample)), &format!("it was refused `{grant}`"), fix);
+            }
+            // An error of its own in a hook that ends nothing.
+            Some("plugin.error") if text("message").contains(&format!("of plugin `{}`: ", plugin.name)) => {
+                self.note((&text("hook"), Some(sample)), &text("message"), "the turn went on without it");
+            }
+            _ => {}
+        }
+    }
 }
 
 /// What the author can do.
-fn fix(fault: &FaultKind) -> &'static str {
+pub(super) fn fix(fault: &FaultKind) -> &'static str {
     match fault {
         FaultKind::Trap(_) => "answer with an `error` where the guest traps: an index, a division, an `unreachable`",
         FaultKind::Panic(_) => "answer with an `error` where it panics",

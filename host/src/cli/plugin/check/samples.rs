@@ -1,8 +1,10 @@
 //! What a plugin is tried with: turns of every kind that people, models and strangers cause.
 
 use super::sandbox::{Sandbox, message};
-use crate::plugin::Plugin;
+use crate::hooks;
 use crate::plugin::bindings::{Envelope, MediaItem, MediaKind};
+use crate::plugin::{Plugin, model_name, parse_json};
+use crate::turn::Calls;
 use serde_json::{Map, Value, json};
 
 /// One turn.
@@ -41,15 +43,23 @@ pub(super) fn all(plugin: &Plugin) -> Vec<Sample> {
         },
         sample("a turn in which the model fails", "four", "ERR500"),
         sample("a turn in which the model calls a tool", "four", "TOOL:tape_info {}"),
-        sample("a turn in which the model calls two tools at once", "four", "TOOL:tape_info {};;TOOL:tape_search {\"query\":\"hello\"}"),
+        sample(
+            "a turn in which the model calls two tools at once",
+            "four",
+            "TOOL:tape_info {};;TOOL:tape_search {\"query\":\"hello\"}",
+        ),
         sample("a turn in which the model calls a tool that is not there", "four", "TOOL:no_such_tool {}"),
         sample("a list of models", "four", ",model"),
         sample("a command", "four", ",tape.info"),
     ];
     for tool in &plugin.tools {
-        let arguments = crate::plugin::parse_json(&tool.parameters).map_or_else(|_| json!({}), |schema| fitting(&schema, 0));
-        let called = crate::plugin::model_name(&tool.name);
-        samples.push(sample(&format!("a call of its tool `{}`", tool.name), "five", &format!("TOOL:{called} {arguments}")));
+        let arguments = parse_json(&tool.parameters).map_or_else(|_| json!({}), |schema| fitting(&schema, 0));
+        let called = model_name(&tool.name);
+        samples.push(sample(
+            &format!("a call of its tool `{}`", tool.name),
+            "five",
+            &format!("TOOL:{called} {arguments}"),
+        ));
     }
     samples.push(sample("a reset of the conversation", "one", ",tape.reset archive=true"));
     samples.push(sample("a message after the reset", "one", "hello again"));
@@ -58,7 +68,9 @@ pub(super) fn all(plugin: &Plugin) -> Vec<Sample> {
 
 /// The smallest value that a schema is likely to accept.
 fn fitting(schema: &Value, depth: usize) -> Value {
-    if let Some(value) = schema.get("default").or_else(|| schema.get("const")).or_else(|| schema.get("enum")?.get(0)) {
+    if let Some(value) =
+        ["default", "const"].iter().find_map(|key| schema.get(key)).or_else(|| schema.get("enum")?.get(0))
+    {
         return value.clone();
     }
     let kind = match schema.get("type") {
@@ -81,7 +93,8 @@ fn fitting(schema: &Value, depth: usize) -> Value {
         // One that asks for itself within itself has no smallest value.
         _ if depth >= 8 => json!({}),
         _ => {
-            let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+            let required =
+                schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
             let property = |name: &str| schema.get("properties").and_then(|all| all.get(name)).unwrap_or(&Value::Null);
             required.map(|name| (name.to_owned(), fitting(property(name), depth + 1))).collect::<Map<_, _>>().into()
         }
@@ -91,11 +104,15 @@ fn fitting(schema: &Value, depth: usize) -> Value {
 /// An image of one pixel.
 const DOT: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// Runs the plugin's commands, each without arguments: no turn does.
-pub(super) async fn commands(sandbox: &Sandbox, plugin: &Plugin) {
-    let calls = crate::turn::Calls::new(&sandbox.host);
-    for command in &plugin.commands {
+/// Makes the calls that no turn makes: the plugin's commands, each without arguments, and what it would do with a message
+/// that arrives while another is answered.
+pub(super) async fn outside(sandbox: &Sandbox) {
+    let calls = Calls::new(&sandbox.host);
+    for command in &sandbox.plugin.commands {
         // That it wants arguments is no fault.
-        let _ = crate::hooks::run_command(&calls, &command.name, &[]).await;
+        let _ = hooks::run_command(&calls, &command.name, &[]).await;
+    }
+    for load in [(false, 0), (true, 3)] {
+        hooks::admit_message(&calls, &message("one", "cli", "human", "and one thing more"), load).await;
     }
 }

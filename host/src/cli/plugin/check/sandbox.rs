@@ -1,12 +1,14 @@
 //! A host of its own for one plugin: a home that is gone afterwards, a model that is none, nobody to ask, nothing outside.
 
 use crate::channel::{Answer, Channel, Question};
-use crate::config::{self, Config};
+use crate::config::{self, Config, Seclusion};
 use crate::error::Failure;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind};
+use crate::plugin::{self, Plugin, is_embedded, quarantine};
 use crate::turn::{Audience, run_turn};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -19,22 +21,26 @@ pub(super) struct Subject<'a> {
     pub(super) name: &'a str,
     /// None for an embedded guest, which is there without.
     pub(super) bytes: Option<&'a [u8]>,
-    /// `[plugins.NAME]`, of which `grants` is replaced; empty where the user has said nothing.
-    pub(super) table: toml_edit::Table,
+    /// What holds of it, but for its grants.
+    pub(super) settings: config::Plugin,
     pub(super) grants: Vec<String>,
     /// The plugin is the model itself, by that name.
     pub(super) provider: Option<&'a str>,
     /// The plugin selects.
     pub(super) selects: bool,
+    /// All other plugins are switched off.
+    pub(super) is_alone: bool,
 }
 
 /// The host, for as long as its home is there.
 pub(super) struct Sandbox {
     pub(super) host: Arc<Host>,
+    /// The plugin as it was loaded there.
+    pub(super) plugin: Arc<Plugin>,
     home: TempDir,
 }
 
-/// Takes everything, and allows every tool call: what the plugin may do is held by its grants.
+/// Takes everything, and allows every tool call: what can be done is held by what the plugins were given.
 struct Mute;
 
 impl Channel for Mute {
@@ -52,9 +58,10 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// The home cannot be made, or the host does not start.
+    /// The home cannot be made, or the plugin does not load there.
     pub(super) async fn start(own: &Config, subject: Subject<'_>) -> Result<Self> {
-        let home = tempfile::Builder::new().prefix("bub-wasm-check.").tempdir().context("no home can be made for it")?;
+        let home =
+            tempfile::Builder::new().prefix("bub-wasm-check.").tempdir().context("no home can be made for it")?;
         let plugins = home.path().join(config::PLUGINS_DIR);
         let workspace = home.path().join("workspace");
         std::fs::create_dir(&plugins)?;
@@ -63,14 +70,22 @@ impl Sandbox {
         if let Some(bytes) = subject.bytes {
             std::fs::write(plugins.join(format!("{}.wasm", subject.name)), bytes)?;
         }
-        std::fs::write(home.path().join("config.toml"), configuration(subject.table, subject.name, &subject.grants, subject.selects)?)?;
-        let mut config = Config::load(Some(home.path()))?;
-        config.seclude(subject.provider.map(|provider| format!("{provider}:check")))?;
-        config.cache_dir.clone_from(&own.cache_dir);
-        config.program.clone_from(&own.program);
-        config.trusted_workspaces = vec![workspace.canonicalize()?];
-        let host = Host::start(config, &workspace, Box::new(Mute)).await?;
-        Ok(Self { host, home })
+        let provider = subject.provider;
+        let trial = Seclusion {
+            home: home.path().to_owned(),
+            workspace: workspace.canonicalize()?,
+            model: provider.map_or_else(|| config::DEFAULT_MODEL.to_owned(), |provider| format!("{provider}:check")),
+            selector: subject.selects.then(|| subject.name.to_owned()),
+            plugins: settings(&subject),
+        };
+        let host = Host::start(own.seclude(trial)?, &workspace, Box::new(Mute)).await?;
+        let plugins = host.plugins();
+        if let Some((_, reason)) = plugins.failed.iter().find(|(name, _)| name == subject.name) {
+            bail!("plugin `{}` does not load: {reason}", subject.name);
+        }
+        let found = plugins.iter().find(|plugin| plugin.name == subject.name);
+        let plugin = found.with_context(|| format!("plugin `{}` does not load", subject.name))?.clone();
+        Ok(Self { host, plugin, home })
     }
 
     /// Runs one turn.
@@ -79,14 +94,49 @@ impl Sandbox {
     ///
     /// What ended it early.
     pub(super) async fn turn(&self, message: Envelope) -> Result<(), Failure> {
-        let (_keep, cancel) = watch::channel(false);
+        let (_open, cancel) = watch::channel(false);
         run_turn(&self.host, message, Audience::new(cancel)).await.map(drop)
     }
 
     /// Where the calls are kept that broke.
     pub(super) fn evidence(&self) -> PathBuf {
-        self.home.path().join(crate::plugin::quarantine::DIR)
+        self.home.path().join(quarantine::DIR)
     }
+}
+
+/// What each plugin holds. Whoever steers the model steers all of them, so none reaches anything outside.
+fn settings(subject: &Subject<'_>) -> BTreeMap<String, config::Plugin> {
+    let others = plugin::embedded().map(|(name, grants)| {
+        let held = || inside(grants.iter().copied(), subject.provider);
+        let other = if subject.is_alone { config::Plugin::off() } else { config::Plugin::default().holding(held()) };
+        (name.to_owned(), other)
+    });
+    let mut all: BTreeMap<String, config::Plugin> = others.collect();
+    let mut own = subject.settings.clone().holding(subject.grants.clone());
+    // A file that has an embedded guest's name takes its place where that is switched off.
+    own.enabled = subject.bytes.is_none() || !is_embedded(subject.name);
+    all.insert(subject.name.to_owned(), own);
+    all
+}
+
+/// Those of the grants that reach nothing outside of the sandbox: what is done with them there is gone afterwards.
+pub(super) fn inside<'a>(grants: impl IntoIterator<Item = &'a str>, provider: Option<&str>) -> Vec<String> {
+    let mut inside = Vec::new();
+    for grant in grants {
+        let (kind, target) = grant.split_once(':').unwrap_or((grant, ""));
+        match kind {
+            "hook" | "tape" | "tools" | "agent" | "usage" => inside.push(grant.to_owned()),
+            // Its workspace is a directory of the sandbox.
+            "fs" if target.starts_with("<workspace>") => inside.push(grant.to_owned()),
+            // A server on this machine may need no key.
+            "model" if target == "*" => {
+                inside.extend(["offline"].into_iter().chain(provider).map(|provider| format!("model:{provider}:*")));
+            }
+            "model" if target.starts_with("offline:") => inside.push(grant.to_owned()),
+            _ => {}
+        }
+    }
+    inside
 }
 
 /// A message, as a channel would bring it.
@@ -105,19 +155,4 @@ pub(super) fn message(session: &str, channel: &str, sender: &str, content: &str)
         media: Vec::new(),
         output_channel: None,
     }
-}
-
-fn configuration(mut table: toml_edit::Table, name: &str, grants: &[String], selects: bool) -> Result<String> {
-    let mut document = toml_edit::DocumentMut::new();
-    if selects {
-        document["selector"] = toml_edit::value(name);
-    }
-    for key in ["digest", "follow", "enabled"] {
-        table.remove(key);
-    }
-    table["follow"] = toml_edit::value(true);
-    *config::edit::plugin(&mut document, name)? = table;
-    let table = config::edit::plugin(&mut document, name)?;
-    config::edit::set_list(table, "grants", grants.iter().map(String::as_str));
-    Ok(document.to_string())
 }
