@@ -8,11 +8,12 @@ mod sandbox;
 
 use super::grants;
 use crate::channel::Printer;
-use crate::cli::text;
+use crate::cli::{log, text};
 use crate::config::{self, Config};
-use crate::grants::shell_word;
+use crate::grants::{hook_grant, shell_word};
 use crate::host::Host;
-use crate::plugin::{self, Count, Plugin, Source, one_line, quarantine};
+use crate::plugin::{self, CALLED_BY_NAME, Count, Plugin, Source, one_line, quarantine};
+use crate::turn::Calls;
 use anyhow::{Context, Result};
 use finding::{Finding, Findings};
 use sandbox::{Sandbox, Subject};
@@ -67,8 +68,11 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         selects: plugin.implements("selector"),
         is_alone: false,
     };
+    // What the sandbox's host would say is of quarantines and files that are about to be gone.
+    let hush = log::hush();
     let sandbox = Sandbox::start(&host.config, subject).await?;
     let findings = try_all(&sandbox).await?;
+    drop(hush);
     let kept = quarantine::adopt(&sandbox.evidence(), &host.config.home);
     let counts = sandbox.host.meter.of(&plugin.name);
     sandbox.host.close().await;
@@ -105,15 +109,24 @@ async fn find(host: &Arc<Host>, name: &str) -> Result<Tried> {
 /// Runs everything there is to run, and looks after each what broke.
 async fn try_all(sandbox: &Sandbox) -> Result<Findings> {
     let plugin = &sandbox.plugin;
+    let counts = || sandbox.host.meter.of(&plugin.name);
     let mut findings = Findings::default();
     findings.read(plugin);
     for sample in samples::all(plugin) {
-        let outcome = sandbox.turn(sample.message).await;
-        findings.after(&sample.what, plugin, &sandbox.host.meter.of(&plugin.name), outcome.err());
+        let failure = sandbox.turn(sample.message).await.err().filter(|_| !sample.fails);
+        findings.after(&sample.what, plugin, &counts(), failure);
         findings.on_tapes(&sample.what, sandbox).await?;
     }
-    samples::outside(sandbox).await;
-    findings.after("its calls outside of turns", plugin, &sandbox.host.meter.of(&plugin.name), None);
+    let calls = Calls::new(&sandbox.host);
+    for command in &plugin.commands {
+        let what = format!("its command `{}`", command.name);
+        if !samples::command(&calls, &command.name).await {
+            findings.goes_on(&what);
+        }
+        findings.after(&what, plugin, &counts(), None);
+    }
+    samples::arrival(&calls).await;
+    findings.after("a message that arrives while another is answered", plugin, &counts(), None);
     Ok(findings)
 }
 
@@ -121,13 +134,15 @@ type Counts = std::collections::BTreeMap<&'static str, Count>;
 
 fn untried(plugin: &Plugin, counts: &Counts) -> Vec<&'static str> {
     let asked = |hook: &str| match hook {
-        "tools" => counts.contains_key("call-tool"),
+        "tools" => plugin.tools.is_empty() || counts.contains_key("call-tool"),
         "provider" => counts.contains_key("complete"),
         "commands" => counts.contains_key("run-command"),
         "manifest" => true,
         hook => counts.contains_key(hook),
     };
-    plugin.hooks.iter().copied().filter(|hook| !asked(hook)).collect()
+    // What is not wanted is told of by itself.
+    let is_wanted = |hook: &&str| CALLED_BY_NAME.contains(hook) || plugin.asks_for(&hook_grant(hook));
+    plugin.hooks.iter().copied().filter(is_wanted).filter(|hook| !asked(hook)).collect()
 }
 
 fn tell(out: &mut impl Write, plugin: &Plugin, findings: &Findings, counts: &Counts, kept: &[PathBuf]) -> Result<()> {

@@ -98,6 +98,12 @@ impl Findings {
         }
     }
 
+    /// A command did not end by itself.
+    pub(super) fn goes_on(&mut self, sample: &str) {
+        let fix = "where that is what it is for, nothing; else end it";
+        self.note(("run-command", Some(sample)), "it still ran after 5 s, and was ended", fix);
+    }
+
     /// What the tapes say of the plugin since they were read last.
     ///
     /// # Errors
@@ -121,9 +127,10 @@ impl Findings {
         match json::get(&entry.payload, "name").and_then(json::string).as_deref() {
             Some("plugin.denied") if text("plugin") == plugin.name => {
                 let grant = text("grant");
-                let fix = match plugin.asks_for(&grant) {
-                    true => "a trial gives nothing that reaches outside of it: --grant gives it",
-                    false => "the manifest does not want it, so nobody can give it: add it to `wants`",
+                let fix = match (&plugin.wants, plugin.asks_for(&grant)) {
+                    (None, _) => "nobody is told that it needs it: give it a manifest, and name it in `wants`",
+                    (_, true) => "a trial gives nothing that reaches outside of it: --grant gives it",
+                    (_, false) => "the manifest does not want it, so nobody can give it: add it to `wants`",
                 };
                 self.note(("", Some(sample)), &format!("it was refused `{grant}`"), fix);
             }

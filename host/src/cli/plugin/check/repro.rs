@@ -3,7 +3,7 @@
 
 use super::finding::fix;
 use super::sandbox::{Sandbox, Subject, inside};
-use crate::cli::text;
+use crate::cli::{log, text};
 use crate::config::{self, Config, Limits};
 use crate::hooks::{self, Again};
 use crate::plugin::quarantine::{CALL, COMPONENT, MAX_BYTES};
@@ -59,6 +59,7 @@ pub(super) async fn run(
         selects: false,
         is_alone: true,
     };
+    let hush = log::hush();
     let sandbox = Sandbox::start(own, subject).await?;
     let told: Option<Told> = match &call.turn {
         Value::Null => None,
@@ -69,6 +70,7 @@ pub(super) async fn run(
     let made = hooks::again(&Calls::new(&sandbox.host), again).await.map_err(|reason| anyhow::anyhow!(reason))?;
     let count = sandbox.host.meter.of(&call.plugin).into_iter().find(|(hook, _)| *hook == call.hook);
     sandbox.host.close().await;
+    drop(hush);
     let (hook, name) = (one_line(&call.hook), &call.plugin);
     let Some((_, count)) = count else {
         bail!("plugin `{name}` was not asked `{hook}`: this build does not export it, or does not ask for its grant");

@@ -1,21 +1,27 @@
 //! What a plugin is tried with: turns of every kind that people, models and strangers cause.
 
-use super::sandbox::{Sandbox, message};
+use super::sandbox::message;
 use crate::hooks;
 use crate::plugin::bindings::{Envelope, MediaItem, MediaKind};
-use crate::plugin::{Plugin, model_name, parse_json};
+use crate::plugin::{Plugin, Tool, model_name, parse_json};
 use crate::turn::Calls;
 use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// How long a command may run that a person would have to end.
+const COMMAND: Duration = Duration::from_secs(5);
 
 /// One turn.
 pub(super) struct Sample {
     /// What it is, for whoever reads of it.
     pub(super) what: String,
     pub(super) message: Envelope,
+    /// It is meant to end with an error.
+    pub(super) fails: bool,
 }
 
 fn sample(what: &str, session: &str, content: &str) -> Sample {
-    Sample { what: what.to_owned(), message: message(session, "cli", "human", content) }
+    Sample { what: what.to_owned(), message: message(session, "cli", "human", content), fails: false }
 }
 
 /// All of them, in their order. The plugin's own tools are called as its schemas ask.
@@ -34,14 +40,14 @@ pub(super) fn all(plugin: &Plugin) -> Vec<Sample> {
         sample("a message of 100 KB in many scripts", "two", &scripts.repeat(1_000)),
         sample("a message with control characters", "two", "\u{1b}[31m\u{7}\u{0}\r\n\t\u{feff}"),
         Sample {
-            what: "a message with an image".to_owned(),
             message: Envelope { media: vec![image], ..message("two", "cli", "human", "what is this") },
+            ..sample("a message with an image", "two", "")
         },
         Sample {
-            what: "a stranger's message on another channel".to_owned(),
             message: message("three", "telegram", "stranger", "hello"),
+            ..sample("a stranger's message on another channel", "three", "")
         },
-        sample("a turn in which the model fails", "four", "ERR500"),
+        Sample { fails: true, ..sample("a turn in which the model fails", "four", "ERR500") },
         sample("a turn in which the model calls a tool", "four", "TOOL:tape_info {}"),
         sample(
             "a turn in which the model calls two tools at once",
@@ -52,18 +58,28 @@ pub(super) fn all(plugin: &Plugin) -> Vec<Sample> {
         sample("a list of models", "four", ",model"),
         sample("a command", "four", ",tape.info"),
     ];
-    for tool in &plugin.tools {
-        let arguments = parse_json(&tool.parameters).map_or_else(|_| json!({}), |schema| fitting(&schema, 0));
-        let called = model_name(&tool.name);
-        samples.push(sample(
-            &format!("a call of its tool `{}`", tool.name),
-            "five",
-            &format!("TOOL:{called} {arguments}"),
-        ));
-    }
+    samples.extend(plugin.tools.iter().filter_map(|tool| of_tool(plugin, tool)));
     samples.push(sample("a reset of the conversation", "one", ",tape.reset archive=true"));
     samples.push(sample("a message after the reset", "one", "hello again"));
     samples
+}
+
+/// A call of a tool, with the least that its schema asks for: by the model, or by a person where the model cannot call it.
+/// None, where a person could not type it.
+fn of_tool(plugin: &Plugin, tool: &Tool) -> Option<Sample> {
+    let arguments = parse_json(&tool.parameters).map_or_else(|_| json!({}), |schema| fitting(&schema, 0));
+    let line = if tool.for_model && plugin.provider.is_none() {
+        format!("TOOL:{} {arguments}", model_name(&tool.name))
+    } else {
+        let typed = |(key, value): (&String, &Value)| match value {
+            Value::String(text) => Some(format!(" {key}={text}")),
+            Value::Array(_) | Value::Object(_) => None,
+            value => Some(format!(" {key}={value}")),
+        };
+        let words: Option<String> = arguments.as_object()?.iter().map(typed).collect();
+        format!(",{}{}", tool.name, words?)
+    };
+    Some(sample(&format!("a call of its tool `{}`", tool.name), "five", &line))
 }
 
 /// The smallest value that a schema is likely to accept.
@@ -104,15 +120,15 @@ fn fitting(schema: &Value, depth: usize) -> Value {
 /// An image of one pixel.
 const DOT: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// Makes the calls that no turn makes: the plugin's commands, each without arguments, and what it would do with a message
-/// that arrives while another is answered.
-pub(super) async fn outside(sandbox: &Sandbox) {
-    let calls = Calls::new(&sandbox.host);
-    for command in &sandbox.plugin.commands {
-        // That it wants arguments is no fault.
-        let _ = hooks::run_command(&calls, &command.name, &[]).await;
-    }
+/// Runs a command of the plugin, without arguments and not for long. `false`: it would have gone on.
+pub(super) async fn command(calls: &Calls, name: &str) -> bool {
+    // That it wants arguments is no fault.
+    tokio::time::timeout(COMMAND, hooks::run_command(calls, name, &[])).await.is_ok()
+}
+
+/// Asks the plugin what it would do with a message that arrives while another is answered.
+pub(super) async fn arrival(calls: &Calls) {
     for load in [(false, 0), (true, 3)] {
-        hooks::admit_message(&calls, &message("one", "cli", "human", "and one thing more"), load).await;
+        hooks::admit_message(calls, &message("one", "cli", "human", "and one thing more"), load).await;
     }
 }

@@ -37,7 +37,8 @@ pub(super) struct Sandbox {
     pub(super) host: Arc<Host>,
     /// The plugin as it was loaded there.
     pub(super) plugin: Arc<Plugin>,
-    home: TempDir,
+    /// Its home and its workspace, side by side.
+    _root: TempDir,
 }
 
 /// Takes everything, and allows every tool call: what can be done is held by what the plugins were given.
@@ -60,11 +61,10 @@ impl Sandbox {
     ///
     /// The home cannot be made, or the plugin does not load there.
     pub(super) async fn start(own: &Config, subject: Subject<'_>) -> Result<Self> {
-        let home =
-            tempfile::Builder::new().prefix("bub-wasm-check.").tempdir().context("no home can be made for it")?;
-        let plugins = home.path().join(config::PLUGINS_DIR);
-        let workspace = home.path().join("workspace");
-        std::fs::create_dir(&plugins)?;
+        let root = tempfile::Builder::new().prefix("bub-wasm-check.").tempdir().context("no home can be made for it")?;
+        let [home, workspace] = ["home", "workspace"].map(|name| root.path().join(name));
+        let plugins = home.join(config::PLUGINS_DIR);
+        std::fs::create_dir_all(&plugins)?;
         std::fs::create_dir(&workspace)?;
         std::fs::write(workspace.join("notes.txt"), "A file of a workspace.\n")?;
         if let Some(bytes) = subject.bytes {
@@ -72,7 +72,7 @@ impl Sandbox {
         }
         let provider = subject.provider;
         let trial = Seclusion {
-            home: home.path().to_owned(),
+            home,
             workspace: workspace.canonicalize()?,
             model: provider.map_or_else(|| config::DEFAULT_MODEL.to_owned(), |provider| format!("{provider}:check")),
             selector: subject.selects.then(|| subject.name.to_owned()),
@@ -85,7 +85,7 @@ impl Sandbox {
         }
         let found = plugins.iter().find(|plugin| plugin.name == subject.name);
         let plugin = found.with_context(|| format!("plugin `{}` does not load", subject.name))?.clone();
-        Ok(Self { host, plugin, home })
+        Ok(Self { host, plugin, _root: root })
     }
 
     /// Runs one turn.
@@ -100,7 +100,7 @@ impl Sandbox {
 
     /// Where the calls are kept that broke.
     pub(super) fn evidence(&self) -> PathBuf {
-        self.home.path().join(quarantine::DIR)
+        self.host.config.home.join(quarantine::DIR)
     }
 }
 
