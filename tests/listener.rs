@@ -13,7 +13,7 @@ pub struct Listener {
 
 impl Listener {
     /// Answers each request, head and body as they came, with what `answer` makes of it: a whole response, byte for byte.
-    pub fn new(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+    pub fn new<A: Into<Vec<u8>>>(answer: impl Fn(&str) -> A + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has a free port");
         let address = listener.local_addr().expect("it is bound");
         let heard = Arc::new(Mutex::new(Vec::new()));
@@ -33,7 +33,7 @@ impl Listener {
                     heard.lock().expect("no thread panicked")[at].clone_from(&request);
                     let mut connection = connection;
                     // A client that hangs up in the middle is the test's business.
-                    let _ = connection.write_all(answer(&request).as_bytes());
+                    let _ = connection.write_all(&answer(&request).into());
                 });
             }
         });

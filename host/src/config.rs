@@ -5,6 +5,7 @@ pub(crate) mod edit;
 mod environment;
 mod limits;
 mod plugins;
+mod seclude;
 mod tapes;
 
 use crate::model;
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 pub use limits::Limits;
 pub use plugins::{Plugin, Trusted};
+pub(crate) use seclude::Seclusion;
 pub use tapes::{TapePlace, TapeSettings};
 
 /// Below `$BUB_HOME`: components that the user dropped in.

@@ -17,7 +17,7 @@ mod spill;
 pub(crate) mod stages;
 mod subturn;
 pub(crate) mod tape;
-mod toolbox;
+pub(crate) mod toolbox;
 pub(crate) mod turn;
 mod usage;
 pub(crate) mod view;

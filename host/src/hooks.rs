@@ -1,6 +1,7 @@
-//! The table of hooks and the ways of calling them. What `none`, an error or a fault of a plugin means is decided here
+//! The hooks, and the ways of calling them. What `none`, an error or a fault of a plugin means is decided here
 //! and nowhere else.
 
+mod again;
 mod commands;
 mod interception;
 mod model;
@@ -9,6 +10,7 @@ mod prompt;
 mod select;
 mod stages;
 mod store;
+mod table;
 mod visit;
 
 use crate::error::Failure;
@@ -17,6 +19,7 @@ use crate::plugin::{Answering, OnFault, Plugin, Site, Visit, call};
 use crate::turn::Calls;
 use std::sync::Arc;
 
+pub(crate) use again::{Again, again};
 pub(crate) use commands::run_command;
 pub(crate) use interception::{ToolVerdict, after_llm_call, after_tool_call, before_llm_call, before_tool_call};
 pub(crate) use model::{continue_prompt, run_model, system_prompt};
@@ -28,78 +31,8 @@ pub(crate) use stages::{
     admit_message, after_turn, before_reset, dispatch, host_owned, load_state, render_outbound, save_state, tell,
 };
 pub(crate) use store::tape_store;
-
-/// How the plugins that implement a hook are asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// One after the other until one answers.
-    FirstResult,
-    /// All of them.
-    Broadcast,
-    /// All of them, each seeing what the one before it changed.
-    Chain,
-    /// All of them, and what they break reaches nobody.
-    Observer,
-}
-
-impl Way {
-    /// For people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::FirstResult => "first result",
-            Self::Broadcast => "broadcast",
-            Self::Chain => "chain",
-            Self::Observer => "observer",
-        }
-    }
-}
-
-/// A hook: the last name of its WIT interface, how it is asked, and what Bub calls its stage.
-pub struct HookSpec {
-    /// The name in messages: that of the WIT interface.
-    pub name: &'static str,
-    /// How plugins are asked.
-    pub way: Way,
-    /// The name in events and in `on-error`.
-    pub stage: &'static str,
-}
-
-const fn hook(name: &'static str, way: Way, stage: &'static str) -> HookSpec {
-    HookSpec { name, way, stage }
-}
-
-/// All hooks, in the order in which a turn meets them.
-pub const HOOKS: &[HookSpec] = &[
-    hook("admit-message", Way::FirstResult, "admit_message"),
-    hook("resolve-session", Way::FirstResult, "resolve_session"),
-    hook("load-state", Way::Broadcast, "load_state"),
-    hook("build-prompt", Way::FirstResult, "build_prompt"),
-    hook("run-model", Way::FirstResult, "run_model"),
-    hook("run-model-stream", Way::FirstResult, "run_model"),
-    hook("system-prompt", Way::Broadcast, "system_prompt"),
-    hook("selector", Way::FirstResult, "build_tape_context"),
-    hook("before-llm-call", Way::Chain, "before_llm_call"),
-    hook("provider", Way::FirstResult, "run_model"),
-    hook("after-llm-call", Way::Observer, "after_llm_call"),
-    hook("before-tool-call", Way::Chain, "before_tool_call"),
-    hook("tools", Way::FirstResult, "run_model"),
-    hook("after-tool-call", Way::Chain, "after_tool_call"),
-    hook("continue-prompt", Way::FirstResult, "continue_prompt"),
-    hook("save-state", Way::Broadcast, "save_state"),
-    hook("render-outbound", Way::Broadcast, "render_outbound"),
-    hook("dispatch-outbound", Way::Broadcast, "dispatch_outbound"),
-    hook("on-error", Way::Observer, "on_error"),
-    hook("after-turn", Way::Observer, "after_turn"),
-    hook("before-reset", Way::Broadcast, "before_reset"),
-    hook("provide-model-options", Way::Broadcast, "provide_model_options"),
-    hook("commands", Way::Broadcast, "register_cli_commands"),
-    hook("store", Way::FirstResult, "provide_tape_store"),
-    hook("channel", Way::Broadcast, "provide_channels"),
-];
-
-fn stage(name: &str) -> &'static str {
-    HOOKS.iter().find(|hook| hook.name == name).map_or("turn", |hook| hook.stage)
-}
+use table::stage;
+pub use table::{HOOKS, HookSpec, Way};
 
 /// What a plugin's call gives: its own answer, its own error, or a fault.
 type Answer<'a, T> = Answering<'a, Result<T, Error>>;

@@ -11,7 +11,7 @@ use crate::hooks;
 use crate::model::Client;
 use crate::net::Network;
 use crate::plugin::quarantine::Quarantine;
-use crate::plugin::{Cache, Engines, Held, PluginSet, Shelf};
+use crate::plugin::{self, Cache, Engines, Held, Meter, Plugin, PluginSet, Shelf};
 use crate::process::Processes;
 use crate::tape::{FileStore, Journals, SqliteStore, Store, Tapes};
 use crate::turn::Calls;
@@ -46,6 +46,8 @@ pub struct Host {
     channel: Box<dyn Channel>,
     /// Who is not asked for a while.
     pub(crate) quarantine: Quarantine,
+    /// What calls into plugins come to.
+    pub(crate) meter: Meter,
     /// Compiled plugins.
     pub(crate) cache: Cache,
     /// Replaced as a whole, so that a turn ends with the set that it began with.
@@ -83,6 +85,7 @@ impl Host {
             engines,
             channel,
             cache,
+            meter: Meter::default(),
             quarantine,
             plugins,
             shelf: tokio::sync::Mutex::default(),
@@ -112,6 +115,15 @@ impl Host {
     /// It cannot be written down, so that other processes would not know.
     pub fn release(&self, plugin: &str) -> Result<usize> {
         self.quarantine.release(plugin)
+    }
+
+    /// What these bytes would be as the user's own plugin of that name: compiled and asked what it is, and not put anywhere.
+    ///
+    /// # Errors
+    ///
+    /// Why they would not load.
+    pub(crate) async fn probe(self: &Arc<Self>, name: &str, bytes: &[u8]) -> Result<Arc<Plugin>> {
+        plugin::probe(self, name, bytes).await
     }
 
     async fn take_plugins(self: &Arc<Self>, waits: bool) -> bool {

@@ -1,6 +1,7 @@
 //! The main path: one inbound envelope through the pipeline.
 
 mod account;
+mod again;
 mod audience;
 mod begin;
 mod choice;
@@ -17,6 +18,7 @@ use crate::plugin::bindings::{Envelope, MessageKind, Prompt};
 use std::sync::Arc;
 use tokio::sync::watch;
 
+pub(crate) use again::Told;
 pub use audience::{Audience, Heard, Listener, Steering};
 pub(crate) use preview::Preview;
 pub use progress::{Calls, Turn};

@@ -19,3 +19,16 @@ pub(crate) fn bytes(bytes: u64) -> String {
     }
     format!("{size:.1} TB")
 }
+
+/// The innermost reason of an error of the connection. The outer ones repeat the address, query and all.
+pub(crate) fn cause(error: &reqwest::Error) -> String {
+    let mut inner: &dyn std::error::Error = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    match inner.downcast_ref::<reqwest::Error>() {
+        // Its own text holds the address; there is nothing better below it.
+        Some(_) => "the connection failed".to_owned(),
+        None => plain(&inner.to_string()),
+    }
+}

@@ -1,5 +1,6 @@
 //! `chat`, in a terminal and without one.
 
+mod arrivals;
 mod asking;
 mod lines;
 mod plain;

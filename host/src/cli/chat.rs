@@ -13,6 +13,7 @@ mod talk;
 mod view;
 
 use super::paint::Paint;
+use super::plugin::{Arrivals, Consent};
 use super::{log, text};
 use crate::channel::kind_of;
 use crate::config::Config;
@@ -52,15 +53,19 @@ pub(super) struct Arguments {
     /// Go on with the last chat in this workspace, and show how it ended
     #[arg(long, conflicts_with = "session_id")]
     resume: bool,
+    #[command(flatten)]
+    consent: Consent,
 }
 
 pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Path) -> Result<ExitCode> {
+    let Arguments { chat_id, session_id, resume, consent } = arguments;
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     let sees = std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !is_dumb;
     let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
     let last = Last::of(&config, &workspace);
-    let session = match (&arguments.session_id, arguments.resume) {
-        (Some(session), _) => session.clone(),
+    let mut arrivals = Arrivals::new(consent, sees)?;
+    let session = match (session_id, resume) {
+        (Some(session), _) => session,
         (None, true) => last.session()?.unwrap_or_else(|| SESSION.to_owned()),
         (None, false) => SESSION.to_owned(),
     };
@@ -69,23 +74,24 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     }
     let (desk, matters) = Desk::new(sees);
     let host = Host::start(config, &workspace, Box::new(desk)).await?;
+    arrivals.decide(&host)?;
     host.plugins().announce(&host);
     let _watch = host.watch();
     last.keep(&session);
-    let envelope = maker(&host, arguments.chat_id, session.clone());
+    let envelope = maker(&host, chat_id, session.clone());
     let stop = on_stop()?;
     let outcome = if sees {
         let paint = Paint::of_stdout();
         hello(&host, &session, paint)?;
-        if arguments.resume {
+        if resume {
             resume::show(&host, &session, paint).await?;
         }
         let (taker, logs) = mpsc::unbounded_channel();
         log::divert(taker);
-        let talk = Talk { host: Arc::clone(&host), matters, logs, stop, paint, thinking: false, envelope };
+        let talk = Talk { host: Arc::clone(&host), matters, logs, stop, paint, thinking: false, envelope, arrivals };
         converse(talk, &last.history()).await
     } else {
-        plain::run(&host, matters, &*envelope, stop).await
+        plain::run(&host, matters, &*envelope, stop, arrivals).await
     };
     host.close().await;
     outcome
@@ -108,6 +114,9 @@ async fn converse(mut talk: Talk, history: &Path) -> Result<ExitCode> {
         let envelope = match queue.pop_front() {
             Some(envelope) => envelope,
             None => {
+                if !talk.greet().await? {
+                    return Ok(ExitCode::SUCCESS);
+                }
                 let typing = std::mem::take(&mut begun);
                 // The editor waits for keys, which nothing else must wait for.
                 let mut reading = tokio::task::spawn_blocking(move || {
@@ -138,7 +147,12 @@ async fn converse(mut talk: Talk, history: &Path) -> Result<ExitCode> {
                         println!("{}", talk.paint.dim(format!("the model's reasoning is {is}")));
                         continue;
                     }
-                    Typed::Line(line) => (talk.envelope)(&line),
+                    Typed::Line(line) => {
+                        if talk.arrivals.are_decided() {
+                            talk.arrivals.decide(&talk.host)?;
+                        }
+                        (talk.envelope)(&line)
+                    }
                 }
             }
         };

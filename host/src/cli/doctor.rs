@@ -8,7 +8,7 @@ use crate::config::{self, Config};
 use crate::grants::shell_word;
 use crate::host::Host;
 use crate::model;
-use crate::plugin::{Source, one_line};
+use crate::plugin::{Source, grant_command, one_line};
 use crate::turn::Calls;
 use crate::wording::plain;
 use anyhow::Result;
@@ -169,15 +169,15 @@ fn plugins(host: &Arc<Host>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for plugin in set.iter() {
         let what = format!("plugin `{}`", plugin.name);
-        let unasked = set.unasked(host, plugin);
+        let missing = host.ledger.missing(plugin);
         if host.ledger.is_for_other_bytes(plugin) {
             let text = format!(
-                "its bytes are not those that were granted; bub-wasm plugin grant {} confirms them",
-                plugin.name
+                "its bytes are not those that were granted; {} confirms them",
+                grant_command(&plugin.name, &missing)
             );
             findings.push(finding(what, State::Note, text));
-        } else if plugin.source != Source::Embedded && !unasked.is_empty() {
-            let text = format!("is not asked; bub-wasm plugin grant {} {}", plugin.name, unasked.join(" "));
+        } else if plugin.source != Source::Embedded && !missing.is_empty() {
+            let text = format!("{}; {}", set.lack(host, plugin).0, grant_command(&plugin.name, &missing));
             findings.push(finding(what, State::Note, text));
         } else {
             findings.push(finding(what, State::Well, plugin.hooks.join(" ")));

@@ -47,7 +47,15 @@ fn plugins<'a>(hook: &HookSpec, calls: &'a Calls, is_asked: bool) -> Vec<&'a str
 fn as_json(calls: &Calls) -> serde_json::Value {
     let hooks: Vec<_> = HOOKS
         .iter()
-        .map(|hook| json!({ "hook": hook.name, "way": hook.way.name(), "plugins": plugins(hook, calls, true), "not_granted": plugins(hook, calls, false) }))
+        .map(|hook| {
+            json!({
+                "hook": hook.name,
+                "way": hook.way.name(),
+                "power": hook.power,
+                "plugins": plugins(hook, calls, true),
+                "not_granted": plugins(hook, calls, false),
+            })
+        })
         .collect();
     let failed: Vec<_> =
         calls.plugins.failed.iter().map(|(plugin, reason)| json!({ "plugin": plugin, "reason": reason })).collect();

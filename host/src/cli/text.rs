@@ -45,6 +45,12 @@ pub(in crate::cli) fn json_line(text: &str) -> String {
     line
 }
 
+/// JSON for people and scripts, with every character escaped that a terminal would obey.
+pub(in crate::cli) fn json(value: &serde_json::Value) -> String {
+    // Line breaks stand between values alone: within strings they are escaped.
+    format!("{value:#}").lines().map(json_line).collect::<Vec<_>>().join("\n")
+}
+
 /// How many columns a character takes.
 fn columns(character: char) -> usize {
     character.width().unwrap_or(0)

@@ -15,15 +15,18 @@ const TRUSTED: &str = "trusted_plugins";
 ///
 /// The file is no TOML, or it cannot be written.
 pub fn edit(path: &Path, change: impl FnOnce(&mut DocumentMut) -> Result<()>) -> Result<()> {
+    let mut document = read(path)?;
+    change(&mut document)?;
+    write(path, &document.to_string()).with_context(|| format!("`{}` cannot be written", path.display()))
+}
+
+fn read(path: &Path) -> Result<DocumentMut> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error).with_context(|| format!("`{}` cannot be read", path.display())),
     };
-    let mut document: DocumentMut =
-        text.parse().map_err(|_| anyhow::anyhow!("`{}` is no TOML; mend it first", path.display()))?;
-    change(&mut document)?;
-    write(path, &document.to_string()).with_context(|| format!("`{}` cannot be written", path.display()))
+    text.parse().map_err(|_| anyhow::anyhow!("`{}` is no TOML; mend it first", path.display()))
 }
 
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
@@ -41,6 +44,24 @@ pub fn plugin<'a>(document: &'a mut DocumentMut, name: &str) -> Result<&'a mut T
     let plugins = plugins.as_table_mut().context("`plugins` in config.toml is no table")?;
     let plugin = plugins.entry(name).or_insert_with(|| Item::Table(Table::new()));
     plugin.as_table_mut().with_context(|| format!("`plugins.{name}` in config.toml is no table"))
+}
+
+/// What stands in `[plugins.NAME]`; empty, where nothing does.
+///
+/// # Errors
+///
+/// The file is no TOML, or cannot be read.
+pub fn read_plugin(path: &Path, name: &str) -> Result<Table> {
+    let document = read(path)?;
+    let plugin = document.get("plugins").and_then(|plugins| plugins.get(name)).and_then(Item::as_table_like);
+    Ok(plugin.map(|plugin| plugin.iter().map(|(key, item)| (key, item.clone())).collect()).unwrap_or_default())
+}
+
+/// Takes `[plugins.NAME]` away.
+pub fn drop_plugin(document: &mut DocumentMut, name: &str) {
+    if let Some(plugins) = document.get_mut("plugins").and_then(Item::as_table_mut) {
+        plugins.remove(name);
+    }
 }
 
 /// `[trusted_plugins.DIGEST]`, made where it is missing.

@@ -19,6 +19,26 @@ pub(super) struct LimitsTable {
     quarantine_seconds: Option<u64>,
 }
 
+impl LimitsTable {
+    /// The same, with turns that end soon: nobody waits for one of a trial.
+    pub(super) fn hurried(self, turn_deadline_ms: u64) -> Self {
+        let turn_deadline_ms = Some(self.turn_deadline_ms.map_or(turn_deadline_ms, |own| own.min(turn_deadline_ms)));
+        Self { turn_deadline_ms, ..self }
+    }
+
+    /// The same, where a stranger may have written it: within what any machine can bear.
+    pub(super) fn bearable(self) -> Self {
+        Self {
+            fuel: self.fuel.map(|fuel| fuel.min(1_000_000_000_000)),
+            memory_mib: self.memory_mib.map(|memory| memory.min(1_024)),
+            deadline_ms: self.deadline_ms.map(|deadline| deadline.min(60_000)),
+            output_mib: self.output_mib.map(|output| output.min(256)),
+            calls: self.calls.map(|calls| calls.min(10_000_000)),
+            ..self
+        }
+    }
+}
+
 /// What one call of a guest may use up.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -100,11 +120,18 @@ impl Limits {
     /// How often a guest may call the host. A hook that streams a whole conversation calls it twice a token, so the
     /// calls that have the turn's deadline have a hundred times the number.
     pub fn calls(&self, hook: &str) -> u32 {
-        match hook {
-            "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" | "run-command" => {
-                self.calls.saturating_mul(100)
-            }
-            _ => self.calls,
-        }
+        if streams(hook) { self.calls.saturating_mul(MORE) } else { self.calls }
     }
+
+    /// The number of which [`Self::calls`] made that one.
+    pub(crate) fn base_of(calls: u64, hook: &str) -> u64 {
+        if streams(hook) { calls.div_ceil(u64::from(MORE)) } else { calls }
+    }
+}
+
+/// How many times as often those may call the host that have the turn's deadline.
+const MORE: u32 = 100;
+
+fn streams(hook: &str) -> bool {
+    matches!(hook, "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" | "run-command")
 }

@@ -69,6 +69,26 @@ impl Trusted {
 }
 
 impl Plugin {
+    /// One that is not loaded.
+    pub(crate) fn off() -> Self {
+        Self { enabled: false, ..Self::default() }
+    }
+
+    /// The same with these grants, for whatever bytes come.
+    pub(crate) fn holding(self, grants: Vec<String>) -> Self {
+        Self { grants: Some(Grants::new(grants)), digest: None, follow: true, ..self }
+    }
+
+    /// With these limits and no others, as they are told of a call that broke.
+    ///
+    /// # Errors
+    ///
+    /// They are no limits.
+    pub(crate) fn limited(self, limits: serde_json::Value) -> Result<Self, String> {
+        let limits: LimitsTable = serde_json::from_value(limits).map_err(|error| error.to_string())?;
+        Ok(Self { limits: limits.bearable(), ..self })
+    }
+
     /// Whether the grants were given to these bytes.
     pub fn covers(&self, digest: &str) -> bool {
         self.follow || self.digest.as_deref() == Some(digest)

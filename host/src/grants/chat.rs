@@ -4,6 +4,7 @@ mod bill;
 mod call;
 
 use self::call::Exchange;
+pub(crate) use self::call::ask_provider;
 use super::turn::TurnHandle;
 use crate::model::{self, Event};
 use crate::plugin::bindings::chat::{Host, HostCompletion};

@@ -1,7 +1,6 @@
 //! What the owner has said about tool calls that are asked for, for as long as this process runs.
 
 use crate::channel::{Answer, Question};
-use crate::plugin::bindings::schema::Effect;
 use crate::plugin::bindings::{Error, ToolCall};
 use crate::plugin::{Tool, model_name, one_line};
 use crate::turn::Turn;
@@ -86,7 +85,7 @@ pub(super) async fn consent(turn: &Turn, tool: &Tool, call: &ToolCall, askers: V
     let question = Question {
         tool: tool.name.clone(),
         arguments: call.arguments.clone(),
-        effect: effect_name(tool.effect),
+        effect: tool.effect_name(),
         why: why.clone(),
     };
     let matters = || open.iter().map(matter).collect();
@@ -119,14 +118,4 @@ fn nobody(turn: &Turn, question: &Question, name: &str) -> Error {
     Error::denied(format!(
         "`{name}` would {effect}, which needs the owner's word in this turn ({why}); `chat` asks for it, `run --allow {effect}` gives it{trust}"
     ))
-}
-
-/// What a tool does, for people.
-pub(super) fn effect_name(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Read => "read",
-        Effect::Write => "write",
-        Effect::Send => "send",
-        Effect::Run => "run",
-    }
 }

@@ -95,6 +95,19 @@ impl Ledger {
                 .is_some_and(|said| said.grants.is_some() && !said.covers(&plugin.digest))
     }
 
+    /// What the plugin asks for and does not hold.
+    pub(crate) fn missing(&self, plugin: &Plugin) -> Vec<String> {
+        // Not within `given`: whoever was given nothing lacks everything.
+        let given = self.given(plugin, Grants::clone);
+        plugin.wanted().into_iter().filter(|grant| !given.allow(grant)).collect()
+    }
+
+    /// Whether the user has yet to say what this plugin of theirs may do: nothing is said of these bytes.
+    pub(crate) fn is_undecided(&self, plugin: &Plugin) -> bool {
+        let is_said = |said: &config::Plugin| said.grants.is_some() && said.covers(&plugin.digest);
+        plugin.source == Source::User && !self.said().plugins.get(&plugin.name).is_some_and(is_said)
+    }
+
     /// What the user says of a workspace's plugin of those bytes; none, when it may not run.
     pub(crate) fn trusted(&self, digest: &str) -> Option<config::Trusted> {
         self.said().trusted.get(digest).cloned()
@@ -113,9 +126,17 @@ impl Ledger {
 
     fn look_again(&self) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.at.elapsed() < LOOK_EVERY {
-            return;
+        if seen.at.elapsed() >= LOOK_EVERY {
+            self.look(&mut seen);
         }
+    }
+
+    /// Takes what stands in the file at this moment: for whoever has just written to it.
+    pub(crate) fn look_now(&self) {
+        self.look(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn look(&self, seen: &mut Seen) {
         seen.at = Instant::now();
         let stamp = stamp(&self.file);
         if stamp == seen.stamp {

@@ -2,6 +2,8 @@
 
 mod call;
 
+pub(crate) use call::ask;
+
 use super::turn::TurnHandle;
 use crate::plugin::bindings::schema::{Effect, ToolSpec};
 use crate::plugin::bindings::toolbox::Host;

@@ -12,20 +12,25 @@ use std::sync::Arc;
 
 /// What the plugins make of the message; none: nobody made anything of it.
 pub(crate) async fn build_prompt(turn: &Arc<Turn>) -> Result<Option<Prompt>, Failure> {
+    build_over(turn, None).await
+}
+
+/// The same, where somebody behind all of them has made that already.
+pub(super) async fn build_over(turn: &Arc<Turn>, base: Option<Prompt>) -> Result<Option<Prompt>, Failure> {
     let site = Site::of("build-prompt", turn);
     let asked: Vec<&Arc<Plugin>> = turn.calls.asked(&site).collect();
-    made(turn, &site, &asked).await
+    made(turn, &site, &asked, base.as_ref()).await
 }
 
 type Making<'a> = Pin<Box<dyn Future<Output = Result<Option<Prompt>, Failure>> + Send + 'a>>;
 
 /// What these plugins make, the first of them asked first. One of version 0.1.0 that answers keeps those behind it from
 /// being asked; one of 0.2.0 wants to see what they make.
-fn made<'a>(turn: &'a Arc<Turn>, site: &'a Site, asked: &'a [&'a Arc<Plugin>]) -> Making<'a> {
+fn made<'a>(turn: &'a Arc<Turn>, site: &'a Site, asked: &'a [&'a Arc<Plugin>], base: Option<&'a Prompt>) -> Making<'a> {
     Box::pin(async move {
-        let Some((plugin, behind)) = asked.split_first() else { return Ok(None) };
+        let Some((plugin, behind)) = asked.split_first() else { return Ok(base.cloned()) };
         let (answer, under) = if plugin.ready.exports.adds_to_prompt() {
-            let under = made(turn, site, behind).await?;
+            let under = made(turn, site, behind, base).await?;
             let shown = under.clone().filter(|prompt| !is_empty(prompt));
             let shown = &shown.unwrap_or_else(|| Prompt::Text(turn.envelope().content));
             let ask = visit!(turn; build_prompt_trial.call_build_prompt(shown), answer => checked(answer));
@@ -41,7 +46,7 @@ fn made<'a>(turn: &'a Arc<Turn>, site: &'a Site, asked: &'a [&'a Arc<Plugin>]) -
         }
         match under {
             Some(under) => Ok(under),
-            None => made(turn, site, behind).await,
+            None => made(turn, site, behind, base).await,
         }
     })
 }

@@ -18,6 +18,7 @@ use crate::model::intake::{self, Broken};
 use crate::model::redaction::Redaction;
 use crate::model::refusal::Refusal;
 use crate::model::retry;
+use crate::wording::cause;
 
 /// How long a connection may take to come to rest behind its answer. One that does not is not used again.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -125,20 +126,20 @@ impl Server<'_> {
     fn unsent(&self, error: &reqwest::Error) -> Failure {
         let host = &self.endpoint.host;
         if error.is_builder() {
-            let text = format!("no request can be made for `{host}`: {}", intake::cause(error));
+            let text = format!("no request can be made for `{host}`: {}", cause(error));
             return self.failure(ErrorKind::Config, &text, false);
         }
         if error.is_connect() {
             let text = match error.is_timeout() {
                 true => format!("could not connect to `{host}` in time"),
-                false => format!("could not connect to `{host}`: {}", intake::cause(error)),
+                false => format!("could not connect to `{host}`: {}", cause(error)),
             };
             return self.failure(ErrorKind::Temporary, &text, true);
         }
         if error.is_timeout() {
             return self.silent();
         }
-        let text = format!("no answer from `{host}`: {}", intake::cause(error));
+        let text = format!("no answer from `{host}`: {}", cause(error));
         self.failure(ErrorKind::Temporary, &text, true)
     }
 
@@ -165,7 +166,7 @@ impl Server<'_> {
     fn broken(&self, broken: Broken) -> Failure {
         match broken {
             Broken::Connection(error) if error.is_timeout() => self.silent(),
-            Broken::Connection(error) => self.cut_off(Some(&intake::cause(&error))),
+            Broken::Connection(error) => self.cut_off(Some(&cause(&error))),
             Broken::TooLarge(what) => {
                 let text = format!("`{}` sent {what}", self.endpoint.host);
                 self.failure(ErrorKind::Provider, &text, false)

@@ -15,10 +15,10 @@ use crate::model::completion::{Completion, Outlet};
 use crate::model::endpoint::Endpoint;
 use crate::model::error::{Error, ErrorKind};
 use crate::model::exchange::Request;
-use crate::model::intake::cause;
 use crate::model::redaction::{Redaction, is_secret_header, one_line};
 use crate::model::retry;
 use crate::model::settings::Settings;
+use crate::wording::cause;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 

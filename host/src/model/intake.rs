@@ -1,6 +1,6 @@
 //! Bytes of a server, within bounds.
 
-use crate::wording::plain;
+use crate::wording::cause;
 use std::error::Error as StdError;
 use std::fmt;
 
@@ -104,16 +104,3 @@ impl fmt::Display for Broken {
 }
 
 impl StdError for Broken {}
-
-/// The innermost reason of an error of the connection. The outer ones repeat the address, query and all.
-pub(crate) fn cause(error: &reqwest::Error) -> String {
-    let mut inner: &dyn StdError = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    match inner.downcast_ref::<reqwest::Error>() {
-        // Its own text holds the address; there is nothing better below it.
-        Some(_) => "the connection failed".to_owned(),
-        None => plain(&inner.to_string()),
-    }
-}

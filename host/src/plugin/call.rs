@@ -112,7 +112,7 @@ pub(crate) async fn call<'c, T: Send>(
     let turn = site.turn.clone();
     let (mut store, mut ready) = store(host, plugin, &site, !host.engines.fits_pool(plugin.limits.memory_bytes()))
         .map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
-    let mut busy = Duration::ZERO;
+    let (began, mut busy) = (Instant::now(), Duration::ZERO);
     let outcome = tokio::time::timeout(
         limit,
         timed(&mut busy, async {
@@ -127,11 +127,13 @@ pub(crate) async fn call<'c, T: Send>(
         }),
     )
     .await;
-    if let (Some(turn), Ok(left)) = (&turn, store.get_fuel()) {
-        turn.fuel.fetch_add(plugin.limits.fuel.saturating_sub(left), Ordering::Relaxed);
+    let (took, fuel) = (began.elapsed(), store.get_fuel().map_or(0, |left| plugin.limits.fuel.saturating_sub(left)));
+    if let Some(turn) = &turn {
+        turn.fuel.fetch_add(fuel, Ordering::Relaxed);
     }
     let broken = match outcome {
         Ok(Ok(value)) => {
+            host.meter.add(&plugin.name, hook, took, fuel, None);
             if counts {
                 host.quarantine.succeeded(plugin, hook, &session, pass);
             }
@@ -140,6 +142,7 @@ pub(crate) async fn call<'c, T: Send>(
         Ok(Err(error)) => fault(classify(&error, store.data())),
         Err(_) => fault(FaultKind::Deadline(limit)),
     };
+    host.meter.add(&plugin.name, hook, took, fuel, Some(&broken.kind));
     // That a model, a page or a disk was slow says nothing of the plugin that waited for it.
     let only_waited = matches!(broken.kind, FaultKind::Deadline(_)) && busy < limit / 2;
     if counts && !only_waited {

@@ -56,3 +56,8 @@ pub(crate) const EMBEDDED: &[Embedded] = &[
         grants: &["hook:selector", "hook:after-turn", "tape:read", "tape:event", "model:*"],
     },
 ];
+
+/// The names of those guests, and what each holds where the configuration is silent.
+pub(crate) fn embedded() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    EMBEDDED.iter().map(|guest| (guest.name, guest.grants))
+}

@@ -135,14 +135,17 @@ fn panic_message(stderr: &[u8]) -> Option<String> {
     Some(one_line(message.trim_start_matches("panicked at ")))
 }
 
+/// Whether a terminal would do something other than show the character: control characters, and those that turn the
+/// direction of a line, so that it reads as another one. Those that join letters stay: some scripts need them.
+fn is_obeyed(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Guest-controlled text, fit for one line of a terminal or a log.
 pub(crate) fn one_line(text: &str) -> String {
-    let mut line: String = text
-        .split(|c: char| c.is_control())
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ");
+    let mut line: String =
+        text.split(is_obeyed).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
     if let Some((cut, _)) = line.char_indices().nth(2000) {
         line.truncate(cut);
     }

@@ -100,12 +100,13 @@ fn list(dir: &Path, source: Source) -> Vec<Found> {
     files
 }
 
-pub(super) fn is_embedded(name: &str) -> bool {
+/// Whether the program carries a guest of that name.
+pub(crate) fn is_embedded(name: &str) -> bool {
     EMBEDDED.iter().any(|embedded| embedded.name == name)
 }
 
 /// Whether a plugin may have that name: it is typed in commands, and stands in names of tapes and folders.
-pub(super) fn check_name(name: &str) -> Result<()> {
+pub(crate) fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
     if name.len() > MAX_NAME || !name.starts_with(char::is_alphanumeric) || !name.chars().all(is_plain) {
         bail!(
@@ -159,8 +160,17 @@ pub(super) fn look(path: &Path, waits: bool) -> Result<Look> {
 ///
 /// As in [`look`].
 pub(crate) fn digest_of(path: &Path) -> Result<String> {
+    bytes_of(path).map(|bytes| digest(&bytes))
+}
+
+/// The bytes of a component file, as they are now.
+///
+/// # Errors
+///
+/// As in [`look`].
+pub(crate) fn bytes_of(path: &Path) -> Result<Vec<u8>> {
     match look(path, false)? {
-        Look::Whole(bytes, _) => Ok(digest(&bytes)),
+        Look::Whole(bytes, _) => Ok(bytes),
         Look::Unfinished => bail!("it is being written to"),
     }
 }

@@ -15,7 +15,7 @@ mod evidence;
 use super::fault::Fault;
 use super::load::{Plugin, Source};
 use book::Book;
-pub(crate) use evidence::{Call, Testimony, Witness};
+pub(crate) use evidence::{CALL, COMPONENT, Call, MAX_BYTES, Testimony, Witness, adopt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};

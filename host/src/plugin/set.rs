@@ -100,20 +100,20 @@ impl PluginSet {
         let is_new = |plugin: &&Arc<Plugin>| match plugin.source {
             _ if before.has(plugin) => false,
             Source::Embedded => false,
-            Source::User => host.config.plugin(&plugin.name).grants.is_none() || host.ledger.is_for_other_bytes(plugin),
+            Source::User => host.ledger.is_undecided(plugin),
             Source::Workspace => host.ledger.given(plugin, |given| given.iter().next().is_none()),
         };
         for plugin in self.plugins.iter().filter(is_new) {
-            let unasked = self.unasked(host, plugin);
-            if !unasked.is_empty() {
-                let other = host.ledger.is_for_other_bytes(plugin);
-                let why = if other { ": its grants are not for these bytes" } else { "" };
-                tracing::warn!(
-                    "plugin `{0}` is not asked{why}; to let it answer: bub-wasm plugin grant {0} {1}",
-                    plugin.name,
-                    unasked.join(" ")
-                );
+            let missing = host.ledger.missing(plugin);
+            if missing.is_empty() {
+                continue;
             }
+            let (lacks, to) = self.lack(host, plugin);
+            let why = match host.ledger.is_for_other_bytes(plugin) {
+                true => ": its grants are not for these bytes",
+                false => "",
+            };
+            tracing::warn!("plugin `{}` {lacks}{why}; {to}: {}", plugin.name, grant_command(&plugin.name, &missing));
         }
     }
 
@@ -143,9 +143,33 @@ impl PluginSet {
     }
 
     /// What the plugin would have to be granted to be asked all that it implements.
-    pub(crate) fn unasked(&self, host: &Host, plugin: &Plugin) -> Vec<String> {
+    fn unasked(&self, host: &Host, plugin: &Plugin) -> Vec<String> {
         let hooks = plugin.hooks.iter().filter(|hook| !CALLED_BY_NAME.contains(hook)).map(|hook| hook_grant(hook));
         hooks.filter(|grant| !host.ledger.allows(plugin, grant)).collect()
+    }
+
+    /// What a plugin lacks that asks for more than it has, and what giving it would do.
+    pub(crate) fn lack(&self, host: &Host, plugin: &Plugin) -> (&'static str, &'static str) {
+        match self.unasked(host, plugin).is_empty() {
+            true => ("does not hold all that it asks for", "to give it"),
+            false => ("is not asked", "to let it answer"),
+        }
+    }
+
+    /// Whether the candidate could be the user's own plugin of its name, beside those that there are. A workspace's plugin
+    /// gives way to it.
+    ///
+    /// # Errors
+    ///
+    /// What of it is taken, and by whom.
+    pub(crate) fn would_take(&self, candidate: &Arc<Plugin>) -> Result<()> {
+        let stays = |other: &&Arc<Plugin>| match other.source {
+            Source::Embedded => true,
+            Source::User => other.name != candidate.name,
+            Source::Workspace => false,
+        };
+        let plugins = self.plugins.iter().filter(stays).cloned().collect();
+        Self { plugins, ..Self::default() }.admit(candidate)
     }
 
     /// A second tool, command or provider of a name would take the calls that were meant for the first.
@@ -206,6 +230,12 @@ impl PluginSet {
     pub fn provider(&self, name: &str) -> Option<&Arc<Plugin>> {
         self.plugins.iter().find(|plugin| plugin.provider.as_deref() == Some(name))
     }
+}
+
+/// The command that gives a plugin these grants; none: all that it asks for.
+pub(crate) fn grant_command(plugin: &str, grants: &[String]) -> String {
+    let grants: Vec<String> = grants.iter().map(|grant| shell_word(&super::one_line(grant))).collect();
+    format!("bub-wasm plugin grant {plugin} {}", grants.join(" ")).trim_end().to_owned()
 }
 
 /// A tool's name as the model sees it: providers allow no dots.

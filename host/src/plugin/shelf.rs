@@ -2,8 +2,9 @@
 //! version that does not load leaves the one before it in its place.
 
 use super::embedded::EMBEDDED;
-use super::found::{Found, Look, Stamp, check_name, is_embedded, look};
+use super::found::{Found, Look, Stamp, check_name, is_embedded, look, user_dir};
 use super::load::{Candidate, Plugin, Source, compile, digest, introduce};
+use crate::config;
 use crate::grants::Grants;
 use crate::host::Host;
 use anyhow::{Result, bail};
@@ -129,21 +130,7 @@ impl Slot {
         {
             return Ok(true);
         }
-        let limits = match found.source {
-            Source::Workspace => host.config.limits_with(&settings),
-            _ => host.config.limits_of(&found.name),
-        };
-        let candidate = Candidate {
-            name: &found.name,
-            source: found.source,
-            file: Some(found.path.clone()),
-            bytes: &bytes,
-            digest,
-            table: Grants::default(),
-            reserved: EMBEDDED.iter().map(|guest| guest.name).filter(|name| host.config.plugin(name).enabled).collect(),
-            limits,
-            settings: &settings,
-        };
+        let candidate = Candidate::of_file(host, found, (&bytes, digest), &settings);
         self.latest = Some(Latest::Plugin(load(host, candidate).await?));
         Ok(true)
     }
@@ -176,6 +163,41 @@ fn check_taken(host: &Host, found: &Found) -> Result<()> {
         bail!("the name is taken by `[plugins.{name}]` of config.toml; rename the file");
     }
     Ok(())
+}
+
+impl<'a> Candidate<'a> {
+    /// These bytes with their digest, as the file that they stand in, or are to stand in.
+    fn of_file(host: &Host, found: &'a Found, bytes: (&'a [u8], String), settings: &'a config::Plugin) -> Self {
+        let limits = match found.source {
+            Source::Workspace => host.config.limits_with(settings),
+            _ => host.config.limits_of(&found.name),
+        };
+        Self {
+            name: &found.name,
+            source: found.source,
+            file: Some(found.path.clone()),
+            bytes: bytes.0,
+            digest: bytes.1,
+            table: Grants::default(),
+            reserved: EMBEDDED.iter().map(|guest| guest.name).filter(|name| host.config.plugin(name).enabled).collect(),
+            limits,
+            settings,
+        }
+    }
+}
+
+/// What these bytes would be as the user's own plugin of that name. It serves nobody.
+///
+/// # Errors
+///
+/// Why they would not load.
+pub(crate) async fn probe(host: &Arc<Host>, name: &str, bytes: &[u8]) -> Result<Arc<Plugin>> {
+    check_name(name)?;
+    let path = user_dir(&host.config).join(format!("{name}.wasm"));
+    let found = Found { source: Source::User, name: name.to_owned(), path };
+    check_taken(host, &found)?;
+    let settings = host.config.plugin(name);
+    load(host, Candidate::of_file(host, &found, (bytes, digest(bytes)), &settings)).await
 }
 
 async fn load(host: &Arc<Host>, candidate: Candidate<'_>) -> Result<Arc<Plugin>> {

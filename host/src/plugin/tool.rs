@@ -1,6 +1,6 @@
 //! A tool, as its plugin described it.
 
-use crate::plugin::bindings::schema::ToolSpec;
+use crate::plugin::bindings::schema::{Effect, ToolSpec};
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 use std::ops::Deref;
@@ -28,6 +28,16 @@ impl Tool {
             return Err("no JSON Schema of an object".to_owned());
         }
         Ok(Self { spec, schema: OnceLock::new() })
+    }
+
+    /// What it does, for people.
+    pub fn effect_name(&self) -> &'static str {
+        match self.spec.effect {
+            Effect::Read => "read",
+            Effect::Write => "write",
+            Effect::Send => "send",
+            Effect::Run => "run",
+        }
     }
 
     /// Whether the arguments are what the schema says. What is wrong with them, in words that a model can act on.

@@ -58,7 +58,7 @@ impl Preview<'_> {
             Ok(request) => look(&turn, request).await,
             Err(error) => Err(error),
         };
-        end(&turn).await;
+        turn.leave().await;
         looked
     }
 
@@ -70,7 +70,7 @@ impl Preview<'_> {
     pub(crate) async fn before_reset(&self, host: &Arc<Host>) -> Result<Vec<(String, String)>> {
         let (_open, turn) = self.begin(host).await?;
         let kept = hooks::before_reset(&turn, DEPTH, true).await;
-        end(&turn).await;
+        turn.leave().await;
         Ok(kept)
     }
 
@@ -130,12 +130,6 @@ impl Preview<'_> {
             output_channel: None,
         }
     }
-}
-
-async fn end(turn: &Arc<Turn>) {
-    turn.at_rest().await;
-    turn.calls.host.processes.end_turn(&turn.id).await;
-    turn.tape.close();
 }
 
 /// That tape, with a fork around it that nobody merges.

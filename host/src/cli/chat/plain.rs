@@ -1,5 +1,6 @@
 //! A chat where there is no terminal: a message a line, answers as they come, errors on stderr.
 
+use super::super::plugin::Arrivals;
 use super::desk::Matter;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind, StreamEvent};
@@ -22,6 +23,7 @@ pub(super) async fn run(
     mut matters: mpsc::Receiver<Matter>,
     envelope: &(dyn Fn(&str) -> Envelope + Send),
     mut stop: watch::Receiver<bool>,
+    mut arrivals: Arrivals,
 ) -> Result<ExitCode> {
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let mut code = ExitCode::SUCCESS;
@@ -36,6 +38,7 @@ pub(super) async fn run(
         if line.trim().is_empty() {
             continue;
         }
+        arrivals.decide(host)?;
         let (end, cancel) = watch::channel(false);
         let (listener, mut heard) = mpsc::channel(HEARD);
         let turn = run_turn(host, envelope(&line), Audience::new(cancel).heard_by(listener));

@@ -1,6 +1,7 @@
 //! One turn at the terminal: what it does is drawn as it happens, and keys reach it.
 
 use super::super::paint::Paint;
+use super::super::plugin::Arrivals;
 use super::super::text;
 use super::desk::Matter;
 use super::keys::{Keys, Meaning, Typed};
@@ -39,6 +40,7 @@ pub(super) struct Talk {
     pub(super) thinking: bool,
     /// Makes an envelope of what is typed.
     pub(super) envelope: Box<dyn Fn(&str) -> Envelope + Send>,
+    pub(super) arrivals: Arrivals,
 }
 
 /// How a turn left the conversation.
@@ -68,6 +70,36 @@ struct Running<'t> {
 }
 
 impl Talk {
+    /// Asks about plugins that have come meanwhile. `false`: somebody ends the program.
+    ///
+    /// # Errors
+    ///
+    /// The terminal has gone, or the configuration cannot be written.
+    pub(super) async fn greet(&mut self) -> Result<bool> {
+        if self.arrivals.waiting(&self.host).is_empty() {
+            return Ok(true);
+        }
+        // What was logged is of what came before.
+        while let Ok(line) = self.logs.try_recv() {
+            text::fold(line.trim_end(), Screen::width()).iter().for_each(|line| println!("{}", self.paint.dim(line)));
+        }
+        let (host, mut arrivals) = (Arc::clone(&self.host), std::mem::take(&mut self.arrivals));
+        // A person is waited for, which nothing else must wait for.
+        let mut asking = tokio::task::spawn_blocking(move || {
+            let decided = arrivals.decide(&host);
+            (arrivals, decided)
+        });
+        let mut stop = self.stop.clone();
+        tokio::select! {
+            asked = &mut asking => {
+                let (arrivals, decided) = asked?;
+                self.arrivals = arrivals;
+                decided.map(|()| true)
+            }
+            _ = stop.wait_for(|stop| *stop) => Ok(false),
+        }
+    }
+
     /// Runs a turn and draws it. `typed`: what was being typed when it began.
     ///
     /// # Errors

@@ -167,21 +167,32 @@ impl Exchange {
             purpose: self.request.purpose.clone(),
             options: self.request.options.clone(),
         };
-        let site = Site::inside("complete", &self.turn, self.depth);
-        let answer = call(&self.turn.calls.host, plugin, site, |visit| {
-            Box::pin(async move {
-                let given = visit.store.data().witness.of(|| serde_json::json!([request]));
-                let guest = visit.exports.provider(visit.store, &visit.instance)?;
-                let sink = visit.store.data_mut().table.push(Sink(sender))?;
-                let answer = guest.call_complete(visit.store, request, sink).await?;
-                given.withdraw();
-                Ok(answer)
-            })
-        });
-        match answer.await {
-            Ok(answer) => answer,
-            Err(fault) => Err(Error::new(ErrorKind::Provider, fault.to_string())),
-        }
+        ask_provider(&self.turn, self.depth, plugin, request, sender).await
+    }
+}
+
+/// Asks a plugin that is a model provider. Its events go to `sender`, and whoever takes them may be slow.
+pub(crate) async fn ask_provider(
+    turn: &Arc<Turn>,
+    depth: u32,
+    plugin: &Arc<Plugin>,
+    request: &exchange::Request,
+    sender: mpsc::Sender<Event>,
+) -> Result<(), Error> {
+    let site = Site::inside("complete", turn, depth);
+    let answer = call(&turn.calls.host, plugin, site, |visit| {
+        Box::pin(async move {
+            let given = visit.store.data().witness.of(|| serde_json::json!([request]));
+            let guest = visit.exports.provider(visit.store, &visit.instance)?;
+            let sink = visit.store.data_mut().table.push(Sink(sender))?;
+            let answer = guest.call_complete(visit.store, request, sink).await?;
+            given.withdraw();
+            Ok(answer)
+        })
+    });
+    match answer.await {
+        Ok(answer) => answer,
+        Err(fault) => Err(Error::new(ErrorKind::Provider, fault.to_string())),
     }
 }
 

@@ -1,6 +1,6 @@
 //! One call of a tool, from whoever asks for it to the guest and back.
 
-use super::super::consent::{Asker, consent, effect_name};
+use super::super::consent::{Asker, consent};
 use super::super::policy::{Verdict, judge};
 use super::super::turn::TurnHandle;
 use super::super::{fs, spill};
@@ -95,7 +95,7 @@ async fn allowed(
             return Err(Error::denied(format!(
                 "`{}` would {}, which only the owner may do on channel `{channel}`; tools that read can be listed in `tools` of `[channels.{channel}]`",
                 model_name(&tool.name),
-                effect_name(tool.effect),
+                tool.effect_name(),
             )));
         }
     }
@@ -151,7 +151,8 @@ fn unknown(turn: &Turn, name: &str) -> Error {
     Error::new(ErrorKind::NotFound, format!("there is no tool `{written}`: {hint}"))
 }
 
-async fn ask(
+/// Calls the tool, with arguments that fit. Whatever happens is a result that the model can read.
+pub(crate) async fn ask(
     turn: &Arc<Turn>,
     depth: u32,
     plugin: &Arc<Plugin>,

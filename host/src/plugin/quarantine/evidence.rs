@@ -18,7 +18,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 const MAX_FOLDERS: usize = 20;
 
 /// What a folder may hold, in bytes.
-const MAX_BYTES: usize = 8 << 20;
+pub(crate) const MAX_BYTES: usize = 8 << 20;
+
+/// What was asked, in such a folder.
+pub(crate) const CALL: &str = "call.json";
+
+/// What it was asked of.
+pub(crate) const COMPONENT: &str = "component.wasm";
 
 /// What a call's arguments may be, in bytes of JSON: the component has to fit beside them.
 const MAX_CALL: usize = 2 << 20;
@@ -82,8 +88,8 @@ pub(super) fn keep(dir: &Path, plugin: &Plugin, fault: &Fault, session: &str, ca
         let component = component(plugin);
         let text = describe(plugin, fault, session, &call, component.is_some());
         let wrong = |error: std::io::Error| format!("cannot be written: {error}");
-        folder.write("call.json", &[text.as_bytes()]).map_err(wrong)?;
-        component.map_or(Ok(()), |bytes| folder.write("component.wasm", &[&bytes])).map_err(wrong)
+        folder.write(CALL, &[text.as_bytes()]).map_err(wrong)?;
+        component.map_or(Ok(()), |bytes| folder.write(COMPONENT, &[&bytes])).map_err(wrong)
     });
     match kept {
         Ok(()) => Some(path),
@@ -106,6 +112,41 @@ fn component(plugin: &Plugin) -> Option<Vec<u8>> {
     (bytes.len() <= MAX_BYTES - MAX_CALL && digest(&bytes) == plugin.digest).then_some(bytes)
 }
 
+/// Takes what is kept in another folder of this kind into the one below that home, as if it had broken here. Where each is;
+/// what cannot be kept is told to the log.
+pub(crate) fn adopt(from: &Path, home: &Path) -> Vec<PathBuf> {
+    let to = home.join(super::DIR);
+    let Ok(folders) = std::fs::read_dir(from) else { return Vec::new() };
+    let folders = folders.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+    let mut names: Vec<_> = folders.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect();
+    names.sort();
+    let copy = |name: &String| match copy(&from.join(name), &to, name) {
+        Ok(()) => Some(to.join(name)),
+        Err(reason) => {
+            tracing::warn!("what broke is not kept: `{}` {reason}", to.join(name).display());
+            None
+        }
+    };
+    names.iter().filter_map(copy).collect()
+}
+
+fn copy(from: &Path, to: &Path, name: &str) -> Result<(), String> {
+    let wrong = |error: std::io::Error| format!("cannot be written: {error}");
+    let source = PrivateDir::open(from)?;
+    if to.join(name).exists() {
+        return Ok(());
+    }
+    let dir = PrivateDir::open(to)?;
+    make_room(&dir)?;
+    let folder = dir.folder(name)?;
+    for file in [CALL, COMPONENT] {
+        if let Some(bytes) = source.read(file, MAX_BYTES as u64) {
+            folder.write(file, &[&bytes]).map_err(wrong)?;
+        }
+    }
+    Ok(())
+}
+
 fn describe(plugin: &Plugin, fault: &Fault, session: &str, call: &Call<'_>, has_component: bool) -> String {
     let limits = &plugin.limits;
     let mut told = json!({
@@ -113,7 +154,7 @@ fn describe(plugin: &Plugin, fault: &Fault, session: &str, call: &Call<'_>, has_
         "source": plugin.source.name(),
         "version": plugin.manifest.version,
         "digest": plugin.digest,
-        "component": has_component.then_some("component.wasm"),
+        "component": has_component.then_some(COMPONENT),
         "contract": plugin.ready.exports.version(fault.hook),
         "host": env!("CARGO_PKG_VERSION"),
         "at": jiff::Timestamp::now().to_string(),

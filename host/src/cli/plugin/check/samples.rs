@@ -1,0 +1,134 @@
+//! What a plugin is tried with: turns of every kind that people, models and strangers cause.
+
+use super::sandbox::message;
+use crate::hooks;
+use crate::plugin::bindings::{Envelope, MediaItem, MediaKind};
+use crate::plugin::{Plugin, Tool, model_name, parse_json};
+use crate::turn::Calls;
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// How long a command may run that a person would have to end.
+const COMMAND: Duration = Duration::from_secs(5);
+
+/// One turn.
+pub(super) struct Sample {
+    /// What it is, for whoever reads of it.
+    pub(super) what: String,
+    pub(super) message: Envelope,
+    /// It is meant to end with an error.
+    pub(super) fails: bool,
+}
+
+fn sample(what: &str, session: &str, content: &str) -> Sample {
+    Sample { what: what.to_owned(), message: message(session, "cli", "human", content), fails: false }
+}
+
+/// All of them, in their order. The plugin's own tools are called as its schemas ask.
+pub(super) fn all(plugin: &Plugin) -> Vec<Sample> {
+    let scripts = "Plain words, ünïcödé, 你好,世界, مرحبا, 🦀👩‍👩‍👧, \u{202e}backwards. ";
+    let image = MediaItem {
+        kind: MediaKind::Image,
+        mime_type: "image/png".to_owned(),
+        filename: Some("dot.png".to_owned()),
+        url: DOT.to_owned(),
+    };
+    let mut samples = vec![
+        sample("a first message", "one", "hello"),
+        sample("the message after it", "one", "What did I say before? I prefer tea, and my deadline is on Friday."),
+        sample("an empty message", "two", ""),
+        sample("a message of 100 KB in many scripts", "two", &scripts.repeat(1_000)),
+        sample("a message with control characters", "two", "\u{1b}[31m\u{7}\u{0}\r\n\t\u{feff}"),
+        Sample {
+            message: Envelope { media: vec![image], ..message("two", "cli", "human", "what is this") },
+            ..sample("a message with an image", "two", "")
+        },
+        Sample {
+            message: message("three", "telegram", "stranger", "hello"),
+            ..sample("a stranger's message on another channel", "three", "")
+        },
+        Sample { fails: true, ..sample("a turn in which the model fails", "four", "ERR500") },
+        sample("a turn in which the model calls a tool", "four", "TOOL:tape_info {}"),
+        sample(
+            "a turn in which the model calls two tools at once",
+            "four",
+            "TOOL:tape_info {};;TOOL:tape_search {\"query\":\"hello\"}",
+        ),
+        sample("a turn in which the model calls a tool that is not there", "four", "TOOL:no_such_tool {}"),
+        sample("a list of models", "four", ",model"),
+        sample("a command", "four", ",tape.info"),
+    ];
+    samples.extend(plugin.tools.iter().filter_map(|tool| of_tool(plugin, tool)));
+    samples.push(sample("a reset of the conversation", "one", ",tape.reset archive=true"));
+    samples.push(sample("a message after the reset", "one", "hello again"));
+    samples
+}
+
+/// A call of a tool, with the least that its schema asks for: by the model, or by a person where the model cannot call it.
+/// None, where a person could not type it.
+fn of_tool(plugin: &Plugin, tool: &Tool) -> Option<Sample> {
+    let arguments = parse_json(&tool.parameters).map_or_else(|_| json!({}), |schema| fitting(&schema, 0));
+    let line = if tool.for_model && plugin.provider.is_none() {
+        format!("TOOL:{} {arguments}", model_name(&tool.name))
+    } else {
+        let typed = |(key, value): (&String, &Value)| match value {
+            Value::String(text) => Some(format!(" {key}={text}")),
+            Value::Array(_) | Value::Object(_) => None,
+            value => Some(format!(" {key}={value}")),
+        };
+        let words: Option<String> = arguments.as_object()?.iter().map(typed).collect();
+        format!(",{}{}", tool.name, words?)
+    };
+    Some(sample(&format!("a call of its tool `{}`", tool.name), "five", &line))
+}
+
+/// The smallest value that a schema is likely to accept.
+fn fitting(schema: &Value, depth: usize) -> Value {
+    if let Some(value) =
+        ["default", "const"].iter().find_map(|key| schema.get(key)).or_else(|| schema.get("enum")?.get(0))
+    {
+        return value.clone();
+    }
+    let kind = match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.first().and_then(Value::as_str).unwrap_or("object"),
+        Some(kind) => kind.as_str().unwrap_or("object"),
+        None if schema.get("properties").is_none() && depth > 0 => "string",
+        None => "object",
+    };
+    let least = |key: &str| schema.get(key).and_then(Value::as_u64).unwrap_or_default();
+    match kind {
+        "string" => "sample".repeat(usize::try_from(least("minLength")).unwrap_or(0).min(1 << 10) / 6 + 1).into(),
+        "integer" => least("minimum").max(1).into(),
+        "number" => json!(schema.get("minimum").and_then(Value::as_f64).unwrap_or(1.0)),
+        "boolean" => false.into(),
+        "null" => Value::Null,
+        "array" if least("minItems") > 0 && depth < 8 => {
+            vec![fitting(schema.get("items").unwrap_or(&Value::Null), depth + 1)].into()
+        }
+        "array" => json!([]),
+        // One that asks for itself within itself has no smallest value.
+        _ if depth >= 8 => json!({}),
+        _ => {
+            let required =
+                schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+            let property = |name: &str| schema.get("properties").and_then(|all| all.get(name)).unwrap_or(&Value::Null);
+            required.map(|name| (name.to_owned(), fitting(property(name), depth + 1))).collect::<Map<_, _>>().into()
+        }
+    }
+}
+
+/// An image of one pixel.
+const DOT: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/// Runs a command of the plugin, without arguments and not for long. `false`: it would have gone on.
+pub(super) async fn command(calls: &Calls, name: &str) -> bool {
+    // That it wants arguments is no fault.
+    tokio::time::timeout(COMMAND, hooks::run_command(calls, name, &[])).await.is_ok()
+}
+
+/// Asks the plugin what it would do with a message that arrives while another is answered.
+pub(super) async fn arrival(calls: &Calls) {
+    for load in [(false, 0), (true, 3)] {
+        hooks::admit_message(calls, &message("one", "cli", "human", "and one thing more"), load).await;
+    }
+}

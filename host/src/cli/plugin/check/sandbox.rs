@@ -1,0 +1,158 @@
+//! A host of its own for one plugin: a home that is gone afterwards, a model that is none, nobody to ask, nothing outside.
+
+use crate::channel::{Answer, Channel, Question};
+use crate::config::{self, Config, Seclusion};
+use crate::error::Failure;
+use crate::host::Host;
+use crate::plugin::bindings::{Envelope, MessageKind};
+use crate::plugin::{self, Plugin, is_embedded, quarantine};
+use crate::turn::{Audience, run_turn};
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use tempfile::TempDir;
+use tokio::sync::watch;
+
+/// What the plugin is, and what it holds while it is tried.
+pub(super) struct Subject<'a> {
+    pub(super) name: &'a str,
+    /// None for an embedded guest, which is there without.
+    pub(super) bytes: Option<&'a [u8]>,
+    /// What holds of it, but for its grants.
+    pub(super) settings: config::Plugin,
+    pub(super) grants: Vec<String>,
+    /// The plugin is the model itself, by that name.
+    pub(super) provider: Option<&'a str>,
+    /// The plugin selects.
+    pub(super) selects: bool,
+    /// All other plugins are switched off.
+    pub(super) is_alone: bool,
+}
+
+/// The host, for as long as its home is there.
+pub(super) struct Sandbox {
+    pub(super) host: Arc<Host>,
+    /// The plugin as it was loaded there.
+    pub(super) plugin: Arc<Plugin>,
+    /// Its home and its workspace, side by side.
+    _root: TempDir,
+}
+
+/// Takes everything, and allows every tool call: what can be done is held by what the plugins were given.
+struct Mute;
+
+impl Channel for Mute {
+    fn send<'a>(&'a self, _: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn ask<'a>(&'a self, _: &'a Question) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send + 'a>> {
+        Box::pin(std::future::ready(Some(Answer::Once)))
+    }
+}
+
+impl Sandbox {
+    /// Makes the home and starts the host. Compiled code is shared with the user's own home.
+    ///
+    /// # Errors
+    ///
+    /// The home cannot be made, or the plugin does not load there.
+    pub(super) async fn start(own: &Config, subject: Subject<'_>) -> Result<Self> {
+        let root = tempfile::Builder::new().prefix("bub-wasm-check.").tempdir().context("no home can be made for it")?;
+        let [home, workspace] = ["home", "workspace"].map(|name| root.path().join(name));
+        let plugins = home.join(config::PLUGINS_DIR);
+        std::fs::create_dir_all(&plugins)?;
+        std::fs::create_dir(&workspace)?;
+        std::fs::write(workspace.join("notes.txt"), "A file of a workspace.\n")?;
+        if let Some(bytes) = subject.bytes {
+            std::fs::write(plugins.join(format!("{}.wasm", subject.name)), bytes)?;
+        }
+        let provider = subject.provider;
+        let trial = Seclusion {
+            home,
+            workspace: workspace.canonicalize()?,
+            model: provider.map_or_else(|| config::DEFAULT_MODEL.to_owned(), |provider| format!("{provider}:check")),
+            selector: subject.selects.then(|| subject.name.to_owned()),
+            plugins: settings(&subject),
+        };
+        let host = Host::start(own.seclude(trial)?, &workspace, Box::new(Mute)).await?;
+        let plugins = host.plugins();
+        if let Some((_, reason)) = plugins.failed.iter().find(|(name, _)| name == subject.name) {
+            bail!("plugin `{}` does not load: {reason}", subject.name);
+        }
+        let found = plugins.iter().find(|plugin| plugin.name == subject.name);
+        let plugin = found.with_context(|| format!("plugin `{}` does not load", subject.name))?.clone();
+        Ok(Self { host, plugin, _root: root })
+    }
+
+    /// Runs one turn.
+    ///
+    /// # Errors
+    ///
+    /// What ended it early.
+    pub(super) async fn turn(&self, message: Envelope) -> Result<(), Failure> {
+        let (_open, cancel) = watch::channel(false);
+        run_turn(&self.host, message, Audience::new(cancel)).await.map(drop)
+    }
+
+    /// Where the calls are kept that broke.
+    pub(super) fn evidence(&self) -> PathBuf {
+        self.host.config.home.join(quarantine::DIR)
+    }
+}
+
+/// What each plugin holds. Whoever steers the model steers all of them, so none reaches anything outside.
+fn settings(subject: &Subject<'_>) -> BTreeMap<String, config::Plugin> {
+    let others = plugin::embedded().map(|(name, grants)| {
+        let held = || inside(grants.iter().copied(), subject.provider);
+        let other = if subject.is_alone { config::Plugin::off() } else { config::Plugin::default().holding(held()) };
+        (name.to_owned(), other)
+    });
+    let mut all: BTreeMap<String, config::Plugin> = others.collect();
+    let mut own = subject.settings.clone().holding(subject.grants.clone());
+    // A file that has an embedded guest's name takes its place where that is switched off.
+    own.enabled = subject.bytes.is_none() || !is_embedded(subject.name);
+    all.insert(subject.name.to_owned(), own);
+    all
+}
+
+/// Those of the grants that reach nothing outside of the sandbox: what is done with them there is gone afterwards.
+pub(super) fn inside<'a>(grants: impl IntoIterator<Item = &'a str>, provider: Option<&str>) -> Vec<String> {
+    let mut inside = Vec::new();
+    for grant in grants {
+        let (kind, target) = grant.split_once(':').unwrap_or((grant, ""));
+        match kind {
+            "hook" | "tape" | "tools" | "agent" | "usage" => inside.push(grant.to_owned()),
+            // Its workspace is a directory of the sandbox.
+            "fs" if target.starts_with("<workspace>") => inside.push(grant.to_owned()),
+            // A server on this machine may need no key.
+            "model" if target == "*" => {
+                inside.extend(["offline"].into_iter().chain(provider).map(|provider| format!("model:{provider}:*")));
+            }
+            "model" if target.starts_with("offline:") => inside.push(grant.to_owned()),
+            _ => {}
+        }
+    }
+    inside
+}
+
+/// A message, as a channel would bring it.
+pub(super) fn message(session: &str, channel: &str, sender: &str, content: &str) -> Envelope {
+    let json = |text: &str| serde_json::Value::from(text).to_string();
+    let is_command = channel == "cli" && content.starts_with(',');
+    Envelope {
+        id: None,
+        session_id: Some(session.to_owned()),
+        channel: channel.to_owned(),
+        chat_id: "check".to_owned(),
+        sender: Some(sender.to_owned()),
+        content: content.to_owned(),
+        kind: if is_command { MessageKind::Command } else { MessageKind::Normal },
+        context: vec![("sender_id".into(), json(sender)), ("channel".into(), json(&format!("${channel}")))],
+        media: Vec::new(),
+        output_channel: None,
+    }
+}

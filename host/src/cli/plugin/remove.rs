@@ -1,0 +1,51 @@
+//! `plugin remove`: a plugin of the user's goes, with what it was granted. Both are kept for `plugin rollback`.
+
+use super::kept::Place;
+use crate::config::Config;
+use crate::grants::shell_word;
+use crate::plugin;
+use anyhow::Result;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+pub(super) fn run(name: &str, config: &Config, workspace: &Path) -> Result<ExitCode> {
+    let place = Place::of(config, name)?;
+    if !place.is_there() {
+        return Err(absent(name, config, workspace));
+    }
+    place.remove()?;
+    let mut out = std::io::stdout();
+    writeln!(
+        out,
+        "plugin `{name}` is gone, with what it was granted; to bring it back: bub-wasm plugin rollback {name}"
+    )?;
+    if !crate::config::edit::read_plugin(&config.file(), name)?.is_empty() {
+        writeln!(out, "what else stands in `[plugins.{name}]` of config.toml is still there")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Why there is nothing to remove, and what can be done instead.
+fn absent(name: &str, config: &Config, workspace: &Path) -> anyhow::Error {
+    if plugin::is_embedded(name) {
+        return anyhow::anyhow!(
+            "plugin `{name}` is part of this program; to switch it off, set `enabled = false` in `[plugins.{name}]` of config.toml"
+        );
+    }
+    let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+    let file = plugin::workspace_dir(config, &workspace).map(|dir| dir.join(format!("{name}.wasm")));
+    if let Some(file) = file.filter(|file| file.exists()) {
+        return anyhow::anyhow!(
+            "plugin `{name}` is this workspace's; to run it no longer: bub-wasm plugin trust --revoke {}",
+            shell_word(&file.to_string_lossy())
+        );
+    }
+    let files = std::fs::read_dir(plugin::user_dir(config)).into_iter().flatten().flatten();
+    let names: Vec<String> = files
+        .map(|file| file.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "wasm"))
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+        .collect();
+    anyhow::anyhow!("there is no plugin `{name}`{}", crate::nearest::hint(name, names.iter().map(String::as_str)))
+}

@@ -1,0 +1,59 @@
+//! A configuration for trying a plugin: nothing in it is the user's that could be used up, given away or reached.
+
+use super::{Budget, Config, Plugin, TapeSettings};
+use crate::model;
+use crate::secret::Secrets;
+use crate::tape::Durability;
+use anyhow::Result;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// How long a turn of a trial may take, in milliseconds.
+const TURN: u64 = 60_000;
+
+/// What a trial is made of.
+pub(crate) struct Seclusion {
+    /// A home that nobody else has.
+    pub(crate) home: PathBuf,
+    /// A directory without links in its path, whose files taint nothing.
+    pub(crate) workspace: PathBuf,
+    /// What holds of each plugin; of those that are not named, what holds when nothing is said.
+    pub(crate) plugins: BTreeMap<String, Plugin>,
+    /// The model that answers.
+    pub(crate) model: String,
+    /// The plugin that selects.
+    pub(crate) selector: Option<String>,
+}
+
+impl Config {
+    /// This configuration without its keys, servers, fallbacks, secrets and budgets, and with the plugins of the trial.
+    /// Limits stay, and so does the cache of compiled code.
+    ///
+    /// # Errors
+    ///
+    /// The home cannot be read.
+    pub(crate) fn seclude(&self, trial: Seclusion) -> Result<Self> {
+        let hurry = |plugin: Plugin| Plugin { limits: plugin.limits.hurried(TURN), ..plugin };
+        Ok(Self {
+            cache_dir: self.cache_dir.clone(),
+            model: model::Settings::new(trial.model),
+            fallback_models: Vec::new(),
+            secrets: Secrets::load(&trial.home, std::iter::empty())?,
+            max_steps: self.max_steps,
+            plugins: trial.plugins.into_iter().map(|(name, plugin)| (name, hurry(plugin))).collect(),
+            trusted_plugins: BTreeMap::new(),
+            program: self.program.clone(),
+            channels: BTreeMap::new(),
+            trusted_workspaces: vec![trial.workspace],
+            limits: self.limits.hurried(TURN),
+            spill_threshold: self.spill_threshold,
+            tapes: TapeSettings::new(&trial.home, None, Durability::default(), None, false)?,
+            budget: Budget::default(),
+            selector: trial.selector,
+            shadow_selector: None,
+            windows: self.windows.clone(),
+            context_reserve: self.context_reserve,
+            home: trial.home,
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! A call that broke once is made again, by the function that a turn calls the hook by: what the host makes of answers
+//! belongs to the call.
+
+use super::HOOKS;
+use crate::error::Failure;
+use crate::grants::view::{About, View};
+use crate::grants::{chat, toolbox};
+use crate::plugin::Plugin;
+use crate::plugin::bindings::{Error, Prompt};
+use crate::tape::{Draft, tape_name};
+use crate::turn::{Audience, Calls, Told, Turn};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::sync::Arc;
+use tokio::sync::{mpsc, watch};
+
+/// A call as it was kept.
+pub(crate) struct Again<'a> {
+    pub(crate) plugin: &'a Arc<Plugin>,
+    /// The export that ran.
+    pub(crate) hook: &'a str,
+    /// As the witness told them.
+    pub(crate) arguments: Value,
+    /// None, where the call was made outside of any turn.
+    pub(crate) turn: Option<Told>,
+}
+
+/// Makes the call. Whether the plugin broke it is known by the host's meter; the answer is the error that ended it, if one
+/// did and the hook is one that says.
+///
+/// # Errors
+///
+/// Why the call cannot be made again, or the tape's own failure.
+pub(crate) async fn again(calls: &Arc<Calls>, call: Again<'_>) -> Result<Option<Failure>, String> {
+    let Again { plugin, hook, arguments, turn } = call;
+    let failed = |failure: Failure| failure.to_string();
+    if hook == "selector"
+        && let Some(told) = &turn
+    {
+        put(calls, told.session(), &arguments).await?;
+    }
+    let (prompt, inside) = match turn {
+        Some(told) => {
+            let (open, cancel) = watch::channel(false);
+            let prompt = told.prompt().to_owned();
+            let turn = Turn::again(calls, told, Audience::new(cancel)).await.map_err(failed)?;
+            (prompt, Some((open, turn)))
+        }
+        None => (String::new(), None),
+    };
+    let made = match &inside {
+        Some((_, turn)) => in_turn(turn, plugin, hook, arguments, prompt).await?,
+        None => outside(calls, hook, arguments).await?,
+    };
+    if let Some((_, turn)) = &inside {
+        turn.leave().await;
+    }
+    Ok(made)
+}
+
+async fn in_turn(
+    turn: &Arc<Turn>,
+    plugin: &Arc<Plugin>,
+    hook: &str,
+    told: Value,
+    prompt: String,
+) -> Result<Option<Failure>, String> {
+    Ok(match hook {
+        "load-state" => super::load_state(turn).await.err(),
+        "build-prompt" => {
+            // Of the version that sees what others have made, that; of the first one, nothing.
+            let made: Vec<Prompt> = arguments(told)?;
+            super::prompt::build_over(turn, made.into_iter().next()).await.err()
+        }
+        "run-model" | "run-model-stream" => super::run_model(turn, &arguments::<(Prompt,)>(told)?.0).await.err(),
+        "continue-prompt" => super::continue_prompt(turn, 0, &arguments::<(Prompt,)>(told)?.0).await.err(),
+        "system-prompt" => super::system_prompt(turn, 0, &arguments::<(Prompt,)>(told)?.0).await.err(),
+        "save-state" => {
+            let (output, error): (String, Option<Error>) = arguments(told)?;
+            super::save_state(turn, &output, error.map(Failure::Refused).as_ref()).await.err()
+        }
+        "render-outbound" => super::render_outbound(turn, &arguments::<(String,)>(told)?.0).await.err(),
+        "after-turn" => told_of(super::after_turn(turn, &arguments::<(String,)>(told)?.0).await),
+        "before-reset" => told_of(super::before_reset(turn, 0, arguments::<(bool,)>(told)?.0).await),
+        "provide-model-options" => told_of(super::model_options(turn, 0).await),
+        "before-llm-call" => told_of(super::before_llm_call(turn, 0, arguments::<(_,)>(told)?.0).await),
+        "after-llm-call" => {
+            let (model, outcome): (String, _) = arguments(told)?;
+            told_of(super::after_llm_call(turn, 0, &model, &outcome).await)
+        }
+        "before-tool-call" => told_of(super::before_tool_call(turn, 0, arguments::<(_,)>(told)?.0).await),
+        "after-tool-call" => {
+            let (call, outcome) = arguments(told)?;
+            told_of(super::after_tool_call(turn, 0, &call, outcome).await)
+        }
+        "on-error" => on_error(&turn.calls.clone(), Some(turn), told).await?,
+        "selector" => {
+            let said = serde_json::json!({ "role": "user", "content": prompt }).to_string();
+            let model = turn.calls.host.config.model.model.clone();
+            let (system_prompt, prompt) = (String::new(), Prompt::Text(prompt));
+            let about = About { prompt, system_prompt, model, said: vec![said], tools: Vec::new() };
+            let view = View::new(turn, about).await.map_err(|error| error.to_string())?;
+            super::select(turn, 0, &view, Some(&plugin.name)).await.err()
+        }
+        "call-tool" => {
+            let (name, arguments): (String, String) = arguments(told)?;
+            toolbox::ask(turn, 0, plugin, &name, &arguments).await.err().map(Failure::Refused)
+        }
+        "complete" => {
+            let (request,) = arguments(told)?;
+            let (sender, mut events) = mpsc::channel(64);
+            // Somebody has to listen, or the guest would wait for ever.
+            tokio::spawn(async move { while events.recv().await.is_some() {} });
+            chat::ask_provider(turn, 0, plugin, &request, sender).await.err().map(Failure::Refused)
+        }
+        hook => return outside(&turn.calls.clone(), hook, told).await,
+    })
+}
+
+async fn outside(calls: &Arc<Calls>, hook: &str, told: Value) -> Result<Option<Failure>, String> {
+    Ok(match hook {
+        "resolve-session" => super::resolve_session(calls, &arguments::<(_,)>(told)?.0).await.err(),
+        "dispatch-outbound" => super::dispatch(calls, &arguments::<(_,)>(told)?.0).await.err(),
+        "admit-message" => {
+            let (_, message, load): (String, _, Load) = arguments(told)?;
+            told_of(super::admit_message(calls, &message, (load.running, load.pending)).await)
+        }
+        "on-error" => on_error(calls, None, told).await?,
+        "run-command" => {
+            let (name, arguments): (String, Vec<String>) = arguments(told)?;
+            super::run_command(calls, &name, &arguments).await.err()
+        }
+        "store" => return Err("what is kept of a `store` does not say which of its functions was called".to_owned()),
+        hook => return Err(format!("calls of `{hook}` cannot be made again outside of a turn")),
+    })
+}
+
+#[derive(Deserialize)]
+struct Load {
+    running: bool,
+    pending: usize,
+}
+
+async fn on_error(calls: &Arc<Calls>, turn: Option<&Arc<Turn>>, told: Value) -> Result<Option<Failure>, String> {
+    let (stage, error, message): (String, Error, _) = arguments(told)?;
+    let stage = HOOKS.iter().map(|hook| hook.stage).find(|known| *known == stage).unwrap_or("turn");
+    let message: Option<crate::plugin::bindings::Envelope> = message;
+    super::tell(calls, turn, stage, &error, message.as_ref()).await;
+    Ok(None)
+}
+
+/// Such a hook reaches nobody with an error of its own.
+fn told_of<T>(_: T) -> Option<Failure> {
+    None
+}
+
+fn arguments<T: DeserializeOwned>(told: Value) -> Result<T, String> {
+    if let Some(reason) = told.get("left_out").and_then(Value::as_str) {
+        return Err(format!("what the call was given is not kept: {reason}"));
+    }
+    if told.is_null() {
+        return Err("what the call was given is not kept: it broke before it was given anything".to_owned());
+    }
+    serde_json::from_value(told).map_err(|error| format!("what the call was given is not understood: {error}"))
+}
+
+#[derive(Deserialize)]
+struct Shown {
+    entries: Vec<ToldEntry>,
+}
+
+#[derive(Deserialize)]
+struct ToldEntry {
+    kind: String,
+    payload: Value,
+    meta: Value,
+    date: String,
+}
+
+/// Puts what a selector was shown on the tape that it is going to look at.
+async fn put(calls: &Arc<Calls>, session: &str, told: &Value) -> Result<(), String> {
+    let shown: Shown = arguments(told.clone())?;
+    let draft = |entry: ToldEntry| {
+        let draft = Draft::new(&entry.kind, &entry.payload.to_string(), &entry.meta.to_string())?;
+        Ok(draft.dated(entry.date))
+    };
+    let put = async {
+        let tape = calls.host.tapes().open(&tape_name(&calls.host.workspace, session))?;
+        tape.bootstrap().await?;
+        let drafts = shown.entries.into_iter().map(draft).collect::<crate::tape::Result<Vec<_>>>()?;
+        tape.append(drafts).await
+    };
+    put.await.map(drop).map_err(|error| error.to_string())
+}

@@ -1,0 +1,133 @@
+//! Plugins that a chat finds and nobody has said anything of.
+
+use crate::home;
+use crate::plugin_add::inspected;
+use bub_tests::{Home, Terminal, programs};
+use serde_json::json;
+
+/// A home whose owner vouches for the workspace, in which plugins hold what they are given.
+fn strict() -> Home {
+    let home = home().strict();
+    assert_eq!(home.bub(["trust"]).finish().code, Some(0));
+    home
+}
+
+const CHOICES: &str = "y all that it wants · n nothing? [n]";
+
+fn opened(home: &Home) -> Terminal<'_> {
+    home.bub(["chat"]).terminal(100, 40)
+}
+
+#[test]
+fn a_plugin_that_lies_there_is_asked_about_before_the_conversation_begins() {
+    let home = strict();
+    home.plugin("upper", programs::PROMPT_UPPER);
+    let chat = opened(&home);
+    let screen = chat.sees(CHOICES);
+    assert!(screen.contains("hook build-prompt: sees the message"), "{screen}");
+    chat.say("y").sees("plugin `upper` may now: hook:build-prompt");
+    chat.waits();
+    chat.say("echo: so it is").sees("ECHO: SO IT IS");
+    chat.waits();
+    chat.say(",quit").ends();
+    // Said once is said.
+    let chat = opened(&home);
+    assert!(!chat.waits().contains(CHOICES));
+}
+
+#[test]
+fn no_is_remembered_and_nobody_is_asked_again() {
+    let home = strict();
+    home.plugin("upper", programs::PROMPT_UPPER);
+    let chat = opened(&home);
+    chat.sees(CHOICES);
+    chat.say("what").until("the question again", |screen| screen.matches(CHOICES).count() == 2);
+    chat.say("n").waits();
+    chat.say("ECHO:small").sees("\nsmall");
+    chat.waits();
+    chat.say(",quit").ends();
+    assert_eq!(inspected(&home, "upper")["grants"], json!([]));
+    let chat = opened(&home);
+    assert!(!chat.waits().contains("[n]"));
+    drop(chat);
+    // Other bytes are another matter.
+    let bytes = std::fs::read(programs::PROMPT_UPPER).expect("it was built");
+    let bytes = bub_tests::component::with_section(&bytes, "other", b"");
+    std::fs::write(home.bub_home().join("plugins/upper.wasm"), bytes).expect("it can be written");
+    let chat = opened(&home);
+    chat.sees("The grants of plugin `upper` were given to other bytes, and are not for these.");
+    chat.sees(CHOICES);
+}
+
+#[test]
+fn each_grant_can_be_asked_for_by_itself() {
+    let home = strict();
+    let manifest = json!({ "wants": [
+        { "grant": "hook:build-prompt", "why": "to shout" }, { "grant": "tape:read", "why": "to look" },
+    ] });
+    let bytes = crate::plugin_add::described(programs::PROMPT_UPPER, &manifest);
+    std::fs::write(home.bub_home().join("plugins/upper.wasm"), bytes).expect("it can be written");
+    let chat = opened(&home);
+    chat.sees("e ask for each");
+    chat.say("e").sees("because: to shout. Give it? [y/N]");
+    chat.say("y").sees("because: to look. Give it? [y/N]");
+    chat.say("").sees("plugin `upper` may now: hook:build-prompt");
+    chat.sees("bub-wasm plugin grant upper tape:read");
+    chat.waits();
+    assert_eq!(inspected(&home, "upper")["grants"], json!(["hook:build-prompt"]));
+}
+
+#[test]
+fn one_that_is_dropped_in_is_asked_about_before_the_next_line() {
+    let home = strict();
+    let chat = opened(&home);
+    chat.waits();
+    home.plugin("upper", programs::PROMPT_UPPER);
+    // The line that waits is answered first, and so is each before the file is noticed.
+    let is_asked = |screen: &str| screen.contains(CHOICES);
+    let said = |_| {
+        let answers = |screen: &str| screen.matches("\nsmall").count();
+        let before = answers(&chat.screen());
+        chat.say("ECHO:small");
+        is_asked(&chat.until("an answer, or the question", |screen| is_asked(screen) || answers(screen) > before))
+    };
+    assert!((0..100).any(said), "{}", chat.screen());
+    chat.say("y").waits();
+    chat.say("echo: loud").sees("ECHO: LOUD");
+}
+
+#[test]
+fn who_cannot_be_asked_has_said_it_or_nothing_is_given() {
+    for (more, answer) in [(&[][..], "hi"), (&["--yes"], "HI"), (&["--grant", "hook:build-prompt"], "HI"), (&["--grant", "tape:read"], "hi")] {
+        let home = home().bare().strict();
+        home.plugin("upper", programs::PROMPT_UPPER);
+        let finished = home.bub(["chat"].into_iter().chain(more.iter().copied())).input("hi\n").finish();
+        assert!(finished.code == Some(0) && finished.stdout == format!("{answer}\n"), "{more:?}\n{finished}");
+    }
+    home().strict().bub(["chat", "--grant", "tape:reed"]).input("hi\n").finish().refuses(&["did you mean `tape:read`"]);
+}
+
+#[test]
+fn what_was_said_beforehand_holds_for_what_is_dropped_in_later() {
+    let home = home().bare().strict();
+    let mut chat = home.bub(["chat", "--yes"]).spoken_to().start();
+    chat.say("one");
+    chat.prints("one\n");
+    home.plugin("upper", programs::PROMPT_UPPER);
+    chat.wait_for("plugin `upper` is not asked");
+    chat.say("two");
+    chat.prints("TWO\n");
+    assert_eq!(chat.finish().code, Some(0));
+}
+
+#[test]
+fn whoever_leaves_a_question_is_asked_again_the_next_time() {
+    let home = strict();
+    home.plugin("upper", programs::PROMPT_UPPER);
+    let chat = opened(&home);
+    chat.sees(CHOICES);
+    chat.press(["C-d"]).waits();
+    assert!(!std::fs::read_to_string(home.bub_home().join("config.toml")).expect("it is there").contains("upper"));
+    let chat = opened(&home);
+    chat.sees(CHOICES);
+}

@@ -1,0 +1,275 @@
+//! `plugin add`: what is shown of a component before anything of it is kept, and what is refused.
+
+use crate::home;
+use bub_tests::component::with_section;
+use bub_tests::listener::{Listener, response};
+use bub_tests::{Finished, Home, programs};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A home in which plugins hold what they are given, and no more.
+pub(crate) fn new() -> Home {
+    home().bare().strict()
+}
+
+/// A file of that name outside of the home's directory of plugins.
+pub(crate) fn file(home: &Home, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = home.workspace().join(name);
+    fs::write(&path, bytes).expect("the workspace can be written");
+    path
+}
+
+/// A program's bytes with that manifest.
+pub(crate) fn described(program: &str, manifest: &Value) -> Vec<u8> {
+    let bytes = fs::read(program).expect("it was built");
+    with_section(&bytes, "bub:manifest", manifest.to_string().as_bytes())
+}
+
+/// `plugin` with these arguments.
+#[track_caller]
+pub(crate) fn plugin<'a>(home: &Home, arguments: impl IntoIterator<Item = &'a str>) -> Finished {
+    home.bub(std::iter::once("plugin").chain(arguments)).finish()
+}
+
+/// The same, which goes well.
+#[track_caller]
+pub(crate) fn does<'a>(home: &Home, arguments: impl IntoIterator<Item = &'a str>) -> String {
+    let finished = plugin(home, arguments);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    finished.stdout
+}
+
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What `plugin inspect --json` says.
+#[track_caller]
+pub(crate) fn inspected(home: &Home, name: &str) -> Value {
+    let text = does(home, ["plugin", "inspect", name, "--json"].into_iter().skip(1));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+/// What a plugin could want that is up to no good, and says so.
+fn talker() -> Value {
+    json!({
+        "version": "1.2.0",
+        "about": "Sends what is said to a friend.",
+        "wants": [
+            { "grant": "hook:build-prompt", "why": "to hear what is said" },
+            { "grant": "tape:read", "why": "to hear what was said before" },
+            { "grant": "http:friend.example.com", "why": "to pass it on" },
+        ],
+    })
+}
+
+#[test]
+fn what_is_added_is_shown_first_with_what_it_sees_what_it_wants_and_what_is_dangerous() {
+    let home = new();
+    let bytes = described(programs::PROMPT_UPPER, &talker());
+    let path = file(&home, "talker.wasm", &bytes);
+    let shown = does(&home, ["add", text(&path)]);
+    for line in [
+        format!("sha256 {}", sha256(&bytes)),
+        "talker 1.2.0: ".to_owned(),
+        "Sends what is said to a friend.".to_owned(),
+        "hook build-prompt: sees the message; decides what the model is asked in its place, because: to hear what is said".to_owned(),
+        "wants tape:read: reads the whole conversation, and what stands beside it, because: to hear what was said before".to_owned(),
+        "wants http:friend.example.com: talks to friend.example.com, because: to pass it on".to_owned(),
+        "careful: it reads your conversation (hook:build-prompt, tape:read) and talks to friend.example.com: what you say can leave this machine".to_owned(),
+        "careful: it talks to friend.example.com and steers the model (hook:build-prompt)".to_owned(),
+        "it does not hold all that it asks for; to give it: bub-wasm plugin grant talker hook:build-prompt tape:read http:friend.example.com".to_owned(),
+    ] {
+        assert!(shown.contains(&line), "{line}\n{shown}");
+    }
+    let kept = fs::read(home.bub_home().join("plugins/talker.wasm")).expect("it is there now");
+    assert_eq!(kept, bytes);
+    // Nobody was there who could have been asked, so it is asked nothing.
+    home.run(["hi"]).finish().says("[cli:local]\nhi\n").mentions(
+        "plugin `talker` is not asked; to let it answer: bub-wasm plugin grant talker hook:build-prompt tape:read http:friend.example.com",
+    );
+    does(&home, ["grant", "talker"]);
+    home.run(["hi"]).finish().says("[cli:local]\nHI\n");
+}
+
+#[test]
+fn what_is_harmless_is_called_dangerous_nowhere() {
+    let home = new();
+    let shown = does(&home, ["add", programs::ECHO]);
+    assert!(shown.contains("hook run-model: ") && !shown.contains("careful"), "{shown}");
+}
+
+#[test]
+fn what_is_given_on_the_command_line_is_given_and_no_more() {
+    let bytes = described(programs::PROMPT_UPPER, &talker());
+    let home = new();
+    let path = file(&home, "talker.wasm", &bytes);
+    let said = does(&home, ["add", text(&path), "--grant", "hook:build-prompt", "--grant", "tape:read"]);
+    assert!(said.contains("plugin `talker` may now: hook:build-prompt tape:read\n"), "{said}");
+    assert_eq!(inspected(&home, "talker")["grants"], json!(["hook:build-prompt", "tape:read"]));
+    // What is there already is given what is said, beside what it has.
+    let said = does(&home, ["add", text(&path), "--grant", "http:friend.example.com"]);
+    assert!(said.contains("plugin `talker` is there already, with these very bytes"), "{said}");
+    let all = json!(["hook:build-prompt", "http:friend.example.com", "tape:read"]);
+    assert_eq!(inspected(&home, "talker")["grants"], all);
+
+    let home = new();
+    let path = file(&home, "talker.wasm", &bytes);
+    does(&home, ["add", text(&path), "--yes"]);
+    assert_eq!(inspected(&home, "talker")["grants"], all);
+}
+
+#[test]
+fn a_grant_that_it_does_not_want_or_that_is_none_adds_nothing() {
+    let home = new();
+    let path = file(&home, "talker.wasm", &described(programs::PROMPT_UPPER, &talker()));
+    for (grant, reason) in
+        [("process", "plugin `talker` does not ask for `process`"), ("tape:reed", "did you mean `tape:read`")]
+    {
+        let finished = plugin(&home, ["add", text(&path), "--grant", grant]);
+        assert_eq!(finished.code, Some(1), "{finished}");
+        let finished = finished.mentions(reason);
+        assert_eq!(finished.stderr.trim_end().lines().count(), 1, "{finished}");
+    }
+    assert!(!home.bub_home().join("plugins/talker.wasm").exists());
+}
+
+#[test]
+fn what_is_no_plugin_is_refused_in_one_line_and_leaves_nothing_behind() {
+    let home = new();
+    let upper = fs::read(programs::PROMPT_UPPER).expect("it was built");
+    let noise = file(&home, "noise.wasm", b"no wasm at all");
+    let good = file(&home, "good.wasm", &upper);
+    let large = home.workspace().join("large.wasm");
+    fs::File::create(&large).and_then(|file| file.set_len((64 << 20) + 1)).expect("a file");
+    let long = "n".repeat(200);
+    let (other, directory) = ("0".repeat(64), home.workspace());
+    let cases: &[(&[&str], &[&str])] = &[
+        (&[text(&noise)], &["noise.wasm", "is not added", "it does not compile"]),
+        (&[text(&large)], &["large.wasm", "it is larger than 64 MiB"]),
+        (&["nowhere.wasm"], &["`nowhere.wasm` is not added", "no such file or directory"]),
+        (&[text(&good), "--name", "../good"], &["`../good` is no name for a plugin"]),
+        (&[text(&good), "--name", ".."], &["`..` is no name for a plugin"]),
+        (&[text(&good), "--name", "a/b"], &["`a/b` is no name for a plugin"]),
+        (&[text(&good), "--name", &long], &["is no name for a plugin", "at most 64"]),
+        (&[text(&good), "--name", ""], &["`` is no name for a plugin"]),
+        (&[text(&good), "--sha256", &other], &["is not what was meant", &sha256(&upper)]),
+        (&[text(&good), "--sha256", "abc"], &["`abc` is no SHA-256"]),
+        (&[text(&directory)], &["is no file"]),
+    ];
+    for (arguments, naming) in cases {
+        plugin(&home, ["add"].into_iter().chain(arguments.iter().copied())).refuses(naming);
+    }
+    let plugins = home.bub_home().join("plugins");
+    assert_eq!(fs::read_dir(plugins).expect("it is there").count(), 0);
+}
+
+#[test]
+fn the_name_of_an_embedded_plugin_is_taken() {
+    let home = home().strict();
+    let finished = plugin(&home, ["add", programs::PROMPT_UPPER, "--name", "shell"]);
+    finished.refuses(&["is not added", "the name is taken by an embedded plugin", "enabled = false"]);
+    // And so is a name of a tool.
+    let finished = plugin(&home, ["add", programs::SHELL, "--name", "mine"]);
+    finished.refuses(&["is not added", "its tool `bash` is there already, in plugin `shell`"]);
+    assert!(!home.bub_home().join("plugins/mine.wasm").exists());
+}
+
+#[test]
+fn escapes_in_names_and_reasons_never_reach_a_terminal() {
+    let home = new();
+    let evil = "\u{1b}[2J\u{9b}31m\u{202e}evil\u{7}\r\n";
+    let manifest = json!({
+        "version": format!("1{evil}"),
+        "about": format!("It is {evil}"),
+        "wants": [
+            { "grant": format!("secret:{evil}"), "why": format!("because {evil}") },
+            { "grant": format!("tools:{evil}"), "why": evil },
+            { "grant": "hook:build-prompt", "why": evil },
+        ],
+    });
+    let path = file(&home, "evil.wasm", &described(programs::PROMPT_UPPER, &manifest));
+    let path = text(&path);
+    let is_plain = |finished: &Finished| {
+        let printed = format!("{}{}", finished.stdout, finished.stderr);
+        let obeyed = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(printed.contains("evil") && !printed.contains(obeyed), "{printed:?}");
+    };
+    is_plain(&plugin(&home, ["add", path, "--yes"]));
+    for arguments in [&["inspect", "evil"][..], &["inspect", "evil", "--json"], &["check", path], &["check", path, "--json"]] {
+        is_plain(&plugin(&home, arguments.iter().copied()));
+    }
+    is_plain(&plugin(&home, ["list"]));
+    is_plain(&plugin(&home, ["list", "--json"]));
+    // What a file is called that somebody else has named.
+    let odd = file(&home, "e\u{1b}[31mvil.wasm", b"");
+    is_plain(&plugin(&home, ["add", text(&odd)]));
+    let refused = plugin(&home, ["add", &format!("https://evil.example.com/{evil}.wasm")]);
+    is_plain(&refused);
+}
+
+/// A server that gives these bytes, and at `/else` leads elsewhere.
+fn serving(bytes: Vec<u8>, elsewhere: &str) -> Listener {
+    let elsewhere = elsewhere.to_owned();
+    Listener::new(move |request: &str| match request.split_whitespace().nth(1) {
+        Some("/else/upper.wasm") => response(302, &format!("location: {elsewhere}\r\n"), "").into_bytes(),
+        Some("/gone.wasm") => response(404, "", "").into_bytes(),
+        _ => {
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", bytes.len());
+            [head.into_bytes(), bytes.clone()].concat()
+        }
+    })
+}
+
+#[test]
+fn what_stands_at_an_address_is_added_when_it_is_what_was_meant() {
+    let home = new();
+    let upper = fs::read(programs::PROMPT_UPPER).expect("it was built");
+    let server = serving(upper.clone(), "http://example.com/upper.wasm");
+    let at = |path: &str| format!("{}{path}", server.base());
+    let (meant, other) = (sha256(&upper), "0".repeat(64));
+    let refused = |path: &str, sha: &str, naming: &[&str]| {
+        plugin(&home, ["add", &at(path), "--sha256", sha]).refuses(naming);
+    };
+    plugin(&home, ["add", &at("/upper.wasm")]).refuses(&["is not fetched without --sha256"]);
+    assert_eq!(server.heard().len(), 0, "nobody was asked");
+    refused("/upper.wasm", &other, &["is not what was meant", &meant]);
+    refused("/gone.wasm", &meant, &["cannot be fetched", "status 404"]);
+    refused("/else/upper.wasm", &meant, &["cannot be fetched", "plugins come over https alone"]);
+    refused("", &meant, &["names no file; --name gives one"]);
+    plugin(&home, ["add", "http://example.com/upper.wasm", "--sha256", &meant])
+        .refuses(&["cannot be fetched", "plugins come over https alone"]);
+    assert!(!home.bub_home().join("plugins/upper.wasm").exists());
+
+    // What stands behind a path, and before a host, may be a key.
+    let with_key = at("/upper.wasm?key=hidden").replace("http://", "http://me:hidden@");
+    let added = does(&home, ["add", &with_key, "--sha256", &meant.to_uppercase(), "--yes"]);
+    assert!(added.contains("plugin `upper` is there now") && !added.contains("hidden"), "{added}");
+    home.run(["hi"]).finish().says("[cli:local]\nHI\n");
+}
+
+#[test]
+fn what_never_ends_at_an_address_is_let_go() {
+    let home = new();
+    let server = serving(vec![0; (64 << 20) + 1], "");
+    let finished = plugin(&home, ["add", &format!("{}/large.wasm", server.base()), "--sha256", &"0".repeat(64)]);
+    finished.refuses(&["cannot be fetched", "it is larger than 64 MiB"]);
+}
+
+#[test]
+fn every_hook_says_what_it_sees() {
+    let listed = home().bub(["hooks", "--json"]).finish();
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap_or_else(|error| panic!("{error}\n{listed}"));
+    let rows = listed["hooks"].as_array().expect("hooks");
+    let mut powers: Vec<&str> = rows.iter().filter_map(|row| row["power"].as_str()).collect();
+    assert!(powers.len() == rows.len() && powers.iter().all(|power| power.split_whitespace().count() > 4), "{rows:?}");
+    powers.sort_unstable();
+    powers.dedup();
+    assert_eq!(powers.len(), rows.len(), "no two are the same");
+}

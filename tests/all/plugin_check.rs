@@ -1,0 +1,204 @@
+//! `plugin check`: plugins are tried in a sandbox.
+
+use crate::home;
+use crate::plugin_add::{described, does, file, new, plugin};
+use bub_tests::{Finished, Home, programs};
+use serde_json::{Value, json};
+use std::fs;
+
+/// What `plugin check --json` says of a plugin, and whether it calls it broken.
+#[track_caller]
+fn checked(home: &Home, plugin: &str) -> Value {
+    let finished = self::plugin(home, ["check", plugin, "--json"]);
+    let told: Value = serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}\n{finished}"));
+    let is_broken = told["broken"] != json!([]);
+    assert_eq!(finished.code, Some(i32::from(is_broken)), "{finished}");
+    told
+}
+
+#[track_caller]
+fn keeps(finished: &Finished, name: &str) {
+    let last = format!("plugin `{name}` kept to its contract in all samples\n");
+    assert!(finished.code == Some(0) && finished.stdout.ends_with(&last), "{finished}");
+    assert!(finished.stderr.is_empty(), "{finished}");
+}
+
+#[test]
+fn the_programs_own_guests_keep_to_their_contracts() {
+    let home = home().strict();
+    for name in ["builtin", "offline", "workspace", "shell", "web", "skills", "tapes", "memory", "context-builder"] {
+        keeps(&plugin(&home, ["check", name]), name);
+    }
+}
+
+#[test]
+fn the_examples_keep_to_their_contracts() {
+    let home = home().strict();
+    let name = |path: &str| std::path::Path::new(path).file_stem().expect("a file").to_string_lossy().into_owned();
+    for path in [
+        programs::ECHO,
+        programs::WINDOW,
+        programs::COMPACT,
+        programs::FROZEN,
+        programs::CALLER,
+        programs::COUNTER,
+        programs::DEEDS,
+        programs::KEEPER,
+        programs::ODD_TOOLS,
+        programs::PROMPT_TRIAL,
+        programs::PROMPT_UPPER,
+        programs::SCRIPTED,
+        programs::SCRIPTED_STREAM,
+        programs::TRIER,
+    ] {
+        keeps(&plugin(&home, ["check", path]), &name(path));
+    }
+}
+
+#[test]
+fn each_hook_is_told_with_its_calls_time_and_fuel() {
+    let told = checked(&home().strict(), programs::SCRIPTED);
+    let hooks = told["hooks"].as_array().expect("hooks");
+    assert!(hooks.len() >= 16, "{told:#}");
+    for hook in hooks {
+        let asked = hook["calls"].as_u64().is_some_and(|calls| calls > 0) && hook["faults"] == 0;
+        assert!(asked && hook["most_fuel"].as_u64().is_some_and(|fuel| fuel > 0), "{hook:#}");
+    }
+    assert_eq!(told["not_asked"], json!([]), "{told:#}");
+}
+
+#[test]
+fn a_plugin_that_panics_is_told_of_with_what_to_do_and_the_call_is_kept() {
+    let home = home().strict();
+    let finished = plugin(&home, ["check", programs::FAULT_PANIC]);
+    assert_eq!(finished.code, Some(1), "{finished}");
+    for line in [
+        "broken: hook `build-prompt`, a first message: panicked: ",
+        "guest says no: 42\n  fix: answer with an `error` where it panics\n",
+        "to make it again: bub-wasm plugin check --repro ",
+        "plugin `fault_panic` breaks its contract\n",
+    ] {
+        assert!(finished.stdout.contains(line), "{line}\n{finished}");
+    }
+    // Nothing of the trial is left but what it showed.
+    assert!(!home.bub_home().join("quarantine/breakers.json").exists());
+    assert!(!home.bub_home().join("tapes").exists() || fs::read_dir(home.tapes_dir()).expect("it is there").count() == 0);
+    let told = checked(&home, programs::FAULT_PANIC);
+    let kept = told["reproducers"][0].as_str().expect("a path");
+    assert!(kept.starts_with(home.bub_home().to_str().expect("UTF-8")), "{told:#}");
+    assert!(std::path::Path::new(kept).join("component.wasm").exists(), "{told:#}");
+}
+
+#[test]
+fn what_breaks_is_found_where_it_breaks() {
+    for (answers, hook, what) in [
+        ("build-prompt = { trap = true }", "build-prompt", "trapped"),
+        ("load-state = { json = \"[1]\" }", "load-state", "no JSON object"),
+        ("after-turn = { trap = true }", "after-turn", "trapped"),
+        ("admit-message = { trap = true }", "admit-message", "trapped"),
+        ("on-error = { trap = true }", "on-error", "trapped"),
+        ("before-tool-call = { trap = true }", "before-tool-call", "trapped"),
+        ("provide-model-options = { trap = true }", "provide-model-options", "trapped"),
+    ] {
+        let home = home().strict();
+        home.scripted("weak", programs::SCRIPTED, answers);
+        let told = checked(&home, "weak");
+        let broken = told["broken"].as_array().expect("a list");
+        let is_it = |found: &Value| {
+            let has = |key: &str, text: &str| found[key].as_str().is_some_and(|value| value.contains(text));
+            has("where", &format!("hook `{hook}`, ")) && has("what", what) && found["fix"] != ""
+        };
+        assert!(broken.len() == 1 && is_it(&broken[0]), "{answers}: {told:#}");
+    }
+}
+
+#[test]
+fn a_plugin_that_spins_is_ended_by_its_own_limits() {
+    let home = home().strict();
+    home.plugin("fault_spin", programs::FAULT_SPIN);
+    home.configure("[plugins.fault_spin.limits]\nfuel = 5_000_000");
+    let finished = plugin(&home, ["check", "fault_spin"]);
+    assert_eq!(finished.code, Some(1), "{finished}");
+    assert!(finished.stdout.contains("out of fuel after 5000000 units\n  fix: do less in one call"), "{finished}");
+}
+
+#[test]
+fn a_selector_that_leaves_out_what_was_said_breaks_its_contract() {
+    let told = checked(&home().strict(), programs::CHOOSY);
+    let broken = &told["broken"][0];
+    assert!(broken["where"].as_str().is_some_and(|place| place.starts_with("hook `selector`, ")), "{told:#}");
+    assert!(broken["what"].as_str().is_some_and(|what| what.contains("is not in it")), "{told:#}");
+}
+
+#[test]
+fn what_a_plugin_needs_and_does_not_name_is_noted() {
+    let home = home().strict();
+    // Its loop calls a model; its manifest speaks of its hook alone.
+    let manifest = json!({ "wants": [{ "grant": "hook:run-model", "why": "" }] });
+    let path = file(&home, "caller.wasm", &described(programs::CALLER, &manifest));
+    let told = checked(&home, path.to_str().expect("UTF-8"));
+    let notes = told["notes"].to_string();
+    assert!(notes.contains("it was refused `model:offline:demo`") && notes.contains("add it to `wants`"), "{told:#}");
+    assert!(notes.contains("it wants `hook:run-model` and does not say why"), "{told:#}");
+
+    let manifest = json!({ "wants": [] });
+    let path = file(&home, "upper.wasm", &described(programs::PROMPT_UPPER, &manifest));
+    let told = checked(&home, path.to_str().expect("UTF-8"));
+    let notes = told["notes"].to_string();
+    assert!(notes.contains("the manifest does not want `hook:build-prompt`") && notes.contains("never asked"), "{told:#}");
+}
+
+#[test]
+fn a_plugin_that_steers_the_model_reaches_nothing_outside_of_its_trial() {
+    let home = home().strict();
+    let proof = home.workspace().join("proof");
+    let order = format!(r#"TOOL:bash {{\"cmd\": \"touch {}\"}}"#, proof.display());
+    home.scripted("steer", programs::SCRIPTED, &format!("build-prompt = \"{order}\""));
+    // The model does as it is told, where it may.
+    does(&home, ["grant", "steer", "hook:build-prompt"]);
+    assert_eq!(home.run(["hi"]).finish().code, Some(0));
+    assert!(proof.exists(), "the order is a good one");
+    fs::remove_file(&proof).expect("it is there");
+    let finished = plugin(&home, ["check", "steer"]);
+    assert!(finished.code == Some(0) && !proof.exists(), "{finished}");
+}
+
+#[test]
+fn what_reaches_outside_is_given_by_name() {
+    let home = new();
+    let proof = home.workspace().join("proof");
+    home.configure(&format!("[plugins.trier.config]\ntries = [\"process\"]\n[plugins.trier.config.with]\nproof = \"{}\"", proof.display()));
+    let bytes = described(programs::TRIER, &json!({ "wants": [
+        { "grant": "hook:run-model", "why": "to try" }, { "grant": "process", "why": "to try" },
+    ] }));
+    fs::write(home.bub_home().join("plugins/trier.wasm"), bytes).expect("it can be written");
+    let refused = checked(&home, "trier")["notes"].to_string();
+    assert!(refused.contains("it was refused `process`") && refused.contains("--grant gives it"), "{refused}");
+    let finished = plugin(&home, ["check", "trier", "--grant", "process", "--json"]);
+    assert!(!finished.stdout.contains("it was refused `process`"), "{finished}");
+}
+
+#[test]
+fn commands_are_run_and_ended_where_they_go_on() {
+    let told = checked(&home().strict(), programs::COMMANDER);
+    let found = |list: &str, place: &str, what: &str| {
+        told[list].as_array().into_iter().flatten().any(|found| {
+            let has = |key: &str, text: &str| found[key].as_str().is_some_and(|value| value.contains(text));
+            has("where", place) && has("what", what)
+        })
+    };
+    assert!(found("broken", "its command `fall`", "panicked: "), "{told:#}");
+    assert!(found("notes", "its command `wait`", "it still ran"), "{told:#}");
+    assert_eq!(told["broken"].as_array().map(Vec::len), Some(1), "{told:#}");
+}
+
+#[test]
+fn what_cannot_be_checked_is_said_in_one_line() {
+    let home = home().strict();
+    let noise = file(&home, "noise.wasm", b"no wasm at all");
+    plugin(&home, ["check", noise.to_str().expect("UTF-8")]).refuses(&["noise.wasm", "does not load"]);
+    plugin(&home, ["check", "nowhere.wasm"]).refuses(&["`nowhere.wasm`", "no such file or directory"]);
+    plugin(&home, ["check", "shel"]).refuses(&["there is no plugin `shel`; did you mean `shell`"]);
+    plugin(&home, ["check", "shell", "--grant", "proces"]).refuses(&["`proces`", "did you mean `process`"]);
+    assert_eq!(plugin(&home, ["check"]).code, Some(2));
+}
