@@ -2,12 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-/// Whether the part of that name is to be measured: `cargo bench --bench turn -- steps memory` measures two of them.
-pub fn wants(part: &str) -> bool {
-    let named: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    named.is_empty() || named.iter().any(|name| name == part)
-}
-
 /// What was measured, in the order in which it was.
 pub struct Samples(Vec<Duration>);
 

@@ -202,7 +202,9 @@ fn escapes_in_names_and_reasons_never_reach_a_terminal() {
         assert!(printed.contains("evil") && !printed.contains(obeyed), "{printed:?}");
     };
     is_plain(&plugin(&home, ["add", path, "--yes"]));
-    for arguments in [&["inspect", "evil"][..], &["inspect", "evil", "--json"], &["check", path], &["check", path, "--json"]] {
+    for arguments in
+        [&["inspect", "evil"][..], &["inspect", "evil", "--json"], &["check", path], &["check", path, "--json"]]
+    {
         is_plain(&plugin(&home, arguments.iter().copied()));
     }
     is_plain(&plugin(&home, ["list"]));

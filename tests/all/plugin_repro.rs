@@ -172,7 +172,10 @@ fn what_cannot_be_made_again_is_said_in_one_line() {
     let original = fs::read(folder.join("call.json")).expect("it is kept");
     type Change = fn(&mut Value);
     let cases: [(Change, &str); 8] = [
-        (|call| call["arguments"] = json!({ "left_out": "it is too large" }), "what the call was given is not kept: it is too large"),
+        (
+            |call| call["arguments"] = json!({ "left_out": "it is too large" }),
+            "what the call was given is not kept: it is too large",
+        ),
         (|call| call["arguments"] = Value::Null, "what the call was given is not kept"),
         (|call| call["turn"] = json!({ "left_out": "it is too large" }), "what the turn was like is not kept"),
         (|call| call["config"] = json!({ "left_out": "it is too large" }), "its configuration is not kept"),

@@ -1,7 +1,8 @@
 //! Turns and hooks inside one process, as `serve` would run them.
 
-use crate::figure::{Samples, line, time, wants};
+use crate::figure::{Samples, line, time};
 use crate::host::{home, host, message, said};
+use crate::parts::wants;
 use bub_tests::{Answer, Server, programs};
 use bub_wasm::hooks;
 use bub_wasm::host::Host;

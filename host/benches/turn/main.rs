@@ -10,6 +10,8 @@ mod figure;
 mod host;
 mod in_process;
 mod memory;
+#[path = "../parts.rs"]
+mod parts;
 mod process;
 mod selection;
 
@@ -21,14 +23,14 @@ fn main() {
     figure::heading();
     // Before anything else: the kernel counts what its parent held at the start as a child's memory too, and with its
     // engines and their pools this process would hold more than the children do.
-    if figure::wants("process") {
+    if parts::wants("process") {
         runtime.block_on(process::figures());
     }
     runtime.block_on(in_process::figures());
-    if figure::wants("memory") {
+    if parts::wants("memory") {
         runtime.block_on(memory::figures());
     }
-    if figure::wants("selection") {
+    if parts::wants("selection") {
         selection::figures();
     }
 }

@@ -84,7 +84,10 @@ async fn in_turn(
         "after-turn" => told_of(super::after_turn(turn, &arguments::<(String,)>(told)?.0).await),
         "before-reset" => told_of(super::before_reset(turn, 0, arguments::<(bool,)>(told)?.0).await),
         "provide-model-options" => told_of(super::model_options(turn, 0).await),
-        "before-llm-call" => told_of(super::before_llm_call(turn, 0, arguments::<(_,)>(told)?.0).await),
+        "before-llm-call" => {
+            let (mut request,) = arguments::<(_,)>(told)?;
+            told_of(super::before_llm_call(turn, 0, &mut request).await)
+        }
         "after-llm-call" => {
             let (model, outcome): (String, _) = arguments(told)?;
             told_of(super::after_llm_call(turn, 0, &model, &outcome).await)

@@ -98,7 +98,12 @@ fn one_that_is_dropped_in_is_asked_about_before_the_next_line() {
 
 #[test]
 fn who_cannot_be_asked_has_said_it_or_nothing_is_given() {
-    for (more, answer) in [(&[][..], "hi"), (&["--yes"], "HI"), (&["--grant", "hook:build-prompt"], "HI"), (&["--grant", "tape:read"], "hi")] {
+    for (more, answer) in [
+        (&[][..], "hi"),
+        (&["--yes"], "HI"),
+        (&["--grant", "hook:build-prompt"], "HI"),
+        (&["--grant", "tape:read"], "hi"),
+    ] {
         let home = home().bare().strict();
         home.plugin("upper", programs::PROMPT_UPPER);
         let finished = home.bub(["chat"].into_iter().chain(more.iter().copied())).input("hi\n").finish();
