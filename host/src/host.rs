@@ -14,7 +14,7 @@ use crate::plugin::quarantine::Quarantine;
 use crate::plugin::{self, Cache, Engines, Held, Meter, Plugin, PluginSet, Shelf};
 use crate::process::Processes;
 use crate::tape::{FileStore, Journals, SqliteStore, Store, Tapes};
-use crate::turn::Calls;
+use crate::turn::{Afterwards, Calls};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -44,6 +44,8 @@ pub struct Host {
     /// Programs of plugins.
     pub(crate) processes: Processes,
     channel: Box<dyn Channel>,
+    /// What is done behind answers.
+    pub(crate) afterwards: Afterwards,
     /// Who is not asked for a while.
     pub(crate) quarantine: Quarantine,
     /// What calls into plugins come to.
@@ -84,6 +86,7 @@ impl Host {
             model,
             engines,
             channel,
+            afterwards: Afterwards::default(),
             cache,
             meter: Meter::default(),
             quarantine,
@@ -156,8 +159,14 @@ impl Host {
         Tapes::new(hooks::tape_store(calls, self.store.clone()), self.journals.clone())
     }
 
-    /// Ends what plugins have started.
+    /// Waits until what is done behind the answers that were given is done.
+    pub async fn rest(&self) {
+        self.afterwards.wait().await;
+    }
+
+    /// Waits as [`Self::rest`] does, and ends what plugins have started.
     pub async fn close(&self) {
+        self.rest().await;
         self.processes.end_all().await;
     }
 

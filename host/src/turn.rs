@@ -1,6 +1,7 @@
 //! The main path: one inbound envelope through the pipeline.
 
 mod account;
+mod afterwards;
 mod again;
 mod audience;
 mod begin;
@@ -18,6 +19,7 @@ use crate::plugin::bindings::{Envelope, MessageKind, Prompt};
 use std::sync::Arc;
 use tokio::sync::watch;
 
+pub(crate) use afterwards::Afterwards;
 pub(crate) use again::Told;
 pub use audience::{Audience, Heard, Listener, Steering};
 pub(crate) use preview::Preview;
@@ -54,6 +56,9 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: Audienc
         calls.host.processes.end_turn(&turn.id).await;
         turn.tape.close();
     }
+    if let (Some(turn), Ok(result)) = (&turn, &outcome) {
+        host.afterwards.begin(turn.clone(), result.output.clone());
+    }
     if let Err(failure) = &outcome {
         tracing::info!("turn failed: {failure}");
         // A channel whose client has left is not told that it has left.
@@ -79,11 +84,6 @@ async fn stages(turn: &Arc<Turn>) -> Result<TurnResult, Failure> {
     let output = thought?;
     let answered = turn.or_cancelled(answer(turn, &output)).await;
     let outbounds = turn.settle_late(answered).await?;
-    hooks::after_turn(turn, &output).await;
-    // The hooks behind the model stage have used and were refused things too; the answer is delivered all the same.
-    if let Err(error) = turn.write_account().await {
-        tracing::warn!("what the turn's last hooks used is not on the tape: {error}");
-    }
     tracing::debug!("turn of session `{}` used {} units of fuel", turn.session_id, turn.fuel());
     Ok(TurnResult { session_id: turn.session_id.clone(), output, outbounds })
 }

@@ -11,6 +11,9 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+/// How much of an earlier day's file is read for what was reported then, in bytes: about a thousand calls.
+const LOOKED_BACK: u64 = 256 << 10;
+
 /// How the name of a day's file ends.
 const END: &str = ".jsonl";
 
@@ -32,6 +35,8 @@ struct Today {
     plugins: BTreeMap<String, u64>,
     /// What providers have reported in relation to what was estimated, by model.
     ratios: BTreeMap<String, gist::Ratio>,
+    /// The days before were asked for theirs.
+    looked_back: bool,
 }
 
 impl Account {
@@ -57,13 +62,56 @@ impl Account {
         })
     }
 
-    /// What the providers of that model have reported today, in relation to what was estimated; 1 where nothing was.
+    /// What the providers of that model have reported lately, in relation to what was estimated: today, or on the day before
+    /// that has anything; 1 where nothing was.
     ///
     /// # Errors
     ///
-    /// Today's file cannot be read.
+    /// The day's file cannot be read.
     pub fn ratio(&self, model: &str) -> io::Result<gist::Ratio> {
-        self.today(|today| today.ratios.get(model).copied().unwrap_or_default())
+        let (date, known, looked_back) =
+            self.today(|today| (today.date, today.ratios.get(model).copied(), today.looked_back))?;
+        if known.is_some() || looked_back {
+            return Ok(known.unwrap_or_default());
+        }
+        let before = self.before(date)?;
+        let mut today = self.today.lock().unwrap_or_else(PoisonError::into_inner);
+        today.looked_back = true;
+        for (model, ratio) in before {
+            // What today has said already is newer.
+            today.ratios.entry(model).or_insert(ratio);
+        }
+        Ok(today.ratios.get(model).copied().unwrap_or_default())
+    }
+
+    /// The ratios at the end of the last day before that one on which anything was written down.
+    fn before(&self, date: Date) -> io::Result<BTreeMap<String, gist::Ratio>> {
+        let mut day = Today::default();
+        let Some(last) = self.days()?.into_iter().rfind(|day| *day < date) else { return Ok(day.ratios) };
+        let file = File::open(self.file(last))?;
+        // The newest count most, and a line that is cut in two by the first byte is none.
+        let from = file.metadata()?.len().saturating_sub(LOOKED_BACK);
+        lines::read(&file, from, |line| {
+            if let Some(call) = Call::read(line) {
+                day.count(&call);
+            }
+        })?;
+        Ok(day.ratios)
+    }
+
+    /// The days on which something was written down, in order.
+    fn days(&self) -> io::Result<Vec<Date>> {
+        let files = match fs::read_dir(&self.dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            files => files?,
+        };
+        let mut days = Vec::new();
+        for file in files {
+            let name = file?.file_name();
+            days.extend(name.to_str().and_then(|name| name.strip_suffix(END)?.parse::<Date>().ok()));
+        }
+        days.sort();
+        Ok(days)
     }
 
     fn today<T>(&self, look: impl FnOnce(&Today) -> T) -> io::Result<T> {
@@ -98,18 +146,7 @@ impl Account {
     ///
     /// A file cannot be read. That there are none is no error.
     pub(super) fn calls(&self, first: Date, last: Date, mut each: impl FnMut(Date, Call)) -> io::Result<()> {
-        let files = match fs::read_dir(&self.dir) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            files => files?,
-        };
-        let mut days = Vec::new();
-        for file in files {
-            let name = file?.file_name();
-            days.extend(name.to_str().and_then(|name| name.strip_suffix(END)?.parse::<Date>().ok()));
-        }
-        days.retain(|day| (first..=last).contains(day));
-        days.sort();
-        for day in days {
+        for day in self.days()?.into_iter().filter(|day| (first..=last).contains(day)) {
             let file = File::open(self.file(day))?;
             lines::read(&file, 0, |line| {
                 if let Some(call) = Call::read(line) {
@@ -161,7 +198,8 @@ impl Today {
     fn turn_to(&mut self, date: Date) {
         if self.date != date {
             // A model is the same the day after.
-            *self = Self { date, ratios: std::mem::take(&mut self.ratios), ..Self::default() };
+            let (ratios, looked_back) = (std::mem::take(&mut self.ratios), self.looked_back);
+            *self = Self { date, ratios, looked_back, ..Self::default() };
         }
     }
 

@@ -4,6 +4,7 @@ use super::{events, has, said};
 use crate::home;
 use bub_tests::{Answer, Home, Server, tape};
 use serde_json::Value;
+use std::fs;
 
 fn builder(config: &str) -> Home {
     let home = home();
@@ -163,6 +164,13 @@ fn what_the_provider_reports_corrects_the_estimate_of_the_next_turn() {
         events(&home, "context.selected").iter().filter_map(|data| data["metadata"]["ratio"].as_f64()).collect();
     assert_eq!(ratios[0], 1.0);
     assert!(ratios[1] > 1.5, "a token of two bytes is far more than was estimated: {ratios:?}");
+    // The model is the same the day after.
+    let usage = home.bub_home().join("usage");
+    let today = fs::read_dir(&usage).expect("it is there").flatten().next().expect("there is a file").path();
+    fs::rename(&today, usage.join("2020-02-29.jsonl")).expect("it is there");
+    home.run(["third"]).model(&server).finish();
+    let last = events(&home, "context.selected").last().and_then(|data| data["metadata"]["ratio"].as_f64());
+    assert!(last > Some(1.5), "{last:?}");
 }
 
 #[test]

@@ -48,6 +48,25 @@ fn after_a_turn_every_plugin_hears_of_it_once_behind_its_delivery() {
 }
 
 #[test]
+fn the_next_turn_does_not_wait_for_what_is_done_behind_an_answer() {
+    let home = bare_with(&[r#"run-model = "o""#, "after-turn = { wait = 4000 }"]);
+    let mut chat = home.bub(["chat"]).watched().spoken_to().start();
+    for message in ["one", "two"] {
+        chat.say(message);
+        chat.prints("o\n");
+    }
+    let finished = chat.finish();
+    let saw = finished.saw();
+    let at = |hook: &str, plugin: &str| {
+        let is_meant = |seen: &serde_json::Value| seen["hook"] == hook && seen["plugin"] == plugin;
+        (0..saw.len()).filter(|at| is_meant(&saw[*at])).collect::<Vec<_>>()
+    };
+    let (next, ended) = (at("load-state", "a"), at("after-turn", "a"));
+    assert!(next[1] < ended[0], "`a` hears of the first turn's end when `b` is done with it: {finished}");
+    assert_eq!(ended.len(), 2, "and the end waits for both: {finished}");
+}
+
+#[test]
 fn what_fails_after_a_turn_fails_nothing() {
     let home = bare_with(&[
         "",

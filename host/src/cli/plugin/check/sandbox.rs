@@ -96,7 +96,9 @@ impl Sandbox {
     /// What ended it early.
     pub(super) async fn turn(&self, message: Envelope) -> Result<(), Failure> {
         let (_open, cancel) = watch::channel(false);
-        run_turn(&self.host, message, Audience::new(cancel)).await.map(drop)
+        let outcome = run_turn(&self.host, message, Audience::new(cancel)).await.map(drop);
+        self.host.rest().await;
+        outcome
     }
 
     /// Where the calls are kept that broke.

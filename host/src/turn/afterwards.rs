@@ -1,0 +1,49 @@
+//! What is done behind a turn's answer: nobody waits for it, but the program's end.
+
+use super::Turn;
+use crate::hooks;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::task::JoinSet;
+
+/// The turns whose observers still run.
+#[derive(Default)]
+pub(crate) struct Afterwards(Mutex<Running>);
+
+#[derive(Default)]
+struct Running {
+    tasks: JoinSet<()>,
+    /// Of a session they run one behind the other: the second would do what the first is about to have done.
+    sessions: HashMap<String, Arc<tokio::sync::Mutex<()>>>,
+}
+
+impl Afterwards {
+    /// Tells the observers that the answer is delivered. The session is free already.
+    pub(super) fn begin(&self, turn: Arc<Turn>, output: String) {
+        let mut running = self.running();
+        while running.tasks.try_join_next().is_some() {}
+        running.sessions.retain(|_, session| Arc::strong_count(session) > 1);
+        let session = running.sessions.entry(turn.session_id.clone()).or_default().clone();
+        running.tasks.spawn(async move {
+            let _alone = session.lock().await;
+            hooks::after_turn(&turn, &output).await;
+            // The answer is delivered, whatever becomes of this.
+            if let Err(error) = turn.write_account().await {
+                tracing::warn!("what the turn's last hooks used is not on the tape: {error}");
+            }
+            turn.calls.host.processes.end_turn(&turn.id).await;
+        });
+    }
+
+    /// Waits until all of it is done. What begins meanwhile is not waited for.
+    pub(crate) async fn wait(&self) {
+        let tasks = std::mem::take(&mut self.running().tasks);
+        // Each hook has its deadline. One that breaks has broken itself only.
+        let _ = tokio::spawn(tasks.join_all()).await;
+    }
+
+    /// Never held while something is awaited.
+    fn running(&self) -> MutexGuard<'_, Running> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
