@@ -176,8 +176,9 @@ fn the_name_of_an_embedded_plugin_is_taken() {
     let finished = plugin(&home, ["add", programs::PROMPT_UPPER, "--name", "shell"]);
     finished.refuses(&["is not added", "the name is taken by an embedded plugin", "enabled = false"]);
     // And so is a name of a tool.
-    let finished = plugin(&home, ["add", programs::SHELL, "--name", "mine"]);
-    finished.refuses(&["is not added", "its tool `bash` is there already, in plugin `shell`"]);
+    home.plugin("deeds", programs::DEEDS);
+    let finished = plugin(&home, ["add", programs::DEEDS, "--name", "mine"]);
+    finished.refuses(&["is not added", "is there already, in plugin `deeds`"]);
     assert!(!home.bub_home().join("plugins/mine.wasm").exists());
 }
 
@@ -199,10 +200,12 @@ fn escapes_in_names_and_reasons_never_reach_a_terminal() {
     let is_plain = |finished: &Finished| {
         let printed = format!("{}{}", finished.stdout, finished.stderr);
         let obeyed = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
-        assert!(printed.contains("evil") && !printed.contains(obeyed), "{printed:?}");
+        assert!(printed.contains("vil") && !printed.contains(obeyed), "{printed:?}");
     };
     is_plain(&plugin(&home, ["add", path, "--yes"]));
-    for arguments in [&["inspect", "evil"][..], &["inspect", "evil", "--json"], &["check", path], &["check", path, "--json"]] {
+    for arguments in
+        [&["inspect", "evil"][..], &["inspect", "evil", "--json"], &["check", path], &["check", path, "--json"]]
+    {
         is_plain(&plugin(&home, arguments.iter().copied()));
     }
     is_plain(&plugin(&home, ["list"]));

@@ -82,7 +82,9 @@ fn a_plugin_that_panics_is_told_of_with_what_to_do_and_the_call_is_kept() {
     }
     // Nothing of the trial is left but what it showed.
     assert!(!home.bub_home().join("quarantine/breakers.json").exists());
-    assert!(!home.bub_home().join("tapes").exists() || fs::read_dir(home.tapes_dir()).expect("it is there").count() == 0);
+    assert!(
+        !home.bub_home().join("tapes").exists() || fs::read_dir(home.tapes_dir()).expect("it is there").count() == 0
+    );
     let told = checked(&home, programs::FAULT_PANIC);
     let kept = told["reproducers"][0].as_str().expect("a path");
     assert!(kept.starts_with(home.bub_home().to_str().expect("UTF-8")), "{told:#}");
@@ -93,7 +95,8 @@ fn a_plugin_that_panics_is_told_of_with_what_to_do_and_the_call_is_kept() {
 fn what_breaks_is_found_where_it_breaks() {
     for (answers, hook, what) in [
         ("build-prompt = { trap = true }", "build-prompt", "trapped"),
-        ("load-state = { json = \"[1]\" }", "load-state", "no JSON object"),
+        ("load-state = [1]", "load-state", "no JSON object"),
+        ("build-prompt = { parts = \"{}\" }", "build-prompt", "no JSON array"),
         ("after-turn = { trap = true }", "after-turn", "trapped"),
         ("admit-message = { trap = true }", "admit-message", "trapped"),
         ("on-error = { trap = true }", "on-error", "trapped"),
@@ -145,7 +148,10 @@ fn what_a_plugin_needs_and_does_not_name_is_noted() {
     let path = file(&home, "upper.wasm", &described(programs::PROMPT_UPPER, &manifest));
     let told = checked(&home, path.to_str().expect("UTF-8"));
     let notes = told["notes"].to_string();
-    assert!(notes.contains("the manifest does not want `hook:build-prompt`") && notes.contains("never asked"), "{told:#}");
+    assert!(
+        notes.contains("the manifest does not want `hook:build-prompt`") && notes.contains("never asked"),
+        "{told:#}"
+    );
 }
 
 #[test]
@@ -167,10 +173,16 @@ fn a_plugin_that_steers_the_model_reaches_nothing_outside_of_its_trial() {
 fn what_reaches_outside_is_given_by_name() {
     let home = new();
     let proof = home.workspace().join("proof");
-    home.configure(&format!("[plugins.trier.config]\ntries = [\"process\"]\n[plugins.trier.config.with]\nproof = \"{}\"", proof.display()));
-    let bytes = described(programs::TRIER, &json!({ "wants": [
+    home.configure(&format!(
+        "[plugins.trier.config]\ntries = [\"process\"]\n[plugins.trier.config.with]\nproof = \"{}\"",
+        proof.display()
+    ));
+    let bytes = described(
+        programs::TRIER,
+        &json!({ "wants": [
         { "grant": "hook:run-model", "why": "to try" }, { "grant": "process", "why": "to try" },
-    ] }));
+    ] }),
+    );
     fs::write(home.bub_home().join("plugins/trier.wasm"), bytes).expect("it can be written");
     let refused = checked(&home, "trier")["notes"].to_string();
     assert!(refused.contains("it was refused `process`") && refused.contains("--grant gives it"), "{refused}");

@@ -37,7 +37,9 @@ fn a_replaced_plugin_shows_what_is_new_and_holds_nothing_until_it_is_said() {
     assert!(!shown.contains("  - ") && !shown.contains("+ want hook:build-prompt"), "{shown}");
     assert_eq!(inspected(&home, "notes")["grants"], json!([]));
     let said = home.run(["hi"]).finish().says("[cli:local]\nhi\n");
-    said.mentions("its grants are not for these bytes; to let it answer: bub-wasm plugin grant notes hook:build-prompt tape:read");
+    said.mentions(
+        "its grants are not for these bytes; to let it answer: bub-wasm plugin grant notes hook:build-prompt tape:read",
+    );
 
     let shown = add(&home, programs::SCRIPTED, &version("2.0.0", &["hook:run-model"]), &[]);
     for line in ["it takes the place of version 1.1.0\n", "  + hook run-model\n", "  - want tape:read\n"] {
@@ -63,12 +65,19 @@ fn rolling_back_brings_the_bytes_and_their_grants_and_so_does_rolling_forth() {
     let home = new();
     add(&home, programs::PROMPT_UPPER, &version("1.0.0", &["hook:build-prompt"]), &["--yes"]);
     home.configure("[plugins.notes.config]\nmine = true");
-    add(&home, programs::PROMPT_UPPER, &version("2.0.0", &["hook:build-prompt", "tape:read"]), &["--grant", "tape:read"]);
+    add(
+        &home,
+        programs::PROMPT_UPPER,
+        &version("2.0.0", &["hook:build-prompt", "tape:read"]),
+        &["--grant", "tape:read"],
+    );
     home.run(["hi"]).finish().says("[cli:local]\nhi\n");
 
-    for (number, grants, answer) in
-        [("1.0.0", json!(["hook:build-prompt"]), "HI"), ("2.0.0", json!(["tape:read"]), "hi"), ("1.0.0", json!(["hook:build-prompt"]), "HI")]
-    {
+    for (number, grants, answer) in [
+        ("1.0.0", json!(["hook:build-prompt"]), "HI"),
+        ("2.0.0", json!(["tape:read"]), "hi"),
+        ("1.0.0", json!(["hook:build-prompt"]), "HI"),
+    ] {
         let said = does(&home, ["rollback", "notes"]);
         assert!(said.contains(&format!("plugin `notes` {number}: ")), "{said}");
         let now = inspected(&home, "notes");
@@ -128,7 +137,8 @@ fn a_version_that_no_longer_loads_is_not_rolled_back_to() {
     // Somebody else has its tools by now.
     home.plugin("deeds", programs::DEEDS);
     let finished = plugin(&home, ["rollback", "notes"]);
-    finished.refuses(&["the version before of plugin `notes` does not load, and nothing is changed", "is there already"]);
+    finished
+        .refuses(&["the version before of plugin `notes` does not load, and nothing is changed", "is there already"]);
     home.run(["hi"]).finish().says("[cli:local]\nHI\n");
 }
 

@@ -5,8 +5,8 @@ use super::HOOKS;
 use crate::error::Failure;
 use crate::grants::view::{About, View};
 use crate::grants::{chat, toolbox};
-use crate::plugin::Plugin;
 use crate::plugin::bindings::{Error, Prompt};
+use crate::plugin::{Plugin, one_line};
 use crate::tape::{Draft, tape_name};
 use crate::turn::{Audience, Calls, Told, Turn};
 use serde::Deserialize;
@@ -132,7 +132,7 @@ async fn outside(calls: &Arc<Calls>, hook: &str, told: Value) -> Result<Option<F
             super::run_command(calls, &name, &arguments).await.err()
         }
         "store" => return Err("what is kept of a `store` does not say which of its functions was called".to_owned()),
-        hook => return Err(format!("calls of `{hook}` cannot be made again outside of a turn")),
+        hook => return Err(format!("calls of `{}` cannot be made again", one_line(hook))),
     })
 }
 

@@ -61,7 +61,8 @@ impl Sandbox {
     ///
     /// The home cannot be made, or the plugin does not load there.
     pub(super) async fn start(own: &Config, subject: Subject<'_>) -> Result<Self> {
-        let root = tempfile::Builder::new().prefix("bub-wasm-check.").tempdir().context("no home can be made for it")?;
+        let root =
+            tempfile::Builder::new().prefix("bub-wasm-check.").tempdir().context("no home can be made for it")?;
         let [home, workspace] = ["home", "workspace"].map(|name| root.path().join(name));
         let plugins = home.join(config::PLUGINS_DIR);
         std::fs::create_dir_all(&plugins)?;
