@@ -266,6 +266,48 @@ fn what_never_ends_at_an_address_is_let_go() {
 }
 
 #[test]
+fn a_person_at_the_terminal_decides_what_it_is_given() {
+    let home = new();
+    let first = json!({ "wants": [
+        { "grant": "hook:build-prompt", "why": "to shout" }, { "grant": "tape:read", "why": "to look" },
+    ] });
+    let path = file(&home, "upper.wasm", &described(programs::PROMPT_UPPER, &first));
+    let path = text(&path);
+    let add = || home.bub(["plugin", "add", path]).terminal(200, 40);
+    let at = home.bub_home().join("plugins/upper.wasm");
+
+    let terminal = add();
+    terminal.sees("Give `upper`: y all that it wants · e ask for each · n nothing · q do not add it? [n]");
+    terminal.say("q").sees("upper.wasm` is not added");
+    assert!(!at.exists());
+    let terminal = add();
+    terminal.sees("? [n]");
+    terminal.press(["C-d"]).sees("upper.wasm` is not added");
+    assert!(!at.exists());
+
+    let terminal = add();
+    terminal.sees("? [n]");
+    terminal.say("y").sees("plugin `upper` may now: hook:build-prompt tape:read");
+    terminal.ends();
+    let terminal = add();
+    terminal.sees("Give `upper`: y all that it wants · e ask for each · n nothing? [n]");
+    terminal.say("").sees("with these very bytes");
+    terminal.ends();
+    assert_eq!(inspected(&home, "upper")["grants"], json!(["hook:build-prompt", "tape:read"]));
+
+    let second = json!({ "wants": [
+        { "grant": "hook:build-prompt", "why": "to shout" }, { "grant": "tape:read", "why": "to look" },
+        { "grant": "usage", "why": "to count" },
+    ] });
+    file(&home, "upper.wasm", &described(programs::PROMPT_UPPER, &second));
+    let terminal = add();
+    terminal.sees("k what the version before had");
+    terminal.say("k").sees("to give it: bub-wasm plugin grant upper usage");
+    terminal.ends();
+    assert_eq!(inspected(&home, "upper")["grants"], json!(["hook:build-prompt", "tape:read"]));
+}
+
+#[test]
 fn every_hook_says_what_it_sees() {
     let listed = home().bub(["hooks", "--json"]).finish();
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap_or_else(|error| panic!("{error}\n{listed}"));
