@@ -6,6 +6,7 @@ use crate::answer::{self, Answer};
 use crate::bub::model::exchange::Request;
 use crate::bub::tape::entries::{Draft, Query, Start};
 use crate::bub::tape::tape::Tape;
+use crate::bub::tools::schema::ToolSpec;
 use crate::bub::tools::toolbox;
 use crate::bub::turn::stages;
 use crate::bub::types::types::{ErrorKind, StreamEvent};
@@ -29,6 +30,7 @@ pub fn run(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
         turn,
         tape: turn.tape()?,
         settings: Settings::of(turn)?,
+        tools: toolset::offered(turn)?,
         asked: prompt,
         steering: Vec::new(),
         recorded: false,
@@ -57,6 +59,8 @@ struct Agent<'a> {
     turn: &'a Turn,
     tape: Tape,
     settings: Settings,
+    /// Those of the turn: it ends with the plugins that it began with, and what they may do is looked at in each call.
+    tools: Vec<ToolSpec>,
     /// What the turn is about; later steps have prompts of their own.
     asked: &'a Prompt,
     /// Messages that were taken from the session's queue and do not stand on the tape yet: nobody else has them.
@@ -126,9 +130,8 @@ impl Agent<'_> {
         let model = self.settings.model.as_str();
         let new: Vec<String> =
             said.iter().map(|prompt| record::user_message(content::of(prompt)).to_string()).collect();
-        let tools = toolset::offered(self.turn)?;
         let mut messages = stages::messages(self.turn, prompt, &system, &new, Some(model))?;
-        match budget::judge(&self.tape, model, self.settings.max_tokens, &messages, &tools)? {
+        match budget::judge(&self.tape, model, self.settings.max_tokens, &messages, &self.tools)? {
             Verdict::HandOff(weight) if !self.handed_off => {
                 self.handed_off = true;
                 let state = budget::state(&weight, &messages);
@@ -142,12 +145,11 @@ impl Agent<'_> {
             // Where even the new phase is too long, the provider says so.
             Verdict::HandOff(_) | Verdict::Fits => {}
         }
-        self.sent.clone_from(&messages);
         let run_id = self.turn.new_run_id();
         let request = Request {
             model: Some(model.to_owned()),
             messages,
-            tools,
+            tools: std::mem::take(&mut self.tools),
             max_tokens: self.settings.max_tokens,
             purpose: "turn".to_owned(),
             options: self
@@ -156,7 +158,9 @@ impl Agent<'_> {
                 .as_ref()
                 .map(|effort| json!({ "reasoning_effort": effort }).to_string()),
         };
-        let answer = answer::ask(self.turn, &request, &mut self.said)?;
+        let answer = answer::ask(self.turn, &request, &mut self.said);
+        (self.sent, self.tools) = (request.messages, request.tools);
+        let answer = answer?;
         let results = self.call(&answer)?;
 
         let mut entries =

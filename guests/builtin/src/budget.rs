@@ -50,9 +50,16 @@ pub fn judge(
     tools: &[ToolSpec],
 ) -> Result<Verdict, Error> {
     let (Some(room), Some(window)) = (chat::room(model), chat::window(model)) else { return Ok(Verdict::Fits) };
+    let ratio = Ratio::kept(chat::ratio(model));
+    // Most requests are far from the end, and need not be read to see that.
+    let most = messages.iter().map(|message| gist::chat::message_at_most(message)).sum::<Option<u64>>();
+    let offered = tools.iter().map(|tool| gist::chat::tool_at_most(&tool.name, &tool.description, &tool.parameters));
+    if most.is_some_and(|most| ratio.correct(most + offered.sum::<u64>()) <= u64::from(room)) {
+        return Ok(Verdict::Fits);
+    }
     let weights = messages.iter().map(|message| gist::chat::message(&json::value(message)));
     let offered = tools.iter().map(|tool| gist::chat::tool(&tool.name, &tool.description, &tool.parameters));
-    let estimate = Ratio::kept(chat::ratio(model)).correct(weights.chain(offered).sum());
+    let estimate = ratio.correct(weights.chain(offered).sum());
     if estimate <= u64::from(room) {
         return Ok(Verdict::Fits);
     }

@@ -33,6 +33,19 @@ pub fn tool(name: &str, description: &str, parameters: &str) -> u64 {
     TOOL + estimate(name) + estimate(description) + estimate(parameters)
 }
 
+/// More tokens than a message has, by its length in JSON: no script has more tokens than bytes. None where it has parts,
+/// which weigh what they show.
+pub fn message_at_most(message: &str) -> Option<u64> {
+    let mut contents = message.match_indices("\"content\"").map(|(at, key)| message[at + key.len()..].trim_start());
+    let has_parts = contents.any(|rest| rest.strip_prefix(':').is_some_and(|rest| rest.trim_start().starts_with('[')));
+    (!has_parts).then_some(message.len() as u64 + MESSAGE)
+}
+
+/// More tokens than a tool has, by the length of its texts.
+pub fn tool_at_most(name: &str, description: &str, parameters: &str) -> u64 {
+    TOOL + (name.len() + description.len() + parameters.len()) as u64
+}
+
 fn content(content: &Value) -> u64 {
     match content {
         Value::String(text) => estimate(text),
@@ -65,5 +78,18 @@ mod tests {
         let calls = json!({"role": "assistant", "content": "", "tool_calls": [{"id": "x", "function": {"name": "bash", "arguments": "{\"cmd\":1}"}}]});
         assert_eq!(message(&calls), MESSAGE + CALL + 1 + 3);
         assert_eq!(message(&json!({"role": "tool"})), MESSAGE);
+    }
+
+    #[test]
+    fn no_message_weighs_more_than_it_is_said_to_at_most() {
+        let texts = ["", "a", "plain words", "ありがとう", "⇒➤⬤", "🦀🦀🦀", "안녕하세요", "、。「」", "\n\t\""];
+        for text in texts {
+            let called = json!({"role": "assistant", "content": text, "tool_calls": [{"id": "", "type": "function", "function": {"name": text, "arguments": text}}]});
+            for message in [json!({"role": "user", "content": text}), called] {
+                let most = message_at_most(&message.to_string());
+                assert!(most.is_some_and(|most| super::message(&message) <= most), "{message}");
+            }
+        }
+        assert_eq!(message_at_most(r#"{"role": "user", "content" : [{"type": "image_url"}]}"#), None);
     }
 }

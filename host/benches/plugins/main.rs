@@ -1,5 +1,5 @@
 //! What plugins of others cost: how soon one that is dropped in serves, what becomes of turns while plugins change under
-//! them, and what twenty of them cost at the start.
+//! them, and what twenty of them cost at the start. Words behind `--` name the parts that are wanted: `start`, `swap`.
 
 #[path = "../child.rs"]
 mod child;
@@ -7,6 +7,8 @@ mod child;
 mod figure;
 #[path = "../host.rs"]
 mod host;
+#[path = "../parts.rs"]
+mod parts;
 mod start;
 mod swap;
 
@@ -15,6 +17,10 @@ use tokio::runtime::Builder;
 fn main() {
     let runtime = Builder::new_multi_thread().enable_all().build().expect("tokio starts");
     figure::heading();
-    start::figures();
-    runtime.block_on(swap::figures());
+    if parts::wants("start") {
+        start::figures();
+    }
+    if parts::wants("swap") {
+        runtime.block_on(swap::figures());
+    }
 }

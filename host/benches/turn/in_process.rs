@@ -2,6 +2,7 @@
 
 use crate::figure::{Samples, line, time};
 use crate::host::{home, host, message, said};
+use crate::parts::wants;
 use bub_tests::{Answer, Server, programs};
 use bub_wasm::hooks;
 use bub_wasm::host::Host;
@@ -15,11 +16,21 @@ use std::time::Duration;
 const STEPS: usize = 30;
 
 pub async fn figures() {
-    hook_call().await;
-    granted_call().await;
-    empty_turn().await;
-    agent_turn().await;
-    conversation().await;
+    if wants("hook") {
+        hook_call().await;
+    }
+    if wants("grant") {
+        granted_call().await;
+    }
+    if wants("stub") {
+        empty_turn().await;
+    }
+    if wants("agent") {
+        agent_turn().await;
+    }
+    if wants("steps") {
+        conversation().await;
+    }
 }
 
 /// A store, an instance of the builtin guest, a call that copies an envelope in and an id out, and their end.

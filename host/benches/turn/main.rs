@@ -1,5 +1,6 @@
 //! What a turn costs. `cargo bench` prints one line a figure: its median, its 90th percentile and the target that it is
-//! held to. Figures drift with the machine and its load; those of one run can be compared with each other.
+//! held to. Figures drift with the machine and its load; those of one run can be compared with each other. Words behind `--`
+//! name the parts that are wanted: `process`, `hook`, `grant`, `stub`, `agent`, `steps`, `memory`, `selection`.
 
 #[path = "../child.rs"]
 mod child;
@@ -9,6 +10,8 @@ mod figure;
 mod host;
 mod in_process;
 mod memory;
+#[path = "../parts.rs"]
+mod parts;
 mod process;
 mod selection;
 
@@ -20,8 +23,14 @@ fn main() {
     figure::heading();
     // Before anything else: the kernel counts what its parent held at the start as a child's memory too, and with its
     // engines and their pools this process would hold more than the children do.
-    runtime.block_on(process::figures());
+    if parts::wants("process") {
+        runtime.block_on(process::figures());
+    }
     runtime.block_on(in_process::figures());
-    runtime.block_on(memory::figures());
-    selection::figures();
+    if parts::wants("memory") {
+        runtime.block_on(memory::figures());
+    }
+    if parts::wants("selection") {
+        selection::figures();
+    }
 }

@@ -9,6 +9,7 @@ use super::turn::TurnHandle;
 use crate::model::{self, Event};
 use crate::plugin::bindings::chat::{Host, HostCompletion};
 use crate::plugin::bindings::exported::before_llm_call::LlmRequest;
+use crate::plugin::bindings::schema::ToolSpec;
 use crate::plugin::bindings::{Error, ErrorKind, ToolCall, exchange};
 use crate::plugin::store::State;
 use crate::plugin::{check_json, deeper};
@@ -81,9 +82,9 @@ impl State {
         let model = self.model_of(&turn, request.model);
         self.granted(&grant_of(&model))?;
         let depth = deeper(self.depth, self.plugin.limits.depth)?;
-        let json =
-            request.messages.iter().chain(&request.options).chain(request.tools.iter().map(|tool| &tool.parameters));
-        for text in json {
+        // A schema that stands as its plugin gave it was read when that was loaded.
+        let strange = request.tools.iter().filter(|tool| !is_known(&turn, tool)).map(|tool| &tool.parameters);
+        for text in request.messages.iter().chain(&request.options).chain(strange) {
             check_json(text).map_err(|reason| Error::invalid(format!("the request holds {reason}")))?;
         }
         let tools = request.tools;
@@ -97,6 +98,12 @@ impl State {
         };
         Ok(Exchange { turn, depth, caller: self.plugin.clone(), request, tools })
     }
+}
+
+/// Whether a tool is one of the turn's, with the very schema that it has.
+fn is_known(turn: &Turn, tool: &ToolSpec) -> bool {
+    let mut all = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools);
+    all.any(|known| known.name == tool.name && known.parameters == tool.parameters)
 }
 
 /// What it takes to call that model.

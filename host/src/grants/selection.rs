@@ -45,12 +45,12 @@ pub(super) fn check_request(selection: &Selection, said: &[String], own: Option<
     let messages = || selection.before.iter().chain(&selection.history).chain(said).chain(&selection.after);
     let mut open: Vec<Option<&str>> = Vec::new();
     for message in messages() {
-        let role = json::get(message, "role").and_then(json::string).unwrap_or_default();
+        let [role, id, calls] = json::pick(message, ["role", "tool_call_id", "tool_calls"]);
+        let role = role.and_then(json::string).unwrap_or_default();
         if !["system", "developer", "user", "assistant", "tool"].contains(&role.as_str()) {
             return Err(format!("a message has the role `{role}`, which no model knows"));
         }
         if role == "tool" {
-            let id = json::get(message, "tool_call_id");
             let place = open.iter().position(|call| id.is_none() || *call == id);
             match place {
                 Some(place) => drop(open.remove(place)),
@@ -61,7 +61,7 @@ pub(super) fn check_request(selection: &Selection, said: &[String], own: Option<
         if !open.is_empty() {
             return Err("a call of a tool is without its result".to_owned());
         }
-        let calls = json::get(message, "tool_calls").and_then(|calls| json::elements(calls).ok()).unwrap_or_default();
+        let calls = calls.and_then(|calls| json::elements(calls).ok()).unwrap_or_default();
         open = calls.into_iter().map(|call| json::get(call, "id")).collect();
     }
     if !open.is_empty() {

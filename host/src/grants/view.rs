@@ -1,22 +1,20 @@
 //! `bub:context/view`: what a selector may look at, and what becomes of its selection.
 
+mod served;
+
 use super::selection::{Selection, check_request};
-use super::tape::{MAX_BATCH, TapeHandle, current, from_query, into_entries, into_hits, into_info};
-use crate::plugin::bindings::entries::Hit;
 use crate::plugin::bindings::schema::ToolSpec;
 use crate::plugin::bindings::selector::{Part, Selected};
-use crate::plugin::bindings::view::{Host, HostView};
-use crate::plugin::bindings::{Error, ErrorKind, Prompt, entries};
-use crate::plugin::store::State;
+use crate::plugin::bindings::{Error, Prompt};
 use crate::plugin::{check_json, contract};
 use crate::tape::view::sees;
-use crate::tape::{self, Entry, Renderer, Search, Tape, json};
+use crate::tape::{self, Entry, Renderer, Tape, json};
 use crate::turn::Turn;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wasmtime::Result;
-use wasmtime::component::Resource;
 
 /// How long a selector may wait for what it looks up, at most.
 const MAX_TIMEOUT: Duration = Duration::from_secs(5);
@@ -55,6 +53,8 @@ struct Deeds {
     /// Entries that it was shown: they are not read again to be rendered.
     seen: Mutex<BTreeMap<u64, Entry>>,
     shortened: Mutex<Option<Vec<String>>>,
+    /// It was shown the whole window.
+    saw_all: AtomicBool,
 }
 
 impl View {
@@ -112,6 +112,7 @@ impl View {
     /// untouched, and each message has its origin.
     pub(crate) async fn accept(&self, selected: Selected) -> Result<Selection> {
         self.turn.hold(selected.notes.len())?;
+        let is_everything = self.is_everything(&selected);
         let notes =
             crate::plugin::parse_json(&selected.notes).map_err(|reason| contract(format!("its notes are {reason}")))?;
         let mut selection = Selection {
@@ -123,10 +124,24 @@ impl View {
         selection.before = self.render(selected.before, &mut selection).await?;
         selection.history = self.render(selected.history, &mut selection).await?;
         selection.after = self.render(selected.after, &mut selection).await?;
-        if let Err(reason) = self.check(&selection).await.map_err(wasmtime::Error::new)? {
+        if !is_everything && let Err(reason) = self.check(&selection).await.map_err(wasmtime::Error::new)? {
             return Err(contract(reason));
         }
         Ok(selection)
+    }
+
+    /// Whether the selection is the window as it stands: what is wrong with it is wrong with the tape.
+    fn is_everything(&self, selected: &Selected) -> bool {
+        let seen = self.deeds.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_shortened = self.deeds.shortened.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let mut ids = seen.keys();
+        let mut in_order = selected.history.iter().zip(&mut ids);
+        self.deeds.saw_all.load(Ordering::Relaxed)
+            && !is_shortened
+            && selected.before.is_empty()
+            && selected.after.is_empty()
+            && selected.history.len() == seen.len()
+            && in_order.all(|(part, id)| matches!(part, Part::Entry(selected) if selected == id))
     }
 
     /// Whether a model would take it. What is wrong with the tape itself is not the selector's fault.
@@ -146,12 +161,15 @@ impl View {
             match part {
                 Part::Entry(id) => {
                     selection.entries.insert(id);
-                    let seen = self.deeds.seen.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
-                    let entry = match seen {
-                        Some(entry) => entry,
-                        None => self.beyond(id).await?,
+                    let was_seen = {
+                        let seen = self.deeds.seen.lock().unwrap_or_else(PoisonError::into_inner);
+                        let entry = seen.get(&id);
+                        entry.into_iter().for_each(|entry| renderer.push(entry));
+                        entry.is_some()
                     };
-                    renderer.push(&entry);
+                    if !was_seen {
+                        renderer.push(&self.beyond(id).await?);
+                    }
                 }
                 Part::Message(message) => {
                     check_json(&message).map_err(|reason| contract(format!("a message of its own is {reason}")))?;
@@ -187,10 +205,11 @@ impl View {
         let mut found = Vec::new();
         while found.len() < max {
             let page = self.tape.read(position, max - found.len()).await?;
-            let Some(end) = page.last() else { break };
-            position = end.id;
+            let end = page.last().map(|entry| entry.id);
+            position = end.unwrap_or(position);
             found.extend(page.into_iter().filter(|entry| entry.id <= self.last && sees(entry)));
-            if position >= self.last {
+            if end.is_none_or(|end| end >= self.last) {
+                self.deeds.saw_all.store(true, Ordering::Relaxed);
                 break;
             }
         }
@@ -245,140 +264,4 @@ impl View {
 
 fn is_said(entry: &Entry) -> bool {
     entry.kind == "message" && json::get(&entry.payload, "role") == Some(r#""user""#)
-}
-
-impl Host for State {}
-
-impl HostView for State {
-    async fn next(&mut self, view: Resource<View>, max: u32) -> Result<Result<Vec<entries::Entry>, Error>> {
-        let view = self.table.get_mut(&view)?;
-        let batch = view.forward(max.min(MAX_BATCH) as usize).await;
-        Ok(batch.map(|batch| into_entries(&view.turn, batch)).map_err(Error::from))
-    }
-
-    async fn tail(
-        &mut self,
-        view: Resource<View>,
-        before: Option<u64>,
-        max: u32,
-    ) -> Result<Result<Vec<entries::Entry>, Error>> {
-        let view = self.table.get(&view)?.clone();
-        let batch = view.backward(before, max.min(MAX_BATCH) as usize).await;
-        Ok(batch.map(|batch| into_entries(&view.turn, batch)).map_err(Error::from))
-    }
-
-    async fn search(
-        &mut self,
-        view: Resource<View>,
-        text: String,
-        max: u32,
-        timeout_ms: u32,
-    ) -> Result<Result<Vec<Hit>, Error>> {
-        let View { tape, turn, .. } = self.table.get(&view)?.clone();
-        let current = match current(&tape).await {
-            Ok(current) => current,
-            Err(error) => return Ok(Err(error.into())),
-        };
-        let search = Search {
-            current,
-            text,
-            limit: max.min(MAX_BATCH) as usize,
-            patience: Some(Duration::from_millis(timeout_ms.into())),
-            ..Search::default()
-        };
-        Ok(tape.search(&search).await.map(|hits| into_hits(&turn, hits)).map_err(Error::from))
-    }
-
-    async fn query(
-        &mut self,
-        view: Resource<View>,
-        sidecar: Option<String>,
-        query: entries::Query,
-        max: u32,
-        timeout_ms: u32,
-    ) -> Result<Result<Vec<entries::Entry>, Error>> {
-        let View { tape, turn, .. } = self.table.get(&view)?.clone();
-        let tape = match sidecar {
-            None => tape,
-            Some(name) => match self.owns_sidecar(&name).and_then(|()| Ok(tape.sidecar(&name)?)) {
-                Ok(sidecar) => sidecar,
-                Err(refusal) => return Ok(Err(refusal)),
-            },
-        };
-        let timeout = Duration::from_millis(timeout_ms.into()).min(MAX_TIMEOUT);
-        let found = tokio::time::timeout(timeout, async {
-            tape.cursor(&from_query(query)).await?.next(max.min(MAX_BATCH) as usize).await
-        });
-        Ok(match found.await {
-            Ok(found) => found.map(|found| into_entries(&turn, found)).map_err(Error::from),
-            Err(_) => Err(Error::new(ErrorKind::Temporary, format!("it was not there within {timeout_ms} ms"))),
-        })
-    }
-
-    async fn sidecar(&mut self, view: Resource<View>, name: String) -> Result<Result<Resource<TapeHandle>, Error>> {
-        if let Err(refusal) = self.owns_sidecar(&name) {
-            return Ok(Err(refusal));
-        }
-        let view = self.table.get(&view)?;
-        match view.tape.sidecar(&name) {
-            Ok(sidecar) => {
-                let handle = TapeHandle::new(sidecar, view.turn.clone());
-                Ok(Ok(self.table.push(handle)?))
-            }
-            Err(error) => Ok(Err(error.into())),
-        }
-    }
-
-    async fn info(&mut self, view: Resource<View>) -> Result<entries::Info> {
-        let tape = self.table.get(&view)?.tape.clone();
-        Ok(into_info(tape.info().await.map_err(wasmtime::Error::new)?))
-    }
-
-    async fn prompt(&mut self, view: Resource<View>) -> Result<Prompt> {
-        Ok(self.table.get(&view)?.about.prompt.clone())
-    }
-
-    async fn system_prompt(&mut self, view: Resource<View>) -> Result<String> {
-        Ok(self.table.get(&view)?.about.system_prompt.clone())
-    }
-
-    async fn model(&mut self, view: Resource<View>) -> Result<String> {
-        Ok(self.table.get(&view)?.about.model.clone())
-    }
-
-    async fn budget(&mut self, view: Resource<View>) -> Result<Option<u32>> {
-        Ok(self.host.config.room(&self.table.get(&view)?.about.model))
-    }
-
-    async fn ratio(&mut self, view: Resource<View>) -> Result<f64> {
-        let view = self.table.get(&view)?;
-        Ok(view.turn.ratio(&view.about.model).value())
-    }
-
-    async fn began(&mut self, view: Resource<View>) -> Result<u64> {
-        Ok(self.table.get(&view)?.turn.began())
-    }
-
-    async fn said(&mut self, view: Resource<View>) -> Result<Vec<String>> {
-        Ok(self.table.get(&view)?.about.said.clone())
-    }
-
-    async fn shorten(&mut self, view: Resource<View>, messages: Vec<String>) -> Result<Result<(), Error>> {
-        let view = self.table.get(&view)?.clone();
-        view.turn.hold(messages.iter().map(String::len).sum())?;
-        Ok(view.shorten(messages))
-    }
-
-    async fn tools(&mut self, view: Resource<View>) -> Result<Vec<ToolSpec>> {
-        Ok(self.table.get(&view)?.about.tools.clone())
-    }
-
-    async fn state(&mut self, view: Resource<View>, key: String) -> Result<Option<String>> {
-        Ok(self.table.get(&view)?.turn.get(&key).map(|value| value.to_string()))
-    }
-
-    async fn drop(&mut self, view: Resource<View>) -> Result<()> {
-        self.table.delete(view)?;
-        Ok(())
-    }
 }

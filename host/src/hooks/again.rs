@@ -120,7 +120,10 @@ async fn isolated(turn: &Arc<Turn>, hook: &str, told: Value) -> Result<(), Strin
     match hook {
         "after-turn" => super::after_turn(turn, &arguments::<(String,)>(told)?.0).await,
         "before-reset" => drop(super::before_reset(turn, 0, arguments::<(bool,)>(told)?.0).await),
-        "before-llm-call" => drop(super::before_llm_call(turn, 0, arguments::<(_,)>(told)?.0).await),
+        "before-llm-call" => {
+            let (mut request,) = arguments::<(_,)>(told)?;
+            drop(super::before_llm_call(turn, 0, &mut request).await);
+        }
         "after-llm-call" => {
             let (model, outcome): (String, _) = arguments(told)?;
             super::after_llm_call(turn, 0, &model, &outcome).await;

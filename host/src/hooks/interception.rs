@@ -20,11 +20,11 @@ use std::sync::Arc;
 pub(crate) async fn before_llm_call(
     turn: &Arc<Turn>,
     depth: u32,
-    mut request: LlmRequest,
-) -> Result<ControlFlow<String, LlmRequest>, Error> {
+    request: &mut LlmRequest,
+) -> Result<ControlFlow<String>, Error> {
     let site = Site::inside("before-llm-call", turn, depth);
     for plugin in asked(turn, &site) {
-        let shown = &request;
+        let shown = &*request;
         let ask = visit!(turn; before_llm_call.call_before_llm_call(shown), decision => {
             if let Ok(LlmDecision::Rewrite(request)) = &decision {
                 check("the request that it wrote", request.messages.iter().chain(&request.options))?;
@@ -36,7 +36,7 @@ pub(crate) async fn before_llm_call(
             Ok(LlmDecision::Rewrite(mut rewritten)) => {
                 // Tools can be taken out, not put in: what the caller may not use, no plugin can lend it.
                 rewritten.tool_names.retain(|name| request.tool_names.contains(name));
-                request = rewritten;
+                *request = rewritten;
             }
             Ok(LlmDecision::Answer(text)) => return Ok(ControlFlow::Break(text)),
             Err(failure) => {
@@ -47,7 +47,7 @@ pub(crate) async fn before_llm_call(
             }
         }
     }
-    Ok(ControlFlow::Continue(request))
+    Ok(ControlFlow::Continue(()))
 }
 
 /// A gate that is in quarantine is among them: it is not asked, and denies.

@@ -71,8 +71,31 @@ pub fn elements(array: &str) -> Result<Vec<&str>> {
 
 /// The value of `key`, as it is written. The last one wins where a key occurs twice, as in Python.
 pub fn get<'a>(object: &'a str, key: &str) -> Option<&'a str> {
-    let found = fields(object).ok()?;
-    found.into_iter().rev().find_map(|(name, value)| (name == key).then_some(value))
+    let [found] = pick(object, [key]);
+    found
+}
+
+/// The values of several keys, in one look; each as in [`get`].
+pub(crate) fn pick<'a, const N: usize>(object: &'a str, keys: [&str; N]) -> [Option<&'a str>; N] {
+    let mut found = [None; N];
+    let mut scanner = Scanner::new(object, READ_DEPTH);
+    let scanned = scanner.object(&mut Out::Nowhere, &mut |written, value| {
+        if let Some(at) = keys.iter().position(|key| is_written(written, key)) {
+            found[at] = Some(value);
+        }
+    });
+    match scanned.and_then(|()| scanner.end()) {
+        Ok(()) => found,
+        Err(_) => [None; N],
+    }
+}
+
+/// Whether a JSON string stands for that key. Nearly none has an escape in it, and then nothing has to be decoded.
+fn is_written(written: &str, key: &str) -> bool {
+    match written.contains('\\') {
+        false => written.get(1..written.len().saturating_sub(1)) == Some(key),
+        true => string(written).as_deref() == Some(key),
+    }
 }
 
 /// The text that a JSON string stands for; `None` when it is no string. Half of a surrogate pair, which no text can

@@ -19,6 +19,8 @@ impl Exchange {
         if account.model.is_empty() || (reported.is_none() && !is_charged) {
             return None;
         }
+        // Held against what was reported, and of no use without.
+        let weighed = reported.map_or(0, |_| self.weighed());
         let tokens = reported.unwrap_or_else(|| Tokens::estimated(self.sent(), account.received));
         Some(Call::now(
             &account.model,
@@ -28,7 +30,7 @@ impl Exchange {
             &self.request.purpose,
             tokens,
         ))
-        .map(|call| call.weighed(self.weighed()))
+        .map(|call| call.weighed(weighed))
     }
 
     /// The request as it is estimated, by the measure that selectors have too.

@@ -35,8 +35,8 @@ impl Exchange {
     pub(super) async fn run(mut self, listener: mpsc::Sender<Outcome>) {
         let _working = self.turn.working();
         let asked = self.request.model.clone();
-        match hooks::before_llm_call(&self.turn, self.depth, self.request.clone()).await {
-            Ok(ControlFlow::Continue(request)) => self.request = request,
+        match hooks::before_llm_call(&self.turn, self.depth, &mut self.request).await {
+            Ok(ControlFlow::Continue(())) => {}
             Ok(ControlFlow::Break(text)) => {
                 for event in [Event::Text(text), Event::Finish("stop".into())] {
                     if listener.send(Ok(event)).await.is_err() {
