@@ -15,7 +15,7 @@ mod trust;
 mod usage;
 
 use crate::config::Config;
-use crate::plugin::compiler;
+use crate::plugin::{compiler, one_line};
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::io::Write;
@@ -77,7 +77,8 @@ pub fn main() -> ExitCode {
         // Whoever read our output has seen enough of it.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            // It may quote what a stranger wrote.
+            let _ = writeln!(std::io::stderr(), "error: {}", one_line(&format!("{error:#}")));
             ExitCode::FAILURE
         }
     }

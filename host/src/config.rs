@@ -1,6 +1,7 @@
 //! What the user has said: `$BUB_HOME/config.toml`, `$BUB_HOME/.env` and the environment, the later over the earlier.
 //! A workspace configures nothing.
 
+mod channels;
 pub(crate) mod edit;
 mod environment;
 mod limits;
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use channels::{Channel, Commands};
 pub use limits::Limits;
 pub use plugins::{Plugin, Trusted};
 pub(crate) use seclude::Seclusion;
@@ -114,45 +116,6 @@ struct File {
     shadow_selector: Option<String>,
     windows: BTreeMap<String, u32>,
     context_reserve: Option<u32>,
-}
-
-/// `[channels.NAME]`: who speaks there, and what they may do.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Channel {
-    /// Senders who are the owner.
-    pub owners: Vec<String>,
-    /// Senders who are known; everybody else is anonymous.
-    pub peers: Vec<String>,
-    /// Tools that only read and that others than the owner may use here; none: [`OPEN_TOOLS`].
-    pub tools: Option<Vec<String>>,
-    /// What a line that begins with a comma may be; none: all on `cli`, nothing elsewhere.
-    pub commands: Option<Commands>,
-    /// The plugin that selects here.
-    pub selector: Option<String>,
-}
-
-/// What a line that begins with a comma may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Commands {
-    /// A tool by its name, and what names none goes to the shell.
-    All,
-    /// A tool by its name.
-    Tools,
-    /// Text like any other.
-    None,
-}
-
-impl Commands {
-    /// As it is written in the configuration.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Tools => "tools",
-            Self::None => "none",
-        }
-    }
 }
 
 impl Config {

@@ -47,4 +47,5 @@ pub use set::PluginSet;
 pub(crate) use set::{CALLED_BY_NAME, grant_command, model_name};
 pub use shelf::Untrusted;
 pub(crate) use shelf::{Shelf, probe};
+pub(crate) use store::LOAD;
 pub use tool::Tool;

@@ -38,6 +38,7 @@ mod net;
 mod plugin_add;
 mod plugin_check;
 mod plugin_commands;
+mod plugin_fetch;
 mod plugin_kept;
 mod plugin_repro;
 mod plugins;

@@ -2,7 +2,6 @@
 
 use crate::home;
 use bub_tests::component::with_section;
-use bub_tests::listener::{Listener, response};
 use bub_tests::{Finished, Home, programs};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -176,8 +175,9 @@ fn the_name_of_an_embedded_plugin_is_taken() {
     let finished = plugin(&home, ["add", programs::PROMPT_UPPER, "--name", "shell"]);
     finished.refuses(&["is not added", "the name is taken by an embedded plugin", "enabled = false"]);
     // And so is a name of a tool.
-    let finished = plugin(&home, ["add", programs::SHELL, "--name", "mine"]);
-    finished.refuses(&["is not added", "its tool `bash` is there already, in plugin `shell`"]);
+    home.plugin("deeds", programs::DEEDS);
+    let finished = plugin(&home, ["add", programs::DEEDS, "--name", "mine"]);
+    finished.refuses(&["is not added", "is there already, in plugin `deeds`"]);
     assert!(!home.bub_home().join("plugins/mine.wasm").exists());
 }
 
@@ -199,7 +199,7 @@ fn escapes_in_names_and_reasons_never_reach_a_terminal() {
     let is_plain = |finished: &Finished| {
         let printed = format!("{}{}", finished.stdout, finished.stderr);
         let obeyed = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
-        assert!(printed.contains("evil") && !printed.contains(obeyed), "{printed:?}");
+        assert!(printed.contains("vil") && !printed.contains(obeyed), "{printed:?}");
     };
     is_plain(&plugin(&home, ["add", path, "--yes"]));
     for arguments in
@@ -216,52 +216,46 @@ fn escapes_in_names_and_reasons_never_reach_a_terminal() {
     is_plain(&refused);
 }
 
-/// A server that gives these bytes, and at `/else` leads elsewhere.
-fn serving(bytes: Vec<u8>, elsewhere: &str) -> Listener {
-    let elsewhere = elsewhere.to_owned();
-    Listener::new(move |request: &str| match request.split_whitespace().nth(1) {
-        Some("/else/upper.wasm") => response(302, &format!("location: {elsewhere}\r\n"), "").into_bytes(),
-        Some("/gone.wasm") => response(404, "", "").into_bytes(),
-        _ => {
-            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", bytes.len());
-            [head.into_bytes(), bytes.clone()].concat()
-        }
-    })
-}
-
 #[test]
-fn what_stands_at_an_address_is_added_when_it_is_what_was_meant() {
+fn a_person_at_the_terminal_decides_what_it_is_given() {
     let home = new();
-    let upper = fs::read(programs::PROMPT_UPPER).expect("it was built");
-    let server = serving(upper.clone(), "http://example.com/upper.wasm");
-    let at = |path: &str| format!("{}{path}", server.base());
-    let (meant, other) = (sha256(&upper), "0".repeat(64));
-    let refused = |path: &str, sha: &str, naming: &[&str]| {
-        plugin(&home, ["add", &at(path), "--sha256", sha]).refuses(naming);
-    };
-    plugin(&home, ["add", &at("/upper.wasm")]).refuses(&["is not fetched without --sha256"]);
-    assert_eq!(server.heard().len(), 0, "nobody was asked");
-    refused("/upper.wasm", &other, &["is not what was meant", &meant]);
-    refused("/gone.wasm", &meant, &["cannot be fetched", "status 404"]);
-    refused("/else/upper.wasm", &meant, &["cannot be fetched", "plugins come over https alone"]);
-    refused("", &meant, &["names no file; --name gives one"]);
-    plugin(&home, ["add", "http://example.com/upper.wasm", "--sha256", &meant])
-        .refuses(&["cannot be fetched", "plugins come over https alone"]);
-    assert!(!home.bub_home().join("plugins/upper.wasm").exists());
+    let first = json!({ "wants": [
+        { "grant": "hook:build-prompt", "why": "to shout" }, { "grant": "tape:read", "why": "to look" },
+    ] });
+    let path = file(&home, "upper.wasm", &described(programs::PROMPT_UPPER, &first));
+    let path = text(&path);
+    let add = || home.bub(["plugin", "add", path]).terminal(200, 40);
+    let at = home.bub_home().join("plugins/upper.wasm");
 
-    // What stands behind a path, and before a host, may be a key.
-    let with_key = at("/upper.wasm?key=hidden").replace("http://", "http://me:hidden@");
-    let added = does(&home, ["add", &with_key, "--sha256", &meant.to_uppercase(), "--yes"]);
-    assert!(added.contains("plugin `upper` is there now") && !added.contains("hidden"), "{added}");
-    home.run(["hi"]).finish().says("[cli:local]\nHI\n");
-}
+    let terminal = add();
+    terminal.sees("Give `upper`: y all that it wants · e ask for each · n nothing · q do not add it? [n]");
+    terminal.say("q").sees("upper.wasm` is not added");
+    assert!(!at.exists());
+    let terminal = add();
+    terminal.sees("? [n]");
+    terminal.press(["C-d"]).sees("upper.wasm` is not added");
+    assert!(!at.exists());
 
-#[test]
-fn what_never_ends_at_an_address_is_let_go() {
-    let home = new();
-    let server = serving(vec![0; (64 << 20) + 1], "");
-    let finished = plugin(&home, ["add", &format!("{}/large.wasm", server.base()), "--sha256", &"0".repeat(64)]);
-    finished.refuses(&["cannot be fetched", "it is larger than 64 MiB"]);
+    let terminal = add();
+    terminal.sees("? [n]");
+    terminal.say("y").sees("plugin `upper` may now: hook:build-prompt tape:read");
+    terminal.ends();
+    let terminal = add();
+    terminal.sees("Give `upper`: y all that it wants · e ask for each · n nothing? [n]");
+    terminal.say("").sees("with these very bytes");
+    terminal.ends();
+    assert_eq!(inspected(&home, "upper")["grants"], json!(["hook:build-prompt", "tape:read"]));
+
+    let second = json!({ "wants": [
+        { "grant": "hook:build-prompt", "why": "to shout" }, { "grant": "tape:read", "why": "to look" },
+        { "grant": "usage", "why": "to count" },
+    ] });
+    file(&home, "upper.wasm", &described(programs::PROMPT_UPPER, &second));
+    let terminal = add();
+    terminal.sees("k what the version before had");
+    terminal.say("k").sees("to give it: bub-wasm plugin grant upper usage");
+    terminal.ends();
+    assert_eq!(inspected(&home, "upper")["grants"], json!(["hook:build-prompt", "tape:read"]));
 }
 
 #[test]

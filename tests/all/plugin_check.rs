@@ -95,7 +95,8 @@ fn a_plugin_that_panics_is_told_of_with_what_to_do_and_the_call_is_kept() {
 fn what_breaks_is_found_where_it_breaks() {
     for (answers, hook, what) in [
         ("build-prompt = { trap = true }", "build-prompt", "trapped"),
-        ("load-state = { json = \"[1]\" }", "load-state", "no JSON object"),
+        ("load-state = [1]", "load-state", "no JSON object"),
+        ("build-prompt = { parts = \"{}\" }", "build-prompt", "no JSON array"),
         ("after-turn = { trap = true }", "after-turn", "trapped"),
         ("admit-message = { trap = true }", "admit-message", "trapped"),
         ("on-error = { trap = true }", "on-error", "trapped"),

@@ -105,7 +105,6 @@ fn calls_of_every_hook_of_a_turn_are_made_again_as_they_were() {
         ("before-tool-call", "TOOL:tape_info {}"),
         ("after-tool-call", "TOOL:tape_info {}"),
         ("continue-prompt", "TOOL:tape_info {}"),
-        ("before-reset", ",tape.reset archive=true"),
         ("provide-model-options", ",model"),
     ] {
         let (home, folder) = weak(false, &format!("{hook} = {TRAP}"), message);
@@ -115,10 +114,10 @@ fn calls_of_every_hook_of_a_turn_are_made_again_as_they_were() {
 
 #[test]
 fn an_answer_that_broke_the_contract_breaks_it_again() {
-    let (home, folder) = weak(true, "load-state = { json = \"[1]\" }", "hi");
+    let (home, folder) = weak(true, "load-state = [1]", "hi");
     breaks(&again(&home, &folder, &[]), "broke the contract: the state it loaded is no JSON object");
     // With another configuration it does not: what it was told is what it is told again.
-    tell(&folder, |call| call["config"]["answers"]["load-state"] = json!({ "json": "{}" }));
+    tell(&folder, |call| call["config"]["answers"]["load-state"] = json!({ "a": 1 }));
     ends_well(&again(&home, &folder, &[]));
 }
 
@@ -140,7 +139,16 @@ fn tools_providers_selectors_and_commands_are_called_again() {
     assert_eq!(home.run(["hi"]).finish().code, Some(0));
     let folder = broken(&home);
     breaks(&again(&home, &folder, &[]), "hook `selector` of plugin `weak`: it breaks again: trapped");
+    tell(&folder, |call| call["config"] = json!({}));
     ends_well(&again(&home, &folder, &[programs::WINDOW]));
+
+    let home = crate::home();
+    home.plugin("weak", programs::ODD_TOOLS);
+    home.configure("[plugins.weak.limits]\nfuel = 1_000_000");
+    assert_eq!(home.run(["TOOL:big {}"]).finish().code, Some(0));
+    let folder = broken(&home);
+    breaks(&again(&home, &folder, &[]), "hook `call-tool` of plugin `weak`: it breaks again: out of fuel");
+    ends_well(&again(&home, &folder, &[programs::DEEDS]));
 
     let home = crate::home().bare();
     home.plugin("weak", programs::COMMANDER);

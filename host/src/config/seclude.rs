@@ -11,6 +11,9 @@ use std::path::PathBuf;
 /// How long a turn of a trial may take, in milliseconds.
 const TURN: u64 = 60_000;
 
+/// Steps of an agent loop in such a turn.
+const STEPS: u64 = 20;
+
 /// What a trial is made of.
 pub(crate) struct Seclusion {
     /// A home that nobody else has.
@@ -39,7 +42,7 @@ impl Config {
             model: model::Settings::new(trial.model),
             fallback_models: Vec::new(),
             secrets: Secrets::load(&trial.home, std::iter::empty())?,
-            max_steps: self.max_steps,
+            max_steps: Some(self.max_steps.map_or(STEPS, |steps| steps.min(STEPS))),
             plugins: trial.plugins.into_iter().map(|(name, plugin)| (name, hurry(plugin))).collect(),
             trusted_plugins: BTreeMap::new(),
             program: self.program.clone(),

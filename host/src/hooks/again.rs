@@ -5,8 +5,8 @@ use super::HOOKS;
 use crate::error::Failure;
 use crate::grants::view::{About, View};
 use crate::grants::{chat, toolbox};
-use crate::plugin::Plugin;
 use crate::plugin::bindings::{Error, Prompt};
+use crate::plugin::{Plugin, one_line};
 use crate::tape::{Draft, tape_name};
 use crate::turn::{Audience, Calls, Told, Turn};
 use serde::Deserialize;
@@ -81,21 +81,15 @@ async fn in_turn(
             super::save_state(turn, &output, error.map(Failure::Refused).as_ref()).await.err()
         }
         "render-outbound" => super::render_outbound(turn, &arguments::<(String,)>(told)?.0).await.err(),
-        "after-turn" => told_of(super::after_turn(turn, &arguments::<(String,)>(told)?.0).await),
-        "before-reset" => told_of(super::before_reset(turn, 0, arguments::<(bool,)>(told)?.0).await),
-        "provide-model-options" => told_of(super::model_options(turn, 0).await),
-        "before-llm-call" => {
-            let (mut request,) = arguments::<(_,)>(told)?;
-            told_of(super::before_llm_call(turn, 0, &mut request).await)
-        }
-        "after-llm-call" => {
-            let (model, outcome): (String, _) = arguments(told)?;
-            told_of(super::after_llm_call(turn, 0, &model, &outcome).await)
-        }
-        "before-tool-call" => told_of(super::before_tool_call(turn, 0, arguments::<(_,)>(told)?.0).await),
-        "after-tool-call" => {
-            let (call, outcome) = arguments(told)?;
-            told_of(super::after_tool_call(turn, 0, &call, outcome).await)
+        "after-turn"
+        | "before-reset"
+        | "provide-model-options"
+        | "before-llm-call"
+        | "after-llm-call"
+        | "before-tool-call"
+        | "after-tool-call" => {
+            isolated(turn, hook, told).await?;
+            None
         }
         "on-error" => on_error(&turn.calls.clone(), Some(turn), told).await?,
         "selector" => {
@@ -121,13 +115,37 @@ async fn in_turn(
     })
 }
 
+/// The hooks whose errors reach nobody.
+async fn isolated(turn: &Arc<Turn>, hook: &str, told: Value) -> Result<(), String> {
+    match hook {
+        "after-turn" => super::after_turn(turn, &arguments::<(String,)>(told)?.0).await,
+        "before-reset" => drop(super::before_reset(turn, 0, arguments::<(bool,)>(told)?.0).await),
+        "before-llm-call" => {
+            let (mut request,) = arguments::<(_,)>(told)?;
+            drop(super::before_llm_call(turn, 0, &mut request).await);
+        }
+        "after-llm-call" => {
+            let (model, outcome): (String, _) = arguments(told)?;
+            super::after_llm_call(turn, 0, &model, &outcome).await;
+        }
+        "before-tool-call" => drop(super::before_tool_call(turn, 0, arguments::<(_,)>(told)?.0).await),
+        "after-tool-call" => {
+            let (call, outcome) = arguments(told)?;
+            drop(super::after_tool_call(turn, 0, &call, outcome).await);
+        }
+        _ => drop(super::model_options(turn, 0).await),
+    }
+    Ok(())
+}
+
 async fn outside(calls: &Arc<Calls>, hook: &str, told: Value) -> Result<Option<Failure>, String> {
     Ok(match hook {
         "resolve-session" => super::resolve_session(calls, &arguments::<(_,)>(told)?.0).await.err(),
         "dispatch-outbound" => super::dispatch(calls, &arguments::<(_,)>(told)?.0).await.err(),
         "admit-message" => {
             let (_, message, load): (String, _, Load) = arguments(told)?;
-            told_of(super::admit_message(calls, &message, (load.running, load.pending)).await)
+            super::admit_message(calls, &message, (load.running, load.pending)).await;
+            None
         }
         "on-error" => on_error(calls, None, told).await?,
         "run-command" => {
@@ -135,7 +153,7 @@ async fn outside(calls: &Arc<Calls>, hook: &str, told: Value) -> Result<Option<F
             super::run_command(calls, &name, &arguments).await.err()
         }
         "store" => return Err("what is kept of a `store` does not say which of its functions was called".to_owned()),
-        hook => return Err(format!("calls of `{hook}` cannot be made again outside of a turn")),
+        hook => return Err(format!("calls of `{}` cannot be made again", one_line(hook))),
     })
 }
 
@@ -151,11 +169,6 @@ async fn on_error(calls: &Arc<Calls>, turn: Option<&Arc<Turn>>, told: Value) -> 
     let message: Option<crate::plugin::bindings::Envelope> = message;
     super::tell(calls, turn, stage, &error, message.as_ref()).await;
     Ok(None)
-}
-
-/// Such a hook reaches nobody with an error of its own.
-fn told_of<T>(_: T) -> Option<Failure> {
-    None
 }
 
 fn arguments<T: DeserializeOwned>(told: Value) -> Result<T, String> {

@@ -15,7 +15,7 @@ fn strict() -> Home {
 const CHOICES: &str = "y all that it wants · n nothing? [n]";
 
 fn opened(home: &Home) -> Terminal<'_> {
-    home.bub(["chat"]).terminal(100, 40)
+    home.bub(["chat"]).terminal(200, 40)
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn a_plugin_that_lies_there_is_asked_about_before_the_conversation_begins() {
     assert!(screen.contains("hook build-prompt: sees the message"), "{screen}");
     chat.say("y").sees("plugin `upper` may now: hook:build-prompt");
     chat.waits();
-    chat.say("echo: so it is").sees("ECHO: SO IT IS");
+    chat.say("echo: so it is").sees("\n SO IT IS");
     chat.waits();
     chat.say(",quit").ends();
     // Said once is said.
@@ -93,7 +93,7 @@ fn one_that_is_dropped_in_is_asked_about_before_the_next_line() {
     };
     assert!((0..100).any(said), "{}", chat.screen());
     chat.say("y").waits();
-    chat.say("echo: loud").sees("ECHO: LOUD");
+    chat.say("echo: loud").sees("\n LOUD");
 }
 
 #[test]

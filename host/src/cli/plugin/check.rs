@@ -12,7 +12,7 @@ use crate::cli::{log, text};
 use crate::config::{self, Config};
 use crate::grants::{hook_grant, shell_word};
 use crate::host::Host;
-use crate::plugin::{self, CALLED_BY_NAME, Count, Plugin, Source, one_line, quarantine};
+use crate::plugin::{self, CALLED_BY_NAME, Count, LOAD, Plugin, Source, one_line, quarantine};
 use crate::turn::Calls;
 use anyhow::{Context, Result};
 use finding::{Finding, Findings};
@@ -74,7 +74,9 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     let findings = try_all(&sandbox).await?;
     drop(hush);
     let kept = quarantine::adopt(&sandbox.evidence(), &host.config.home);
-    let counts = sandbox.host.meter.of(&plugin.name);
+    let mut counts = sandbox.host.meter.of(&plugin.name);
+    // Whoever loads it has to ask.
+    counts.remove(LOAD);
     sandbox.host.close().await;
     let mut out = std::io::stdout().lock();
     match json {
@@ -146,7 +148,7 @@ fn untried(plugin: &Plugin, counts: &Counts) -> Vec<&'static str> {
 }
 
 fn tell(out: &mut impl Write, plugin: &Plugin, findings: &Findings, counts: &Counts, kept: &[PathBuf]) -> Result<()> {
-    for (hook, count) in counts.iter().filter(|(hook, _)| **hook != "load") {
+    for (hook, count) in counts {
         let each = count.took.as_secs_f64() * 1e3 / count.calls.max(1) as f64;
         let times = if count.calls == 1 { "call" } else { "calls" };
         writeln!(

@@ -2,7 +2,7 @@
 
 use super::grants::given;
 use super::{powers, report};
-use crate::grants::shell_word;
+use crate::grants::{hook_grant, shell_word};
 use crate::host::Host;
 use crate::plugin::{Held, Plugin, PluginSet, grant_command, one_line};
 use anyhow::Result;
@@ -95,7 +95,12 @@ pub(super) fn inspect(out: &mut impl Write, host: &Host, plugin: &Plugin) -> Res
     let (given, wanted) = (given(host, plugin), plugin.wanted());
     for grant in &wanted {
         let mark = if given.allow(grant) { "holds" } else { "wants" };
-        writeln!(out, "{mark} {}: {}{}", one_line(grant), powers::of_grant(grant), report::because(plugin, grant))?;
+        // What its hooks see stands above.
+        let power = match plugin.hooks.iter().any(|hook| hook_grant(hook) == *grant) {
+            true => String::new(),
+            false => format!(": {}{}", powers::of_grant(grant), report::because(plugin, grant)),
+        };
+        writeln!(out, "{mark} {}{power}", one_line(grant))?;
     }
     for grant in given.iter().filter(|grant| !wanted.iter().any(|wanted| wanted == grant)) {
         writeln!(out, "given {}", one_line(grant))?;
