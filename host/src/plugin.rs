@@ -15,6 +15,7 @@ mod found;
 mod json;
 mod load;
 mod manifest;
+mod pace;
 mod private;
 pub(crate) mod quarantine;
 mod set;

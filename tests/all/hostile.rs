@@ -1,6 +1,8 @@
 //! Guests that mean harm: each ends its own call in a fault that names it, or is refused, and the next turn runs.
 
+pub mod beside;
 mod bombs;
+pub mod endless;
 mod many;
 mod words;
 

@@ -29,6 +29,7 @@ mod hostile;
 mod languages;
 mod layers;
 mod limits;
+mod loader;
 mod machine;
 mod matrix;
 mod media;

@@ -6,6 +6,9 @@ use std::fmt;
 use std::time::Duration;
 use wasmtime::{Error, Trap};
 
+/// What of a text is looked at for a line, in bytes. A guest may hand over megabytes, again and again.
+const LOOKED_AT: usize = 64 << 10;
+
 /// A call that the guest broke. Its instance is gone; the next call gets a new one.
 #[derive(Debug, Clone)]
 pub struct Fault {
@@ -135,9 +138,9 @@ fn panic_message(stderr: &[u8]) -> Option<String> {
     Some(one_line(message.trim_start_matches("panicked at ")))
 }
 
-/// Guest-controlled text, fit for one line of a terminal or a log.
+/// Guest-controlled text, fit for one line of a terminal or a log. Of a long one only the beginning is looked at.
 pub(crate) fn one_line(text: &str) -> String {
-    let mut line: String = text
+    let mut line: String = text[..text.floor_char_boundary(LOOKED_AT)]
         .split(|c: char| c.is_control())
         .map(str::trim)
         .filter(|part| !part.is_empty())
