@@ -18,6 +18,7 @@ mod manifest;
 mod pace;
 mod private;
 pub(crate) mod quarantine;
+mod schema;
 mod set;
 mod shelf;
 mod stderr;

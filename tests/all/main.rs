@@ -11,6 +11,7 @@ mod compiling;
 mod completion;
 mod conformance;
 mod context;
+mod corpus;
 mod deadline;
 mod differences;
 mod directories;

@@ -1,5 +1,5 @@
 //! What plugins of others cost: how soon one that is dropped in serves, what becomes of turns while plugins change under
-//! them, and what twenty of them cost at the start.
+//! them or mean harm, and what twenty of them cost at the start.
 
 #[path = "../child.rs"]
 mod child;
@@ -7,6 +7,7 @@ mod child;
 mod figure;
 #[path = "../host.rs"]
 mod host;
+mod hostile;
 mod start;
 mod swap;
 
@@ -17,4 +18,5 @@ fn main() {
     figure::heading();
     start::figures();
     runtime.block_on(swap::figures());
+    runtime.block_on(hostile::figures());
 }

@@ -183,8 +183,8 @@ impl PluginSet {
     }
 
     fn fail(&mut self, name: &str, reason: String) {
-        // A workspace's file has whatever name its writer chose, and it is shown on terminals.
-        self.failed.push((super::one_line(name), reason));
+        // A file has whatever name its writer chose, and says what it wants of itself; both are shown on terminals.
+        self.failed.push((super::one_line(name), super::one_line(&reason)));
     }
 
     /// The plugins that implement that hook, latest registered first.

@@ -183,21 +183,37 @@ impl hooks::commands::Guest for Endless {
     }
 }
 
-/// Keeps no tapes, and forgets what it is given.
+/// The one tape that it says it keeps.
+fn tape() -> Option<String> {
+    config::get("tape").and_then(|text| serde_json::from_str(&text).ok())
+}
+
+/// Its one entry, where it is among those that are wanted.
+fn page(is_wanted: bool) -> Page {
+    Page { entries: tape().filter(|_| is_wanted).map(|_| entry()).into_iter().collect(), more: false }
+}
+
+fn entry() -> Entry {
+    let text = |text: &str| text.to_owned();
+    let payload = text(r#"{"name": "session/start", "state": {}}"#);
+    Entry { id: 1, kind: text("anchor"), payload, meta: text("{}"), date: text("2026-11-21T00:00:00+00:00") }
+}
+
+/// Keeps at most one tape, and forgets what it is given.
 impl store::Guest for Endless {
     fn commit(_batches: Vec<Batch>, _key: Option<String>) -> Result<Outcome, Error> {
         pass("store.commit");
         Ok(Outcome::Stored)
     }
 
-    fn read(_tape: String, _after: u64, _max: u32) -> Result<Page, Error> {
+    fn read(_tape: String, after: u64, _max: u32) -> Result<Page, Error> {
         pass("store.read");
-        Ok(Page { entries: Vec::new(), more: false })
+        Ok(page(after == 0))
     }
 
-    fn tail(_tape: String, _before: Option<u64>, _max: u32) -> Result<Page, Error> {
+    fn tail(_tape: String, before: Option<u64>, _max: u32) -> Result<Page, Error> {
         pass("store.tail");
-        Ok(Page { entries: Vec::new(), more: false })
+        Ok(page(before.is_none_or(|before| before > 1)))
     }
 
     fn newest(_tape: String, _sought: Sought, _before: Option<u64>) -> Result<Option<Entry>, Error> {
@@ -207,7 +223,7 @@ impl store::Guest for Endless {
 
     fn list_tapes(_after: Option<String>, _max: u32) -> Result<Vec<String>, Error> {
         pass("store.list-tapes");
-        Ok(Vec::new())
+        Ok(tape().into_iter().collect())
     }
 
     fn list_sidecars(_tape: String, _after: Option<String>, _max: u32) -> Result<Vec<String>, Error> {
@@ -215,9 +231,9 @@ impl store::Guest for Endless {
         Ok(Vec::new())
     }
 
-    fn archive_name(_tape: String) -> Result<Option<String>, Error> {
+    fn archive_name(tape: String) -> Result<Option<String>, Error> {
         pass("store.archive-name");
-        Ok(None)
+        Ok(Some(format!("{tape}.jsonl.old")))
     }
 }
 

@@ -1,13 +1,15 @@
 //! Breaks a rule: which, says `mode` of its configuration. Without any it answers `alive`.
 //!
 //! `json` is what stands where JSON is wanted: `deep`, `broken`, or odd in one of four ways. What goes behind the back of the
-//! bindings is in `raw.rs`, what it does to those who lend it memory in `greed.rs`, and what it wants of the system in
-//! `system.rs`. `tool`, `description`, `parameters`, `about` and `version` are what it says of itself.
+//! bindings is in `raw.rs`, what it does to those who lend it memory in `greed.rs`, what it wants of the system in
+//! `system.rs`, and what it would like to write in `pen.rs`. `tool`, `description`, `parameters`, `about` and `version` are what it says of itself.
 
 wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/hostile", generate_all });
 
 #[path = "../greed.rs"]
 mod greed;
+#[path = "../pen.rs"]
+mod pen;
 #[path = "../raw.rs"]
 mod raw;
 #[path = "../system.rs"]
@@ -59,6 +61,13 @@ pub fn bad_json() -> String {
         "digits" => format!("{{\"key\": {}}}", "7".repeat(1_000_000)),
         _ => "{no json".to_owned(),
     }
+}
+
+/// One line in the log: what was tried there, and the kind of error that came of it.
+pub fn told<T>(hook: &str, place: &str, outcome: Result<T, Error>) {
+    let kind = outcome.err().map(|error| format!("{:?}", error.kind).replace("ErrorKind::", ""));
+    let line = serde_json::json!({ "hook": hook, "place": place, "refused": kind });
+    log::log(log::Level::Info, &format!("saw:{line}"));
 }
 
 pub fn spin() -> ! {
@@ -142,7 +151,11 @@ impl hooks::build_prompt::Guest for Hostile {
             }
             mode => {
                 raw::act(mode, &turn);
-                return Ok(raw::answer(mode).or_else(|| system::asked_for(mode).map(Prompt::Text)));
+                if let Some(told) = system::asked_for(mode) {
+                    let line = serde_json::json!({ "hook": "system", "told": told });
+                    log::log(log::Level::Info, &format!("saw:{line}"));
+                }
+                return Ok(raw::answer(mode));
             }
         }
         Ok(None)
@@ -167,6 +180,9 @@ impl hooks::run_model_stream::Guest for Hostile {
         if is("words") {
             words::say(&turn);
         }
+        if is("pen") {
+            pen::writes(&turn);
+        }
         turn.emit(&StreamEvent::Text("alive".to_owned()))?;
         Ok(true)
     }
@@ -175,6 +191,9 @@ impl hooks::run_model_stream::Guest for Hostile {
 impl hooks::render_outbound::Guest for Hostile {
     fn render_outbound(turn: Turn, _output: String) -> Result<Vec<Envelope>, Error> {
         let envelope = || Envelope { context: vec![("key".to_owned(), bad_json())], ..turn.message() };
+        if is("pen") {
+            pen::speaks(&turn);
+        }
         if is("answer-shared") {
             let contents = raw::one_megabyte(100).into_iter();
             return Ok(contents.map(|content| Envelope { content, ..turn.message() }).collect());
