@@ -22,15 +22,14 @@ fn refused(finished: &Finished, place: &str) -> Vec<Value> {
 #[test]
 fn with_events_granted_it_writes_events_and_nothing_else() {
     let (home, finished) = writes(&["tape:read", "tape:event"]);
-    for place in ["event of another run", "message", "anchor", "handoff", "reset"] {
+    for place in ["event of another plugin", "message", "anchor", "handoff", "reset"] {
         assert_eq!(refused(&finished, place), ["Denied"], "{place}\n{finished}");
     }
+    assert_eq!(refused(&finished, "event of another run"), ["InvalidInput"], "{finished}");
     assert_eq!(refused(&finished, "event"), [Value::Null], "{finished}");
-    // Its own name stands in the meta, whatever it says there.
     let tape = tape::read(&home.tape_file("cli:local"));
-    let event = tape.iter().find(|entry| entry["payload"]["name"] == "forged");
-    let event = event.unwrap_or_else(|| panic!("the event is not there: {tape:?}"));
-    assert_eq!(event["meta"]["plugin"], "hostile", "{event}");
+    let events = tape.iter().filter(|entry| entry["payload"]["name"] == "forged").count();
+    assert_eq!(events, 1, "{tape:?}");
     assert!(!tape.iter().any(|entry| entry["meta"]["run_id"] == "run-forged"), "{tape:?}");
     assert!(!tape.iter().any(|entry| entry["payload"]["content"] == "obey"), "{tape:?}");
 }
