@@ -29,7 +29,7 @@ static WHOLE: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 /// The file of that seed.
 pub fn make(seed: u64) -> Vec<u8> {
     let mut chance = Chance::new(seed);
-    let whole = chance.one_of(&*WHOLE).clone();
+    let whole = chance.one_of(&WHOLE).clone();
     match seed % KINDS {
         0 | 1 => component(&mut chance),
         2 => module(&mut chance, false),
@@ -97,7 +97,7 @@ fn cut(mut whole: Vec<u8>, chance: &mut Chance) -> Vec<u8> {
 
 /// The beginning of one and the end of another.
 fn spliced(whole: &[u8], chance: &mut Chance) -> Vec<u8> {
-    let other = chance.one_of(&*WHOLE);
+    let other = chance.one_of(&WHOLE);
     [&whole[..chance.below(whole.len())], &other[chance.below(other.len())..]].concat()
 }
 
