@@ -103,13 +103,13 @@ impl Hostile {
         let sessions = DEEDS.map(|deed| {
             let (host, is_over, broken) = (host.clone(), is_over.clone(), broken.clone());
             tokio::spawn(async move {
-                // The third call is a good one, which comes soon: the next begins without a pause.
-                for round in 0.. {
-                    if is_over.load(Ordering::Relaxed) {
-                        return;
+                while !is_over.load(Ordering::Relaxed) {
+                    for _ in 0..2 {
+                        turn(&host, deed, true).await;
+                        broken.fetch_add(1, Ordering::Relaxed);
                     }
-                    let is_broken = breaks(&host, deed, round % 3 < 2).await;
-                    broken.fetch_add(usize::from(is_broken), Ordering::Relaxed);
+                    // It comes soon, and the next begins without a pause.
+                    turn(&host, deed, false).await;
                 }
             })
         });
@@ -129,8 +129,8 @@ impl Hostile {
     }
 }
 
-/// A turn of the session that asks for this deed, or for nothing. Whether it broke the plugin, as it must if it asks.
-async fn breaks(host: &Arc<Host>, deed: &str, asks: bool) -> bool {
+/// A turn of the session that asks for this deed, which breaks the plugin, or for nothing, which does not.
+async fn turn(host: &Arc<Host>, deed: &str, asks: bool) {
     let mut message = message(&format!("hostile:{deed}"));
     if asks {
         deed.clone_into(&mut message.content);
@@ -141,12 +141,8 @@ async fn breaks(host: &Arc<Host>, deed: &str, asks: bool) -> bool {
         (true, Err(failure)) => {
             let text = failure.to_string();
             assert!(text.contains("of plugin `obedient`: ") && !text.contains("quarantine"), "{text}");
-            true
         }
-        (false, Ok(turn)) => {
-            assert_eq!(turn.output, "[echo] hi");
-            false
-        }
+        (false, Ok(turn)) => assert_eq!(turn.output, "[echo] hi"),
         (true, Ok(turn)) => panic!("`{deed}` did no harm: {}", turn.output),
         (false, Err(failure)) => panic!("a good call broke: {failure}"),
     }
