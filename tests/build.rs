@@ -15,8 +15,14 @@ const GUESTS: [&str; 10] =
 fn main() {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    for watched in ["programs/Cargo.toml", "programs/Cargo.lock", "programs/examples", "programs/script.rs"] {
+    for watched in ["programs/Cargo.toml", "programs/Cargo.lock", "programs/examples"] {
         println!("cargo::rerun-if-changed={watched}");
+    }
+    // What several programs have in common lies beside them.
+    for file in fs::read_dir(here.join("programs")).expect("programs is a directory").flatten() {
+        if file.path().extension().is_some_and(|extension| extension == "rs") {
+            println!("cargo::rerun-if-changed={}", file.path().display());
+        }
     }
     for watched in ["programs/wit", "programs/wit_next", "programs/frozen-0.1.0", "../wit", "../guests"] {
         println!("cargo::rerun-if-changed={watched}");

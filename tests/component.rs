@@ -14,15 +14,50 @@ pub fn wanting(wasm: &[u8], grants: &[&str]) -> Vec<u8> {
     with_section(wasm, "bub:manifest", serde_json::json!({ "wants": wants }).to_string().as_bytes())
 }
 
-/// `wasm` with that core module behind the `modules` that it has, instantiated `instances` times whenever it is itself.
-pub fn with_core_module(wasm: &[u8], modules: usize, module: &CoreModule, instances: usize) -> Vec<u8> {
+/// `wasm` with that core module in it, instantiated `instances` times whenever it is itself.
+pub fn with_core_module(wasm: &[u8], module: &CoreModule, instances: usize) -> Vec<u8> {
+    with_instances(wasm, &module.bytes(), instances)
+}
+
+/// The outermost sections of a component, each by its kind and with all its bytes; what is no section ends the list.
+pub fn sections(wasm: &[u8]) -> Vec<(u8, &[u8])> {
+    let mut found = Vec::new();
+    let mut rest = wasm.get(8..).unwrap_or_default();
+    while let Some((id, behind)) = rest.split_first() {
+        let Some((length, used)) = number(behind) else { break };
+        let Some(section) = rest.get(..1 + used + length) else { break };
+        found.push((*id, section));
+        rest = &rest[section.len()..];
+    }
+    found
+}
+
+/// A number as WebAssembly writes it, and how many bytes it takes.
+fn number(bytes: &[u8]) -> Option<(usize, usize)> {
+    let mut value = 0;
+    for (at, byte) in bytes.iter().enumerate().take(5) {
+        value |= usize::from(byte & 0x7f) << (7 * at);
+        if byte & 0x80 == 0 {
+            return Some((value, at + 1));
+        }
+    }
+    None
+}
+
+/// `wasm` with that core module in it, which wants nothing and is instantiated whenever the component is.
+pub fn with_started_module(wasm: &[u8], module: &[u8]) -> Vec<u8> {
+    with_instances(wasm, module, 1)
+}
+
+fn with_instances(wasm: &[u8], module: &[u8], instances: usize) -> Vec<u8> {
+    let modules = sections(wasm).iter().filter(|(id, _)| *id == 1).count();
     let mut all = leb(instances);
     for _ in 0..instances {
         all.push(0);
         all.extend(leb(modules));
         all.push(0);
     }
-    with(&with(wasm, 1, &module.bytes()), 2, &all)
+    with(&with(wasm, 1, module), 2, &all)
 }
 
 /// `wasm` with that core module in it, which nobody instantiates: it is compiled all the same.

@@ -31,7 +31,8 @@ impl Samples {
         self.at(50)
     }
 
-    fn at(&self, percent: usize) -> Duration {
+    /// So many of a hundred samples are below it.
+    pub fn at(&self, percent: usize) -> Duration {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
         sorted[(sorted.len() - 1) * percent / 100]

@@ -32,3 +32,18 @@ pub(crate) fn cause(error: &reqwest::Error) -> String {
         None => plain(&inner.to_string()),
     }
 }
+
+/// The text with everything escaped that a terminal would obey, but for the ends of lines and tabs: control characters,
+/// and those that turn the direction of what follows.
+pub(crate) fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.replace("\r\n", "\n").chars() {
+        match character {
+            '\n' | '\t' => shown.push(character),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => shown.extend(character.escape_unicode()),
+            control if control.is_control() => shown.extend(control.escape_unicode()),
+            other => shown.push(other),
+        }
+    }
+    shown
+}

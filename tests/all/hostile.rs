@@ -1,7 +1,13 @@
 //! Guests that mean harm: each ends its own call in a fault that names it, or is refused, and the next turn runs.
 
+pub mod beside;
 mod bombs;
+pub mod endless;
+mod introduced;
 mod many;
+mod pen;
+mod shapes;
+mod system;
 mod words;
 
 use crate::home;
@@ -152,4 +158,37 @@ fn an_answer_goes_into_memory() {
 fn texts_that_share_their_memory_count_each_by_itself() {
     let fault = "handed over more than 16 MiB at once";
     faults(&hostile("shared-text", ""), "hi", "build-prompt", fault);
+}
+
+#[test]
+fn texts_of_an_answer_that_share_their_memory_count_each_by_itself() {
+    let fault = "handed over more than 16 MiB at once";
+    faults(&hostile("answer-shared", ""), "hi", "render-outbound", fault);
+}
+
+#[test]
+fn text_of_an_answer_is_utf_8() {
+    traps("answer-not-utf-8").mentions("utf-8");
+}
+
+#[test]
+fn text_of_an_answer_lies_in_memory() {
+    traps("answer-of-4-billion");
+}
+
+/// Each call is an instance of its own: what one of them held is nothing in the next.
+#[test]
+fn a_handle_that_an_earlier_call_kept_is_none() {
+    traps("kept").mentions("unknown handle index");
+}
+
+/// The prompt is what nobody answered, so it is printed.
+#[test]
+fn a_prompt_is_obeyed_by_no_terminal() {
+    let home = home().bare();
+    let prompt = "\"\\u001b]0;owned\\u0007\\u001b[1Ghere\"";
+    home.scripted("scripted", programs::SCRIPTED, &format!("build-prompt = {prompt}"));
+    home.run(["hi"]).terminal(80, 10).sees("\\u{1b}]0;owned\\u{7}\\u{1b}[1Ghere");
+    // What is no terminal gets it as it was written.
+    home.run(["hi"]).finish().says("[cli:local]\n\u{1b}]0;owned\u{7}\u{1b}[1Ghere\n");
 }

@@ -2,6 +2,7 @@
 //! fault that says which one it was, and the next turn runs.
 
 use crate::home;
+use bub_tests::component::with_started_module;
 use bub_tests::{Finished, Home, programs, tape};
 use std::fs;
 
@@ -90,7 +91,7 @@ fn handles_are_counted() {
 fn tables_count_as_memory() {
     let home = home();
     let program = fs::read(programs::PROMPT_UPPER).expect("the program was built");
-    let hungry = with_module(program, TABLES);
+    let hungry = with_started_module(&program, TABLES);
     fs::write(home.bub_home().join("plugins/tables.wasm"), hungry).expect("the home can be written");
     let finished = home.run(["ECHO:next"]).finish().says("[cli:local]\nnext\n");
     finished.mentions("plugin `tables` did not load: hook `load` of plugin `tables`: out of memory: more than 64 MiB");
@@ -106,35 +107,6 @@ const TABLES: &[u8] = &[
     8, 1, 0, // The function runs at the start.
     10, 15, 1, 13, 0, 0xd0, 0x70, 0x41, 0x80, 0xad, 0xe2, 0x04, 0xfc, 0x0f, 0, 0x1a, 0x0b,
 ];
-
-/// The component with one more core module in it, and an instance of that: sections may follow each other in any order.
-fn with_module(mut component: Vec<u8>, module: &[u8]) -> Vec<u8> {
-    let index = count_modules(&component);
-    let length = u8::try_from(module.len()).ok().filter(|length| *length < 128).expect("a short module");
-    component.extend([1, length]);
-    component.extend(module);
-    component.extend([2, 4, 1, 0, index, 0]);
-    component
-}
-
-/// The core modules of a component, by its sections: each is a number, a length and so many bytes.
-fn count_modules(component: &[u8]) -> u8 {
-    let (mut at, mut modules) = (8, 0);
-    while at < component.len() {
-        modules += u8::from(component[at] == 1);
-        let (mut length, mut shift) = (0_usize, 0);
-        loop {
-            at += 1;
-            length |= usize::from(component[at] & 0x7f) << shift;
-            shift += 7;
-            if component[at] < 0x80 {
-                break;
-            }
-        }
-        at += 1 + length;
-    }
-    modules
-}
 
 #[test]
 pub fn counter_is_refused_what_it_was_not_granted() {

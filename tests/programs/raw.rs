@@ -1,6 +1,7 @@
 //! Imports as they are below the bindings: numbers, with nobody who looks at them.
 
 use crate::bub::turn::turn::Turn;
+use crate::bub::types::types::Prompt;
 
 #[link(wasm_import_module = "bub:turn/turn@0.1.0")]
 unsafe extern "C" {
@@ -57,6 +58,8 @@ pub fn act(mode: &str, turn: &Turn) {
         match mode {
             "forged-handle" => session_id(u32::MAX, answer),
             "handle-of-another-type" => tape_name(handle, answer),
+            // What another call of this turn has left behind.
+            "kept" => tape_name(turn.get("kept").and_then(|number| number.parse().ok()).unwrap_or(0), answer),
             "dropped-twice" => {
                 drop_turn(handle);
                 drop_turn(handle);
@@ -79,4 +82,24 @@ pub fn act(mode: &str, turn: &Turn) {
             _ => {}
         }
     }
+}
+
+/// Answers that the bindings would never make. They take a text as it is said to lie in memory.
+pub fn answer(mode: &str) -> Option<Prompt> {
+    let text = match mode {
+        // SAFETY: as above.
+        "answer-not-utf-8" => unsafe { String::from_utf8_unchecked(vec![b'x', 0xed, 0xa0, 0x80]) },
+        // SAFETY: as above; what has this length and this capacity is moved as it is.
+        "answer-of-4-billion" => unsafe { String::from_raw_parts(16 as *mut u8, usize::MAX, usize::MAX) },
+        _ => return None,
+    };
+    Some(Prompt::Text(text))
+}
+
+/// So many texts, which are all the same megabyte.
+pub fn one_megabyte(times: usize) -> Vec<String> {
+    let text = "x".repeat(1 << 20).leak();
+    // SAFETY: none is ever given back, because the call does not survive them.
+    let again = |_| unsafe { String::from_raw_parts(text.as_mut_ptr(), text.len(), text.len()) };
+    (0..times).map(again).collect()
 }

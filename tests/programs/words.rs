@@ -3,14 +3,12 @@
 use crate::bad_json;
 use crate::bub::model::chat;
 use crate::bub::model::exchange::Request;
-use crate::bub::plugin::log;
 use crate::bub::tape::entries::Draft;
 use crate::bub::tools::schema::{Effect, ToolSpec};
 use crate::bub::tools::toolbox;
 use crate::bub::turn::stages;
 use crate::bub::turn::turn::Turn;
 use crate::bub::types::types::{Error, Prompt, StreamEvent, ToolCall};
-use serde_json::json;
 
 /// Says it all.
 pub fn say(turn: &Turn) {
@@ -65,6 +63,5 @@ pub fn say(turn: &Turn) {
 }
 
 fn told<T>(place: &str, outcome: Result<T, Error>) {
-    let kind = outcome.err().map(|error| format!("{:?}", error.kind).replace("ErrorKind::", ""));
-    log::log(log::Level::Info, &format!("saw:{}", json!({ "hook": "words", "place": place, "refused": kind })));
+    crate::told("words", place, outcome);
 }

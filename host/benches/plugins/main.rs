@@ -1,5 +1,6 @@
 //! What plugins of others cost: how soon one that is dropped in serves, what becomes of turns while plugins change under
-//! them, and what twenty of them cost at the start. Words behind `--` name the parts that are wanted: `start`, `swap`.
+//! them or mean harm, and what twenty of them cost at the start. Words behind `--` name the parts that are wanted: `start`,
+//! `swap`, `hostile`.
 
 #[path = "../child.rs"]
 mod child;
@@ -7,6 +8,7 @@ mod child;
 mod figure;
 #[path = "../host.rs"]
 mod host;
+mod hostile;
 #[path = "../parts.rs"]
 mod parts;
 mod start;
@@ -22,5 +24,8 @@ fn main() {
     }
     if parts::wants("swap") {
         runtime.block_on(swap::figures());
+    }
+    if parts::wants("hostile") {
+        runtime.block_on(hostile::figures());
     }
 }

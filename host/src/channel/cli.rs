@@ -4,8 +4,9 @@ use super::{Answer, Channel, Question};
 use crate::error::Failure;
 use crate::plugin::bindings::{Envelope, MessageKind};
 use crate::plugin::one_line;
+use crate::wording::shown;
 use std::future::Future;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,7 +40,12 @@ impl Channel for Printer {
                 writeln!(std::io::stderr(), "{}", one_line(&envelope.content))
             }
             MessageKind::Normal | MessageKind::Command => {
-                writeln!(std::io::stdout(), "[{}:{}]\n{}", envelope.channel, envelope.chat_id, envelope.content)
+                let text = format!("[{}:{}]\n{}", envelope.channel, envelope.chat_id, envelope.content);
+                let mut out = std::io::stdout();
+                // A terminal obeys what it is sent, and models, pages and plugins have written this. Whatever else reads
+                // it gets it as it is.
+                let text = if out.is_terminal() { shown(&text) } else { text };
+                writeln!(out, "{text}")
             }
         };
         Box::pin(std::future::ready(

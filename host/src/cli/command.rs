@@ -7,6 +7,7 @@ use crate::error::Failure;
 use crate::hooks;
 use crate::host::Host;
 use crate::turn::Calls;
+use crate::wording;
 use anyhow::Result;
 use clap::CommandFactory;
 use std::io::Write;
@@ -54,25 +55,10 @@ fn unknown(calls: &Calls, name: &str) -> String {
 /// Ends with a line's end, and is empty where there was nothing to say.
 fn print(said: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    let text = shown(said);
+    let text = wording::shown(said);
     out.write_all(text.as_bytes())?;
     if !text.is_empty() && !text.ends_with('\n') {
         out.write_all(b"\n")?;
     }
     out.flush()
-}
-
-/// The text with everything escaped that a terminal would obey, but for the ends of lines and tabs: control characters,
-/// and those that turn the direction of what follows.
-fn shown(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.replace("\r\n", "\n").chars() {
-        match character {
-            '\n' | '\t' => shown.push(character),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => shown.extend(character.escape_unicode()),
-            control if control.is_control() => shown.extend(control.escape_unicode()),
-            other => shown.push(other),
-        }
-    }
-    shown
 }

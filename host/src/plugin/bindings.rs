@@ -99,7 +99,12 @@ macro_rules! exports {
             /// Checks the types of all exported functions: a wrong signature is found when a plugin is loaded, not
             /// in the middle of somebody's turn.
             pub fn check(&self, store: &mut Store<State>, instance: &Instance) -> wasmtime::Result<()> {
-                $(if let Some(indices) = &self.$field { indices.load(&mut *store, instance)?; })*
+                $(if let Some(indices) = &self.$field {
+                    let other = |error| super::fault::contract(format!(
+                        concat!("its export `", $interface, "@", $version, "` has another type: {}"), error
+                    ));
+                    indices.load(&mut *store, instance).map_err(other)?;
+                })*
                 Ok(())
             }
 

@@ -5,6 +5,7 @@ use super::bindings::Exports;
 use super::engine::YIELD_INTERVAL;
 use super::fault::{Fault, FaultKind, classify};
 use super::load::{Plugin, Ready};
+use super::pace::Pace;
 use super::quarantine::{self, Consequence, Pass};
 use super::store::{LOAD, MAX_HANDLES, State};
 use crate::host::Host;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use wasmtime::component::Instance;
-use wasmtime::{CallHook, PoolConcurrencyLimitError, Result, Store};
+use wasmtime::{PoolConcurrencyLimitError, Result, Store};
 
 /// How long what is done behind a turn's answer may take.
 const AFTERWARDS: Duration = Duration::from_secs(60);
@@ -218,9 +219,6 @@ fn store<'p>(
     store.fuel_async_yield_interval(Some(YIELD_INTERVAL))?;
     store.set_hostcall_fuel(plugin.limits.output_bytes());
     store.set_max_component_handles(MAX_HANDLES);
-    store.call_hook(|store, transition| match transition {
-        CallHook::ReturningFromHost => store.data().check_calls(),
-        _ => Ok(()),
-    });
+    store.call_hook_async(Pace);
     Ok((store, ready))
 }

@@ -6,6 +6,9 @@ use std::fmt;
 use std::time::Duration;
 use wasmtime::{Error, Trap};
 
+/// What of a text is looked at for a line, in bytes. A guest may hand over megabytes, again and again.
+const LOOKED_AT: usize = 64 << 10;
+
 /// A call that the guest broke. Its instance is gone; the next call gets a new one.
 #[derive(Debug, Clone)]
 pub struct Fault {
@@ -142,10 +145,11 @@ fn is_obeyed(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Guest-controlled text, fit for one line of a terminal or a log.
+/// Guest-controlled text, fit for one line of a terminal or a log. Of a long one only the beginning is looked at.
 pub(crate) fn one_line(text: &str) -> String {
-    let mut line: String =
-        text.split(is_obeyed).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    let begun = &text[..text.floor_char_boundary(LOOKED_AT)];
+    let parts = begun.split(is_obeyed).map(str::trim).filter(|part| !part.is_empty());
+    let mut line = parts.collect::<Vec<_>>().join(" ");
     if let Some((cut, _)) = line.char_indices().nth(2000) {
         line.truncate(cut);
     }

@@ -1,13 +1,13 @@
 //! Bytes to a plugin. Every refusal is worded here.
 
-use super::bindings::{Error, Exports, SERVED, schema};
+use super::bindings::{Error, Exports, SERVED};
 use super::call::{Site, Visit, call};
 use super::command::{self, Command};
 use super::compiler;
 use super::engine::{Bench, Engines};
 use super::manifest::{Manifest, Want};
 use super::store::{LOAD, State};
-use super::tool::Tool;
+use super::tool::{self, Tool};
 use crate::config::{self, Limits};
 use crate::grants::{Grants, shell_word};
 use crate::host::Host;
@@ -22,6 +22,9 @@ use wasmtime::component::{Component, InstancePre, types::ComponentItem};
 const IMPORTED: &str = "0.1.0";
 /// The largest component file that is read, in bytes. A Python guest has 18 MB.
 pub(crate) const MAX_FILE: u64 = 64 << 20;
+
+/// The longest name of a model provider, in bytes.
+const MAX_PROVIDER: usize = 64;
 
 /// Where a plugin's bytes came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,7 +134,7 @@ impl Plugin {
 
     /// Takes what it says of itself.
     fn describe(&mut self, manifest: Manifest) -> Result<()> {
-        manifest.check()?;
+        let manifest = manifest.checked()?;
         if let Some(name) = manifest.name.as_deref().filter(|name| self.reserved.contains(name)) {
             bail!("it calls itself `{name}`, which is the name of an embedded plugin");
         }
@@ -143,7 +146,7 @@ impl Plugin {
     /// Holds its table of the configuration against what it says that the table may be.
     fn check_config(&self) -> Result<()> {
         let Some(schema) = &self.manifest.config_schema else { return Ok(()) };
-        super::tool::fits(schema, &self.config.clone().into()).map_err(|reason| {
+        tool::fits(schema, &self.config.clone().into()).map_err(|reason| {
             anyhow::anyhow!("`[plugins.{}.config]` of config.toml: {}", self.name, super::one_line(&reason))
         })
     }
@@ -256,11 +259,8 @@ pub(crate) async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin
         })
     });
     let (tools, commands, provider, described) = introduced.await?;
-    let tool = |spec: schema::ToolSpec| {
-        let name = spec.name.clone();
-        Tool::new(spec).map_err(|error| anyhow::anyhow!("the parameters of its tool `{name}` are {error}"))
-    };
-    let tools = tools.into_iter().map(tool).collect::<Result<Vec<Tool>>>()?;
+    let tools = tool::accept(tools).map_err(anyhow::Error::msg)?;
+    provider.as_deref().map_or(Ok(()), check_provider)?;
     let mut plugin = Arc::into_inner(plugin).context("it is still held by its first call")?;
     plugin.tools = tools;
     plugin.commands = command::accept(commands)?;
@@ -324,6 +324,16 @@ fn contract(name: &str) -> Option<(&str, &str)> {
 fn compatible(version: &str, offered: &str) -> bool {
     let breaking = |version: &str| version.rsplit_once('.').map(|(breaking, _)| breaking.to_owned());
     breaking(version).is_some_and(|version| breaking(offered) == Some(version))
+}
+
+/// What stands before the colon in a model's name.
+fn check_provider(name: &str) -> Result<()> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    if name.is_empty() || name.len() > MAX_PROVIDER || !name.chars().all(is_plain) {
+        let shown: String = name.chars().take(MAX_PROVIDER).flat_map(char::escape_debug).collect();
+        bail!("its model provider `{shown}` has no name of at most {MAX_PROVIDER} letters, digits, `_`, `-` and `.`");
+    }
+    Ok(())
 }
 
 fn one_cause(error: wasmtime::Error) -> anyhow::Error {

@@ -1,5 +1,6 @@
 //! What a plugin says of itself, read without running it.
 
+use super::one_line;
 use crate::grants::Grants;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,10 @@ const SECTION: &str = "bub:manifest";
 
 /// The largest manifest that is read, in bytes.
 const MAX_BYTES: usize = 64 << 10;
+
+/// Grants that a manifest may ask for, and the longest of them, in bytes.
+const MAX_WANTS: usize = 256;
+const MAX_GRANT: usize = 4096;
 
 /// What a plugin is and what it wants.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -80,15 +85,24 @@ impl Manifest {
         let object: serde_json::Map<String, serde_json::Value> =
             serde_json::from_str(text).context("its manifest is not understood")?;
         let manifest: Self = serde_json::from_value(object.into()).context("its manifest is not understood")?;
-        manifest.check()?;
-        Ok(manifest)
+        manifest.checked()
     }
 
-    pub(crate) fn check(&self) -> Result<()> {
-        for want in &self.wants {
-            Grants::check(&want.grant).map_err(|reason| anyhow::anyhow!("its manifest wants {reason}"))?;
+    /// The same, fit to be shown to people: it is read before anybody trusts whoever wrote it.
+    pub(crate) fn checked(mut self) -> Result<Self> {
+        if self.wants.len() > MAX_WANTS {
+            bail!("its manifest wants {} grants; at most {MAX_WANTS} can be asked for", self.wants.len());
         }
-        Ok(())
+        for want in &mut self.wants {
+            Grants::check(&want.grant).map_err(|reason| anyhow::anyhow!("its manifest wants {reason}"))?;
+            if want.grant.chars().any(char::is_control) || want.grant.len() > MAX_GRANT {
+                bail!("its manifest wants `{}`, which is no grant", one_line(&want.grant));
+            }
+            want.why = one_line(&want.why);
+        }
+        self.version = one_line(&self.version);
+        self.about = one_line(&self.about);
+        Ok(self)
     }
 
     /// All that it wants.

@@ -207,7 +207,7 @@ impl PluginSet {
     }
 
     fn fail(&mut self, name: &str, reason: String) {
-        // A workspace's file has whatever name its writer chose, a tool too, and both are shown on terminals.
+        // A file has whatever name its writer chose, a tool too, and both are shown on terminals.
         self.failed.push((super::one_line(name), super::one_line(&reason)));
     }
 

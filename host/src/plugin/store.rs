@@ -9,6 +9,7 @@ use crate::grants::http::Http;
 use crate::host::Host;
 use crate::turn::Turn;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use wasmtime::component::ResourceTable;
 use wasmtime::{ResourceLimiter, Result};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
@@ -22,6 +23,9 @@ const SELECTOR: &str = "selector";
 
 /// Handles that a guest may hold at once, of all kinds together.
 pub(crate) const MAX_HANDLES: usize = 1_000;
+
+/// Random bytes that a guest gets at once. They are made while everybody waits.
+const MAX_RANDOM: u64 = 1 << 20;
 
 /// The state of one call.
 pub struct State {
@@ -43,6 +47,8 @@ pub struct State {
     http: Http,
     http_ctx: WasiHttpCtx,
     calls: u32,
+    /// When it last let others have the thread, as far as its calls of the host know.
+    gave_way: Instant,
 }
 
 impl State {
@@ -59,6 +65,7 @@ impl State {
         let limiter = Limiter::new(plugin.limits.memory_bytes());
         let mut wasi = WasiCtx::builder();
         wasi.stderr(stderr.clone());
+        wasi.max_random_size(MAX_RANDOM);
         // What is asked of a plugin while it is loaded is asked on nobody's behalf: it holds nothing then.
         if hook != LOAD {
             crate::grants::fs::open(&mut wasi, &host, &plugin, turn.as_deref());
@@ -89,6 +96,7 @@ impl State {
             http,
             http_ctx: WasiHttpCtx::new(),
             calls: 0,
+            gave_way: Instant::now(),
         }
     }
 
@@ -103,6 +111,15 @@ impl State {
     pub(crate) fn check_calls(&self) -> Result<()> {
         let limit = self.plugin.limits.calls(self.hook);
         if self.calls <= limit { Ok(()) } else { Err(wasmtime::Error::new(Break(FaultKind::TooManyCalls(limit)))) }
+    }
+
+    /// Whether it has kept the thread for so long and should let others have it; it has from then on.
+    pub(crate) fn gives_way(&mut self, keeps: Duration) -> bool {
+        let is_long = self.gave_way.elapsed() >= keeps;
+        if is_long {
+            self.gave_way = Instant::now();
+        }
+        is_long
     }
 
     /// Refuses unless the plugin holds that grant.

@@ -1,18 +1,25 @@
 //! A tool, as its plugin described it.
 
+use super::schema::{self, Schema};
 use crate::plugin::bindings::schema::{Effect, ToolSpec};
-use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-/// Faults of arguments that are told at once.
-const TOLD: usize = 5;
+/// Tools that one plugin may have.
+const MAX_TOOLS: usize = 128;
+
+/// The longest name of a tool, in bytes: what providers take.
+const MAX_NAME: usize = 64;
+
+/// The longest description of a tool and its parameters, in bytes. Both stand in every request to a model.
+const MAX_DESCRIPTION: usize = 16 << 10;
+const MAX_PARAMETERS: usize = 64 << 10;
 
 /// A tool with its schema, which is made ready when it is called for the first time.
 pub struct Tool {
     spec: ToolSpec,
-    schema: OnceLock<Result<Validator, String>>,
+    schema: OnceLock<Result<Schema, String>>,
 }
 
 impl Tool {
@@ -20,13 +27,28 @@ impl Tool {
     ///
     /// # Errors
     ///
-    /// Its parameters are no JSON, or not those of an object.
+    /// What of it is not taken.
     pub fn new(spec: ToolSpec) -> Result<Self, String> {
-        let schema = super::parse_json(&spec.parameters)?;
-        let is_object = schema.get("type").is_none_or(|kind| kind == "object");
-        if !schema.is_object() || !is_object {
-            return Err("no JSON Schema of an object".to_owned());
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+        let shown: String = spec.name.chars().take(MAX_NAME).flat_map(char::escape_debug).collect();
+        if spec.name.is_empty() || spec.name.len() > MAX_NAME || !spec.name.chars().all(is_plain) {
+            return Err(format!(
+                "its tool `{shown}` has no name of at most {MAX_NAME} letters, digits, `_`, `-` and `.`"
+            ));
         }
+        if spec.description.len() > MAX_DESCRIPTION {
+            return Err(format!("the description of its tool `{shown}` has more than {} KiB", MAX_DESCRIPTION >> 10));
+        }
+        let wrong = |what: String| format!("the parameters of its tool `{shown}` are {what}");
+        let parameters = super::parse_json(&spec.parameters).map_err(wrong)?;
+        if spec.parameters.len() > MAX_PARAMETERS {
+            return Err(wrong(format!("more than {} KiB", MAX_PARAMETERS >> 10)));
+        }
+        let is_object = parameters.get("type").is_none_or(|kind| kind == "object");
+        if !parameters.is_object() || !is_object {
+            return Err(wrong("no JSON Schema of an object".to_owned()));
+        }
+        schema::look(&parameters).map_err(wrong)?;
         Ok(Self { spec, schema: OnceLock::new() })
     }
 
@@ -42,17 +64,24 @@ impl Tool {
 
     /// Whether the arguments are what the schema says. What is wrong with them, in words that a model can act on.
     pub fn check(&self, arguments: &Value) -> Result<(), String> {
-        let schema = self.schema.get_or_init(|| {
-            let schema = super::parse_json(&self.spec.parameters)?;
-            validator(&schema)
-        });
-        let schema = match schema {
-            Ok(schema) => schema,
-            Err(error) => return Err(format!("cannot be checked, because the tool's own schema is wrong: {error}")),
-        };
-        let told = all_told(schema, arguments);
-        if told.is_empty() { Ok(()) } else { Err(format!("do not fit: {told}")) }
+        let schema = self.schema.get_or_init(|| Schema::new(super::parse_json(&self.spec.parameters)?));
+        match schema {
+            Ok(schema) => schema.check(arguments).map_err(|told| format!("do not fit: {told}")),
+            Err(error) => Err(format!("cannot be checked, because the tool's own schema is wrong: {error}")),
+        }
     }
+}
+
+/// The tools that a plugin lists.
+///
+/// # Errors
+///
+/// There are too many, or one of them is not taken.
+pub(super) fn accept(listed: Vec<ToolSpec>) -> Result<Vec<Tool>, String> {
+    if listed.len() > MAX_TOOLS {
+        return Err(format!("it has {} tools; at most {MAX_TOOLS} are taken", listed.len()));
+    }
+    listed.into_iter().map(Tool::new).collect()
 }
 
 /// Whether a value is what a schema says.
@@ -61,25 +90,8 @@ impl Tool {
 ///
 /// What is wrong with it, or with the schema.
 pub(super) fn fits(schema: &Value, value: &Value) -> Result<(), String> {
-    let schema = validator(schema).map_err(|error| format!("the plugin's own schema is wrong: {error}"))?;
-    let told = all_told(&schema, value);
-    if told.is_empty() { Ok(()) } else { Err(told) }
-}
-
-/// Linear time, whatever expression a stranger wrote; and nothing is fetched, because no retriever is built in.
-fn validator(schema: &Value) -> Result<Validator, String> {
-    let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
-    options.build(schema).map_err(|error| error.to_string())
-}
-
-fn all_told(schema: &Validator, value: &Value) -> String {
-    schema.iter_errors(value).take(TOLD).map(|error| told(&error)).collect::<Vec<_>>().join("; ")
-}
-
-fn told(error: &jsonschema::ValidationError<'_>) -> String {
-    let place = error.instance_path().to_string();
-    let place = place.trim_start_matches('/');
-    if place.is_empty() { error.to_string() } else { format!("`{place}`: {error}") }
+    let schema = Schema::new(schema.clone()).map_err(|error| format!("the plugin's own schema is wrong: {error}"))?;
+    schema.check(value)
 }
 
 impl Deref for Tool {

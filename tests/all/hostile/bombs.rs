@@ -5,7 +5,6 @@ use crate::home;
 use bub_tests::component::{CoreModule, with_core_module};
 use bub_tests::{Finished, Home, programs};
 use std::fs;
-use wasmparser::{Parser, Payload};
 
 #[test]
 fn a_plugin_that_never_says_what_it_is_is_refused() {
@@ -22,9 +21,7 @@ fn a_plugin_that_never_says_what_it_is_is_refused() {
 fn with(module: CoreModule, instances: usize) -> Home {
     let home = home();
     let bytes = fs::read(programs::PROMPT_UPPER).expect("it was built");
-    let modules =
-        Parser::new(0).parse_all(&bytes).filter(|payload| matches!(payload, Ok(Payload::ModuleSection { .. }))).count();
-    let bomb = with_core_module(&bytes, modules, &module, instances);
+    let bomb = with_core_module(&bytes, &module, instances);
     fs::write(home.bub_home().join("plugins/bomb.wasm"), bomb).expect("the home can be written");
     home.configure(&format!("[plugins.bomb.limits]\n{LITTLE_FUEL}"));
     home

@@ -1,17 +1,12 @@
 //! What is left behind by faults: nothing.
 
+use super::beside::{message, start};
 use crate::home;
 use bub_tests::{Home, programs};
-use bub_wasm::channel::Channel;
-use bub_wasm::config::Config;
-use bub_wasm::error::Failure;
 use bub_wasm::host::Host;
-use bub_wasm::plugin::bindings::{Envelope, MessageKind};
 use bub_wasm::turn::{Audience, run_turn};
 use std::fs;
-use std::future::Future;
 use std::path::Path;
-use std::pin::Pin;
 use std::process::Command;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -61,33 +56,13 @@ async fn rounds(all: &[(Home, Arc<Host>, &str, &str)], count: usize) {
         for (_, host, name, fault) in all {
             // What keeps breaking would not be asked.
             host.release(name).expect("the quarantine can be written");
+            // A session's tape grows with its failed turns, and is read; ten of them do not grow much.
             let (_sender, cancel) = watch::channel(false);
-            let failure = run_turn(host, message(round), Audience::new(cancel)).await.expect_err("each turn breaks");
+            let failure = run_turn(host, message(&format!("many:{}", round % 10), "hi"), Audience::new(cancel))
+                .await
+                .expect_err("each turn breaks");
             assert!(failure.to_string().contains(fault), "{failure}");
         }
-    }
-}
-
-async fn start(home: &Home) -> Arc<Host> {
-    let mut config = Config::load(Some(&home.bub_home())).expect("the test's configuration");
-    // What compiles is the program, and not this one.
-    config.program = env!("CARGO_BIN_EXE_bub-wasm").into();
-    Host::start(config, &home.workspace(), Box::new(Nowhere)).await.expect("the host starts")
-}
-
-fn message(round: usize) -> Envelope {
-    Envelope {
-        id: None,
-        // A session's tape grows with its failed turns, and is read; ten of them do not grow much.
-        session_id: Some(format!("many:{}", round % 10)),
-        channel: "cli".to_owned(),
-        chat_id: "local".to_owned(),
-        sender: None,
-        content: "hi".to_owned(),
-        kind: MessageKind::Normal,
-        context: Vec::new(),
-        media: Vec::new(),
-        output_channel: None,
     }
 }
 
@@ -96,13 +71,4 @@ fn resident() -> usize {
     let status = fs::read_to_string("/proc/self/status").expect("this is Linux");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it is there");
     line.trim().trim_end_matches(" kB").trim().parse::<usize>().expect("a number") << 10
-}
-
-/// Drops what it gets.
-struct Nowhere;
-
-impl Channel for Nowhere {
-    fn send<'a>(&'a self, _: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
 }

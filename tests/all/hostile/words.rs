@@ -92,6 +92,41 @@ fn json_that_is_none_describes_no_configuration() {
     }
 }
 
+/// What one reader takes and another does not: half of a character, a key twice, a number beyond all numbers, a million
+/// digits.
+const ODD: [&str; 4] = ["surrogate", "twice", "infinite", "digits"];
+
+#[test]
+fn json_that_readers_disagree_about_leaves_a_tape_that_can_be_read() {
+    for odd in ODD {
+        for mode in ["words", "load-state", "build-prompt", "render-outbound"] {
+            let home = hostile(mode, "");
+            json(&home, odd);
+            let finished = home.run(["hi"]).finish();
+            assert!(
+                matches!(finished.code, Some(0 | 1)) && !finished.stderr.contains("panicked at"),
+                "{odd}\n{finished}"
+            );
+            be(&home, "");
+            home.run(["hi"]).finish().says("[cli:local]\nalive\n");
+            // A turn of which nothing was to be kept leaves no tape.
+            let read = home.bub(["tape", "verify"]).finish();
+            assert!(read.code == Some(0) || read.stderr.contains("has no tape"), "{odd}, {mode}\n{read}");
+        }
+    }
+}
+
+#[test]
+fn json_that_readers_disagree_about_ends_no_turn_of_an_agent() {
+    for odd in ODD {
+        for hook in ["call-tool", "before-tool-call", "after-tool-call"] {
+            let (finished, server) = agent(hook, hook, odd);
+            assert!(!finished.stderr.contains("panicked at"), "{odd}\n{finished}");
+            assert_eq!(server.requests().len(), 2, "{odd}, {hook}\n{finished}");
+        }
+    }
+}
+
 #[test]
 fn a_model_that_is_asked_before_a_model_is_asked_ends_at_the_fifth() {
     let home = home().strict();
