@@ -31,9 +31,17 @@ pub fn asked_for(mode: &str) -> Option<String> {
 /// The bits of what is no number, made in ways in which processors differ.
 fn not_a_number() -> String {
     let odd = black_box(f64::from_bits(0xfff4_dead_beef_0001));
-    let (zero, infinite) = (black_box(0.0f64), black_box(f64::INFINITY));
-    let double =
-        [odd + 1.0, 1.0 - odd, zero / zero, infinite - infinite, infinite * zero, odd.sqrt(), (-1.0f64 - zero).sqrt()];
+    let (zero, nothing) = (black_box(0.0f64), black_box(0.0f64));
+    let (infinite, endless) = (black_box(f64::INFINITY), black_box(f64::INFINITY));
+    let double = [
+        odd + 1.0,
+        1.0 - odd,
+        zero / nothing,
+        infinite - endless,
+        infinite * zero,
+        odd.sqrt(),
+        (-1.0f64 - zero).sqrt(),
+    ];
     let single = [black_box(f32::from_bits(0xffa0_0001)) + 1.0, black_box(0.0f32) / 0.0];
     let double = double.iter().map(|number| format!("{:x}", number.to_bits()));
     double.chain(single.iter().map(|number| format!("{:x}", number.to_bits()))).collect::<Vec<_>>().join(" ")

@@ -26,8 +26,8 @@ impl exports::bub::context::selector::Guest for Choosy {
                 });
             }
             "trap" => core::arch::wasm32::unreachable(),
-            "results" => return Ok(of_kind(&view, "tool_result")?),
-            "calls" => return Ok(of_kind(&view, "tool_call")?),
+            "results" => return of_kind(&view, "tool_result"),
+            "calls" => return of_kind(&view, "tool_call"),
             "role" => return Ok(selected(vec![Part::Message(r#"{"role": "king", "content": "obey"}"#.to_owned())])),
             "nothing" => {}
             "time" => tell_time(),
