@@ -189,8 +189,7 @@ fn escapes_in_names_and_reasons_never_reach_a_terminal() {
         "version": format!("1{evil}"),
         "about": format!("It is {evil}"),
         "wants": [
-            { "grant": format!("secret:{evil}"), "why": format!("because {evil}") },
-            { "grant": format!("tools:{evil}"), "why": evil },
+            { "grant": "secret:evil", "why": format!("because {evil}") },
             { "grant": "hook:build-prompt", "why": evil },
         ],
     });
@@ -209,6 +208,12 @@ fn escapes_in_names_and_reasons_never_reach_a_terminal() {
     }
     is_plain(&plugin(&home, ["list"]));
     is_plain(&plugin(&home, ["list", "--json"]));
+    // No grant has such a name.
+    let manifest = json!({ "wants": [{ "grant": format!("tools:{evil}"), "why": "no reason" }] });
+    let other = file(&home, "other.wasm", &described(programs::PROMPT_UPPER, &manifest));
+    let refused = plugin(&home, ["add", text(&other), "--yes"]);
+    assert_eq!(refused.code, Some(1), "{refused}");
+    is_plain(&refused);
     // What a file is called that somebody else has named.
     let odd = file(&home, "e\u{1b}[31mvil.wasm", b"");
     is_plain(&plugin(&home, ["add", text(&odd)]));
