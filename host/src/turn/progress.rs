@@ -200,6 +200,10 @@ impl Turn {
     /// The tape, with its first anchor on it. A turn whose plugins never ask for the tape leaves none behind.
     pub(crate) async fn tape(&self) -> tape::Result<Tape> {
         let begin = async || {
+            // Behind the answer of a turn in which nobody wanted it there is none to begin.
+            if self.is_settled() {
+                return Ok(false);
+            }
             let is_new = self.tape.bootstrap().await?;
             // Whoever has the tape in hand can read what it says. Looked for from the end: a long phase is not read for it.
             if let Some(tainted) = self.tape.newest(&Sought::event(super::TAINTED)).await?

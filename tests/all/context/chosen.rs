@@ -25,6 +25,16 @@ fn without_a_choice_everything_is_taken_as_it_stands() {
 }
 
 #[test]
+fn a_turn_that_another_plugin_answers_leaves_nothing_behind_and_nobody_complains() {
+    let home = home();
+    home.plugin("echo", programs::ECHO);
+    home.grant_hooks();
+    let finished = home.run(["hi"]).finish().says("[cli:local]\n[echo] hi\n");
+    assert_eq!(finished.stderr, "", "{finished}");
+    assert!(!home.tape_file("cli:local").exists());
+}
+
+#[test]
 fn a_selector_is_chosen_for_all_for_a_channel_and_for_a_session() {
     let home = home();
     home.configure("selector = \"context-builder\"");
