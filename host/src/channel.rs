@@ -53,6 +53,32 @@ pub enum Answer {
     Never,
 }
 
+/// What somebody says in a session on a channel, told the way that Bub tells it.
+pub fn message(
+    session: Option<String>,
+    [channel, chat_id, sender]: [&str; 3],
+    content: &str,
+    kind: MessageKind,
+) -> Envelope {
+    let json = |text: &str| serde_json::Value::from(text).to_string();
+    Envelope {
+        id: None,
+        session_id: session,
+        channel: channel.to_owned(),
+        chat_id: chat_id.to_owned(),
+        sender: Some(sender.to_owned()),
+        content: content.to_owned(),
+        kind,
+        context: vec![
+            ("sender_id".into(), json(sender)),
+            ("channel".into(), json(&format!("${channel}"))),
+            ("chat_id".into(), json(chat_id)),
+        ],
+        media: Vec::new(),
+        output_channel: None,
+    }
+}
+
 /// Decides what an inbound text is: where the channel has commands, one that begins with a comma is a command.
 pub fn kind_of(commands: Commands, content: &str) -> MessageKind {
     if commands != Commands::None && content.starts_with(',') { MessageKind::Command } else { MessageKind::Normal }

@@ -40,7 +40,7 @@ pub(crate) use json::{check as check_json, parse as parse_json};
 pub use quarantine::Held;
 
 pub(crate) use found::{bytes_of, check_name, digest_of, is_embedded, user_dir, workspace_dir};
-pub(crate) use load::{MAX_FILE, digest};
+pub(crate) use load::{MAX_FILE, digest, is_digest};
 pub use load::{OnFault, Plugin, Source};
 pub use manifest::{Manifest, Want};
 pub(crate) use meter::{Count, Meter};

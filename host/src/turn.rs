@@ -52,9 +52,7 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: Audienc
     };
     let turn = begun.ok();
     if let Some(turn) = &turn {
-        turn.at_rest().await;
-        calls.host.processes.end_turn(&turn.id).await;
-        turn.tape.close();
+        turn.leave().await;
     }
     if let (Some(turn), Ok(result)) = (&turn, &outcome) {
         host.afterwards.begin(turn.clone(), result.output.clone());

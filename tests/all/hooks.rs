@@ -27,6 +27,18 @@ fn bare_with(answers: &[&str]) -> Home {
     home
 }
 
+/// The hooks of a turn in which a plugin answers in place of the model, in their order.
+pub(crate) const STAGES: [&str; 8] = [
+    "resolve-session",
+    "load-state",
+    "build-prompt",
+    "run-model",
+    "save-state",
+    "render-outbound",
+    "dispatch-outbound",
+    "after-turn",
+];
+
 /// The program that most of these tests are made with answers what it is told to, and is asked once by each hook of a
 /// turn that has something for it.
 #[test]
@@ -35,17 +47,7 @@ pub(crate) fn scripted() {
     let finished = home.run(["hi"]).watched().finish().says("[cli:local]\nanswered\n");
     let hooks: Vec<_> =
         finished.saw().iter().map(|seen| seen["hook"].as_str().unwrap_or_default().to_owned()).collect();
-    let stages = [
-        "resolve-session",
-        "load-state",
-        "build-prompt",
-        "run-model",
-        "save-state",
-        "render-outbound",
-        "dispatch-outbound",
-        "after-turn",
-    ];
-    assert_eq!(hooks, stages);
+    assert_eq!(hooks, STAGES);
 }
 
 #[test]

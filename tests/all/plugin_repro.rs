@@ -1,6 +1,7 @@
 //! `plugin check --repro`: calls that broke are made again.
 
 use crate::home;
+use crate::hooks::STAGES;
 use crate::plugin_add::plugin;
 use bub_tests::{Finished, Home, programs};
 use serde_json::{Value, json};
@@ -70,6 +71,16 @@ fn a_call_that_broke_breaks_again_and_ends_well_in_a_mended_build() {
     assert_eq!(folders(&home).len(), 1);
 }
 
+/// A plugin that panics, and what is kept of that.
+#[track_caller]
+fn panicked() -> (Home, PathBuf) {
+    let home = home().bare();
+    home.plugin("weak", programs::FAULT_PANIC);
+    home.run(["hi"]).finish().fails("panicked: ");
+    let folder = broken(&home);
+    (home, folder)
+}
+
 /// A scripted plugin that breaks in that hook, in a home where nothing else does anything but what a turn needs.
 #[track_caller]
 fn weak(is_bare: bool, answers: &str, message: &str) -> (Home, PathBuf) {
@@ -84,16 +95,7 @@ fn weak(is_bare: bool, answers: &str, message: &str) -> (Home, PathBuf) {
 #[test]
 fn calls_of_every_hook_of_a_turn_are_made_again_as_they_were() {
     const TRAP: &str = "{ trap = true }";
-    for hook in [
-        "resolve-session",
-        "load-state",
-        "build-prompt",
-        "run-model",
-        "save-state",
-        "render-outbound",
-        "dispatch-outbound",
-        "after-turn",
-    ] {
+    for hook in STAGES {
         let (home, folder) = weak(true, &format!("{hook} = {TRAP}"), "hi");
         breaks(&again(&home, &folder, &[]), &format!("hook `{hook}` of plugin `weak`: it breaks again: trapped"));
     }
@@ -159,10 +161,7 @@ fn tools_providers_selectors_and_commands_are_called_again() {
 
 #[test]
 fn what_was_changed_since_it_broke_is_refused() {
-    let home = home().bare();
-    home.plugin("weak", programs::FAULT_PANIC);
-    home.run(["hi"]).finish().fails("panicked: ");
-    let folder = broken(&home);
+    let (home, folder) = panicked();
     let component = fs::read(folder.join("component.wasm")).expect("it is kept");
     fs::write(folder.join("component.wasm"), [component.as_slice(), b"\0\x01\0"].concat()).expect("it can be written");
     again(&home, &folder, &[]).refuses(&["component.wasm", "is not what broke: its sha256 is "]);
@@ -173,10 +172,7 @@ fn what_was_changed_since_it_broke_is_refused() {
 
 #[test]
 fn what_cannot_be_made_again_is_said_in_one_line() {
-    let home = home().bare();
-    home.plugin("weak", programs::FAULT_PANIC);
-    home.run(["hi"]).finish().fails("panicked: ");
-    let folder = broken(&home);
+    let (home, folder) = panicked();
     let original = fs::read(folder.join("call.json")).expect("it is kept");
     type Change = fn(&mut Value);
     let cases: [(Change, &str); 8] = [

@@ -15,7 +15,7 @@ mod view;
 use super::paint::Paint;
 use super::plugin::{Arrivals, Consent};
 use super::{log, text};
-use crate::channel::kind_of;
+use crate::channel::{kind_of, message};
 use crate::config::Config;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind};
@@ -187,25 +187,10 @@ fn hello(host: &Host, session: &str, paint: Paint) -> Result<()> {
 fn maker(host: &Arc<Host>, chat_id: String, session: String) -> Box<dyn Fn(&str) -> Envelope + Send> {
     let commands = host.config.commands("cli");
     Box::new(move |content| {
-        let json = |text: &str| serde_json::Value::from(text).to_string();
         // What the chat itself understands is no message.
         let is_own = OWN.iter().any(|(name, _)| content.trim().strip_prefix(',') == Some(*name));
-        Envelope {
-            id: None,
-            session_id: Some(session.clone()),
-            channel: "cli".to_owned(),
-            chat_id: chat_id.clone(),
-            sender: Some("human".to_owned()),
-            content: content.to_owned(),
-            kind: if is_own { MessageKind::Command } else { kind_of(commands, content) },
-            context: vec![
-                ("sender_id".into(), json("human")),
-                ("channel".into(), json("$cli")),
-                ("chat_id".into(), json(&chat_id)),
-            ],
-            media: Vec::new(),
-            output_channel: None,
-        }
+        let kind = if is_own { MessageKind::Command } else { kind_of(commands, content) };
+        message(Some(session.clone()), ["cli", &chat_id, "human"], content, kind)
     })
 }
 

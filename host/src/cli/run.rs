@@ -1,7 +1,7 @@
 //! `run`: one message, one turn, its answer.
 
-use crate::channel::{Printer, attach, kind_of};
-use crate::config::{Commands, Config};
+use crate::channel::{Printer, attach, kind_of, message};
+use crate::config::Config;
 use crate::host::Host;
 use crate::plugin::bindings::Envelope;
 use crate::turn::{Audience, run_turn};
@@ -42,7 +42,9 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     let host = Host::start(config, workspace, Box::new(printer.clone())).await?;
     host.plugins().announce(&host);
     let cancel = on_signal()?;
-    let message = Envelope { media, ..envelope(arguments, commands) };
+    let Arguments { message: content, channel, chat_id, sender_id, session_id, .. } = arguments;
+    let kind = kind_of(commands, &content);
+    let message = Envelope { media, ..message(session_id, [&channel, &chat_id, &sender_id], &content, kind) };
     let outcome = run_turn(&host, message, Audience::new(cancel)).await;
     // Nobody could find them again: the next run is another process.
     host.close().await;
@@ -51,26 +53,6 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         // An observer of `on-error` has said it already.
         Err(_) if printer.said_error() => Ok(ExitCode::FAILURE),
         Err(failure) => Err(failure.into()),
-    }
-}
-
-fn envelope(arguments: Arguments, commands: Commands) -> Envelope {
-    let json = |text: &str| serde_json::Value::from(text).to_string();
-    Envelope {
-        id: None,
-        session_id: arguments.session_id,
-        kind: kind_of(commands, &arguments.message),
-        context: vec![
-            ("sender_id".into(), json(&arguments.sender_id)),
-            ("channel".into(), json(&format!("${}", arguments.channel))),
-            ("chat_id".into(), json(&arguments.chat_id)),
-        ],
-        channel: arguments.channel,
-        chat_id: arguments.chat_id,
-        sender: Some(arguments.sender_id),
-        content: arguments.message,
-        media: Vec::new(),
-        output_channel: None,
     }
 }
 

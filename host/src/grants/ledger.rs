@@ -44,7 +44,7 @@ impl Ledger {
 
     /// Whether that plugin holds that grant: it wants it, and the user gave it to these bytes.
     pub(crate) fn allows(&self, plugin: &Plugin, grant: &str) -> bool {
-        self.given(plugin, |given| given.allow(grant)) && plugin.wants.as_ref().is_none_or(|wants| wants.allow(grant))
+        self.given(plugin, |given| given.allow(grant)) && plugin.asks_for(grant)
     }
 
     /// What the user gave to that plugin, whether it wants it or not.

@@ -13,11 +13,7 @@ use crate::turn::Turn;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 use wasmtime::Result;
-
-/// How long a selector may wait for what it looks up, at most.
-const MAX_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How far behind its beginning a turn's own first message is looked for, in entries.
 const OWN: usize = 32;
@@ -134,8 +130,7 @@ impl View {
     fn is_everything(&self, selected: &Selected) -> bool {
         let seen = self.deeds.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let is_shortened = self.deeds.shortened.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        let mut ids = seen.keys();
-        let mut in_order = selected.history.iter().zip(&mut ids);
+        let mut in_order = selected.history.iter().zip(seen.keys());
         self.deeds.saw_all.load(Ordering::Relaxed)
             && !is_shortened
             && selected.before.is_empty()
@@ -161,13 +156,8 @@ impl View {
             match part {
                 Part::Entry(id) => {
                     selection.entries.insert(id);
-                    let was_seen = {
-                        let seen = self.deeds.seen.lock().unwrap_or_else(PoisonError::into_inner);
-                        let entry = seen.get(&id);
-                        entry.into_iter().for_each(|entry| renderer.push(entry));
-                        entry.is_some()
-                    };
-                    if !was_seen {
+                    let seen = || self.deeds.seen.lock().unwrap_or_else(PoisonError::into_inner);
+                    if seen().get(&id).map(|entry| renderer.push(entry)).is_none() {
                         renderer.push(&self.beyond(id).await?);
                     }
                 }

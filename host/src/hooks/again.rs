@@ -5,6 +5,7 @@ use super::HOOKS;
 use crate::error::Failure;
 use crate::grants::view::{About, View};
 use crate::grants::{chat, toolbox};
+use crate::plugin::bindings::exported::admit_message::SessionLoad;
 use crate::plugin::bindings::{Error, Prompt};
 use crate::plugin::{Plugin, one_line};
 use crate::tape::{Draft, tape_name};
@@ -143,8 +144,8 @@ async fn outside(calls: &Arc<Calls>, hook: &str, told: Value) -> Result<Option<F
         "resolve-session" => super::resolve_session(calls, &arguments::<(_,)>(told)?.0).await.err(),
         "dispatch-outbound" => super::dispatch(calls, &arguments::<(_,)>(told)?.0).await.err(),
         "admit-message" => {
-            let (_, message, load): (String, _, Load) = arguments(told)?;
-            super::admit_message(calls, &message, (load.running, load.pending)).await;
+            let (_, message, load): (String, _, SessionLoad) = arguments(told)?;
+            super::admit_message(calls, &message, (load.running, load.pending as usize)).await;
             None
         }
         "on-error" => on_error(calls, None, told).await?,
@@ -155,12 +156,6 @@ async fn outside(calls: &Arc<Calls>, hook: &str, told: Value) -> Result<Option<F
         "store" => return Err("what is kept of a `store` does not say which of its functions was called".to_owned()),
         hook => return Err(format!("calls of `{}` cannot be made again", one_line(hook))),
     })
-}
-
-#[derive(Deserialize)]
-struct Load {
-    running: bool,
-    pending: usize,
 }
 
 async fn on_error(calls: &Arc<Calls>, turn: Option<&Arc<Turn>>, told: Value) -> Result<Option<Failure>, String> {

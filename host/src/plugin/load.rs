@@ -153,7 +153,7 @@ impl Plugin {
 
     /// The error that a guest gets for a grant that it does not hold, with what the user can do about it.
     pub(crate) fn refusal(&self, grant: &str) -> Error {
-        if self.wants.as_ref().is_some_and(|wants| !wants.allow(grant)) {
+        if !self.asks_for(grant) {
             return Error::denied(format!(
                 "plugin `{}` does not ask for `{grant}` in its manifest, so it cannot be given",
                 self.name
@@ -338,6 +338,11 @@ fn check_provider(name: &str) -> Result<()> {
 
 fn one_cause(error: wasmtime::Error) -> anyhow::Error {
     anyhow::anyhow!("{}", super::one_line(&format!("{error:#}")))
+}
+
+/// Whether that is a SHA-256 in hex.
+pub(crate) fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// SHA-256, in hex.

@@ -144,8 +144,7 @@ impl PluginSet {
 
     /// What the plugin would have to be granted to be asked all that it implements.
     fn unasked(&self, host: &Host, plugin: &Plugin) -> Vec<String> {
-        let hooks = plugin.hooks.iter().filter(|hook| !CALLED_BY_NAME.contains(hook)).map(|hook| hook_grant(hook));
-        hooks.filter(|grant| !host.ledger.allows(plugin, grant)).collect()
+        plugin.gated().map(hook_grant).filter(|grant| !host.ledger.allows(plugin, grant)).collect()
     }
 
     /// What a plugin lacks that asks for more than it has, and what giving it would do.

@@ -1,7 +1,7 @@
 //! What was made of files, kept from one set of plugins to the next: a file that has not changed is not read again, and a
 //! version that does not load leaves the one before it in its place.
 
-use super::embedded::{EMBEDDED, Embedded};
+use super::embedded::EMBEDDED;
 use super::found::{Found, Look, Stamp, check_name, is_embedded, look, user_dir};
 use super::load::{Candidate, Plugin, Source, compile, digest, introduce};
 use crate::config;
@@ -9,12 +9,8 @@ use crate::grants::Grants;
 use crate::host::Host;
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
-use tokio::task::{JoinError, JoinSet};
 
 /// All that was loaded, or was to be.
 #[derive(Default)]
@@ -57,15 +53,24 @@ pub struct Untrusted {
 impl Shelf {
     /// The embedded guests that are not switched off.
     pub(super) async fn load_embedded(&mut self, host: &Arc<Host>) {
-        let mut loading = Loading::new();
         for embedded in EMBEDDED {
-            if host.config.plugin(embedded.name).enabled && !self.embedded.contains_key(embedded.name) {
-                let host = host.clone();
-                loading.spawn(async move { (embedded.name, load_one(&host, embedded).await) });
+            let settings = host.config.plugin(embedded.name);
+            if !settings.enabled || self.embedded.contains_key(embedded.name) {
+                continue;
             }
-        }
-        while let Some((name, loaded)) = loading.next().await {
-            self.embedded.insert(name, loaded.map_err(|error| format!("{error:#}")));
+            let candidate = Candidate {
+                name: embedded.name,
+                source: Source::Embedded,
+                file: None,
+                bytes: embedded.bytes,
+                digest: digest(embedded.bytes),
+                table: Grants::new(embedded.grants.iter().copied()),
+                reserved: Vec::new(),
+                limits: host.config.limits_of(embedded.name),
+                settings: &settings,
+            };
+            let loaded = load(host, candidate).await;
+            self.embedded.insert(embedded.name, loaded.map_err(|error| format!("{error:#}")));
         }
     }
 
@@ -74,73 +79,15 @@ impl Shelf {
     pub(super) async fn look(&mut self, host: &Arc<Host>, files: &[Found], waits: bool) {
         self.is_unfinished = false;
         self.slots.retain(|found, _| files.contains(found));
-        let mut looking = Loading::new();
         for found in files {
-            let (host, found) = (host.clone(), found.clone());
-            let mut slot = self.slots.remove(&found).unwrap_or_default();
-            looking.spawn(async move {
-                let looked = slot.look(&host, &found, waits).await;
-                (found, slot, looked)
-            });
-        }
-        while let Some((found, mut slot, looked)) = looking.next().await {
-            match looked {
+            let slot = self.slots.entry(found.clone()).or_default();
+            match slot.look(host, found, waits).await {
                 Ok(true) => {}
                 Ok(false) => self.is_unfinished = true,
                 Err(error) => slot.latest = Some(Latest::Failed(format!("{error:#}"))),
             }
-            self.slots.insert(found, slot);
         }
     }
-}
-
-/// Plugins that are loaded side by side: as many at once as there are processors, because each is held in memory as a
-/// whole, and on threads of their own, because turns must not wait for it.
-struct Loading<T> {
-    tasks: JoinSet<T>,
-    places: Arc<Semaphore>,
-}
-
-impl<T: Send + 'static> Loading<T> {
-    fn new() -> Self {
-        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-        Self { tasks: JoinSet::new(), places: Arc::new(Semaphore::new(processors)) }
-    }
-
-    fn spawn(&mut self, load: impl Future<Output = T> + Send + 'static) {
-        let (places, runtime) = (self.places.clone(), Handle::current());
-        self.tasks.spawn_blocking(move || {
-            runtime.block_on(async {
-                // Closed by nobody: there is always a place in the end.
-                let _place = places.acquire().await;
-                load.await
-            })
-        });
-    }
-
-    /// The next that is ready, in whichever order; none when all were, or when the program ends.
-    async fn next(&mut self) -> Option<T> {
-        match self.tasks.join_next().await?.map_err(JoinError::try_into_panic) {
-            Ok(loaded) => Some(loaded),
-            Err(Ok(panic)) => std::panic::resume_unwind(panic),
-            Err(Err(_)) => None,
-        }
-    }
-}
-
-async fn load_one(host: &Arc<Host>, embedded: &'static Embedded) -> Result<Arc<Plugin>> {
-    let candidate = Candidate {
-        name: embedded.name,
-        source: Source::Embedded,
-        file: None,
-        bytes: embedded.bytes,
-        digest: digest(embedded.bytes),
-        table: Grants::new(embedded.grants.iter().copied()),
-        reserved: Vec::new(),
-        limits: host.config.limits_of(embedded.name),
-        settings: &host.config.plugin(embedded.name),
-    };
-    load(host, candidate).await
 }
 
 impl Slot {

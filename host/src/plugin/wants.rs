@@ -6,14 +6,18 @@ use crate::grants::hook_grant;
 use std::collections::BTreeSet;
 
 impl Plugin {
+    /// The hooks that it implements and is asked only where it was granted them: all but what is called by name.
+    pub fn gated(&self) -> impl Iterator<Item = &'static str> {
+        self.hooks.iter().copied().filter(|hook| !CALLED_BY_NAME.contains(hook))
+    }
+
     /// All grants that it asks for, each once: what its manifest wants, or every hook that it exports where it says nothing
     /// of itself.
     pub fn wanted(&self) -> Vec<String> {
         let mut wanted: Vec<String> = Vec::new();
-        let hooks = self.hooks.iter().filter(|hook| !CALLED_BY_NAME.contains(hook)).map(|hook| hook_grant(hook));
-        let all = match &self.wants {
+        let all: Vec<String> = match &self.wants {
             Some(_) => self.manifest.wants.iter().map(|want| want.grant.clone()).collect(),
-            None => hooks.collect::<Vec<_>>(),
+            None => self.gated().map(hook_grant).collect(),
         };
         for grant in all {
             if !wanted.contains(&grant) {

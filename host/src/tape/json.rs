@@ -78,6 +78,10 @@ pub fn get<'a>(object: &'a str, key: &str) -> Option<&'a str> {
 /// The values of several keys, in one look; each as in [`get`].
 pub(crate) fn pick<'a, const N: usize>(object: &'a str, keys: [&str; N]) -> [Option<&'a str>; N] {
     let mut found = [None; N];
+    // Reading costs more than looking, and most of what is asked for is not there. An escape may stand for any letter.
+    if !keys.iter().any(|key| object.contains(key)) && !object.contains('\\') {
+        return found;
+    }
     let mut scanner = Scanner::new(object, READ_DEPTH);
     let scanned = scanner.object(&mut Out::Nowhere, &mut |written, value| {
         if let Some(at) = keys.iter().position(|key| is_written(written, key)) {

@@ -72,7 +72,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
 /// The bytes, which are read once: what is looked at is what is kept.
 async fn bytes(from: &str, shown: &str, sha256: Option<&str>) -> Result<Vec<u8>> {
     if let Some(expected) = sha256
-        && !(expected.len() == 64 && expected.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        && !plugin::is_digest(expected)
     {
         bail!("`{}` is no SHA-256, which has 64 hex digits", one_line(expected));
     }

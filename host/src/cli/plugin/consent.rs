@@ -152,13 +152,7 @@ pub(super) fn settle(out: &mut impl Write, host: &Host, plugin: &Plugin, decisio
     if let Decision::Give(given) = decision
         && !given.is_empty()
     {
-        let mut all = host.ledger.given(plugin, Grants::clone);
-        for grant in given {
-            all.insert(grant);
-        }
-        grants::write(host, plugin, &all, false)?;
-        let given: Vec<String> = given.iter().map(|grant| one_line(grant)).collect();
-        writeln!(out, "plugin `{}` may now: {}", plugin.name, given.join(" "))?;
+        grants::give(out, host, plugin, given, false)?;
     }
     let missing = host.ledger.missing(plugin);
     if !missing.is_empty() {

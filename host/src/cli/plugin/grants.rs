@@ -3,7 +3,7 @@
 use crate::config::edit;
 use crate::grants::Grants;
 use crate::host::Host;
-use crate::plugin::{Plugin, Source};
+use crate::plugin::{Plugin, Source, one_line};
 use anyhow::{Result, bail};
 use std::io::Write;
 
@@ -47,12 +47,22 @@ pub(super) fn grant(
     }
     let grants = if grants.is_empty() { plugin.wanted() } else { grants };
     check(plugin, &grants)?;
+    give(out, host, plugin, &grants, follow)
+}
+
+/// Gives these grants beside those that it has, and says so.
+///
+/// # Errors
+///
+/// The configuration cannot be written, or the terminal has gone.
+pub(super) fn give(out: &mut impl Write, host: &Host, plugin: &Plugin, grants: &[String], follow: bool) -> Result<()> {
     // Grants that were given to other bytes are confirmed only by naming them again.
     let mut all = given(host, plugin);
-    for grant in &grants {
+    for grant in grants {
         all.insert(grant);
     }
     write(host, plugin, &all, follow)?;
+    let grants: Vec<String> = grants.iter().map(|grant| one_line(grant)).collect();
     writeln!(out, "plugin `{}` may now: {}", plugin.name, grants.join(" "))?;
     Ok(())
 }

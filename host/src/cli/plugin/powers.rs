@@ -2,7 +2,7 @@
 
 use crate::grants::hook_grant;
 use crate::hooks::HOOKS;
-use crate::plugin::{CALLED_BY_NAME, Plugin, one_line};
+use crate::plugin::{Plugin, one_line};
 
 /// What whoever is asked that hook sees and can change.
 pub(super) fn of_hook(hook: &str) -> &'static str {
@@ -97,7 +97,7 @@ struct Held(Vec<String>);
 
 impl Held {
     fn by(plugin: &Plugin, grants: &[String]) -> Self {
-        let hooks = plugin.hooks.iter().filter(|hook| !CALLED_BY_NAME.contains(hook)).map(|hook| hook_grant(hook));
+        let hooks = plugin.gated().map(hook_grant);
         let is_held = |hook: &String| grants.iter().any(|grant| grant == hook || grant == "hook:*");
         let others = grants.iter().filter(|grant| !grant.starts_with("hook:")).map(|grant| one_line(grant));
         Self(hooks.filter(is_held).chain(others).collect())

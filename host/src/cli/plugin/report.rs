@@ -4,7 +4,7 @@
 use super::powers;
 use crate::cli::text::bytes;
 use crate::grants::hook_grant;
-use crate::plugin::{CALLED_BY_NAME, Plugin, one_line};
+use crate::plugin::{Plugin, one_line};
 use std::collections::BTreeSet;
 use std::io::{Result, Write};
 
@@ -46,7 +46,7 @@ pub(super) fn because(plugin: &Plugin, grant: &str) -> String {
 
 /// What the hooks that it implements see and change.
 pub(super) fn hooks(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
-    for hook in plugin.hooks.iter().filter(|hook| !CALLED_BY_NAME.contains(hook)) {
+    for hook in plugin.gated() {
         let grant = hook_grant(hook);
         match plugin.asks_for(&grant) {
             true => writeln!(out, "hook {hook}: {}{}", powers::of_hook(hook), because(plugin, &grant))?,

@@ -32,7 +32,7 @@ pub(super) fn run(arguments: &Arguments, config: &Config) -> Result<ExitCode> {
     };
     if arguments.revoke {
         let written = file.to_string_lossy();
-        let digest = match written.len() == 64 && written.chars().all(|c| c.is_ascii_hexdigit()) {
+        let digest = match plugin::is_digest(&written) {
             true => written.to_ascii_lowercase(),
             false => plugin::digest_of(file).with_context(|| format!("`{written}`"))?,
         };

@@ -22,15 +22,15 @@ impl Exchange {
         // Held against what was reported, and of no use without.
         let weighed = reported.map_or(0, |_| self.weighed());
         let tokens = reported.unwrap_or_else(|| Tokens::estimated(self.sent(), account.received));
-        Some(Call::now(
+        let call = Call::now(
             &account.model,
             self.turn.billed_session(),
             &self.turn.workspace.to_string_lossy(),
             &self.caller.name,
             &self.request.purpose,
             tokens,
-        ))
-        .map(|call| call.weighed(weighed))
+        );
+        Some(call.weighed(weighed))
     }
 
     /// The request as it is estimated, by the measure that selectors have too.

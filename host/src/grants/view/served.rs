@@ -1,6 +1,6 @@
 //! `bub:context/view` as a guest calls it.
 
-use super::{MAX_TIMEOUT, View};
+use super::View;
 use crate::grants::tape::{MAX_BATCH, TapeHandle, current, from_query, into_entries, into_hits, into_info};
 use crate::plugin::bindings::entries::{self, Hit};
 use crate::plugin::bindings::schema::ToolSpec;
@@ -11,6 +11,9 @@ use crate::tape::Search;
 use std::time::Duration;
 use wasmtime::Result;
 use wasmtime::component::Resource;
+
+/// How long a selector may wait for what it looks up, at most.
+const MAX_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Host for State {}
 

@@ -4,7 +4,7 @@ use super::Counts;
 use super::sandbox::Sandbox;
 use crate::error::Failure;
 use crate::grants::hook_grant;
-use crate::plugin::{CALLED_BY_NAME, FaultKind, Plugin, one_line};
+use crate::plugin::{FaultKind, Plugin, one_line};
 use crate::tape::{Entry, json};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,8 +60,7 @@ impl Findings {
 
     /// What can be seen without running anything.
     pub(super) fn read(&mut self, plugin: &Plugin) {
-        let is_unwanted = |hook: &&&str| !CALLED_BY_NAME.contains(hook) && !plugin.asks_for(&hook_grant(hook));
-        for hook in plugin.hooks.iter().filter(is_unwanted) {
+        for hook in plugin.gated().filter(|hook| !plugin.asks_for(&hook_grant(hook))) {
             let what = format!("it is exported, and the manifest does not want `{}`", hook_grant(hook));
             let fix = "nobody can grant it, so it is never asked: add it to `wants`, or do not export it";
             self.note((hook, None), &what, fix);

@@ -1,6 +1,7 @@
 //! What a plugin is tried with: turns of every kind that people, models and strangers cause.
 
-use super::sandbox::message;
+use crate::channel::{self, kind_of};
+use crate::config::Commands;
 use crate::hooks;
 use crate::plugin::bindings::{Envelope, MediaItem, MediaKind};
 use crate::plugin::{Plugin, Tool, model_name, parse_json};
@@ -18,6 +19,13 @@ pub(super) struct Sample {
     pub(super) message: Envelope,
     /// It is meant to end with an error.
     pub(super) fails: bool,
+}
+
+/// A message, as a channel would bring it.
+fn message(session: &str, channel: &str, sender: &str, content: &str) -> Envelope {
+    let commands = if channel == "cli" { Commands::All } else { Commands::None };
+    let kind = kind_of(commands, content);
+    channel::message(Some(session.to_owned()), [channel, "check", sender], content, kind)
 }
 
 fn sample(what: &str, session: &str, content: &str) -> Sample {

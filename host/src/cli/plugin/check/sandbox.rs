@@ -4,7 +4,7 @@ use crate::channel::{Answer, Channel, Question};
 use crate::config::{self, Config, Seclusion};
 use crate::error::Failure;
 use crate::host::Host;
-use crate::plugin::bindings::{Envelope, MessageKind};
+use crate::plugin::bindings::Envelope;
 use crate::plugin::{self, Plugin, is_embedded, quarantine};
 use crate::turn::{Audience, run_turn};
 use anyhow::{Context, Result, bail};
@@ -140,22 +140,4 @@ pub(super) fn inside<'a>(grants: impl IntoIterator<Item = &'a str>, provider: Op
         }
     }
     inside
-}
-
-/// A message, as a channel would bring it.
-pub(super) fn message(session: &str, channel: &str, sender: &str, content: &str) -> Envelope {
-    let json = |text: &str| serde_json::Value::from(text).to_string();
-    let is_command = channel == "cli" && content.starts_with(',');
-    Envelope {
-        id: None,
-        session_id: Some(session.to_owned()),
-        channel: channel.to_owned(),
-        chat_id: "check".to_owned(),
-        sender: Some(sender.to_owned()),
-        content: content.to_owned(),
-        kind: if is_command { MessageKind::Command } else { MessageKind::Normal },
-        context: vec![("sender_id".into(), json(sender)), ("channel".into(), json(&format!("${channel}")))],
-        media: Vec::new(),
-        output_channel: None,
-    }
 }
