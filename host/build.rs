@@ -8,7 +8,7 @@ const TARGET: &str = "wasm32-wasip2";
 
 /// The guests of `src/plugin/embedded.rs`.
 const EMBEDDED: &[&str] =
-    &["builtin", "offline", "workspace", "shell", "web", "skills", "tapes", "memory", "context-builder"];
+    &["builtin", "offline", "workspace", "shell", "web", "skills", "tapes", "memory", "context-builder", "telegram"];
 
 fn main() {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("..");
@@ -22,7 +22,9 @@ fn main() {
             println!("cargo::rerun-if-changed={}", guests.join(guest).join(part).display());
         }
     }
-    println!("cargo::rerun-if-changed={}", guests.join("gist/src").display());
+    for library in ["gist", "request"] {
+        println!("cargo::rerun-if-changed={}", guests.join(library).join("src").display());
+    }
     require_target();
     let target_dir = out.join("guests");
     build(&guests, &target_dir);

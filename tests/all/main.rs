@@ -5,6 +5,7 @@ mod agents_file;
 mod bad_input;
 mod cache;
 mod cancellation;
+mod channels;
 mod chat;
 mod commands;
 mod compiling;

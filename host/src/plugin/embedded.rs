@@ -55,6 +55,11 @@ pub(crate) const EMBEDDED: &[Embedded] = &[
         bytes: include_bytes!(concat!(env!("OUT_DIR"), "/context-builder.wasm")),
         grants: &["hook:selector", "hook:after-turn", "tape:read", "tape:event", "model:*"],
     },
+    Embedded {
+        name: "telegram",
+        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/telegram.wasm")),
+        grants: &["hook:channel", "http:api.telegram.org", "secret:TELEGRAM_TOKEN"],
+    },
 ];
 
 /// The names of those guests, and what each holds where the configuration is silent.
