@@ -9,6 +9,7 @@ mod paint;
 mod plugin;
 mod run;
 mod secret;
+mod serve;
 mod tape;
 mod text;
 mod trust;
@@ -47,6 +48,8 @@ enum Command {
     Run(run::Arguments),
     /// Talk to the agent, turn after turn
     Chat(chat::Arguments),
+    /// Serve channels and the API over HTTP, until told to end
+    Serve(serve::Arguments),
     /// Show which plugin answers which hook, in the order in which they are asked
     Hooks(hooks::Arguments),
     /// Look at everything, and say what to do about what is not well
@@ -96,6 +99,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
         match arguments.command {
             Command::Run(arguments) => run::run(arguments, config, &workspace).await,
             Command::Chat(arguments) => chat::run(arguments, config, &workspace).await,
+            Command::Serve(arguments) => serve::run(arguments, config, &workspace).await,
             Command::Hooks(arguments) => hooks::run(&arguments, config, &workspace).await,
             Command::Doctor(arguments) => doctor::run(&arguments, config, &workspace).await,
             Command::Plugin(arguments) => plugin::run(arguments, config, &workspace).await,

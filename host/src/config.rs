@@ -7,6 +7,7 @@ mod environment;
 mod limits;
 mod plugins;
 mod seclude;
+mod serve;
 mod tapes;
 
 use crate::model;
@@ -21,10 +22,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use channels::{Channel, Commands};
+pub use channels::{Channel, Commands, Resend};
 pub use limits::Limits;
 pub use plugins::{Plugin, Trusted};
 pub(crate) use seclude::Seclusion;
+pub use serve::{Scope, Serve, Token};
 pub use tapes::{TapePlace, TapeSettings};
 
 /// Below `$BUB_HOME`: components that the user dropped in.
@@ -81,6 +83,10 @@ pub struct Config {
     windows: BTreeMap<String, u32>,
     /// Tokens of a model's window that requests stay away from; none: a twentieth.
     pub context_reserve: Option<u32>,
+    /// How `serve` is reached.
+    pub serve: Serve,
+    /// Who may reach it, beside the bearer of `serve.token`.
+    pub tokens: Vec<Token>,
 }
 
 /// `[budget]`.
@@ -116,6 +122,8 @@ struct File {
     shadow_selector: Option<String>,
     windows: BTreeMap<String, u32>,
     context_reserve: Option<u32>,
+    serve: Serve,
+    tokens: Vec<Token>,
 }
 
 impl Config {
@@ -166,6 +174,8 @@ impl Config {
         file.windows
             .iter()
             .try_for_each(|(model, tokens)| positive(&format!("windows.{model}"), u64::from(*tokens)))?;
+        file.serve.check()?;
+        serve::check_tokens(&file.tokens)?;
         let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);
         environment.number("VERBOSE")?;
         let tapes =
@@ -191,6 +201,8 @@ impl Config {
             shadow_selector: file.shadow_selector,
             windows: file.windows,
             context_reserve: file.context_reserve,
+            serve: file.serve,
+            tokens: file.tokens,
         })
     }
 

@@ -45,7 +45,7 @@ impl Failure {
 
     /// How long to wait at least before it is tried again; none, where that does not help. A guest says so by its error's
     /// kind, `temporary`, and how long by `retry_after` in the details, in seconds.
-    pub(crate) fn retry_after(&self) -> Option<Duration> {
+    pub fn retry_after(&self) -> Option<Duration> {
         let wait = match self {
             Self::Hook { error, .. } | Self::Refused(error) if error.kind == ErrorKind::Temporary => {
                 let details = error.details.as_deref().and_then(|details| parse_json(details).ok());

@@ -16,15 +16,16 @@ use crate::error::Failure;
 use crate::hooks;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind, Prompt};
+use crate::usage::Tokens;
 use std::sync::Arc;
 use tokio::sync::watch;
 
 pub(crate) use afterwards::Afterwards;
 pub(crate) use again::Told;
-pub use audience::{Audience, Heard, Listener, Steering};
+pub use audience::{Audience, Heard, Listener, Said, Speaker, Steering};
 pub(crate) use preview::Preview;
 pub use progress::{Calls, Turn};
-pub(crate) use settle::TAINTED;
+pub(crate) use settle::{TAINTED, TAKEN};
 pub(crate) use subturn::Inner;
 
 /// What a turn gave.
@@ -36,6 +37,10 @@ pub struct TurnResult {
     pub output: String,
     /// The envelopes that were dispatched.
     pub outbounds: Vec<Envelope>,
+    /// The ids of its model calls, which stand in the meta of what they wrote.
+    pub run_ids: Vec<String>,
+    /// Tokens of its model calls, turns inside of it included.
+    pub usage: Tokens,
 }
 
 /// Ends a turn from outside: `true` cancels it.
@@ -44,7 +49,7 @@ pub type Cancel = watch::Receiver<bool>;
 /// Runs one turn. Whatever ends it early, the tape keeps what was written, the observers of `on-error` hear of it, and
 /// the failure is raised again.
 pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: Audience) -> Result<TurnResult, Failure> {
-    let calls = Calls::new(host);
+    let calls = Calls::answered_on(host, audience.channel());
     let begun = begin(&calls, &mut inbound, audience).await;
     let outcome = match &begun {
         Ok(turn) => stages(turn).await,
@@ -71,9 +76,14 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: Audienc
 /// The session is resolved, written back to the envelope, and its tape opened.
 async fn begin(calls: &Arc<Calls>, inbound: &mut Envelope, audience: Audience) -> Result<Arc<Turn>, Failure> {
     inbound.media.iter_mut().for_each(|item| item.url = calls.media.put_away_url(&item.url));
-    let session_id = resolve_session(calls, inbound).await?;
+    let session_id = match audience.session() {
+        Some(session_id) => session_id,
+        None => resolve_session(calls, inbound).await?,
+    };
     inbound.session_id = Some(session_id.clone());
-    Turn::begin(calls, session_id, inbound.clone(), audience).await
+    let turn = Turn::begin(calls, session_id, inbound.clone(), audience).await?;
+    turn.takes(inbound).await?;
+    Ok(turn)
 }
 
 async fn stages(turn: &Arc<Turn>) -> Result<TurnResult, Failure> {
@@ -83,7 +93,8 @@ async fn stages(turn: &Arc<Turn>) -> Result<TurnResult, Failure> {
     let answered = turn.or_cancelled(answer(turn, &output)).await;
     let outbounds = turn.settle_late(answered).await?;
     tracing::debug!("turn of session `{}` used {} units of fuel", turn.session_id, turn.fuel());
-    Ok(TurnResult { session_id: turn.session_id.clone(), output, outbounds })
+    let (run_ids, usage) = (turn.run_ids(), turn.spent());
+    Ok(TurnResult { session_id: turn.session_id.clone(), output, outbounds, run_ids, usage })
 }
 
 /// The stages up to the model's answer. `save-state` runs exactly once when the model stage was entered, however it
@@ -98,7 +109,7 @@ async fn think(turn: &Arc<Turn>) -> Result<String, Failure> {
 }
 
 /// The first non-empty id; else the envelope's own, else `channel:chat_id`, each `default` when absent.
-async fn resolve_session(calls: &Arc<Calls>, inbound: &Envelope) -> Result<String, Failure> {
+pub(crate) async fn resolve_session(calls: &Arc<Calls>, inbound: &Envelope) -> Result<String, Failure> {
     if let Some(id) = hooks::resolve_session(calls, inbound).await? {
         return Ok(id);
     }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 /// The rooms in the order in which a message meets them. Those in one row may know each other.
 const ROWS: &[&[&str]] = &[
     &["cli"],
+    &["http"],
+    &["gateway"],
     &["host", "turn", "hooks", "grants", "plugin"],
     &["channel"],
     &["config"],

@@ -1,6 +1,6 @@
 //! A configuration for trying a plugin: nothing in it is the user's that could be used up, given away or reached.
 
-use super::{Budget, Config, Plugin, TapeSettings};
+use super::{Budget, Config, Plugin, Serve, TapeSettings};
 use crate::model;
 use crate::secret::Secrets;
 use crate::tape::Durability;
@@ -56,6 +56,8 @@ impl Config {
             shadow_selector: None,
             windows: self.windows.clone(),
             context_reserve: self.context_reserve,
+            serve: Serve::default(),
+            tokens: Vec::new(),
             home: trial.home,
         })
     }

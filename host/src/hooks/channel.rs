@@ -20,8 +20,8 @@ use crate::turn::Calls;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use crate::plugin::bindings::channel::channel::WebhookRequest;
-pub(crate) use webhook::WebhookResponse;
+pub use crate::plugin::bindings::channel::channel::WebhookRequest;
+pub use webhook::WebhookResponse;
 
 /// The hook's name, and that of the call in which a channel says what it is.
 const HOOK: &str = "channel";
@@ -33,41 +33,43 @@ const MAX_NAME: usize = 64;
 const MAX_HANDLE: usize = 4 << 10;
 
 /// A channel that a plugin brings.
-pub(crate) struct GuestChannel {
+pub struct GuestChannel {
     /// `channel` of its envelopes: small letters, digits, `-` and `_`.
-    pub(crate) name: String,
+    pub name: String,
     plugin: Arc<Plugin>,
     /// It is asked what came.
-    pub(crate) polls: bool,
+    pub polls: bool,
     /// It is told what came.
-    pub(crate) webhook: bool,
+    pub webhook: bool,
     /// What was sent can be changed.
-    pub(crate) edits: bool,
+    pub edits: bool,
     /// What is sent twice under one key arrives once.
-    pub(crate) dedupes: bool,
+    pub dedupes: bool,
     /// People there say one thing in several messages.
-    pub(crate) needs_debounce: bool,
+    pub needs_debounce: bool,
 }
 
 /// What came.
-pub(crate) struct Inbox {
-    pub(crate) arrivals: Vec<Arrival>,
+pub struct Inbox {
+    /// In their order.
+    pub arrivals: Vec<Arrival>,
     /// JSON, for the next poll: to be stored once the arrivals are.
-    pub(crate) cursor: String,
+    pub cursor: String,
     /// Until the next poll.
-    pub(crate) wait: Duration,
+    pub wait: Duration,
 }
 
 /// One message, as the host takes it: its channel, session, kind and where answers go are the host's word.
-pub(crate) struct Arrival {
-    pub(crate) message: Envelope,
+pub struct Arrival {
+    /// The message.
+    pub message: Envelope,
     /// Meant for the agent.
-    pub(crate) active: bool,
+    pub active: bool,
 }
 
 /// The channels of all plugins that are granted the hook and can say what they are, by name. Of two of one name it is the
 /// one of the plugin that was registered first. What is wrong with the others is told to the log.
-pub(crate) async fn channels(calls: &Arc<Calls>) -> Vec<GuestChannel> {
+pub async fn channels(calls: &Arc<Calls>) -> Vec<GuestChannel> {
     let (channels, refused) = described(calls).await;
     for (_, reason) in refused {
         tracing::warn!("{reason}");
@@ -124,7 +126,7 @@ impl GuestChannel {
     }
 
     /// The plugin's name.
-    pub(crate) fn plugin(&self) -> &str {
+    pub fn plugin(&self) -> &str {
         &self.plugin.name
     }
 
@@ -133,7 +135,7 @@ impl GuestChannel {
     /// # Errors
     ///
     /// The channel's own error, its fault, or that it may not be asked.
-    pub(crate) async fn poll(&self, calls: &Calls, cursor: Option<String>) -> Result<Inbox, Failure> {
+    pub async fn poll(&self, calls: &Calls, cursor: Option<String>) -> Result<Inbox, Failure> {
         self.check(calls)?;
         let cursor = cursor.as_ref();
         let ask = visit!(channel.call_poll(cursor), answer => match answer {
@@ -148,7 +150,7 @@ impl GuestChannel {
     /// # Errors
     ///
     /// As [`Self::poll`]; of kind `invalid-input`, when the request is larger than the plugin is given.
-    pub(crate) async fn receive(&self, calls: &Calls, request: WebhookRequest) -> Result<WebhookResponse, Failure> {
+    pub async fn receive(&self, calls: &Calls, request: WebhookRequest) -> Result<WebhookResponse, Failure> {
         self.check(calls)?;
         webhook::check(&request)?;
         let request = &request;
@@ -164,7 +166,7 @@ impl GuestChannel {
     /// # Errors
     ///
     /// As [`Self::poll`].
-    pub(crate) async fn send(&self, calls: &Calls, message: &Envelope, key: &str) -> Result<Option<String>, Failure> {
+    pub async fn send(&self, calls: &Calls, message: &Envelope, key: &str) -> Result<Option<String>, Failure> {
         self.check(calls)?;
         let ask = visit!(channel.call_send(message, key), answer => match answer {
             Ok(Some(handle)) if handle.len() > MAX_HANDLE => {
@@ -180,7 +182,7 @@ impl GuestChannel {
     /// # Errors
     ///
     /// As [`Self::poll`].
-    pub(crate) async fn update(&self, calls: &Calls, handle: &str, message: &Envelope) -> Result<(), Failure> {
+    pub async fn update(&self, calls: &Calls, handle: &str, message: &Envelope) -> Result<(), Failure> {
         self.check(calls)?;
         let ask = visit!(channel.call_update(handle, message));
         one(calls, &self.plugin, self.toward("update", message), ask).await

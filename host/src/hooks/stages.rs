@@ -131,7 +131,7 @@ pub(crate) async fn dispatch(calls: &Calls, message: &Envelope) -> Result<(), Fa
     for item in &mut filled.media {
         item.url = calls.media.fill_in_url(&item.url)?;
     }
-    calls.host.channel().send(&filled).await
+    calls.channel().send(&filled).await
 }
 
 /// Tells the observers of `on-error`, and dispatches what they answer. Whatever goes wrong in here is logged and

@@ -81,7 +81,7 @@ impl Journals {
     /// written, or what a crash left cannot be put on the tape: the turn must not begin.
     pub(super) async fn begin(&self, store: &dyn Store, tape: &str) -> Result<(Arc<Journal>, Option<Recovered>)> {
         let lock = self.lease(tape).await?;
-        let recovered = recover::recover(store, lock.file(), tape, self.settings.durability).await?;
+        let recovered = recover::recover(store, lock.file(), tape, self.settings.durability, false).await?;
         let journal = Journal {
             dir: self.dir.clone(),
             tape: tape.to_owned(),
@@ -98,8 +98,14 @@ impl Journals {
     /// Keeps turns away while `store` does something that no turn may see halfway, after what a crash left was recovered.
     pub(super) async fn exclusively(&self, store: &dyn Store, tape: &str) -> Result<Lock> {
         let lock = self.lease(tape).await?;
-        recover::recover(store, lock.file(), tape, self.settings.durability).await?;
+        recover::recover(store, lock.file(), tape, self.settings.durability, false).await?;
         Ok(lock)
+    }
+
+    /// Recovers what a crash left, out of context.
+    pub(super) async fn set_aside(&self, store: &dyn Store, tape: &str) -> Result<Option<Recovered>> {
+        let lock = self.lease(tape).await?;
+        recover::recover(store, lock.file(), tape, self.settings.durability, true).await
     }
 
     async fn lease(&self, tape: &str) -> Result<Lock> {

@@ -40,6 +40,16 @@ impl Tapes {
         Ok(Tape::open(Arc::clone(&self.store), name)?.guarded(&self.journals))
     }
 
+    /// Puts what an interrupted turn left on the tape where no model sees it: the turn is about to be begun again.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`begin`](Self::begin).
+    pub async fn set_aside(&self, name: &str) -> Result<Option<Recovered>> {
+        check_tape_name(name)?;
+        self.journals.set_aside(&*self.store, name).await
+    }
+
     /// A turn's fork of the tape. While it lives, until [`Tape::close`], no other turn of the session begins, in this process or another;
     /// what is written to it survives this process and is on the tape, at the latest, when the next turn begins. What an
     /// interrupted turn left is put on the tape first.

@@ -3,6 +3,7 @@
 
 use super::Turn;
 use crate::plugin::{Held, Plugin};
+use crate::usage::Tokens;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Different refusals, and different uses, that a turn writes down. A guest that asks for ever new names would otherwise
@@ -21,6 +22,8 @@ pub(super) struct Account {
     pub(super) uses: BTreeMap<Use, (u64, u64)>,
     /// Plugins in quarantine of which the turn has said that it goes on without them.
     told: BTreeSet<String>,
+    /// What its model calls have used.
+    spent: Tokens,
     /// Why text from outside is in the context of this turn; none while there is none.
     taint: Option<String>,
 }
@@ -32,6 +35,16 @@ impl Account {
 }
 
 impl Turn {
+    /// Counts a model call for the turn that was said from outside.
+    pub(crate) fn spends(&self, tokens: Tokens) {
+        self.outermost().account(|account| account.spent.add(tokens));
+    }
+
+    /// What the model calls so far have used.
+    pub(super) fn spent(&self) -> Tokens {
+        self.account(|account| account.spent)
+    }
+
     /// From here on text that somebody else wrote is in the context of this turn.
     pub(crate) fn taint(&self, why: impl FnOnce() -> String) {
         self.account(|account| {

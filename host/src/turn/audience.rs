@@ -1,7 +1,9 @@
 //! Who attends a turn from outside: who may end it, who listens, and what is said to it while it runs.
 
 use super::{Cancel, Turn};
-use crate::plugin::bindings::{Envelope, Error, StreamEvent};
+use crate::channel::Channel;
+use crate::config::Commands;
+use crate::plugin::bindings::{Envelope, Error, Principal, StreamEvent};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -40,9 +42,33 @@ pub enum Heard {
 /// Takes what is heard. Whoever speaks waits while the listener is slow.
 pub type Listener = mpsc::Sender<Heard>;
 
+/// Who says a message, where that is known better than the channel's configuration knows it: by what was shown to be let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Speaker {
+    /// Who they are to this program.
+    pub principal: Principal,
+    /// What a line that begins with a comma may be, when they say it.
+    pub commands: Commands,
+}
+
+/// A message, and who says it where the channel's configuration does not know better.
+#[derive(Debug, Clone)]
+pub struct Said {
+    /// The message.
+    pub message: Envelope,
+    /// None: who the channel's configuration says that it is.
+    pub speaker: Option<Speaker>,
+}
+
+impl From<Envelope> for Said {
+    fn from(message: Envelope) -> Self {
+        Self { message, speaker: None }
+    }
+}
+
 /// Messages that people say to a session while a turn of it runs, in their order.
 #[derive(Clone, Default)]
-pub struct Steering(Arc<Mutex<VecDeque<Envelope>>>);
+pub struct Steering(Arc<Mutex<VecDeque<Said>>>);
 
 impl Steering {
     /// Takes a message for the turn's next step, or gives it back when too many wait.
@@ -50,17 +76,18 @@ impl Steering {
     /// # Errors
     ///
     /// The message.
-    pub fn push(&self, message: Envelope) -> Result<(), Box<Envelope>> {
+    pub fn push(&self, said: impl Into<Said>) -> Result<(), Box<Said>> {
+        let said = said.into();
         let mut waiting = self.waiting();
         if waiting.len() >= MAX_WAITING {
-            return Err(Box::new(message));
+            return Err(Box::new(said));
         }
-        waiting.push_back(message);
+        waiting.push_back(said);
         Ok(())
     }
 
     /// All that wait. After the turn: what nobody has taken, which wants turns of its own.
-    pub fn take(&self) -> Vec<Envelope> {
+    pub fn take(&self) -> Vec<Said> {
         self.waiting().drain(..).collect()
     }
 
@@ -75,13 +102,13 @@ impl Steering {
     }
 
     /// What was taken too soon, in front of what has come since.
-    pub(super) fn put_back(&self, messages: impl Iterator<Item = Envelope>) {
+    pub(super) fn put_back(&self, messages: impl Iterator<Item = Said>) {
         let mut waiting = self.waiting();
         let later = std::mem::take(&mut *waiting);
         waiting.extend(messages.chain(later));
     }
 
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<Envelope>> {
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Said>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -92,12 +119,15 @@ pub struct Audience {
     pub(super) cancel: Cancel,
     listener: Option<Listener>,
     steering: Steering,
+    pub(super) speaker: Option<Speaker>,
+    channel: Option<Arc<dyn Channel>>,
+    session: Option<String>,
 }
 
 impl Audience {
     /// Nobody but who may end the turn.
     pub fn new(cancel: Cancel) -> Self {
-        Self { cancel, listener: None, steering: Steering::default() }
+        Self { cancel, listener: None, steering: Steering::default(), speaker: None, channel: None, session: None }
     }
 
     /// Somebody listens, too.
@@ -110,6 +140,32 @@ impl Audience {
     #[must_use]
     pub fn steered_by(self, steering: Steering) -> Self {
         Self { steering, ..self }
+    }
+
+    /// It is they who speak, whatever the channel's configuration says of the sender.
+    #[must_use]
+    pub fn spoken_by(self, speaker: Option<Speaker>) -> Self {
+        Self { speaker, ..self }
+    }
+
+    /// What no plugin delivers goes there, in place of the host's channel.
+    #[must_use]
+    pub fn answered_on(self, channel: Arc<dyn Channel>) -> Self {
+        Self { channel: Some(channel), ..self }
+    }
+
+    /// The session was found already, so that the turn could wait for its place in it.
+    #[must_use]
+    pub fn in_session(self, session: String) -> Self {
+        Self { session: Some(session), ..self }
+    }
+
+    pub(super) fn session(&self) -> Option<String> {
+        self.session.clone()
+    }
+
+    pub(super) fn channel(&self) -> Option<Arc<dyn Channel>> {
+        self.channel.clone()
     }
 
     pub(super) fn steering(&self) -> &Steering {

@@ -4,6 +4,7 @@ use super::account::Account;
 use super::progress::{Calls, Progress, Speech, Turn};
 use super::settle::PASSING;
 use super::{Audience, Cancel};
+use crate::config::Commands;
 use crate::error::Failure;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, Principal};
@@ -57,9 +58,9 @@ impl Turn {
         let state = Map::from_iter([
             ("_runtime_workspace".to_owned(), Value::String(workspace)),
             ("session_id".to_owned(), Value::String(session_id.clone())),
-            ("_commands".to_owned(), Value::from(host.config.commands(&message.channel).name())),
+            ("_commands".to_owned(), Value::from(commands(host, &message, &audience).name())),
         ]);
-        let principal = principal(host, &message);
+        let principal = audience.speaker.map_or_else(|| principal(host, &message), |speaker| speaker.principal);
         let progress = Progress {
             kind: message.kind,
             state,
@@ -98,6 +99,11 @@ impl Turn {
             ratios: Mutex::default(),
         })
     }
+}
+
+/// What a command may be in a turn of that message.
+fn commands(host: &Host, message: &Envelope, audience: &Audience) -> Commands {
+    audience.speaker.map_or_else(|| host.config.commands(&message.channel), |speaker| speaker.commands)
 }
 
 /// Returns when the turn is cancelled.

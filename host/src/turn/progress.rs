@@ -2,6 +2,7 @@
 
 use super::Audience;
 use super::account::Account;
+use crate::channel::Channel;
 use crate::error::Failure;
 use crate::grants::hook_grant;
 use crate::host::Host;
@@ -31,12 +32,24 @@ pub struct Calls {
     pub(crate) plugins: Arc<PluginSet>,
     /// What the marks stand for that guests have in place of media.
     pub(crate) media: Media,
+    /// Takes what no plugin delivers, in place of the host's channel.
+    channel: Option<Arc<dyn Channel>>,
 }
 
 impl Calls {
     /// Everybody who serves at this moment.
     pub fn new(host: &Arc<Host>) -> Arc<Self> {
-        Arc::new(Self { host: host.clone(), plugins: host.plugins(), media: Media::default() })
+        Self::answered_on(host, None)
+    }
+
+    /// The same; what no plugin delivers goes there, where it is not the host's channel that takes it.
+    pub(crate) fn answered_on(host: &Arc<Host>, channel: Option<Arc<dyn Channel>>) -> Arc<Self> {
+        Arc::new(Self { host: host.clone(), plugins: host.plugins(), media: Media::default(), channel })
+    }
+
+    /// Where envelopes go that no plugin delivers.
+    pub(crate) fn channel(&self) -> &dyn Channel {
+        self.channel.as_deref().unwrap_or_else(|| self.host.channel())
     }
 
     /// The plugins that implement that hook and may be asked it unasked, latest registered first. An export is authority
@@ -287,6 +300,11 @@ impl Turn {
     /// The id of the model call that the turn is about.
     pub(crate) fn last_run_id(&self) -> Option<String> {
         self.progress().run_ids.last().cloned()
+    }
+
+    /// The ids of all model calls so far.
+    pub(super) fn run_ids(&self) -> Vec<String> {
+        self.progress().run_ids.clone()
     }
 
     /// Whether this turn gave out that id.

@@ -2,11 +2,15 @@
 
 use super::Turn;
 use crate::error::Failure;
-use crate::plugin::bindings::MessageKind;
+use crate::plugin::bindings::{Envelope, MessageKind};
 use crate::tape::{self, Draft};
 
 /// The event that says that text from outside is in a conversation. Who reads the conversation is tainted by it.
 pub(crate) const TAINTED: &str = "turn.tainted";
+
+/// The event that says that a message from a channel is part of the conversation. Whoever was interrupted in handing it over
+/// finds it there.
+pub(crate) const TAKEN: &str = "message.taken";
 
 /// Sessions whose turns leave nothing behind.
 pub(super) const PASSING: &str = "temp/";
@@ -23,6 +27,14 @@ impl Turn {
             false => tape,
         };
         tape.append(vec![event]).await.map(drop)
+    }
+
+    /// Says that a message is a part of this turn from here on, where its channel knows it again by its id.
+    pub(super) async fn takes(&self, message: &Envelope) -> Result<(), Failure> {
+        if let Some(id) = &message.id {
+            self.note(TAKEN, &serde_json::json!({ "channel": message.channel, "id": id })).await?;
+        }
+        Ok(())
     }
 
     /// Puts the turn's writes on the tape, together. A failed turn keeps the user's message, and says what happened in an

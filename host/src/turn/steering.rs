@@ -1,6 +1,6 @@
 //! What is said to a session while a turn of it runs: made a prompt by the same hooks as any message, and never lost.
 
-use super::{Turn, build_prompt};
+use super::{Said, Turn, build_prompt};
 use crate::error::Failure;
 use crate::plugin::bindings::{Envelope, MessageKind, Principal, Prompt};
 use crate::tape::{self, Draft, Entry, json};
@@ -16,14 +16,14 @@ impl Turn {
     pub(crate) async fn steering(self: &Arc<Self>) -> Result<Vec<Prompt>, Failure> {
         let mut messages = self.audience.steering().take().into_iter();
         let mut prompts = Vec::new();
-        while let Some(message) = messages.next() {
-            match self.prompt_of(message.clone()).await {
+        while let Some(said) = messages.next() {
+            match self.prompt_of(said.clone()).await {
                 Ok(prompt) => {
                     self.steered.lock().unwrap_or_else(PoisonError::into_inner).push(prompt.text());
                     prompts.push(prompt);
                 }
                 Err(failure) => {
-                    self.audience.steering().put_back(std::iter::once(message).chain(messages));
+                    self.audience.steering().put_back(std::iter::once(said).chain(messages));
                     return Err(failure);
                 }
             }
@@ -31,10 +31,11 @@ impl Turn {
         Ok(prompts)
     }
 
-    async fn prompt_of(self: &Arc<Self>, message: Envelope) -> Result<Prompt, Failure> {
-        let mut message = Envelope { kind: MessageKind::Normal, session_id: Some(self.session_id.clone()), ..message };
+    async fn prompt_of(self: &Arc<Self>, said: Said) -> Result<Prompt, Failure> {
+        let mut message =
+            Envelope { kind: MessageKind::Normal, session_id: Some(self.session_id.clone()), ..said.message };
         message.media.iter_mut().for_each(|item| item.url = self.calls.media.put_away_url(&item.url));
-        let audience = self.audience.of_inner();
+        let audience = self.audience.of_inner().spoken_by(said.speaker);
         let mut turn = Self::over(&self.calls, self.tape.clone(), self.session_id.clone(), message, audience).await?;
         turn.deadline = self.deadline;
         turn.replace_state(self.state());
@@ -44,6 +45,7 @@ impl Turn {
             self.taint(|| format!("said on channel `{}` while the turn ran", turn.message.channel));
         }
         let prompt = build_prompt(&turn).await?;
+        self.takes(&turn.message).await?;
         if let Some(why) = turn.tainted() {
             self.taint(|| why);
         }

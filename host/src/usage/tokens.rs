@@ -1,5 +1,6 @@
 //! What one call has used.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// More tokens than any model takes in or gives out at once. A number above that is not believed: it would end the day's
@@ -10,7 +11,7 @@ const MOST: u64 = 10_000_000;
 const BYTES: u64 = 4;
 
 /// Tokens of one call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
     /// What was sent, the part from a cache included.
     pub prompt: u64,
@@ -43,6 +44,15 @@ impl Tokens {
             total: total.unwrap_or(0).max(prompt + completion),
             is_estimate: false,
         })
+    }
+
+    /// Counts another call to these.
+    pub fn add(&mut self, other: Self) {
+        self.prompt += other.prompt;
+        self.cached += other.cached;
+        self.completion += other.completion;
+        self.total += other.total;
+        self.is_estimate |= other.is_estimate;
     }
 
     /// A guess by the number of bytes that went each way.

@@ -215,7 +215,7 @@ impl Running<'_> {
         };
         let unheard = match admission {
             Admission::Drop => None,
-            Admission::Steer => self.steering.push(message).err(),
+            Admission::Steer => self.steering.push(message).err().map(|said| Box::new(said.message)),
             Admission::Process | Admission::FollowUp => Some(Box::new(message)),
         };
         let said = match (&unheard, admission) {
@@ -296,7 +296,7 @@ impl Running<'_> {
         let mut lines = self.view.finish(Screen::width());
         lines.push(String::new());
         self.screen.draw(&lines, &[])?;
-        let mut queue: VecDeque<Envelope> = self.steering.take().into_iter().collect();
+        let mut queue: VecDeque<Envelope> = self.steering.take().into_iter().map(|said| said.message).collect();
         queue.append(&mut self.later);
         let mut typed = self.typed.take();
         if matches!(failure, Some(Failure::Cancelled)) {

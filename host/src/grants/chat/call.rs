@@ -72,6 +72,7 @@ impl Exchange {
             ended = self.ask_each(&mut account) => ended,
         };
         if let Some(call) = self.bill(&account, ended.as_ref().err()) {
+            self.turn.spends(call.tokens());
             self.turn.calls.host.budget.spend(&call);
         }
         let outcome = account.close(ended.as_ref().err().cloned(), began);

@@ -24,13 +24,15 @@ const ALLOWED: [&str; 6] =
     ["allow", "cache-control", "content-language", "content-type", "retry-after", "www-authenticate"];
 
 /// What the far side gets, and what came.
-pub(crate) struct WebhookResponse {
+pub struct WebhookResponse {
     /// 200 to 599.
-    pub(crate) status: u16,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Vec<u8>,
+    pub status: u16,
+    /// In small letters, those alone that do nothing to the rest of the server.
+    pub headers: Vec<(String, String)>,
+    /// At most a MiB.
+    pub body: Vec<u8>,
     /// To be stored before the far side has its answer.
-    pub(crate) arrivals: Vec<Arrival>,
+    pub arrivals: Vec<Arrival>,
 }
 
 /// # Errors

@@ -14,6 +14,9 @@ use super::{Recovered, empty};
 /// What the model reads in place of the result of a tool that was interrupted.
 const INTERRUPTED: &str = r#"{"kind": "temporary", "message": "interrupted; it may or may not have run"}"#;
 
+/// The name of the event that says that a message was taken, as JSON.
+const TAKEN: &str = r#""message.taken""#;
+
 /// What a journal holds of a turn that was interrupted.
 pub(super) struct Left {
     key: String,
@@ -25,12 +28,14 @@ pub(super) struct Left {
     tools: Vec<String>,
 }
 
-/// Puts what a crash left on the tape, once, however often this is interrupted itself.
+/// Puts what a crash left on the tape, once, however often this is interrupted itself. `is_aside`: the turn is begun again,
+/// so that no model is to see this attempt.
 pub(super) async fn recover(
     store: &dyn Store,
     file: &File,
     tape: &str,
     durability: Durability,
+    is_aside: bool,
 ) -> Result<Option<Recovered>> {
     let failed = |source| Error::Io { action: format!("recover the interrupted turn of tape `{tape}`"), source };
     if file.metadata().map_err(failed)?.len() == 0 {
@@ -41,7 +46,8 @@ pub(super) async fn recover(
     let mut recovered = None;
     if let Some(left) = left {
         let summary = left.summary();
-        store.commit(left.commit(tape)?).await?;
+        let commit = if is_aside { left.aside(tape)? } else { left.commit(tape)? };
+        store.commit(commit).await?;
         recovered = Some(summary);
         fail::point("recover.stored");
     }
@@ -89,6 +95,23 @@ impl Left {
         // Behind the turn's own: sidecars stand first, the tape last.
         self.writes.apply(tape, [(Batch { tape: tape.to_owned(), drafts: closing, ..Batch::default() }, 1, 0)]);
         let commit = self.writes.begin_merge(tape);
+        Ok(Commit { key: Some(self.key), ..commit })
+    }
+
+    /// The turn's own write, out of context. That a message was taken is not said: it is taken by the next attempt.
+    fn aside(mut self, tape: &str) -> Result<Commit> {
+        let mut commit = self.writes.begin_merge(tape);
+        let data = serde_json::json!({ "begun": self.date, "entries": self.summary().entries, "again": true });
+        for batch in commit.batches.iter_mut().filter(|batch| batch.tape == tape) {
+            let drafts = std::mem::take(&mut batch.drafts).into_iter();
+            let drafts = drafts.filter(|draft| json::get(draft.payload(), "name") != Some(TAKEN));
+            batch.drafts = drafts.map(|draft| draft.with_meta("context", "false")).collect::<Result<_>>()?;
+        }
+        let note = draft::event("turn.recovered", &data.to_string())?.with_meta("context", "false")?;
+        match commit.batches.iter_mut().find(|batch| batch.tape == tape) {
+            Some(batch) => batch.drafts.push(note),
+            None => commit.batches.push(Batch { tape: tape.to_owned(), drafts: vec![note], ..Batch::default() }),
+        }
         Ok(Commit { key: Some(self.key), ..commit })
     }
 

@@ -1,0 +1,151 @@
+//! Messages become turns, and turns' answers reach their channels: one turn at a time a session, many sessions at once.
+//!
+//! A message that its channel knows by an id is written down before the channel hears that it was taken, and what is to be
+//! delivered of its turn before that turn counts as ended. So a process that dies loses neither: the next one goes on where
+//! it stopped.
+
+mod answer;
+mod evidence;
+mod lanes;
+mod lock;
+mod post;
+mod records;
+mod run;
+mod start;
+mod task;
+
+use crate::config::Serve;
+use crate::hooks::{self, Admission};
+use crate::host::Host;
+use crate::plugin::bindings::MessageKind;
+use crate::turn::{Calls, Said};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{Semaphore, watch};
+
+pub use answer::Answer;
+use lanes::{Lanes, Put};
+use lock::ServeLock;
+use post::Post;
+use records::{Arriving, Number, Records, Taken};
+pub(crate) use run::HTTP;
+pub use task::{Letter, Refusal, Reply};
+use task::{Task, Teller};
+
+/// The gateway of one home.
+pub struct Gateway {
+    host: Arc<Host>,
+    settings: Serve,
+    records: Records,
+    lanes: Lanes,
+    post: Post,
+    /// Messages with an id whose turns have not ended: for whoever delivers one again meanwhile.
+    open: Mutex<HashMap<Number, Reply>>,
+    /// Turns that may run at once.
+    places: Arc<Semaphore>,
+    /// Messages that wait for their turns.
+    waiting: AtomicUsize,
+    stopping: watch::Sender<bool>,
+    _lock: ServeLock,
+}
+
+impl Gateway {
+    /// Takes a message, whose turn begins when its session is free.
+    ///
+    /// # Errors
+    ///
+    /// Why it was not taken: then nothing of it is kept.
+    pub async fn take(self: &Arc<Self>, letter: Letter) -> Result<Reply, Refusal> {
+        if *self.stopping.borrow() {
+            return Err(Refusal::Stopping);
+        }
+        if self.waiting.load(Ordering::Relaxed) >= self.settings.max_waiting {
+            return Err(Refusal::Busy);
+        }
+        let Letter { message, speaker, listener, reach, leave } = letter;
+        let said = Said { message, speaker };
+        let (teller, reply) = Teller::new();
+        let mut task = Task { numbers: Vec::new(), said, listener, leave, reach, teller, since: None };
+        if task.said.message.id.is_some() {
+            let arriving = Arriving { message: task.said.message.clone(), speaker, is_active: true };
+            let taken = self.records.take(vec![arriving], None).await.map_err(Refusal::Records)?.pop();
+            match taken {
+                Some(Taken::New(number)) => {
+                    task.numbers.push(number);
+                    self.open().insert(number, reply.clone());
+                }
+                Some(Taken::Open(number)) => return self.open().get(&number).cloned().ok_or(Refusal::Busy),
+                Some(Taken::Done(answer)) => return answer.map(Reply::known).ok_or(Refusal::Other),
+                Some(Taken::Other) | None => return Err(Refusal::Other),
+            }
+        }
+        self.admit(task).await?;
+        Ok(reply)
+    }
+
+    /// Turns that run now, and messages that wait for theirs.
+    pub fn load(&self) -> (usize, usize) {
+        (self.settings.max_turns - self.places.available_permits(), self.waiting.load(Ordering::Relaxed))
+    }
+
+    /// The host that turns run in.
+    pub fn host(&self) -> &Arc<Host> {
+        &self.host
+    }
+
+    /// Whether nothing new is taken any more.
+    pub fn is_stopping(&self) -> bool {
+        *self.stopping.borrow()
+    }
+
+    /// Finds the message's session, asks the plugins what is to be done with it, and puts it there.
+    async fn admit(self: &Arc<Self>, mut task: Task) -> Result<(), Refusal> {
+        let calls = Calls::new(&self.host);
+        let message = &mut task.said.message;
+        let session = match crate::turn::resolve_session(&calls, message).await {
+            Ok(session) => session,
+            Err(failure) => {
+                hooks::tell(&calls, None, "resolve_session", &failure.to_error(), Some(message)).await;
+                let answer = Answer::failed(message.session_id.clone().unwrap_or_default(), &failure);
+                self.end(vec![task], answer, Vec::new()).await;
+                return Ok(());
+            }
+        };
+        // A plugin may have moved the message; what the token says stands above it.
+        if !session.starts_with(&task.reach) {
+            self.end(vec![task], Answer::silent(session), Vec::new()).await;
+            return Err(Refusal::Elsewhere);
+        }
+        message.session_id = Some(session.clone());
+        let load = self.lanes.load(&session);
+        let admission = match message.kind {
+            // A command is a turn of its own, and no part of a conversation.
+            MessageKind::Command => None,
+            _ => hooks::admit_message(&calls, message, load).await,
+        };
+        let bound = match task.numbers.is_empty() {
+            true => self.settings.max_waiting_per_session,
+            // It was written down, so it must not be lost.
+            false => usize::MAX,
+        };
+        if admission == Some(Admission::Drop) {
+            self.end(vec![task], Answer::silent(session), Vec::new()).await;
+            return Ok(());
+        }
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        match self.lanes.put(&session, task, admission == Some(Admission::Steer), bound) {
+            Put::Waits => {}
+            Put::Begins => drop(tokio::spawn(Arc::clone(self).lane(session))),
+            Put::Full => {
+                self.waiting.fetch_sub(1, Ordering::Relaxed);
+                return Err(Refusal::Busy);
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&self) -> std::sync::MutexGuard<'_, HashMap<Number, Reply>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,155 @@
+//! A session's messages, one turn after the other.
+
+use super::evidence::Found;
+use super::records::{Number, Outbound};
+use super::task::Task;
+use super::{Answer, Gateway};
+use crate::channel::Channel;
+use crate::error::Failure;
+use crate::plugin::bindings::{Envelope, MessageKind};
+use crate::tape::run_id;
+use crate::turn::{Audience, Steering, run_turn};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
+use tracing::Instrument;
+
+/// The channel whose answers are what a request gets. Nothing of it is delivered by anybody else.
+pub(crate) const HTTP: &str = "http";
+
+/// Keeps what a turn says until it has ended: then it is written down, all of it or nothing.
+#[derive(Default)]
+struct Collected(Mutex<Vec<Envelope>>);
+
+impl Channel for Collected {
+    fn send<'a>(&'a self, envelope: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(envelope.clone());
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+impl Gateway {
+    /// Works through a session until nothing waits there.
+    pub(super) async fn lane(self: Arc<Self>, session: String) {
+        while let Some(task) = self.lanes.next(&session) {
+            // The semaphore is never closed.
+            let place = self.places.acquire().await;
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            let span = tracing::info_span!("turn", session, channel = task.said.message.channel);
+            self.one(&session, task).instrument(span).await;
+            drop(place);
+        }
+    }
+
+    async fn one(self: &Arc<Self>, session: &str, task: Task) {
+        if let Some(since) = &task.since {
+            match self.evidence(session, &task.said.message, since).await {
+                Found::Ended(answer) => {
+                    let outbounds = told(&task.said.message, &answer);
+                    return self.end(vec![task], answer, outbounds).await;
+                }
+                Found::Nothing => {}
+            }
+        }
+        if !task.numbers.is_empty()
+            && let Err(error) = self.records.begin(task.numbers.clone()).await
+        {
+            // It is tried again by the next process. Were its turn to run all the same, it could run twice.
+            tracing::error!("a message on channel `{}` waits: {error}", task.said.message.channel);
+            let failure = Failure::Channel("the gateway's records take nothing".to_owned());
+            task.teller.tell(&Arc::new(Answer::failed(session.to_owned(), &failure)));
+            return;
+        }
+        let (answer, outbounds) = self.turn(session, &task).await;
+        let heard = self.lanes.ends(session);
+        self.waiting.fetch_sub(heard.len(), Ordering::Relaxed);
+        self.end(std::iter::once(task).chain(heard).collect(), answer, outbounds).await;
+    }
+
+    /// The turn, and what is to be delivered of it.
+    async fn turn(self: &Arc<Self>, session: &str, task: &Task) -> (Answer, Vec<Envelope>) {
+        let collected = Arc::new(Collected::default());
+        let steering = Steering::default();
+        let never = watch::channel(false);
+        let cancel = task.leave.clone().unwrap_or(never.1);
+        let mut audience = Audience::new(cancel)
+            .in_session(session.to_owned())
+            .spoken_by(task.said.speaker)
+            .answered_on(collected.clone())
+            .steered_by(steering.clone());
+        if let Some(listener) = &task.listener {
+            audience = audience.heard_by(listener.clone());
+        }
+        if task.said.message.kind != MessageKind::Command {
+            self.lanes.steers(session, steering);
+        }
+        let host = Arc::clone(&self.host);
+        let message = task.said.message.clone();
+        // A defect of ours ends this turn, and not its session.
+        let ran = tokio::spawn(async move { run_turn(&host, message, audience).await }.in_current_span()).await;
+        let mut said = std::mem::take(&mut *collected.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let answer = match ran {
+            Ok(Ok(result)) => Answer::from(result),
+            Ok(Err(failure)) => Answer { outbounds: said.clone(), ..Answer::failed(session.to_owned(), &failure) },
+            Err(error) => {
+                tracing::error!("a turn of session `{session}` broke: {error}");
+                Answer::failed(session.to_owned(), &Failure::Channel("the turn broke".to_owned()))
+            }
+        };
+        said.retain(|envelope| target(envelope) != HTTP);
+        (answer, said)
+    }
+
+    /// Writes down that these messages have had their turn, lets its answers be delivered, and tells whoever waits.
+    pub(super) async fn end(self: &Arc<Self>, tasks: Vec<Task>, answer: Answer, outbounds: Vec<Envelope>) {
+        let numbers: Vec<Number> = tasks.iter().flat_map(|task| task.numbers.iter().copied()).collect();
+        let name = answer.run_ids.first().cloned().unwrap_or_else(run_id);
+        let outbounds: Vec<Outbound> = outbounds
+            .into_iter()
+            .enumerate()
+            .map(|(n, message)| Outbound { key: format!("{name}/{n}"), message, is_doubtful: false, handle: None })
+            .collect();
+        let answer = Arc::new(answer);
+        if !(numbers.is_empty() && outbounds.is_empty()) {
+            // Whoever asks again over HTTP gets the same answer; nobody else asks.
+            let asked_again = tasks.iter().any(|task| task.said.message.channel == HTTP);
+            let kept = asked_again.then(|| serde_json::to_string(&*answer).unwrap_or_default());
+            if let Err(error) = self.records.end(numbers.clone(), kept, outbounds.clone()).await {
+                tracing::error!("the end of a turn of session `{}` is not written down: {error}", answer.session_id);
+            }
+        }
+        tasks.iter().for_each(|task| task.teller.tell(&answer));
+        let mut open = self.open();
+        numbers.iter().for_each(|number| drop(open.remove(number)));
+        drop(open);
+        self.deliver(outbounds);
+    }
+}
+
+/// The channel that an envelope goes to.
+pub(super) fn target(envelope: &Envelope) -> &str {
+    envelope.output_channel.as_ref().unwrap_or(&envelope.channel)
+}
+
+/// What a person is told of a turn that another process ran.
+fn told(message: &Envelope, answer: &Answer) -> Vec<Envelope> {
+    let (content, kind) = match &answer.error {
+        Some(error) => (error.message.clone(), MessageKind::Error),
+        None => (answer.model_output.clone(), MessageKind::Normal),
+    };
+    if target(message) == HTTP || content.is_empty() {
+        return Vec::new();
+    }
+    vec![Envelope {
+        id: None,
+        session_id: Some(answer.session_id.clone()),
+        sender: None,
+        content,
+        kind,
+        context: Vec::new(),
+        media: Vec::new(),
+        ..message.clone()
+    }]
+}

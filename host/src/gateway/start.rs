@@ -1,0 +1,107 @@
+//! How a gateway begins and ends.
+
+use super::lanes::Lanes;
+use super::lock::ServeLock;
+use super::post::Post;
+use super::records::{Open, Records};
+use super::task::{Task, Teller};
+use super::{Gateway, Refusal};
+use crate::host::Host;
+use crate::turn::Said;
+use anyhow::Result;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{Instant, sleep};
+
+/// How often the end of the last turn is looked for.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl Gateway {
+    /// Serves that host's home, and goes on where the last process stopped.
+    ///
+    /// # Errors
+    ///
+    /// Another process serves the home, or what the last one left cannot be read.
+    pub async fn start(host: Arc<Host>) -> Result<Arc<Self>> {
+        let lock = ServeLock::take(&host.config.home)?;
+        let records = Records::open(&host.config.home.join("serve.sqlite"), host.config.tapes.journal.durability)?;
+        records.forget().await?;
+        let settings = host.config.serve.clone();
+        let gateway = Arc::new(Self {
+            places: Arc::new(Semaphore::new(settings.max_turns)),
+            host,
+            settings,
+            records,
+            lanes: Lanes::default(),
+            post: Post::default(),
+            open: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+            stopping: watch::Sender::new(false),
+            _lock: lock,
+        });
+        gateway.go_on().await?;
+        Ok(gateway)
+    }
+
+    async fn go_on(self: &Arc<Self>) -> Result<()> {
+        let (open, outbounds) = self.records.left().await?;
+        if !open.is_empty() {
+            tracing::warn!("{} messages were taken and have not had their turn: they have it now", open.len());
+        }
+        self.deliver(outbounds);
+        for task in self.again(open) {
+            match self.admit(task).await {
+                Ok(()) => {}
+                Err(Refusal::Records(error)) => return Err(error),
+                Err(refusal) => tracing::error!("a message that was taken waits for the next start: {refusal:?}"),
+            }
+        }
+        Ok(())
+    }
+
+    /// The messages without an end as they are to be run: those that were one turn are one again.
+    fn again(&self, open: Vec<Open>) -> Vec<Task> {
+        let mut places: BTreeMap<i64, usize> = BTreeMap::new();
+        let mut tasks: Vec<Task> = Vec::new();
+        let mut known = HashMap::new();
+        for Open { number, message, speaker, taken, leader, is_active: _ } in open {
+            let (teller, reply) = Teller::new();
+            known.insert(number, reply);
+            let since = leader.map(|_| taken);
+            let task = Task {
+                numbers: vec![number],
+                said: Said { message, speaker },
+                listener: None,
+                leave: None,
+                reach: String::new(),
+                teller,
+                since,
+            };
+            match leader.and_then(|leader| places.get(&leader).copied()).and_then(|place| tasks.get_mut(place)) {
+                Some(first) => first.joins(task),
+                None => {
+                    if let Some(leader) = leader {
+                        places.insert(leader, tasks.len());
+                    }
+                    tasks.push(task);
+                }
+            }
+        }
+        self.open().extend(known);
+        tasks
+    }
+
+    /// Takes nothing more, and waits for the turns that run. Those that go on for too long are left to their journals, from
+    /// which the next process goes on. Whether all have ended.
+    pub async fn stop(&self) -> bool {
+        self.stopping.send_replace(true);
+        let until = Instant::now() + Duration::from_secs(self.settings.drain_seconds);
+        while self.load() != (0, 0) && Instant::now() < until {
+            sleep(LOOK).await;
+        }
+        self.load() == (0, 0)
+    }
+}

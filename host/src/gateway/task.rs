@@ -1,0 +1,95 @@
+//! A message on its way through the gateway, and whoever waits for what comes of it.
+
+use super::Answer;
+use super::records::Number;
+use crate::plugin::bindings::Envelope;
+use crate::turn::{Cancel, Listener, Said, Speaker};
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// A message for the gateway.
+pub struct Letter {
+    /// The message. Where it has an id, a message that comes twice is one turn.
+    pub message: Envelope,
+    /// Who says it, where the channel's configuration does not know better.
+    pub speaker: Option<Speaker>,
+    /// Who hears the turn as it goes.
+    pub listener: Option<Listener>,
+    /// What the session's id has to begin with.
+    pub reach: String,
+    /// Ends the turn when whoever wanted it leaves.
+    pub leave: Option<Cancel>,
+}
+
+/// Why a message was not taken.
+#[derive(Debug)]
+pub enum Refusal {
+    /// Too many wait. Trying again later helps.
+    Busy,
+    /// The program ends.
+    Stopping,
+    /// The message belongs to a session that whoever says it does not reach.
+    Elsewhere,
+    /// Another message was taken under this id.
+    Other,
+    /// It could not be written down.
+    Records(anyhow::Error),
+}
+
+/// What will come of a message.
+#[derive(Clone)]
+pub struct Reply(watch::Receiver<Option<Arc<Answer>>>);
+
+impl Reply {
+    /// What has come of it already.
+    pub(super) fn known(answer: Answer) -> Self {
+        Self(watch::channel(Some(Arc::new(answer))).1)
+    }
+
+    /// Waits for the turn's end. None: the program ends before the turn does.
+    pub async fn answer(mut self) -> Option<Arc<Answer>> {
+        let told = self.0.wait_for(Option::is_some).await.ok()?;
+        told.clone()
+    }
+}
+
+/// Tells whoever waits.
+pub(super) struct Teller(watch::Sender<Option<Arc<Answer>>>);
+
+impl Teller {
+    pub fn new() -> (Self, Reply) {
+        let (sender, receiver) = watch::channel(None);
+        (Self(sender), Reply(receiver))
+    }
+
+    pub fn tell(&self, answer: &Arc<Answer>) {
+        // Nobody may have waited.
+        let _ = self.0.send(Some(Arc::clone(answer)));
+    }
+}
+
+/// A message that waits for its turn.
+pub(super) struct Task {
+    /// As it stands in the records; several that are one turn, in their order; none that its channel does not know again.
+    pub numbers: Vec<Number>,
+    pub said: Said,
+    pub listener: Option<Listener>,
+    pub leave: Option<Cancel>,
+    /// What the session's id has to begin with.
+    pub reach: String,
+    pub teller: Teller,
+    /// A process that is gone had begun its turn: when the message was taken.
+    pub since: Option<String>,
+}
+
+impl Task {
+    /// Makes one message of two of the same chat, as somebody who has not finished speaking says them.
+    pub fn joins(&mut self, later: Self) {
+        let before = std::mem::replace(self, later);
+        let message = &mut self.said.message;
+        message.content = format!("{}\n{}", before.said.message.content, message.content);
+        message.media.splice(0..0, before.said.message.media);
+        self.numbers.splice(0..0, before.numbers);
+        self.since = before.since.or(self.since.take());
+    }
+}

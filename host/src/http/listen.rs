@@ -1,0 +1,114 @@
+//! Connections, each within bounds: what is slow, idle or endless takes nothing from the others.
+
+use super::guard::Guard;
+use super::{Api, Tokens, router};
+use crate::gateway::Gateway;
+use anyhow::{Context, Result};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
+
+/// Connections at once. The next ones wait in the system's queue.
+const CONNECTIONS: usize = 1024;
+
+/// How long the head of a request may take, and how long a connection may lie idle between two.
+const HEAD: Duration = Duration::from_secs(30);
+
+/// A head with its headers, in bytes.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// Headers of one request.
+const HEADERS: usize = 100;
+
+/// How long connections may take to end once the program does.
+const PARTING: Duration = Duration::from_secs(2);
+
+/// Answers requests until it is told to stop.
+pub struct Server {
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Server {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes no connection more, and waits a moment for those that are there.
+    pub async fn stop(self) {
+        self.stop.send_replace(true);
+        let _ = self.task.await;
+    }
+}
+
+/// Listens where the configuration says.
+///
+/// # Errors
+///
+/// Somebody else listens there, or there is no such address here.
+pub async fn listen(gateway: Arc<Gateway>, tokens: Tokens) -> Result<Server> {
+    let settings = &gateway.host().config.serve;
+    let wanted = settings.listen;
+    let listener = TcpListener::bind(wanted).await.with_context(|| {
+        format!("`{wanted}` cannot be listened at; `serve.listen` of config.toml or `--listen` names another address")
+    })?;
+    let address = listener.local_addr()?;
+    let guard = Guard::new(settings);
+    let service = TowerToHyperService::new(router(Arc::new(Api { gateway, tokens, guard })));
+    let (stop, mut stopped) = watch::channel(false);
+    let task = tokio::spawn(async move {
+        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        let open = GracefulShutdown::new();
+        loop {
+            // The semaphore is never closed.
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+            let stream = tokio::select! {
+                stream = accept(&listener) => stream,
+                _ = stopped.wait_for(|stop| *stop) => break,
+            };
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD)
+                .max_buf_size(HEAD_BYTES)
+                .max_headers(HEADERS)
+                .serve_connection(TokioIo::new(stream), service.clone());
+            let connection = open.watch(connection);
+            tokio::spawn(async move {
+                // A peer that breaks off or sends what is no HTTP has ended its connection, and nothing else.
+                if let Err(error) = connection.await {
+                    tracing::debug!("a connection ended: {error}");
+                }
+                drop(place);
+            });
+        }
+        drop(listener);
+        let _ = tokio::time::timeout(PARTING, open.shutdown()).await;
+    });
+    Ok(Server { address, stop, task })
+}
+
+/// The next connection. Where the system has none to give, there is one later.
+async fn accept(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                // Answers are small, and waited for.
+                let _ = stream.set_nodelay(true);
+                return stream;
+            }
+            Err(error) => {
+                tracing::debug!("a connection was not taken: {error}");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Who makes a request: by a token, always.
+
+use super::{Api, Problem};
+use crate::config::{Commands, Config, Scope, Token};
+use crate::plugin::bindings::Principal;
+use crate::turn::Speaker;
+use anyhow::{Context, Result, ensure};
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+use subtle::ConstantTimeEq;
+
+/// Below `$BUB_HOME`: the owner's token.
+const FILE: &str = "serve.token";
+
+/// What the bearer of that one is called.
+const OWNER: &str = "owner";
+
+/// Whoever makes a request, and what their token lets them do.
+#[derive(Debug, Clone)]
+pub(super) struct Bearer {
+    pub name: String,
+    pub reach: String,
+    scopes: BTreeSet<Scope>,
+    principal: Principal,
+    commands: Commands,
+}
+
+impl Bearer {
+    /// # Errors
+    ///
+    /// The token does not let its bearer do that.
+    pub fn needs(&self, scope: Scope) -> Result<(), Problem> {
+        if self.may(scope) {
+            return Ok(());
+        }
+        Err(Problem::forbidden(format!("token `{}` has no scope `{}`, which this needs", self.name, scope.name())))
+    }
+
+    pub fn may(&self, scope: Scope) -> bool {
+        self.scopes.contains(&scope) || self.scopes.contains(&Scope::Admin)
+    }
+
+    /// # Errors
+    ///
+    /// The token does not reach that session.
+    pub fn reaches(&self, session: &str) -> Result<(), Problem> {
+        if session.starts_with(&self.reach) {
+            return Ok(());
+        }
+        let (name, reach) = (&self.name, self.reach.escape_debug());
+        Err(Problem::forbidden(format!("token `{name}` reaches only sessions that begin with `{reach}`")))
+    }
+
+    /// Who speaks when they do.
+    pub fn speaker(&self) -> Speaker {
+        Speaker { principal: self.principal, commands: self.commands }
+    }
+}
+
+/// All tokens that are known, by their hashes.
+pub struct Tokens(Vec<([u8; 32], Bearer)>);
+
+impl Tokens {
+    /// Those of the configuration, and the owner's, which is made when there is none.
+    ///
+    /// # Errors
+    ///
+    /// The owner's cannot be read or written, or others can read it.
+    pub fn load(config: &Config) -> Result<Self> {
+        let path = config.home.join(FILE);
+        let own = own(&path).with_context(|| format!("the token in `{}`", path.display()))?;
+        let commands = config.channel(crate::gateway::HTTP).commands.unwrap_or(Commands::Tools);
+        let bearer = |token: &Token| Bearer {
+            name: token.name.clone(),
+            reach: token.session_prefix.clone(),
+            principal: token.principal,
+            commands: if token.scopes.contains(&Scope::Admin) { commands } else { Commands::None },
+            scopes: token.scopes.clone(),
+        };
+        let owner = Token {
+            name: OWNER.to_owned(),
+            hash: String::new(),
+            scopes: [Scope::Turns, Scope::Read, Scope::Admin].into(),
+            session_prefix: String::new(),
+            principal: Principal::Owner,
+        };
+        let mut known = vec![(hash(own.as_bytes()), bearer(&owner))];
+        for token in &config.tokens {
+            ensure!(token.name != OWNER, "a token of config.toml is called `{OWNER}`, as that in `{FILE}` is");
+            known.push((from_hex(&token.hash), bearer(token)));
+        }
+        Ok(Self(known))
+    }
+
+    /// Whose token that is. All are looked at, so that the time tells nothing.
+    fn find(&self, token: &[u8]) -> Option<&Bearer> {
+        let hash = hash(token);
+        let mut found = None;
+        for (known, bearer) in &self.0 {
+            if bool::from(known.ct_eq(&hash)) {
+                found = Some(bearer);
+            }
+        }
+        found
+    }
+}
+
+fn hash(token: &[u8]) -> [u8; 32] {
+    Sha256::digest(token).into()
+}
+
+/// The configuration has checked that it is one.
+fn from_hex(text: &str) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+        let digits = std::str::from_utf8(digits).unwrap_or_default();
+        *byte = u8::from_str_radix(digits, 16).unwrap_or_default();
+    }
+    bytes
+}
+
+fn own(path: &Path) -> Result<String> {
+    match fs::read_to_string(path) {
+        Ok(token) => {
+            let mode = fs::metadata(path)?.mode() & 0o777;
+            ensure!(mode & 0o077 == 0, "others can read it (mode {mode:o}): `chmod 600` it");
+            let token = token.trim();
+            ensure!(token.len() >= 32, "it is shorter than 32 characters: remove the file to have a new one made");
+            Ok(token.to_owned())
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let mut bytes = [0; 32];
+            getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("there is no randomness: {error}"))?;
+            let token = URL_SAFE_NO_PAD.encode(bytes);
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+            writeln!(file, "{token}")?;
+            Ok(token)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Finds out who makes the request.
+pub(super) async fn identify(
+    State(api): State<Arc<Api>>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let given = request.headers().get(header::AUTHORIZATION).map(|value| value.as_bytes());
+    let token = given.and_then(|given| {
+        let (scheme, token) = given.split_at_checked(7)?;
+        scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
+    });
+    let Some(bearer) = token.and_then(|token| api.tokens.find(token)) else {
+        let message = "a token is needed: `Authorization: Bearer TOKEN`; the owner's stands in `$BUB_HOME/serve.token`";
+        return Err(Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", message));
+    };
+    request.extensions_mut().insert(bearer.clone());
+    Ok(next.run(request).await)
+}
