@@ -58,10 +58,12 @@ mod subagents;
 mod swap;
 mod tape;
 mod tape_commands;
+mod telegram;
 mod tool_guests;
 mod tools;
 mod usage;
 mod versions;
+mod webhook;
 mod workspace_plugins;
 
 use bub_tests::Home;
