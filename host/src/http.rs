@@ -1,6 +1,7 @@
 //! The API over HTTP: who may ask for what is decided here, and what comes of a message is the gateway's.
 
 mod body;
+mod channels;
 mod guard;
 mod listen;
 mod problem;
@@ -29,7 +30,11 @@ pub(crate) struct Api {
 
 /// All paths, behind the checks that hold for every request.
 fn router(api: Arc<Api>) -> Router {
-    let open = Router::new().route("/healthz", get(healthy)).route("/readyz", get(ready));
+    let open = Router::new()
+        .route("/healthz", get(healthy))
+        .route("/readyz", get(ready))
+        .route("/channels/{name}", post(channels::post))
+        .route("/channels/{name}/{*rest}", post(channels::post));
     let v1 = Router::new().route("/v1/turns", post(turns::post));
     let known = v1.layer(from_fn_with_state(api.clone(), token::identify));
     open.merge(known)

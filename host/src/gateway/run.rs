@@ -13,11 +13,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tracing::Instrument;
 
 /// The channel whose answers are what a request gets. Nothing of it is delivered by anybody else.
 pub(crate) const HTTP: &str = "http";
+
+/// What is heard of a turn and not shown yet.
+const EVENTS: usize = 64;
 
 /// Keeps what a turn says until it has ended: then it is written down, all of it or nothing.
 #[derive(Default)]
@@ -47,7 +50,7 @@ impl Gateway {
         if let Some(since) = &task.since {
             match self.evidence(session, &task.said.message, since).await {
                 Found::Ended(answer) => {
-                    let outbounds = told(&task.said.message, &answer);
+                    let outbounds = outbounds(&run_id(), told(&task.said.message, &answer));
                     return self.end(vec![task], answer, outbounds).await;
                 }
                 Found::Nothing => {}
@@ -69,7 +72,7 @@ impl Gateway {
     }
 
     /// The turn, and what is to be delivered of it.
-    async fn turn(self: &Arc<Self>, session: &str, task: &Task) -> (Answer, Vec<Envelope>) {
+    async fn turn(self: &Arc<Self>, session: &str, task: &Task) -> (Answer, Vec<Outbound>) {
         let collected = Arc::new(Collected::default());
         let steering = Steering::default();
         let never = watch::channel(false);
@@ -79,8 +82,15 @@ impl Gateway {
             .spoken_by(task.said.speaker)
             .answered_on(collected.clone())
             .steered_by(steering.clone());
+        let name = run_id();
+        let mut draft = None;
         if let Some(listener) = &task.listener {
             audience = audience.heard_by(listener.clone());
+        } else if let Some(channel) = self.channels.get(target(&task.said.message)).filter(|channel| channel.edits) {
+            let (listener, heard) = mpsc::channel(EVENTS);
+            audience = audience.heard_by(listener);
+            let message = reply_to(session, &task.said.message);
+            draft = Some(tokio::spawn(Arc::clone(self).draft(channel, message, key(&name, 0), heard)));
         }
         if task.said.message.kind != MessageKind::Command {
             self.lanes.steers(session, steering);
@@ -91,7 +101,8 @@ impl Gateway {
         let ran = tokio::spawn(async move { run_turn(&host, message, audience).await }.in_current_span()).await;
         let mut said = std::mem::take(&mut *collected.0.lock().unwrap_or_else(PoisonError::into_inner));
         let answer = match ran {
-            Ok(Ok(result)) => Answer::from(result),
+            // As they go out, with their media, and less what a plugin has delivered.
+            Ok(Ok(result)) => Answer { outbounds: said.clone(), ..Answer::from(result) },
             Ok(Err(failure)) => Answer { outbounds: said.clone(), ..Answer::failed(session.to_owned(), &failure) },
             Err(error) => {
                 tracing::error!("a turn of session `{session}` broke: {error}");
@@ -99,18 +110,20 @@ impl Gateway {
             }
         };
         said.retain(|envelope| target(envelope) != HTTP);
-        (answer, said)
+        let mut outbounds = outbounds(&name, said);
+        if let Some(draft) = draft {
+            let handle = draft.await.unwrap_or_default();
+            // What was shown becomes the first that is said to that chat.
+            let chat = (target(&task.said.message), &task.said.message.chat_id);
+            let first = outbounds.iter_mut().find(|next| (target(&next.message), &next.message.chat_id) == chat);
+            first.into_iter().for_each(|first| first.handle.clone_from(&handle));
+        }
+        (answer, outbounds)
     }
 
     /// Writes down that these messages have had their turn, lets its answers be delivered, and tells whoever waits.
-    pub(super) async fn end(self: &Arc<Self>, tasks: Vec<Task>, answer: Answer, outbounds: Vec<Envelope>) {
+    pub(super) async fn end(self: &Arc<Self>, tasks: Vec<Task>, answer: Answer, outbounds: Vec<Outbound>) {
         let numbers: Vec<Number> = tasks.iter().flat_map(|task| task.numbers.iter().copied()).collect();
-        let name = answer.run_ids.first().cloned().unwrap_or_else(run_id);
-        let outbounds: Vec<Outbound> = outbounds
-            .into_iter()
-            .enumerate()
-            .map(|(n, message)| Outbound { key: format!("{name}/{n}"), message, is_doubtful: false, handle: None })
-            .collect();
         let answer = Arc::new(answer);
         if !(numbers.is_empty() && outbounds.is_empty()) {
             // Whoever asks again over HTTP gets the same answer; nobody else asks.
@@ -128,6 +141,16 @@ impl Gateway {
     }
 }
 
+/// What is to be delivered of a turn of that name: each under a key of its own.
+fn outbounds(name: &str, said: Vec<Envelope>) -> Vec<Outbound> {
+    let outbound = |(n, message)| Outbound { key: key(name, n), message, is_doubtful: false, handle: None };
+    said.into_iter().enumerate().map(outbound).collect()
+}
+
+fn key(name: &str, n: usize) -> String {
+    format!("{name}/{n}")
+}
+
 /// The channel that an envelope goes to.
 pub(super) fn target(envelope: &Envelope) -> &str {
     envelope.output_channel.as_ref().unwrap_or(&envelope.channel)
@@ -142,14 +165,19 @@ fn told(message: &Envelope, answer: &Answer) -> Vec<Envelope> {
     if target(message) == HTTP || content.is_empty() {
         return Vec::new();
     }
-    vec![Envelope {
+    vec![Envelope { content, kind, ..reply_to(&answer.session_id, message) }]
+}
+
+/// An empty message to the chat that a message came from.
+fn reply_to(session: &str, message: &Envelope) -> Envelope {
+    Envelope {
         id: None,
-        session_id: Some(answer.session_id.clone()),
+        session_id: Some(session.to_owned()),
         sender: None,
-        content,
-        kind,
+        content: String::new(),
+        kind: MessageKind::Normal,
         context: Vec::new(),
         media: Vec::new(),
         ..message.clone()
-    }]
+    }
 }
