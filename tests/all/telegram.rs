@@ -6,6 +6,7 @@ pub mod bot;
 mod files;
 mod growing;
 mod people;
+mod served;
 mod stand_in;
 mod trouble;
 

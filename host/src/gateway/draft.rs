@@ -12,6 +12,9 @@ use tokio::time::{Instant, timeout_at};
 /// How often what is shown may change. A channel that takes less says so by failing, and is then left alone for longer.
 const PACE: Duration = Duration::from_millis(1500);
 
+/// The key of a message's context that says that it is not whole yet.
+const PARTIAL: &str = "_partial";
+
 /// Fewer characters are not worth a message of their own.
 const WORTH: usize = 24;
 
@@ -44,8 +47,10 @@ impl Gateway {
                     }
                     shown = text.len();
                     let calls = Calls::new(&self.host);
-                    let content = format!("{text} …");
-                    let draft = Envelope { id: None, kind: MessageKind::Normal, content, ..message.clone() };
+                    // The channel shows in its own way that more is to come.
+                    let context = vec![(PARTIAL.to_owned(), "true".to_owned())];
+                    let (id, kind, content) = (None, MessageKind::Normal, text.clone());
+                    let draft = Envelope { id, kind, content, context, ..message.clone() };
                     let outcome = match &handle {
                         Some(handle) => channel.update(&calls, handle, &draft).await,
                         None => channel.send(&calls, &draft, &key).await.map(|sent| handle = sent),

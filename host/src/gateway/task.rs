@@ -87,6 +87,11 @@ impl Task {
     pub fn joins(&mut self, later: Self) {
         let before = std::mem::replace(self, later);
         let message = &mut self.said.message;
+        // Several people have said it: none of them lends the others what they may do.
+        if before.said.message.sender != message.sender {
+            message.sender = None;
+            message.context.retain(|(key, _)| key != "sender_id");
+        }
         message.content = format!("{}\n{}", before.said.message.content, message.content);
         message.media.splice(0..0, before.said.message.media);
         self.numbers.splice(0..0, before.numbers);

@@ -1,7 +1,8 @@
 //! Answers every hook from its configuration, `run-model-stream` among them. What the answers may be says `script.rs`.
 //!
 //! The stream's answer is a list of events: a text is a `text` event, `{ reasoning = "..." }` and `{ error = "..." }`
-//! are events too, `{ fail = "..." }` ends the call with an error. No list: `false`.
+//! are events too, `{ fail = "..." }` ends the call with an error, and `{ pause = 3000 }` lets that many milliseconds
+//! pass. No list: `false`.
 
 wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/scripted-stream", generate_all });
 
@@ -31,6 +32,8 @@ impl exports::bub::hooks::run_model_stream::Guest for Script {
                 turn.emit(&StreamEvent::Reasoning(text.to_owned()))?;
             } else if let Some(message) = event["error"].as_str() {
                 turn.emit(&StreamEvent::Error(failure(message)))?;
+            } else if let Some(millis) = event["pause"].as_u64() {
+                std::thread::sleep(std::time::Duration::from_millis(millis));
             } else if let Some(message) = event["fail"].as_str() {
                 return Err(failure(message));
             }
