@@ -107,11 +107,8 @@ fn what_came_along_is_what_its_data_says() {
 
 #[test]
 fn a_message_that_is_too_long_is_cut_and_says_so() {
-    let home = posting("flags = [\"polls\"]");
-    let arrival = json!({ "content": "ü".repeat(700 << 10) });
-    let config: toml::Value =
-        toml::from_str(&format!("arrivals = [{{ content = {} }}]", arrival["content"])).expect("TOML");
-    home.configure(&format!("[plugins.poster.config]\n{config}"));
+    let long = "ü".repeat(700 << 10);
+    let home = posting(&format!("flags = [\"polls\"]\narrivals = [{{ content = \"{long}\" }}]"));
     let told = checked(&home, "poster");
     let content = told["channel"]["arrivals"][0]["content"].as_str().expect("a text");
     assert!(content.ends_with("ü\n[cut off here: the message has 1433600 bytes]"), "{} bytes", content.len());

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The name of the secret.
-pub const TOKEN: &str = "TELEGRAM_TOKEN";
+pub const TOKEN: &str = "telegram_token";
 
 /// How long an answer is waited for, beside what it may take its time for.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -160,7 +160,7 @@ impl From<Refusal> for Error {
         let help = match (code, kind) {
             (409, _) => "; only one program can ask for a bot's messages, and none while it has a webhook",
             (401 | 404, ErrorKind::Config) => {
-                "; telegram does not know the token: bub-wasm secret set TELEGRAM_TOKEN --host api.telegram.org"
+                "; telegram does not know the token: bub-wasm secret set telegram_token --host api.telegram.org"
             }
             _ => "",
         };

@@ -58,7 +58,7 @@ pub(crate) const EMBEDDED: &[Embedded] = &[
     Embedded {
         name: "telegram",
         bytes: include_bytes!(concat!(env!("OUT_DIR"), "/telegram.wasm")),
-        grants: &["hook:channel", "http:api.telegram.org", "secret:TELEGRAM_TOKEN"],
+        grants: &["hook:channel", "http:api.telegram.org", "secret:telegram_token"],
     },
 ];
 

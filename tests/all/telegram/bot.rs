@@ -35,12 +35,12 @@ impl Bot {
         let dir = tempfile::tempdir().expect("a directory for the test");
         let base = server.base();
         let others: String = OTHERS.iter().map(|name| format!("[plugins.{name}]\nenabled = false\n")).collect();
-        let grants = format!("[\"hook:channel\", \"http:{base}\", \"secret:TELEGRAM_TOKEN\"]");
+        let grants = format!("[\"hook:channel\", \"http:{base}\", \"secret:telegram_token\"]");
         let config = format!(
             "{others}[plugins.telegram]\ngrants = {grants}\n\
              [plugins.telegram.config]\napi_base = \"{base}\"\npoll_seconds = 0\n{config}\n"
         );
-        let host = start(dir.path(), &config, &secret("TELEGRAM_TOKEN", token)).await;
+        let host = start(dir.path(), &config, &secret("telegram_token", token)).await;
         server.chat(42);
         server.chat(-100);
         Self { server, host, _dir: dir }

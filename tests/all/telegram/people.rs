@@ -67,7 +67,7 @@ async fn without_a_token_nobody_is_asked_and_a_wrong_one_is_said() {
     let bot = Bot::with("", "123456789:AAE-another-token").await;
     assert!(bot.channel().await.polls);
     let failure = bot.try_poll(None).await.err().expect("it is refused");
-    let expected = "hook `poll` of plugin `telegram`: telegram: Unauthorized; telegram does not know the token: bub-wasm secret set TELEGRAM_TOKEN --host api.telegram.org";
+    let expected = "hook `poll` of plugin `telegram`: telegram: Unauthorized; telegram does not know the token: bub-wasm secret set telegram_token --host api.telegram.org";
     assert_eq!(failure.to_string(), expected);
     assert_eq!(failure.retry_after(), None);
 }

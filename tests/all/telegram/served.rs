@@ -18,12 +18,12 @@ fn homed(server: &StandIn) -> Home {
     let home = home();
     let base = server.base();
     home.configure(&format!(
-        "[plugins.telegram]\ngrants = [\"hook:channel\", \"http:{base}\", \"secret:TELEGRAM_TOKEN\"]\n\
+        "[plugins.telegram]\ngrants = [\"hook:channel\", \"http:{base}\", \"secret:telegram_token\"]\n\
          [plugins.telegram.config]\napi_base = \"{base}\"\npoll_seconds = 1\nallow_users = [42]\nallow_chats = [-100]\n\
          [channels.telegram]\nowners = [\"42\"]\ndebounce_seconds = 0.0\n"
     ));
     let file = home.bub_home().join("secrets.toml");
-    fs::write(&file, super::bot::secret("TELEGRAM_TOKEN", TOKEN)).expect("it can be written");
+    fs::write(&file, super::bot::secret("telegram_token", TOKEN)).expect("it can be written");
     fs::set_permissions(file, fs::Permissions::from_mode(0o600)).expect("it is ours");
     server.chat(42);
     server.chat(-100);
