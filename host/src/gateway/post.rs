@@ -5,6 +5,7 @@ use super::records::Outbound;
 use super::run::target;
 use crate::channel::OWN;
 use crate::config::Resend;
+use crate::tape::fail;
 use crate::turn::Calls;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -124,6 +125,7 @@ impl Gateway {
             Some(handle) => channel.update(&calls, handle, &outbound.message).await,
             None => channel.send(&calls, &outbound.message, &outbound.key).await.map(drop),
         };
+        fail::point("gateway.handed");
         let Err(failure) = sent else { return Ok(Handed::Over) };
         match failure.retry_after() {
             Some(wait) => {
