@@ -11,12 +11,13 @@ mod lock;
 mod post;
 mod records;
 mod run;
+mod sessions;
 mod start;
 mod task;
 
 use crate::config::Serve;
 use crate::hooks::{self, Admission};
-use crate::host::Host;
+use crate::host::{Host, News};
 use crate::plugin::bindings::MessageKind;
 use crate::turn::{Calls, Said};
 use std::collections::HashMap;
@@ -30,6 +31,7 @@ use lock::ServeLock;
 use post::Post;
 use records::{Arriving, Number, Records, Taken};
 pub(crate) use run::HTTP;
+use sessions::Sessions;
 pub use task::{Letter, Refusal, Reply};
 use task::{Task, Teller};
 
@@ -38,6 +40,7 @@ pub struct Gateway {
     host: Arc<Host>,
     settings: Serve,
     records: Records,
+    sessions: Sessions,
     lanes: Lanes,
     post: Post,
     /// Messages with an id whose turns have not ended: for whoever delivers one again meanwhile.
@@ -63,10 +66,10 @@ impl Gateway {
         if self.waiting.load(Ordering::Relaxed) >= self.settings.max_waiting {
             return Err(Refusal::Busy);
         }
-        let Letter { message, speaker, listener, reach, leave } = letter;
+        let Letter { message, speaker, listener, reach, leave, earlier } = letter;
         let said = Said { message, speaker };
         let (teller, reply) = Teller::new();
-        let mut task = Task { numbers: Vec::new(), said, listener, leave, reach, teller, since: None };
+        let mut task = Task { numbers: Vec::new(), said, listener, leave, reach, earlier, teller, since: None };
         if task.said.message.id.is_some() {
             let arriving = Arriving { message: task.said.message.clone(), speaker, is_active: true };
             let taken = self.records.take(vec![arriving], None).await.map_err(Refusal::Records)?.pop();
@@ -87,6 +90,11 @@ impl Gateway {
     /// Turns that run now, and messages that wait for theirs.
     pub fn load(&self) -> (usize, usize) {
         (self.settings.max_turns - self.places.available_permits(), self.waiting.load(Ordering::Relaxed))
+    }
+
+    /// Answers that wait for their channels.
+    pub fn undelivered(&self) -> usize {
+        self.post.len()
     }
 
     /// The host that turns run in.
@@ -118,6 +126,8 @@ impl Gateway {
             return Err(Refusal::Elsewhere);
         }
         message.session_id = Some(session.clone());
+        self.remember(&session).await;
+        self.host.news.tell(News::Taken { channel: message.channel.clone() }, &session);
         let load = self.lanes.load(&session);
         let admission = match message.kind {
             // A command is a turn of its own, and no part of a conversation.

@@ -51,6 +51,7 @@ mod quarantine;
 mod secret;
 mod secrets_seen;
 mod selectors;
+mod serve;
 mod settings;
 mod skills;
 mod subagents;

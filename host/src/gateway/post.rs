@@ -3,6 +3,7 @@
 use super::Gateway;
 use super::records::Outbound;
 use super::run::target;
+use crate::host::News;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -80,9 +81,13 @@ impl Gateway {
         loop {
             let key = outbound.key.clone();
             match self.hand_over(channel, &mut outbound).await? {
-                Handed::Over => return self.records.sent(key).await,
+                Handed::Over => {
+                    self.news_of(channel, &outbound, None);
+                    return self.records.sent(key).await;
+                }
                 Handed::Never(why) => {
                     tracing::warn!("answer `{key}` is not delivered to channel `{channel}`: {why}");
+                    self.news_of(channel, &outbound, Some(why));
                     return self.records.dead(key).await;
                 }
                 Handed::Later(after, why) => {
@@ -93,6 +98,11 @@ impl Gateway {
                 }
             }
         }
+    }
+
+    fn news_of(&self, channel: &str, outbound: &Outbound, error: Option<String>) {
+        let session = outbound.message.session_id.as_deref().unwrap_or_default();
+        self.host.news.tell(News::Delivered { channel: channel.to_owned(), error }, session);
     }
 
     async fn hand_over(&self, channel: &str, outbound: &mut Outbound) -> anyhow::Result<Handed> {
