@@ -92,6 +92,7 @@ impl Gateway {
                 listener: None,
                 leave: None,
                 reach: String::new(),
+                earlier: Vec::new(),
                 teller,
                 since: None,
             };

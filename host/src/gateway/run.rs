@@ -6,6 +6,7 @@ use super::task::Task;
 use super::{Answer, Gateway};
 use crate::channel::{Channel, reply};
 use crate::error::Failure;
+use crate::host::News;
 use crate::plugin::bindings::{Envelope, MessageKind};
 use crate::tape::{fail, run_id};
 use crate::turn::{Audience, Steering, run_turn};
@@ -13,6 +14,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 use tokio::sync::{mpsc, watch};
 
 /// The channel whose answers are what a request gets. Nothing of it is delivered by anybody else.
@@ -63,9 +65,13 @@ impl Gateway {
             task.teller.tell(&Arc::new(Answer::failed(session.to_owned(), &failure)));
             return;
         }
+        let began = Instant::now();
+        self.host.news.tell(News::TurnBegins, session);
         fail::point("gateway.begun");
         let (answer, outbounds) = self.turn(session, &task).await;
         fail::point("gateway.ran");
+        let error = answer.error.as_ref().map(|error| error.message.clone());
+        self.host.news.tell(News::TurnEnds { took: began.elapsed(), usage: answer.usage, error }, session);
         let heard = self.lanes.ends(session);
         self.waiting.fetch_sub(heard.len(), Ordering::Relaxed);
         self.end(std::iter::once(task).chain(heard).collect(), answer, outbounds).await;
@@ -81,7 +87,8 @@ impl Gateway {
             .in_session(session.to_owned())
             .spoken_by(task.said.speaker)
             .answered_on(collected.clone())
-            .steered_by(steering.clone());
+            .steered_by(steering.clone())
+            .behind(task.earlier.clone());
         let name = run_id();
         let mut draft = None;
         if let Some(listener) = &task.listener {

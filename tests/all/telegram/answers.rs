@@ -39,7 +39,7 @@ async fn what_models_write_is_taken_at_the_first_try() {
         "| a | b |\n|---|---|\n| **c** | `d` & <e> |",
         "```\n<pre>&amp;</pre>\n```",
         "~~~py`\"\nx\n~~~",
-        "\u{0}\u{1b}[31m ‮ 🦀👩‍👩‍👧",
+        "\u{0}\u{1b}[31m \u{202e} 🦀👩‍👩‍👧",
     ] {
         bot.says(odd).await;
     }
