@@ -1,6 +1,7 @@
 //! A user's home and workspace.
 
 use crate::Run;
+use crate::serve::{Serve, Served};
 use md5::{Digest, Md5};
 use std::fmt::Write as _;
 use std::fs;
@@ -121,6 +122,11 @@ impl Home {
 
     /// One start of the program in this home's workspace.
     pub fn bub<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Run<'_> {
+        self.unbound(arguments)
+    }
+
+    /// The same for whoever sees to it that the home stays.
+    pub(crate) fn unbound<'a, 'any>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Run<'any> {
         if !self.strict {
             self.grant_hooks();
         }
@@ -132,6 +138,12 @@ impl Home {
             .env("BUB_RETRY_BASE_MS", "1");
         run.arguments(arguments, &self.workspace());
         run
+    }
+
+    /// `bub-wasm serve` in this home, which goes with it.
+    pub fn served(self) -> Served {
+        let serve = Serve::start(self.unbound(["serve", "--listen", "127.0.0.1:0"]), &self.bub_home());
+        Served { serve, home: self }
     }
 
     /// `bub-wasm run` with these arguments.

@@ -5,6 +5,7 @@
 //!   what came of it.
 //! - [`Terminal`] is a terminal with the program in it.
 //! - [`Server`] is the model; it gives the [`Answer`]s that it was made with, in order.
+//! - [`Serve`] is the program while it serves, and [`Said`] what it answered.
 //! - [`listener::Listener`] is any other server, and [`component`] changes a component's bytes.
 //! - [`golden`] holds the recorded runs of the original, [`normal`] takes out what differs from run to run, and
 //!   [`difference`] applies what differs on purpose.
@@ -19,12 +20,14 @@ pub mod normal;
 mod pipe;
 pub mod programs;
 mod run;
+pub mod serve;
 mod server;
 pub mod tape;
 mod terminal;
 
 pub use home::Home;
 pub use run::{Finished, Run, Started};
+pub use serve::{Said, Serve};
 pub use server::{Answer, Request, Server};
 pub use terminal::Terminal;
 

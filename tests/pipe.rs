@@ -35,6 +35,11 @@ impl Pipe {
         String::from_utf8_lossy(&said).contains(text)
     }
 
+    /// All of it, as far as it has come.
+    pub(crate) fn so_far(&self) -> String {
+        String::from_utf8_lossy(&self.said.lock().expect("no thread panicked")).into_owned()
+    }
+
     /// All of it, once it has ended.
     pub(crate) fn end(self) -> String {
         self.reader.join().expect("the pipe was read");

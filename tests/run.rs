@@ -143,6 +143,17 @@ impl Started<'_> {
         }
     }
 
+    /// All that it has printed so far.
+    pub fn printed(&self) -> String {
+        self.stdout.so_far()
+    }
+
+    /// Ends it as the system does, at once.
+    pub fn kill(mut self) {
+        self.child.kill().expect("the program can be ended");
+        self.child.wait().expect("the program can be waited for");
+    }
+
     /// Whether it has said this on stderr so far.
     pub fn has_said(&self, text: &str) -> bool {
         self.stderr.has(text)

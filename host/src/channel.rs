@@ -82,6 +82,22 @@ pub fn message(
     }
 }
 
+/// What is said to the chat that a message came from.
+pub(crate) fn reply(session: &str, to: &Envelope, content: &str) -> Envelope {
+    Envelope {
+        id: None,
+        session_id: Some(session.to_owned()),
+        channel: to.channel.clone(),
+        chat_id: to.chat_id.clone(),
+        sender: None,
+        content: content.to_owned(),
+        kind: MessageKind::Normal,
+        context: Vec::new(),
+        media: Vec::new(),
+        output_channel: to.output_channel.clone(),
+    }
+}
+
 /// Decides what an inbound text is: where the channel has commands, one that begins with a comma is a command.
 pub fn kind_of(commands: Commands, content: &str) -> MessageKind {
     if commands != Commands::None && content.starts_with(',') { MessageKind::Command } else { MessageKind::Normal }

@@ -14,12 +14,13 @@ mod lock;
 mod post;
 mod records;
 mod run;
+mod sessions;
 mod start;
 mod task;
 
 use crate::config::Serve;
 use crate::hooks::{self, Admission};
-use crate::host::Host;
+use crate::host::{Host, News};
 use crate::plugin::bindings::MessageKind;
 use crate::turn::{Calls, Said};
 use std::collections::HashMap;
@@ -36,6 +37,7 @@ use lock::ServeLock;
 use post::Post;
 use records::{Arriving, Number, Records, Taken};
 pub(crate) use run::HTTP;
+use sessions::Sessions;
 pub use task::{Letter, Refusal, Reply};
 use task::{Task, Teller};
 
@@ -44,6 +46,7 @@ pub struct Gateway {
     host: Arc<Host>,
     settings: Serve,
     records: Records,
+    sessions: Sessions,
     lanes: Lanes,
     post: Post,
     channels: Channels,
@@ -71,10 +74,10 @@ impl Gateway {
         if self.waiting.load(Ordering::Relaxed) >= self.settings.max_waiting {
             return Err(Refusal::Busy);
         }
-        let Letter { message, speaker, listener, reach, leave } = letter;
+        let Letter { message, speaker, listener, reach, leave, earlier } = letter;
         let said = Said { message, speaker };
         let (teller, reply) = Teller::new();
-        let mut task = Task { numbers: Vec::new(), said, listener, leave, reach, teller, since: None };
+        let mut task = Task { numbers: Vec::new(), said, listener, leave, reach, earlier, teller, since: None };
         if task.said.message.id.is_some() {
             let arriving = Arriving { message: task.said.message.clone(), speaker, is_active: true };
             let taken = self.records.take(vec![arriving], None).await.map_err(Refusal::Records)?.pop();
@@ -98,7 +101,7 @@ impl Gateway {
         (self.settings.max_turns - self.places.available_permits(), waiting)
     }
 
-    /// Answers that are not delivered.
+    /// Answers that wait for their channels.
     pub fn undelivered(&self) -> usize {
         self.post.len()
     }
@@ -132,6 +135,8 @@ impl Gateway {
             return Err(Refusal::Elsewhere);
         }
         message.session_id = Some(session.clone());
+        self.remember(&session).await;
+        self.host.news.tell(News::Taken { channel: message.channel.clone() }, &session);
         let load = self.lanes.load(&session);
         let admission = match message.kind {
             // A command is a turn of its own, and no part of a conversation.

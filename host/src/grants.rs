@@ -9,6 +9,7 @@ pub(crate) mod http;
 pub(crate) mod ledger;
 mod log;
 pub mod policy;
+pub(crate) mod powers;
 pub(crate) mod process;
 mod secrets;
 pub(crate) mod selection;

@@ -33,7 +33,7 @@ pub use stages::{Admission, resolve_session};
 pub(crate) use stages::{
     admit_message, after_turn, before_reset, dispatch, host_owned, load_state, render_outbound, save_state, tell,
 };
-pub(crate) use store::tape_store;
+pub(crate) use store::{is_store_gone, tape_store};
 use table::stage;
 pub use table::{HOOKS, HookSpec, Way};
 

@@ -1,5 +1,7 @@
 //! What one process holds for all its turns.
 
+mod news;
+pub(crate) mod told;
 mod watch;
 
 use crate::channel::Channel;
@@ -19,6 +21,7 @@ use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
+pub use news::{Heard, News, NewsRoom, Reader, Tally};
 pub use watch::Watch;
 
 /// The host: engines, plugins, tapes, models and channels.
@@ -50,6 +53,8 @@ pub struct Host {
     pub(crate) quarantine: Quarantine,
     /// What calls into plugins come to.
     pub(crate) meter: Meter,
+    /// What happens, for whoever looks on.
+    pub news: NewsRoom,
     /// Compiled plugins.
     pub(crate) cache: Cache,
     /// Replaced as a whole, so that a turn ends with the set that it began with.
@@ -89,6 +94,7 @@ impl Host {
             afterwards: Afterwards::default(),
             cache,
             meter: Meter::default(),
+            news: NewsRoom::default(),
             quarantine,
             plugins,
             shelf: tokio::sync::Mutex::default(),

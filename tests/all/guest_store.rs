@@ -32,7 +32,7 @@ fn keeping() -> (Home, StandIn) {
 fn kept_at(home: &Home, base: &str) {
     home.plugin("tapes-http", programs::TAPES_HTTP);
     home.configure(&configuration(base));
-    keep_token(&home.bub_home());
+    keep_token(&home.bub_home(), TOKEN);
 }
 
 fn configuration(base: &str) -> String {
@@ -44,9 +44,9 @@ fn configuration(base: &str) -> String {
 }
 
 /// `secrets.toml`, closed to others.
-fn keep_token(bub_home: &Path) {
+fn keep_token(bub_home: &Path, token: &str) {
     let file = bub_home.join("secrets.toml");
-    fs::write(&file, format!("[tapes]\nvalue = \"{TOKEN}\"\nhosts = [\"127.0.0.1\"]\n")).unwrap();
+    fs::write(&file, format!("[tapes]\nvalue = \"{token}\"\nhosts = [\"127.0.0.1\"]\n")).unwrap();
     fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
 }
 

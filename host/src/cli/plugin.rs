@@ -7,7 +7,6 @@ mod consent;
 mod fetch;
 mod grants;
 mod kept;
-mod powers;
 mod remove;
 mod report;
 mod rollback;
@@ -17,7 +16,7 @@ mod trust;
 use super::text;
 use crate::channel::Printer;
 use crate::config::Config;
-use crate::host::Host;
+use crate::host::{Host, told};
 use crate::plugin::{Plugin, PluginSet};
 use anyhow::{Context, Result, bail};
 use std::io::Write;
@@ -117,12 +116,12 @@ fn of_loaded(command: OfLoaded, host: &Host) -> Result<()> {
     let plugins = host.plugins();
     let mut out = std::io::stdout().lock();
     match command {
-        OfLoaded::List { json: true } => writeln!(out, "{}", text::json(&show::list_json(host, &plugins)))?,
+        OfLoaded::List { json: true } => writeln!(out, "{}", text::json(&told::plugins(host, &plugins)))?,
         OfLoaded::List { json: false } => show::list(&mut out, host, &plugins)?,
         OfLoaded::Inspect { name, json } => {
             let plugin = find(&plugins, &name)?;
             match json {
-                true => writeln!(out, "{}", text::json(&show::describe(host, plugin)))?,
+                true => writeln!(out, "{}", text::json(&told::plugin(host, plugin)))?,
                 false => show::inspect(&mut out, host, plugin)?,
             }
         }

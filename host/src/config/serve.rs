@@ -24,6 +24,8 @@ pub struct Serve {
     pub max_waiting_per_session: usize,
     /// Channels of plugins that are served: names, `all`, and `!NAME` for one that is not.
     pub enabled_channels: Vec<String>,
+    /// How long the head of a request may take, and its body, and how long a connection may lie idle between two.
+    pub patience_seconds: u64,
     /// How long turns may go on once the program is told to stop.
     pub drain_seconds: u64,
 }
@@ -38,6 +40,7 @@ impl Default for Serve {
             max_waiting: 1024,
             max_waiting_per_session: 64,
             enabled_channels: vec!["all".to_owned()],
+            patience_seconds: 30,
             drain_seconds: 20,
         }
     }
@@ -59,6 +62,7 @@ impl Serve {
             ("max_turns", self.max_turns),
             ("max_waiting", self.max_waiting),
             ("max_waiting_per_session", self.max_waiting_per_session),
+            ("patience_seconds", usize::try_from(self.patience_seconds).unwrap_or(usize::MAX)),
         ] {
             ensure!(value > 0, "`serve.{key}` of config.toml: `0` is not a positive whole number");
         }

@@ -7,6 +7,7 @@ use super::records::{Arriving, Taken};
 use super::task::{Task, Teller};
 use crate::hooks::Arrival;
 use crate::plugin::bindings::MessageKind;
+use crate::tape::fail;
 use crate::turn::Said;
 use anyhow::Result;
 use std::collections::HashMap;
@@ -77,6 +78,7 @@ impl Gateway {
         let arriving = |Arrival { message, active }| Arriving { message, speaker: None, is_active: active };
         let arriving: Vec<Arriving> = arrivals.into_iter().map(arriving).collect();
         let taken = self.records.take(arriving.clone(), cursor).await?;
+        fail::point("gateway.taken");
         for (Arriving { message, is_active, .. }, taken) in arriving.into_iter().zip(taken) {
             let Taken::New(number) = taken else {
                 tracing::debug!("a message on channel `{}` came twice", message.channel);
@@ -90,6 +92,7 @@ impl Gateway {
                 listener: None,
                 leave: None,
                 reach: String::new(),
+                earlier: Vec::new(),
                 teller,
                 since: None,
             };

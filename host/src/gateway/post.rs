@@ -5,7 +5,9 @@ use super::records::Outbound;
 use super::run::target;
 use crate::channel::OWN;
 use crate::config::Resend;
+use crate::tape::fail;
 use crate::turn::Calls;
+use crate::host::News;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -87,9 +89,13 @@ impl Gateway {
         loop {
             let key = outbound.key.clone();
             match self.hand_over(channel, &mut outbound).await? {
-                Handed::Over => return self.records.sent(key).await,
+                Handed::Over => {
+                    self.news_of(channel, &outbound, None);
+                    return self.records.sent(key).await;
+                }
                 Handed::Never(why) => {
                     tracing::warn!("answer `{key}` is not delivered to channel `{channel}`: {why}");
+                    self.news_of(channel, &outbound, Some(why));
                     return self.records.dead(key).await;
                 }
                 Handed::Later(_, why) if begun.elapsed() > PATIENCE => {
@@ -124,6 +130,7 @@ impl Gateway {
             Some(handle) => channel.update(&calls, handle, &outbound.message).await,
             None => channel.send(&calls, &outbound.message, &outbound.key).await.map(drop),
         };
+        fail::point("gateway.handed");
         let Err(failure) = sent else { return Ok(Handed::Over) };
         match failure.retry_after() {
             Some(wait) => {
@@ -134,5 +141,10 @@ impl Gateway {
             None if outbound.handle.take().is_some() => Ok(Handed::Later(Some(Duration::ZERO), failure.to_string())),
             None => Ok(Handed::Never(failure.to_string())),
         }
+    }
+
+    fn news_of(&self, channel: &str, outbound: &Outbound, error: Option<String>) {
+        let session = outbound.message.session_id.as_deref().unwrap_or_default();
+        self.host.news.tell(News::Delivered { channel: channel.to_owned(), error }, session);
     }
 }

@@ -184,6 +184,24 @@ impl Records {
         .await
     }
 
+    /// Says that there is a session, and which tape is its own.
+    pub async fn session(&self, session: String, tape: String) -> Result<()> {
+        self.write(move |connection| {
+            let sql = "INSERT OR IGNORE INTO session (id, tape) VALUES (?1, ?2)";
+            connection.prepare_cached(sql)?.execute([session, tape]).map(drop)
+        })
+        .await
+    }
+
+    /// All sessions, each with its tape.
+    pub async fn sessions(&self) -> Result<Vec<(String, String)>> {
+        self.write(|connection| {
+            let mut all = connection.prepare("SELECT id, tape FROM session")?;
+            all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        })
+        .await
+    }
+
     /// How far that channel has been read.
     pub async fn cursor(&self, channel: String) -> Result<Option<String>> {
         self.write(move |connection| {

@@ -4,17 +4,18 @@ use super::evidence::Found;
 use super::records::{Number, Outbound};
 use super::task::Task;
 use super::{Answer, Gateway};
-use crate::channel::Channel;
+use crate::channel::{Channel, reply};
 use crate::error::Failure;
+use crate::host::News;
 use crate::plugin::bindings::{Envelope, MessageKind};
-use crate::tape::run_id;
+use crate::tape::{fail, run_id};
 use crate::turn::{Audience, Steering, run_turn};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 use tokio::sync::{mpsc, watch};
-use tracing::Instrument;
 
 /// The channel whose answers are what a request gets. Nothing of it is delivered by anybody else.
 pub(crate) const HTTP: &str = "http";
@@ -40,8 +41,7 @@ impl Gateway {
             // The semaphore is never closed.
             let place = self.places.acquire().await;
             self.waiting.fetch_sub(1, Ordering::Relaxed);
-            let span = tracing::info_span!("turn", session, channel = task.said.message.channel);
-            self.one(&session, task).instrument(span).await;
+            self.one(&session, task).await;
             drop(place);
         }
     }
@@ -65,7 +65,13 @@ impl Gateway {
             task.teller.tell(&Arc::new(Answer::failed(session.to_owned(), &failure)));
             return;
         }
+        let began = Instant::now();
+        self.host.news.tell(News::TurnBegins, session);
+        fail::point("gateway.begun");
         let (answer, outbounds) = self.turn(session, &task).await;
+        fail::point("gateway.ran");
+        let error = answer.error.as_ref().map(|error| error.message.clone());
+        self.host.news.tell(News::TurnEnds { took: began.elapsed(), usage: answer.usage, error }, session);
         let heard = self.lanes.ends(session);
         self.waiting.fetch_sub(heard.len(), Ordering::Relaxed);
         self.end(std::iter::once(task).chain(heard).collect(), answer, outbounds).await;
@@ -81,7 +87,8 @@ impl Gateway {
             .in_session(session.to_owned())
             .spoken_by(task.said.speaker)
             .answered_on(collected.clone())
-            .steered_by(steering.clone());
+            .steered_by(steering.clone())
+            .behind(task.earlier.clone());
         let name = run_id();
         let mut draft = None;
         if let Some(listener) = &task.listener {
@@ -89,7 +96,7 @@ impl Gateway {
         } else if let Some(channel) = self.channels.get(target(&task.said.message)).filter(|channel| channel.edits) {
             let (listener, heard) = mpsc::channel(EVENTS);
             audience = audience.heard_by(listener);
-            let message = reply_to(session, &task.said.message);
+            let message = reply(session, &task.said.message, "");
             draft = Some(tokio::spawn(Arc::clone(self).draft(channel, message, key(&name, 0), heard)));
         }
         if task.said.message.kind != MessageKind::Command {
@@ -98,7 +105,7 @@ impl Gateway {
         let host = Arc::clone(&self.host);
         let message = task.said.message.clone();
         // A defect of ours ends this turn, and not its session.
-        let ran = tokio::spawn(async move { run_turn(&host, message, audience).await }.in_current_span()).await;
+        let ran = tokio::spawn(async move { run_turn(&host, message, audience).await }).await;
         let mut said = std::mem::take(&mut *collected.0.lock().unwrap_or_else(PoisonError::into_inner));
         let answer = match ran {
             // As they go out, with their media, and less what a plugin has delivered.
@@ -133,6 +140,7 @@ impl Gateway {
                 tracing::error!("the end of a turn of session `{}` is not written down: {error}", answer.session_id);
             }
         }
+        fail::point("gateway.ended");
         tasks.iter().for_each(|task| task.teller.tell(&answer));
         let mut open = self.open();
         numbers.iter().for_each(|number| drop(open.remove(number)));
@@ -165,19 +173,5 @@ fn told(message: &Envelope, answer: &Answer) -> Vec<Envelope> {
     if target(message) == HTTP || content.is_empty() {
         return Vec::new();
     }
-    vec![Envelope { content, kind, ..reply_to(&answer.session_id, message) }]
-}
-
-/// An empty message to the chat that a message came from.
-fn reply_to(session: &str, message: &Envelope) -> Envelope {
-    Envelope {
-        id: None,
-        session_id: Some(session.to_owned()),
-        sender: None,
-        content: String::new(),
-        kind: MessageKind::Normal,
-        context: Vec::new(),
-        media: Vec::new(),
-        ..message.clone()
-    }
+    vec![Envelope { kind, ..reply(&answer.session_id, message, &content) }]
 }

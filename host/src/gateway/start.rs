@@ -6,6 +6,7 @@ use super::lanes::Lanes;
 use super::lock::ServeLock;
 use super::post::Post;
 use super::records::{Open, Records};
+use super::sessions::Sessions;
 use super::task::{Task, Teller};
 use super::{Gateway, HTTP, Refusal};
 use crate::host::Host;
@@ -31,12 +32,14 @@ impl Gateway {
         let lock = ServeLock::take(&host.config.home)?;
         let records = Records::open(&host.config.home.join("serve.sqlite"), host.config.tapes.journal.durability)?;
         records.forget().await?;
+        let sessions = Sessions::new(records.sessions().await?);
         let settings = host.config.serve.clone();
         let gateway = Arc::new(Self {
             places: Arc::new(Semaphore::new(settings.max_turns)),
             host,
             settings,
             records,
+            sessions,
             lanes: Lanes::default(),
             post: Post::default(),
             channels: Channels::default(),
@@ -86,6 +89,7 @@ impl Gateway {
                 listener: None,
                 leave: None,
                 reach: String::new(),
+                earlier: Vec::new(),
                 teller,
                 since,
             };

@@ -3,6 +3,7 @@
 use super::Answer;
 use super::records::Number;
 use crate::plugin::bindings::Envelope;
+use crate::tape::Draft;
 use crate::turn::{Cancel, Listener, Said, Speaker};
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -19,6 +20,8 @@ pub struct Letter {
     pub reach: String,
     /// Ends the turn when whoever wanted it leaves.
     pub leave: Option<Cancel>,
+    /// What was said before, where the session is one of which nothing is kept.
+    pub earlier: Vec<Draft>,
 }
 
 /// Why a message was not taken.
@@ -77,6 +80,8 @@ pub(super) struct Task {
     pub leave: Option<Cancel>,
     /// What the session's id has to begin with.
     pub reach: String,
+    /// What was said before, where the session is one of which nothing is kept.
+    pub earlier: Vec<Draft>,
     pub teller: Teller,
     /// A process that is gone had begun its turn: when the message was taken.
     pub since: Option<String>,

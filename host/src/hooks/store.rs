@@ -38,6 +38,14 @@ pub(crate) fn tape_store(calls: &Arc<Calls>, native: Arc<dyn Store>) -> Arc<dyn 
     Arc::new(GuestStore { calls: calls.clone(), keeper, lasts: Mutex::default() })
 }
 
+/// Whether it is known that nobody keeps tapes at this moment, whatever is asked.
+pub(crate) fn is_store_gone(calls: &Calls) -> bool {
+    match calls.granted(HOOK).next() {
+        Some(keeper) => calls.held(keeper, &Site::outside(HOOK)).is_some(),
+        None => absent(calls).is_some(),
+    }
+}
+
 /// Why the plugin that the user made the keeper of the tapes cannot be asked; none when there is no such plugin. Going
 /// on with other tapes in its place would cut every conversation in two.
 fn absent(calls: &Calls) -> Option<String> {

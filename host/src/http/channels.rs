@@ -24,7 +24,7 @@ pub(super) async fn post(State(api): State<Arc<Api>>, request: Request) -> Resul
     let mut request_to =
         WebhookRequest { method: request.method().to_string(), path, headers: headers.collect(), body: Vec::new() };
     let nobody = || Problem::not_found("no channel of this name takes webhooks");
-    request_to.body = body::bytes(request.into_body(), MOST).await?;
+    request_to.body = body::bytes(&api, request.into_body(), MOST).await?;
     let response = api.gateway.receive(&name, request_to).await.ok_or_else(nobody)?;
     let said = response.map_err(|unreceived| match unreceived {
         Unreceived::Refused(refusal) => refusal.into(),

@@ -64,7 +64,8 @@ impl Guard {
 /// Without the port.
 fn name_of(host: &str) -> &str {
     match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        // One that is not closed is none.
+        Some(rest) => rest.split_once(']').map_or("", |(name, _)| name),
         None => host.split(':').next().unwrap_or_default(),
     }
 }
@@ -82,7 +83,7 @@ pub(super) async fn check(State(api): State<Arc<Api>>, request: Request, next: N
     let mut response = match (&origin, request.method()) {
         // A browser asks before it sends what a page could not send by itself.
         (Some(_), &Method::OPTIONS) => StatusCode::NO_CONTENT.into_response(),
-        (_, &Method::POST | &Method::PUT) if !is_json(request.headers()) && !is_webhook(&request) => Problem::new(
+        (_, &Method::POST | &Method::PUT | &Method::PATCH) if !is_known(&request) && !is_webhook(&request) => Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "not_json",
             "a body is JSON here: send it with `Content-Type: application/json`",
@@ -107,7 +108,11 @@ fn is_webhook(request: &Request) -> bool {
     request.uri().path().starts_with("/channels/")
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+/// Whether the body is of a kind that a page cannot send without asking first.
+fn is_known(request: &Request) -> bool {
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    // Lines of tapes are lines of JSON.
+    let is_lines = request.uri().path().starts_with("/v1/tapes/") && kind.eq_ignore_ascii_case("application/jsonl");
+    is_lines || kind.eq_ignore_ascii_case("application/json")
 }

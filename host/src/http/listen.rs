@@ -1,7 +1,8 @@
 //! Connections, each within bounds: what is slow, idle or endless takes nothing from the others.
 
 use super::guard::Guard;
-use super::{Api, Tokens, router};
+use super::routes::router;
+use super::{Api, Tokens};
 use crate::gateway::Gateway;
 use anyhow::{Context, Result};
 use hyper::server::conn::http1;
@@ -17,9 +18,6 @@ use tokio::task::JoinHandle;
 
 /// Connections at once. The next ones wait in the system's queue.
 const CONNECTIONS: usize = 1024;
-
-/// How long the head of a request may take, and how long a connection may lie idle between two.
-const HEAD: Duration = Duration::from_secs(30);
 
 /// A head with its headers, in bytes.
 const HEAD_BYTES: usize = 64 << 10;
@@ -63,7 +61,8 @@ pub async fn listen(gateway: Arc<Gateway>, tokens: Tokens) -> Result<Server> {
     })?;
     let address = listener.local_addr()?;
     let guard = Guard::new(settings);
-    let service = TowerToHyperService::new(router(Arc::new(Api { gateway, tokens, guard })));
+    let patience = Duration::from_secs(settings.patience_seconds);
+    let service = TowerToHyperService::new(router(Arc::new(Api::new(gateway, tokens, guard))));
     let (stop, mut stopped) = watch::channel(false);
     let task = tokio::spawn(async move {
         let places = Arc::new(Semaphore::new(CONNECTIONS));
@@ -77,7 +76,7 @@ pub async fn listen(gateway: Arc<Gateway>, tokens: Tokens) -> Result<Server> {
             };
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(HEAD)
+                .header_read_timeout(patience)
                 .max_buf_size(HEAD_BYTES)
                 .max_headers(HEADERS)
                 .serve_connection(TokioIo::new(stream), service.clone());

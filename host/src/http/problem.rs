@@ -5,21 +5,41 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-/// An answer that is none: `{"error": {"message", "type", "code"}}`.
+/// An answer that is none: `{"error": {"message", "type", "param", "code"}}`.
 #[derive(Debug)]
 pub(super) struct Problem {
     status: StatusCode,
     code: &'static str,
+    /// The part of the request that it is about.
+    param: Option<&'static str>,
     message: String,
+    /// OpenAI's clients try again by themselves unless they are told not to.
+    is_final: bool,
 }
 
 impl Problem {
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into() }
+        Self { status, code, param: None, message: message.into(), is_final: false }
     }
 
     pub fn bad(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", message)
+    }
+
+    /// That part of the request cannot be taken.
+    pub fn of(param: &'static str, message: impl Into<String>) -> Self {
+        Self { param: Some(param), ..Self::bad(message) }
+    }
+
+    /// The same request would do the same again.
+    pub fn once(self) -> Self {
+        Self { is_final: true, ..self }
+    }
+
+    /// As it is written.
+    pub fn json(&self) -> serde_json::Value {
+        let kind = if self.status.is_server_error() { "server_error" } else { "invalid_request_error" };
+        json!({ "error": { "message": self.message, "type": kind, "param": self.param, "code": self.code } })
     }
 
     pub fn not_found(message: impl Into<String>) -> Self {
@@ -72,10 +92,11 @@ impl From<crate::tape::Error> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let kind = if self.status.is_server_error() { "server_error" } else { "invalid_request_error" };
-        let body = json!({ "error": { "message": self.message, "type": kind, "code": self.code } });
-        let mut response = (self.status, axum::Json(body)).into_response();
+        let mut response = (self.status, axum::Json(self.json())).into_response();
         let headers = response.headers_mut();
+        if self.is_final {
+            headers.insert("x-should-retry", HeaderValue::from_static("false"));
+        }
         match self.status {
             StatusCode::SERVICE_UNAVAILABLE => drop(headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"))),
             StatusCode::UNAUTHORIZED => {

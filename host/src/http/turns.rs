@@ -50,7 +50,7 @@ pub(super) async fn post(
     sent: Body,
 ) -> Result<Response, Problem> {
     bearer.needs(Scope::Turns)?;
-    let said: Said = body::json(sent, MOST).await?;
+    let said: Said = body::json(&api, sent, MOST).await?;
     let letter = letter(&bearer, &headers, said)?;
     let accepted = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     if accepted.contains("text/event-stream") {
@@ -77,7 +77,8 @@ fn letter(bearer: &Bearer, headers: &HeaderMap, said: Said) -> Result<Letter, Pr
     let media = wire::media(media)?;
     let message = message(Some(session), [&channel, &chat_id, &bearer.name], &content, kind);
     let message = Envelope { id: key(bearer, headers)?, media, ..message };
-    Ok(Letter { message, speaker: Some(speaker), listener: None, reach: bearer.reach.clone(), leave: None })
+    let reach = bearer.reach.clone();
+    Ok(Letter { message, speaker: Some(speaker), listener: None, reach, leave: None, earlier: Vec::new() })
 }
 
 /// The session that is named, or one for the chat within what the token reaches.

@@ -14,9 +14,9 @@ const MAX_MEDIA: usize = 16;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Media {
-    mime_type: String,
-    url: String,
-    filename: Option<String>,
+    pub mime_type: String,
+    pub url: String,
+    pub filename: Option<String>,
 }
 
 /// Attachments of a message.

@@ -8,7 +8,7 @@ use super::load::{Plugin, Ready};
 use super::pace::Pace;
 use super::quarantine::{self, Consequence, Pass};
 use super::store::{LOAD, MAX_HANDLES, State};
-use crate::host::Host;
+use crate::host::{Host, News};
 use crate::turn::Turn;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -147,6 +147,7 @@ pub(crate) async fn call<'c, T: Send>(
         Err(_) => fault(FaultKind::Deadline(limit)),
     };
     host.meter.add(&plugin.name, hook, took, fuel, Some(&broken.kind));
+    host.news.tell(News::Fault { plugin: plugin.name.clone(), hook, what: broken.kind.to_string() }, &session);
     // That a model, a page or a disk was slow says nothing of the plugin that waited for it.
     let only_waited = matches!(broken.kind, FaultKind::Deadline(_)) && busy < limit / 2;
     if counts && !only_waited {

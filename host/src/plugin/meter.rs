@@ -53,6 +53,17 @@ impl Meter {
         self.all().get(plugin).cloned().unwrap_or_default()
     }
 
+    /// All counts, in the order of names.
+    pub fn counts(&self) -> Vec<(String, &'static str, Count)> {
+        let all = self.all();
+        let mut plugins: Vec<_> = all.iter().collect();
+        plugins.sort_by_key(|(plugin, _)| *plugin);
+        let counts = plugins
+            .into_iter()
+            .flat_map(|(plugin, hooks)| hooks.iter().map(|(hook, count)| (plugin.clone(), *hook, count.clone())));
+        counts.collect()
+    }
+
     fn all(&self) -> MutexGuard<'_, HashMap<String, BTreeMap<&'static str, Count>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,6 +2,7 @@
 //! that text from outside is in it.
 
 use super::Turn;
+use crate::host::News;
 use crate::plugin::{Held, Plugin};
 use crate::usage::Tokens;
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,6 +65,8 @@ impl Turn {
 
     /// Counts a refusal.
     pub(crate) fn refused(&self, plugin: &Plugin, grant: &str) {
+        let news = News::Denied { plugin: plugin.name.clone(), grant: grant.to_owned() };
+        self.calls.host.news.tell(news, &self.outermost().session_id);
         self.account(|account| {
             if account.refusals.len() < MAX_LINES {
                 *account.refusals.entry((plugin.name.clone(), grant.to_owned())).or_default() += 1;

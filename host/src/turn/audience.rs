@@ -3,7 +3,9 @@
 use super::{Cancel, Turn};
 use crate::channel::Channel;
 use crate::config::Commands;
+use crate::host::News;
 use crate::plugin::bindings::{Envelope, Error, Principal, StreamEvent};
+use crate::tape::Draft;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -122,12 +124,22 @@ pub struct Audience {
     pub(super) speaker: Option<Speaker>,
     channel: Option<Arc<dyn Channel>>,
     session: Option<String>,
+    /// What a session of which nothing is kept begins with.
+    earlier: Vec<Draft>,
 }
 
 impl Audience {
     /// Nobody but who may end the turn.
     pub fn new(cancel: Cancel) -> Self {
-        Self { cancel, listener: None, steering: Steering::default(), speaker: None, channel: None, session: None }
+        Self {
+            cancel,
+            listener: None,
+            steering: Steering::default(),
+            speaker: None,
+            channel: None,
+            session: None,
+            earlier: Vec::new(),
+        }
     }
 
     /// Somebody listens, too.
@@ -158,6 +170,16 @@ impl Audience {
     #[must_use]
     pub fn in_session(self, session: String) -> Self {
         Self { session: Some(session), ..self }
+    }
+
+    /// This was said before, in a session of which nothing is kept: it begins with it.
+    #[must_use]
+    pub fn behind(self, earlier: Vec<Draft>) -> Self {
+        Self { earlier, ..self }
+    }
+
+    pub(super) fn take_earlier(&mut self) -> Vec<Draft> {
+        std::mem::take(&mut self.earlier)
     }
 
     pub(super) fn session(&self) -> Option<String> {
@@ -193,6 +215,14 @@ impl Turn {
 
     /// Tells whoever listens to the outermost turn of a tool.
     pub(crate) async fn tell_tool(&self, heard: Heard) {
+        let news = match &heard {
+            Heard::ToolBegins { name, .. } => Some(News::ToolBegins { tool: name.clone() }),
+            Heard::ToolEnds { took, error, .. } => Some(News::ToolEnds { took: *took, error: error.clone() }),
+            Heard::Event(_) => None,
+        };
+        if let Some(news) = news {
+            self.calls.host.news.tell(news, &self.outermost().session_id);
+        }
         if let Some(listener) = &self.outermost().audience.listener {
             // Who has left wants to know nothing; the tool has its effect all the same.
             let _ = listener.send(heard).await;

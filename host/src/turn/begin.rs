@@ -32,7 +32,7 @@ impl Turn {
         calls: &Arc<Calls>,
         session_id: String,
         message: Envelope,
-        audience: Audience,
+        mut audience: Audience,
     ) -> Result<Arc<Self>, Failure> {
         let host = &calls.host;
         let name = tape::tape_name(&host.workspace, &session_id);
@@ -41,6 +41,12 @@ impl Turn {
             () = cancelled(audience.cancel.clone()) => return Err(Failure::Cancelled),
             tape = open(calls, &name, &session_id) => tape?,
         };
+        let earlier = audience.take_earlier();
+        // A session that is kept knows itself what was said before.
+        if !earlier.is_empty() && session_id.starts_with(PASSING) {
+            tape.bootstrap().await?;
+            tape.append(earlier).await?;
+        }
         Ok(Arc::new(Self::over(calls, tape, session_id, message, audience).await?))
     }
 

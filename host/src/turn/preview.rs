@@ -7,7 +7,7 @@ use crate::grants::stages::{self, Request};
 use crate::grants::view::About;
 use crate::hooks;
 use crate::host::Host;
-use crate::plugin::bindings::{Envelope, Prompt};
+use crate::plugin::bindings::{Envelope, ModelOptions, Prompt};
 use crate::plugin::one_line;
 use crate::tape::{self, Fork, MAX_SENT, Store, Tape, workspace_tape_name};
 use anyhow::Result;
@@ -72,6 +72,21 @@ impl Preview<'_> {
         let kept = hooks::before_reset(&turn, DEPTH, true).await;
         turn.leave().await;
         Ok(kept)
+    }
+
+    /// The models that a session of which nothing is kept could ask.
+    ///
+    /// # Errors
+    ///
+    /// The tapes cannot be asked.
+    pub(crate) async fn options(host: &Arc<Host>) -> Result<ModelOptions> {
+        let (session_id, store) = ("temp/models", Arc::clone(host.tapes().store()));
+        let tape = &tape::tape_name(&host.workspace, session_id);
+        let preview = Preview { store, tape, session_id, prompt: None, selector: None };
+        let (_open, turn) = preview.begin(host).await?;
+        let options = hooks::model_options(&turn, 0).await;
+        turn.leave().await;
+        Ok(options)
     }
 
     async fn begin(&self, host: &Arc<Host>) -> Result<(watch::Sender<bool>, Arc<Turn>)> {

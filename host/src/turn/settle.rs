@@ -13,7 +13,7 @@ pub(crate) const TAINTED: &str = "turn.tainted";
 pub(crate) const TAKEN: &str = "message.taken";
 
 /// Sessions whose turns leave nothing behind.
-pub(super) const PASSING: &str = "temp/";
+pub(crate) const PASSING: &str = "temp/";
 
 impl Turn {
     /// Writes an event that says what happened without being conversation: no selector sees it. Once the turn's writes

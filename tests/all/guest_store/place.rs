@@ -7,7 +7,7 @@ use bub_wasm::config::Config;
 use bub_wasm::host::Host;
 use bub_wasm::tape::{Batch, Commit, MemoryStore, Outcome, Store};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A server in memory, and a host in this process whose plugin keeps its tapes there.
@@ -17,27 +17,61 @@ pub struct Kept {
     dir: tempfile::TempDir,
 }
 
+/// `bub-wasm serve`, and a host in this process whose plugin keeps its tapes there.
+pub struct Served {
+    host: Arc<Host>,
+    there: bub_tests::serve::Served,
+    _dir: tempfile::TempDir,
+}
+
+impl Served {
+    /// All of it, new, within a runtime of several threads.
+    pub fn wait() -> Self {
+        let there = crate::home().bare().served();
+        let dir = tempfile::tempdir().unwrap();
+        let base = there.serve.base();
+        let start = host(dir.path(), &base, there.serve.token());
+        let host = tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(start));
+        Self { host, there, _dir: dir }
+    }
+
+    /// The store, as a process finds it that begins now.
+    pub fn open(&self) -> Arc<dyn Store> {
+        self.host.tapes().store().clone()
+    }
+
+    /// Where the tapes are files in the end.
+    pub fn files(&self) -> PathBuf {
+        self.there.home.tapes_dir()
+    }
+}
+
+/// A host whose plugin keeps its tapes at `base`.
+async fn host(dir: &Path, base: &str, token: &str) -> Arc<Host> {
+    let home = dir.join("home");
+    fs::create_dir_all(home.join("plugins")).unwrap();
+    fs::copy(programs::TAPES_HTTP, home.join("plugins/tapes-http.wasm")).unwrap();
+    let embedded = "[plugins.builtin]\nenabled = false\n[plugins.offline]\nenabled = false\n";
+    // What an entry of eight megabytes takes.
+    let limits = "[plugins.tapes-http.limits]\ndeadline_ms = 60000\n";
+    let config = format!("{embedded}{}{limits}", configuration(base));
+    fs::write(home.join("config.toml"), config).unwrap();
+    keep_token(&home, token);
+    // Compiled once for all tests.
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled");
+    fs::write(home.join(".env"), format!("BUB_CACHE={}\n", cache.display())).unwrap();
+    let mut config = Config::load(Some(&home)).unwrap();
+    // What compiles is the program, and not this one.
+    config.program = env!("CARGO_BIN_EXE_bub-wasm").into();
+    Host::start(config, dir, Box::new(Printer::default())).await.unwrap()
+}
+
 impl Kept {
     /// All of it, new.
     pub async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let server = StandIn::new(Arc::new(MemoryStore::new()), Some(super::TOKEN));
-        let home = dir.path().join("home");
-        fs::create_dir_all(home.join("plugins")).unwrap();
-        fs::copy(programs::TAPES_HTTP, home.join("plugins/tapes-http.wasm")).unwrap();
-        let embedded = "[plugins.builtin]\nenabled = false\n[plugins.offline]\nenabled = false\n";
-        // What an entry of eight megabytes takes.
-        let limits = "[plugins.tapes-http.limits]\ndeadline_ms = 60000\n";
-        let config = format!("{embedded}{}{limits}", configuration(&server.base()));
-        fs::write(home.join("config.toml"), config).unwrap();
-        keep_token(&home);
-        // Compiled once for all tests.
-        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled");
-        fs::write(home.join(".env"), format!("BUB_CACHE={}\n", cache.display())).unwrap();
-        let mut config = Config::load(Some(&home)).unwrap();
-        // What compiles is the program, and not this one.
-        config.program = env!("CARGO_BIN_EXE_bub-wasm").into();
-        let host = Host::start(config, dir.path(), Box::new(Printer::default())).await.unwrap();
+        let host = host(dir.path(), &server.base(), super::TOKEN).await;
         Self { host, server, dir }
     }
 

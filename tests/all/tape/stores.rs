@@ -51,6 +51,13 @@ impl Place {
         Self { open: Box::new(move || kept.open()), files: None, _dir: None }
     }
 
+    /// The same plugin, and `bub-wasm serve` on the other side.
+    fn served() -> Self {
+        let kept = crate::guest_store::place::Served::wait();
+        let files = Some(kept.files());
+        Self { open: Box::new(move || kept.open()), files, _dir: None }
+    }
+
     /// The store, as a process finds it that begins now.
     fn open(&self) -> Arc<dyn Store> {
         (self.open)()
@@ -113,7 +120,7 @@ macro_rules! conformance {
     )* };
 }
 
-conformance! { file sqlite memory guest }
+conformance! { file sqlite memory guest served }
 
 /// A write to one tape.
 fn batch(tape: &str, drafts: Vec<Draft>) -> Batch {

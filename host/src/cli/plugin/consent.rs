@@ -1,7 +1,8 @@
 //! What a plugin is given when it arrives: what the command line says, or what its owner answers.
 
-use super::{grants, powers, report};
+use super::{grants, report};
 use crate::grants::Grants;
+use crate::grants::powers;
 use crate::host::Host;
 use crate::plugin::{Plugin, grant_command, one_line};
 use anyhow::Result;

@@ -1,9 +1,8 @@
 //! What a plugin is and wants, for whoever decides about it: on the screen before anything of it is kept. A stranger wrote
 //! most of the words, so each goes through [`one_line`].
 
-use super::powers;
 use crate::cli::text::bytes;
-use crate::grants::hook_grant;
+use crate::grants::{hook_grant, powers};
 use crate::plugin::{Plugin, one_line};
 use std::collections::BTreeSet;
 use std::io::{Result, Write};

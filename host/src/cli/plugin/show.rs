@@ -1,62 +1,12 @@
 //! `plugin list` and `plugin inspect`.
 
 use super::grants::given;
-use super::{powers, report};
-use crate::grants::{hook_grant, shell_word};
+use super::report;
+use crate::grants::{hook_grant, powers, shell_word};
 use crate::host::Host;
-use crate::plugin::{Held, Plugin, PluginSet, grant_command, one_line};
+use crate::plugin::{Plugin, PluginSet, grant_command, one_line};
 use anyhow::Result;
-use serde_json::{Value, json};
 use std::io::Write;
-
-/// All plugins, those that did not load or are not run, and those in quarantine.
-pub(super) fn list_json(host: &Host, plugins: &PluginSet) -> Value {
-    let all: Vec<Value> = plugins.iter().map(|plugin| describe(host, plugin)).collect();
-    let untrusted = plugins.untrusted.iter();
-    let untrusted = untrusted.map(|file| json!({ "name": file.name, "file": file.path, "digest": file.digest }));
-    let untrusted: Vec<Value> = untrusted.collect();
-    let held: Vec<Value> = host.quarantined().iter().map(describe_held).collect();
-    json!({ "plugins": all, "failed": failed(plugins), "untrusted": untrusted, "quarantined": held })
-}
-
-/// All that there is to know of a plugin.
-pub(super) fn describe(host: &Host, plugin: &Plugin) -> Value {
-    let given = given(host, plugin);
-    let wants = plugin.wanted().into_iter().map(|grant| {
-        json!({ "grant": grant, "why": plugin.why(&grant), "means": powers::of_grant(&grant), "held": given.allow(&grant) })
-    });
-    json!({
-        "name": plugin.name,
-        "source": plugin.source.name(),
-        "version": plugin.manifest.version,
-        "about": plugin.manifest.about,
-        "digest": plugin.digest,
-        "hooks": plugin.hooks,
-        "tools": plugin.tools.iter().map(|tool| &tool.name).collect::<Vec<_>>(),
-        "commands": plugin.commands.iter().map(|command| json!({ "name": command.name, "about": command.about })).collect::<Vec<_>>(),
-        "provider": plugin.provider,
-        "wants": wants.collect::<Vec<_>>(),
-        "grants": given.iter().collect::<Vec<_>>(),
-        "imports": plugin.imports(),
-        "dangers": powers::dangers(plugin, &plugin.wanted()),
-        "other_bytes": host.ledger.is_for_other_bytes(plugin),
-    })
-}
-
-fn describe_held(held: &Held) -> Value {
-    json!({
-        "plugin": held.plugin,
-        "digest": held.digest,
-        "hook": held.hook,
-        "session": held.session,
-        "seconds": held.left.as_secs(),
-        "fault": held.fault,
-    })
-}
-
-fn failed(plugins: &PluginSet) -> Vec<Value> {
-    plugins.failed.iter().map(|(plugin, reason)| json!({ "plugin": plugin, "reason": reason })).collect()
-}
 
 pub(super) fn list(out: &mut impl Write, host: &Host, plugins: &PluginSet) -> Result<()> {
     for plugin in plugins.iter() {

@@ -37,6 +37,10 @@ CREATE TABLE cursor (
     channel TEXT PRIMARY KEY,
     cursor TEXT NOT NULL
 );
+CREATE TABLE session (
+    id TEXT PRIMARY KEY,
+    tape TEXT NOT NULL
+);
 ";
 
 /// Opens the database, which is made for its owner alone when it is not there.

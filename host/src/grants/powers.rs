@@ -1,17 +1,17 @@
 //! What grants mean, in a sentence each, and which of them are dangerous together: for whoever decides about a plugin.
 
-use crate::grants::hook_grant;
+use super::hook_grant;
 use crate::hooks::HOOKS;
 use crate::plugin::{Plugin, one_line};
 
 /// What whoever is asked that hook sees and can change.
-pub(super) fn of_hook(hook: &str) -> &'static str {
+pub(crate) fn of_hook(hook: &str) -> &'static str {
     let manifest = "says what the plugin is; sees nothing";
     HOOKS.iter().find(|spec| spec.name == hook).map_or(manifest, |spec| spec.power)
 }
 
 /// What somebody who holds that grant can do.
-pub(super) fn of_grant(grant: &str) -> String {
+pub(crate) fn of_grant(grant: &str) -> String {
     let grant = one_line(grant);
     let (kind, target) = grant.split_once(':').unwrap_or((&grant, ""));
     let sentence = match (kind, target) {
@@ -51,7 +51,7 @@ fn of_target(kind: &str, target: &str) -> String {
 }
 
 /// What these grants come to together in the hands of that plugin, where that is worse than each of them alone.
-pub(super) fn dangers(plugin: &Plugin, grants: &[String]) -> Vec<String> {
+pub(crate) fn dangers(plugin: &Plugin, grants: &[String]) -> Vec<String> {
     let held = Held::by(plugin, grants);
     let (listening, steering) = (held.named(listens), held.named(steers));
     let hosts = held.of(&["http:"]);

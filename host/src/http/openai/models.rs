@@ -1,0 +1,72 @@
+//! Which models there are: the agent as it is configured, and those that plugins offer.
+
+use super::super::extract::Named;
+use super::super::token::Bearer;
+use super::super::{Api, Problem};
+use crate::turn::Preview;
+use axum::Json;
+use axum::extract::{Extension, State};
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The agent, with whatever model it has.
+pub(super) const AGENT: &str = "bub";
+
+/// All models that a request may name.
+async fn offered(api: &Api) -> Result<Vec<String>, Problem> {
+    let host = api.gateway.host();
+    let _place = api.look().await;
+    let options = Preview::options(host).await.map_err(|error| Problem::internal(&format!("{error:#}")))?;
+    let mut names = vec![AGENT.to_owned(), host.config.model.model.clone()];
+    names.extend(options.choices.into_iter().map(|choice| choice.id));
+    let mut known = std::collections::HashSet::new();
+    names.retain(|name| !name.is_empty() && known.insert(name.clone()));
+    Ok(names)
+}
+
+/// The model that a message asks for; none: the session's own.
+///
+/// # Errors
+///
+/// There is no such model.
+pub(super) async fn chosen(api: &Api, named: Option<&str>) -> Result<Option<String>, Problem> {
+    match named {
+        None | Some(AGENT) => Ok(None),
+        Some(name) if name == api.gateway.host().config.model.model => Ok(Some(name.to_owned())),
+        Some(name) if offered(api).await?.iter().any(|known| known == name) => Ok(Some(name.to_owned())),
+        Some(name) => Err(unknown(name)),
+    }
+}
+
+fn unknown(name: &str) -> Problem {
+    let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
+    let message = format!("there is no model `{shown}`: `/v1/models` lists those that there are");
+    Problem::new(StatusCode::NOT_FOUND, "model_not_found", message)
+}
+
+fn about(name: &str) -> Value {
+    let owner = name.split_once(':').map_or(AGENT, |(provider, _)| provider);
+    json!({ "id": name, "object": "model", "created": 0, "owned_by": owner })
+}
+
+/// All of them.
+pub(in crate::http) async fn list(
+    State(api): State<Arc<Api>>,
+    Extension(_): Extension<Bearer>,
+) -> Result<Json<Value>, Problem> {
+    let data: Vec<Value> = offered(&api).await?.iter().map(|name| about(name)).collect();
+    Ok(Json(json!({ "object": "list", "data": data })))
+}
+
+/// One of them.
+pub(in crate::http) async fn one(
+    State(api): State<Arc<Api>>,
+    Extension(_): Extension<Bearer>,
+    Named(name): Named,
+) -> Result<Json<Value>, Problem> {
+    match offered(&api).await?.contains(&name) {
+        true => Ok(Json(about(&name))),
+        false => Err(unknown(&name)),
+    }
+}

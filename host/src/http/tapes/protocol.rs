@@ -1,0 +1,114 @@
+//! What another host reads that keeps its tapes here: `guests/tapes-http/README.md` is the contract.
+
+use super::super::extract::{Asked, Named};
+use super::super::token::Bearer;
+use super::super::{Api, Problem};
+use super::by_name;
+use super::page::{self, MOST, Range};
+use crate::config::Scope;
+use crate::tape::Sought;
+use axum::Json;
+use axum::extract::{Extension, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// A stretch of a tape, as lines; as JSON for whoever asks for that.
+pub(in crate::http) async fn entries(
+    State(api): State<Arc<Api>>,
+    Extension(bearer): Extension<Bearer>,
+    Named(name): Named,
+    Asked(range): Asked<Range>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let tape = by_name(&api, &bearer, &name)?;
+    let page = range.read(&**api.gateway.host().tapes().store(), tape.name()).await?;
+    let accepted = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    if accepted.contains("application/json") && !accepted.contains("application/jsonl") {
+        return Ok(super::read::page(tape.name(), api.gateway.session_of(&name).as_deref(), &page));
+    }
+    let mut response = page::as_lines(&page.entries);
+    let more = if page.has_more { "true" } else { "false" };
+    response.headers_mut().insert("bub-more", HeaderValue::from_static(more));
+    Ok(response)
+}
+
+/// Which entry is sought.
+#[derive(Debug, Deserialize)]
+pub(in crate::http) struct Newest {
+    kind: Option<String>,
+    name: Option<String>,
+    #[serde(default)]
+    phase: bool,
+    before: Option<u64>,
+}
+
+/// The newest entry that is sought, as a line.
+pub(in crate::http) async fn newest(
+    State(api): State<Arc<Api>>,
+    Extension(bearer): Extension<Bearer>,
+    Named(name): Named,
+    Asked(asked): Asked<Newest>,
+) -> Result<Response, Problem> {
+    let tape = by_name(&api, &bearer, &name)?;
+    let sought = match (asked.kind, asked.name, asked.phase) {
+        (Some(kind), Some(name), false) => Sought::Named { kind, name },
+        (Some(kind), None, false) => Sought::Kind(kind),
+        (None, None, true) => Sought::Phase,
+        _ => return Err(Problem::bad("`kind`, `kind` with `name`, or `phase=true` says what is sought")),
+    };
+    let found = api.gateway.host().tapes().store().newest(tape.name(), &sought, asked.before).await?;
+    Ok(page::as_lines(found.as_slice()))
+}
+
+/// Which names: behind one, so many.
+#[derive(Debug, Deserialize)]
+pub(in crate::http) struct Names {
+    after: Option<String>,
+    max: Option<usize>,
+}
+
+/// Names of tapes. Those of whoever reaches only some sessions are told by `/v1/sessions`.
+pub(in crate::http) async fn names(
+    State(api): State<Arc<Api>>,
+    Extension(bearer): Extension<Bearer>,
+    Asked(asked): Asked<Names>,
+) -> Result<Json<Value>, Problem> {
+    bearer.needs(Scope::Read)?;
+    if !bearer.reach.is_empty() {
+        let (name, reach) = (&bearer.name, bearer.reach.escape_debug());
+        return Err(Problem::forbidden(format!(
+            "token `{name}` reaches only sessions that begin with `{reach}`: `/v1/sessions` lists them"
+        )));
+    }
+    let most = asked.max.unwrap_or(MOST).min(MOST);
+    let names = api.gateway.host().tapes().store().list(asked.after.as_deref(), most).await?;
+    Ok(Json(json!({ "names": names })))
+}
+
+/// Names of what plugins keep beside a tape.
+pub(in crate::http) async fn sidecars(
+    State(api): State<Arc<Api>>,
+    Extension(bearer): Extension<Bearer>,
+    Named(name): Named,
+    Asked(asked): Asked<Names>,
+) -> Result<Json<Value>, Problem> {
+    let tape = by_name(&api, &bearer, &name)?;
+    let names = api.gateway.host().tapes().store().sidecars(tape.name()).await?;
+    let behind = names.into_iter().filter(|name| asked.after.as_ref().is_none_or(|after| name > after));
+    let names: Vec<String> = behind.take(asked.max.unwrap_or(MOST).min(MOST)).collect();
+    Ok(Json(json!({ "names": names })))
+}
+
+/// Under which name a reset would keep the tape now.
+pub(in crate::http) async fn archive_name(
+    State(api): State<Arc<Api>>,
+    Extension(bearer): Extension<Bearer>,
+    Named(name): Named,
+) -> Result<Json<Value>, Problem> {
+    let tape = by_name(&api, &bearer, &name)?;
+    let name = api.gateway.host().tapes().store().archive_name(tape.name()).await?;
+    Ok(Json(json!({ "name": name })))
+}

@@ -1,0 +1,47 @@
+//! `serve`: the program over HTTP. Requests are written byte for byte; the model is a server on loopback.
+
+mod clients;
+mod completions;
+mod document;
+mod live;
+mod reach;
+mod refusals;
+mod tapes;
+
+use bub_tests::{Answer, Home, Serve, Server};
+use serde_json::{Value, json};
+
+/// Serves that home, with that model.
+fn serve<'home>(home: &'home Home, model: &Server) -> Serve<'home> {
+    Serve::start(home.bub(["serve", "--listen", "127.0.0.1:0"]).model(model), &home.bub_home())
+}
+
+/// A model that says what it is told.
+fn echo() -> Server {
+    Server::ruled(|request| Answer::text(&format!("you said: {}", last_line(&request.last_content()))))
+}
+
+/// What a person has said: in front of it stands what the program tells about the message.
+fn last_line(content: &str) -> &str {
+    content.lines().last().unwrap_or_default()
+}
+
+/// A turn of the owner's in that session.
+#[track_caller]
+fn say(serve: &Serve<'_>, session: &str, content: &str) -> Value {
+    serve.post("/v1/turns", &json!({ "content": content, "session_id": session }))
+}
+
+/// A token of the configuration: what is written there is its hash.
+fn token(home: &Home, name: &str, scopes: &str, prefix: &str) -> String {
+    use sha2::{Digest, Sha256};
+    let token = format!("token-of-{name}-which-is-long-enough");
+    let hash: String = Sha256::digest(&token).iter().map(|byte| format!("{byte:02x}")).collect();
+    let file = home.bub_home().join("config.toml");
+    let before = std::fs::read_to_string(&file).unwrap_or_default();
+    let table = format!(
+        "[[tokens]]\nname = \"{name}\"\nhash = \"{hash}\"\nscopes = [{scopes}]\nsession_prefix = \"{prefix}\"\nprincipal = \"owner\"\n"
+    );
+    std::fs::write(file, format!("{before}\n{table}")).unwrap();
+    token
+}

@@ -1,0 +1,103 @@
+//! What a server says of itself: events, counts, hooks, plugins, health.
+
+use super::{echo, say, serve, token};
+use crate::home;
+use bub_tests::{Answer, Server, programs};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
+
+/// Reads events until one has that name, and gives all of them.
+#[track_caller]
+fn until(reader: &mut BufReader<TcpStream>, wanted: &str) -> Vec<(String, Value)> {
+    let (mut events, mut name) = (Vec::new(), String::new());
+    loop {
+        let mut line = String::new();
+        assert!(reader.read_line(&mut line).unwrap() > 0, "the stream ended: {events:?}");
+        if let Some(event) = line.trim_end().strip_prefix("event: ") {
+            name = event.to_owned();
+        } else if let Some(data) = line.trim_end().strip_prefix("data: ") {
+            events.push((name.clone(), serde_json::from_str(data).unwrap()));
+            if name == wanted {
+                return events;
+            }
+        }
+    }
+}
+
+#[test]
+fn what_happens_is_told_as_it_happens_to_whoever_reaches_it() {
+    let home = home();
+    home.plugin("odd_tools", programs::ODD_TOOLS);
+    home.configure("[plugins.odd_tools]\ngrants = [\"tools:*\"]");
+    let theirs = token(&home, "theirs", "\"read\"", "theirs/");
+    let model = Server::new([Answer::tool_call("plain", "{}"), Answer::text("done"), Answer::text("done")]);
+    let serve = serve(&home, &model);
+    let mut all = BufReader::new(serve.ask("GET", "/v1/events").open());
+    let mut some = BufReader::new(serve.ask("GET", "/v1/events").token(&theirs).open());
+    until(&mut all, "ready");
+    until(&mut some, "ready");
+    say(&serve, "mine/1", "go");
+    say(&serve, "theirs/1", "go");
+    let told = until(&mut all, "turn-ends");
+    let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+    let known = ["message-taken", "turn-begins", "tool-begins", "tool-ends", "turn-ends"];
+    let names: Vec<&str> = names.into_iter().filter(|name| known.contains(name)).collect();
+    assert_eq!(names, known, "{told:?}");
+    assert!(told.iter().all(|(_, data)| data["session_id"] == "mine/1"), "{told:?}");
+    let tool = told.iter().find(|(name, _)| name == "tool-begins").unwrap();
+    assert_eq!(tool.1["tool"], "plain");
+    let told = until(&mut some, "turn-ends");
+    assert!(told.iter().all(|(_, data)| data["session_id"] == "theirs/1"), "{told:?}");
+}
+
+#[test]
+fn metrics_count_turns_tokens_hooks_and_faults() {
+    let home = home();
+    home.plugin("panicker", programs::FAULT_PANIC);
+    home.configure("[plugins.panicker]\non_fault = \"skip\"");
+    let model = Server::new([Answer::counted("done", 7), Answer::refusal("cross")]);
+    let serve = serve(&home, &model);
+    say(&serve, "http:a", "one");
+    assert!(say(&serve, "http:a", "two")["error"].is_object());
+    let page = serve.ask("GET", "/metrics").send();
+    assert_eq!(page.status, 200);
+    let value = |name: &str| -> f64 {
+        let line = page.body.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no `{name}` in\n{}", page.body)).parse().unwrap()
+    };
+    assert!((value("bub_turns_total{outcome=\"answered\"}") - 1.0).abs() < 0.1);
+    assert!((value("bub_turns_total{outcome=\"failed\"}") - 1.0).abs() < 0.1);
+    assert!((value("bub_tokens_total{kind=\"prompt\"}") - 7.0).abs() < 0.1);
+    assert!((value("bub_turns_running") - 0.0).abs() < 0.1);
+    assert!(value("bub_hook_calls_total{plugin=\"builtin\",hook=\"run-model-stream\"}") >= 2.0);
+    let faults = page.body.lines().filter(|line| line.starts_with("bub_hook_faults_total{plugin=\"panicker\""));
+    assert!(faults.clone().any(|line| !line.ends_with(" 0")), "{}", page.body);
+    serve.strange("GET", "/metrics").send().refused(401, "a token is needed");
+}
+
+#[test]
+fn hooks_and_plugins_are_told_as_by_the_commands() {
+    let (home, model) = (home(), echo());
+    let serve = serve(&home, &model);
+    for (path, command) in [("/v1/hooks", vec!["hooks", "--json"]), ("/v1/plugins", vec!["plugin", "list", "--json"])] {
+        let printed = home.bub(command).model(&model).finish();
+        let printed: Value = serde_json::from_str(&printed.stdout).unwrap();
+        assert_eq!(serve.get(path), printed);
+    }
+}
+
+#[test]
+fn a_server_whose_keeper_of_tapes_is_gone_is_not_ready() {
+    let (home, model) = (home(), echo());
+    let well = serve(&home, &model);
+    assert_eq!(well.strange("GET", "/readyz").send().status, 200);
+    assert_eq!(well.strange("GET", "/healthz").send().status, 200);
+    drop(well);
+    home.configure("[plugins.elsewhere]\nfollow = true\ngrants = [\"hook:tape-store\"]");
+    let ill = serve(&home, &model);
+    let said = ill.strange("GET", "/readyz").send();
+    assert_eq!(said.refused(503, "degraded").json()["error"]["code"], "degraded");
+    assert_eq!(ill.strange("GET", "/healthz").send().status, 200);
+    assert_eq!(json!(said.header("retry-after")), "1");
+}

@@ -1,0 +1,109 @@
+//! Tapes over HTTP, by name and by session.
+
+use super::{echo, say, serve};
+use crate::home;
+use serde_json::{Value, json};
+
+#[test]
+fn a_session_is_read_by_range_with_its_anchors_its_context_and_a_search() {
+    let (home, model) = (home(), echo());
+    let serve = serve(&home, &model);
+    for content in ["the heron eats fish", "and the stork", "what else"] {
+        say(&serve, "http:birds", content);
+    }
+    let listed = serve.get("/v1/sessions");
+    assert_eq!(listed["sessions"][0]["session_id"], "http:birds");
+    let tape = listed["sessions"][0]["tape"].as_str().unwrap();
+    assert_eq!(tape, home.tape_file("http:birds").file_stem().unwrap().to_str().unwrap());
+    let session = "/v1/sessions/http%3Abirds";
+    let about = serve.get(session);
+    let entries = about["entries"].as_u64().unwrap();
+    assert!(entries > 6, "{about}");
+    let ids = |page: &Value| -> Vec<u64> {
+        page["entries"].as_array().unwrap().iter().map(|entry| entry["id"].as_u64().unwrap()).collect()
+    };
+    let first = serve.get(&format!("{session}/entries?after=0&max=3"));
+    assert_eq!((ids(&first), &first["more"]), (vec![1, 2, 3], &json!(true)));
+    let newest = serve.get(&format!("{session}/entries?max=2"));
+    assert_eq!((ids(&newest), &newest["more"]), (vec![entries - 1, entries], &json!(true)));
+    let before = serve.get(&format!("{session}/entries?before=3&max=9"));
+    assert_eq!((ids(&before), &before["more"]), (vec![1, 2], &json!(false)));
+    let all = serve.get(&format!("{session}/entries?after=0"));
+    assert_eq!(ids(&all).len() as u64, entries);
+    let anchors = serve.get(&format!("{session}/anchors"));
+    assert_eq!(anchors["anchors"][0]["payload"]["name"], "session/start");
+    let found = serve.get(&format!("{session}/search?q=heron&kind=message&max=1"));
+    assert!(found["hits"][0]["entry"]["payload"]["content"].as_str().unwrap().contains("heron"), "{found}");
+    let context = serve.get(&format!("{session}/context?prompt=and%20now"));
+    let messages = context["messages"].as_array().unwrap();
+    assert!(messages.last().unwrap()["content"].as_str().unwrap().ends_with("and now"), "{context}");
+    let whole = serve.get(&format!("/v1/tapes/{tape}/context?selector=context-builder"));
+    assert!(whole["messages"].as_array().unwrap().len() > 4, "{whole}");
+    assert_eq!(model.requests().len(), 3, "no model was asked for a look");
+}
+
+#[test]
+fn a_tape_by_its_name_comes_as_lines_or_as_json() {
+    let (home, model) = (home(), echo());
+    let serve = serve(&home, &model);
+    say(&serve, "http:a", "hello");
+    let file = home.tape_file("http:a");
+    let name = file.file_stem().unwrap().to_str().unwrap();
+    let lines = serve.ask("GET", &format!("/v1/tapes/{name}/entries?after=0&max=256")).send();
+    assert_eq!(lines.header("bub-more"), Some("false"));
+    assert_eq!(lines.header("content-type"), Some("application/jsonl"));
+    assert_eq!(lines.body, std::fs::read_to_string(&file).unwrap());
+    let asked = serve.ask("GET", &format!("/v1/tapes/{name}/entries")).header("accept", "application/json").send();
+    assert_eq!(asked.ok()["session_id"], "http:a");
+    assert_eq!(serve.get("/v1/tapes")["names"], json!([name]));
+    let about = serve.get(&format!("/v1/tapes/{name}"));
+    assert_eq!(about["session_id"], "http:a");
+}
+
+#[test]
+fn an_entry_that_is_json_in_pythons_sense_only_comes_as_its_line() {
+    let (home, model) = (home(), echo());
+    let line = r#"{"id": 1, "kind": "event", "payload": {"name": "odd", "data": {"n": NaN}}, "meta": {}, "date": "2026-01-01T00:00:00+00:00"}"#;
+    std::fs::create_dir_all(home.tapes_dir()).unwrap();
+    std::fs::write(home.tape_file("http:odd"), format!("{line}\n")).unwrap();
+    let serve = serve(&home, &model);
+    let entries = serve.get("/v1/sessions/http:odd/entries");
+    assert_eq!(entries["entries"][0]["line"], line);
+}
+
+#[test]
+fn a_session_is_known_again_after_a_start() {
+    let (home, model) = (home(), echo());
+    let first = serve(&home, &model);
+    say(&first, "http:kept", "hello");
+    first.end();
+    let second = serve(&home, &model);
+    assert_eq!(second.get("/v1/sessions")["sessions"][0]["session_id"], "http:kept");
+}
+
+#[test]
+fn names_that_lead_elsewhere_are_refused() {
+    let (home, model) = (home(), echo());
+    std::fs::write(home.bub_home().join("elsewhere.jsonl"), "{}\n").unwrap();
+    let serve = serve(&home, &model);
+    let long = "a".repeat(4000);
+    for name in ["..", "%2e%2e", "%2e%2e%2felsewhere", "..%2Felsewhere", "a%00b", "%ff", "a%2fb", ".hidden", &long] {
+        let said = serve.ask("GET", &format!("/v1/tapes/{name}/entries")).send();
+        assert_eq!(said.status, 400, "{name}: {said:?}");
+        assert!(said.json()["error"]["message"].is_string());
+        let written = serve.ask("POST", &format!("/v1/tapes/{name}/entries")).json(&json!({})).send();
+        assert_eq!(written.status, 400, "{name}: {written:?}");
+    }
+    serve.ask("GET", "/v1/tapes/../entries").send().refused(400, "..");
+    serve.ask("GET", "/v1/tapes/a/../../etc").send().refused(404, "nothing at this path");
+    for session in ["temp%2Fx", "a%00b", &long, "%ff"] {
+        let said = serve.ask("GET", &format!("/v1/sessions/{session}/entries")).send();
+        assert_eq!(said.status, 400, "{session}: {said:?}");
+    }
+    serve.ask("GET", "/v1/sessions/nobody/entries").send().refused(404, "nothing was said");
+    serve.ask("GET", "/v1/tapes/a__b/entries?after=-1").send().refused(400, "does not fit");
+    serve.ask("GET", "/v1/tapes/a__b/entries?after=1&before=2").send().refused(400, "not both");
+    serve.ask("GET", "/v1/tapes/a__b/search").send().refused(400, "does not fit");
+    serve.ask("GET", "/v1/tapes/a__b/search?q=%20").send().refused(400, "");
+    serve.ask("GET", "/v1/tapes/a__b/newest").send().refused(400, "what is sought");
+}
