@@ -68,6 +68,15 @@ impl Gateway {
     ///
     /// Why it was not taken: then nothing of it is kept.
     pub async fn take(self: &Arc<Self>, letter: Letter) -> Result<Reply, Refusal> {
+        if letter.message.id.is_none() {
+            return Arc::clone(self).taken(letter).await;
+        }
+        // Once it is written down it has its turn, also when whoever brought it has left by then.
+        let taken = tokio::spawn(Arc::clone(self).taken(letter)).await;
+        taken.unwrap_or_else(|error| Err(Refusal::Records(error.into())))
+    }
+
+    async fn taken(self: Arc<Self>, letter: Letter) -> Result<Reply, Refusal> {
         if *self.stopping.borrow() {
             return Err(Refusal::Stopping);
         }

@@ -50,30 +50,46 @@ impl Drop for Channels {
     }
 }
 
+/// What decides which channels there are.
+struct Seen {
+    plugins: Arc<PluginSet>,
+    granted: Vec<String>,
+}
+
+impl Seen {
+    fn now(calls: &Calls) -> Self {
+        let granted = calls.granted("channel").map(|plugin| plugin.name.clone()).collect();
+        Self { plugins: calls.plugins.clone(), granted }
+    }
+}
+
+impl PartialEq for Seen {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.plugins, &other.plugins) && self.granted == other.granted
+    }
+}
+
 impl Gateway {
     /// Finds the channels, and again whenever the plugins or their grants have changed, until the gateway stops.
     pub(super) async fn tend(self: Arc<Self>) {
-        let mut seen: Option<(Arc<PluginSet>, Vec<String>)> = None;
+        let mut seen = Seen::now(&Calls::new(&self.host));
+        self.poll_all();
         while !self.is_stopping() {
-            let calls = Calls::new(&self.host);
-            let granted: Vec<String> = calls.granted("channel").map(|plugin| plugin.name.clone()).collect();
-            let same = |(plugins, names): &(Arc<PluginSet>, Vec<String>)| {
-                Arc::ptr_eq(plugins, &calls.plugins) && *names == granted
-            };
-            if !seen.as_ref().is_some_and(same) {
-                self.find(&calls).await;
-                seen = Some((calls.plugins.clone(), granted));
-            }
             sleep(LOOK).await;
+            let now = Seen::now(&Calls::new(&self.host));
+            if now != seen {
+                seen = now;
+                self.find().await;
+                self.poll_all();
+            }
         }
     }
 
-    pub(super) async fn find(self: &Arc<Self>, calls: &Arc<Calls>) {
+    pub(super) async fn find(self: &Arc<Self>) {
+        let calls = &Calls::new(&self.host);
         let found = hooks::channels(calls).await.into_iter().filter(|channel| self.settings.enables(&channel.name));
         let found: BTreeMap<String, Arc<GuestChannel>> =
             found.map(|channel| (channel.name.clone(), Arc::new(channel))).collect();
-        let polled: Vec<String> =
-            found.values().filter(|channel| channel.polls).map(|channel| channel.name.clone()).collect();
         let before = std::mem::replace(&mut *self.channels.known(), found.clone());
         for name in found.keys().filter(|name| !before.contains_key(*name)) {
             tracing::info!("channel `{name}` is served, by plugin `{}`", found[name].plugin());
@@ -81,6 +97,17 @@ impl Gateway {
         for name in before.keys().filter(|name| !found.contains_key(*name)) {
             tracing::info!("channel `{name}` is not served any more");
         }
+    }
+
+    /// Asks all channels that can be asked what came, from here on, and no others.
+    fn poll_all(self: &Arc<Self>) {
+        let polled = self
+            .channels
+            .known()
+            .values()
+            .filter(|channel| channel.polls)
+            .map(|channel| channel.name.clone())
+            .collect::<Vec<_>>();
         let mut pollers = self.channels.pollers();
         // A poll may wait for hours: the plugin that is gone must not go on with it.
         for (_, poller) in pollers.drain() {

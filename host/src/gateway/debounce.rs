@@ -66,7 +66,8 @@ enum Fate {
 }
 
 impl Gateway {
-    /// Takes what a channel brings, in its order, and with it how far the channel was read.
+    /// Takes what a channel brings, in its order, and with it how far the channel was read. Whoever brings it may leave at
+    /// any moment: what was written down by then is heard all the same.
     pub(super) async fn arrive(
         self: &Arc<Self>,
         arrivals: Vec<Arrival>,
@@ -75,6 +76,10 @@ impl Gateway {
         if arrivals.is_empty() && cursor.is_none() {
             return Ok(());
         }
+        tokio::spawn(Arc::clone(self).hear_all(arrivals, cursor)).await?
+    }
+
+    async fn hear_all(self: Arc<Self>, arrivals: Vec<Arrival>, cursor: Option<(String, String)>) -> Result<()> {
         let arriving = |Arrival { message, active }| Arriving { message, speaker: None, is_active: active };
         let arriving: Vec<Arriving> = arrivals.into_iter().map(arriving).collect();
         let taken = self.records.take(arriving.clone(), cursor).await?;

@@ -10,7 +10,7 @@ use super::sessions::Sessions;
 use super::task::{Task, Teller};
 use super::{Gateway, HTTP, Refusal};
 use crate::host::Host;
-use crate::turn::{Calls, Said};
+use crate::turn::Said;
 use anyhow::Result;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicUsize;
@@ -49,7 +49,8 @@ impl Gateway {
             stopping: watch::Sender::new(false),
             _lock: lock,
         });
-        gateway.find(&Calls::new(&gateway.host)).await;
+        gateway.find().await;
+        // What waits on disk is older than what comes.
         gateway.go_on().await?;
         drop(tokio::spawn(Arc::clone(&gateway).tend()));
         Ok(gateway)

@@ -3,7 +3,8 @@
 use super::{echo, heard, posting, serving, start};
 use bub_tests::{Answer, Server};
 use serde_json::json;
-use std::time::Duration;
+use std::sync::{Mutex, mpsc};
+use std::time::{Duration, Instant};
 
 #[test]
 fn two_gateways_do_not_serve_one_home() {
@@ -20,8 +21,10 @@ fn two_gateways_do_not_serve_one_home() {
 #[test]
 fn a_turn_that_runs_ends_before_the_program_does() {
     let home = posting("flags = [\"webhook\"]");
-    let model = Server::ruled(|_| {
-        std::thread::sleep(Duration::from_millis(800));
+    let (go, gone) = mpsc::channel::<()>();
+    let gone = Mutex::new(gone);
+    let model = Server::ruled(move |_| {
+        let _ = gone.lock().unwrap().recv();
         Answer::text("late")
     });
     let serve = start(&home, serving(&home, &model));
@@ -29,9 +32,18 @@ fn a_turn_that_runs_ends_before_the_program_does() {
         let said = scope.spawn(|| serve.post("/v1/turns", &json!({ "content": "hello", "session_id": "s" })));
         model.wait_for(1);
         serve.program().terminate();
-        std::thread::sleep(Duration::from_millis(200));
-        let refused = serve.ask("POST", "/v1/turns").json(&json!({ "content": "too late", "session_id": "t" })).send();
+        let too_late =
+            || serve.ask("POST", "/v1/turns").json(&json!({ "content": ",tape.info", "session_id": "t" })).send();
+        let begun = Instant::now();
+        let refused = loop {
+            let said = too_late();
+            if said.status != 200 {
+                break said;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "it still takes messages");
+        };
         assert_eq!(refused.refused(503, "the program ends").header("retry-after"), Some("1"));
+        go.send(()).unwrap();
         said.join().expect("it is answered")
     });
     assert_eq!(said["model_output"], "late");
@@ -41,7 +53,8 @@ fn a_turn_that_runs_ends_before_the_program_does() {
 
 #[test]
 fn a_turn_that_does_not_end_in_time_is_the_next_processs() {
-    let home = posting("arrivals = [{ id = \"1\", chat = \"7\", content = \"hello\" }]\nwait = 60000\nflags = [\"polls\"]");
+    let home =
+        posting("arrivals = [{ id = \"1\", chat = \"7\", content = \"hello\" }]\nwait = 60000\nflags = [\"polls\"]");
     home.configure("[serve]\ndrain_seconds = 0");
     let silent = Server::ruled(|_| Answer::Silence);
     let serve = start(&home, serving(&home, &silent));
