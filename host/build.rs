@@ -1,5 +1,7 @@
 //! Builds the guests that the program carries, so that `cargo run` alone works on a fresh machine.
 
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -8,7 +10,7 @@ const TARGET: &str = "wasm32-wasip2";
 
 /// The guests of `src/plugin/embedded.rs`.
 const EMBEDDED: &[&str] =
-    &["builtin", "offline", "workspace", "shell", "web", "skills", "tapes", "memory", "context-builder"];
+    &["builtin", "offline", "workspace", "shell", "web", "skills", "tapes", "memory", "context-builder", "telegram"];
 
 fn main() {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("..");
@@ -22,7 +24,9 @@ fn main() {
             println!("cargo::rerun-if-changed={}", guests.join(guest).join(part).display());
         }
     }
-    println!("cargo::rerun-if-changed={}", guests.join("gist/src").display());
+    for library in ["gist", "request"] {
+        println!("cargo::rerun-if-changed={}", guests.join(library).join("src").display());
+    }
     require_target();
     let target_dir = out.join("guests");
     build(&guests, &target_dir);
@@ -30,9 +34,22 @@ fn main() {
         // The names of files have no hyphens.
         let file = format!("{}.wasm", guest.replace('-', "_"));
         let built = target_dir.join(TARGET).join("release").join(file);
-        fs::copy(&built, out.join(format!("{guest}.wasm")))
-            .unwrap_or_else(|error| panic!("`{}`: {error}", built.display()));
+        let bytes = fs::read(&built).unwrap_or_else(|error| panic!("`{}`: {error}", built.display()));
+        let write = |end: &str, bytes: &[u8]| {
+            let path = out.join(format!("{guest}.{end}"));
+            fs::write(&path, bytes).unwrap_or_else(|error| panic!("`{}`: {error}", path.display()));
+        };
+        write("wasm", &bytes);
+        // What they are known by is known here: at each start it would be made of megabytes.
+        write("sha256", hex(&Sha256::digest(&bytes)).as_bytes());
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 fn variable(name: &str) -> String {

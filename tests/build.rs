@@ -9,8 +9,20 @@ use std::process::Command;
 const TARGET: &str = "wasm32-wasip2";
 
 /// The guests of the workspace `guests/` that tests run by their path.
-const GUESTS: [&str; 10] =
-    ["builtin", "compact", "echo", "offline", "shell", "skills", "tapes-http", "web", "window", "workspace"];
+const GUESTS: [&str; 12] = [
+    "builtin",
+    "compact",
+    "echo",
+    "offline",
+    "shell",
+    "skills",
+    "tapes-http",
+    "telegram",
+    "web",
+    "webhook",
+    "window",
+    "workspace",
+];
 
 fn main() {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));

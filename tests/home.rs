@@ -8,8 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The embedded guests that bring tools.
-const TOOL_GUESTS: [&str; 7] = ["workspace", "shell", "web", "skills", "tapes", "memory", "context-builder"];
+/// The embedded guests that nobody needs to answer.
+const TOOL_GUESTS: [&str; 8] =
+    ["workspace", "shell", "web", "skills", "tapes", "memory", "context-builder", "telegram"];
 
 /// `$BUB_HOME`, a workspace and a home directory, all new and all gone with it.
 pub struct Home {

@@ -81,6 +81,16 @@ impl<'home> Serve<'home> {
         self.started.as_ref().expect("it runs")
     }
 
+    /// Waits until it has ended by itself, and says what it left.
+    pub fn gone(mut self) -> crate::Finished {
+        self.started.take().expect("it runs").finish()
+    }
+
+    /// Ends it as the system does, at once.
+    pub fn kill(self) {
+        drop(self);
+    }
+
     /// Ends it as a person does, and says what it left.
     pub fn end(mut self) -> crate::Finished {
         let started = self.started.take().expect("it runs");

@@ -11,6 +11,9 @@ use std::pin::Pin;
 
 pub use cli::Printer;
 
+/// The names of the program's own channels, which no plugin's may have.
+pub(crate) const OWN: [&str; 2] = ["cli", "http"];
+
 /// Takes outbound envelopes.
 pub trait Channel: Send + Sync {
     /// Hands one envelope over.
@@ -79,7 +82,30 @@ pub fn message(
     }
 }
 
+/// What is said to the chat that a message came from.
+pub(crate) fn reply(session: &str, to: &Envelope, content: &str) -> Envelope {
+    Envelope {
+        id: None,
+        session_id: Some(session.to_owned()),
+        channel: to.channel.clone(),
+        chat_id: to.chat_id.clone(),
+        sender: None,
+        content: content.to_owned(),
+        kind: MessageKind::Normal,
+        context: Vec::new(),
+        media: Vec::new(),
+        output_channel: to.output_channel.clone(),
+    }
+}
+
 /// Decides what an inbound text is: where the channel has commands, one that begins with a comma is a command.
 pub fn kind_of(commands: Commands, content: &str) -> MessageKind {
     if commands != Commands::None && content.starts_with(',') { MessageKind::Command } else { MessageKind::Normal }
+}
+
+/// The session of a chat on a channel. Two chats never have one session: what parts the two names is escaped in both, and
+/// what would make of the first a session that is not kept.
+pub(crate) fn session_of(channel: &str, chat_id: &str) -> String {
+    let escaped = |name: &str| name.replace('%', "%25").replace(':', "%3A");
+    format!("{}:{}", escaped(channel).replace('/', "%2F"), escaped(chat_id))
 }

@@ -35,6 +35,9 @@ struct Arguments {
     /// Where plugins, tapes and the configuration are kept [default: $BUB_HOME, else ~/.bub]
     #[arg(long, global = true, value_name = "DIR")]
     home: Option<PathBuf>,
+    /// How the log is written, to stderr
+    #[arg(long, global = true, value_enum, default_value_t)]
+    log_format: log::Format,
     /// The directory that the agent works on [default: the current one]
     #[arg(short, long, global = true, value_name = "DIR")]
     workspace: Option<PathBuf>,
@@ -91,7 +94,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
     if let Command::CompilePlugin(arguments) = &arguments.command {
         return Ok(compiler::run(arguments));
     }
-    log::start(crate::config::verbosity(arguments.home.as_deref()));
+    log::start(crate::config::verbosity(arguments.home.as_deref()), arguments.log_format);
     let config = Config::load(arguments.home.as_deref())?;
     let workspace = arguments.workspace.unwrap_or_else(|| PathBuf::from("."));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

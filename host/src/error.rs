@@ -2,9 +2,12 @@
 //! types: only the first was said by the plugin.
 
 use crate::plugin::bindings::{Error, ErrorKind};
-use crate::plugin::{Fault, FaultKind, one_line};
+use crate::plugin::{Fault, FaultKind, one_line, parse_json};
 use std::fmt;
 use std::time::Duration;
+
+/// The longest wait that a guest can ask for.
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
 /// Why a stage did not give what was asked of it.
 #[derive(Debug, Clone)]
@@ -38,6 +41,23 @@ impl Failure {
     /// Whether the plugin was not asked at all, because it is in quarantine.
     pub(crate) fn is_held(&self) -> bool {
         matches!(self, Self::Fault(Fault { kind: FaultKind::Held(_), .. }))
+    }
+
+    /// How long to wait at least before it is tried again; none, where that does not help. A guest says so by its error's
+    /// kind, `temporary`, and how long by `retry_after` in the details, in seconds.
+    pub fn retry_after(&self) -> Option<Duration> {
+        let wait = match self {
+            Self::Hook { error, .. } | Self::Refused(error) if error.kind == ErrorKind::Temporary => {
+                let details = error.details.as_deref().and_then(|details| parse_json(details).ok());
+                let seconds = details.and_then(|details| details.get("retry_after")?.as_f64()).unwrap_or_default();
+                Duration::try_from_secs_f64(seconds).unwrap_or_default()
+            }
+            Self::Fault(Fault { kind: FaultKind::Held(held), .. }) => held.left,
+            // Somebody else was slow; what a guest does to itself it does again.
+            Self::Fault(Fault { kind: FaultKind::Deadline(_), .. }) | Self::Deadline(_) => Duration::ZERO,
+            _ => return None,
+        };
+        Some(wait.min(LONGEST_WAIT))
     }
 
     /// The failure as guests and tapes see it.

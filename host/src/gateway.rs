@@ -5,6 +5,9 @@
 //! it stopped.
 
 mod answer;
+mod channels;
+mod debounce;
+mod draft;
 mod evidence;
 mod lanes;
 mod lock;
@@ -26,6 +29,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Semaphore, watch};
 
 pub use answer::Answer;
+use channels::Channels;
+pub(crate) use channels::Unreceived;
+use debounce::Debounce;
 use lanes::{Lanes, Put};
 use lock::ServeLock;
 use post::Post;
@@ -43,6 +49,8 @@ pub struct Gateway {
     sessions: Sessions,
     lanes: Lanes,
     post: Post,
+    channels: Channels,
+    debounce: Debounce,
     /// Messages with an id whose turns have not ended: for whoever delivers one again meanwhile.
     open: Mutex<HashMap<Number, Reply>>,
     /// Turns that may run at once.
@@ -89,7 +97,8 @@ impl Gateway {
 
     /// Turns that run now, and messages that wait for theirs.
     pub fn load(&self) -> (usize, usize) {
-        (self.settings.max_turns - self.places.available_permits(), self.waiting.load(Ordering::Relaxed))
+        let waiting = self.waiting.load(Ordering::Relaxed) + self.debounce.len();
+        (self.settings.max_turns - self.places.available_permits(), waiting)
     }
 
     /// Answers that wait for their channels.

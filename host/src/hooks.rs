@@ -2,6 +2,7 @@
 //! and nowhere else.
 
 mod again;
+mod channel;
 mod commands;
 mod interception;
 mod model;
@@ -20,6 +21,8 @@ use crate::turn::Calls;
 use std::sync::Arc;
 
 pub(crate) use again::{Again, again};
+pub(crate) use channel::described;
+pub use channel::{Arrival, GuestChannel, Inbox, WebhookRequest, WebhookResponse, channels};
 pub(crate) use commands::run_command;
 pub(crate) use interception::{ToolVerdict, after_llm_call, after_tool_call, before_llm_call, before_tool_call};
 pub(crate) use model::{continue_prompt, run_model, system_prompt};

@@ -2,6 +2,7 @@
 
 mod about;
 mod body;
+mod channels;
 mod extract;
 mod guard;
 mod listen;

@@ -12,6 +12,7 @@ mod embedded;
 mod engine;
 mod fault;
 mod found;
+mod image;
 mod json;
 mod load;
 mod manifest;

@@ -13,7 +13,7 @@ mod digest;
 mod draft;
 mod entry;
 mod error;
-mod fail;
+pub(crate) mod fail;
 mod file;
 mod fork;
 mod handle;

@@ -12,10 +12,11 @@ mod settle;
 mod steering;
 mod subturn;
 
+use crate::channel::reply;
 use crate::error::Failure;
 use crate::hooks;
 use crate::host::Host;
-use crate::plugin::bindings::{Envelope, MessageKind, Prompt};
+use crate::plugin::bindings::{Envelope, Prompt};
 use crate::usage::Tokens;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -48,6 +49,7 @@ pub type Cancel = watch::Receiver<bool>;
 
 /// Runs one turn. Whatever ends it early, the tape keeps what was written, the observers of `on-error` hear of it, and
 /// the failure is raised again.
+#[tracing::instrument(name = "turn", skip_all, fields(channel = inbound.channel, session))]
 pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: Audience) -> Result<TurnResult, Failure> {
     let calls = Calls::answered_on(host, audience.channel());
     let begun = begin(&calls, &mut inbound, audience).await;
@@ -80,6 +82,7 @@ async fn begin(calls: &Arc<Calls>, inbound: &mut Envelope, audience: Audience) -
         Some(session_id) => session_id,
         None => resolve_session(calls, inbound).await?,
     };
+    tracing::Span::current().record("session", &session_id);
     inbound.session_id = Some(session_id.clone());
     let turn = Turn::begin(calls, session_id, inbound.clone(), audience).await?;
     turn.takes(inbound).await?;
@@ -154,19 +157,7 @@ async fn render_outbound(turn: &Arc<Turn>, output: &str) -> Result<Vec<Envelope>
     if !rendered.is_empty() {
         return Ok(rendered);
     }
-    let inbound = &turn.message;
-    Ok(vec![Envelope {
-        id: None,
-        session_id: Some(turn.session_id.clone()),
-        channel: inbound.channel.clone(),
-        chat_id: inbound.chat_id.clone(),
-        sender: None,
-        content: output.to_owned(),
-        kind: MessageKind::Normal,
-        context: Vec::new(),
-        media: Vec::new(),
-        output_channel: inbound.output_channel.clone(),
-    }])
+    Ok(vec![reply(&turn.session_id, &turn.message, output)])
 }
 
 /// The output as envelopes, each dispatched.

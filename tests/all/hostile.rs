@@ -41,8 +41,8 @@ pub(crate) fn hostile_without_a_mode_is_alive() {
     hostile("", "").run(["hi"]).finish().says("[cli:local]\nalive\n");
 }
 
-const LITTLE_FUEL: &str = "fuel = 300_000_000\ndeadline_ms = 60_000";
-const NO_FUEL: &str = "out of fuel after 300000000 units";
+pub(crate) const LITTLE_FUEL: &str = "fuel = 300_000_000\ndeadline_ms = 60_000";
+pub(crate) const NO_FUEL: &str = "out of fuel after 300000000 units";
 
 #[test]
 fn memory_that_is_never_given_costs_the_guests_own_fuel() {

@@ -26,7 +26,9 @@ fn keeps(finished: &Finished, name: &str) {
 #[test]
 fn the_programs_own_guests_keep_to_their_contracts() {
     let home = home().strict();
-    for name in ["builtin", "offline", "workspace", "shell", "web", "skills", "tapes", "memory", "context-builder"] {
+    for name in
+        ["builtin", "offline", "workspace", "shell", "web", "skills", "tapes", "memory", "context-builder", "telegram"]
+    {
         keeps(&plugin(&home, ["check", name]), name);
     }
 }
@@ -45,6 +47,8 @@ fn the_examples_keep_to_their_contracts() {
         programs::DEEDS,
         programs::KEEPER,
         programs::ODD_TOOLS,
+        programs::POSTER,
+        programs::WEBHOOK,
         programs::PROMPT_TRIAL,
         programs::PROMPT_UPPER,
         programs::SCRIPTED,

@@ -8,7 +8,6 @@ mod reach;
 mod refusals;
 mod tapes;
 
-use crate::home;
 use bub_tests::{Answer, Home, Serve, Server};
 use serde_json::{Value, json};
 

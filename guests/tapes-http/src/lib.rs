@@ -19,7 +19,6 @@ wit_bindgen::generate!({
 static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
 
 mod error;
-mod http;
 mod path;
 mod server;
 mod wire;
@@ -42,7 +41,7 @@ impl Guest for Tapes {
         let body = wire::body(&batches, key.as_deref());
         let answer = Server::new()?.post(&Path::of_tape(&tape, "entries"), own, key.as_deref(), &body)?;
         let said = answer.json()?;
-        if answer.status == 412 {
+        if answer.status() == 412 {
             let lasts = said["last"].as_array().into_iter().flatten().filter_map(Value::as_u64);
             return Ok(Outcome::Conflict(lasts.collect()));
         }

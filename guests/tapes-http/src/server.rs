@@ -3,8 +3,8 @@
 use crate::bub::plugin::{config, secrets};
 use crate::bub::types::types::{Error, ErrorKind};
 use crate::error::{error, failed, misconfigured};
-use crate::http::{self, NoAnswer, Request, Response};
 use crate::path::Path;
+use request::{NoAnswer, Request, Response};
 use serde_json::Value;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
@@ -30,11 +30,7 @@ pub struct Server {
 }
 
 /// What the server answered to a request that it understood: 200, or the 412 of a write.
-pub struct Answer {
-    pub status: u16,
-    headers: Vec<(String, Vec<u8>)>,
-    body: Vec<u8>,
-}
+pub struct Answer(Response);
 
 impl Server {
     /// # Errors
@@ -77,11 +73,7 @@ impl Server {
     /// As [`Server::get`].
     pub fn post(&self, path: &Path, last: Option<u64>, key: Option<&str>, body: &str) -> Result<Answer, Error> {
         let key = key.map_or_else(chance, str::to_owned);
-        let mut headers = vec![
-            ("content-type", "application/jsonl".to_owned()),
-            ("content-length", body.len().to_string()),
-            ("idempotency-key", key),
-        ];
+        let mut headers = vec![("content-type", "application/jsonl".to_owned()), ("idempotency-key", key)];
         if let Some(last) = last {
             headers.push(("if-match", format!("\"{last}\"")));
         }
@@ -91,13 +83,14 @@ impl Server {
     fn ask(&self, path: &Path, mut headers: Vec<(&str, String)>, body: Option<&str>) -> Result<Answer, Error> {
         let begun = Instant::now();
         let wrong = || misconfigured(format!("`url` of the plugin's configuration: `{}` is no address", self.url));
-        let (scheme, rest) = self.url.split_once("://").ok_or_else(wrong)?;
-        let (authority, below) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        let path = format!("{below}{}", path.as_str());
+        if !request::is_address(&self.url) {
+            return Err(wrong());
+        }
+        let url = format!("{}{}", self.url, path.as_str());
         if let Some(token) = &self.token {
             headers.push(("authorization", format!("Bearer {token}")));
         }
-        let request = Request { scheme, authority, path: &path, headers: &headers, body };
+        let request = Request { url: &url, headers: &headers, body: body.map(str::as_bytes) };
         let mut why = String::new();
         for tried in 0..TRIES {
             if tried > 0 {
@@ -107,7 +100,7 @@ impl Server {
             if left.is_zero() {
                 break;
             }
-            match http::send(&request, left.min(ONE_TRY)) {
+            match request::send(&request, left.min(ONE_TRY)) {
                 Ok(response) if is_temporary(response.status) => why = said(&response),
                 Ok(response) => return self.understood(response, body.is_some()),
                 Err(NoAnswer { why: reason, is_temporary: true }) => why = reason,
@@ -127,30 +120,33 @@ impl Server {
             _ => Some(ErrorKind::Unknown),
         };
         match kind {
-            None => Ok(Answer { status: response.status, headers: response.headers, body: response.body }),
+            None => Ok(Answer(response)),
             Some(kind) => Err(error(kind, format!("the server `{}` refused: {}", self.url, said(&response)))),
         }
     }
 }
 
 impl Answer {
+    pub fn status(&self) -> u16 {
+        self.0.status
+    }
+
     pub fn header(&self, name: &str) -> Option<&str> {
-        let (_, value) = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
-        std::str::from_utf8(value).ok()
+        self.0.header(name)
     }
 
     /// # Errors
     ///
     /// It is no UTF-8.
     pub fn text(&self) -> Result<&str, Error> {
-        std::str::from_utf8(&self.body).map_err(|_| failed("the server answered what is no text"))
+        std::str::from_utf8(&self.0.body).map_err(|_| failed("the server answered what is no text"))
     }
 
     /// # Errors
     ///
     /// It is no JSON.
     pub fn json(&self) -> Result<Value, Error> {
-        serde_json::from_slice(&self.body).map_err(|_| failed("the server answered what is no JSON"))
+        serde_json::from_slice(&self.0.body).map_err(|_| failed("the server answered what is no JSON"))
     }
 }
 

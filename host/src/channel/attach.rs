@@ -2,7 +2,7 @@
 
 use crate::plugin::bindings::{MediaItem, MediaKind, MessageKind};
 use crate::wording;
-use anyhow::{Result, bail};
+use anyhow::bail;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use infer::MatcherType;
@@ -15,7 +15,7 @@ use std::path::Path;
 const MAX_BYTES: u64 = 20_000_000;
 
 /// Attachments of one message.
-const MAX_ITEMS: usize = 16;
+pub(crate) const MAX_ITEMS: usize = 16;
 
 /// What an address leads to, by how its path ends.
 const ENDINGS: &[(&str, MediaKind, &str)] = &[
@@ -40,7 +40,7 @@ const SOUND: &[&str] = &["mp3", "wav", "ogg", "opus", "flac", "m4a", "aac"];
 ///
 /// A file that cannot be read, or is neither image, sound, video nor document; an address that no server would be
 /// given; more than 20 MB together; a command, which would not see them.
-pub(crate) fn items(places: &[String], kind: MessageKind) -> Result<Vec<MediaItem>> {
+pub(crate) fn items(places: &[String], kind: MessageKind) -> anyhow::Result<Vec<MediaItem>> {
     if kind == MessageKind::Command && !places.is_empty() {
         bail!("a command takes no attachments: say it without the comma, or leave them out");
     }
@@ -51,6 +51,23 @@ pub(crate) fn items(places: &[String], kind: MessageKind) -> Result<Vec<MediaIte
     places.iter().map(|place| if is_address(place) { address(place) } else { file(place, &mut left) }).collect()
 }
 
+/// What a channel brings along. What its data is says the data itself, whatever it was called on the way.
+///
+/// # Errors
+///
+/// Why it cannot be taken, for whoever reads the message.
+pub(crate) fn received(item: MediaItem) -> Result<MediaItem, String> {
+    if item.url.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://")) {
+        return Ok(item);
+    }
+    let data = item.url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    let Some((_, data)) = data else { return Err("it is neither data nor an `https` address".to_owned()) };
+    let bytes = STANDARD.decode(data).map_err(|_| "its data is no base64".to_owned())?;
+    let (kind, mime_type) = kind_of(&bytes).ok_or("it is no image, sound, video or document")?;
+    let url = format!("data:{mime_type};base64,{data}");
+    Ok(self::item(kind, mime_type, item.filename.as_deref(), url))
+}
+
 /// `https://...`, or another scheme in its place.
 fn is_address(place: &str) -> bool {
     let scheme = place.split_once("://").map_or("", |(scheme, _)| scheme);
@@ -58,7 +75,7 @@ fn is_address(place: &str) -> bool {
         || place.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
 }
 
-fn address(url: &str) -> Result<MediaItem> {
+fn address(url: &str) -> anyhow::Result<MediaItem> {
     let shown: String = url.escape_debug().take(200).collect();
     if !url.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://")) {
         bail!("`{shown}` cannot be attached: an address begins with `https://`, anything else has to be a file");
@@ -80,7 +97,7 @@ fn address(url: &str) -> Result<MediaItem> {
 }
 
 /// A file as a `data:` URL; what is left of the room for files grows smaller by it.
-fn file(path: &str, left: &mut u64) -> Result<MediaItem> {
+fn file(path: &str, left: &mut u64) -> anyhow::Result<MediaItem> {
     let file = Path::new(path);
     let path = path.escape_debug();
     let bytes = match read(file, *left) {

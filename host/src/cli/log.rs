@@ -9,17 +9,26 @@ use tracing_subscriber::fmt::MakeWriter;
 /// Takes the lines while somebody owns the screen.
 static TAKER: Mutex<Option<mpsc::UnboundedSender<String>>> = Mutex::new(None);
 
+/// How the log is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Format {
+    /// A line for people.
+    #[default]
+    Text,
+    /// A JSON object a line, with its time and the turn, hook and plugin that it is about.
+    Json,
+}
+
 /// Starts logging. `RUST_LOG` says more exactly what `verbose` says: 0 warnings, 1 information, 2 everything.
-pub(super) fn start(verbose: u8) {
+pub(super) fn start(verbose: u8, format: Format) {
     let level = ["warn", "bub_wasm=info,warn", "bub_wasm=debug,warn"][usize::from(verbose.min(2))];
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(Lines)
-        .without_time()
-        .with_target(false)
-        .with_ansi(false)
-        .init();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Lines).with_target(false).with_ansi(false);
+    match format {
+        Format::Text => log.without_time().init(),
+        // Whoever reads it has no other clock, and wants to know what a line is about.
+        Format::Json => log.json().flatten_event(true).with_current_span(false).with_span_list(true).init(),
+    }
 }
 
 /// From here on lines go there, where they do not stand in the middle of what is drawn.

@@ -3,14 +3,21 @@
 use super::Gateway;
 use super::records::Outbound;
 use super::run::target;
+use crate::channel::OWN;
+use crate::config::Resend;
+use crate::tape::fail;
+use crate::turn::Calls;
 use crate::host::News;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 /// How long a channel is left alone that took nothing, at first and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
+
+/// How long a channel is waited for that takes nothing. After that nobody wants the answer any more.
+const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A chat of a channel.
 type Chat = (String, String);
@@ -78,6 +85,7 @@ impl Gateway {
     /// Delivers one answer, however long the channel has to be waited for.
     async fn hand(self: &Arc<Self>, channel: &str, mut outbound: Outbound) -> anyhow::Result<()> {
         let mut pause = PAUSE.0;
+        let begun = Instant::now();
         loop {
             let key = outbound.key.clone();
             match self.hand_over(channel, &mut outbound).await? {
@@ -90,6 +98,10 @@ impl Gateway {
                     self.news_of(channel, &outbound, Some(why));
                     return self.records.dead(key).await;
                 }
+                Handed::Later(_, why) if begun.elapsed() > PATIENCE => {
+                    tracing::warn!("answer `{key}` is given up: {why}");
+                    return self.records.dead(key).await;
+                }
                 Handed::Later(after, why) => {
                     let wait = after.unwrap_or(pause).min(PAUSE.1);
                     tracing::info!("answer `{key}` waits {} ms for channel `{channel}`: {why}", wait.as_millis());
@@ -100,13 +112,39 @@ impl Gateway {
         }
     }
 
+    async fn hand_over(&self, name: &str, outbound: &mut Outbound) -> anyhow::Result<Handed> {
+        let Some(channel) = self.channels.get(name) else {
+            let why = format!("no plugin brings a channel `{name}`");
+            return Ok(if OWN.contains(&name) { Handed::Never(why) } else { Handed::Later(None, why) });
+        };
+        if outbound.is_doubtful && !channel.dedupes && outbound.handle.is_none() {
+            if self.host.config.channel(name).resend == Resend::Never {
+                return Ok(Handed::Never("its delivery was interrupted, and it is not sent twice".to_owned()));
+            }
+            outbound.message.content.insert_str(0, "(repeated) ");
+        }
+        outbound.is_doubtful = false;
+        self.records.sending(outbound.key.clone()).await?;
+        let calls = Calls::new(&self.host);
+        let sent = match &outbound.handle {
+            Some(handle) => channel.update(&calls, handle, &outbound.message).await,
+            None => channel.send(&calls, &outbound.message, &outbound.key).await.map(drop),
+        };
+        fail::point("gateway.handed");
+        let Err(failure) = sent else { return Ok(Handed::Over) };
+        match failure.retry_after() {
+            Some(wait) => {
+                self.records.unsent(outbound.key.clone()).await?;
+                Ok(Handed::Later(Some(wait).filter(|wait| !wait.is_zero()), failure.to_string()))
+            }
+            // What was shown is gone: it is said anew.
+            None if outbound.handle.take().is_some() => Ok(Handed::Later(Some(Duration::ZERO), failure.to_string())),
+            None => Ok(Handed::Never(failure.to_string())),
+        }
+    }
+
     fn news_of(&self, channel: &str, outbound: &Outbound, error: Option<String>) {
         let session = outbound.message.session_id.as_deref().unwrap_or_default();
         self.host.news.tell(News::Delivered { channel: channel.to_owned(), error }, session);
-    }
-
-    async fn hand_over(&self, channel: &str, outbound: &mut Outbound) -> anyhow::Result<Handed> {
-        let _ = (outbound, Handed::Over, Handed::Later(None, String::new()));
-        Ok(Handed::Never(format!("no plugin brings a channel `{channel}`")))
     }
 }

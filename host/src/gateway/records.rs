@@ -144,6 +144,11 @@ impl Records {
         self.outbound_is("sending", key).await
     }
 
+    /// Says that a delivery was begun and that it is known that nothing came of it.
+    pub async fn unsent(&self, key: String) -> Result<()> {
+        self.outbound_is("ready", key).await
+    }
+
     /// Says that an answer cannot be delivered. It is kept, so that somebody can look at it.
     pub async fn dead(&self, key: String) -> Result<()> {
         self.outbound_is("dead", key).await

@@ -4,22 +4,24 @@ use super::evidence::Found;
 use super::records::{Number, Outbound};
 use super::task::Task;
 use super::{Answer, Gateway};
-use crate::channel::Channel;
+use crate::channel::{Channel, reply};
 use crate::error::Failure;
 use crate::host::News;
 use crate::plugin::bindings::{Envelope, MessageKind};
-use crate::tape::run_id;
+use crate::tape::{fail, run_id};
 use crate::turn::{Audience, Steering, run_turn};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
-use tokio::sync::watch;
-use tracing::Instrument;
+use tokio::sync::{mpsc, watch};
 
 /// The channel whose answers are what a request gets. Nothing of it is delivered by anybody else.
 pub(crate) const HTTP: &str = "http";
+
+/// What is heard of a turn and not shown yet.
+const EVENTS: usize = 64;
 
 /// Keeps what a turn says until it has ended: then it is written down, all of it or nothing.
 #[derive(Default)]
@@ -39,8 +41,7 @@ impl Gateway {
             // The semaphore is never closed.
             let place = self.places.acquire().await;
             self.waiting.fetch_sub(1, Ordering::Relaxed);
-            let span = tracing::info_span!("turn", session, channel = task.said.message.channel);
-            self.one(&session, task).instrument(span).await;
+            self.one(&session, task).await;
             drop(place);
         }
     }
@@ -49,7 +50,7 @@ impl Gateway {
         if let Some(since) = &task.since {
             match self.evidence(session, &task.said.message, since).await {
                 Found::Ended(answer) => {
-                    let outbounds = told(&task.said.message, &answer);
+                    let outbounds = outbounds(&run_id(), told(&task.said.message, &answer));
                     return self.end(vec![task], answer, outbounds).await;
                 }
                 Found::Nothing => {}
@@ -66,7 +67,9 @@ impl Gateway {
         }
         let began = Instant::now();
         self.host.news.tell(News::TurnBegins, session);
+        fail::point("gateway.begun");
         let (answer, outbounds) = self.turn(session, &task).await;
+        fail::point("gateway.ran");
         let error = answer.error.as_ref().map(|error| error.message.clone());
         self.host.news.tell(News::TurnEnds { took: began.elapsed(), usage: answer.usage, error }, session);
         let heard = self.lanes.ends(session);
@@ -75,7 +78,7 @@ impl Gateway {
     }
 
     /// The turn, and what is to be delivered of it.
-    async fn turn(self: &Arc<Self>, session: &str, task: &Task) -> (Answer, Vec<Envelope>) {
+    async fn turn(self: &Arc<Self>, session: &str, task: &Task) -> (Answer, Vec<Outbound>) {
         let collected = Arc::new(Collected::default());
         let steering = Steering::default();
         let never = watch::channel(false);
@@ -86,8 +89,15 @@ impl Gateway {
             .answered_on(collected.clone())
             .steered_by(steering.clone())
             .behind(task.earlier.clone());
+        let name = run_id();
+        let mut draft = None;
         if let Some(listener) = &task.listener {
             audience = audience.heard_by(listener.clone());
+        } else if let Some(channel) = self.channels.get(target(&task.said.message)).filter(|channel| channel.edits) {
+            let (listener, heard) = mpsc::channel(EVENTS);
+            audience = audience.heard_by(listener);
+            let message = reply(session, &task.said.message, "");
+            draft = Some(tokio::spawn(Arc::clone(self).draft(channel, message, key(&name, 0), heard)));
         }
         if task.said.message.kind != MessageKind::Command {
             self.lanes.steers(session, steering);
@@ -95,10 +105,11 @@ impl Gateway {
         let host = Arc::clone(&self.host);
         let message = task.said.message.clone();
         // A defect of ours ends this turn, and not its session.
-        let ran = tokio::spawn(async move { run_turn(&host, message, audience).await }.in_current_span()).await;
+        let ran = tokio::spawn(async move { run_turn(&host, message, audience).await }).await;
         let mut said = std::mem::take(&mut *collected.0.lock().unwrap_or_else(PoisonError::into_inner));
         let answer = match ran {
-            Ok(Ok(result)) => Answer::from(result),
+            // As they go out, with their media, and less what a plugin has delivered.
+            Ok(Ok(result)) => Answer { outbounds: said.clone(), ..Answer::from(result) },
             Ok(Err(failure)) => Answer { outbounds: said.clone(), ..Answer::failed(session.to_owned(), &failure) },
             Err(error) => {
                 tracing::error!("a turn of session `{session}` broke: {error}");
@@ -106,18 +117,20 @@ impl Gateway {
             }
         };
         said.retain(|envelope| target(envelope) != HTTP);
-        (answer, said)
+        let mut outbounds = outbounds(&name, said);
+        if let Some(draft) = draft {
+            let handle = draft.await.unwrap_or_default();
+            // What was shown becomes the first that is said to that chat.
+            let chat = (target(&task.said.message), &task.said.message.chat_id);
+            let first = outbounds.iter_mut().find(|next| (target(&next.message), &next.message.chat_id) == chat);
+            first.into_iter().for_each(|first| first.handle.clone_from(&handle));
+        }
+        (answer, outbounds)
     }
 
     /// Writes down that these messages have had their turn, lets its answers be delivered, and tells whoever waits.
-    pub(super) async fn end(self: &Arc<Self>, tasks: Vec<Task>, answer: Answer, outbounds: Vec<Envelope>) {
+    pub(super) async fn end(self: &Arc<Self>, tasks: Vec<Task>, answer: Answer, outbounds: Vec<Outbound>) {
         let numbers: Vec<Number> = tasks.iter().flat_map(|task| task.numbers.iter().copied()).collect();
-        let name = answer.run_ids.first().cloned().unwrap_or_else(run_id);
-        let outbounds: Vec<Outbound> = outbounds
-            .into_iter()
-            .enumerate()
-            .map(|(n, message)| Outbound { key: format!("{name}/{n}"), message, is_doubtful: false, handle: None })
-            .collect();
         let answer = Arc::new(answer);
         if !(numbers.is_empty() && outbounds.is_empty()) {
             // Whoever asks again over HTTP gets the same answer; nobody else asks.
@@ -127,12 +140,23 @@ impl Gateway {
                 tracing::error!("the end of a turn of session `{}` is not written down: {error}", answer.session_id);
             }
         }
+        fail::point("gateway.ended");
         tasks.iter().for_each(|task| task.teller.tell(&answer));
         let mut open = self.open();
         numbers.iter().for_each(|number| drop(open.remove(number)));
         drop(open);
         self.deliver(outbounds);
     }
+}
+
+/// What is to be delivered of a turn of that name: each under a key of its own.
+fn outbounds(name: &str, said: Vec<Envelope>) -> Vec<Outbound> {
+    let outbound = |(n, message)| Outbound { key: key(name, n), message, is_doubtful: false, handle: None };
+    said.into_iter().enumerate().map(outbound).collect()
+}
+
+fn key(name: &str, n: usize) -> String {
+    format!("{name}/{n}")
 }
 
 /// The channel that an envelope goes to.
@@ -149,14 +173,5 @@ fn told(message: &Envelope, answer: &Answer) -> Vec<Envelope> {
     if target(message) == HTTP || content.is_empty() {
         return Vec::new();
     }
-    vec![Envelope {
-        id: None,
-        session_id: Some(answer.session_id.clone()),
-        sender: None,
-        content,
-        kind,
-        context: Vec::new(),
-        media: Vec::new(),
-        ..message.clone()
-    }]
+    vec![Envelope { kind, ..reply(&answer.session_id, message, &content) }]
 }

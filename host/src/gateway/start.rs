@@ -1,14 +1,16 @@
 //! How a gateway begins and ends.
 
+use super::channels::Channels;
+use super::debounce::Debounce;
 use super::lanes::Lanes;
 use super::lock::ServeLock;
 use super::post::Post;
 use super::records::{Open, Records};
 use super::sessions::Sessions;
 use super::task::{Task, Teller};
-use super::{Gateway, Refusal};
+use super::{Gateway, HTTP, Refusal};
 use crate::host::Host;
-use crate::turn::Said;
+use crate::turn::{Calls, Said};
 use anyhow::Result;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicUsize;
@@ -40,12 +42,16 @@ impl Gateway {
             sessions,
             lanes: Lanes::default(),
             post: Post::default(),
+            channels: Channels::default(),
+            debounce: Debounce::default(),
             open: Mutex::default(),
             waiting: AtomicUsize::new(0),
             stopping: watch::Sender::new(false),
             _lock: lock,
         });
+        gateway.find(&Calls::new(&gateway.host)).await;
         gateway.go_on().await?;
+        drop(tokio::spawn(Arc::clone(&gateway).tend()));
         Ok(gateway)
     }
 
@@ -55,22 +61,25 @@ impl Gateway {
             tracing::warn!("{} messages were taken and have not had their turn: they have it now", open.len());
         }
         self.deliver(outbounds);
-        for task in self.again(open) {
-            match self.admit(task).await {
-                Ok(()) => {}
-                Err(Refusal::Records(error)) => return Err(error),
-                Err(refusal) => tracing::error!("a message that was taken waits for the next start: {refusal:?}"),
+        for (task, is_active) in self.again(open) {
+            match (&task.since, task.said.message.channel == HTTP) {
+                (None, false) => self.hear(task, is_active).await,
+                _ => match self.admit(task).await {
+                    Ok(()) => {}
+                    Err(Refusal::Records(error)) => return Err(error),
+                    Err(refusal) => tracing::error!("a message that was taken waits for the next start: {refusal:?}"),
+                },
             }
         }
         Ok(())
     }
 
     /// The messages without an end as they are to be run: those that were one turn are one again.
-    fn again(&self, open: Vec<Open>) -> Vec<Task> {
+    fn again(&self, open: Vec<Open>) -> Vec<(Task, bool)> {
         let mut places: BTreeMap<i64, usize> = BTreeMap::new();
-        let mut tasks: Vec<Task> = Vec::new();
+        let mut tasks: Vec<(Task, bool)> = Vec::new();
         let mut known = HashMap::new();
-        for Open { number, message, speaker, taken, leader, is_active: _ } in open {
+        for Open { number, message, speaker, taken, leader, is_active } in open {
             let (teller, reply) = Teller::new();
             known.insert(number, reply);
             let since = leader.map(|_| taken);
@@ -85,12 +94,12 @@ impl Gateway {
                 since,
             };
             match leader.and_then(|leader| places.get(&leader).copied()).and_then(|place| tasks.get_mut(place)) {
-                Some(first) => first.joins(task),
+                Some((first, _)) => first.joins(task),
                 None => {
                     if let Some(leader) = leader {
                         places.insert(leader, tasks.len());
                     }
-                    tasks.push(task);
+                    tasks.push((task, is_active));
                 }
             }
         }
@@ -102,6 +111,7 @@ impl Gateway {
     /// which the next process goes on. Whether all have ended.
     pub async fn stop(&self) -> bool {
         self.stopping.send_replace(true);
+        self.channels.stop();
         let until = Instant::now() + Duration::from_secs(self.settings.drain_seconds);
         while self.load() != (0, 0) && Instant::now() < until {
             sleep(LOOK).await;

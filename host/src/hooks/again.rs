@@ -52,6 +52,7 @@ pub(crate) async fn again(calls: &Arc<Calls>, call: Again<'_>) -> Result<Option<
     };
     let made = match &inside {
         Some((_, turn)) => in_turn(turn, plugin, hook, arguments, prompt).await?,
+        None if CHANNEL.contains(&hook) => channel(calls, plugin, hook, arguments).await?,
         None => outside(calls, hook, arguments).await?,
     };
     if let Some((_, turn)) = &inside {
@@ -155,6 +156,28 @@ async fn outside(calls: &Arc<Calls>, hook: &str, told: Value) -> Result<Option<F
         }
         "store" => return Err("what is kept of a `store` does not say which of its functions was called".to_owned()),
         hook => return Err(format!("calls of `{}` cannot be made again", one_line(hook))),
+    })
+}
+
+/// The functions of a channel, which have no turn.
+const CHANNEL: [&str; 5] = ["channel", "poll", "receive", "send", "update"];
+
+async fn channel(calls: &Arc<Calls>, plugin: &Plugin, hook: &str, told: Value) -> Result<Option<Failure>, String> {
+    // That it says what it is belongs to each of them.
+    let all = super::channels(calls).await;
+    let own = all.iter().find(|channel| channel.plugin() == plugin.name);
+    let Some(own) = own.filter(|_| hook != "channel") else { return Ok(None) };
+    Ok(match hook {
+        "poll" => own.poll(calls, arguments::<(_,)>(told)?.0).await.err(),
+        "receive" => own.receive(calls, arguments::<(_,)>(told)?.0).await.err(),
+        "send" => {
+            let (message, key): (_, String) = arguments(told)?;
+            own.send(calls, &message, &key).await.err()
+        }
+        _ => {
+            let (handle, message): (String, _) = arguments(told)?;
+            own.update(calls, &handle, &message).await.err()
+        }
     })
 }
 

@@ -123,7 +123,15 @@ pub(crate) async fn dispatch(calls: &Calls, message: &Envelope) -> Result<(), Fa
     let ask = visit!(dispatch_outbound.call_dispatch_outbound(message));
     let site = Site::about("dispatch-outbound", message.session_id.as_deref().unwrap_or_default());
     let delivered = all(calls, &site, ask).await?;
-    if delivered.contains(&true) { Ok(()) } else { calls.channel().send(message).await }
+    if delivered.contains(&true) {
+        return Ok(());
+    }
+    // Plugins have marks in place of media; a channel takes them out of the house.
+    let mut filled = message.clone();
+    for item in &mut filled.media {
+        item.url = calls.media.fill_in_url(&item.url)?;
+    }
+    calls.channel().send(&filled).await
 }
 
 /// Tells the observers of `on-error`, and dispatches what they answer. Whatever goes wrong in here is logged and

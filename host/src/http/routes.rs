@@ -1,6 +1,6 @@
 //! All paths, behind the checks that hold for every request.
 
-use super::{Api, Problem, about, guard, live, metrics, openai, openapi, tapes, token, turns};
+use super::{Api, Problem, about, channels, guard, live, metrics, openai, openapi, tapes, token, turns};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
@@ -18,6 +18,7 @@ fn open() -> Vec<Route> {
     vec![
         ("/healthz", GET, get(about::healthy)),
         ("/readyz", GET, get(about::ready)),
+        ("/channels/{name}", POST, post(channels::post)),
         ("/v1/openapi.json", GET, get(openapi::document)),
     ]
 }
@@ -63,6 +64,8 @@ fn routed(routes: Vec<Route>) -> Router<Arc<Api>> {
 pub(super) fn router(api: Arc<Api>) -> Router {
     let known = routed(known()).layer(from_fn_with_state(api.clone(), token::identify));
     routed(open())
+        // A channel may have paths of its own; what they are it knows alone.
+        .route("/channels/{name}/{*rest}", post(channels::post))
         .merge(known)
         .fallback(async || Problem::not_found("there is nothing at this path; `/v1/openapi.json` lists what there is"))
         .method_not_allowed_fallback(async || {

@@ -1,27 +1,24 @@
 //! Compiled code, kept between runs.
 //!
 //! A compiled component is native code: loading one that somebody else wrote is giving up the sandbox. So the folder
-//! must be ours and closed to others, and a file counts only with the digest that was written with it.
+//! must be ours and closed to others, and a file counts only with the checksum that was written with it.
 
+use super::image;
 use super::private::{DRAFT, Listed, PrivateDir};
+use crate::tape::network_file_system;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::time::SystemTime;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-const DIGEST_BYTES: usize = 32;
-
 /// Files that are kept. A directory of plugins holds 64, and a cache may serve several homes.
 const MAX_FILES: usize = 256;
 
 /// Bytes of all files together. A Python guest has 50 MB when it is compiled, any other a few.
 const MAX_BYTES: u64 = 2 << 30;
-
-/// The largest compiled component, in bytes: what the compiler may hand over.
-pub(super) const MAX_IMAGE: u64 = 256 << 20;
 
 /// The largest note of a refusal, in bytes.
 const MAX_NOTE: u64 = 4096;
@@ -30,6 +27,8 @@ const MAX_NOTE: u64 = 4096;
 pub(crate) struct Cache {
     dir: Option<PrivateDir>,
     trouble: Option<String>,
+    /// Whether it lies on another machine.
+    is_remote: bool,
 }
 
 /// Which compiled code: of which bytes, for which engine.
@@ -64,11 +63,14 @@ impl Cache {
     /// not used: everything is then compiled anew, and a warning says why.
     pub(crate) fn open(dir: &Path) -> Self {
         match PrivateDir::open(dir) {
-            Ok(dir) => Self { dir: Some(dir), trouble: None },
+            Ok(opened) => {
+                let is_remote = network_file_system(dir).is_ok_and(|kind| kind.is_some());
+                Self { dir: Some(opened), trouble: None, is_remote }
+            }
             Err(reason) => {
                 let trouble = format!("compiled code is not kept: `{}` {reason}", dir.display());
                 tracing::warn!("{trouble}");
-                Self { dir: None, trouble: Some(trouble) }
+                Self { dir: None, trouble: Some(trouble), is_remote: false }
             }
         }
     }
@@ -80,22 +82,15 @@ impl Cache {
 
     /// The component, if it is there, whole, and made for this engine.
     pub(super) fn component(&self, engine: &Engine, key: &Key) -> Option<Component> {
-        let dir = self.dir.as_ref()?;
         let name = key.code();
-        let file = dir.file(&name)?;
+        let file = self.dir.as_ref()?.file(&name)?;
         // What was used last goes last. A clock or a file system that refuses costs no more than that.
         let _ = file.set_modified(SystemTime::now());
-        drop(file);
-        let bytes = dir.read(&name, MAX_IMAGE + DIGEST_BYTES as u64)?;
-        let (digest, code) = bytes.split_at_checked(DIGEST_BYTES)?;
-        if Sha256::digest(code).as_slice() != digest {
+        let Ok(Some(code)) = image::whole(&file) else {
             tracing::debug!("`{name}` is damaged, and made anew");
             return None;
-        }
-        // SAFETY: the folder is ours and closed to others, so is the file, and the digest beside the code says that it is
-        // what this program wrote; wasmtime checks that it was made for this engine.
-        #[allow(unsafe_code, reason = "deserialize is how compiled code is loaded; the checks stand above")]
-        match unsafe { Component::deserialize(engine, code) } {
+        };
+        match self.load(engine, &file, code) {
             Ok(component) => Some(component),
             Err(error) => {
                 tracing::debug!("`{name}` does not fit: {error:#}");
@@ -104,9 +99,26 @@ impl Cache {
         }
     }
 
+    /// The component of a file that is whole. One that lies on another machine is not mapped: that machine could take it
+    /// away from under us, and the next page of it would end this process.
+    fn load(&self, engine: &Engine, file: &File, code: u64) -> wasmtime::Result<Component> {
+        // SAFETY: the folder is ours and closed to others, so is the file, and the checksum behind the code says that it is
+        // what this program wrote. Nobody writes to it again: a new one is put in its place by its name. wasmtime checks
+        // that it was made for this engine.
+        #[allow(unsafe_code, reason = "these are the two ways of loading compiled code; the checks stand above")]
+        unsafe {
+            if !self.is_remote
+                && let Ok(component) = image::map(engine, file)
+            {
+                return Ok(component);
+            }
+            image::copy(engine, file, code)
+        }
+    }
+
     /// Keeps compiled code.
     pub(super) fn keep(&self, key: &Key, code: &[u8]) {
-        self.put(&key.code(), &[&Sha256::digest(code), code]);
+        self.put(&key.code(), &[code, &image::checksum(code)]);
     }
 
     /// Why those bytes were not compiled the last time; none when they were, or nobody has tried.

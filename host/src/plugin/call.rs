@@ -22,6 +22,9 @@ use wasmtime::{PoolConcurrencyLimitError, Result, Store};
 /// How long what is done behind a turn's answer may take.
 const AFTERWARDS: Duration = Duration::from_secs(60);
 
+/// How long a channel may take to deliver a message or to take one in: as long as one request may wait for its answer.
+const DELIVERY: Duration = Duration::from_secs(60);
+
 /// Where a call stands: which export, for which turn, inside how many other calls.
 #[derive(Clone)]
 pub(crate) struct Site {
@@ -202,6 +205,8 @@ fn deadline(host: &Host, plugin: &Plugin, site: &Site) -> Duration {
         }
         // Behind the answer a model may be asked once more, for a summary.
         "after-turn" => plugin.limits.deadline().max(AFTERWARDS),
+        // These go over the network, and may ask more than once.
+        "send" | "update" | "receive" => plugin.limits.deadline().max(DELIVERY),
         _ => plugin.limits.deadline(),
     }
 }

@@ -4,8 +4,9 @@
 //! this program starts itself once more, bounded in memory and time, hands it the bytes and takes what comes back. The
 //! guests that the program carries are compiled where they are: nobody else wrote them.
 
-use super::cache::{Cache, Key, MAX_IMAGE, Note};
+use super::cache::{Cache, Key, Note};
 use super::engine::{Engines, precompile};
+use super::image::MAX_IMAGE;
 use super::load::MAX_FILE;
 use crate::config::Limits;
 use rustix::process::{Resource, Rlimit, setrlimit};

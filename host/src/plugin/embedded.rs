@@ -4,57 +4,42 @@
 pub(crate) struct Embedded {
     pub(crate) name: &'static str,
     pub(crate) bytes: &'static [u8],
+    /// SHA-256 of the bytes, in hex.
+    pub(crate) digest: &'static str,
     pub(crate) grants: &'static [&'static str],
+}
+
+macro_rules! guest {
+    ($name:literal, $grants:expr) => {
+        Embedded {
+            name: $name,
+            bytes: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".wasm")),
+            digest: include_str!(concat!(env!("OUT_DIR"), "/", $name, ".sha256")),
+            grants: &$grants,
+        }
+    };
 }
 
 /// First registered first: a later one is asked before an earlier one.
 pub(crate) const EMBEDDED: &[Embedded] = &[
-    Embedded {
-        name: "builtin",
-        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/builtin.wasm")),
-        grants: &["hook:*", "tape:read", "tape:append", "model:*", "tools:*", "agent", "usage"],
-    },
-    Embedded {
-        name: "offline",
-        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/offline.wasm")),
-        grants: &["hook:provider"],
-    },
-    Embedded {
-        name: "workspace",
-        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/workspace.wasm")),
-        grants: &["fs:<workspace>:rw"],
-    },
-    Embedded { name: "shell", bytes: include_bytes!(concat!(env!("OUT_DIR"), "/shell.wasm")), grants: &["process"] },
-    Embedded {
-        name: "web",
-        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/web.wasm")),
-        grants: &["http:*", "http:http://*"],
-    },
-    Embedded {
-        name: "skills",
-        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/skills.wasm")),
-        grants: &[
+    guest!("builtin", ["hook:*", "tape:read", "tape:append", "model:*", "tools:*", "agent", "usage"]),
+    guest!("offline", ["hook:provider"]),
+    guest!("workspace", ["fs:<workspace>:rw"]),
+    guest!("shell", ["process"]),
+    guest!("web", ["http:*", "http:http://*"]),
+    guest!(
+        "skills",
+        [
             "hook:system-prompt",
             "fs:~/.agents/skills:ro",
             "fs:<workspace>/.agents/skills:ro",
-            "fs:<workspace>/.agent/skills:ro",
-        ],
-    },
-    Embedded {
-        name: "tapes",
-        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/tapes.wasm")),
-        grants: &["tape:read", "tape:append", "tape:reset"],
-    },
-    Embedded {
-        name: "memory",
-        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/memory.wasm")),
-        grants: &["hook:system-prompt", "hook:before-reset", "tape:read", "tape:append", "tape:workspace"],
-    },
-    Embedded {
-        name: "context-builder",
-        bytes: include_bytes!(concat!(env!("OUT_DIR"), "/context-builder.wasm")),
-        grants: &["hook:selector", "hook:after-turn", "tape:read", "tape:event", "model:*"],
-    },
+            "fs:<workspace>/.agent/skills:ro"
+        ]
+    ),
+    guest!("tapes", ["tape:read", "tape:append", "tape:reset"]),
+    guest!("memory", ["hook:system-prompt", "hook:before-reset", "tape:read", "tape:append", "tape:workspace"]),
+    guest!("context-builder", ["hook:selector", "hook:after-turn", "tape:read", "tape:event", "model:*"]),
+    guest!("telegram", ["hook:channel", "http:api.telegram.org", "secret:TELEGRAM_TOKEN"]),
 ];
 
 /// The names of those guests, and what each holds where the configuration is silent.

@@ -146,7 +146,7 @@ pub(super) fn look(path: &Path, waits: bool) -> Result<Look> {
     if waits && age < QUIET {
         return Ok(Look::Unfinished);
     }
-    let bytes = read(&mut file)?;
+    let bytes = read(&mut file, meta.len())?;
     let is_same = Stamp::from(&file.metadata().context("it cannot be looked at")?) == Stamp::from(&meta);
     if waits && (!is_same || (age < PATIENCE && is_cut_off(&bytes))) {
         return Ok(Look::Unfinished);
@@ -175,8 +175,9 @@ pub(crate) fn bytes_of(path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-fn read(file: &mut File) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+/// All of it. It has so many bytes when nobody writes to it.
+fn read(file: &mut File, length: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(length)? + 1);
     file.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_FILE {
         bail!("it is larger than {} MiB", MAX_FILE >> 20);

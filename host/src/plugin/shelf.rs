@@ -63,7 +63,7 @@ impl Shelf {
                 source: Source::Embedded,
                 file: None,
                 bytes: embedded.bytes,
-                digest: digest(embedded.bytes),
+                digest: embedded.digest.to_owned(),
                 table: Grants::new(embedded.grants.iter().copied()),
                 reserved: Vec::new(),
                 limits: host.config.limits_of(embedded.name),

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 
 /// Ends the process here, if that is asked.
-pub(super) fn point(name: &str) {
+pub(crate) fn point(name: &str) {
     if let Some(cut) = plan::meets(name) {
         cut.end();
     }

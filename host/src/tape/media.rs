@@ -74,6 +74,17 @@ impl Media {
         Ok(filled(json, marked))
     }
 
+    /// An address with the data itself in the place of a mark.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`] for a mark that stands for nothing.
+    pub fn fill_in_url(&self, url: &str) -> Result<String> {
+        let mark = part::in_url(url).and_then(|place| Some((part::mark(url, &place)?, place)));
+        let Some((number, place)) = mark else { return Ok(url.to_owned()) };
+        Ok(filled(url, vec![self.stood_for(number, place)?]).into_owned())
+    }
+
     /// How much longer a chat message is with the data itself, in bytes.
     pub fn weight(&self, message: &str) -> usize {
         self.marked(message).as_deref().map_or(0, sum)
@@ -149,11 +160,15 @@ impl Media {
         let mut marked = Vec::new();
         for place in part::places(json) {
             let Some(number) = part::mark(json, &place) else { continue };
-            let data = self.held().data.get(number).map(Arc::clone);
-            let unknown = || format!("`{}` stands for no media of this turn", part::written(number));
-            marked.push(Marked { place, data: data.ok_or_else(|| Error::invalid(unknown()))? });
+            marked.push(self.stood_for(number, place)?);
         }
         Ok(marked)
+    }
+
+    fn stood_for(&self, number: usize, place: std::ops::Range<usize>) -> Result<Marked> {
+        let data = self.held().data.get(number).map(Arc::clone);
+        let unknown = || format!("`{}` stands for no media of this turn", part::written(number));
+        Ok(Marked { place, data: data.ok_or_else(|| Error::invalid(unknown()))? })
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {

@@ -14,6 +14,7 @@ use bub::tape::entries::Entry;
 use bub::tools::schema::{Effect, ToolSpec};
 use bub::turn::turn::Turn;
 use bub::types::types::{Envelope, Error, ErrorKind, ModelOptions, Prompt, StreamEvent, ToolCall};
+use exports::bub::channel::channel::{self, Description, Inbox, WebhookRequest, WebhookResponse};
 use exports::bub::context::selector::Selected;
 use exports::bub::hooks::{admit_message, before_llm_call, before_reset, before_tool_call, commands};
 use exports::bub::plugin::manifest::{self, Manifest};
@@ -279,6 +280,40 @@ impl model::provider::Guest for Endless {
     fn complete(_request: Request, _sink: Sink) -> Result<(), Error> {
         pass("complete");
         Err(Error { kind: ErrorKind::Provider, message: "it is no model".to_owned(), details: None })
+    }
+}
+
+impl channel::Guest for Endless {
+    fn describe() -> Description {
+        pass("channel");
+        Description {
+            name: "endless".to_owned(),
+            needs_debounce: false,
+            polls: true,
+            webhook: true,
+            edits: true,
+            dedupes: false,
+        }
+    }
+
+    fn poll(_cursor: Option<String>) -> Result<Inbox, Error> {
+        pass("poll");
+        Ok(Inbox { arrivals: Vec::new(), cursor: "0".to_owned(), wait_ms: 1_000 })
+    }
+
+    fn receive(_request: WebhookRequest) -> Result<WebhookResponse, Error> {
+        pass("receive");
+        Ok(WebhookResponse { status: 204, headers: Vec::new(), body: Vec::new(), arrivals: Vec::new() })
+    }
+
+    fn send(_message: Envelope, _key: String) -> Result<Option<String>, Error> {
+        pass("send");
+        Ok(Some("handle".to_owned()))
+    }
+
+    fn update(_handle: String, _message: Envelope) -> Result<(), Error> {
+        pass("update");
+        Ok(())
     }
 }
 

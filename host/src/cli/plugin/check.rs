@@ -1,6 +1,7 @@
 //! `plugin check`: a plugin is tried in a sandbox against sample turns, and what breaks its contract is told, with what to do
 //! about it. Or a call that broke once is made again.
 
+mod channel;
 mod finding;
 mod repro;
 mod samples;
@@ -127,6 +128,9 @@ async fn try_all(sandbox: &Sandbox) -> Result<Findings> {
         }
         findings.after(&what, plugin, &counts(), None);
     }
+    let outcome = channel::all(&calls, &plugin.name).await;
+    findings.after("what a channel is asked", plugin, &counts(), None);
+    findings.of_channel(outcome);
     samples::arrival(&calls).await;
     findings.after("a message that arrives while another is answered", plugin, &counts(), None);
     Ok(findings)
@@ -191,6 +195,7 @@ fn as_json(plugin: &Plugin, findings: &Findings, counts: &Counts, kept: &[PathBu
         "plugin": plugin.name,
         "digest": plugin.digest,
         "hooks": hooks.collect::<Vec<_>>(),
+        "channel": findings.channel,
         "not_asked": untried(plugin, counts),
         "broken": findings.broken().map(finding).collect::<Vec<_>>(),
         "notes": findings.notes().map(finding).collect::<Vec<_>>(),

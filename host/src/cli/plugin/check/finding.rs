@@ -1,12 +1,14 @@
 //! What a trial has shown, and what the plugin's author can do about it.
 
 use super::Counts;
+use super::channel::Outcome;
 use super::sandbox::Sandbox;
 use crate::error::Failure;
 use crate::grants::hook_grant;
 use crate::plugin::{FaultKind, Plugin, one_line};
 use crate::tape::{Entry, json};
 use anyhow::Result;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Something to tell.
@@ -22,6 +24,8 @@ pub(super) struct Finding {
 #[derive(Default)]
 pub(super) struct Findings {
     all: Vec<Finding>,
+    /// What is to be told of the plugin's channel, as JSON.
+    pub(super) channel: Option<Value>,
     /// Faults that were told already, by hook.
     seen: BTreeMap<&'static str, u64>,
     /// What was said, and of which hook.
@@ -94,6 +98,33 @@ impl Findings {
                 self.push(true, ("", Some(sample)), &failure.to_string(), fix);
             }
             _ => {}
+        }
+    }
+
+    /// A channel's own error ends nothing but the delivery.
+    pub(super) fn of_channel(&mut self, outcome: Outcome) {
+        let tried = match outcome {
+            Outcome::None => return,
+            Outcome::Refused(reason) => {
+                // That it broke is told already.
+                if !self.is_broken() {
+                    self.note(("channel", None), &reason, "give it a name that nobody has");
+                }
+                return;
+            }
+            Outcome::Tried(tried, told) => {
+                self.channel = Some(told);
+                tried
+            }
+        };
+        for (sample, failure) in tried {
+            let then = failure.as_ref().and_then(Failure::retry_after).map_or("given up", |_| "tried again later");
+            if let Some(Failure::Hook { hook, error, .. }) = failure {
+                let what = format!("it answers with an error of kind {}: {}", error.kind.name(), error.message);
+                let fix =
+                    "nothing, where a trial lacks what it needs (--grant gives it); what is answered like this is ";
+                self.note((hook, Some(sample)), &what, &format!("{fix}{then}"));
+            }
         }
     }
 

@@ -10,45 +10,83 @@ use wasip2::io::streams::{OutputStream, StreamError};
 /// Bytes that are written or read at once.
 const PIECE: u64 = 64 << 10;
 
+/// What is asked.
 pub struct Request<'a> {
-    /// `https` or `http`.
-    pub scheme: &'a str,
-    /// Host, and port where it is not the scheme's own.
-    pub authority: &'a str,
-    pub path: &'a str,
+    /// `http:` or `https:`. A mark `{{secret:NAME}}` may stand in its path and its query.
+    pub url: &'a str,
+    /// A mark may stand in their values.
     pub headers: &'a [(&'a str, String)],
     /// None: it is a GET.
-    pub body: Option<&'a str>,
+    pub body: Option<&'a [u8]>,
 }
 
+/// What was answered.
 pub struct Response {
+    /// 200, 404, ...
     pub status: u16,
+    /// In the order in which they came.
     pub headers: Vec<(String, Vec<u8>)>,
+    /// All of it.
     pub body: Vec<u8>,
+}
+
+impl Response {
+    /// The first header of that name, if it is a text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+        std::str::from_utf8(value).ok()
+    }
 }
 
 /// Why there is no answer.
 pub struct NoAnswer {
+    /// For people.
     pub why: String,
     /// Whether another try could have one.
     pub is_temporary: bool,
 }
 
+/// Scheme, host with its port, and the path with its query.
+fn parts(url: &str) -> Option<(Scheme, &str, &str)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let scheme = match scheme {
+        "https" => Scheme::Https,
+        "http" => Scheme::Http,
+        _ => return None,
+    };
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    (!authority.is_empty()).then_some((scheme, authority, path))
+}
+
+/// Whether that is an address with a host.
+pub fn is_address(url: &str) -> bool {
+    parts(url).is_some()
+}
+
 /// Sends it, and waits so long for the head of the answer and for each piece of its body.
+///
+/// # Errors
+///
+/// [`NoAnswer`]. An answer of any status is one.
 pub fn send(request: &Request<'_>, patience: Duration) -> Result<Response, NoAnswer> {
     let headers = Fields::new();
     for (name, value) in request.headers {
         headers.append(name, value.as_bytes()).map_err(|error| refused(format!("header `{name}`: {error}")))?;
     }
+    if let Some(body) = request.body {
+        let length = body.len().to_string();
+        headers.append("content-length", length.as_bytes()).map_err(|error| refused(error.to_string()))?;
+    }
     let outgoing = OutgoingRequest::new(headers);
-    let scheme = if request.scheme == "https" { Scheme::Https } else { Scheme::Http };
+    let wrong = || refused(format!("`{}` is no address", request.url));
+    let (scheme, authority, path) = parts(request.url).ok_or_else(wrong)?;
     let method = if request.body.is_some() { Method::Post } else { Method::Get };
     outgoing
         .set_method(&method)
         .and_then(|()| outgoing.set_scheme(Some(&scheme)))
-        .and_then(|()| outgoing.set_authority(Some(request.authority)))
-        .and_then(|()| outgoing.set_path_with_query(Some(request.path)))
-        .map_err(|()| refused(format!("`{}{}` is no address", request.authority, request.path)))?;
+        .and_then(|()| outgoing.set_authority(Some(authority)))
+        .and_then(|()| outgoing.set_path_with_query(Some(path)))
+        .map_err(|()| wrong())?;
     let options = RequestOptions::new();
     let nanoseconds = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
     // A host that knows no such bounds has bounds of its own.
@@ -56,10 +94,10 @@ pub fn send(request: &Request<'_>, patience: Duration) -> Result<Response, NoAns
     let _ = options.set_between_bytes_timeout(Some(nanoseconds));
     let body = outgoing.body().map_err(|()| refused("there is no body to write to".to_owned()))?;
     let coming = outgoing_handler::handle(outgoing, Some(options)).map_err(no_answer)?;
-    if let Some(text) = request.body {
+    if let Some(bytes) = request.body {
         let stream = body.write().map_err(|()| refused("the body cannot be written".to_owned()))?;
         // A server that hangs up in the middle says why in its answer, or there is none.
-        let _ = write(&stream, text.as_bytes());
+        let _ = write(&stream, bytes);
     }
     let _ = OutgoingBody::finish(body, None);
     coming.subscribe().block();
@@ -112,10 +150,10 @@ fn no_answer(code: ErrorCode) -> NoAnswer {
             refused("the server's address is not public; grant `http:` with exactly that host".to_owned())
         }
         ErrorCode::HttpRequestBodySize(limit) => {
-            refused(format!("the write is larger than the {} MiB of a request", limit.unwrap_or_default() >> 20))
+            refused(format!("it is larger than the {} MiB of a request", limit.unwrap_or_default() >> 20))
         }
         ErrorCode::HttpResponseBodySize(_) => refused("the answer is larger than an answer may be".to_owned()),
-        ErrorCode::HttpRequestUriInvalid => refused("`url` leads to no address".to_owned()),
+        ErrorCode::HttpRequestUriInvalid => refused("the address leads nowhere".to_owned()),
         ErrorCode::InternalError(Some(why)) => {
             // The server's address stands in front, and is said by whoever shows this.
             let behind = why.strip_prefix('`').and_then(|rest| rest.split_once("`: ")).map(|(_, why)| why.to_owned());

@@ -1,0 +1,285 @@
+//! What came on Telegram since the last poll.
+
+use crate::api::Api;
+use crate::bub::plugin::log::{Level, log};
+use crate::bub::types::types::{Envelope, Error, MediaItem, MessageKind};
+use crate::call::is_called;
+use crate::cursor::{Cursor, Me};
+use crate::exports::bub::channel::channel::{Arrival, Inbox};
+use crate::media::{self, Attached};
+use crate::settings::Settings;
+use crate::update::{Message, Update};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Files of one poll together, in bytes: what they are in base64 has to cross to the host at once.
+const MAX_FILES: u64 = 6_000_000;
+
+/// For how long it is taken for granted who the bot is, in seconds.
+const KNOWN_FOR: i64 = 24 * 3600;
+
+/// What is shown of a message that is replied to, in characters.
+const MAX_QUOTE: usize = 1_000;
+
+/// What is shown of a name, in characters.
+const MAX_NAME: usize = 64;
+
+/// Waits for what comes, and says where to go on.
+///
+/// # Errors
+///
+/// What Telegram refused; nothing is lost then.
+pub fn poll(cursor: Option<&str>) -> Result<Inbox, Error> {
+    let settings = Settings::read();
+    let api = Api::new(&settings);
+    let mut cursor = Cursor::read(cursor);
+    let me = who(&api, &mut cursor)?;
+    let arguments = json!({
+        "offset": cursor.offset,
+        "timeout": settings.poll_seconds,
+        "allowed_updates": ["message", "edited_message"],
+    });
+    let updates = api.call("getUpdates", &arguments, settings.poll_seconds)?;
+    let mut reader = Reader { api: &api, settings: &settings, me, files: 0, albums: HashSet::new() };
+    let mut arrivals = Vec::new();
+    for update in updates.as_array().into_iter().flatten() {
+        let Some(id) = update["update_id"].as_i64() else { continue };
+        match serde_json::from_value::<Update>(update.clone()) {
+            Ok(update) => match reader.read(update, &mut cursor, arrivals.is_empty()) {
+                Read::Arrival(arrival) => arrivals.push(*arrival),
+                Read::Nothing => {}
+                // It comes with the next poll, which begins at it.
+                Read::Full => break,
+            },
+            Err(error) => log(Level::Warn, &format!("update {id} is not understood, and left out: {error}")),
+        }
+        cursor.offset = id + 1;
+    }
+    Ok(Inbox { arrivals, cursor: cursor.write(), wait_ms: 0 })
+}
+
+/// Who the bot is.
+fn who(api: &Api<'_>, cursor: &mut Cursor) -> Result<Me, Error> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs() as i64);
+    if let Some(me) = cursor.me.as_ref().filter(|me| (me.at..me.at + KNOWN_FOR).contains(&now)) {
+        return Ok(me.clone());
+    }
+    let said = api.call("getMe", &json!({}), 0)?;
+    let text = |key: &str| said[key].as_str().unwrap_or_default().to_owned();
+    let me = Me {
+        id: said["id"].as_i64().unwrap_or_default(),
+        username: text("username"),
+        name: text("first_name"),
+        at: now,
+    };
+    cursor.me = Some(me.clone());
+    Ok(me)
+}
+
+/// What became of an update.
+enum Read {
+    Arrival(Box<Arrival>),
+    Nothing,
+    /// There is no more room for its file.
+    Full,
+}
+
+struct Reader<'a> {
+    api: &'a Api<'a>,
+    settings: &'a Settings,
+    me: Me,
+    /// Bytes of files so far.
+    files: u64,
+    /// Pictures that were sent together with one that calls the bot belong to it.
+    albums: HashSet<String>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, update: Update, cursor: &mut Cursor, is_first: bool) -> Read {
+        let (message, is_edit) = match (update.message, update.edited_message) {
+            (Some(message), _) => (message, false),
+            (None, Some(message)) => (message, true),
+            (None, None) => return Read::Nothing,
+        };
+        if !self.listens(&message, is_edit, cursor) {
+            return Read::Nothing;
+        }
+        let is_active = self.is_active(&message);
+        let attached = self.attached(&message, is_active);
+        if let Some(attached) = &attached {
+            if !is_first && self.files + attached.weight() > MAX_FILES {
+                return Read::Full;
+            }
+            self.files += attached.weight();
+        }
+        let mut notes: Vec<String> = media::told(&message).into_iter().collect();
+        let mut files = Vec::new();
+        match attached {
+            Some(attached) if is_active => {
+                let name = attached.name();
+                match attached.fetch(self.api) {
+                    Ok(item) => files.push(item),
+                    Err(why) => notes.push(format!("[{name}: {why}]")),
+                }
+            }
+            Some(attached) => notes.push(format!("[{}]", attached.name())),
+            None => {}
+        }
+        // Somebody joined, a title changed: nobody has said anything.
+        if message.words().is_empty() && notes.is_empty() && files.is_empty() {
+            return Read::Nothing;
+        }
+        let content = self.content(&message, is_edit, &notes);
+        Read::Arrival(Box::new(Arrival { message: envelope(message, is_edit, content, files), active: is_active }))
+    }
+
+    /// Whether whoever speaks there may speak to the bot. A person who may not is told so, once.
+    fn listens(&self, message: &Message, is_edit: bool, cursor: &mut Cursor) -> bool {
+        if !message.is_private() {
+            return self.settings.allows_chat(&message.chat);
+        }
+        let Some(from) = message.from.as_ref().filter(|from| !from.is_bot) else { return false };
+        if self.settings.allows_user(from) {
+            return true;
+        }
+        if !is_edit && cursor.refuses(from.id) {
+            let text = format!(
+                "Sorry, this bot only answers people whom its owner has named. Your id is {}: the owner can add it to `allow_users`.",
+                from.id
+            );
+            let told = self.api.call("sendMessage", &json!({ "chat_id": message.chat.id, "text": text }), 0);
+            if let Err(refusal) = told {
+                log(Level::Info, &format!("user {} was not told that they are not allowed: {}", from.id, refusal.why));
+            }
+        }
+        false
+    }
+
+    fn is_active(&mut self, message: &Message) -> bool {
+        let is_program = message.sender_chat.is_none() && message.from.as_ref().is_some_and(|from| from.is_bot);
+        let album = message.media_group_id.as_ref();
+        let belongs = album.is_some_and(|album| self.albums.contains(album));
+        let is_called = message.is_private() || is_called(&self.me, &self.settings.mention, message);
+        let is_active = !is_program && (is_called || belongs);
+        if is_active {
+            self.albums.extend(album.cloned());
+        }
+        is_active
+    }
+
+    /// The file of the message, or else of the one that it asks about.
+    fn attached(&self, message: &Message, is_active: bool) -> Option<Attached> {
+        let replied = || media::of(reply(message)?).filter(|_| is_active);
+        media::of(message).or_else(replied)
+    }
+
+    /// What the model is to read. A line that begins with a comma may be a command, and stays as it is.
+    fn content(&self, message: &Message, is_edit: bool, notes: &[String]) -> String {
+        let words = message.words();
+        if words.starts_with(',') {
+            return words.to_owned();
+        }
+        let mut content = String::new();
+        if let Some(reply) = reply(message) {
+            content = self.quoted(reply, message.quote.as_ref().map(|quote| quote.text.as_str()));
+        }
+        if is_edit {
+            content.push_str("[edited] ");
+        }
+        if !message.is_private() {
+            content.push_str(&format!("{}: ", speaker(message)));
+        }
+        content.push_str(words);
+        for note in notes {
+            let end = if content.is_empty() || content.ends_with([' ', '\n']) { "" } else { "\n" };
+            content.push_str(&format!("{end}{note}"));
+        }
+        content
+    }
+
+    fn quoted(&self, reply: &Message, part: Option<&str>) -> String {
+        let is_own = reply.from.as_ref().is_some_and(|from| from.id == self.me.id);
+        let name = if is_own { "you".to_owned() } else { speaker(reply) };
+        let told = media::told(reply).or_else(|| media::of(reply).map(|attached| format!("[{}]", attached.name())));
+        let text = Some(part.unwrap_or(reply.words())).filter(|text| !text.is_empty()).map(str::to_owned).or(told);
+        let text = text.unwrap_or_default();
+        let end = if text.chars().count() > MAX_QUOTE { " ..." } else { "" };
+        let text: String = text.chars().take(MAX_QUOTE).collect();
+        format!("> {name} wrote:\n> {}{end}\n\n", text.replace('\n', "\n> "))
+    }
+}
+
+/// The message that this one answers. In a topic every message answers its first one, which says nothing.
+fn reply(message: &Message) -> Option<&Message> {
+    let reply = message.reply_to_message.as_deref()?;
+    let is_topic = message.is_topic_message && Some(reply.message_id) == message.message_thread_id;
+    (!is_topic).then_some(reply)
+}
+
+/// Who speaks, as others see them.
+fn speaker(message: &Message) -> String {
+    let chat = message.sender_chat.as_ref().and_then(|chat| chat.title.clone());
+    let name = chat.or_else(|| message.from.as_ref().map(|from| from.full_name())).unwrap_or_default();
+    one_line(&name)
+}
+
+/// Names are whatever people like: none of them ends a line, or begins what would look like another fact.
+fn one_line(name: &str) -> String {
+    let plain = name.chars().map(|c| if c.is_control() || "|=:\u{2028}\u{2029}".contains(c) { ' ' } else { c });
+    let name: String = plain.take(MAX_NAME).collect();
+    name.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn envelope(message: Message, is_edit: bool, content: String, media: Vec<MediaItem>) -> Envelope {
+    let chat = message.chat.id;
+    // An edit is another message: what it says is new.
+    let edit = message.edit_date.filter(|_| is_edit).map(|date| format!("/{date}")).unwrap_or_default();
+    let sender = message.sender_chat.as_ref().map(|chat| chat.id).or(message.from.as_ref().map(|from| from.id));
+    let thread = message.message_thread_id.filter(|_| message.is_topic_message);
+    Envelope {
+        id: Some(format!("{chat}/{}{edit}", message.message_id)),
+        session_id: None,
+        channel: "telegram".to_owned(),
+        chat_id: thread.map_or_else(|| chat.to_string(), |thread| format!("{chat}/{thread}")),
+        sender: sender.map(|sender| sender.to_string()),
+        content,
+        kind: MessageKind::Normal,
+        context: context(&message, is_edit),
+        media,
+        output_channel: None,
+    }
+}
+
+/// What Bub's adapter tells of a message.
+fn context(message: &Message, is_edit: bool) -> Vec<(String, String)> {
+    let username = message.from.as_ref().and_then(|from| from.username.as_deref());
+    let date = jiff::Timestamp::from_second(message.date).map(|date| date.to_string()).unwrap_or_default();
+    let mut context = vec![
+        ("message_id", json!(message.message_id)),
+        ("username", json!(username.map(one_line))),
+        ("full_name", json!(speaker(message))),
+        ("date", json!(date)),
+    ];
+    if let Some(title) = &message.chat.title {
+        context.push(("chat_title", json!(one_line(title))));
+    }
+    if let Some(reply) = reply(message) {
+        context.push(("reply_to_message_id", json!(reply.message_id)));
+    }
+    if is_edit {
+        context.push(("edited", Value::Bool(true)));
+    }
+    context.into_iter().map(|(key, value)| (key.to_owned(), value.to_string())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_line_and_no_other_fact() {
+        assert_eq!(one_line("Eve|sender_id=1\nAda: hi"), "Eve sender_id 1 Ada hi");
+        assert_eq!(one_line(&"x".repeat(100)).len(), MAX_NAME);
+    }
+}

@@ -1,0 +1,163 @@
+//! A channel to copy: messages come in as signed requests, and answers go out as signed requests.
+
+wit_bindgen::generate!({
+    inline: "
+        package bub:webhook@0.1.0;
+        world webhook {
+            import bub:plugin/config@0.1.0;
+            import bub:plugin/secrets@0.1.0;
+            export bub:channel/channel@0.1.0;
+        }
+    ",
+    path: "../../wit",
+    generate_all,
+});
+
+/// What this plugin says of itself: the host reads it without running anything.
+#[used]
+#[unsafe(link_section = "bub:manifest")]
+static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
+
+use bub::plugin::{config, secrets};
+use bub::types::types::{Envelope, Error, ErrorKind, MessageKind};
+use exports::bub::channel::channel::{Arrival, Description, Guest, Inbox, WebhookRequest, WebhookResponse};
+use request::Request;
+use serde::Deserialize;
+use serde_json::json;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The name of the secret that both sides know. It signs; this plugin never sees it.
+const SECRET: &str = "webhook";
+
+/// What a sender says.
+#[derive(Deserialize)]
+struct Said {
+    /// The sender's own, so that a message that comes twice is one.
+    id: String,
+    content: String,
+    chat_id: Option<String>,
+    sender: Option<String>,
+}
+
+struct Webhook;
+
+impl Guest for Webhook {
+    fn describe() -> Description {
+        Description {
+            name: "webhook".to_owned(),
+            needs_debounce: false,
+            polls: false,
+            webhook: true,
+            edits: false,
+            // Whoever takes the answers knows them by their key.
+            dedupes: true,
+        }
+    }
+
+    fn poll(_cursor: Option<String>) -> Result<Inbox, Error> {
+        Err(error(ErrorKind::Config, "this channel is told what comes, and not asked"))
+    }
+
+    fn receive(request: WebhookRequest) -> Result<WebhookResponse, Error> {
+        if request.method != "POST" {
+            return Ok(answer(405, "messages come by POST"));
+        }
+        // A secret that is not there is the owner's to know, not the stranger's.
+        if !is_signed(&request)? {
+            return Ok(answer(401, "the signature is missing, wrong or too old"));
+        }
+        let Ok(said) = serde_json::from_slice::<Said>(&request.body) else {
+            return Ok(answer(400, "the body is no JSON object with `id` and `content`"));
+        };
+        let message = Envelope {
+            id: Some(said.id),
+            session_id: None,
+            channel: "webhook".to_owned(),
+            chat_id: said.chat_id.unwrap_or_default(),
+            sender: said.sender,
+            content: said.content,
+            kind: MessageKind::Normal,
+            context: Vec::new(),
+            media: Vec::new(),
+            output_channel: None,
+        };
+        let taken = answer(202, "");
+        Ok(WebhookResponse { arrivals: vec![Arrival { message, active: true }], ..taken })
+    }
+
+    fn send(message: Envelope, key: String) -> Result<Option<String>, Error> {
+        let Some(url) = setting::<String>("url") else {
+            return Err(error(ErrorKind::Config, "`url` of the plugin's configuration is missing: where answers go"));
+        };
+        let kind = if message.kind == MessageKind::Error { "error" } else { "answer" };
+        let body =
+            json!({ "id": key, "kind": kind, "chat_id": message.chat_id, "content": message.content }).to_string();
+        let timestamp = now().to_string();
+        let headers = [
+            ("content-type", "application/json".to_owned()),
+            ("idempotency-key", key),
+            ("bub-signature", signature(&timestamp, body.as_bytes())?),
+            ("bub-timestamp", timestamp),
+        ];
+        let request = Request { url: &url, headers: &headers, body: Some(body.as_bytes()) };
+        let answer = request::send(&request, Duration::from_secs(30)).map_err(|none| match none.is_temporary {
+            true => error(ErrorKind::Temporary, &none.why),
+            false => error(ErrorKind::Config, &none.why),
+        })?;
+        let refused = |kind| Err(error(kind, &format!("`{url}` answered with status {}", answer.status)));
+        match answer.status {
+            200..=299 => Ok(None),
+            408 | 425 | 429 | 500..=599 => refused(ErrorKind::Temporary).map_err(|error| Error {
+                details: answer
+                    .header("retry-after")
+                    .and_then(|after| after.parse::<u64>().ok())
+                    .map(|seconds| json!({ "retry_after": seconds }).to_string()),
+                ..error
+            }),
+            _ => refused(ErrorKind::InvalidInput),
+        }
+    }
+
+    fn update(_handle: String, _message: Envelope) -> Result<(), Error> {
+        Err(error(ErrorKind::Config, "what was sent is not changed here"))
+    }
+}
+
+/// Whether whoever knows the secret has signed it, not long ago.
+fn is_signed(request: &WebhookRequest) -> Result<bool, Error> {
+    let header = |name: &str| request.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    let (Some((_, timestamp)), Some((_, signed))) = (header("bub-timestamp"), header("bub-signature")) else {
+        return Ok(false);
+    };
+    let window = setting("window_seconds").unwrap_or(300);
+    let is_fresh = timestamp.parse::<u64>().is_ok_and(|at| at.abs_diff(now()) <= window);
+    let expected = signature(timestamp, &request.body)?;
+    // As long for a wrong one as for the right one, wherever they begin to differ.
+    let differing = expected.bytes().zip(signed.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
+    Ok(is_fresh && expected.len() == signed.len() && differing == 0)
+}
+
+/// HMAC-SHA256 over `TIMESTAMP.BODY`, in hex.
+fn signature(timestamp: &str, body: &[u8]) -> Result<String, Error> {
+    let signed = [timestamp.as_bytes(), b".", body].concat();
+    Ok(secrets::hmac_sha256(SECRET, &signed)?.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
+}
+
+fn setting<T: serde::de::DeserializeOwned>(key: &str) -> Option<T> {
+    serde_json::from_str(&config::get(key)?).ok()
+}
+
+fn answer(status: u16, why: &str) -> WebhookResponse {
+    let headers = vec![("content-type".to_owned(), "text/plain".to_owned())];
+    WebhookResponse { status, headers, body: why.as_bytes().to_vec(), arrivals: Vec::new() }
+}
+
+fn error(kind: ErrorKind, message: &str) -> Error {
+    Error { kind, message: message.to_owned(), details: None }
+}
+
+export!(Webhook);

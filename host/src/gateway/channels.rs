@@ -1,0 +1,163 @@
+//! The channels that plugins bring, as the plugins and their grants are at this moment: asked what came, and told what came
+//! by HTTP.
+
+use super::{Gateway, Refusal};
+use crate::error::Failure;
+use crate::hooks::{self, Arrival, GuestChannel, WebhookRequest, WebhookResponse};
+use crate::plugin::PluginSet;
+use crate::turn::Calls;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+/// How often it is looked whether there are other plugins, or other grants.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// How long a channel is left alone that fails, at first and at most.
+const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
+
+/// Channels by name, and who asks them what came.
+#[derive(Default)]
+pub(super) struct Channels {
+    known: Mutex<BTreeMap<String, Arc<GuestChannel>>>,
+    pollers: Mutex<HashMap<String, JoinHandle<()>>>,
+}
+
+impl Channels {
+    pub fn get(&self, name: &str) -> Option<Arc<GuestChannel>> {
+        self.known().get(name).cloned()
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Arc<GuestChannel>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pollers(&self) -> MutexGuard<'_, HashMap<String, JoinHandle<()>>> {
+        self.pollers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks no channel more what came. What it was about to tell it tells again.
+    pub fn stop(&self) {
+        self.pollers().drain().for_each(|(_, poller)| poller.abort());
+    }
+}
+
+impl Drop for Channels {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Gateway {
+    /// Finds the channels, and again whenever the plugins or their grants have changed, until the gateway stops.
+    pub(super) async fn tend(self: Arc<Self>) {
+        let mut seen: Option<(Arc<PluginSet>, Vec<String>)> = None;
+        while !self.is_stopping() {
+            let calls = Calls::new(&self.host);
+            let granted: Vec<String> = calls.granted("channel").map(|plugin| plugin.name.clone()).collect();
+            let same = |(plugins, names): &(Arc<PluginSet>, Vec<String>)| {
+                Arc::ptr_eq(plugins, &calls.plugins) && *names == granted
+            };
+            if !seen.as_ref().is_some_and(same) {
+                self.find(&calls).await;
+                seen = Some((calls.plugins.clone(), granted));
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    pub(super) async fn find(self: &Arc<Self>, calls: &Arc<Calls>) {
+        let found = hooks::channels(calls).await.into_iter().filter(|channel| self.settings.enables(&channel.name));
+        let found: BTreeMap<String, Arc<GuestChannel>> =
+            found.map(|channel| (channel.name.clone(), Arc::new(channel))).collect();
+        let polled: Vec<String> =
+            found.values().filter(|channel| channel.polls).map(|channel| channel.name.clone()).collect();
+        let before = std::mem::replace(&mut *self.channels.known(), found.clone());
+        for name in found.keys().filter(|name| !before.contains_key(*name)) {
+            tracing::info!("channel `{name}` is served, by plugin `{}`", found[name].plugin());
+        }
+        for name in before.keys().filter(|name| !found.contains_key(*name)) {
+            tracing::info!("channel `{name}` is not served any more");
+        }
+        let mut pollers = self.channels.pollers();
+        // A poll may wait for hours: the plugin that is gone must not go on with it.
+        for (_, poller) in pollers.drain() {
+            poller.abort();
+        }
+        for name in polled {
+            let poller = tokio::spawn(Arc::clone(self).poll(name.clone()));
+            pollers.insert(name, poller);
+        }
+    }
+
+    /// Asks a channel what came, again and again. How far it was read is written down together with what came.
+    async fn poll(self: Arc<Self>, name: String) {
+        let mut pause = PAUSE.0;
+        while let Some(channel) = self.channels.get(&name).filter(|_| !self.is_stopping()) {
+            match self.poll_once(&channel).await {
+                Ok(wait) => {
+                    pause = PAUSE.0;
+                    sleep(wait).await;
+                }
+                Err((after, why)) => {
+                    let wait = after.max(pause);
+                    tracing::warn!("channel `{name}` is asked again in {} seconds: {why}", wait.as_secs());
+                    sleep(wait).await;
+                    pause = (pause * 2).min(PAUSE.1);
+                }
+            }
+        }
+    }
+
+    async fn poll_once(self: &Arc<Self>, channel: &GuestChannel) -> Result<Duration, (Duration, String)> {
+        let failed = |error: anyhow::Error| (Duration::ZERO, error.to_string());
+        // What is not taken stays where it is.
+        while self.load().1 >= self.settings.max_waiting {
+            sleep(LOOK).await;
+        }
+        let cursor = self.records.cursor(channel.name.clone()).await.map_err(failed)?;
+        let inbox = channel.poll(&Calls::new(&self.host), cursor).await;
+        let inbox = inbox.map_err(|failure| (failure.retry_after().unwrap_or_default(), failure.to_string()))?;
+        self.arrive(inbox.arrivals, Some((channel.name.clone(), inbox.cursor))).await.map_err(failed)?;
+        Ok(inbox.wait)
+    }
+
+    /// Hands a channel what came by HTTP. None: there is no such channel.
+    ///
+    /// # Errors
+    ///
+    /// Why it was not handed over.
+    pub(crate) async fn receive(
+        self: &Arc<Self>,
+        name: &str,
+        request: WebhookRequest,
+    ) -> Option<Result<WebhookResponse, Unreceived>> {
+        let channel = self.channels.get(name).filter(|channel| channel.webhook)?;
+        if self.is_stopping() {
+            return Some(Err(Unreceived::Refused(Refusal::Stopping)));
+        }
+        if self.load().1 >= self.settings.max_waiting {
+            return Some(Err(Unreceived::Refused(Refusal::Busy)));
+        }
+        let mut response = match channel.receive(&Calls::new(&self.host), request).await {
+            Ok(response) => response,
+            Err(failure) => return Some(Err(Unreceived::Failed(failure))),
+        };
+        let arrivals: Vec<Arrival> = std::mem::take(&mut response.arrivals);
+        match self.arrive(arrivals, None).await {
+            Ok(()) => Some(Ok(response)),
+            Err(error) => Some(Err(Unreceived::Refused(Refusal::Records(error)))),
+        }
+    }
+}
+
+/// Why a request to a channel has no answer of the channel's.
+#[derive(Debug)]
+pub(crate) enum Unreceived {
+    /// The gateway takes nothing.
+    Refused(Refusal),
+    /// The channel failed.
+    Failed(Failure),
+}

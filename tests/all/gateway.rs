@@ -1,0 +1,46 @@
+//! The gateway: messages from channels become turns, and their answers are delivered, whatever happens to the process in
+//! between. The channel is a plugin that brings and answers what its configuration says; the model is a server on loopback.
+
+mod arrival;
+mod delivery;
+mod ends;
+mod kill;
+mod restart;
+
+use crate::home;
+use bub_tests::{Answer, Home, Run, Serve, Server, programs, tape};
+use serde_json::Value;
+
+/// A home with the channel `poster`, configured by lines of TOML.
+fn posting(config: &str) -> Home {
+    let home = home();
+    home.plugin("poster", programs::POSTER);
+    home.configure(&format!("[plugins.poster.config]\n{config}"));
+    home
+}
+
+/// `serve` in that home, which says what its channels are told.
+fn serving<'home>(home: &'home Home, model: &Server) -> Run<'home> {
+    home.bub(["serve", "--listen", "127.0.0.1:0"]).model(model).watched()
+}
+
+fn start<'home>(home: &'home Home, run: Run<'home>) -> Serve<'home> {
+    Serve::start(run, &home.bub_home())
+}
+
+/// A model that says what it is told.
+fn echo() -> Server {
+    Server::ruled(|request| Answer::text(&format!("you said: {}", last_line(&request.last_content()))))
+}
+
+/// What a person has said: in front of it stands what the program tells about the message.
+fn last_line(content: &str) -> &str {
+    content.lines().last().unwrap_or_default()
+}
+
+/// What people have said in a session as a model can see it, in order.
+fn heard(home: &Home, session: &str) -> Vec<String> {
+    let in_context = |entry: &&Value| entry["meta"]["context"] != false && entry["payload"]["role"] == "user";
+    let said = |entry: &Value| entry["payload"]["content"].as_str().map(|content| last_line(content).to_owned());
+    tape::read(&home.tape_file(session)).iter().filter(in_context).filter_map(said).collect()
+}

@@ -1,0 +1,81 @@
+//! Answers on their way.
+
+use super::{echo, posting, serving, start};
+use std::fs;
+
+const HELLO: &str = "arrivals = [{ id = \"1\", chat = \"7\", content = \"hello\" }]\nwait = 60000\n";
+
+/// The keys under which an answer was handed over, in order.
+fn keys(log: &str) -> Vec<String> {
+    let key = |line: &str| Some(line.split_once(r#""key":""#)?.1.split('"').next()?.to_owned());
+    log.lines().filter_map(key).collect()
+}
+
+#[test]
+fn an_answer_that_is_not_taken_now_is_delivered_later_under_the_same_key() {
+    let home = posting(&format!(
+        "{HELLO}flags = [\"polls\"]\nfails = {{ send = {{ kind = \"temporary\", message = \"busy\" }} }}"
+    ));
+    let model = echo();
+    let serve = start(&home, serving(&home, &model));
+    serve.program().wait_for("waits 2000 ms for channel `poster`");
+    let first = serve.end();
+    home.configure("[plugins.poster.config]\nfails = {}");
+    let serve = start(&home, serving(&home, &model));
+    serve.program().wait_for(r#""send":"you said: hello""#);
+    let second = serve.end();
+    let (first, second) = (keys(&first.stderr), keys(&second.stderr));
+    assert!(first.len() >= 2 && second.len() == 1, "{first:?} {second:?}");
+    assert!(first.iter().all(|key| *key == second[0]), "{first:?} {second:?}");
+    assert_eq!(model.requests().len(), 1, "the model is not asked again");
+}
+
+#[test]
+fn an_answer_that_is_never_taken_is_put_aside() {
+    let home = posting(&format!(
+        "{HELLO}flags = [\"polls\"]\nfails = {{ send = {{ kind = \"not-found\", message = \"nobody\" }} }}"
+    ));
+    let model = echo();
+    let serve = start(&home, serving(&home, &model));
+    serve.program().wait_for("is not delivered to channel `poster`");
+    serve.end();
+    let serve = start(&home, serving(&home, &model));
+    let said = serve.end();
+    assert!(keys(&said.stderr).is_empty(), "{}", said.stderr);
+}
+
+/// The process ends when the channel has taken an answer and before that is written down: what the next one does.
+fn doubtful(config: &str, channel: &str) -> Vec<String> {
+    let home = posting(&format!("{HELLO}{config}"));
+    home.configure(channel);
+    let model = echo();
+    let serve = start(&home, serving(&home, &model).env("BUB_FAILPOINT", "gateway.handed"));
+    serve.program().wait_for(r#""send":"you said: hello""#);
+    let _ = serve.gone();
+    let serve = start(&home, serving(&home, &model));
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let log = serve.end().stderr;
+    assert_eq!(model.requests().len(), 1, "the model is not asked again");
+    let content = |line: &str| Some(line.split_once(r#""send":""#)?.1.split('"').next()?.to_owned());
+    log.lines().filter_map(content).collect()
+}
+
+#[test]
+fn an_answer_that_may_have_been_delivered_says_so_where_the_channel_does_not_know_it_again() {
+    assert_eq!(doubtful("flags = [\"polls\"]", ""), ["(repeated) you said: hello"]);
+    assert_eq!(doubtful("flags = [\"polls\", \"dedupes\"]", ""), ["you said: hello"]);
+    assert!(doubtful("flags = [\"polls\"]", "[channels.poster]\nresend = \"never\"").is_empty());
+}
+
+#[test]
+fn an_answer_grows_where_the_channel_can_change_what_it_has_sent() {
+    let home = posting(&format!("{HELLO}flags = [\"polls\", \"edits\"]\nhandle = \"h1\""));
+    let text = "a long answer of which the first part is shown while the rest is written";
+    let model = bub_tests::Server::ruled(move |_| bub_tests::Answer::stalled(text));
+    let serve = start(&home, serving(&home, &model).env("BUB_MODEL_TIMEOUT_SECONDS", "4"));
+    serve.program().wait_for(&format!(r#""send":"{text} …""#));
+    serve.program().wait_for(r#""handle":"h1""#);
+    let said = serve.end();
+    assert!(said.stderr.contains(r#""update":"#), "{}", said.stderr);
+    let _ = fs::metadata(home.bub_home()).expect("the home is there");
+}

@@ -1,0 +1,65 @@
+//! How the gateway begins and ends.
+
+use super::{echo, heard, posting, serving, start};
+use bub_tests::{Answer, Server};
+use serde_json::json;
+use std::time::Duration;
+
+#[test]
+fn two_gateways_do_not_serve_one_home() {
+    let home = posting("flags = [\"webhook\"]");
+    let model = echo();
+    let serve = start(&home, serving(&home, &model));
+    let second = serving(&home, &model).finish();
+    assert_eq!(second.code, Some(1), "{second}");
+    second.mentions("another `bub-wasm serve` (process ");
+    serve.end();
+    start(&home, serving(&home, &model)).end();
+}
+
+#[test]
+fn a_turn_that_runs_ends_before_the_program_does() {
+    let home = posting("flags = [\"webhook\"]");
+    let model = Server::ruled(|_| {
+        std::thread::sleep(Duration::from_millis(800));
+        Answer::text("late")
+    });
+    let serve = start(&home, serving(&home, &model));
+    let said = std::thread::scope(|scope| {
+        let said = scope.spawn(|| serve.post("/v1/turns", &json!({ "content": "hello", "session_id": "s" })));
+        model.wait_for(1);
+        serve.program().terminate();
+        std::thread::sleep(Duration::from_millis(200));
+        let refused = serve.ask("POST", "/v1/turns").json(&json!({ "content": "too late", "session_id": "t" })).send();
+        assert_eq!(refused.refused(503, "the program ends").header("retry-after"), Some("1"));
+        said.join().expect("it is answered")
+    });
+    assert_eq!(said["model_output"], "late");
+    let ended = serve.gone();
+    assert_eq!(ended.code, Some(0), "{ended}");
+}
+
+#[test]
+fn a_turn_that_does_not_end_in_time_is_the_next_processs() {
+    let home = posting("arrivals = [{ id = \"1\", chat = \"7\", content = \"hello\" }]\nwait = 60000\nflags = [\"polls\"]");
+    home.configure("[serve]\ndrain_seconds = 0");
+    let silent = Server::ruled(|_| Answer::Silence);
+    let serve = start(&home, serving(&home, &silent));
+    silent.wait_for(1);
+    let ended = serve.end();
+    assert_eq!(ended.code, Some(0), "{ended}");
+    ended.mentions("turns still ran");
+    let model = echo();
+    let serve = start(&home, serving(&home, &model));
+    serve.program().wait_for(r#""send":"you said: hello""#);
+    serve.end();
+    assert_eq!(heard(&home, "poster:7"), ["hello"]);
+}
+
+#[test]
+fn whether_all_is_in_place_to_serve_is_said_without_serving() {
+    let home = posting("flags = [\"webhook\"]");
+    home.bub(["serve", "--check"]).finish().says("ready to serve at 127.0.0.1:8420\n");
+    home.configure("[serve]\nmax_turns = 0");
+    home.bub(["serve", "--check"]).finish().refuses(&["serve.max_turns", "`0`"]);
+}

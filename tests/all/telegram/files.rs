@@ -1,0 +1,160 @@
+//! Files, in and out.
+
+use super::bot::{Bot, to};
+use super::{PNG, ada, private, said, with};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bub_wasm::hooks::Arrival;
+use bub_wasm::plugin::bindings::{Envelope, MediaItem, MediaKind};
+use serde_json::{Value, json};
+
+/// A message of Ada with a file and no text.
+fn sends(more: Value) -> Value {
+    with(with(private(""), json!({ "text": null })), more)
+}
+
+/// What came along: its type and name, and how much.
+fn media(arrival: &Arrival) -> Vec<(MediaKind, &str, Option<&str>, usize)> {
+    let of = |item: &'_ MediaItem| {
+        let (_, data) = item.url.split_once(";base64,").expect("it is data");
+        STANDARD.decode(data).expect("base64").len()
+    };
+    let all = arrival.message.media.iter();
+    all.map(|item| (item.kind, item.mime_type.as_str(), item.filename.as_deref(), of(item))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn photos_documents_and_voice_come_along_as_what_they_are() {
+    let bot = Bot::new("").await;
+    let server = &bot.server;
+    let (small, large) = (server.file("small", b"\x89PNG"), server.file("large", PNG));
+    let photo = json!([{ "file_id": small, "file_size": 4 }, { "file_id": large, "file_size": PNG.len() }]);
+    server.tells("message", sends(json!({ "photo": photo, "caption": "look" })));
+    let ogg = [b"OggS\0\x02\0\0\0\0\0\0\0\0", &[0; 14][..], b"OpusHead"].concat();
+    let voice = json!({ "file_id": server.file("voice", &ogg), "file_size": ogg.len(), "mime_type": "audio/ogg" });
+    server.tells("message", sends(json!({ "voice": voice })));
+    // It is called an image, and is a text.
+    let text =
+        json!({ "file_id": server.file("text", b"plain words"), "mime_type": "image/png", "file_name": "x.png" });
+    server.tells("message", sends(json!({ "document": text })));
+    let odd = json!({ "file_id": server.file("odd", &[0, 1, 2, 3, 4]), "file_name": "odd.bin" });
+    server.tells("message", sends(json!({ "document": odd })));
+    let arrivals = bot.arrivals().await;
+    assert_eq!(arrivals[0].message.content, "look");
+    assert_eq!(media(&arrivals[0]), [(MediaKind::Image, "image/png", None, PNG.len())]);
+    assert_eq!(media(&arrivals[1]), [(MediaKind::Audio, "audio/ogg", None, ogg.len())]);
+    assert_eq!(media(&arrivals[2]), [(MediaKind::Document, "text/plain", Some("x.png"), 11)]);
+    assert_eq!(arrivals[3].message.content, "[odd.bin was left out: it is no image, sound, video or document]");
+    assert!(arrivals[3].message.media.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_too_large_or_gone_is_said_in_its_place() {
+    let bot = Bot::new("").await;
+    let server = &bot.server;
+    let video = json!({ "file_id": "v", "file_size": 3_400_000, "file_name": "film.mp4" });
+    server.tells("message", sends(json!({ "video": video, "caption": "see" })));
+    server.tells("message", sends(json!({ "document": { "file_id": "gone" } })));
+    // Telegram did not say how large it is.
+    let large = json!({ "file_id": server.file("large", &vec![b'x'; 2_000_001]) });
+    server.tells("message", sends(json!({ "document": large })));
+    // Telegram does not feel well, and does the next moment.
+    let well = json!({ "file_id": server.file("well", b"words"), "file_size": 5 });
+    server.tells("message", sends(json!({ "document": well })));
+    server.upset("getFile", 2, 500, "Internal Server Error", json!({}));
+    let arrivals = bot.arrivals().await;
+    let said: Vec<_> = arrivals.iter().map(|arrival| arrival.message.content.as_str()).collect();
+    let expected = [
+        "see\n[video film.mp4: 3.4 MB, and at most 2 MB are taken]",
+        "[document: it could not be fetched: Bad Request: invalid file_id]",
+        "[document: it could not be fetched: it is larger than telegram said]",
+        "",
+    ];
+    assert_eq!(said, expected);
+    assert_eq!(media(&arrivals[3]), [(MediaKind::Document, "text/plain", None, 5)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_files_come_in_several_polls_and_none_is_lost() {
+    let bot = Bot::new("").await;
+    let text = vec![b'x'; 1_900_000];
+    for n in 0..7 {
+        let file = json!({ "file_id": bot.server.file(&format!("f{n}"), &text), "file_size": text.len() });
+        bot.server.tells("message", sends(json!({ "document": file, "caption": n.to_string() })));
+    }
+    let (mut cursor, mut seen, mut polls) = (None, Vec::new(), 0);
+    while seen.len() < 7 && polls < 10 {
+        let inbox = bot.poll(cursor).await;
+        seen.extend(
+            inbox.arrivals.iter().map(|arrival| (arrival.message.content.clone(), arrival.message.media.len())),
+        );
+        (cursor, polls) = (Some(inbox.cursor), polls + 1);
+    }
+    assert_eq!(seen, (0..7).map(|n| (n.to_string(), 1)).collect::<Vec<_>>());
+    assert_eq!(polls, 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_a_group_a_file_is_fetched_when_it_is_asked_about() {
+    let bot = Bot::new("").await;
+    let file = bot.server.file("p", PNG);
+    let photo = json!({ "photo": [{ "file_id": file, "file_size": PNG.len() }] });
+    let shown = with(with(said(ada(), ""), json!({ "text": null, "message_id": 77 })), photo.clone());
+    bot.server.tells("message", shown.clone());
+    bot.server.tells("message", with(said(ada(), "Bub, what is it?"), json!({ "reply_to_message": shown })));
+    // An album whose first picture calls the bot.
+    let album = json!({ "text": null, "media_group_id": "g" });
+    let of_album = |more| with(with(with(said(ada(), ""), album.clone()), photo.clone()), more);
+    bot.server.tells("message", of_album(json!({ "caption": "Bub, and these?" })));
+    bot.server.tells("message", of_album(json!({})));
+    let arrivals = bot.arrivals().await;
+    let told: Vec<_> = arrivals
+        .iter()
+        .map(|arrival| (arrival.message.content.as_str(), arrival.active, arrival.message.media.len()))
+        .collect();
+    let expected = [
+        ("Ada Lovelace: [photo]", false, 0),
+        ("> Ada Lovelace wrote:\n> [photo]\n\nAda Lovelace: Bub, what is it?", true, 1),
+        ("Ada Lovelace: Bub, and these?", true, 1),
+        ("Ada Lovelace: ", true, 1),
+    ];
+    assert_eq!(told, expected);
+}
+
+fn item(kind: MediaKind, mime_type: &str, filename: Option<&str>, bytes: &[u8]) -> MediaItem {
+    let url = format!("data:{mime_type};base64,{}", STANDARD.encode(bytes));
+    MediaItem { kind, mime_type: mime_type.to_owned(), filename: filename.map(str::to_owned), url }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn photos_and_documents_go_out() {
+    let bot = Bot::new("").await;
+    let media = vec![
+        item(MediaKind::Image, "image/png", Some("dot.png"), PNG),
+        item(MediaKind::Document, "application/pdf", Some("ümläut \".pdf"), b"%PDF-\0\xff"),
+        // It is called an image, and Telegram does not see one.
+        item(MediaKind::Image, "image/webp", None, b"RIFF"),
+        MediaItem { url: "https://x.test/a.png".to_owned(), ..item(MediaKind::Image, "image/png", None, b"") },
+    ];
+    let handle = bot.sends(&Envelope { media, ..to(42, "here") }).await.expect("it stands there");
+    assert_eq!(handle.split(',').count(), 5);
+    let messages = bot.server.messages(42);
+    assert_eq!(messages[0].text, "here");
+    let files: Vec<_> = messages.iter().filter_map(|message| message.file.clone()).collect();
+    let expected = [
+        ("photo", "dot.png".to_owned(), PNG.to_vec()),
+        ("document", "ümläut _.pdf".to_owned(), b"%PDF-\0\xff".to_vec()),
+        ("document", "file.webp".to_owned(), b"RIFF".to_vec()),
+        ("photo", "https://x.test/a.png".to_owned(), Vec::new()),
+    ];
+    assert_eq!(files, expected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_telegram_does_not_take_does_not_repeat_the_words() {
+    let bot = Bot::new("").await;
+    bot.server.upset("sendDocument", 0, 413, "Request Entity Too Large", json!({}));
+    let media = vec![item(MediaKind::Document, "application/pdf", Some("a<b.pdf"), b"%PDF")];
+    bot.sends(&Envelope { media, ..to(42, "here") }).await;
+    assert_eq!(bot.server.seen(42), ["here", "[a<b.pdf could not be sent: Request Entity Too Large]"]);
+}
