@@ -66,7 +66,7 @@ fn is_model_gone(host: &Host, calls: &Calls) -> bool {
         return false;
     }
     match calls.provider(provider) {
-        Some(plugin) => calls.held(plugin, &crate::plugin::Site::outside("provider")).is_some(),
+        Some(plugin) => calls.held(plugin, &crate::plugin::Site::outside("complete")).is_some(),
         None => false,
     }
 }

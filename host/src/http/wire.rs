@@ -54,7 +54,7 @@ fn item(media: Media) -> Result<MediaItem, Problem> {
 
 fn is_base64(text: &str) -> bool {
     let digits = text.trim_end_matches('=');
-    text.len() % 4 == 0
+    text.len().is_multiple_of(4)
         && text.len() - digits.len() <= 2
         && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }

@@ -146,3 +146,21 @@ fn media_that_the_plugin_cannot_keep_are_refused_before_the_model_is_asked() {
     assert_eq!(last.matches("data:image/png;base64,").count(), 2, "both pictures came back from the other side");
     ids_follow(&kept(&home, &server));
 }
+
+#[test]
+fn one_serve_keeps_the_tapes_of_another_home() {
+    let there = home().bare().served();
+    let home = home();
+    home.plugin("tapes-http", programs::TAPES_HTTP);
+    home.configure(&super::configuration(&there.serve.base()));
+    super::keep_token(&home.bub_home(), there.serve.token());
+    let model = Server::new([Answer::text("hello"), Answer::text("again")]);
+    home.run(["hi"]).model(&model).finish().says("[cli:local]\nhello\n");
+    home.run(["and now"]).model(&model).finish().says("[cli:local]\nagain\n");
+    let store = FileStore::open(there.home.tapes_dir()).unwrap();
+    let entries = StandIn::new(Arc::new(store), None).tape(&name(&home, "cli:local"));
+    ids_follow(&entries);
+    assert_eq!(said(&entries), ["hi", "hello", "and now", "again"]);
+    nothing_at_home(&home);
+    assert_eq!(model.requests()[1].messages().len(), 4, "the second turn has read the first");
+}

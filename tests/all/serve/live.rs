@@ -3,6 +3,7 @@
 use super::{echo, say, serve, token};
 use crate::home;
 use bub_tests::{Answer, Server, programs};
+use bub_wasm::host::News;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
@@ -100,4 +101,15 @@ fn a_server_whose_keeper_of_tapes_is_gone_is_not_ready() {
     assert_eq!(said.refused(503, "degraded").json()["error"]["code"], "degraded");
     assert_eq!(ill.strange("GET", "/healthz").send().status, 200);
     assert_eq!(json!(said.header("retry-after")), "1");
+}
+
+#[tokio::test]
+async fn a_slow_reader_is_told_how_many_news_were_missed() {
+    let room = bub_wasm::host::NewsRoom::default();
+    let mut reader = room.read();
+    for n in 0..1500 {
+        room.tell(News::TurnBegins, &format!("session {n}"));
+    }
+    assert_eq!(reader.next().await.unwrap_err(), 476);
+    assert_eq!(reader.next().await.unwrap().session, "session 476");
 }

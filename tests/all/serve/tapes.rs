@@ -107,3 +107,63 @@ fn names_that_lead_elsewhere_are_refused() {
     serve.ask("GET", "/v1/tapes/a__b/search?q=%20").send().refused(400, "");
     serve.ask("GET", "/v1/tapes/a__b/newest").send().refused(400, "what is sought");
 }
+
+#[test]
+fn a_write_of_another_host_is_looked_at_before_it_is_done() {
+    let (home, model) = (home(), echo());
+    let serve = serve(&home, &model);
+    let write = |tape: &str, lines: &[&str]| {
+        let ask = serve.ask("POST", &format!("/v1/tapes/{tape}/entries")).header("content-type", "application/jsonl");
+        ask.body(lines.iter().map(|line| format!("{line}\n")).collect::<String>())
+    };
+    let entry =
+        |id: u64| format!(r#"{{"id": {id}, "kind": "event", "payload": {{"name": "n"}}, "meta": {{}}, "date": "d"}}"#);
+    let (first, second) = (entry(1), entry(2));
+    let once = || {
+        write(
+            "a__b",
+            &[
+                r#"{"key": null, "batches": 1}"#,
+                r#"{"tape": "a__b", "last": null, "reset": null, "entries": 1}"#,
+                &first,
+            ],
+        )
+    };
+    assert_eq!(once().header("idempotency-key", "once-1").send().ok()["outcome"], "stored");
+    assert_eq!(once().header("idempotency-key", "once-1").send().ok()["outcome"], "stored", "it is the same write");
+    let again = once().header("idempotency-key", "once-2").send();
+    assert_eq!((again.status, again.json()), (412, json!({ "last": [1] })), "this one is another");
+    let keyed = || {
+        write(
+            "a__b",
+            &[r#"{"key": "k", "batches": 1}"#, r#"{"tape": "a__b", "last": 1, "reset": null, "entries": 1}"#, &second],
+        )
+    };
+    keyed().send().refused(400, "`If-Match`");
+    assert_eq!(keyed().header("if-match", "\"1\"").send().ok()["outcome"], "stored");
+    assert_eq!(keyed().header("if-match", "\"1\"").send().ok()["outcome"], "already");
+    let stand = || serve.get("/v1/tapes/a__b")["entries"].clone();
+    assert_eq!(stand(), 2);
+    let reset = |archive: &str| {
+        let head = json!({ "tape": "a__b", "last": null, "reset": { "archive": archive, "kept": 0 }, "entries": 0 });
+        write("a__b", &[r#"{"key": null, "batches": 1}"#, &head.to_string()]).send()
+    };
+    for archive in
+        ["../a__b.jsonl.x", "a__b.jsonl./../x", "a__b.jsonl..x", "a__b", "c__d.jsonl.x.bak", "a__bc.jsonl", ""]
+    {
+        reset(archive).refused(400, "no name of an archive");
+    }
+    let head =
+        |tape: &str, entries: u64| json!({ "tape": tape, "last": null, "reset": null, "entries": entries }).to_string();
+    let one = r#"{"key": null, "batches": 1}"#;
+    write("a__b", &[one, &head("c__d", 0)]).send().refused(400, "another tape");
+    write("a__b", &[one, &head("a__b__sidecar__..", 0)]).send().refused(400, "cannot name a tape");
+    write("a__b", &[one, &head("a__b", 2), &first, &entry(3)]).send().refused(400, "do not follow each other");
+    write("a__b", &[one, &head("a__b", 9_000_000_000), &first]).send().refused(400, "is no write");
+    write("a__b", &[r#"{"key": null, "batches": 9000000000}"#]).send().refused(400, "at most 1024 batches");
+    write("a__b.jsonl.x.bak", &[one, &head("a__b.jsonl.x.bak", 0)]).send().refused(400, "is an archive");
+    assert_eq!(stand(), 2, "nothing of it was done");
+    let files = std::fs::read_dir(home.tapes_dir()).unwrap();
+    let tapes = files.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "jsonl"));
+    assert_eq!(tapes.count(), 1);
+}
