@@ -47,7 +47,7 @@ pub use manifest::{Manifest, Want};
 pub(crate) use meter::{Count, Meter};
 pub(crate) use private::PrivateDir;
 pub use set::PluginSet;
-pub(crate) use set::{CALLED_BY_NAME, grant_command, model_name};
+pub(crate) use set::{CALLED_BY_NAME, grant_command, is_called, model_name};
 pub use shelf::Untrusted;
 pub(crate) use shelf::{Shelf, probe};
 pub(crate) use store::LOAD;

@@ -39,6 +39,7 @@ pub fn run(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
         sent: Vec::new(),
         said: String::new(),
         usage: None,
+        told: None,
     };
     match agent.work() {
         Ok(steps) => turn.emit(&last_event(&agent.said, steps, agent.usage.as_deref())),
@@ -75,6 +76,8 @@ struct Agent<'a> {
     sent: Vec<String>,
     said: String,
     usage: Option<String>,
+    /// The system prompt that stands last on the tape, and the entry that this loop has written last.
+    told: Option<(String, u64)>,
 }
 
 impl Agent<'_> {
@@ -165,10 +168,11 @@ impl Agent<'_> {
 
         let mut entries =
             record::Step { run_id: &run_id, model, said: &said, answer: &answer, results: &results }.entries();
-        if !system.is_empty() && self.last_system()?.as_ref() != Some(&system) {
+        if !system.is_empty() && self.is_new(&system)? {
             entries.insert(0, record::system(&run_id, &system));
         }
-        self.tape.append(&entries)?;
+        let last = self.tape.append(&entries)?;
+        self.told = (!system.is_empty()).then_some((system, last));
         self.recorded = true;
         self.steering.clear();
         self.usage = answer.usage.or(self.usage.take());
@@ -222,7 +226,17 @@ impl Agent<'_> {
         Ok(())
     }
 
-    /// The system prompt that stands last on the tape. Asked at every step: a tool may have reset the tape.
+    /// Whether another system prompt stands last on the tape, or none. Looked at in every step: a tool may have reset the
+    /// tape, and others may write to it. Where its newest entry is this loop's own, nobody has.
+    fn is_new(&self, system: &str) -> Result<bool, Error> {
+        if let Some((told, last)) = &self.told
+            && self.tape.tail(None, 1)?.first().is_some_and(|newest| newest.id == *last)
+        {
+            return Ok(told != system);
+        }
+        Ok(self.last_system()?.as_deref() != Some(system))
+    }
+
     fn last_system(&self) -> Result<Option<String>, Error> {
         let newest = Query {
             start: Start::First,
@@ -251,8 +265,9 @@ impl Agent<'_> {
         let _ = self.tape.append(&entries);
     }
 
-    fn write(&self, entry: Draft) -> Result<(), Error> {
-        self.tape.append(&[entry])?;
+    fn write(&mut self, entry: Draft) -> Result<(), Error> {
+        let written = self.tape.append(&[entry])?;
+        self.told = self.told.take().filter(|(_, last)| last + 1 == written).map(|(told, _)| (told, written));
         Ok(())
     }
 }

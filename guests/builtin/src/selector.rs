@@ -3,17 +3,17 @@
 use crate::Error;
 use crate::exports::bub::context::selector::{Part, Selected, View};
 
-/// Entries asked for at once: the most that the host gives.
-const BATCH: u32 = 256;
+/// Ids asked for at once: the most that the host gives.
+const BATCH: u32 = 4_096;
 
 pub fn everything(view: &View) -> Result<Selected, Error> {
     let mut history = Vec::new();
     loop {
-        let entries = view.next(BATCH)?;
-        if entries.is_empty() {
+        let ids = view.next_ids(BATCH)?;
+        if ids.is_empty() {
             break;
         }
-        history.extend(entries.iter().map(|entry| Part::Entry(entry.id)));
+        history.extend(ids.into_iter().map(Part::Entry));
     }
     Ok(Selected { system_prompt: None, before: Vec::new(), history, after: Vec::new(), notes: "{}".to_owned() })
 }

@@ -2,6 +2,7 @@
 
 use crate::bub::tools::schema::ToolSpec;
 use crate::{Error, Turn, toolset};
+use std::borrow::Cow;
 
 const AGENT: &str = include_str!("system.md");
 const WORKSPACE_FILE: &str = "AGENTS.md";
@@ -33,13 +34,37 @@ fn listed(tools: &[ToolSpec]) -> String {
     if tools.is_empty() {
         return String::new();
     }
-    let line = |tool: &ToolSpec| {
-        let description = tool.description.split_whitespace().collect::<Vec<_>>().join(" ");
-        let name = toolset::model_name(&tool.name);
-        if description.is_empty() { name } else { format!("{name} - {description}") }
+    let mut list = "<available_tools>\n".to_owned();
+    for tool in tools {
+        list.push_str(&toolset::model_name(&tool.name));
+        let description = one_line(&tool.description);
+        if !description.is_empty() {
+            list.push_str(" - ");
+            list.push_str(&description);
+        }
+        list.push('\n');
+    }
+    list.push_str("</available_tools>");
+    list
+}
+
+/// The words of a text with one space between them, which is how most descriptions are written.
+fn one_line(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let is_plain = |byte: &u8| (b'!'..=b'~').contains(byte);
+    let spaces_part_words = || {
+        let mut was_space = true;
+        bytes.iter().all(|byte| {
+            let is_space = *byte == b' ';
+            let fits = if is_space { !was_space } else { is_plain(byte) };
+            was_space = is_space;
+            fits
+        }) && !was_space
     };
-    let lines: Vec<String> = tools.iter().map(line).collect();
-    format!("<available_tools>\n{}\n</available_tools>", lines.join("\n"))
+    if text.is_empty() || spaces_part_words() {
+        return text.into();
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ").into()
 }
 
 #[cfg(test)]
@@ -65,7 +90,11 @@ mod tests {
             reads_outside: false,
         };
         let block = "<available_tools>\ntape_info - Says how long it is.\n</available_tools>";
-        assert_eq!(listed(&[tool]), block);
+        assert_eq!(listed(std::slice::from_ref(&tool)), block);
+        for description in ["Says how long it is.", " Says  how\tlong it is. ", "Says how\u{a0}long it is."] {
+            let tool = ToolSpec { description: description.to_owned(), ..tool.clone() };
+            assert_eq!(listed(&[tool]), block);
+        }
         assert_eq!(listed(&[]), "");
     }
 }

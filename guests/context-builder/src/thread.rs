@@ -175,6 +175,16 @@ struct EventData {
     status: Option<String>,
 }
 
+/// A message that is a text and nothing else, which most are: it is read where it stands.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said<'a> {
+    #[serde(borrow)]
+    role: Cow<'a, str>,
+    #[serde(borrow)]
+    content: Cow<'a, str>,
+}
+
 fn item(entry: &Entry) -> Item {
     match entry.kind.as_str() {
         "event" => event(&entry.payload),
@@ -184,6 +194,10 @@ fn item(entry: &Entry) -> Item {
             Item::Message(Unit::Message { id: entry.id, tokens, asked: None })
         }
         "message" => {
+            if let Ok(said) = serde_json::from_str::<Said<'_>>(&entry.payload) {
+                let asked = (said.role == "user").then(|| said.content.clone().into_owned());
+                return Item::Message(Unit::Message { id: entry.id, tokens: chat::plain(&said.content), asked });
+            }
             let Some(message) = object(&entry.payload) else { return Item::Nothing };
             let asked = (message["role"] == "user").then(|| words(&message["content"]));
             Item::Message(Unit::Message { id: entry.id, tokens: chat::message(&message), asked })

@@ -16,7 +16,7 @@ use std::time::Duration;
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
-pub(crate) use crossing::{attach, current, from_query, into_entries, into_hits, into_info};
+pub(crate) use crossing::{attach, current, from_query, into_entries, into_hits, into_info, taint};
 use crossing::{into_entry, weight};
 
 /// A tape in a guest's hands.

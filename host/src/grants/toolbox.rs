@@ -9,7 +9,7 @@ use crate::plugin::bindings::schema::{Effect, ToolSpec};
 use crate::plugin::bindings::toolbox::Host;
 use crate::plugin::bindings::{Error, ToolCall, schema};
 use crate::plugin::store::State;
-use crate::plugin::{Plugin, Tool, deeper, model_name};
+use crate::plugin::{Plugin, Tool, deeper, is_called};
 use crate::turn::Turn;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -63,7 +63,9 @@ impl Host for State {
                 changes.push(job);
             }
         }
-        running.spawn(jobs(turn.clone(), depth, places, changes));
+        if !changes.is_empty() {
+            running.spawn(jobs(turn.clone(), depth, places, changes));
+        }
         let mut outcomes: Vec<_> = running.join_all().await.into_iter().flatten().collect();
         outcomes.sort_by_key(|(at, _)| *at);
         Ok(Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect()))
@@ -100,9 +102,8 @@ async fn jobs(
 
 /// The tool of that name, as a model or a person writes it, and whose it is.
 fn tool_of<'a>(turn: &'a Turn, name: &str) -> Option<(&'a Arc<Plugin>, &'a Tool)> {
-    let written = model_name(name);
     let mut tools = turn.calls.plugins.iter().flat_map(|plugin| plugin.tools.iter().map(move |tool| (plugin, tool)));
-    tools.find(|(_, tool)| model_name(&tool.name) == written && turn.has_tool(&tool.name))
+    tools.find(|(_, tool)| is_called(&tool.name, name) && turn.has_tool(&tool.name))
 }
 
 /// The name of a tool as its plugin gave it, for a name as a model writes it. A name that nobody has stays as it is.

@@ -8,6 +8,8 @@ use crate::plugin::store::State;
 use crate::plugin::{check_json, parse_json};
 use crate::turn::Turn;
 use serde_json::Value;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use wasmtime::Result;
@@ -168,15 +170,18 @@ fn set(turn: &Turn, key: String, value: &str) -> Result<(), Error> {
 /// The text of the workspace's `AGENTS.md`, if it is a file of that workspace. A link that leads out of it, to the
 /// user's keys for one, is not followed.
 async fn agents_text(workspace: &Path, home: &Path) -> Option<String> {
-    use tokio::io::AsyncReadExt;
-    let path = tokio::fs::canonicalize(workspace.join(AGENTS_FILE)).await.ok()?;
-    let home = tokio::fs::canonicalize(home).await.ok()?;
-    // A pipe or a device would be read for ever.
-    let is_file = tokio::fs::metadata(&path).await.ok()?.is_file();
-    if !is_file || !path.starts_with(workspace) || path.starts_with(home) {
-        return None;
-    }
-    let mut text = Vec::new();
-    tokio::fs::File::open(path).await.ok()?.take(MAX_AGENTS_FILE).read_to_end(&mut text).await.ok()?;
-    Some(String::from_utf8_lossy(&text).into_owned())
+    let (workspace, home) = (workspace.to_owned(), home.to_owned());
+    // Asked at every step: on the way to another thread once, not for each look.
+    let read = tokio::task::spawn_blocking(move || {
+        let path = workspace.join(AGENTS_FILE).canonicalize().ok()?;
+        // A pipe or a device would be read for ever.
+        let is_file = path.metadata().ok()?.is_file();
+        if !is_file || !path.starts_with(&workspace) || path.starts_with(home.canonicalize().ok()?) {
+            return None;
+        }
+        let mut text = Vec::new();
+        File::open(path).ok()?.take(MAX_AGENTS_FILE).read_to_end(&mut text).ok()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    });
+    read.await.ok()?
 }

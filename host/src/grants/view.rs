@@ -3,6 +3,7 @@
 mod served;
 
 use super::selection::{Selection, check_request};
+use super::tape::taint;
 use crate::plugin::bindings::schema::ToolSpec;
 use crate::plugin::bindings::selector::{Part, Selected};
 use crate::plugin::bindings::{Error, Prompt};
@@ -183,8 +184,24 @@ impl View {
             .ok_or_else(|| contract(format!("it selected entry {id}, which is not on the tape")))
     }
 
-    /// The next entries of the window.
+    /// The next entries of the window, remembered.
     async fn forward(&mut self, max: usize) -> tape::Result<Vec<Entry>> {
+        let found = self.further(max).await?;
+        self.remember(found.iter().cloned());
+        Ok(found)
+    }
+
+    /// The ids of the next entries of the window. What is selected of them reaches the model all the same, so what is
+    /// tainted in them taints the turn.
+    async fn forward_unseen(&mut self, max: usize) -> tape::Result<Vec<u64>> {
+        let found = self.further(max).await?;
+        found.iter().for_each(|entry| taint(&self.turn, entry));
+        let ids = found.iter().map(|entry| entry.id).collect();
+        self.remember(found);
+        Ok(ids)
+    }
+
+    async fn further(&mut self, max: usize) -> tape::Result<Vec<Entry>> {
         let mut position = match self.position {
             Some(position) => position,
             None => {
@@ -204,7 +221,6 @@ impl View {
             }
         }
         self.position = Some(position);
-        self.remember(&found);
         Ok(found)
     }
 
@@ -227,13 +243,13 @@ impl View {
             }
         }
         newest_first.reverse();
-        self.remember(&newest_first);
+        self.remember(newest_first.iter().cloned());
         Ok(newest_first)
     }
 
-    fn remember(&self, entries: &[Entry]) {
+    fn remember(&self, entries: impl IntoIterator<Item = Entry>) {
         let mut seen = self.deeds.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.extend(entries.iter().map(|entry| (entry.id, entry.clone())));
+        seen.extend(entries.into_iter().map(|entry| (entry.id, entry)));
     }
 
     fn shorten(&self, messages: Vec<String>) -> std::result::Result<(), Error> {

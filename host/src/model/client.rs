@@ -52,13 +52,13 @@ impl Client {
         })
     }
 
-    /// Starts a request as a task of the current tokio runtime. Whatever goes wrong comes through the completion.
+    /// A request, which begins when its first event is waited for. Whatever goes wrong comes through the completion.
     ///
     /// A model is asked up to three times while it is busy, broken or out of reach. Once an event has been told, a
     /// failure is final.
     pub fn complete(&self, request: Request) -> Completion {
         let shared = Arc::clone(&self.shared);
-        Completion::spawn(self.shared.redaction.spoken(), |mut outlet| async move {
+        Completion::of(self.shared.redaction.spoken(), |mut outlet| async move {
             if let Err(error) = shared.answer(&request, &mut outlet).await {
                 outlet.fail(error).await;
             }

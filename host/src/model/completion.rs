@@ -1,9 +1,10 @@
-//! The way from the task that reads an answer to whoever wants it.
+//! The way from the work that reads an answer to whoever wants it.
 
+use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 
 use crate::model::error::{Error, ErrorKind};
 use crate::model::exchange::{Event, ToolCall};
@@ -12,17 +13,24 @@ use crate::model::veil::Veil;
 /// Events that wait for a slow reader. Then the server waits too.
 const CAPACITY: usize = 64;
 
-/// An answer that is under way. Dropping it ends the request.
-#[derive(Debug)]
+/// An answer that is under way. The work goes on while the next event is waited for, in the task that waits: one of its own
+/// would have to be woken for each event, and wake whoever waits. Dropping it ends the request.
 pub struct Completion {
     events: mpsc::Receiver<Result<Event, Error>>,
-    task: JoinHandle<()>,
+    /// None once it is done.
+    work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     is_over: bool,
 }
 
+impl fmt::Debug for Completion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Completion").field("is_over", &self.is_over).finish_non_exhaustive()
+    }
+}
+
 impl Completion {
-    /// Runs `work` as a task that writes to the other end.
-    pub(crate) fn spawn<W, F>(secrets: Arc<[String]>, work: W) -> Completion
+    /// An answer that `work` writes to the other end.
+    pub(crate) fn of<W, F>(secrets: Arc<[String]>, work: W) -> Completion
     where
         W: FnOnce(Outlet) -> F,
         F: Future<Output = ()> + Send + 'static,
@@ -30,30 +38,35 @@ impl Completion {
         let (sender, events) = mpsc::channel(CAPACITY);
         let (text, reasoning) = (Veil::new(secrets.clone()), Veil::new(secrets));
         let outlet = Outlet { sender, has_sent: false, text, reasoning };
-        Completion { events, task: tokio::spawn(work(outlet)), is_over: false }
+        Completion { events, work: Some(Box::pin(work(outlet))), is_over: false }
     }
 
     /// The next event; `None` after [`Event::Finish`] or an error.
     ///
     /// # Errors
     ///
-    /// An error is the last thing to come. It is [`ErrorKind::Cancelled`] if the task was ended from outside, by a
-    /// runtime that shuts down.
+    /// An error is the last thing to come.
     pub async fn next(&mut self) -> Option<Result<Event, Error>> {
         if self.is_over {
             return None;
         }
-        let next = self.events.recv().await.unwrap_or_else(|| {
+        let next = self.receive().await.unwrap_or_else(|| {
             Err(Error::new(ErrorKind::Cancelled, "the request was ended before its answer was whole"))
         });
         self.is_over = matches!(next, Ok(Event::Finish(_)) | Err(_));
         Some(next)
     }
-}
 
-impl Drop for Completion {
-    fn drop(&mut self) {
-        self.task.abort();
+    async fn receive(&mut self) -> Option<Result<Event, Error>> {
+        if let Some(work) = &mut self.work {
+            tokio::select! {
+                biased;
+                event = self.events.recv() => return event,
+                () = work => self.work = None,
+            }
+        }
+        // What it said at last is still on the way.
+        self.events.recv().await
     }
 }
 
@@ -72,7 +85,7 @@ impl Outlet {
         self.has_sent
     }
 
-    /// Waits while the reader is slow. What is sent to a reader that has left is lost: its leaving aborts the task.
+    /// Waits while the reader is slow. What is sent to a reader that has left is lost: its leaving ends the work.
     pub(crate) async fn send(&mut self, event: Event) {
         self.has_sent = true;
         match event {

@@ -177,13 +177,11 @@ impl PluginSet {
             bail!("the name is taken by the {} plugin `{}`; rename the file", other.source.name(), other.name);
         }
         for (at, tool) in plugin.tools.iter().enumerate() {
-            if plugin.tools[..at].iter().any(|other| model_name(&other.name) == model_name(&tool.name)) {
+            if plugin.tools[..at].iter().any(|other| is_called(&other.name, &tool.name)) {
                 bail!("it has two tools that a model would both call `{}`", model_name(&tool.name));
             }
-            if let Some(other) = self
-                .plugins
-                .iter()
-                .find(|other| other.tools.iter().any(|taken| model_name(&taken.name) == model_name(&tool.name)))
+            if let Some(other) =
+                self.plugins.iter().find(|other| other.tools.iter().any(|taken| is_called(&taken.name, &tool.name)))
             {
                 bail!("its tool `{}` is there already, in plugin `{}`", tool.name, other.name);
             }
@@ -240,4 +238,10 @@ pub(crate) fn grant_command(plugin: &str, grants: &[String]) -> String {
 /// A tool's name as the model sees it: providers allow no dots.
 pub(crate) fn model_name(name: &str) -> String {
     name.replace('.', "_")
+}
+
+/// Whether models would call both by one name.
+pub(crate) fn is_called(name: &str, other: &str) -> bool {
+    let as_written = |byte: u8| if byte == b'.' { b'_' } else { byte };
+    name.len() == other.len() && name.bytes().map(as_written).eq(other.bytes().map(as_written))
 }

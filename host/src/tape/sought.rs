@@ -1,6 +1,7 @@
 //! What a tape is looked through for, from its end.
 
 use super::entry::Entry;
+use memchr::memmem::Finder;
 
 /// Which entry is wanted, where the newest is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,5 +35,29 @@ impl Sought {
             Self::Phase => entry.begins_phase(),
             Self::Anchor => entry.kind == "anchor",
         }
+    }
+
+    /// A quick look at lines, which most need not be read behind.
+    pub(super) fn glance(&self) -> Glance<'_> {
+        let text = match self {
+            Self::Kind(kind) => kind,
+            Self::Named { name, .. } => name,
+            Self::Phase | Self::Anchor => "anchor",
+        };
+        // What cannot stand in JSON as it is may stand there in several ways.
+        let is_plain = !text.chars().any(|character| character.is_control() || matches!(character, '"' | '\\'));
+        Glance(Finder::new(if is_plain { text } else { "" }))
+    }
+}
+
+/// Whether an entry that is sought may stand in a line.
+pub(super) struct Glance<'s>(Finder<'s>);
+
+impl Glance<'_> {
+    /// `false`: none does. The text that is looked for would stand there as it is, unless it is written with escapes, of
+    /// which these two can stand for what needs none.
+    pub(super) fn may_be(&self, line: &[u8]) -> bool {
+        let has_escapes = || memchr::memchr_iter(b'\\', line).any(|at| matches!(line.get(at + 1), Some(b'u' | b'/')));
+        self.0.find(line).is_some() || has_escapes()
     }
 }

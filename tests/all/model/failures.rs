@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use bub_wasm::model::{Client, ErrorKind, Secret, Settings};
+use bub_wasm::model::{ErrorKind, Secret, Settings};
 
 use super::server::{Answer, Server};
 use super::{KEY, STOP, ask, chunk, error_of, finish, request, settings, text};
@@ -219,17 +219,6 @@ async fn the_timeout_bounds_the_whole_of_an_answer() {
     assert_eq!(error.kind, ErrorKind::Temporary);
     let host = server.host();
     assert_eq!(error.message, format!("model `openai:fake`: no whole answer from `{host}` within 0.2 s"));
-}
-
-#[test]
-fn a_runtime_that_ends_tells_the_reader_that_the_request_was_cancelled() {
-    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let first = runtime();
-    let server = first.block_on(Server::start([Answer::hang("")]));
-    let mut completion = first.block_on(async { Client::new(settings(&server)).unwrap().complete(request()) });
-    drop(first);
-    let end = runtime().block_on(completion.next());
-    assert_eq!(end.unwrap().unwrap_err().kind, ErrorKind::Cancelled);
 }
 
 #[tokio::test]

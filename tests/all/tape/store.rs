@@ -38,6 +38,56 @@ async fn a_torn_last_line_is_set_aside_and_the_next_entry_stands_alone() {
 }
 
 #[tokio::test]
+async fn what_is_sought_is_found_however_it_is_spelled() {
+    let anchors = [
+        (r#""anchor""#, r#""a/b""#, "a/b"),
+        (r#""anchor""#, r#""c\/d""#, "c/d"),
+        (r#""\u0061nchor""#, r#""e\u002ff""#, "e/f"),
+        (r#""anchor""#, r#""say \"so\"""#, r#"say "so""#),
+        (r#""anchor""#, r#""上\u6d77""#, "上海"),
+    ];
+    let room = Room::new();
+    let mut lines = String::new();
+    for (at, (kind, name, _)) in anchors.iter().enumerate() {
+        let id = at + 1;
+        lines +=
+            &format!(r#"{{"id": {id}, "kind": {kind}, "payload": {{"name": {name}}}, "meta": {{}}, "date": "D"}}"#);
+        lines.push('\n');
+    }
+    lines += &WHOLE.replace(r#""id": 5"#, r#""id": 6"#);
+    room.write(lines + "\n");
+    for (at, (_, _, name)) in anchors.iter().enumerate() {
+        let found = room.tape().last_anchor(Some(name), None).await.unwrap();
+        assert_eq!(found.map(|anchor| anchor.id), Some(at as u64 + 1), "{name}");
+    }
+    assert_eq!(room.tape().last_anchor(None, Some(4)).await.unwrap().map(|anchor| anchor.id), Some(3));
+    assert_eq!(room.tape().last_anchor(Some("x"), None).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_place_is_found_among_lines_that_cannot_be_read() {
+    let room = Room::new();
+    let line = |id: usize| {
+        format!(r#"{{"id": {id}, "kind": "event", "payload": {{"name": "z"}}, "meta": {{}}, "date": "D"}}"#)
+    };
+    // Some begin as entries do and are none, some are entries and begin as nobody writes them.
+    let odd = |id: usize| match id % 4 {
+        0 => format!(r#"{{"id": {id}, "kind": "event"#),
+        1 => line(id).replace(r#""id": "#, r#" "id" :"#),
+        _ => line(id),
+    };
+    room.write((1..=3_000).map(|id| odd(id) + "\n").collect::<String>());
+    for after in [1, 7, 8, 1_000, 1_499, 2_997] {
+        let next = (after + 1..).find(|id| id % 4 != 0);
+        let page = room.tape().read(after, 1).await.unwrap();
+        assert_eq!(page.first().map(|entry| entry.id), next, "behind {after}");
+        let before = (1..after + 1).rev().find(|id| id % 4 != 0);
+        let page = room.tape().tail(Some(after + 1), 1).await.unwrap();
+        assert_eq!(page.first().map(|entry| entry.id), before, "before {after}");
+    }
+}
+
+#[tokio::test]
 async fn a_whole_last_line_gets_the_newline_that_it_lost() {
     let room = Room::new();
     room.write(WHOLE);

@@ -31,12 +31,17 @@ pub(crate) async fn current(tape: &Tape) -> tape::Result<BTreeMap<String, (u64, 
     Ok(BTreeMap::from([(tape::MEMORY.to_owned(), (ends(zone.first()), ends(zone.last())))]))
 }
 
-/// An entry as guests see it: with marks in the place of a message's media. One that says that text from outside is in it
-/// taints the turn, but for what the owner typed as a command, which is no part of the conversation.
-pub(super) fn into_entry(turn: &Turn, entry: tape::Entry) -> Entry {
+/// An entry that says that text from outside is in it taints the turn that reads it, but for what the owner typed as a
+/// command, which is no part of the conversation.
+pub(crate) fn taint(turn: &Turn, entry: &tape::Entry) {
     if turn.message.kind != MessageKind::Command && json::get(&entry.meta, TAINTED_MARK) == Some("true") {
         turn.taint(|| format!("entry {} of a tape, which was written in a tainted turn", entry.id));
     }
+}
+
+/// An entry as guests see it: with marks in the place of a message's media.
+pub(super) fn into_entry(turn: &Turn, entry: tape::Entry) -> Entry {
+    taint(turn, &entry);
     let payload = match entry.kind.as_str() {
         "message" => turn.calls.media.put_away(&entry.payload).into_owned(),
         _ => entry.payload,

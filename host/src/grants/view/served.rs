@@ -12,6 +12,9 @@ use std::time::Duration;
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
+/// Ids that cross at once.
+const MAX_IDS: u32 = 4_096;
+
 /// How long a selector may wait for what it looks up, at most.
 const MAX_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -22,6 +25,11 @@ impl HostView for State {
         let view = self.table.get_mut(&view)?;
         let batch = view.forward(max.min(MAX_BATCH) as usize).await;
         Ok(batch.map(|batch| into_entries(&view.turn, batch)).map_err(Error::from))
+    }
+
+    async fn next_ids(&mut self, view: Resource<View>, max: u32) -> Result<Result<Vec<u64>, Error>> {
+        let view = self.table.get_mut(&view)?;
+        Ok(view.forward_unseen(max.min(MAX_IDS) as usize).await.map_err(Error::from))
     }
 
     async fn tail(

@@ -110,13 +110,15 @@ impl Directory {
             let from = scan::before(&file, before, end)?;
             let mut lines = Backward::new(&file, from)?;
             let mut asked = false;
+            let glance = sought.glance();
             let learn = |asked: bool, place: Option<Place>| {
                 if asked && before.is_none() {
                     self.learn(tape, sought, place);
                 }
             };
             while let Some(line) = lines.next()? {
-                if let Some(entry) = line.entry()
+                if glance.may_be(&line.bytes)
+                    && let Some(entry) = line.entry()
                     && before.is_none_or(|before| entry.id < before)
                     && sought.is(&entry)
                 {

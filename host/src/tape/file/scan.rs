@@ -8,6 +8,9 @@ use super::super::entry::{Entry, LONGEST_LINE};
 
 const BLOCK: u64 = 64 * 1024;
 
+/// What is read to find out where in a file one is: a line or two.
+const GLANCE: u64 = 4 * 1024;
+
 /// A line of a file, without its end.
 pub(super) struct Line {
     /// Where it begins.
@@ -22,7 +25,18 @@ impl Line {
     pub(super) fn entry(&self) -> Option<Entry> {
         Entry::parse(std::str::from_utf8(&self.bytes).ok()?)
     }
+
+    /// The id that the line begins with, as Bub and this program write it; `None` where it has to be read to know. It need
+    /// not be an entry's.
+    fn id(&self) -> Option<u64> {
+        let rest = self.bytes.strip_prefix(br#"{"id": "#)?;
+        let digits = rest.get(..memchr::memchr(b',', rest.get(..MOST_DIGITS)?)?)?;
+        std::str::from_utf8(digits).ok().filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
+    }
 }
+
+/// Digits of the greatest id, and the comma behind them.
+const MOST_DIGITS: usize = 21;
 
 /// Lines from the end of a file toward its beginning.
 pub(super) struct Backward<'f> {
@@ -105,6 +119,8 @@ pub(super) struct Forward<'f> {
     pub(super) at: u64,
     /// Nothing behind this is read.
     end: u64,
+    /// So much at once.
+    block: u64,
     buffer: Vec<u8>,
     /// How much of `buffer` was given out.
     used: usize,
@@ -113,7 +129,12 @@ pub(super) struct Forward<'f> {
 impl<'f> Forward<'f> {
     /// Lines from `start` to `end`.
     pub(super) fn new(file: &'f File, start: u64, end: u64) -> Self {
-        Self { file, at: start, end, buffer: Vec::new(), used: 0 }
+        Self { file, at: start, end, block: BLOCK, buffer: Vec::new(), used: 0 }
+    }
+
+    /// The same, of which little will be read.
+    fn glance(file: &'f File, start: u64, end: u64) -> Self {
+        Self { block: GLANCE, ..Self::new(file, start, end) }
     }
 
     pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
@@ -147,7 +168,7 @@ impl<'f> Forward<'f> {
     /// What was read and not given out; more is read when that is nothing. Empty: the end.
     fn block(&mut self) -> io::Result<&[u8]> {
         if self.used == self.buffer.len() {
-            let size = self.end.saturating_sub(self.at).min(BLOCK);
+            let size = self.end.saturating_sub(self.at).min(self.block);
             self.buffer.resize(size as usize, 0);
             self.used = 0;
             let read = loop {
@@ -174,7 +195,7 @@ pub(super) fn behind(file: &File, id: u64, end: u64) -> io::Result<u64> {
     let (mut low, mut high) = (0, end);
     while high - low > BLOCK {
         let middle = low + (high - low) / 2;
-        let mut lines = Forward::new(file, middle, end);
+        let mut lines = Forward::glance(file, middle, end);
         // Most likely the rest of a line.
         lines.next()?;
         match first(&mut lines, high)? {
@@ -184,9 +205,11 @@ pub(super) fn behind(file: &File, id: u64, end: u64) -> io::Result<u64> {
         }
     }
     let mut lines = Forward::new(file, low, end);
-    while let Some((start, entry)) = first(&mut lines, u64::MAX)? {
-        if entry.id > id {
-            return Ok(start);
+    while let Some(line) = lines.next()? {
+        // What stands before the place is passed over by its id alone: reading the rest of it says nothing more.
+        let is_before = line.id().is_some_and(|before| before <= id);
+        if !is_before && line.entry().is_some_and(|entry| entry.id > id) {
+            return Ok(line.start);
         }
     }
     Ok(lines.at)
