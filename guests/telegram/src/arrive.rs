@@ -16,6 +16,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Files of one poll together, in bytes: what they are in base64 has to cross to the host at once.
 const MAX_FILES: u64 = 6_000_000;
 
+/// Files of one poll: each is two requests, and whatever else came waits for them.
+const MAX_FETCHED: usize = 8;
+
+/// People who are told in one poll that they are not allowed. The others are when they write again.
+const MAX_TOLD: usize = 5;
+
 /// For how long it is taken for granted who the bot is, in seconds.
 const KNOWN_FOR: i64 = 24 * 3600;
 
@@ -41,7 +47,8 @@ pub fn poll(cursor: Option<&str>) -> Result<Inbox, Error> {
         "allowed_updates": ["message", "edited_message"],
     });
     let updates = api.call("getUpdates", &arguments, settings.poll_seconds)?;
-    let mut reader = Reader { api: &api, settings: &settings, me, files: 0, albums: HashSet::new() };
+    let mut reader =
+        Reader { api: &api, settings: &settings, me, files: 0, fetched: 0, told: 0, albums: HashSet::new() };
     let mut arrivals = Vec::new();
     for update in updates.as_array().into_iter().flatten() {
         let Some(id) = update["update_id"].as_i64() else { continue };
@@ -91,6 +98,8 @@ struct Reader<'a> {
     me: Me,
     /// Bytes of files so far.
     files: u64,
+    fetched: usize,
+    told: usize,
     /// Pictures that were sent together with one that calls the bot belong to it.
     albums: HashSet<String>,
 }
@@ -107,11 +116,12 @@ impl Reader<'_> {
         }
         let is_active = self.is_active(&message);
         let attached = self.attached(&message, is_active);
-        if let Some(attached) = &attached {
-            if !is_first && self.files + attached.weight() > MAX_FILES {
+        if let Some(attached) = attached.as_ref().filter(|_| is_active) {
+            self.files += attached.weight();
+            self.fetched += 1;
+            if !is_first && (self.files > MAX_FILES || self.fetched > MAX_FETCHED) {
                 return Read::Full;
             }
-            self.files += attached.weight();
         }
         let mut notes: Vec<String> = media::told(&message).into_iter().collect();
         let mut files = Vec::new();
@@ -135,7 +145,7 @@ impl Reader<'_> {
     }
 
     /// Whether whoever speaks there may speak to the bot. A person who may not is told so, once.
-    fn listens(&self, message: &Message, is_edit: bool, cursor: &mut Cursor) -> bool {
+    fn listens(&mut self, message: &Message, is_edit: bool, cursor: &mut Cursor) -> bool {
         if !message.is_private() {
             return self.settings.allows_chat(&message.chat);
         }
@@ -143,7 +153,8 @@ impl Reader<'_> {
         if self.settings.allows_user(from) {
             return true;
         }
-        if !is_edit && cursor.refuses(from.id) {
+        if !is_edit && self.told < MAX_TOLD && cursor.refuses(from.id) {
+            self.told += 1;
             let text = format!(
                 "Sorry, this bot only answers people whom its owner has named. Your id is {}: the owner can add it to `allow_users`.",
                 from.id

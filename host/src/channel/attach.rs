@@ -142,6 +142,8 @@ fn kind_of(bytes: &[u8]) -> Option<(MediaKind, &'static str)> {
     match found?.matcher_type() {
         MatcherType::Image => Some((MediaKind::Image, mime_type)),
         MatcherType::Video => Some((MediaKind::Video, mime_type)),
+        // The file is a container, whatever it contains.
+        MatcherType::Audio if mime_type == "audio/opus" => Some((MediaKind::Audio, "audio/ogg")),
         MatcherType::Audio if mime_type == "audio/x-wav" => Some((MediaKind::Audio, "audio/wav")),
         MatcherType::Audio => Some((MediaKind::Audio, mime_type)),
         MatcherType::Doc | MatcherType::Book => Some((MediaKind::Document, mime_type)),

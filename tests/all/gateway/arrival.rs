@@ -95,7 +95,10 @@ fn a_plugin_decides_what_becomes_of_a_message() {
         });
         assert_eq!(first["model_output"], "done", "{decision}");
         serve.end();
-        assert_eq!(heard(&home, "s"), ["first", "second"], "{decision}");
+        let mut heard = heard(&home, "s");
+        // What the agent says to itself between two steps.
+        heard.retain(|said| !said.starts_with("Continue the task"));
+        assert_eq!(heard, ["first", "second"], "{decision}");
         // What steers is heard by the turn that runs; what follows has a turn of its own.
         assert_eq!(model.requests().len(), if decision == "steer" { 2 } else { 3 }, "{decision}");
     }

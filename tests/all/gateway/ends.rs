@@ -22,15 +22,17 @@ fn two_gateways_do_not_serve_one_home() {
 fn a_turn_that_runs_ends_before_the_program_does() {
     let home = posting("flags = [\"webhook\"]");
     let (go, gone) = mpsc::channel::<()>();
-    let gone = Mutex::new(gone);
+    let (begun, has_begun) = mpsc::channel::<()>();
+    let (begun, gone) = (Mutex::new(begun), Mutex::new(gone));
     let model = Server::ruled(move |_| {
+        let _ = begun.lock().unwrap().send(());
         let _ = gone.lock().unwrap().recv();
         Answer::text("late")
     });
     let serve = start(&home, serving(&home, &model));
     let said = std::thread::scope(|scope| {
         let said = scope.spawn(|| serve.post("/v1/turns", &json!({ "content": "hello", "session_id": "s" })));
-        model.wait_for(1);
+        has_begun.recv_timeout(Duration::from_secs(60)).expect("the model is asked");
         serve.program().terminate();
         let too_late =
             || serve.ask("POST", "/v1/turns").json(&json!({ "content": ",tape.info", "session_id": "t" })).send();

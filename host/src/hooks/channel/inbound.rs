@@ -26,8 +26,9 @@ const MAX_CONTEXT: usize = 64 << 10;
 /// What a channel may have the host remember, in bytes.
 const MAX_CURSOR: usize = 64 << 10;
 
-/// The longest that a channel is left alone.
-const MAX_WAIT: Duration = Duration::from_secs(3600);
+/// How long a channel is left alone, at least and at most. One that has nothing to say, again and again, costs others their
+/// time.
+const WAIT: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(3600));
 
 /// What the host says of a message, in place of what the channel says.
 const OWN_KEYS: [&str; 3] = ["sender_id", "channel", "chat_id"];
@@ -37,7 +38,7 @@ pub(super) fn inbox(channel: &GuestChannel, calls: &Calls, inbox: wit::Inbox) ->
         return Err(contract(format!("its cursor is longer than {MAX_CURSOR} bytes")));
     }
     check_json(&inbox.cursor).map_err(|reason| contract(format!("its cursor is {reason}")))?;
-    let wait = Duration::from_millis(inbox.wait_ms.into()).min(MAX_WAIT);
+    let wait = Duration::from_millis(inbox.wait_ms.into()).clamp(WAIT.0, WAIT.1);
     Ok(Inbox { arrivals: arrivals(channel, calls, inbox.arrivals)?, cursor: inbox.cursor, wait })
 }
 
