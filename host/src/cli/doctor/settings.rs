@@ -1,6 +1,6 @@
 //! Every key of config.toml.
 
-use crate::config::{Config, DEFAULT_MODEL, Limits};
+use crate::config::{Config, DEFAULT_MODEL, Limits, Serve};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -22,6 +22,7 @@ fn keys(config: &Config) -> Vec<Key> {
     let timeout = model.timeout.map(|timeout| timeout.as_secs_f64());
     let plugins: Vec<&String> = config.plugins.keys().collect();
     let trusted: Vec<&String> = config.trusted_plugins.keys().collect();
+    let tokens: Vec<&String> = config.tokens.iter().map(|token| &token.name).collect();
     let limit = |name, unset: u64, now: u64, about| key(name, unset, now, about);
     vec![
         key("model", DEFAULT_MODEL, model.model.clone(), "`provider:model`"),
@@ -128,6 +129,30 @@ fn keys(config: &Config) -> Vec<Key> {
         key("channels.NAME.commands", "none", Value::Null, "`all`, `tools` or `none`: lines that begin with a comma"),
         key("channels.NAME.selector", Value::Null, Value::Null, "the plugin that selects there"),
         key("channels.NAME.tools", json!([]), Value::Null, "tools that only read, for others than the owner"),
+        key("channels.NAME.debounce_seconds", 1, Value::Null, "how long the next message of a chat is waited for"),
+        key("channels.NAME.max_wait_seconds", 10, Value::Null, "the same, for what is not meant for the agent"),
+        key("channels.NAME.active_time_window", 60, Value::Null, "seconds that a chat is listened to behind a message"),
+        key("channels.NAME.resend", "mark", Value::Null, "`mark` or `never`: an answer that may have been delivered"),
+        key("serve.listen", json!(Serve::default().listen), json!(config.serve.listen), "address and port of `serve`"),
+        key("serve.hosts", json!([]), json!(config.serve.hosts), "further names that it answers to"),
+        key("serve.origins", json!([]), json!(config.serve.origins), "origins whose pages may use the API"),
+        key("serve.max_turns", 64, json!(config.serve.max_turns), "turns that run at once"),
+        key("serve.max_waiting", 1024, json!(config.serve.max_waiting), "messages that may wait, of all sessions"),
+        key(
+            "serve.max_waiting_per_session",
+            64,
+            json!(config.serve.max_waiting_per_session),
+            "messages that may wait in one session",
+        ),
+        key(
+            "serve.enabled_channels",
+            json!(["all"]),
+            json!(config.serve.enabled_channels),
+            "channels of plugins: names, `all`, `!NAME`",
+        ),
+        key("serve.patience_seconds", 30, json!(config.serve.patience_seconds), "how long a request may take to come"),
+        key("serve.drain_seconds", 20, json!(config.serve.drain_seconds), "how long turns go on at the end"),
+        key("tokens", json!([]), json!(tokens), "`name`, `hash`, `scopes`, `session_prefix`, `principal` each"),
     ]
 }
 
