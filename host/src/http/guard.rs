@@ -83,12 +83,14 @@ pub(super) async fn check(State(api): State<Arc<Api>>, request: Request, next: N
     let mut response = match (&origin, request.method()) {
         // A browser asks before it sends what a page could not send by itself.
         (Some(_), &Method::OPTIONS) => StatusCode::NO_CONTENT.into_response(),
-        (_, &Method::POST | &Method::PUT | &Method::PATCH) if !is_known(&request) && !is_webhook(&request) => Problem::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "not_json",
-            "a body is JSON here: send it with `Content-Type: application/json`",
-        )
-        .into_response(),
+        (_, &Method::POST | &Method::PUT | &Method::PATCH) if !is_known(&request) && !is_webhook(&request) => {
+            Problem::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "not_json",
+                "a body is JSON here: send it with `Content-Type: application/json`",
+            )
+            .into_response()
+        }
         _ => next.run(request).await,
     };
     let headers = response.headers_mut();

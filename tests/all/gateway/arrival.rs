@@ -6,7 +6,8 @@ use serde_json::json;
 
 #[test]
 fn a_message_of_a_channel_is_a_turn_and_its_answer_goes_back() {
-    let home = posting("arrivals = [{ id = \"1\", chat = \"7\", content = \"hello\" }]\nflags = [\"polls\"]\nwait = 60000");
+    let home =
+        posting("arrivals = [{ id = \"1\", chat = \"7\", content = \"hello\" }]\nflags = [\"polls\"]\nwait = 60000");
     let model = echo();
     let serve = start(&home, serving(&home, &model));
     serve.program().wait_for(r#""send":"you said: hello""#);
@@ -15,9 +16,8 @@ fn a_message_of_a_channel_is_a_turn_and_its_answer_goes_back() {
 
 #[test]
 fn a_message_that_comes_twice_is_one_turn() {
-    let home = posting(
-        "arrivals = [{ id = \"1\", chat = \"7\", content = \"hello\" }]\nflags = [\"webhook\"]\ntimes = 2",
-    );
+    let home =
+        posting("arrivals = [{ id = \"1\", chat = \"7\", content = \"hello\" }]\nflags = [\"webhook\"]\ntimes = 2");
     let model = echo();
     let serve = start(&home, serving(&home, &model));
     for _ in 0..3 {

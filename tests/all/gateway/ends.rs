@@ -41,7 +41,8 @@ fn a_turn_that_runs_ends_before_the_program_does() {
 
 #[test]
 fn a_turn_that_does_not_end_in_time_is_the_next_processs() {
-    let home = posting("arrivals = [{ id = \"1\", chat = \"7\", content = \"hello\" }]\nwait = 60000\nflags = [\"polls\"]");
+    let home =
+        posting("arrivals = [{ id = \"1\", chat = \"7\", content = \"hello\" }]\nwait = 60000\nflags = [\"polls\"]");
     home.configure("[serve]\ndrain_seconds = 0");
     let silent = Server::ruled(|_| Answer::Silence);
     let serve = start(&home, serving(&home, &silent));
