@@ -145,7 +145,7 @@ impl Gateway {
         }
         message.session_id = Some(session.clone());
         self.remember(&session).await;
-        self.host.news.tell(News::Taken { channel: message.channel.clone() }, &session);
+        let taken = News::Taken { channel: message.channel.clone() };
         let load = self.lanes.load(&session);
         let admission = match message.kind {
             // A command is a turn of its own, and no part of a conversation.
@@ -158,13 +158,17 @@ impl Gateway {
             false => usize::MAX,
         };
         if admission == Some(Admission::Drop) {
+            self.host.news.tell(taken, &session);
             self.end(vec![task], Answer::silent(session), Vec::new()).await;
             return Ok(());
         }
         self.waiting.fetch_add(1, Ordering::Relaxed);
         match self.lanes.put(&session, task, admission == Some(Admission::Steer), bound) {
-            Put::Waits => {}
-            Put::Begins => drop(tokio::spawn(Arc::clone(self).lane(session))),
+            Put::Waits => self.host.news.tell(taken, &session),
+            Put::Begins => {
+                self.host.news.tell(taken, &session);
+                drop(tokio::spawn(Arc::clone(self).lane(session)));
+            }
             Put::Full => {
                 self.waiting.fetch_sub(1, Ordering::Relaxed);
                 return Err(Refusal::Busy);

@@ -1,31 +1,25 @@
 //! What the program says of itself: its hooks, its plugins, and whether it is well.
 
-use super::token::Bearer;
+use super::extract::Caller;
 use super::{Api, Problem};
 use crate::config::Scope;
 use crate::hooks;
 use crate::host::{Host, told};
 use crate::turn::Calls;
 use axum::Json;
-use axum::extract::{Extension, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::Value;
 use std::sync::Arc;
 
 /// As `bub-wasm hooks --json`.
-pub(super) async fn hooks(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
-) -> Result<Json<Value>, Problem> {
+pub(super) async fn hooks(Caller { api, bearer }: Caller) -> Result<Json<Value>, Problem> {
     bearer.needs(Scope::Read)?;
     Ok(Json(told::hooks(&Calls::new(api.gateway.host()))))
 }
 
 /// As `bub-wasm plugin list --json`, less the sessions that others have.
-pub(super) async fn plugins(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
-) -> Result<Json<Value>, Problem> {
+pub(super) async fn plugins(Caller { api, bearer }: Caller) -> Result<Json<Value>, Problem> {
     bearer.needs(Scope::Read)?;
     let host = api.gateway.host();
     let mut plugins = told::plugins(host, &host.plugins());

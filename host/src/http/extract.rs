@@ -1,9 +1,27 @@
 //! What a request's line says: parts of its path, and what is asked behind them.
 
-use super::Problem;
+use super::token::Bearer;
+use super::{Api, Problem};
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
+use std::sync::Arc;
+
+/// Who asks, and of whom.
+pub(super) struct Caller {
+    pub api: Arc<Api>,
+    pub bearer: Bearer,
+}
+
+impl FromRequestParts<Arc<Api>> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Problem> {
+        // Where nobody was identified, no handler may serve anybody.
+        let bearer = parts.extensions.get::<Bearer>().cloned().ok_or_else(Problem::unknown)?;
+        Ok(Self { api: Arc::clone(api), bearer })
+    }
+}
 
 /// What stands in the path where a name is meant, without its escapes.
 pub(super) struct Named(pub String);

@@ -1,10 +1,10 @@
 //! `GET /v1/events`: what happens, as it happens.
 
+use super::extract::Caller;
 use super::token::Bearer;
-use super::{Api, Problem};
+use super::Problem;
 use crate::config::Scope;
 use crate::host::{Heard, News};
-use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -15,10 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Everything that the reader's token reaches. Who reads slowly is told how much was missed.
-pub(super) async fn events(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
-) -> Result<Response, Problem> {
+pub(super) async fn events(Caller { api, bearer }: Caller) -> Result<Response, Problem> {
     bearer.needs(Scope::Read)?;
     // A connection that is held for good is taken from those that ask.
     let Ok(place) = Arc::clone(&api.readers).try_acquire_owned() else {

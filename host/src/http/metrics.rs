@@ -1,19 +1,14 @@
 //! `GET /metrics`: counts since the program began, in Prometheus' words.
 
-use super::token::Bearer;
-use super::{Api, Problem};
+use super::extract::Caller;
+use super::Problem;
 use crate::config::Scope;
-use axum::extract::{Extension, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use std::fmt::{Display, Write};
-use std::sync::Arc;
 
 /// All counts. They name plugins and hooks, and no session.
-pub(super) async fn metrics(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
-) -> Result<Response, Problem> {
+pub(super) async fn metrics(Caller { api, bearer }: Caller) -> Result<Response, Problem> {
     bearer.needs(Scope::Read)?;
     let mut page = Page::default();
     let host = api.gateway.host();

@@ -4,6 +4,7 @@ mod models;
 mod request;
 mod stream;
 
+use super::extract::Caller;
 use super::token::Bearer;
 use super::turns::{Attended, key, session};
 use super::{Api, Problem, body, wire};
@@ -14,12 +15,10 @@ use crate::plugin::bindings::{Envelope, Error, ErrorKind};
 use crate::turn::PASSING;
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use request::Request;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 pub(super) use models::{list as models, one as model};
 
@@ -38,8 +37,7 @@ struct Frame {
 
 /// Takes the last message of a conversation, and answers it.
 pub(super) async fn complete(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
+    Caller { api, bearer }: Caller,
     headers: HeaderMap,
     sent: Body,
 ) -> Result<Response, Problem> {

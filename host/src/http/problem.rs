@@ -50,6 +50,12 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "forbidden", message)
     }
 
+    /// Nobody is known who asks.
+    pub fn unknown() -> Self {
+        let message = "a token is needed: `Authorization: Bearer TOKEN`; the owner's stands in `$BUB_HOME/serve.token`";
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
+    }
+
     pub fn stopping() -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "the program ends; try again in a moment")
     }

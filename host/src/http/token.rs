@@ -6,7 +6,7 @@ use crate::plugin::bindings::Principal;
 use crate::turn::Speaker;
 use anyhow::{Context, Result, ensure};
 use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::middleware::Next;
 use axum::response::Response;
 use base64::Engine;
@@ -163,8 +163,7 @@ pub(super) async fn identify(
         scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
     });
     let Some(bearer) = token.and_then(|token| api.tokens.find(token)) else {
-        let message = "a token is needed: `Authorization: Bearer TOKEN`; the owner's stands in `$BUB_HOME/serve.token`";
-        return Err(Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", message));
+        return Err(Problem::unknown());
     };
     request.extensions_mut().insert(bearer.clone());
     Ok(next.run(request).await)

@@ -1,5 +1,6 @@
 //! `POST /v1/turns`: one message, and what comes of it.
 
+use super::extract::Caller;
 use super::token::Bearer;
 use super::{Api, Problem, body, wire};
 use crate::channel::{kind_of, message};
@@ -8,7 +9,6 @@ use crate::gateway::{HTTP, Letter, Reply};
 use crate::plugin::bindings::{Envelope, StreamEvent};
 use crate::turn::Heard;
 use axum::body::Body;
-use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -43,12 +43,7 @@ struct Said {
 }
 
 /// Takes a message and answers with what came of it, at once or as it goes.
-pub(super) async fn post(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
-    headers: HeaderMap,
-    sent: Body,
-) -> Result<Response, Problem> {
+pub(super) async fn post(Caller { api, bearer }: Caller, headers: HeaderMap, sent: Body) -> Result<Response, Problem> {
     bearer.needs(Scope::Turns)?;
     let said: Said = body::json(&api, sent, MOST).await?;
     let letter = letter(&bearer, &headers, said)?;

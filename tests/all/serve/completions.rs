@@ -160,6 +160,8 @@ fn what_an_agent_cannot_do_is_refused_in_one_line() {
     with("messages", json!([])).refused(400, "the last message");
     with("messages", json!([{ "role": "assistant", "content": "hi" }])).refused(400, "the last message");
     with("messages", json!([{ "role": "tool", "content": "hi" }])).refused(400, "role `tool`");
+    let film = json!([{ "role": "user", "content": [{ "type": "film", "film": {} }] }]);
+    with("messages", film).refused(400, "`film`");
     let unknown = with("model", json!("gpt-of-nobody"));
     assert_eq!(unknown.refused(404, "gpt-of-nobody").json()["error"]["code"], "model_not_found");
     let keyed = serve.ask("POST", PATH).header("idempotency-key", "k").json(&said("hi")).send();

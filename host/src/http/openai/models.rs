@@ -1,14 +1,11 @@
 //! Which models there are: the agent as it is configured, and those that plugins offer.
 
-use super::super::extract::Named;
-use super::super::token::Bearer;
+use super::super::extract::{Caller, Named};
 use super::super::{Api, Problem};
 use crate::turn::Preview;
 use axum::Json;
-use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 /// The agent, with whatever model it has.
 pub(super) const AGENT: &str = "bub";
@@ -51,20 +48,13 @@ fn about(name: &str) -> Value {
 }
 
 /// All of them.
-pub(in crate::http) async fn list(
-    State(api): State<Arc<Api>>,
-    Extension(_): Extension<Bearer>,
-) -> Result<Json<Value>, Problem> {
+pub(in crate::http) async fn list(Caller { api, .. }: Caller) -> Result<Json<Value>, Problem> {
     let data: Vec<Value> = offered(&api).await?.iter().map(|name| about(name)).collect();
     Ok(Json(json!({ "object": "list", "data": data })))
 }
 
 /// One of them.
-pub(in crate::http) async fn one(
-    State(api): State<Arc<Api>>,
-    Extension(_): Extension<Bearer>,
-    Named(name): Named,
-) -> Result<Json<Value>, Problem> {
+pub(in crate::http) async fn one(Caller { api, .. }: Caller, Named(name): Named) -> Result<Json<Value>, Problem> {
     match offered(&api).await?.contains(&name) {
         true => Ok(Json(about(&name))),
         false => Err(unknown(&name)),

@@ -44,7 +44,8 @@ struct Message {
 #[serde(untagged)]
 enum Content {
     Text(String),
-    Parts(Vec<Part>),
+    /// Each a [`Part`]; of what is none it is said which.
+    Parts(Vec<Value>),
 }
 
 #[derive(Deserialize)]
@@ -122,13 +123,13 @@ impl Request {
             None => {}
             Some(Content::Text(text)) => content.clone_from(text),
             Some(Content::Parts(parts)) => {
-                for part in parts {
-                    match part {
+                for sent in parts {
+                    match part(sent)? {
                         Part::Text { text } | Part::Refusal { refusal: text } => {
                             if !content.is_empty() {
                                 content.push('\n');
                             }
-                            content.push_str(text);
+                            content.push_str(&text);
                         }
                         attached => media.push(attachment(attached)?),
                     }
@@ -144,7 +145,7 @@ impl Request {
         let before = self.messages.split_last().map_or(&[][..], |(_, before)| before);
         let mut drafts = Vec::with_capacity(before.len());
         for message in before {
-            let text = message.content.as_ref().map(Content::text).unwrap_or_default();
+            let text = message.content.as_ref().map(Content::text).transpose()?.unwrap_or_default();
             if text.is_empty() {
                 continue;
             }
@@ -162,23 +163,31 @@ impl Request {
 }
 
 impl Content {
-    fn text(&self) -> String {
-        match self {
-            Self::Text(text) => text.clone(),
-            Self::Parts(parts) => {
-                let text = |part: &Part| match part {
-                    Part::Text { text } | Part::Refusal { refusal: text } => text.clone(),
-                    Part::ImageUrl { .. } => "[image]".to_owned(),
-                    Part::InputAudio { .. } => "[audio]".to_owned(),
-                    Part::File { .. } => "[file]".to_owned(),
-                };
-                parts.iter().map(text).collect::<Vec<_>>().join("\n")
-            }
-        }
+    fn text(&self) -> Result<String, Problem> {
+        let parts = match self {
+            Self::Text(text) => return Ok(text.clone()),
+            Self::Parts(parts) => parts,
+        };
+        let text = |sent: &Value| {
+            Ok(match part(sent)? {
+                Part::Text { text } | Part::Refusal { refusal: text } => text,
+                Part::ImageUrl { .. } => "[image]".to_owned(),
+                Part::InputAudio { .. } => "[audio]".to_owned(),
+                Part::File { .. } => "[file]".to_owned(),
+            })
+        };
+        Ok(parts.iter().map(text).collect::<Result<Vec<_>, Problem>>()?.join("\n"))
     }
 }
 
-fn attachment(part: &Part) -> Result<wire::Media, Problem> {
+fn part(sent: &Value) -> Result<Part, Problem> {
+    Part::deserialize(sent).map_err(|error| {
+        let said: String = error.to_string().chars().take(200).flat_map(char::escape_debug).collect();
+        Problem::of("messages", format!("a part of a message does not fit: {said}"))
+    })
+}
+
+fn attachment(part: Part) -> Result<wire::Media, Problem> {
     Ok(match part {
         Part::InputAudio { input_audio } => {
             let mime_type = match input_audio.format.as_str() {
@@ -190,17 +199,13 @@ fn attachment(part: &Part) -> Result<wire::Media, Problem> {
             wire::Media { mime_type: mime_type.to_owned(), url, filename: None }
         }
         Part::File { file } => {
-            let Some(data) = &file.file_data else {
+            let Some(url) = file.file_data else {
                 return Err(Problem::of("messages", "there are no files here: send what is in it as `file_data`"));
             };
-            wire::Media {
-                mime_type: kind_of(data, "application/pdf"),
-                url: data.clone(),
-                filename: file.filename.clone(),
-            }
+            wire::Media { mime_type: kind_of(&url, "application/pdf"), url, filename: file.filename }
         }
-        Part::ImageUrl { image_url } => {
-            wire::Media { mime_type: kind_of(&image_url.url, "image/jpeg"), url: image_url.url.clone(), filename: None }
+        Part::ImageUrl { image_url: Image { url } } => {
+            wire::Media { mime_type: kind_of(&url, "image/jpeg"), url, filename: None }
         }
         Part::Text { .. } | Part::Refusal { .. } => return Err(Problem::bad("a text is not attached")),
     })

@@ -1,7 +1,6 @@
 //! What a model would see next: `tape context` over HTTP.
 
-use super::super::extract::{Asked, Named};
-use super::super::token::Bearer;
+use super::super::extract::{Asked, Caller, Named};
 use super::super::{Api, Problem};
 use super::{by_name, by_session};
 use crate::hooks;
@@ -9,7 +8,6 @@ use crate::nearest;
 use crate::tape::Store;
 use crate::turn::{Calls, Preview};
 use axum::Json;
-use axum::extract::{Extension, State};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -24,8 +22,7 @@ pub(in crate::http) struct Asking {
 
 /// What the next request of a tape's session would hold.
 pub(in crate::http) async fn of_tape(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
+    Caller { api, bearer }: Caller,
     Named(name): Named,
     Asked(asking): Asked<Asking>,
 ) -> Result<Json<Value>, Problem> {
@@ -37,8 +34,7 @@ pub(in crate::http) async fn of_tape(
 
 /// What the next request of a session would hold.
 pub(in crate::http) async fn of_session(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
+    Caller { api, bearer }: Caller,
     Named(session): Named,
     Asked(asking): Asked<Asking>,
 ) -> Result<Json<Value>, Problem> {

@@ -1,24 +1,20 @@
 //! What another host reads that keeps its tapes here: `guests/tapes-http/README.md` is the contract.
 
-use super::super::extract::{Asked, Named};
-use super::super::token::Bearer;
-use super::super::{Api, Problem};
+use super::super::extract::{Asked, Caller, Named};
+use super::super::Problem;
 use super::by_name;
 use super::page::{self, MOST, Range};
 use crate::config::Scope;
 use crate::tape::Sought;
 use axum::Json;
-use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 /// A stretch of a tape, as lines; as JSON for whoever asks for that.
 pub(in crate::http) async fn entries(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
+    Caller { api, bearer }: Caller,
     Named(name): Named,
     Asked(range): Asked<Range>,
     headers: HeaderMap,
@@ -47,8 +43,7 @@ pub(in crate::http) struct Newest {
 
 /// The newest entry that is sought, as a line.
 pub(in crate::http) async fn newest(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
+    Caller { api, bearer }: Caller,
     Named(name): Named,
     Asked(asked): Asked<Newest>,
 ) -> Result<Response, Problem> {
@@ -72,8 +67,7 @@ pub(in crate::http) struct Names {
 
 /// Names of tapes. Those of whoever reaches only some sessions are told by `/v1/sessions`.
 pub(in crate::http) async fn names(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
+    Caller { api, bearer }: Caller,
     Asked(asked): Asked<Names>,
 ) -> Result<Json<Value>, Problem> {
     bearer.needs(Scope::Read)?;
@@ -90,8 +84,7 @@ pub(in crate::http) async fn names(
 
 /// Names of what plugins keep beside a tape.
 pub(in crate::http) async fn sidecars(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
+    Caller { api, bearer }: Caller,
     Named(name): Named,
     Asked(asked): Asked<Names>,
 ) -> Result<Json<Value>, Problem> {
@@ -104,8 +97,7 @@ pub(in crate::http) async fn sidecars(
 
 /// Under which name a reset would keep the tape now.
 pub(in crate::http) async fn archive_name(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
+    Caller { api, bearer }: Caller,
     Named(name): Named,
 ) -> Result<Json<Value>, Problem> {
     let tape = by_name(&api, &bearer, &name)?;

@@ -1,19 +1,16 @@
 //! What stands on tapes, for people and their programs.
 
-use super::super::extract::{Asked, Named};
-use super::super::token::Bearer;
+use super::super::extract::{Asked, Caller, Named};
 use super::super::{Api, Problem};
 use super::page::{Page, Range, as_json, entry};
 use super::{by_name, by_session};
 use crate::config::Scope;
 use crate::tape::{Query, Search, Tape};
 use axum::Json;
-use axum::extract::{Extension, State};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Sessions, anchors and hits of one answer, unless it says how many.
@@ -34,8 +31,7 @@ pub(in crate::http) struct Listed {
 
 /// The sessions that somebody reaches.
 pub(in crate::http) async fn sessions(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
+    Caller { api, bearer }: Caller,
     Asked(asked): Asked<Listed>,
 ) -> Result<Json<Value>, Problem> {
     bearer.needs(Scope::Read)?;
@@ -61,11 +57,7 @@ pub(in crate::http) async fn sessions(
 }
 
 /// What a tape amounts to.
-pub(in crate::http) async fn tape(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
-    Named(name): Named,
-) -> Result<Json<Value>, Problem> {
+pub(in crate::http) async fn tape(Caller { api, bearer }: Caller, Named(name): Named) -> Result<Json<Value>, Problem> {
     let tape = by_name(&api, &bearer, &name)?;
     let session = api.gateway.session_of(tape.name());
     about(&api, session, &tape).await
@@ -73,8 +65,7 @@ pub(in crate::http) async fn tape(
 
 /// What a session's tape amounts to.
 pub(in crate::http) async fn session(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
+    Caller { api, bearer }: Caller,
     Named(session): Named,
 ) -> Result<Json<Value>, Problem> {
     let (session, tape) = by_session(&api, &bearer, session).await?;
@@ -114,8 +105,7 @@ pub(super) fn page(tape: &str, session: Option<&str>, page: &Page) -> Response {
 
 /// A stretch of a session's tape.
 pub(in crate::http) async fn entries(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
+    Caller { api, bearer }: Caller,
     Named(session): Named,
     Asked(range): Asked<Range>,
 ) -> Result<Response, Problem> {
@@ -132,8 +122,7 @@ pub(in crate::http) struct Anchors {
 
 /// The newest anchors of a tape.
 pub(in crate::http) async fn anchors(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
+    Caller { api, bearer }: Caller,
     Named(name): Named,
     Asked(asked): Asked<Anchors>,
 ) -> Result<Json<Value>, Problem> {
@@ -142,8 +131,7 @@ pub(in crate::http) async fn anchors(
 
 /// The newest anchors of a session.
 pub(in crate::http) async fn session_anchors(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
+    Caller { api, bearer }: Caller,
     Named(session): Named,
     Asked(asked): Asked<Anchors>,
 ) -> Result<Json<Value>, Problem> {
@@ -171,8 +159,7 @@ pub(in crate::http) struct Sought {
 
 /// What is found on a tape.
 pub(in crate::http) async fn search(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
+    Caller { api, bearer }: Caller,
     Named(name): Named,
     Asked(sought): Asked<Sought>,
 ) -> Result<Json<Value>, Problem> {
@@ -181,8 +168,7 @@ pub(in crate::http) async fn search(
 
 /// What is found in a session.
 pub(in crate::http) async fn session_search(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
+    Caller { api, bearer }: Caller,
     Named(session): Named,
     Asked(sought): Asked<Sought>,
 ) -> Result<Json<Value>, Problem> {

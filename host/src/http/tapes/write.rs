@@ -1,14 +1,12 @@
 //! What another host writes that keeps its tapes here: all of a write or nothing, and once, however often it is sent.
 
-use super::super::extract::Named;
-use super::super::token::Bearer;
-use super::super::{Api, Problem, body};
+use super::super::extract::{Caller, Named};
+use super::super::{Problem, body};
 use super::reaches;
 use crate::config::Scope;
 use crate::tape::{Batch, Commit, Draft, Entry, Error, Outcome, Reset, Store, check_tape_name};
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -83,8 +81,7 @@ struct Sent {
 
 /// Writes to a tape and its sidecars.
 pub(in crate::http) async fn write(
-    State(api): State<Arc<Api>>,
-    Extension(bearer): Extension<Bearer>,
+    Caller { api, bearer }: Caller,
     Named(tape): Named,
     headers: HeaderMap,
     sent: Body,
