@@ -94,9 +94,11 @@ impl Gateway {
                     return self.records.sent(key).await;
                 }
                 Handed::Never(why) => {
+                    // Before it is said: whoever hears of it may end the process.
+                    self.records.dead(key.clone()).await?;
                     tracing::warn!("answer `{key}` is not delivered to channel `{channel}`: {why}");
                     self.news_of(channel, &outbound, Some(why));
-                    return self.records.dead(key).await;
+                    return Ok(());
                 }
                 Handed::Later(_, why) if begun.elapsed() > PATIENCE => {
                     tracing::warn!("answer `{key}` is given up: {why}");

@@ -1,8 +1,8 @@
 //! `GET /v1/events`: what happens, as it happens.
 
+use super::Problem;
 use super::extract::Caller;
 use super::token::Bearer;
-use super::Problem;
 use crate::config::Scope;
 use crate::host::{Heard, News};
 use axum::http::StatusCode;

@@ -1,7 +1,7 @@
 //! `GET /metrics`: counts since the program began, in Prometheus' words.
 
-use super::extract::Caller;
 use super::Problem;
+use super::extract::Caller;
 use crate::config::Scope;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};

@@ -62,7 +62,12 @@ async fn what_is_too_large_or_gone_is_said_in_its_place() {
     let well = json!({ "file_id": server.file("well", b"words"), "file_size": 5 });
     server.tells("message", sends(json!({ "document": well })));
     server.upset("getFile", 2, 500, "Internal Server Error", json!({}));
-    let arrivals = bot.arrivals().await;
+    let first = bot.poll(None).await;
+    let mut arrivals = first.arrivals;
+    // What could not be fetched for the moment comes with the next poll.
+    if arrivals.len() == 3 {
+        arrivals.extend(bot.poll(Some(first.cursor)).await.arrivals);
+    }
     let said: Vec<_> = arrivals.iter().map(|arrival| arrival.message.content.as_str()).collect();
     let expected = [
         "see\n[video film.mp4: 3.4 MB, and at most 2 MB are taken]",

@@ -1,7 +1,7 @@
 //! What another host reads that keeps its tapes here: `guests/tapes-http/README.md` is the contract.
 
-use super::super::extract::{Asked, Caller, Named};
 use super::super::Problem;
+use super::super::extract::{Asked, Caller, Named};
 use super::by_name;
 use super::page::{self, MOST, Range};
 use crate::config::Scope;
