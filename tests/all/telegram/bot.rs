@@ -59,9 +59,8 @@ impl Bot {
     }
 
     /// All that comes, from the beginning.
-    #[track_caller]
-    pub fn arrivals(&self) -> impl Future<Output = Vec<Arrival>> {
-        async { self.poll(None).await.arrivals }
+    pub async fn arrivals(&self) -> Vec<Arrival> {
+        self.poll(None).await.arrivals
     }
 
     pub async fn poll(&self, cursor: Option<String>) -> Inbox {

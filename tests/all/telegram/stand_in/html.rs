@@ -23,7 +23,7 @@ pub fn seen(html: &str) -> Result<String, String> {
                     Some(name) => return Err(format!("Unmatched end tag at byte offset {at}, found \"</{name}>\"")),
                     None => {
                         let name = tag.split(' ').next().unwrap_or_default();
-                        let is_closed = tag.matches('"').count() % 2 == 0;
+                        let is_closed = tag.matches('"').count().is_multiple_of(2);
                         if !TAGS.contains(&name) || !is_closed {
                             return Err(format!("Unsupported start tag \"{name}\" at byte offset {at}"));
                         }
