@@ -26,6 +26,7 @@ use crate::turn::{Calls, Said};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 
 pub use answer::Answer;
@@ -40,6 +41,9 @@ pub(crate) use run::HTTP;
 use sessions::Sessions;
 pub use task::{Letter, Refusal, Reply};
 use task::{Task, Teller};
+
+/// How long a channel is left alone that fails, at first and at most.
+const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 
 /// The gateway of one home.
 pub struct Gateway {
@@ -77,7 +81,7 @@ impl Gateway {
     }
 
     async fn taken(self: Arc<Self>, letter: Letter) -> Result<Reply, Refusal> {
-        if *self.stopping.borrow() {
+        if self.is_stopping() {
             return Err(Refusal::Stopping);
         }
         if self.waiting.load(Ordering::Relaxed) >= self.settings.max_waiting {

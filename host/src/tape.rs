@@ -64,6 +64,10 @@ pub use zone::{MEMORY, Zone};
 /// The anchor that every session's tape begins with.
 pub const SESSION_START: &str = "session/start";
 
+/// The event that says that a message from a channel is part of the conversation. Whoever was interrupted in handing it over
+/// finds it there.
+pub const TAKEN: &str = "message.taken";
+
 /// What a write survives once it is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]

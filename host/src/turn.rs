@@ -26,7 +26,7 @@ pub(crate) use again::Told;
 pub use audience::{Audience, Heard, Listener, Said, Speaker, Steering};
 pub(crate) use preview::Preview;
 pub use progress::{Calls, Turn};
-pub(crate) use settle::{PASSING, TAINTED, TAKEN};
+pub(crate) use settle::{PASSING, TAINTED};
 pub(crate) use subturn::Inner;
 
 /// What a turn gave.

@@ -1,7 +1,7 @@
 //! The channels that plugins bring, as the plugins and their grants are at this moment: asked what came, and told what came
 //! by HTTP.
 
-use super::{Gateway, Refusal};
+use super::{Gateway, PAUSE, Refusal};
 use crate::error::Failure;
 use crate::hooks::{self, Arrival, GuestChannel, WebhookRequest, WebhookResponse};
 use crate::plugin::PluginSet;
@@ -14,9 +14,6 @@ use tokio::time::sleep;
 
 /// How often it is looked whether there are other plugins, or other grants.
 const LOOK: Duration = Duration::from_millis(250);
-
-/// How long a channel is left alone that fails, at first and at most.
-const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 
 /// Channels by name, and who asks them what came.
 #[derive(Default)]

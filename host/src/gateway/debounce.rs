@@ -4,11 +4,10 @@
 use super::Answer;
 use super::Gateway;
 use super::records::{Arriving, Taken};
-use super::task::{Task, Teller};
+use super::task::Task;
 use crate::hooks::Arrival;
 use crate::plugin::bindings::MessageKind;
 use crate::tape::fail;
-use crate::turn::Said;
 use anyhow::Result;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -89,18 +88,8 @@ impl Gateway {
                 tracing::debug!("a message on channel `{}` came twice", message.channel);
                 continue;
             };
-            let (teller, reply) = Teller::new();
+            let (task, reply) = Task::recorded(number, message.into());
             self.open().insert(number, reply);
-            let task = Task {
-                numbers: vec![number],
-                said: Said { message, speaker: None },
-                listener: None,
-                leave: None,
-                reach: String::new(),
-                earlier: Vec::new(),
-                teller,
-                since: None,
-            };
             self.hear(task, is_active).await;
         }
         Ok(())

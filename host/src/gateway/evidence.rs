@@ -3,8 +3,7 @@
 use super::{Answer, Gateway};
 use crate::error::Failure;
 use crate::plugin::bindings::{Envelope, Error, ErrorKind};
-use crate::tape::{self, Entry, Query, Start, json};
-use crate::turn::TAKEN;
+use crate::tape::{self, Entry, Query, Start, TAKEN, json};
 
 /// What was found of a turn.
 pub(super) enum Found {

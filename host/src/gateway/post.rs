@@ -1,8 +1,8 @@
 //! Answers on their way to their channels: in order within a chat, and no chat waits for another.
 
-use super::Gateway;
 use super::records::Outbound;
 use super::run::target;
+use super::{Gateway, PAUSE};
 use crate::channel::OWN;
 use crate::config::Resend;
 use crate::host::News;
@@ -12,9 +12,6 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
-
-/// How long a channel is left alone that took nothing, at first and at most.
-const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 
 /// How long a channel is waited for that takes nothing. After that nobody wants the answer any more.
 const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);

@@ -7,7 +7,7 @@ use super::lock::ServeLock;
 use super::post::Post;
 use super::records::{Open, Records};
 use super::sessions::Sessions;
-use super::task::{Task, Teller};
+use super::task::Task;
 use super::{Gateway, HTTP, Refusal};
 use crate::host::Host;
 use crate::turn::Said;
@@ -81,19 +81,9 @@ impl Gateway {
         let mut tasks: Vec<(Task, bool)> = Vec::new();
         let mut known = HashMap::new();
         for Open { number, message, speaker, taken, leader, is_active } in open {
-            let (teller, reply) = Teller::new();
+            let (task, reply) = Task::recorded(number, Said { message, speaker });
             known.insert(number, reply);
-            let since = leader.map(|_| taken);
-            let task = Task {
-                numbers: vec![number],
-                said: Said { message, speaker },
-                listener: None,
-                leave: None,
-                reach: String::new(),
-                earlier: Vec::new(),
-                teller,
-                since,
-            };
+            let task = Task { since: leader.map(|_| taken), ..task };
             match leader.and_then(|leader| places.get(&leader).copied()).and_then(|place| tasks.get_mut(place)) {
                 Some((first, _)) => first.joins(task),
                 None => {

@@ -88,6 +88,22 @@ pub(super) struct Task {
 }
 
 impl Task {
+    /// A message that stands in the records, and what will come of it. Nobody attends its turn.
+    pub fn recorded(number: Number, said: Said) -> (Self, Reply) {
+        let (teller, reply) = Teller::new();
+        let task = Self {
+            numbers: vec![number],
+            said,
+            listener: None,
+            leave: None,
+            reach: String::new(),
+            earlier: Vec::new(),
+            teller,
+            since: None,
+        };
+        (task, reply)
+    }
+
     /// Makes one message of two of the same chat, as somebody who has not finished speaking says them.
     pub fn joins(&mut self, later: Self) {
         let before = std::mem::replace(self, later);

@@ -8,10 +8,6 @@ use crate::tape::{self, Draft};
 /// The event that says that text from outside is in a conversation. Who reads the conversation is tainted by it.
 pub(crate) const TAINTED: &str = "turn.tainted";
 
-/// The event that says that a message from a channel is part of the conversation. Whoever was interrupted in handing it over
-/// finds it there.
-pub(crate) const TAKEN: &str = "message.taken";
-
 /// Sessions whose turns leave nothing behind.
 pub(crate) const PASSING: &str = "temp/";
 
@@ -32,7 +28,7 @@ impl Turn {
     /// Says that a message is a part of this turn from here on, where its channel knows it again by its id.
     pub(super) async fn takes(&self, message: &Envelope) -> Result<(), Failure> {
         if let Some(id) = &message.id {
-            self.note(TAKEN, &serde_json::json!({ "channel": message.channel, "id": id })).await?;
+            self.note(tape::TAKEN, &serde_json::json!({ "channel": message.channel, "id": id })).await?;
         }
         Ok(())
     }

@@ -7,15 +7,12 @@ use super::super::draft::{self, Draft};
 use super::super::error::{Error, Result};
 use super::super::fork::Locals;
 use super::super::store::{Batch, Commit, Store};
-use super::super::{Durability, fail, json};
+use super::super::{Durability, TAKEN, fail, json};
 use super::record::{self, Record};
 use super::{Recovered, empty};
 
 /// What the model reads in place of the result of a tool that was interrupted.
 const INTERRUPTED: &str = r#"{"kind": "temporary", "message": "interrupted; it may or may not have run"}"#;
-
-/// The name of the event that says that a message was taken, as JSON.
-const TAKEN: &str = r#""message.taken""#;
 
 /// What a journal holds of a turn that was interrupted.
 pub(super) struct Left {
@@ -104,7 +101,8 @@ impl Left {
         let data = serde_json::json!({ "begun": self.date, "entries": self.summary().entries, "again": true });
         for batch in commit.batches.iter_mut().filter(|batch| batch.tape == tape) {
             let drafts = std::mem::take(&mut batch.drafts).into_iter();
-            let drafts = drafts.filter(|draft| json::get(draft.payload(), "name") != Some(TAKEN));
+            let drafts = drafts
+                .filter(|draft| json::get(draft.payload(), "name").and_then(json::string).as_deref() != Some(TAKEN));
             batch.drafts = drafts.map(|draft| draft.with_meta("context", "false")).collect::<Result<_>>()?;
         }
         let note = draft::event("turn.recovered", &data.to_string())?.with_meta("context", "false")?;
