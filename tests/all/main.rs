@@ -33,6 +33,7 @@ mod languages;
 mod layers;
 mod limits;
 mod loader;
+mod logs;
 mod machine;
 mod matrix;
 mod media;

@@ -93,6 +93,7 @@ pub(crate) fn deeper(depth: u32, limit: u32) -> std::result::Result<u32, Error> 
 /// # Errors
 ///
 /// A [`Fault`], when the guest trapped or broke a limit or its contract. What the guest itself calls an error is in `T`.
+#[tracing::instrument(name = "hook", skip_all, fields(hook = site.hook, plugin = plugin.name))]
 pub(crate) async fn call<'c, T: Send>(
     host: &Arc<Host>,
     plugin: &Arc<Plugin>,
