@@ -72,6 +72,11 @@ impl Digest {
         }
     }
 
+    /// How many names are remembered.
+    pub(super) fn names(&self) -> usize {
+        self.kinds.places.len() + self.events.places.len() + self.anchors.places.len()
+    }
+
     /// Adds a line that holds no entry.
     pub fn unreadable(&mut self) {
         self.info.unreadable = self.info.unreadable.saturating_add(1);

@@ -257,7 +257,12 @@ impl Directory {
         fail::point("commit.end");
         for addition in additions {
             if let Some(tape) = addition.name.strip_suffix(".jsonl") {
-                self.opened.remember(tape, addition.offset + addition.text.len() as u64, addition.last_id);
+                self.opened.remember(
+                    tape,
+                    &addition.file,
+                    addition.offset + addition.text.len() as u64,
+                    addition.last_id,
+                );
             }
         }
         Ok(())
@@ -279,10 +284,9 @@ impl Directory {
 
     fn last_id(&self, tape: &str) -> Result<u64> {
         let last = || {
-            let Some(file) = self.opened.read(tape, &self.path(tape, ""))? else {
+            let Some((file, length)) = self.opened.read(tape, &self.path(tape, ""))? else {
                 return Ok(0);
             };
-            let length = file.metadata()?.len();
             Ok(self.end(tape, &file, length)?.last_id)
         };
         last().map_err(failed("append to", tape))

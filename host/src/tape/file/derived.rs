@@ -1,10 +1,11 @@
 //! What is derived from the tapes of a directory: looked up instead of read, and found by searching.
 
-use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
 
 use super::super::digest::{Newest, Place};
 use super::super::entry::Entry;
@@ -15,21 +16,56 @@ use super::super::search::{Collector, Hit, Search};
 use super::super::sought::Sought;
 use super::super::zone;
 use super::directory::{Directory, failed};
+use super::end::{End, Tail};
 use super::index::Index;
-use super::scan::{self, Backward, Forward};
+use super::scan::{Backward, Forward};
 
 /// How many tapes' indexes are kept in memory, a few kilobytes each.
-const KEPT: usize = 64;
+const KEPT: usize = 1024;
+
+/// How many names they may hold together, so that a few with very many do not fill the memory: each is some 100 bytes.
+const NAMES: usize = 128 * 1024;
 
 /// How far back the newest entry of a sort is looked for before the index is asked, in bytes.
 const NEAR: u64 = 64 * 1024;
 
-/// Indexes by the name of their tape, the one that was used last in front.
-#[derive(Default)]
+/// Indexes by the name of their tape.
 pub(super) struct Indexes {
-    kept: Mutex<VecDeque<(String, Index)>>,
+    kept: Mutex<Kept>,
     /// Where they outlive the process; none: nowhere.
     dir: Option<PathBuf>,
+}
+
+/// The ones that were used last.
+struct Kept {
+    indexes: LruCache<String, Index>,
+    /// How many names they hold.
+    names: usize,
+}
+
+impl Default for Indexes {
+    fn default() -> Self {
+        Self { kept: Mutex::new(Kept { indexes: LruCache::unbounded(), names: 0 }), dir: None }
+    }
+}
+
+impl Kept {
+    fn take(&mut self, tape: &str) -> Option<Index> {
+        let index = self.indexes.pop(tape)?;
+        self.names -= index.names();
+        Some(index)
+    }
+
+    fn put(&mut self, tape: &str, index: Index) {
+        self.take(tape);
+        self.names += index.names();
+        self.indexes.put(tape.to_owned(), index);
+        while (self.indexes.len() > KEPT || self.names > NAMES)
+            && let Some((_, index)) = self.indexes.pop_lru()
+        {
+            self.names -= index.names();
+        }
+    }
 }
 
 impl Indexes {
@@ -43,16 +79,20 @@ impl Indexes {
 
     /// Taken out while it is worked with: a second reader at the same moment makes its own.
     fn take(&self, tape: &str) -> Option<Index> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = kept.iter().position(|(name, _)| name == tape)?;
-        kept.remove(place).map(|(_, index)| index)
+        self.lock().take(tape)
     }
 
     fn put(&self, tape: &str, index: Index) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|(name, _)| name != tape);
-        kept.push_front((tape.to_owned(), index));
-        kept.truncate(KEPT);
+        self.lock().put(tape, index);
+    }
+
+    /// Whether what a tape's index knows can be had for little.
+    fn has(&self, tape: &str) -> bool {
+        self.lock().indexes.contains(tape)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -100,16 +140,29 @@ impl Directory {
         info().map_err(failed("read", tape))
     }
 
-    /// The newest entry before `before` that is sought: near the end by looking, elsewhere by the index.
+    /// The newest entry before `before` that is sought: by the index where it is in memory, else near the end by looking,
+    /// and further back by the index.
     pub(super) fn newest(&self, tape: &str, sought: &Sought, before: Option<u64>) -> Result<Option<Entry>> {
         check_tape_name(tape)?;
         let find = || {
             let Some((file, end)) = self.seen(tape)? else {
                 return Ok(None);
             };
-            let from = scan::before(&file, before, end)?;
+            // Whoever asks for all that is there asks for no less than who names no end.
+            let End { last_id, tail, .. } = self.end(tape, &file, end)?;
+            let before = before.filter(|before| *before <= last_id);
+            let from = self.before(tape, &file, before, end)?;
+            let asks = || match self.ask(tape, &file, end, |index| index.newest(&file, sought, before))? {
+                Newest::Known(entry) => Ok::<_, io::Error>(Some(Some(entry))),
+                Newest::Nothing => Ok(Some(None)),
+                Newest::Unknown => Ok(None),
+            };
+            // An entry that lacks its newline stands in no index.
+            let mut asked = tail == Tail::Nothing && self.indexes.has(tape);
+            if asked && let Some(found) = asks()? {
+                return Ok(found);
+            }
             let mut lines = Backward::new(&file, from)?;
-            let mut asked = false;
             let glance = sought.glance();
             let learn = |asked: bool, place: Option<Place>| {
                 if asked && before.is_none() {
@@ -127,10 +180,8 @@ impl Directory {
                 }
                 if !asked && from - line.start > NEAR {
                     asked = true;
-                    match self.ask(tape, &file, end, |index| index.newest(&file, sought, before))? {
-                        Newest::Known(entry) => return Ok(Some(entry)),
-                        Newest::Nothing => return Ok(None),
-                        Newest::Unknown => {}
+                    if let Some(found) = asks()? {
+                        return Ok(found);
                     }
                 }
             }
@@ -185,7 +236,7 @@ impl Directory {
         let found = Collector::new(search)?;
         let look = || match self.seen(tape)? {
             Some((file, end)) => {
-                let end = scan::before(&file, before, end)?;
+                let end = self.before(tape, &file, before, end)?;
                 super::search::search(&file, end, found, stop)
             }
             None => Ok(found.finish()),

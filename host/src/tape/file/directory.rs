@@ -15,7 +15,8 @@ use super::super::{Durability, date, fail};
 use super::derived::Indexes;
 use super::end::{End, Tail};
 use super::opened::Opened;
-use super::slot::Slot;
+use super::scan;
+use super::slot::Look;
 
 /// Where tapes lie that were emptied without an archive.
 pub(super) const TRASH: &str = "trash";
@@ -65,34 +66,57 @@ impl Directory {
 
     /// The tape's file and how much of it may be seen: never half of a write. `None` when it is not there.
     pub(super) fn seen(&self, tape: &str) -> io::Result<Option<(Arc<File>, u64)>> {
-        let slot = || match File::open(self.lock_path(tape)) {
-            Ok(file) => Slot::look(&file),
-            // Nobody with our manners has written it.
-            Err(_) => Ok((Slot::default(), 0)),
-        };
-        let name = format!("{tape}.jsonl");
-        let (_, mut before) = slot()?;
+        let mut before = self.look(tape)?;
         for _ in 0..LOOKS {
-            let Some(file) = self.opened.read(tape, &self.path(tape, ""))? else {
+            let Some((file, length)) = self.opened.read(tape, &self.path(tape, ""))? else {
                 return Ok(None);
             };
-            let length = whole_lines(&file)?;
-            let (slot, after) = slot()?;
-            if before == after {
-                let blocks = slot.pending.iter().flat_map(|pending| &pending.blocks);
+            let sum = before.as_ref().map(|look| look.sum);
+            if let Some(end) = self.opened.seen(tape, &file, (sum, length)) {
+                return Ok(Some((file, end)));
+            }
+            let whole = whole_lines(&file, length)?;
+            let after = self.look(tape)?;
+            if sum == after.as_ref().map(|look| look.sum) {
+                let name = format!("{tape}.jsonl");
+                let pending = after.and_then(|look| look.slot().pending);
+                let blocks = pending.iter().flat_map(|pending| &pending.blocks);
                 let begun = blocks.filter(|block| block.file == name).map(|block| block.offset);
-                return Ok(Some((file, begun.fold(length, u64::min))));
+                let end = begun.fold(whole, u64::min);
+                self.opened.saw(tape, &file, (sum, length), end);
+                return Ok(Some((file, end)));
             }
             before = after;
         }
         Err(io::Error::new(ErrorKind::TimedOut, "the tape is being written all the time"))
     }
 
+    /// What is being written to the tape and its sidecars now. None: nobody with our manners has written them.
+    fn look(&self, tape: &str) -> io::Result<Option<Look>> {
+        let Some(lock) = self.opened.lock_file(&self.lock_path(tape)) else { return Ok(None) };
+        Look::at(&lock).map(Some)
+    }
+
     /// How the tape ends, as far as it may be seen.
     pub(super) fn end(&self, tape: &str, file: &Arc<File>, length: u64) -> io::Result<End> {
-        match self.opened.end(tape, file, length) {
-            Some(end) => Ok(end),
-            None => End::of(file, length),
+        if let Some(end) = self.opened.end(tape, file, length) {
+            return Ok(end);
+        }
+        let end = End::of(file, length)?;
+        if end.tail == Tail::Nothing {
+            self.opened.remember(tape, file, length, end.last_id);
+        }
+        Ok(end)
+    }
+
+    /// Where the part of the file ends that holds the entries before `before` (none: all of them), of which the first `end`
+    /// bytes may be seen.
+    pub(super) fn before(&self, tape: &str, file: &Arc<File>, before: Option<u64>, end: u64) -> io::Result<u64> {
+        match before {
+            Some(before) if self.end(tape, file, end)?.last_id >= before => {
+                scan::behind(file, before.saturating_sub(1), end)
+            }
+            _ => Ok(end),
         }
     }
 
@@ -195,9 +219,8 @@ impl Directory {
     }
 }
 
-/// The length of a file without a torn end: whoever appends next sets that aside, and writes in its place.
-fn whole_lines(file: &File) -> io::Result<u64> {
-    let length = file.metadata()?.len();
+/// The length of a file, which is `length`, without a torn end: whoever appends next sets that aside, and writes in its place.
+fn whole_lines(file: &File, length: u64) -> io::Result<u64> {
     let mut last = [0];
     let ended = length == 0 || (file.read_at(&mut last, length - 1)? == 1 && last == *b"\n");
     if ended {

@@ -112,9 +112,14 @@ impl Index {
         if before.is_some_and(|before| place.id >= before) || place.offset >= self.folded.length {
             return Ok(Newest::Unknown);
         }
-        let line = Forward::new(file, place.offset, self.folded.length).next()?;
+        let line = Forward::glance(file, place.offset, self.folded.length).next()?;
         let found = line.and_then(|line| line.entry()).filter(|entry| entry.id == place.id && sought.is(entry));
         Ok(found.map_or(Newest::Unknown, Newest::Known))
+    }
+
+    /// How many names it holds.
+    pub(super) fn names(&self) -> usize {
+        self.folded.digest.names()
     }
 
     /// Keeps what reading the folded lines has told.

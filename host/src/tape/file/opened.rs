@@ -1,42 +1,60 @@
 //! Tapes whose files are open, and what is known of them.
 
-use std::collections::VecDeque;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
+use std::num::NonZeroUsize;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
 
 use super::end::{End, Tail};
 
-/// How many tapes are kept open.
-const OPEN: usize = 64;
+/// How many tapes are kept open, and as many files that appends lock.
+const OPEN: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
 /// The tapes that were used last. What is known of one is a hint: good only while its name leads to the same file, as long
 /// as it was.
-#[derive(Default)]
-pub(super) struct Opened(Mutex<VecDeque<Known>>);
+pub(super) struct Opened {
+    tapes: Mutex<LruCache<String, Known>>,
+    /// What appends lock, by path.
+    locks: Mutex<LruCache<PathBuf, (Arc<File>, Identity)>>,
+}
+
+/// Which file it is; another may have the name by now.
+type Identity = (u64, u64);
+
+/// What a look found: the checksum of what is being written, and the file's length. Nothing was written between two that
+/// found the same.
+pub(super) type Found = (Option<u32>, u64);
 
 struct Known {
-    tape: String,
     file: Arc<File>,
-    /// Which file it is; another may have the name by now.
-    identity: (u64, u64),
+    identity: Identity,
     writable: bool,
-    /// Its length and last id, behind an append of this process.
+    /// A length, and the last id before it.
     end: Option<(u64, u64)>,
+    /// How much of it may be seen, by the last look.
+    seen: Option<(Found, u64)>,
+}
+
+impl Default for Opened {
+    fn default() -> Self {
+        Self { tapes: Mutex::new(LruCache::new(OPEN)), locks: Mutex::new(LruCache::new(OPEN)) }
+    }
 }
 
 impl Opened {
-    /// The file that the tape's name leads to now; `None` when there is none.
-    pub(super) fn read(&self, tape: &str, path: &Path) -> io::Result<Option<Arc<File>>> {
+    /// The file that the tape's name leads to now, and its length; `None` when there is none.
+    pub(super) fn read(&self, tape: &str, path: &Path) -> io::Result<Option<(Arc<File>, u64)>> {
         let found = match fs::metadata(path) {
             Ok(found) => found,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
         if let Some(file) = self.with(tape, |known| known.is(&found).then(|| Arc::clone(&known.file))).flatten() {
-            return Ok(Some(file));
+            return Ok(Some((file, found.len())));
         }
         let opened = match OpenOptions::new().read(true).append(true).open(path) {
             Ok(file) => Ok((file, true)),
@@ -45,7 +63,10 @@ impl Opened {
             Err(_) => File::open(path).map(|file| (file, false)),
         };
         match opened {
-            Ok((file, writable)) => self.keep(tape, file, writable).map(Some),
+            Ok((file, writable)) => {
+                let length = file.metadata()?.len();
+                Ok(Some((self.keep(tape, file, writable)?, length)))
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -69,55 +90,72 @@ impl Opened {
         self.keep(tape, file, true)
     }
 
-    /// How the tape ends, if it has the length that an append left it with.
+    /// How the tape ends, if it has the length that it had when this was found out.
     pub(super) fn end(&self, tape: &str, file: &Arc<File>, length: u64) -> Option<End> {
-        let known = |known: &mut Known| known.end.filter(|_| Arc::ptr_eq(&known.file, file));
-        let (at, last_id) = self.with(tape, known).flatten()?;
+        let (at, last_id) = self.of(tape, file, |known| known.end)?;
         (at == length).then_some(End { length, last_id, tail: Tail::Nothing })
     }
 
-    pub(super) fn remember(&self, tape: &str, length: u64, last_id: u64) {
-        self.with(tape, |known| known.end = Some((length, last_id)));
+    /// The last id before that length, where a line ends.
+    pub(super) fn remember(&self, tape: &str, file: &Arc<File>, length: u64, last_id: u64) {
+        self.of(tape, file, |known| known.end.replace((length, last_id)));
+    }
+
+    /// How much of the file may be seen, if a look has found the same before.
+    pub(super) fn seen(&self, tape: &str, file: &Arc<File>, found: Found) -> Option<u64> {
+        let (before, end) = self.of(tape, file, |known| known.seen)?;
+        (before == found).then_some(end)
+    }
+
+    pub(super) fn saw(&self, tape: &str, file: &Arc<File>, found: Found, end: u64) {
+        self.of(tape, file, |known| known.seen.replace((found, end)));
     }
 
     pub(super) fn forget(&self, tape: &str) {
-        self.lock().retain(|known| known.tape != tape);
+        lock(&self.tapes).pop(tape);
+    }
+
+    /// The file that appends lock, to be read; `None` where there is none.
+    pub(super) fn lock_file(&self, path: &Path) -> Option<Arc<File>> {
+        let found = identity(&fs::metadata(path).ok()?);
+        if let Some((file, _)) = lock(&self.locks).get(path).filter(|(_, identity)| *identity == found) {
+            return Some(Arc::clone(file));
+        }
+        let file = File::open(path).ok()?;
+        let identity = identity(&file.metadata().ok()?);
+        let file = Arc::new(file);
+        lock(&self.locks).put(path.to_owned(), (Arc::clone(&file), identity));
+        Some(file)
     }
 
     fn keep(&self, tape: &str, file: File, writable: bool) -> io::Result<Arc<File>> {
-        let found = file.metadata()?;
+        let identity = identity(&file.metadata()?);
         let file = Arc::new(file);
-        let known = Known {
-            tape: tape.to_owned(),
-            file: Arc::clone(&file),
-            identity: (found.dev(), found.ino()),
-            writable,
-            end: None,
-        };
-        let mut tapes = self.lock();
-        tapes.retain(|known| known.tape != tape);
-        tapes.push_front(known);
-        // The one that was not used for the longest time falls out.
-        tapes.truncate(OPEN);
+        let known = Known { file: Arc::clone(&file), identity, writable, end: None, seen: None };
+        lock(&self.tapes).put(tape.to_owned(), known);
         Ok(file)
     }
 
     fn with<T>(&self, tape: &str, act: impl FnOnce(&mut Known) -> T) -> Option<T> {
-        let mut tapes = self.lock();
-        let place = tapes.iter().position(|known| known.tape == tape)?;
-        let mut known = tapes.remove(place)?;
-        let result = act(&mut known);
-        tapes.push_front(known);
-        Some(result)
+        lock(&self.tapes).get_mut(tape).map(act)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Known>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The same, where that file is the one that is known.
+    fn of<T>(&self, tape: &str, file: &Arc<File>, act: impl FnOnce(&mut Known) -> Option<T>) -> Option<T> {
+        self.with(tape, |known| Arc::ptr_eq(&known.file, file).then(|| act(known)).flatten()).flatten()
     }
+}
+
+fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn identity(found: &Metadata) -> Identity {
+    (found.dev(), found.ino())
 }
 
 impl Known {
     fn is(&self, found: &Metadata) -> bool {
-        self.identity == (found.dev(), found.ino())
+        self.identity == identity(found)
     }
 }

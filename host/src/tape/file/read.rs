@@ -73,7 +73,7 @@ impl Directory {
             let Some((file, end)) = self.seen(tape)? else {
                 return Ok(());
             };
-            let mut lines = Backward::new(&file, scan::before(&file, before, end)?)?;
+            let mut lines = Backward::new(&file, self.before(tape, &file, before, end)?)?;
             while let Some(line) = lines.next()? {
                 if let Some(entry) = line.entry()
                     && before.is_none_or(|before| entry.id < before)

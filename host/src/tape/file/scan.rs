@@ -47,12 +47,14 @@ pub(super) struct Backward<'f> {
     buffer: Vec<u8>,
     /// Whether the line that `buffer` ends with has a newline behind it.
     ended: bool,
+    /// So much at once: little at first, as most who look at an end want a line or two of it.
+    block: u64,
 }
 
 impl<'f> Backward<'f> {
     /// Lines before `end`, which is the end of the file or the beginning of a line.
     pub(super) fn new(file: &'f File, end: u64) -> io::Result<Self> {
-        let mut lines = Self { file, at: end, buffer: Vec::new(), ended: false };
+        let mut lines = Self { file, at: end, buffer: Vec::new(), ended: false, block: GLANCE };
         if let Err(error) = lines.fill() {
             // An append may just have cut off a torn line here.
             if error.kind() != io::ErrorKind::UnexpectedEof {
@@ -103,9 +105,10 @@ impl<'f> Backward<'f> {
 
     /// Reads the block before what was read.
     fn fill(&mut self) -> io::Result<()> {
-        let size = self.at.min(BLOCK);
+        let size = self.at.min(self.block);
         let mut block = vec![0; size as usize];
         self.file.read_exact_at(&mut block, self.at - size)?;
+        self.block = (self.block * 4).min(BLOCK);
         self.at -= size;
         self.buffer = block;
         Ok(())
@@ -133,7 +136,7 @@ impl<'f> Forward<'f> {
     }
 
     /// The same, of which little will be read.
-    fn glance(file: &'f File, start: u64, end: u64) -> Self {
+    pub(super) fn glance(file: &'f File, start: u64, end: u64) -> Self {
         Self { block: GLANCE, ..Self::new(file, start, end) }
     }
 
@@ -169,6 +172,9 @@ impl<'f> Forward<'f> {
     fn block(&mut self) -> io::Result<&[u8]> {
         if self.used == self.buffer.len() {
             let size = self.end.saturating_sub(self.at).min(self.block);
+            if size == 0 {
+                return Ok(&[]);
+            }
             self.buffer.resize(size as usize, 0);
             self.used = 0;
             let read = loop {
@@ -178,14 +184,10 @@ impl<'f> Forward<'f> {
                 }
             };
             self.buffer.truncate(read);
+            self.block = (self.block * 4).min(BLOCK);
         }
         Ok(self.buffer.get(self.used..).unwrap_or_default())
     }
-}
-
-/// Where the part of the file ends that holds the entries before `before` (none: all of them).
-pub(super) fn before(file: &File, before: Option<u64>, end: u64) -> io::Result<u64> {
-    before.map_or(Ok(end), |before| behind(file, before.saturating_sub(1), end))
 }
 
 /// Where the first entry with an id greater than `id` begins, or `end`. Ids grow along a tape, so this halves the file

@@ -50,28 +50,7 @@ pub(super) struct Block {
 impl Slot {
     /// What the file says; nothing where neither place can be read.
     pub(super) fn read(file: &File) -> io::Result<Self> {
-        Self::look(file).map(|(slot, _)| slot)
-    }
-
-    /// The same, with a checksum of all that stands there: two looks with the same one have seen no write between them. The
-    /// number alone would not tell, as a place that is being written cannot be read, and the other one is older.
-    pub(super) fn look(file: &File) -> io::Result<(Self, u32)> {
-        let mut places = [0; 2 * PLACE];
-        let mut filled = 0;
-        loop {
-            match file.read_at(places.get_mut(filled..).unwrap_or_default(), filled as u64) {
-                Ok(0) => break,
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        let (first, second) = places.split_at(PLACE);
-        let newer = match (decode(first), decode(second)) {
-            (Some(first), Some(second)) => Some(if first.seq > second.seq { first } else { second }),
-            (first, second) => first.or(second),
-        };
-        Ok((newer.unwrap_or_default(), crc32fast::hash(&places)))
+        Ok(Look::at(file)?.slot())
     }
 
     /// Writes the next state to the place that does not hold now.
@@ -89,6 +68,37 @@ impl Slot {
         }
         *self = next;
         Ok(())
+    }
+}
+
+/// All that stands in the file, at one moment.
+pub(super) struct Look {
+    places: [u8; 2 * PLACE],
+    /// A checksum of it: two looks with the same one have seen no write between them. The slot's number alone would not
+    /// tell, as a place that is being written cannot be read, and the other one is older.
+    pub(super) sum: u32,
+}
+
+impl Look {
+    pub(super) fn at(file: &File) -> io::Result<Self> {
+        let mut places = [0; 2 * PLACE];
+        // A file gives all that it has at once: less is its end.
+        while let Err(error) = file.read_at(&mut places, 0) {
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+        Ok(Self { sum: crc32fast::hash(&places), places })
+    }
+
+    /// What it says; nothing where neither place can be read.
+    pub(super) fn slot(&self) -> Slot {
+        let (first, second) = self.places.split_at(PLACE);
+        let newer = match (decode(first), decode(second)) {
+            (Some(first), Some(second)) => Some(if first.seq > second.seq { first } else { second }),
+            (first, second) => first.or(second),
+        };
+        newer.unwrap_or_default()
     }
 }
 
