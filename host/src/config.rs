@@ -8,6 +8,7 @@ mod environment;
 mod file;
 mod limits;
 mod plugins;
+mod print;
 mod seclude;
 mod serve;
 mod tapes;
@@ -28,6 +29,7 @@ pub use beside::Waiting;
 pub use channels::{Channel, Commands, Resend};
 pub use limits::Limits;
 pub use plugins::{Plugin, Trusted};
+pub use print::Print;
 pub(crate) use seclude::Seclusion;
 pub use serve::{Scope, Serve, Token};
 pub use tapes::{TapePlace, TapeSettings};
@@ -50,6 +52,8 @@ const OPEN_TOOLS: [&str; 4] = ["tape.info", "tape.search", "skill", "web.fetch"]
 pub struct Config {
     /// `$BUB_HOME`, `~/.bub` unless set.
     pub home: PathBuf,
+    /// What [`Self::sources`] held when they were read.
+    pub print: Print,
     /// `BUB_VERBOSE`.
     verbosity: u64,
     /// Where compiled code is kept: `$BUB_HOME/cache`, or `BUB_CACHE`.
@@ -107,6 +111,8 @@ impl Config {
     /// One line that names the file or the variable, and what is wrong with it.
     pub fn load(home: Option<&Path>) -> Result<Self> {
         let home = home_dir(home)?;
+        // Before anything is read: what changes meanwhile is then seen as a change.
+        let print = Print::of(sources(&home));
         let environment = Environment::read(&home)?;
         let file = File::read(&home.join(file::FILE))?;
         let mut model = environment.model()?;
@@ -153,6 +159,7 @@ impl Config {
             tapes,
             home,
             cache_dir,
+            print,
             verbosity,
             model,
             fallback_models,
@@ -243,7 +250,7 @@ impl Config {
 
     /// All files of which [`Self::load`] makes a configuration. Any of them may be missing.
     pub fn sources(&self) -> [PathBuf; 3] {
-        [self.file(), self.home.join(environment::FILE), self.home.join(crate::secret::FILE)]
+        sources(&self.home)
     }
 
     /// That plugin's limits.
@@ -267,6 +274,10 @@ impl Config {
     pub fn limits(&self) -> Limits {
         Limits::default().with(self.limits)
     }
+}
+
+fn sources(home: &Path) -> [PathBuf; 3] {
+    [file::FILE, environment::FILE, crate::secret::FILE].map(|name| home.join(name))
 }
 
 /// How much is logged: 0 warnings, 1 information, 2 everything. Asked before anything else is read, so that reading can
