@@ -14,7 +14,6 @@ mod lock;
 mod places;
 mod post;
 mod records;
-mod renewal;
 mod run;
 mod sessions;
 mod start;
@@ -125,6 +124,14 @@ impl Gateway {
     /// The host that turns run in which begin now.
     pub fn host(&self) -> Arc<Host> {
         self.host.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets that host have the turns, polls and deliveries that begin from here on. Turns that run end with the one that
+    /// they began with; polls begin anew, because they may wait for hours.
+    pub async fn renew(self: &Arc<Self>, host: Arc<Host>) {
+        self.places.resize(host.config.serve.max_turns);
+        *self.host.write().unwrap_or_else(PoisonError::into_inner) = host;
+        self.find_again().await;
     }
 
     /// Whether nothing new is taken any more.

@@ -12,7 +12,7 @@ use crate::plugin::bindings::Envelope;
 use anyhow::Result;
 use renewal::Renewal;
 use std::future::{Future, ready};
-use std::io::{IsTerminal, stdin};
+use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::pin::Pin;
@@ -39,7 +39,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     let tokens = Tokens::load(&config)?;
     let stop = super::run::on_signal()?;
     let mut hangup = signal(SignalKind::hangup())?;
-    let has_terminal = stdin().is_terminal();
+    let had_terminal = has_terminal();
     let door = Door::new(tokens, &config.serve);
     let host = Host::start(config, workspace, Box::new(Nobody)).await?;
     if arguments.check {
@@ -59,7 +59,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => break,
             // Who closes the terminal wants the program to end; who sends the signal, that it reads again.
-            Some(()) = hangup.recv() => match has_terminal && !stdin().is_terminal() {
+            Some(()) = hangup.recv() => match had_terminal && !has_terminal() {
                 true => break,
                 false => {
                     renewal.ask();
@@ -77,6 +77,11 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
         tracing::warn!("turns still ran: their journals are kept, and the next start goes on with them");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether somebody sits in front of it. A terminal that was closed is none.
+fn has_terminal() -> bool {
+    stdin().is_terminal() || stdout().is_terminal() || stderr().is_terminal()
 }
 
 /// What no turn has said: there is nobody to hear it, and nobody to be asked.

@@ -28,7 +28,7 @@ impl Gateway {
             Ok(found) if found.is_empty() => {}
             Ok(found) => {
                 let bytes = wording::bytes(found.iter().map(|leftover| leftover.bytes).sum());
-                tracing::info!("{} of {bytes} that nobody needs were removed from the tapes", files(found.len()));
+                tracing::info!("what nobody needs is removed from the tapes: {} of {bytes}", files(found.len()));
             }
             Err(error) => tracing::warn!("what is left over of tapes stays for now: {error:#}"),
         }

@@ -2,18 +2,10 @@
 
 use super::{echo, serve};
 use crate::home;
+use crate::tape_commands::tidy::put;
 use bub_tests::{Home, Serve};
 use serde_json::json;
-use std::fs::{self, File};
-use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
-
-fn put(path: &Path, bytes: &str, days: u64) {
-    fs::create_dir_all(path.parent().expect("it has one")).expect("the home can be written");
-    fs::write(path, bytes).expect("the home can be written");
-    let then = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60 + 60);
-    File::options().append(true).open(path).and_then(|file| file.set_modified(then)).expect("it is ours");
-}
+use std::time::{Duration, Instant};
 
 fn watched(home: &Home) -> Serve<'_> {
     let run = home.bub(["serve", "--listen", "127.0.0.1:0"]).model(&echo()).watched();
@@ -31,9 +23,9 @@ fn what_nobody_needs_any_more_goes_by_itself_and_the_rest_stays() {
     put(&young, "thrown away", 0);
     put(&archive, "kept\n", 900);
     let serve = watched(&home);
-    serve.program().wait_for("1 file of 11 B that nobody needs were removed from the tapes");
+    serve.program().wait_for("what nobody needs is removed from the tapes: 1 file of 11 B");
     assert!(!old.exists() && young.exists() && archive.exists());
-    assert_eq!(serve.program().told().matches("that nobody needs").count(), 1);
+    assert_eq!(serve.program().told().matches("what nobody needs").count(), 1);
 }
 
 #[test]
@@ -41,7 +33,7 @@ fn nothing_is_said_where_nothing_is_to_be_removed() {
     let (home, model) = (home(), echo());
     let serve = serve(&home, &model);
     super::say(&serve, "a", "hi");
-    assert!(!serve.end().stderr.contains("nobody needs"));
+    assert!(!serve.end().stderr.contains("what nobody needs"));
 }
 
 /// A message of more than a week ago may come again, and is another one then.

@@ -11,7 +11,7 @@ fn a_file_that_is_wrong_is_told_of_once_and_changes_nothing() {
     let serve = start(&home);
     let file = home.bub_home().join("config.toml");
     let good = fs::read_to_string(&file).unwrap();
-    fs::write(&file, good.replace("openai:old", "openai:new") + "\nmax_steps = 0\n").unwrap();
+    fs::write(&file, format!("max_steps = 0\n{}", good.replace("openai:old", "openai:new"))).unwrap();
     until("it is told", || count(&serve, STAYS) == 1);
     assert_eq!(say(&serve, "a", "hi")["model_output"], "old answers");
     fs::write(&file, "model = \"openai:new\"\nmodle = \"openai:new\"\n").unwrap();
@@ -21,7 +21,7 @@ fn a_file_that_is_wrong_is_told_of_once_and_changes_nothing() {
     let told = serve.program().told();
     let lines: Vec<&str> = told.lines().filter(|line| line.contains("config.toml")).collect();
     assert_eq!(lines.len(), 2, "{told}");
-    assert!(lines[0].contains("max_steps"), "{told}");
+    assert!(lines[0].contains("`max_steps` of config.toml: `0` is not a positive whole number"), "{told}");
     assert!(lines[1].contains("line 2: there is no key `modle`") && lines[1].contains("`model`"), "{told}");
     assert_eq!(count(&serve, IN_EFFECT), 0, "{told}");
     fs::write(&file, good.replace("openai:old", "openai:new")).unwrap();

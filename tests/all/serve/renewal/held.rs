@@ -6,20 +6,43 @@ use bub_tests::{Answer, Serve, Server};
 use serde_json::Value;
 use std::sync::{Arc, Condvar, Mutex};
 
-/// Keeps a model from answering until it is opened.
+/// Keeps a model from answering until it may.
 #[derive(Clone, Default)]
-struct Gate(Arc<(Mutex<bool>, Condvar)>);
+struct Gate(Arc<(Mutex<State>, Condvar)>);
+
+#[derive(Default)]
+struct State {
+    /// How many answers may still be given.
+    may: usize,
+    /// Whether somebody has come to it.
+    is_reached: bool,
+}
 
 impl Gate {
-    fn wait(&self) {
-        let (open, told) = &*self.0;
-        let wait = told.wait_while(open.lock().unwrap(), |open| !*open).unwrap();
-        drop(wait);
+    /// A model that answers when it may.
+    fn model(&self) -> Server {
+        let held = self.clone();
+        Server::ruled(move |_| {
+            held.wait();
+            Answer::text("done")
+        })
     }
 
-    fn open(&self) {
-        let (open, told) = &*self.0;
-        *open.lock().unwrap() = true;
+    fn wait(&self) {
+        let (state, told) = &*self.0;
+        state.lock().unwrap().is_reached = true;
+        let mut state = told.wait_while(state.lock().unwrap(), |state| state.may == 0).unwrap();
+        state.may -= 1;
+    }
+
+    fn is_reached(&self) -> bool {
+        self.0.0.lock().unwrap().is_reached
+    }
+
+    /// Lets so many answers more be given.
+    fn lets(&self, answers: usize) {
+        let (state, told) = &*self.0;
+        state.lock().unwrap().may += answers;
         told.notify_all();
     }
 }
@@ -45,11 +68,11 @@ fn a_turn_ends_with_the_configuration_that_it_began_with() {
     let serve = start(&home);
     std::thread::scope(|scope| {
         let long = scope.spawn(|| say(&serve, "long", "hi"));
-        model.wait_for(1);
+        until("the model is asked", || gate.is_reached());
         home.configure("model = \"openai:new\"");
         in_effect(&serve, 1);
         assert_eq!(say(&serve, "short", "hi")["model_output"], "new answers");
-        gate.open();
+        gate.lets(1);
         assert_eq!(long.join().unwrap()["model_output"], "old answers");
     });
     assert_eq!(say(&serve, "long", "hi")["model_output"], "new answers");
@@ -66,11 +89,7 @@ fn load(serve: &Serve<'_>) -> (f64, f64) {
 #[test]
 fn more_turns_may_run_at_once_and_fewer() {
     let gate = Gate::default();
-    let held = gate.clone();
-    let model = Server::ruled(move |_| {
-        held.wait();
-        Answer::text("done")
-    });
+    let model = gate.model();
     let home = home_with(&model);
     home.configure("[serve]\nmax_turns = 1");
     let serve = start(&home);
@@ -82,12 +101,16 @@ fn more_turns_may_run_at_once_and_fewer() {
         home.configure("[serve]\nmax_turns = 2");
         in_effect(serve, 1);
         until("both run", || load(serve) == (2.0, 0.0));
-        // Those that run go on; no other begins before there is a place.
-        home.configure("[serve]\nmax_turns = 1");
-        in_effect(serve, 2);
         let three = turn("three");
         until("two run and one waits", || load(serve) == (2.0, 1.0));
-        gate.open();
+        // Those that run go on. Whoever waits already gets no place that is to go.
+        home.configure("[serve]\nmax_turns = 1");
+        in_effect(serve, 2);
+        gate.lets(1);
+        until("one runs and one waits", || load(serve) == (1.0, 1.0));
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert_eq!(load(serve), (1.0, 1.0), "and it goes on to wait");
+        gate.lets(2);
         for turn in [one, two, three] {
             assert_eq!(turn.join().unwrap()["model_output"], "done");
         }
@@ -99,11 +122,7 @@ fn more_turns_may_run_at_once_and_fewer() {
 #[test]
 fn places_that_are_taken_away_are_away() {
     let gate = Gate::default();
-    let held = gate.clone();
-    let model = Server::ruled(move |_| {
-        held.wait();
-        Answer::text("done")
-    });
+    let model = gate.model();
     let home = home_with(&model);
     let serve = start(&home);
     let serve = &serve;
@@ -116,6 +135,6 @@ fn places_that_are_taken_away_are_away() {
             scope.spawn(move || say(serve, session, "hi"));
         }
         until("two run and one waits", || load(serve) == (2.0, 1.0));
-        gate.open();
+        gate.lets(3);
     });
 }
