@@ -126,6 +126,11 @@ impl Started<'_> {
         self.signal("-TERM");
     }
 
+    /// What asks it to read its configuration again.
+    pub fn hang_up(&self) {
+        self.signal("-HUP");
+    }
+
     /// Says a line to it; see [`Run::spoken_to`].
     #[track_caller]
     pub fn say(&mut self, line: &str) {
@@ -157,6 +162,11 @@ impl Started<'_> {
     /// Whether it has said this on stderr so far.
     pub fn has_said(&self, text: &str) -> bool {
         self.stderr.has(text)
+    }
+
+    /// All that it has said on stderr so far.
+    pub fn told(&self) -> String {
+        self.stderr.so_far()
     }
 
     fn signal(&self, signal: &str) {

@@ -1,11 +1,14 @@
 //! What the user has said: `$BUB_HOME/config.toml`, `$BUB_HOME/.env` and the environment, the later over the earlier.
 //! A workspace configures nothing.
 
+mod beside;
 mod channels;
 pub(crate) mod edit;
 mod environment;
+mod file;
 mod limits;
 mod plugins;
+mod print;
 mod seclude;
 mod serve;
 mod tapes;
@@ -13,18 +16,20 @@ mod tapes;
 use crate::model;
 use crate::plugin::OnFault;
 use crate::secret::Secrets;
-use crate::tape::Durability;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use environment::Environment;
+use file::{File, positive};
 use limits::LimitsTable;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use beside::Waiting;
 pub use channels::{Channel, Commands, Resend};
 pub use limits::Limits;
 pub use plugins::{Plugin, Trusted};
+pub use print::Print;
 pub(crate) use seclude::Seclusion;
 pub use serve::{Scope, Serve, Token};
 pub use tapes::{TapePlace, TapeSettings};
@@ -35,9 +40,6 @@ pub const PLUGINS_DIR: &str = "plugins";
 /// Below a workspace: what it brings along for this program. Plugins are all that is looked for in it.
 pub const WORKSPACE_DIR: &str = ".bub";
 
-/// The only configuration file, below `$BUB_HOME`.
-const FILE: &str = "config.toml";
-
 /// The model that answers when none is configured: the embedded guest that is no language model.
 pub const DEFAULT_MODEL: &str = "offline:demo";
 
@@ -45,11 +47,15 @@ pub const DEFAULT_MODEL: &str = "offline:demo";
 /// the owner wrote for agents, and public pages.
 const OPEN_TOOLS: [&str; 4] = ["tape.info", "tape.search", "skill", "web.fetch"];
 
-/// Everything that is configured, read once at the start.
+/// Everything that is configured, as it was read together: at the start, and by `serve` again when it changes.
 #[derive(Debug)]
 pub struct Config {
     /// `$BUB_HOME`, `~/.bub` unless set.
     pub home: PathBuf,
+    /// What [`Self::sources`] held when they were read.
+    pub print: Print,
+    /// `BUB_VERBOSE`.
+    verbosity: u64,
     /// Where compiled code is kept: `$BUB_HOME/cache`, or `BUB_CACHE`.
     pub cache_dir: PathBuf,
     /// The model and how it is reached.
@@ -97,35 +103,6 @@ pub struct Budget {
     pub tokens_per_day: Option<u64>,
 }
 
-/// `config.toml` as it stands in the file.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct File {
-    model: Option<String>,
-    fallback_models: Vec<String>,
-    api_base: Option<String>,
-    max_steps: Option<u64>,
-    max_tokens: Option<u64>,
-    model_timeout_seconds: Option<f64>,
-    limits: LimitsTable,
-    plugins: BTreeMap<String, Plugin>,
-    trusted_plugins: BTreeMap<String, Trusted>,
-    channels: BTreeMap<String, Channel>,
-    trusted_workspaces: Vec<PathBuf>,
-    spill_threshold: Option<u64>,
-    tape_store: Option<String>,
-    durability: Durability,
-    lock_wait: Option<f64>,
-    shared_fs: bool,
-    budget: Budget,
-    selector: Option<String>,
-    shadow_selector: Option<String>,
-    windows: BTreeMap<String, u32>,
-    context_reserve: Option<u32>,
-    serve: Serve,
-    tokens: Vec<Token>,
-}
-
 impl Config {
     /// Reads everything. `home` is what `--home` says.
     ///
@@ -134,8 +111,10 @@ impl Config {
     /// One line that names the file or the variable, and what is wrong with it.
     pub fn load(home: Option<&Path>) -> Result<Self> {
         let home = home_dir(home)?;
+        // Before anything is read: what changes meanwhile is then seen as a change.
+        let print = Print::of(sources(&home));
         let environment = Environment::read(&home)?;
-        let file = File::read(&home.join(FILE))?;
+        let file = File::read(&home.join(file::FILE))?;
         let mut model = environment.model()?;
         if !environment.has("MODEL") {
             model.model = file.model.unwrap_or_else(|| DEFAULT_MODEL.into());
@@ -170,14 +149,8 @@ impl Config {
         model.spellings = spellings.filter_map(|form| String::from_utf8(form).ok()).collect();
         let max_steps = environment.positive("MAX_STEPS")?.or(file.max_steps);
         max_steps.map_or(Ok(()), |steps| positive("max_steps", steps))?;
-        file.budget.tokens_per_day.map_or(Ok(()), |tokens| positive("budget.tokens_per_day", tokens))?;
-        file.windows
-            .iter()
-            .try_for_each(|(model, tokens)| positive(&format!("windows.{model}"), u64::from(*tokens)))?;
-        file.serve.check()?;
-        serve::check_tokens(&file.tokens)?;
         let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);
-        environment.number("VERBOSE")?;
+        let verbosity = environment.number("VERBOSE")?.unwrap_or_default();
         let tapes =
             TapeSettings::new(&home, file.tape_store.as_deref(), file.durability, file.lock_wait, file.shared_fs)?;
         let spill_threshold = environment.number("SPILL_THRESHOLD")?.or(file.spill_threshold);
@@ -186,6 +159,8 @@ impl Config {
             tapes,
             home,
             cache_dir,
+            print,
+            verbosity,
             model,
             fallback_models,
             secrets,
@@ -270,7 +245,12 @@ impl Config {
 
     /// Where the configuration stands.
     pub fn file(&self) -> PathBuf {
-        self.home.join(FILE)
+        self.home.join(file::FILE)
+    }
+
+    /// All files of which [`Self::load`] makes a configuration. Any of them may be missing.
+    pub fn sources(&self) -> [PathBuf; 3] {
+        sources(&self.home)
     }
 
     /// That plugin's limits.
@@ -296,27 +276,8 @@ impl Config {
     }
 }
 
-impl File {
-    fn read(path: &Path) -> Result<Self> {
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => bail!("`{}` cannot be read: {error}", path.display()),
-        };
-        toml::from_str(&text).map_err(|error| {
-            let start = error.span().map_or(0, |span| span.start.min(text.len()));
-            let line = 1 + text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count();
-            anyhow::anyhow!("`{}` line {line}: {}", path.display(), plain(error.message()))
-        })
-    }
-}
-
-/// What the parser says, on one line; for an unknown key not the list of all that there are, but the one that was meant.
-fn plain(message: &str) -> String {
-    let unknown = message.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", expected"));
-    let Some((written, expected)) = unknown else { return message.replace('\n', " ") };
-    let names = expected.split('`').skip(1).step_by(2);
-    format!("there is no key {written}{}", crate::nearest::hint(written.trim_matches('`'), names))
+fn sources(home: &Path) -> [PathBuf; 3] {
+    [file::FILE, environment::FILE, crate::secret::FILE].map(|name| home.join(name))
 }
 
 /// How much is logged: 0 warnings, 1 information, 2 everything. Asked before anything else is read, so that reading can
@@ -356,11 +317,6 @@ fn key_from_secrets(settings: &mut model::Settings, secrets: &Secrets, model: &s
     if let Some(text) = key.value.expose_text() {
         settings.keys.insert(provider, model::Secret::new(text));
     }
-    Ok(())
-}
-
-fn positive(key: &str, value: u64) -> Result<()> {
-    anyhow::ensure!(value > 0, "`{key}` of config.toml: `0` is not a positive whole number");
     Ok(())
 }
 

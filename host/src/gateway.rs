@@ -11,23 +11,24 @@ mod draft;
 mod evidence;
 mod lanes;
 mod lock;
+mod places;
 mod post;
 mod records;
 mod run;
 mod sessions;
 mod start;
 mod task;
+mod tidy;
 
-use crate::config::Serve;
 use crate::hooks::{self, Admission};
 use crate::host::{Host, News};
 use crate::plugin::bindings::MessageKind;
 use crate::turn::{Calls, Said};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 pub use answer::Answer;
 use channels::Channels;
@@ -35,6 +36,7 @@ pub(crate) use channels::Unreceived;
 use debounce::Debounce;
 use lanes::{Lanes, Put};
 use lock::ServeLock;
+use places::Places;
 use post::Post;
 use records::{Arriving, Number, Records, Taken};
 pub(crate) use run::HTTP;
@@ -47,8 +49,8 @@ const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 
 /// The gateway of one home.
 pub struct Gateway {
-    host: Arc<Host>,
-    settings: Serve,
+    /// Of this moment: a turn, a poll or a delivery takes it once, where it begins.
+    host: RwLock<Arc<Host>>,
     records: Records,
     sessions: Sessions,
     lanes: Lanes,
@@ -58,7 +60,7 @@ pub struct Gateway {
     /// Messages with an id whose turns have not ended: for whoever delivers one again meanwhile.
     open: Mutex<HashMap<Number, Reply>>,
     /// Turns that may run at once.
-    places: Arc<Semaphore>,
+    places: Places,
     /// Messages that wait for their turns.
     waiting: AtomicUsize,
     stopping: watch::Sender<bool>,
@@ -84,7 +86,7 @@ impl Gateway {
         if self.is_stopping() {
             return Err(Refusal::Stopping);
         }
-        if self.waiting.load(Ordering::Relaxed) >= self.settings.max_waiting {
+        if self.waiting.load(Ordering::Relaxed) >= self.host().config.serve.max_waiting {
             return Err(Refusal::Busy);
         }
         let Letter { message, speaker, listener, reach, leave, earlier } = letter;
@@ -111,7 +113,7 @@ impl Gateway {
     /// Turns that run now, and messages that wait for theirs.
     pub fn load(&self) -> (usize, usize) {
         let waiting = self.waiting.load(Ordering::Relaxed) + self.debounce.len();
-        (self.settings.max_turns - self.places.available_permits(), waiting)
+        (self.places.taken(), waiting)
     }
 
     /// Answers that wait for their channels.
@@ -119,9 +121,17 @@ impl Gateway {
         self.post.len()
     }
 
-    /// The host that turns run in.
-    pub fn host(&self) -> &Arc<Host> {
-        &self.host
+    /// The host that turns run in which begin now.
+    pub fn host(&self) -> Arc<Host> {
+        self.host.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets that host have the turns, polls and deliveries that begin from here on. Turns that run end with the one that
+    /// they began with; polls begin anew, because they may wait for hours.
+    pub async fn renew(self: &Arc<Self>, host: Arc<Host>) {
+        self.places.resize(host.config.serve.max_turns);
+        *self.host.write().unwrap_or_else(PoisonError::into_inner) = host;
+        self.find_again().await;
     }
 
     /// Whether nothing new is taken any more.
@@ -131,7 +141,8 @@ impl Gateway {
 
     /// Finds the message's session, asks the plugins what is to be done with it, and puts it there.
     async fn admit(self: &Arc<Self>, mut task: Task) -> Result<(), Refusal> {
-        let calls = Calls::new(&self.host);
+        let host = self.host();
+        let calls = Calls::new(&host);
         let message = &mut task.said.message;
         let session = match crate::turn::resolve_session(&calls, message).await {
             Ok(session) => session,
@@ -157,20 +168,20 @@ impl Gateway {
             _ => hooks::admit_message(&calls, message, load).await,
         };
         let bound = match task.numbers.is_empty() {
-            true => self.settings.max_waiting_per_session,
+            true => host.config.serve.max_waiting_per_session,
             // It was written down, so it must not be lost.
             false => usize::MAX,
         };
         if admission == Some(Admission::Drop) {
-            self.host.news.tell(taken, &session);
+            host.news.tell(taken, &session);
             self.end(vec![task], Answer::silent(session), Vec::new()).await;
             return Ok(());
         }
         self.waiting.fetch_add(1, Ordering::Relaxed);
         match self.lanes.put(&session, task, admission == Some(Admission::Steer), bound) {
-            Put::Waits => self.host.news.tell(taken, &session),
+            Put::Waits => host.news.tell(taken, &session),
             Put::Begins => {
-                self.host.news.tell(taken, &session);
+                host.news.tell(taken, &session);
                 drop(tokio::spawn(Arc::clone(self).lane(session)));
             }
             Put::Full => {

@@ -1,66 +1,49 @@
 //! What one process holds for all its turns.
 
+mod ground;
+mod leftovers;
 mod news;
 pub(crate) mod told;
 mod watch;
 
 use crate::channel::Channel;
-use crate::config::{Config, TapePlace};
+use crate::config::Config;
 use crate::grants::budget::Budget;
-use crate::grants::consent::Consents;
-use crate::grants::ledger::Ledger;
 use crate::hooks;
 use crate::model::Client;
-use crate::net::Network;
-use crate::plugin::quarantine::Quarantine;
-use crate::plugin::{self, Cache, Engines, Held, Meter, Plugin, PluginSet, Shelf};
-use crate::process::Processes;
-use crate::tape::{FileStore, Journals, SqliteStore, Store, Tapes};
-use crate::turn::{Afterwards, Calls};
-use anyhow::{Context, Result};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use crate::plugin::{self, Held, Plugin, PluginSet};
+use crate::tape::Tapes;
+use crate::turn::Calls;
+use anyhow::Result;
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
 
+pub use ground::Ground;
+pub(crate) use leftovers::leftovers;
 pub use news::{Heard, News, NewsRoom, Reader, Tally};
 pub use watch::Watch;
 
-/// The host: engines, plugins, tapes, models and channels.
+/// The host: what is made of the configuration, on the [ground](Ground) that stays while the configuration changes.
+///
+/// A turn ends with the host that it began with, so a changed configuration is [another host](Host::renewed).
 pub struct Host {
     /// What the user configured.
     pub config: Config,
-    /// The absolute path, without links, of the directory that turns are about.
-    pub workspace: PathBuf,
-    /// What keeps tapes when no plugin does.
-    store: Arc<dyn Store>,
-    journals: Arc<Journals>,
     /// Models over HTTP.
     pub model: Client,
-    pub(crate) engines: Engines,
-    /// Which grants are in effect.
-    pub(crate) ledger: Ledger,
     /// What is spent at models.
     pub(crate) budget: Budget,
-    /// What the owner has said about tool calls.
-    pub(crate) consents: Consents,
-    /// Connections of plugins.
-    pub(crate) network: Network,
-    /// Programs of plugins.
-    pub(crate) processes: Processes,
-    channel: Box<dyn Channel>,
-    /// What is done behind answers.
-    pub(crate) afterwards: Afterwards,
-    /// Who is not asked for a while.
-    pub(crate) quarantine: Quarantine,
-    /// What calls into plugins come to.
-    pub(crate) meter: Meter,
-    /// What happens, for whoever looks on.
-    pub news: NewsRoom,
-    /// Compiled plugins.
-    pub(crate) cache: Cache,
-    /// Replaced as a whole, so that a turn ends with the set that it began with.
-    plugins: RwLock<Arc<PluginSet>>,
-    /// What the set is made of. Held while a new one is made: one at a time.
-    shelf: tokio::sync::Mutex<Shelf>,
+    ground: Arc<Ground>,
+}
+
+/// Whoever holds a host reaches both alike.
+impl Deref for Host {
+    type Target = Ground;
+
+    fn deref(&self) -> &Ground {
+        &self.ground
+    }
 }
 
 impl Host {
@@ -70,39 +53,29 @@ impl Host {
     ///
     /// The workspace is no directory, or the home directory cannot be made.
     pub async fn start(config: Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Arc<Self>> {
-        let workspace = workspace_dir(workspace)?;
-        let (store, journals) = tapes(&config)?;
-        let engines = Engines::new().map_err(anyhow::Error::from).context("the WebAssembly engine does not start")?;
+        let ground = Arc::new(Ground::new(&config, workspace, channel)?);
         let model = Client::new(config.model.clone())?;
-        let plugins = RwLock::new(Arc::new(PluginSet::default()));
-        let ledger = Ledger::new(&config);
-        let cache = Cache::open(&config.cache_dir);
-        let quarantine = Quarantine::new(&config.home);
-        let host = Arc::new(Self {
-            ledger,
-            budget: Budget::new(&config),
-            consents: Consents::default(),
-            network: Network::default(),
-            processes: Processes::new(),
-            config,
-            workspace,
-            store,
-            journals,
-            model,
-            engines,
-            channel,
-            afterwards: Afterwards::default(),
-            cache,
-            meter: Meter::default(),
-            news: NewsRoom::default(),
-            quarantine,
-            plugins,
-            shelf: tokio::sync::Mutex::default(),
-        });
+        let host = Arc::new(Self { model, budget: Budget::new(&config), config, ground });
         host.take_plugins(false).await;
         if let Some((name, reason)) = &host.plugins().broken {
             anyhow::bail!("the embedded plugin `{name}` did not load: {reason}");
         }
+        Ok(host)
+    }
+
+    /// A host with another configuration on the same ground, for the turns that begin from here on. What was spent today
+    /// stays spent, and plugins of which nothing else is said now than before are not loaded again. What cannot change
+    /// while the program runs has to be as it was: [`Config::beside`] sees to that.
+    ///
+    /// # Errors
+    ///
+    /// The program would not start with this configuration. Then nothing has changed.
+    pub async fn renewed(self: &Arc<Self>, config: Config) -> Result<Arc<Self>> {
+        let model = Client::new(config.model.clone())?;
+        let budget = self.budget.renewed(&config);
+        let host = Arc::new(Self { model, budget, config, ground: self.ground.clone() });
+        self.shelf.lock().await.renew_embedded(&host).await?;
+        host.take_plugins(true).await;
         Ok(host)
     }
 
@@ -178,24 +151,6 @@ impl Host {
 
     /// The channel that takes what no plugin delivers.
     pub fn channel(&self) -> &dyn Channel {
-        &*self.channel
+        &*self.ground.channel
     }
-}
-
-/// The configured store, and the journals of the turns that write to it. Journals are files of this machine, wherever the
-/// tapes are.
-fn tapes(config: &Config) -> Result<(Arc<dyn Store>, Arc<Journals>)> {
-    let dir = config.tapes_dir();
-    let settings = config.tapes.journal;
-    let store: Arc<dyn Store> = match &config.tapes.place {
-        TapePlace::Files => Arc::new(FileStore::indexed(&dir, settings.durability, config.index_dir())?),
-        TapePlace::Sqlite(path) => Arc::new(SqliteStore::open(path, settings.durability, config.tapes.shared_fs)?),
-    };
-    Ok((store, Arc::new(Journals::new(dir, settings))))
-}
-
-fn workspace_dir(path: &Path) -> Result<PathBuf> {
-    let found = path.canonicalize().with_context(|| format!("there is no workspace `{}`", path.display()))?;
-    anyhow::ensure!(found.is_dir(), "the workspace `{}` is no directory", path.display());
-    Ok(found)
 }

@@ -3,6 +3,7 @@
 mod about;
 mod body;
 mod channels;
+mod door;
 mod extract;
 mod guard;
 mod listen;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+pub use door::Door;
 pub use listen::{Server, listen};
 pub use openapi::DOCUMENT;
 use problem::Problem;
@@ -37,19 +39,17 @@ const READERS: usize = 64;
 /// What all requests share.
 pub(crate) struct Api {
     gateway: Arc<Gateway>,
-    tokens: Tokens,
-    guard: guard::Guard,
+    door: Door,
     answered: tapes::Answered,
     looks: Semaphore,
     readers: Arc<Semaphore>,
 }
 
 impl Api {
-    fn new(gateway: Arc<Gateway>, tokens: Tokens, guard: guard::Guard) -> Self {
+    fn new(gateway: Arc<Gateway>, door: Door) -> Self {
         Self {
             gateway,
-            tokens,
-            guard,
+            door,
             answered: tapes::Answered::default(),
             looks: Semaphore::new(LOOKS),
             readers: Arc::new(Semaphore::new(READERS)),

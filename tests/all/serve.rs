@@ -6,7 +6,9 @@ mod document;
 mod live;
 mod reach;
 mod refusals;
+mod renewal;
 mod tapes;
+mod tidy;
 
 use bub_tests::{Answer, Home, Serve, Server};
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@ mod named;
 mod reading;
 mod screen;
 mod search;
-mod tidy;
+pub(crate) mod tidy;
 mod verify;
 
 use crate::home;

@@ -1,18 +1,23 @@
 //! `serve`: the gateway, until it is told to end.
 
+mod renewal;
+
 use crate::channel::{Answer, Channel, Question};
-use crate::config::Config;
+use crate::config::{Config, Print};
 use crate::error::Failure;
 use crate::gateway::Gateway;
 use crate::host::Host;
-use crate::http::{self, Tokens};
+use crate::http::{self, Door, Tokens};
 use crate::plugin::bindings::Envelope;
 use anyhow::Result;
+use renewal::Renewal;
 use std::future::{Future, ready};
+use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::pin::Pin;
 use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -28,8 +33,14 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     if let Some(listen) = arguments.listen {
         config.serve.listen = listen;
     }
+    // The owner's is made by the first of the two; what changes behind the look is seen as a change.
+    Tokens::load(&config)?;
+    let token = Print::of([Tokens::file(&config)]);
     let tokens = Tokens::load(&config)?;
     let stop = super::run::on_signal()?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    let had_terminal = has_terminal();
+    let door = Door::new(tokens, &config.serve);
     let host = Host::start(config, workspace, Box::new(Nobody)).await?;
     if arguments.check {
         println!("ready to serve at {}", host.config.serve.listen);
@@ -37,13 +48,27 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
         return Ok(ExitCode::SUCCESS);
     }
     host.plugins().announce(&host);
-    let _watch = host.watch();
     let gateway = Gateway::start(host.clone()).await?;
-    let server = http::listen(gateway.clone(), tokens).await?;
+    let server = http::listen(gateway.clone(), door.clone()).await?;
+    let renewal = Renewal::new(gateway.clone(), door, arguments.listen, host.config.print.clone().and(token));
+    let watch = renewal.watch();
     println!("serving at http://{}", server.address());
     println!("the owner's token stands in {}", host.config.home.join("serve.token").display());
     let mut stop = stop;
-    let _ = stop.wait_for(|stop| *stop).await;
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => break,
+            // Who closes the terminal wants the program to end; who sends the signal, that it reads again.
+            Some(()) = hangup.recv() => match had_terminal && !has_terminal() {
+                true => break,
+                false => {
+                    renewal.ask();
+                    watch.look();
+                }
+            },
+        }
+    }
+    drop(watch);
     let all = gateway.stop().await;
     server.stop().await;
     if all {
@@ -52,6 +77,11 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
         tracing::warn!("turns still ran: their journals are kept, and the next start goes on with them");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether somebody sits in front of it. A terminal that was closed is none.
+fn has_terminal() -> bool {
+    stdin().is_terminal() || stdout().is_terminal() || stderr().is_terminal()
 }
 
 /// What no turn has said: there is nobody to hear it, and nobody to be asked.

@@ -7,6 +7,9 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
+/// Below `$BUB_HOME`: variables that are set once.
+pub(super) const FILE: &str = ".env";
+
 /// All variables that begin with `BUB_`, upper-cased and without it. The process wins over the file.
 pub(super) struct Environment {
     variables: HashMap<String, String>,
@@ -15,7 +18,7 @@ pub(super) struct Environment {
 impl Environment {
     pub(super) fn read(home: &Path) -> Result<Self> {
         let mut variables = HashMap::new();
-        let file = home.join(".env");
+        let file = home.join(FILE);
         if file.exists() {
             let lines =
                 dotenvy::from_path_iter(&file).with_context(|| format!("`{}` cannot be read", file.display()))?;

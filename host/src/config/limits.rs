@@ -40,7 +40,7 @@ impl LimitsTable {
 }
 
 /// What one call of a guest may use up.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Units of wasmtime's operator cost: 10,000,000,000 are half a second to several seconds.
     pub fuel: u64,

@@ -38,6 +38,8 @@ impl Config {
     pub(crate) fn seclude(&self, trial: Seclusion) -> Result<Self> {
         let hurry = |plugin: Plugin| Plugin { limits: plugin.limits.hurried(TURN), ..plugin };
         Ok(Self {
+            print: self.print.clone(),
+            verbosity: self.verbosity,
             cache_dir: self.cache_dir.clone(),
             model: model::Settings::new(trial.model),
             fallback_models: Vec::new(),

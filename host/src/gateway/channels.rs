@@ -4,6 +4,7 @@
 use super::{Gateway, PAUSE, Refusal};
 use crate::error::Failure;
 use crate::hooks::{self, Arrival, GuestChannel, WebhookRequest, WebhookResponse};
+use crate::host::Host;
 use crate::plugin::PluginSet;
 use crate::turn::Calls;
 use std::collections::{BTreeMap, HashMap};
@@ -19,6 +20,8 @@ const LOOK: Duration = Duration::from_millis(250);
 #[derive(Default)]
 pub(super) struct Channels {
     known: Mutex<BTreeMap<String, Arc<GuestChannel>>>,
+    /// What they were found by. Held while they are found: one at a time.
+    seen: tokio::sync::Mutex<Option<Seen>>,
     pollers: Mutex<HashMap<String, JoinHandle<()>>>,
 }
 
@@ -49,6 +52,7 @@ impl Drop for Channels {
 
 /// What decides which channels there are.
 struct Seen {
+    host: Arc<Host>,
     plugins: Arc<PluginSet>,
     granted: Vec<String>,
 }
@@ -56,35 +60,48 @@ struct Seen {
 impl Seen {
     fn now(calls: &Calls) -> Self {
         let granted = calls.granted("channel").map(|plugin| plugin.name.clone()).collect();
-        Self { plugins: calls.plugins.clone(), granted }
+        Self { host: calls.host.clone(), plugins: calls.plugins.clone(), granted }
     }
 }
 
 impl PartialEq for Seen {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.plugins, &other.plugins) && self.granted == other.granted
+        let is_same_host = Arc::ptr_eq(&self.host, &other.host);
+        is_same_host && Arc::ptr_eq(&self.plugins, &other.plugins) && self.granted == other.granted
     }
 }
 
 impl Gateway {
-    /// Finds the channels, and again whenever the plugins or their grants have changed, until the gateway stops.
+    /// Asks the channels that were found what came, and finds them again whenever something has changed that decides
+    /// which there are, until the gateway stops.
     pub(super) async fn tend(self: Arc<Self>) {
-        let mut seen = Seen::now(&Calls::new(&self.host));
         self.poll_all();
         while !self.is_stopping() {
             sleep(LOOK).await;
-            let now = Seen::now(&Calls::new(&self.host));
-            if now != seen {
-                seen = now;
-                self.find().await;
-                self.poll_all();
-            }
+            self.find_again().await;
         }
     }
 
-    pub(super) async fn find(self: &Arc<Self>) {
-        let calls = &Calls::new(&self.host);
-        let found = hooks::channels(calls).await.into_iter().filter(|channel| self.settings.enables(&channel.name));
+    /// Finds the channels again where something has changed that decides which there are: plugins, grants, or the
+    /// configuration.
+    pub(super) async fn find_again(self: &Arc<Self>) {
+        let is_other = self.find().await;
+        if is_other && !self.is_stopping() {
+            self.poll_all();
+        }
+    }
+
+    /// Finds the channels. `false`: nothing has changed, and they were not looked for.
+    pub(super) async fn find(self: &Arc<Self>) -> bool {
+        let mut seen = self.channels.seen.lock().await;
+        let calls = &Calls::new(&self.host());
+        let now = Some(Seen::now(calls));
+        if *seen == now {
+            return false;
+        }
+        *seen = now;
+        let settings = &calls.host.config.serve;
+        let found = hooks::channels(calls).await.into_iter().filter(|channel| settings.enables(&channel.name));
         let found: BTreeMap<String, Arc<GuestChannel>> =
             found.map(|channel| (channel.name.clone(), Arc::new(channel))).collect();
         let before = std::mem::replace(&mut *self.channels.known(), found.clone());
@@ -94,6 +111,7 @@ impl Gateway {
         for name in before.keys().filter(|name| !found.contains_key(*name)) {
             tracing::info!("channel `{name}` is not served any more");
         }
+        true
     }
 
     /// Asks all channels that can be asked what came, from here on, and no others.
@@ -138,11 +156,11 @@ impl Gateway {
     async fn poll_once(self: &Arc<Self>, channel: &GuestChannel) -> Result<Duration, (Duration, String)> {
         let failed = |error: anyhow::Error| (Duration::ZERO, error.to_string());
         // What is not taken stays where it is.
-        while self.load().1 >= self.settings.max_waiting {
+        while self.load().1 >= self.host().config.serve.max_waiting {
             sleep(LOOK).await;
         }
         let cursor = self.records.cursor(channel.name.clone()).await.map_err(failed)?;
-        let inbox = channel.poll(&Calls::new(&self.host), cursor).await;
+        let inbox = channel.poll(&Calls::new(&self.host()), cursor).await;
         let inbox = inbox.map_err(|failure| (failure.retry_after().unwrap_or_default(), failure.to_string()))?;
         self.arrive(inbox.arrivals, Some((channel.name.clone(), inbox.cursor))).await.map_err(failed)?;
         Ok(inbox.wait)
@@ -162,10 +180,11 @@ impl Gateway {
         if self.is_stopping() {
             return Some(Err(Unreceived::Refused(Refusal::Stopping)));
         }
-        if self.load().1 >= self.settings.max_waiting {
+        let host = self.host();
+        if self.load().1 >= host.config.serve.max_waiting {
             return Some(Err(Unreceived::Refused(Refusal::Busy)));
         }
-        let mut response = match channel.receive(&Calls::new(&self.host), request).await {
+        let mut response = match channel.receive(&Calls::new(&host), request).await {
             Ok(response) => response,
             Err(failure) => return Some(Err(Unreceived::Failed(failure))),
         };

@@ -128,7 +128,7 @@ impl Gateway {
     }
 
     fn patience(&self, channel: &str) -> Patience {
-        let settings = self.host.config.channel(channel);
+        let settings = self.host().config.channel(channel);
         let waits = self.channels.get(channel).is_some_and(|channel| channel.needs_debounce);
         let seconds = |set: Option<f64>, unset: Duration| {
             let set = set.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());

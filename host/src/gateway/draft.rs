@@ -2,6 +2,7 @@
 
 use super::Gateway;
 use crate::hooks::GuestChannel;
+use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind, StreamEvent};
 use crate::turn::{Calls, Heard};
 use std::sync::Arc;
@@ -23,6 +24,7 @@ impl Gateway {
     /// there is one. Whatever fails here costs nothing: the whole answer is delivered behind it.
     pub(super) async fn draft(
         self: Arc<Self>,
+        host: Arc<Host>,
         channel: Arc<GuestChannel>,
         message: Envelope,
         key: String,
@@ -46,7 +48,7 @@ impl Gateway {
                         continue;
                     }
                     shown = text.len();
-                    let calls = Calls::new(&self.host);
+                    let calls = Calls::new(&host);
                     // The channel shows in its own way that more is to come.
                     let context = vec![(PARTIAL.to_owned(), "true".to_owned())];
                     let (id, kind, content) = (None, MessageKind::Normal, text.clone());

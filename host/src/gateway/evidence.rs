@@ -28,8 +28,9 @@ impl Gateway {
     }
 
     async fn look(&self, session: &str, message: &Envelope, since: &str) -> tape::Result<Found> {
-        let tapes = self.host.tapes();
-        let name = tape::tape_name(&self.host.workspace, session);
+        let host = self.host();
+        let tapes = host.tapes();
+        let name = tape::tape_name(&host.workspace, session);
         let tape = tapes.open(&name)?;
         let taken = Query {
             kinds: vec!["event".to_owned()],

@@ -112,19 +112,20 @@ impl Gateway {
     }
 
     async fn hand_over(&self, name: &str, outbound: &mut Outbound) -> anyhow::Result<Handed> {
+        let host = self.host();
         let Some(channel) = self.channels.get(name) else {
             let why = format!("no plugin brings a channel `{name}`");
             return Ok(if OWN.contains(&name) { Handed::Never(why) } else { Handed::Later(None, why) });
         };
         if outbound.is_doubtful && !channel.dedupes && outbound.handle.is_none() {
-            if self.host.config.channel(name).resend == Resend::Never {
+            if host.config.channel(name).resend == Resend::Never {
                 return Ok(Handed::Never("its delivery was interrupted, and it is not sent twice".to_owned()));
             }
             outbound.message.content.insert_str(0, "(repeated) ");
         }
         outbound.is_doubtful = false;
         self.records.sending(outbound.key.clone()).await?;
-        let calls = Calls::new(&self.host);
+        let calls = Calls::new(&host);
         let sent = match &outbound.handle {
             Some(handle) => channel.update(&calls, handle, &outbound.message).await,
             None => channel.send(&calls, &outbound.message, &outbound.key).await.map(drop),
@@ -144,6 +145,6 @@ impl Gateway {
 
     fn news_of(&self, channel: &str, outbound: &Outbound, error: Option<String>) {
         let session = outbound.message.session_id.as_deref().unwrap_or_default();
-        self.host.news.tell(News::Delivered { channel: channel.to_owned(), error }, session);
+        self.host().news.tell(News::Delivered { channel: channel.to_owned(), error }, session);
     }
 }

@@ -211,11 +211,11 @@ impl Records {
         .await
     }
 
-    /// Forgets messages that were taken so long ago that nobody delivers them again.
-    pub async fn forget(&self) -> Result<()> {
+    /// Forgets messages that were taken so long ago that nobody delivers them again. How many those were.
+    pub async fn forget(&self) -> Result<usize> {
         self.write(|connection| {
             let sql = "DELETE FROM message WHERE state = 'done' AND unixepoch(taken) < unixepoch() - ?1";
-            connection.execute(sql, [MEMORY]).map(drop)
+            connection.execute(sql, [MEMORY])
         })
         .await
     }

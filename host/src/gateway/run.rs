@@ -6,7 +6,7 @@ use super::task::Task;
 use super::{Answer, Gateway};
 use crate::channel::{Channel, reply};
 use crate::error::Failure;
-use crate::host::News;
+use crate::host::{Host, News};
 use crate::plugin::bindings::{Envelope, MessageKind};
 use crate::tape::{fail, run_id};
 use crate::turn::{Audience, Steering, run_turn};
@@ -38,8 +38,7 @@ impl Gateway {
     /// Works through a session until nothing waits there.
     pub(super) async fn lane(self: Arc<Self>, session: String) {
         while let Some(task) = self.lanes.next(&session) {
-            // The semaphore is never closed.
-            let place = self.places.acquire().await;
+            let place = self.places.take().await;
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             self.one(&session, task).await;
             drop(place);
@@ -66,19 +65,21 @@ impl Gateway {
             return;
         }
         let began = Instant::now();
-        self.host.news.tell(News::TurnBegins, session);
+        // The turn ends with the configuration that it begins with.
+        let host = self.host();
+        host.news.tell(News::TurnBegins, session);
         fail::point("gateway.begun");
-        let (answer, outbounds) = self.turn(session, &task).await;
+        let (answer, outbounds) = self.turn(&host, session, &task).await;
         fail::point("gateway.ran");
         let error = answer.error.as_ref().map(|error| error.message.clone());
-        self.host.news.tell(News::TurnEnds { took: began.elapsed(), usage: answer.usage, error }, session);
+        host.news.tell(News::TurnEnds { took: began.elapsed(), usage: answer.usage, error }, session);
         let heard = self.lanes.ends(session);
         self.waiting.fetch_sub(heard.len(), Ordering::Relaxed);
         self.end(std::iter::once(task).chain(heard).collect(), answer, outbounds).await;
     }
 
     /// The turn, and what is to be delivered of it.
-    async fn turn(self: &Arc<Self>, session: &str, task: &Task) -> (Answer, Vec<Outbound>) {
+    async fn turn(self: &Arc<Self>, host: &Arc<Host>, session: &str, task: &Task) -> (Answer, Vec<Outbound>) {
         let collected = Arc::new(Collected::default());
         let steering = Steering::default();
         let never = watch::channel(false);
@@ -97,12 +98,13 @@ impl Gateway {
             let (listener, heard) = mpsc::channel(EVENTS);
             audience = audience.heard_by(listener);
             let message = reply(session, &task.said.message, "");
-            draft = Some(tokio::spawn(Arc::clone(self).draft(channel, message, key(&name, 0), heard)));
+            draft =
+                Some(tokio::spawn(Arc::clone(self).draft(Arc::clone(host), channel, message, key(&name, 0), heard)));
         }
         if task.said.message.kind != MessageKind::Command {
             self.lanes.steers(session, steering);
         }
-        let host = Arc::clone(&self.host);
+        let host = Arc::clone(host);
         let message = task.said.message.clone();
         // A defect of ours ends this turn, and not its session.
         let ran = tokio::spawn(async move { run_turn(&host, message, audience).await }).await;

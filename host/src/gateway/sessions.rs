@@ -48,7 +48,7 @@ impl Gateway {
         if session.starts_with(PASSING) || self.sessions.known().tapes.contains_key(session) {
             return;
         }
-        let tape = tape_name(&self.host.workspace, session);
+        let tape = tape_name(&self.host().workspace, session);
         if self.sessions.add(session.to_owned(), tape.clone())
             && let Err(error) = self.records.session(session.to_owned(), tape).await
         {

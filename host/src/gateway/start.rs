@@ -4,6 +4,7 @@ use super::channels::Channels;
 use super::debounce::Debounce;
 use super::lanes::Lanes;
 use super::lock::ServeLock;
+use super::places::Places;
 use super::post::Post;
 use super::records::{Open, Records};
 use super::sessions::Sessions;
@@ -14,9 +15,9 @@ use crate::turn::Said;
 use anyhow::Result;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 /// How often the end of the last turn is looked for.
@@ -31,13 +32,10 @@ impl Gateway {
     pub async fn start(host: Arc<Host>) -> Result<Arc<Self>> {
         let lock = ServeLock::take(&host.config.home)?;
         let records = Records::open(&host.config.home.join("serve.sqlite"), host.config.tapes.journal.durability)?;
-        records.forget().await?;
         let sessions = Sessions::new(records.sessions().await?);
-        let settings = host.config.serve.clone();
         let gateway = Arc::new(Self {
-            places: Arc::new(Semaphore::new(settings.max_turns)),
-            host,
-            settings,
+            places: Places::new(host.config.serve.max_turns),
+            host: RwLock::new(host),
             records,
             sessions,
             lanes: Lanes::default(),
@@ -53,6 +51,7 @@ impl Gateway {
         // What waits on disk is older than what comes.
         gateway.go_on().await?;
         drop(tokio::spawn(Arc::clone(&gateway).tend()));
+        drop(tokio::spawn(Arc::clone(&gateway).tidy()));
         Ok(gateway)
     }
 
@@ -103,7 +102,7 @@ impl Gateway {
     pub async fn stop(&self) -> bool {
         self.stopping.send_replace(true);
         self.channels.stop();
-        let until = Instant::now() + Duration::from_secs(self.settings.drain_seconds);
+        let until = Instant::now() + Duration::from_secs(self.host().config.serve.drain_seconds);
         while self.load() != (0, 0) && Instant::now() < until {
             sleep(LOOK).await;
         }

@@ -4,17 +4,24 @@ use crate::config::Config;
 use crate::plugin::bindings::{Error, ErrorKind};
 use crate::usage::{Account, Call};
 use crate::wording::plain;
+use std::sync::Arc;
 
 /// The budgets of one home, and the account that they are held against.
 pub(crate) struct Budget {
-    account: Account,
+    /// Shared by all hosts of the process: what was spent stays spent when the configuration changes.
+    account: Arc<Account>,
     /// Tokens that all calls of a day may use together; none: no limit.
     limit: Option<u64>,
 }
 
 impl Budget {
     pub(crate) fn new(config: &Config) -> Self {
-        Self { account: Account::new(&config.home), limit: config.budget.tokens_per_day }
+        Self { account: Arc::new(Account::new(&config.home)), limit: config.budget.tokens_per_day }
+    }
+
+    /// The budgets of another configuration, held against the same account.
+    pub(crate) fn renewed(&self, config: &Config) -> Self {
+        Self { account: self.account.clone(), limit: config.budget.tokens_per_day }
     }
 
     /// Where all calls are written down.

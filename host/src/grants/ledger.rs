@@ -8,6 +8,7 @@ use crate::config::{self, Config};
 use crate::plugin::{Plugin, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -19,6 +20,7 @@ pub(crate) struct Ledger {
     file: PathBuf,
     seen: Mutex<Seen>,
     said: RwLock<Arc<Said>>,
+    is_hushed: AtomicBool,
 }
 
 /// What the user says of plugins.
@@ -39,7 +41,12 @@ impl Ledger {
         let file = config.file();
         let seen = Mutex::new(Seen { at: Instant::now(), stamp: stamp(&file) });
         let said = Said { plugins: config.plugins.clone(), trusted: config.trusted_plugins.clone() };
-        Self { file, seen, said: RwLock::new(Arc::new(said)) }
+        Self { file, seen, said: RwLock::new(Arc::new(said)), is_hushed: AtomicBool::new(false) }
+    }
+
+    /// From here on somebody else tells what is wrong with the file: one line is enough.
+    pub(crate) fn hush(&self) {
+        self.is_hushed.store(true, Ordering::Relaxed);
     }
 
     /// Whether that plugin holds that grant: it wants it, and the user gave it to these bytes.
@@ -148,6 +155,7 @@ impl Ledger {
                 *self.said.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Said { plugins, trusted });
             }
             // A file that is just being written, or that was written wrongly, takes nothing away and gives nothing.
+            Err(error) if self.is_hushed.load(Ordering::Relaxed) => tracing::debug!("{error:#}"),
             Err(error) => tracing::warn!("the grants stay as they were: {error:#}"),
         }
     }

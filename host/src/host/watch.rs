@@ -1,13 +1,15 @@
-//! Watches the directories of plugins: what is dropped in, replaced or taken out while the program runs serves the next
-//! turn.
+//! Watches the directories of plugins, and what is configured: what is dropped in, replaced or taken out while the program
+//! runs serves the next turn.
 
 use super::Host;
 use crate::plugin::{user_dir, workspace_dir};
 use notify::event::{AccessKind, AccessMode, EventKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -27,9 +29,22 @@ const AGAIN: Duration = Duration::from_millis(50);
 /// How often the directories are looked at where the system cannot tell of changes.
 const ROUND: Duration = Duration::from_secs(2);
 
+/// Looks whether something has changed, and does what is to be done then. `false`: somebody is still writing, and it is
+/// looked again soon.
+type Look = Box<dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Sync>;
+
 /// Somebody who watches. It ends with this value.
 pub struct Watch {
     task: JoinHandle<()>,
+    tell: mpsc::Sender<()>,
+}
+
+impl Watch {
+    /// Looks as if something had happened.
+    pub fn look(&self) {
+        // One that is not taken is not needed: somebody is about to look already.
+        let _ = self.tell.try_send(());
+    }
 }
 
 impl Drop for Watch {
@@ -42,25 +57,41 @@ impl Host {
     /// Watches the user's directory of plugins and the workspace's, and what the configuration says of them, for as long as
     /// the answer is held.
     pub fn watch(self: &Arc<Self>) -> Watch {
-        Watch { task: tokio::spawn(tend(self.clone())) }
+        let host = self.clone();
+        self.watch_with(vec![self.config.file()], move || {
+            let host = host.clone();
+            async move { host.refresh().await }
+        })
+    }
+
+    /// Watches the same directories and these files of the home, and calls `look` at first and whenever something has
+    /// happened there: on a thread of its own, because what is read, hashed and loaded takes as long as files are large,
+    /// and turns must not wait for it. Where it answers `false`, somebody is still writing, and it is called again soon.
+    pub fn watch_with<F>(&self, files: Vec<PathBuf>, look: impl Fn() -> F + Send + Sync + 'static) -> Watch
+    where
+        F: Future<Output = bool> + Send + 'static,
+    {
+        let look: Look = Box::new(move || Box::pin(look()));
+        let (tell, told) = mpsc::channel(1);
+        let tell_of_change = tell.clone();
+        let heard = move |event: notify::Result<Event>| {
+            if event.as_ref().map_or(true, |event| concerns(event, &files)) {
+                let _ = tell_of_change.try_send(());
+            }
+        };
+        let watched = Watched::new(heard, self);
+        Watch { task: tokio::spawn(tend(watched, told, Arc::new(look))), tell }
     }
 }
 
-async fn tend(host: Arc<Host>) {
-    let (tell, mut told) = mpsc::channel(1);
-    let file = host.config.file();
-    let heard = move |event: notify::Result<Event>| {
-        // One that is not taken is not needed: somebody is about to look already.
-        if event.as_ref().map_or(true, |event| concerns(event, &file)) {
-            let _ = tell.try_send(());
-        }
-    };
-    let mut watched = Watched::new(heard, &host);
+async fn tend(mut watched: Watched, mut told: mpsc::Receiver<()>, look: Arc<Look>) {
     loop {
         // Before the look: what comes behind it is then told of.
         watched.renew();
-        let is_whole = refresh(&host).await;
-        let longest = match (is_whole, watched.hears()) {
+        let (look, runtime) = (look.clone(), Handle::current());
+        let looked = tokio::task::spawn_blocking(move || runtime.block_on(look())).await;
+        // One that broke has changed nothing, and the next may be better.
+        let longest = match (looked.unwrap_or(true), watched.hears()) {
             (false, _) => AGAIN,
             (true, true) => Duration::MAX,
             (true, false) => ROUND,
@@ -70,15 +101,6 @@ async fn tend(host: Arc<Host>) {
             settle(&mut told).await;
         }
     }
-}
-
-/// Looks, on a thread of its own: what is read, hashed and loaded takes as long as files are large, and turns must not wait
-/// for it.
-async fn refresh(host: &Arc<Host>) -> bool {
-    let (host, runtime) = (host.clone(), Handle::current());
-    let looked = tokio::task::spawn_blocking(move || runtime.block_on(host.refresh())).await;
-    // One that broke has changed nothing, and the next may be better.
-    looked.unwrap_or(true)
 }
 
 /// Waits until it is quiet.
@@ -92,12 +114,13 @@ async fn settle(told: &mut mpsc::Receiver<()>) {
 
 /// Whether something happened to a plugin, to a directory in which plugins may come to lie, or to the configuration. That
 /// somebody reads is no event: we do ourselves.
-fn concerns(event: &Event, config: &Path) -> bool {
+fn concerns(event: &Event, files: &[PathBuf]) -> bool {
     let is_read = matches!(event.kind, EventKind::Access(kind) if kind != AccessKind::Close(AccessMode::Write));
     let is_plugin = |path: &Path| path.extension().is_some_and(|extension| extension == "wasm");
     let is_dir =
         |path: &Path| [".bub", "plugins"].iter().any(|name| path.file_name().is_some_and(|last| last == *name));
-    event.need_rescan() || !is_read && event.paths.iter().any(|path| is_plugin(path) || is_dir(path) || path == config)
+    let is_meant = |path: &PathBuf| is_plugin(path) || is_dir(path) || files.contains(path);
+    event.need_rescan() || !is_read && event.paths.iter().any(is_meant)
 }
 
 /// The directories that are watched, as they are now: one that is made anew has to be watched anew.

@@ -15,14 +15,14 @@ use std::sync::Arc;
 /// As `bub-wasm hooks --json`.
 pub(super) async fn hooks(Caller { api, bearer }: Caller) -> Result<Json<Value>, Problem> {
     bearer.needs(Scope::Read)?;
-    Ok(Json(told::hooks(&Calls::new(api.gateway.host()))))
+    Ok(Json(told::hooks(&Calls::new(&api.gateway.host()))))
 }
 
 /// As `bub-wasm plugin list --json`, less the sessions that others have.
 pub(super) async fn plugins(Caller { api, bearer }: Caller) -> Result<Json<Value>, Problem> {
     bearer.needs(Scope::Read)?;
     let host = api.gateway.host();
-    let mut plugins = told::plugins(host, &host.plugins());
+    let mut plugins = told::plugins(&host, &host.plugins());
     if let Some(held) = plugins["quarantined"].as_array_mut() {
         held.retain(|held| held["session"].as_str().is_none_or(|session| session.starts_with(&bearer.reach)));
     }
@@ -41,12 +41,12 @@ pub(super) async fn ready(State(api): State<Arc<Api>>) -> Result<&'static str, P
     }
     let degraded = |why| Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "degraded", why));
     let host = api.gateway.host();
-    let calls = Calls::new(host);
+    let calls = Calls::new(&host);
     // Whoever asks this has no token, and is told no names.
     if hooks::is_store_gone(&calls) {
         return degraded("degraded: the plugin that keeps the tapes cannot be asked; the log says why");
     }
-    if is_model_gone(host, &calls) {
+    if is_model_gone(&host, &calls) {
         return degraded("degraded: the only model is one of a plugin that cannot be asked; the log says why");
     }
     Ok("ok\n")

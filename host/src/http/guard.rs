@@ -72,7 +72,8 @@ fn name_of(host: &str) -> &str {
 
 /// The checks, and what pages that may use the API are told.
 pub(super) async fn check(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
-    let guard = &api.guard;
+    let rules = api.door.rules();
+    let guard = &rules.guard;
     if let Err(problem) = guard.check_host(&request) {
         return problem.into_response();
     }

@@ -1,8 +1,7 @@
 //! Connections, each within bounds: what is slow, idle or endless takes nothing from the others.
 
-use super::guard::Guard;
 use super::routes::router;
-use super::{Api, Tokens};
+use super::{Api, Door};
 use crate::gateway::Gateway;
 use anyhow::{Context, Result};
 use hyper::server::conn::http1;
@@ -48,21 +47,19 @@ impl Server {
     }
 }
 
-/// Listens where the configuration says.
+/// Listens where the configuration says, and lets in whom the door does.
 ///
 /// # Errors
 ///
 /// Somebody else listens there, or there is no such address here.
-pub async fn listen(gateway: Arc<Gateway>, tokens: Tokens) -> Result<Server> {
-    let settings = &gateway.host().config.serve;
-    let wanted = settings.listen;
+pub async fn listen(gateway: Arc<Gateway>, door: Door) -> Result<Server> {
+    let wanted = gateway.host().config.serve.listen;
     let listener = TcpListener::bind(wanted).await.with_context(|| {
         format!("`{wanted}` cannot be listened at; `serve.listen` of config.toml or `--listen` names another address")
     })?;
     let address = listener.local_addr()?;
-    let guard = Guard::new(settings);
-    let patience = Duration::from_secs(settings.patience_seconds);
-    let service = TowerToHyperService::new(router(Arc::new(Api::new(gateway, tokens, guard))));
+    let api = Arc::new(Api::new(gateway, door));
+    let service = TowerToHyperService::new(router(Arc::clone(&api)));
     let (stop, mut stopped) = watch::channel(false);
     let task = tokio::spawn(async move {
         let places = Arc::new(Semaphore::new(CONNECTIONS));
@@ -76,7 +73,7 @@ pub async fn listen(gateway: Arc<Gateway>, tokens: Tokens) -> Result<Server> {
             };
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(patience)
+                .header_read_timeout(api.patience())
                 .max_buf_size(HEAD_BYTES)
                 .max_headers(HEADERS)
                 .serve_connection(TokioIo::new(stream), service.clone());

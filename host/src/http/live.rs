@@ -14,7 +14,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Everything that the reader's token reaches. Who reads slowly is told how much was missed.
+/// Everything that the reader's token reaches, for as long as the token does. Who reads slowly is told how much was missed.
 pub(super) async fn events(Caller { api, bearer }: Caller) -> Result<Response, Problem> {
     bearer.needs(Scope::Read)?;
     // A connection that is held for good is taken from those that ask.
@@ -23,13 +23,18 @@ pub(super) async fn events(Caller { api, bearer }: Caller) -> Result<Response, P
     };
     let reader = api.gateway.host().news.read();
     let begun = Some(Event::default().event("ready").data("{}"));
-    let events = stream::unfold((reader, begun, bearer, place), async |(mut reader, begun, bearer, place)| {
+    let inside = api.door.inside(bearer);
+    let events = stream::unfold((reader, begun, inside, place), async |(mut reader, begun, mut inside, place)| {
         let event = match begun {
             // What happens from here on is told.
             Some(begun) => begun,
             None => loop {
-                match reader.next().await {
-                    Ok(heard) if !reaches(&bearer, &heard.session) => {}
+                let next = tokio::select! {
+                    next = reader.next() => next,
+                    () = inside.is_over() => return None,
+                };
+                match next {
+                    Ok(heard) if !reaches(&inside.bearer, &heard.session) => {}
                     Ok(heard) => {
                         let (name, data) = told(&heard);
                         break Event::default().event(name).data(data.to_string());
@@ -40,7 +45,7 @@ pub(super) async fn events(Caller { api, bearer }: Caller) -> Result<Response, P
                 }
             },
         };
-        Some((Ok::<_, Infallible>(event), (reader, None, bearer, place)))
+        Some((Ok::<_, Infallible>(event), (reader, None, inside, place)))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))).into_response())
 }

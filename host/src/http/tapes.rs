@@ -12,7 +12,6 @@ use super::token::Bearer;
 use super::{Api, Problem, turns};
 use crate::config::Scope;
 use crate::tape::{Tape, check_tape_name, tape_name};
-use std::sync::Arc;
 
 pub(super) use context::{of_session as session_context, of_tape as context};
 pub(super) use protocol::{archive_name, entries as lines, names, newest, sidecars};
@@ -45,7 +44,7 @@ fn reaches(api: &Api, bearer: &Bearer, name: &str) -> Result<(), Problem> {
 async fn by_session(api: &Api, bearer: &Bearer, session: String) -> Result<(String, Tape), Problem> {
     bearer.needs(Scope::Read)?;
     let session = turns::session(bearer, Some(session), "")?;
-    let host: &Arc<_> = api.gateway.host();
+    let host = api.gateway.host();
     let tape = host.tapes().open(&tape_name(&host.workspace, &session))?;
     if tape.last_id().await? == 0 {
         return Err(Problem::not_found("nothing was said in this session"));

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
 
@@ -27,8 +27,9 @@ const FILE: &str = "serve.token";
 const OWNER: &str = "owner";
 
 /// Whoever makes a request, and what their token lets them do.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bearer {
+    hash: [u8; 32],
     pub name: String,
     pub reach: String,
     scopes: BTreeSet<Scope>,
@@ -69,7 +70,7 @@ impl Bearer {
 }
 
 /// All tokens that are known, by their hashes.
-pub struct Tokens(Vec<([u8; 32], Bearer)>);
+pub struct Tokens(Vec<Bearer>);
 
 impl Tokens {
     /// Those of the configuration, and the owner's, which is made when there is none.
@@ -78,10 +79,11 @@ impl Tokens {
     ///
     /// The owner's cannot be read or written, or others can read it.
     pub fn load(config: &Config) -> Result<Self> {
-        let path = config.home.join(FILE);
+        let path = Self::file(config);
         let own = own(&path).with_context(|| format!("the token in `{}`", path.display()))?;
         let commands = config.channel(crate::gateway::HTTP).commands.unwrap_or(Commands::Tools);
-        let bearer = |token: &Token| Bearer {
+        let bearer = |hash: [u8; 32], token: &Token| Bearer {
+            hash,
             name: token.name.clone(),
             reach: token.session_prefix.clone(),
             principal: token.principal,
@@ -95,10 +97,10 @@ impl Tokens {
             session_prefix: String::new(),
             principal: Principal::Owner,
         };
-        let mut known = vec![(hash(own.as_bytes()), bearer(&owner))];
+        let mut known = vec![bearer(hash(own.as_bytes()), &owner)];
         for token in &config.tokens {
             ensure!(token.name != OWNER, "a token of config.toml is called `{OWNER}`, as that in `{FILE}` is");
-            known.push((from_hex(&token.hash), bearer(token)));
+            known.push(bearer(from_hex(&token.hash), token));
         }
         Ok(Self(known))
     }
@@ -107,12 +109,22 @@ impl Tokens {
     fn find(&self, token: &[u8]) -> Option<&Bearer> {
         let hash = hash(token);
         let mut found = None;
-        for (known, bearer) in &self.0 {
-            if bool::from(known.ct_eq(&hash)) {
+        for bearer in &self.0 {
+            if bool::from(bearer.hash.ct_eq(&hash)) {
                 found = Some(bearer);
             }
         }
         found
+    }
+
+    /// Whether the bearer's token is still theirs, and says what it said.
+    pub(super) fn knows(&self, bearer: &Bearer) -> bool {
+        self.0.contains(bearer)
+    }
+
+    /// Where the owner's stands.
+    pub fn file(config: &Config) -> PathBuf {
+        config.home.join(FILE)
     }
 }
 
@@ -162,9 +174,9 @@ pub(super) async fn identify(
         let (scheme, token) = given.split_at_checked(7)?;
         scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
     });
-    let Some(bearer) = token.and_then(|token| api.tokens.find(token)) else {
+    let Some(bearer) = token.and_then(|token| api.door.rules().tokens.find(token).cloned()) else {
         return Err(Problem::unknown());
     };
-    request.extensions_mut().insert(bearer.clone());
+    request.extensions_mut().insert(bearer);
     Ok(next.run(request).await)
 }

@@ -127,8 +127,11 @@ impl PluginSet {
     /// Tells the log how this set differs from the one before it.
     pub(crate) fn tell_changes(&self, host: &Host, before: &Self) {
         for plugin in self.plugins.iter().filter(|plugin| !before.has(plugin)) {
-            let is_other = before.plugins.iter().any(|old| old.name == plugin.name);
-            let how = if is_other { "serves in a new version" } else { "is there now" };
+            let how = match before.plugins.iter().find(|old| old.name == plugin.name) {
+                Some(old) if old.digest == plugin.digest => "serves with other settings",
+                Some(_) => "serves in a new version",
+                None => "is there now",
+            };
             tracing::info!("plugin `{}` {how}: {}", plugin.name, plugin.digest);
         }
         for old in before.plugins.iter().filter(|old| !self.plugins.iter().any(|plugin| plugin.name == old.name)) {

@@ -3,8 +3,8 @@
 
 use super::embedded::EMBEDDED;
 use super::found::{Found, Look, Stamp, check_name, is_embedded, look, user_dir};
-use super::load::{Candidate, Plugin, Source, compile, digest, introduce};
-use crate::config;
+use super::load::{Candidate, OnFault, Plugin, Source, compile, digest, introduce};
+use crate::config::{self, Limits};
 use crate::grants::Grants;
 use crate::host::Host;
 use anyhow::{Result, bail};
@@ -16,6 +16,8 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct Shelf {
     pub(super) embedded: BTreeMap<&'static str, Result<Arc<Plugin>, String>>,
+    /// What held when they were made.
+    terms: BTreeMap<&'static str, Terms>,
     pub(super) slots: BTreeMap<Found, Slot>,
     /// Whether a file is still being written to.
     pub(crate) is_unfinished: bool,
@@ -25,10 +27,23 @@ pub(crate) struct Shelf {
 #[derive(Default)]
 pub(super) struct Slot {
     stamp: Option<Stamp>,
+    /// What held when something was made of it, and of which bytes.
+    terms: Option<Terms>,
+    digest: String,
     /// Of the file as it is.
     pub(super) latest: Option<Latest>,
     /// The version that was in the last set.
     pub(super) serving: Option<Arc<Plugin>>,
+}
+
+/// What the configuration says of a plugin and is a part of what is made of its bytes. Grants are not: they are looked up.
+#[derive(Clone, PartialEq)]
+struct Terms {
+    limits: Limits,
+    on_fault: OnFault,
+    config: serde_json::Map<String, serde_json::Value>,
+    /// Names that it may not claim.
+    reserved: Vec<&'static str>,
 }
 
 pub(super) enum Latest {
@@ -51,11 +66,16 @@ pub struct Untrusted {
 }
 
 impl Shelf {
-    /// The embedded guests that are not switched off.
+    /// The embedded guests that are not switched off, each as the configuration has it.
     pub(super) async fn load_embedded(&mut self, host: &Arc<Host>) {
         for embedded in EMBEDDED {
             let settings = host.config.plugin(embedded.name);
-            if !settings.enabled || self.embedded.contains_key(embedded.name) {
+            if !settings.enabled {
+                self.embedded.remove(embedded.name);
+                continue;
+            }
+            let terms = Terms::of_embedded(host, embedded.name, &settings);
+            if self.embedded.contains_key(embedded.name) && self.terms.get(embedded.name) == Some(&terms) {
                 continue;
             }
             let candidate = Candidate {
@@ -66,12 +86,29 @@ impl Shelf {
                 digest: embedded.digest.to_owned(),
                 table: Grants::new(embedded.grants.iter().copied()),
                 reserved: Vec::new(),
-                limits: host.config.limits_of(embedded.name),
+                limits: terms.limits,
                 settings: &settings,
             };
             let loaded = load(host, candidate).await;
             self.embedded.insert(embedded.name, loaded.map_err(|error| format!("{error:#}")));
+            self.terms.insert(embedded.name, terms);
         }
+    }
+
+    /// The embedded guests as another configuration has them.
+    ///
+    /// # Errors
+    ///
+    /// One of them does not load with it. Then they are as they were.
+    pub(crate) async fn renew_embedded(&mut self, host: &Arc<Host>) -> Result<()> {
+        let before = (self.embedded.clone(), self.terms.clone());
+        self.load_embedded(host).await;
+        let broken = self.embedded.iter().find_map(|(name, made)| Some((*name, made.as_ref().err()?.clone())));
+        if let Some((name, reason)) = broken {
+            (self.embedded, self.terms) = before;
+            bail!("the embedded plugin `{name}` did not load: {reason}");
+        }
+        Ok(())
     }
 
     /// Looks at these files, and loads what has changed. With `waits` a file that somebody may still be writing to stays as
@@ -104,7 +141,7 @@ impl Slot {
         };
         self.serving = self.serving.take_if(is_trusted);
         let stamp = Stamp::of(&found.path);
-        if stamp.is_some() && stamp == self.stamp && !self.is_vouched_for_now(host) {
+        if stamp.is_some() && stamp == self.stamp && self.is_as_it_was(host, found) {
             return Ok(true);
         }
         self.stamp = None;
@@ -125,25 +162,46 @@ impl Slot {
             },
             _ => host.config.plugin(&found.name),
         };
+        let terms = Some(Terms::of_file(host, found, &settings));
         if let Some(Latest::Plugin(plugin)) = &self.latest
             && plugin.digest == digest
+            && self.terms == terms
         {
             return Ok(true);
         }
+        self.terms = terms;
+        self.digest.clone_from(&digest);
         let candidate = Candidate::of_file(host, found, (&bytes, digest), &settings);
         self.latest = Some(Latest::Plugin(load(host, candidate).await?));
         Ok(true)
     }
 
-    /// Whether what the user says of the bytes has changed since they were looked at.
-    fn is_vouched_for_now(&self, host: &Host) -> bool {
-        match &self.latest {
-            Some(Latest::Untrusted(digest)) => host.ledger.trusted(digest).is_some(),
-            Some(Latest::Plugin(plugin)) if plugin.source == Source::Workspace => {
-                host.ledger.trusted(&plugin.digest).is_none()
-            }
-            _ => false,
-        }
+    /// Whether what the user says of the bytes is what it was when they were looked at.
+    fn is_as_it_was(&self, host: &Host, found: &Found) -> bool {
+        let settings = match (&self.latest, found.source) {
+            (Some(Latest::Untrusted(digest)), _) => return host.ledger.trusted(digest).is_none(),
+            (_, Source::Workspace) => host.ledger.trusted(&self.digest).map(config::Trusted::settings),
+            _ => Some(host.config.plugin(&found.name)),
+        };
+        let now = settings.map(|settings| Terms::of_file(host, found, &settings));
+        now.is_some() && now == self.terms
+    }
+}
+
+impl Terms {
+    fn of_embedded(host: &Host, name: &str, settings: &config::Plugin) -> Self {
+        let (on_fault, config) = (settings.on_fault, settings.config.clone());
+        Self { limits: host.config.limits_of(name), on_fault, config, reserved: Vec::new() }
+    }
+
+    fn of_file(host: &Host, found: &Found, settings: &config::Plugin) -> Self {
+        let limits = match found.source {
+            Source::Workspace => host.config.limits_with(settings),
+            _ => host.config.limits_of(&found.name),
+        };
+        let reserved = EMBEDDED.iter().map(|guest| guest.name).filter(|name| host.config.plugin(name).enabled);
+        let (on_fault, config) = (settings.on_fault, settings.config.clone());
+        Self { limits, on_fault, config, reserved: reserved.collect() }
     }
 }
 
@@ -168,10 +226,7 @@ fn check_taken(host: &Host, found: &Found) -> Result<()> {
 impl<'a> Candidate<'a> {
     /// These bytes with their digest, as the file that they stand in, or are to stand in.
     fn of_file(host: &Host, found: &'a Found, bytes: (&'a [u8], String), settings: &'a config::Plugin) -> Self {
-        let limits = match found.source {
-            Source::Workspace => host.config.limits_with(settings),
-            _ => host.config.limits_of(&found.name),
-        };
+        let Terms { limits, reserved, .. } = Terms::of_file(host, found, settings);
         Self {
             name: &found.name,
             source: found.source,
@@ -179,7 +234,7 @@ impl<'a> Candidate<'a> {
             bytes: bytes.0,
             digest: bytes.1,
             table: Grants::default(),
-            reserved: EMBEDDED.iter().map(|guest| guest.name).filter(|name| host.config.plugin(name).enabled).collect(),
+            reserved,
             limits,
             settings,
         }

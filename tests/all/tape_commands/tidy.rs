@@ -9,7 +9,8 @@ use std::time::{Duration, SystemTime};
 
 const GONE: &str = "aaaa__bbbb";
 
-fn put(path: &Path, bytes: &str, days: u64) {
+/// Writes a file that was last changed so many days ago.
+pub(crate) fn put(path: &Path, bytes: &str, days: u64) {
     fs::create_dir_all(path.parent().expect("it has one")).expect("the home can be written");
     fs::write(path, bytes).expect("the home can be written");
     let then = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60 + 60);

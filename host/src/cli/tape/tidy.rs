@@ -1,13 +1,13 @@
 //! `tape gc`.
 
 use super::super::text::{self, WIDTH};
-use crate::config::{Config, TapePlace};
-use crate::tape::{Leftover, tidy};
-use anyhow::{Context, Result};
+use crate::config::Config;
+use crate::host::leftovers;
+use crate::tape::Leftover;
+use anyhow::Result;
 use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::SystemTime;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -20,15 +20,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, config: &Config) -> Result<ExitCode> {
-    let dir = config.tapes_dir();
-    let index = config.index_dir();
-    // Where tapes are no files, the files here say nothing of which are gone.
-    let is_here = dir.exists() && config.tapes.place == TapePlace::Files;
-    let found = match is_here {
-        true => tidy(&dir, &index, SystemTime::now(), arguments.dry_run)
-            .with_context(|| format!("`{}` cannot be tidied", dir.display()))?,
-        false => Vec::new(),
-    };
+    let found = leftovers(config, arguments.dry_run)?;
     let bytes: u64 = found.iter().map(|leftover| leftover.bytes).sum();
     let mut out = std::io::stdout().lock();
     if arguments.json {

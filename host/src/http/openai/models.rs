@@ -14,7 +14,7 @@ pub(super) const AGENT: &str = "bub";
 async fn offered(api: &Api) -> Result<Vec<String>, Problem> {
     let host = api.gateway.host();
     let _place = api.look().await;
-    let options = Preview::options(host).await.map_err(|error| Problem::internal(&format!("{error:#}")))?;
+    let options = Preview::options(&host).await.map_err(|error| Problem::internal(&format!("{error:#}")))?;
     let mut names = vec![AGENT.to_owned(), host.config.model.model.clone()];
     names.extend(options.choices.into_iter().map(|choice| choice.id));
     let mut known = std::collections::HashSet::new();

@@ -46,7 +46,7 @@ async fn context(api: &Api, session: &str, tape: &str, asking: &Asking) -> Resul
     let _place = api.look().await;
     let host = api.gateway.host();
     if let Some(selector) = &asking.selector {
-        let calls = Calls::new(host);
+        let calls = Calls::new(&host);
         let selectors: Vec<&str> = hooks::selectors(&calls).collect();
         if !selectors.contains(&selector.as_str()) {
             let shown: String = selector.chars().take(64).flat_map(char::escape_debug).collect();
@@ -62,7 +62,7 @@ async fn context(api: &Api, session: &str, tape: &str, asking: &Asking) -> Resul
         prompt: asking.prompt.as_deref(),
         selector: asking.selector.as_deref(),
     };
-    let messages = preview.messages(host).await.map_err(|error| Problem::internal(&format!("{error:#}")))?;
+    let messages = preview.messages(&host).await.map_err(|error| Problem::internal(&format!("{error:#}")))?;
     // What a tape holds is JSON in Python's sense.
     let readable = |message: String| RawValue::from_string(message).unwrap_or_else(|_| super::page::raw(&Value::Null));
     let messages: Vec<_> = messages.into_iter().map(readable).collect();

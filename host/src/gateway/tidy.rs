@@ -1,0 +1,48 @@
+//! What nobody needs any more is removed, soon after the start and once a day, beside the turns.
+
+use super::Gateway;
+use crate::host::leftovers;
+use crate::wording;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// How long it is until the next round.
+const ROUND: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl Gateway {
+    /// Goes round until the gateway stops.
+    pub(super) async fn tidy(self: Arc<Self>) {
+        while !self.is_stopping() {
+            self.tidy_tapes().await;
+            self.tidy_records().await;
+            sleep(ROUND).await;
+        }
+    }
+
+    async fn tidy_tapes(&self) {
+        let host = self.host();
+        // It reads directories, and a disk may be slow.
+        let found = tokio::task::spawn_blocking(move || leftovers(&host.config, false)).await;
+        match found.map_err(anyhow::Error::from).and_then(|found| found) {
+            Ok(found) if found.is_empty() => {}
+            Ok(found) => {
+                let bytes = wording::bytes(found.iter().map(|leftover| leftover.bytes).sum());
+                tracing::info!("what nobody needs is removed from the tapes: {} of {bytes}", files(found.len()));
+            }
+            Err(error) => tracing::warn!("what is left over of tapes stays for now: {error:#}"),
+        }
+    }
+
+    async fn tidy_records(&self) {
+        match self.records.forget().await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!("messages whose turns ended more than a week ago are forgotten: {count}"),
+            Err(error) => tracing::warn!("old messages stay in the records for now: {error:#}"),
+        }
+    }
+}
+
+fn files(count: usize) -> String {
+    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
+}
