@@ -151,7 +151,6 @@ impl Directory {
             // Whoever asks for all that is there asks for no less than who names no end.
             let End { last_id, tail, .. } = self.end(tape, &file, end)?;
             let before = before.filter(|before| *before <= last_id);
-            let from = self.before(tape, &file, before, end)?;
             let asks = || match self.ask(tape, &file, end, |index| index.newest(&file, sought, before))? {
                 Newest::Known(entry) => Ok::<_, io::Error>(Some(Some(entry))),
                 Newest::Nothing => Ok(Some(None)),
@@ -162,6 +161,7 @@ impl Directory {
             if asked && let Some(found) = asks()? {
                 return Ok(found);
             }
+            let from = self.before(tape, &file, before, end)?;
             let mut lines = Backward::new(&file, from)?;
             let glance = sought.glance();
             let learn = |asked: bool, place: Option<Place>| {
