@@ -7,6 +7,11 @@ pub(crate) fn plain(text: &str) -> String {
     characters.next().map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
 }
 
+/// How many there are of something.
+pub(crate) fn count(number: u64, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
+}
+
 /// A number of bytes as it is read by people.
 pub(crate) fn bytes(bytes: u64) -> String {
     let mut size = bytes as f64;

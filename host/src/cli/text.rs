@@ -4,7 +4,7 @@
 use crate::tape::json;
 use unicode_width::UnicodeWidthChar;
 
-pub(super) use crate::wording::bytes;
+pub(super) use crate::wording::{bytes, count};
 
 /// How wide a line may be. Narrow enough for every terminal, so that nobody has to be asked.
 pub(in crate::cli) const WIDTH: usize = 80;
@@ -118,11 +118,6 @@ fn fold_line(text: &str, most: usize) -> Vec<String> {
 /// A date as it is read by people: to the second.
 pub(super) fn date(date: &str) -> String {
     cut(&date.chars().take(19).collect::<String>().replacen('T', " ", 1), 19)
-}
-
-/// How many there are of something.
-pub(in crate::cli) fn count(number: u64, one: &str, more: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { more })
 }
 
 /// A JSON value for people: a string as its text, anything else as JSON.

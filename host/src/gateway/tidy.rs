@@ -28,7 +28,8 @@ impl Gateway {
             Ok(found) if found.is_empty() => {}
             Ok(found) => {
                 let bytes = wording::bytes(found.iter().map(|leftover| leftover.bytes).sum());
-                tracing::info!("what nobody needs is removed from the tapes: {} of {bytes}", files(found.len()));
+                let files = wording::count(found.len() as u64, "file", "files");
+                tracing::info!("what nobody needs is removed from the tapes: {files} of {bytes}");
             }
             Err(error) => tracing::warn!("what is left over of tapes stays for now: {error:#}"),
         }
@@ -41,8 +42,4 @@ impl Gateway {
             Err(error) => tracing::warn!("old messages stay in the records for now: {error:#}"),
         }
     }
-}
-
-fn files(count: usize) -> String {
-    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
