@@ -2,6 +2,8 @@
 
 use crate::home;
 use bub_tests::{Answer, Home, Server, programs};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// A guest that makes one call with these grants, beside a plugin that sees it.
 fn caller(grants: &str, call: &str, observer: &str) -> Home {
@@ -58,4 +60,20 @@ fn without_the_grant_no_model_is_called() {
     let finished = home.run(["hi"]).model(&server).finish();
     assert!(finished.stdout.contains("Denied: "), "{finished}");
     assert!(server.requests().is_empty(), "{finished}");
+}
+
+#[test]
+fn calls_that_a_guest_begins_before_it_listens_go_on_side_by_side() {
+    let asked = AtomicUsize::new(0);
+    let server = Server::ruled(move |_| {
+        asked.fetch_add(1, Ordering::SeqCst);
+        let begun = Instant::now();
+        // Nobody is answered before both have asked.
+        while asked.load(Ordering::SeqCst) < 2 && begun.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Answer::text(if asked.load(Ordering::SeqCst) < 2 { "alone" } else { "together" })
+    });
+    let home = caller(r#""model:*""#, "times = 2", "");
+    home.run(["hi"]).model(&server).finish().says("[cli:local]\ntogethertogether\n");
 }

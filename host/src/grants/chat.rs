@@ -14,7 +14,9 @@ use crate::plugin::bindings::{Error, ErrorKind, ToolCall, exchange};
 use crate::plugin::store::State;
 use crate::plugin::{check_json, deeper};
 use crate::turn::Turn;
+use std::pin::Pin;
 use std::sync::Arc;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use wasmtime::Result;
 use wasmtime::component::Resource;
@@ -25,8 +27,42 @@ const EVENTS: usize = 64;
 /// What one event stands for on its way to the guest: an error ends the stream.
 type Outcome = std::result::Result<Event, Error>;
 
-/// A model call in progress. Dropping it ends the request: the call notices that nobody listens any more.
-pub struct Completion(mpsc::Receiver<Outcome>);
+/// A model call in progress. It goes on in the task of the guest that waits for it: one of its own would be woken for each
+/// event, and wake the guest's. Dropping it ends the request: the call notices that nobody listens any more.
+pub struct Completion {
+    events: mpsc::Receiver<Outcome>,
+    /// None once it has ended, or has a task of its own.
+    exchange: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl Completion {
+    async fn next(&mut self) -> Option<Outcome> {
+        if let Some(exchange) = &mut self.exchange {
+            tokio::select! {
+                biased;
+                event = self.events.recv() => return event,
+                () = exchange => self.exchange = None,
+            }
+        }
+        self.events.recv().await
+    }
+
+    /// From here on it goes on by itself.
+    fn stand_alone(&mut self) {
+        // Without a runtime the program ends, and nobody is left to be told.
+        if let (Some(exchange), Ok(runtime)) = (self.exchange.take(), Handle::try_current()) {
+            runtime.spawn(exchange);
+        }
+    }
+}
+
+impl Drop for Completion {
+    /// What was used has to be paid, and observers have to be told.
+    fn drop(&mut self) {
+        self.events.close();
+        self.stand_alone();
+    }
+}
 
 impl exchange::Host for State {}
 
@@ -42,8 +78,13 @@ impl Host for State {
             Err(error) => return Ok(Err(error)),
         };
         let (sender, events) = mpsc::channel(EVENTS);
-        tokio::spawn(exchange.run(sender));
-        Ok(Ok(self.table.push(Completion(events))?))
+        let mut completion = Completion { events, exchange: Some(Box::pin(exchange.run(sender))) };
+        // A guest waits for one at a time, and means several to go on side by side.
+        for other in self.table.iter_mut().filter_map(|entry| entry.downcast_mut::<Completion>()) {
+            other.stand_alone();
+            completion.stand_alone();
+        }
+        Ok(Ok(self.table.push(completion)?))
     }
 
     async fn window(&mut self, model: String) -> Result<Option<u32>> {
@@ -64,7 +105,7 @@ impl Host for State {
 
 impl HostCompletion for State {
     async fn next(&mut self, completion: Resource<Completion>) -> Result<Result<Option<exchange::Event>, Error>> {
-        match self.table.get_mut(&completion)?.0.recv().await {
+        match self.table.get_mut(&completion)?.next().await {
             None => Ok(Ok(None)),
             Some(Ok(event)) => Ok(Ok(Some(into_guest(event)))),
             Some(Err(error)) => Ok(Err(error)),
@@ -96,7 +137,8 @@ impl State {
             max_tokens: request.max_tokens,
             options: request.options,
         };
-        Ok(Exchange { turn, depth, caller: self.plugin.clone(), request, tools })
+        let working = turn.working();
+        Ok(Exchange { turn, working, depth, caller: self.plugin.clone(), request, tools })
     }
 }
 

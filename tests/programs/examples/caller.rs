@@ -1,6 +1,6 @@
 //! Calls a model as `[plugins.NAME.config.call]` says, and says what came of it: `{ model = "..." }` names the model,
-//! `{ content = "..." }` is what it says, `{ first = true }` takes one event and drops the rest, `{ go-on = true }` asks
-//! for the prompt of a next step.
+//! `{ content = "..." }` is what it says, `{ first = true }` takes one event and drops the rest, `{ times = 2 }` calls twice
+//! before it listens to either, `{ go-on = true }` asks for the prompt of a next step.
 
 wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/model", generate_all });
 
@@ -30,22 +30,23 @@ impl exports::bub::hooks::run_model::Guest for Caller {
             options: None,
         };
         // What went wrong is said and not raised, so that a test sees its kind.
-        Ok(Some(
-            ask(&turn, &request, call["first"] == true)
-                .unwrap_or_else(|error| format!("{:?}: {}", error.kind, error.message)),
-        ))
+        let times = call["times"].as_u64().unwrap_or(1);
+        let said = ask(&turn, &request, times, call["first"] == true);
+        Ok(Some(said.unwrap_or_else(|error| format!("{:?}: {}", error.kind, error.message))))
     }
 }
 
-fn ask(turn: &Turn, request: &Request, only_first: bool) -> Result<String, Error> {
-    let completion = chat::complete(turn, request)?;
+fn ask(turn: &Turn, request: &Request, times: u64, only_first: bool) -> Result<String, Error> {
+    let completions = (0..times).map(|_| chat::complete(turn, request)).collect::<Result<Vec<_>, _>>()?;
     let mut said = String::new();
-    while let Some(event) = completion.next()? {
-        if let Event::Text(text) = event {
-            said.push_str(&text);
-        }
-        if only_first {
-            break;
+    for completion in completions {
+        while let Some(event) = completion.next()? {
+            if let Event::Text(text) = event {
+                said.push_str(&text);
+            }
+            if only_first {
+                break;
+            }
         }
     }
     Ok(said)

@@ -23,6 +23,8 @@ const MAX_LENT: usize = 8_000_000;
 /// A request on its way.
 pub(super) struct Exchange {
     pub(super) turn: Arc<Turn>,
+    /// The turn waits for it at its end.
+    pub(super) working: Arc<()>,
     pub(super) depth: u32,
     /// Whose call it is: whatever the chain makes of it, it stays within that plugin's grants.
     pub(super) caller: Arc<Plugin>,
@@ -33,7 +35,7 @@ pub(super) struct Exchange {
 impl Exchange {
     /// Asks the chain, the model and its fallbacks, and tells the observers how it ended.
     pub(super) async fn run(mut self, listener: mpsc::Sender<Outcome>) {
-        let _working = self.turn.working();
+        let _working = self.working.clone();
         let asked = self.request.model.clone();
         match hooks::before_llm_call(&self.turn, self.depth, &mut self.request).await {
             Ok(ControlFlow::Continue(())) => {}
