@@ -114,11 +114,18 @@ pub fn string(value: &str) -> Option<String> {
 
 /// `text` as a JSON string, with its quotation marks.
 pub fn quote(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
+    // A line in eight or so has an end that is escaped.
+    let mut out = String::with_capacity(text.len() + text.len() / 8 + 2);
     out.push('"');
-    for character in text.chars() {
-        scan::escape(character, &mut out);
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+        let (plain, special) = rest.split_at(at);
+        out.push_str(plain);
+        let mut special = special.chars();
+        special.next().into_iter().for_each(|character| scan::escape(character, &mut out));
+        rest = special.as_str();
     }
+    out.push_str(rest);
     out.push('"');
     out
 }

@@ -158,6 +158,9 @@ impl<'a> Scanner<'a> {
     pub(super) fn string(&mut self, out: &mut Out<'_>) -> Result<()> {
         self.blanks();
         self.expect(b'"')?;
+        if matches!(out, Out::Nowhere) && self.plainly() {
+            return Ok(());
+        }
         out.put("\"");
         loop {
             let start = self.at;
@@ -175,6 +178,22 @@ impl<'a> Scanner<'a> {
         self.at += 1;
         out.put("\"");
         Ok(())
+    }
+
+    /// Passes over the rest of a string in which nothing is but characters and plain escapes, and says whether it could.
+    fn plainly(&mut self) -> bool {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        loop {
+            at += match bytes.get(at) {
+                Some(b'"') => break,
+                Some(b'\\') if bytes.get(at + 1).is_some_and(|byte| b"\"\\/nrtbf".contains(byte)) => 2,
+                Some(byte) if *byte >= b' ' && *byte != b'\\' => 1,
+                _ => return false,
+            };
+        }
+        self.at = at + 1;
+        true
     }
 
     fn escaped(&mut self, out: &mut Out<'_>) -> Result<()> {
