@@ -25,6 +25,9 @@ use record::Record;
 /// Room that a turn is promised before its model is paid.
 const ROOM: u64 = 64 * 1024;
 
+/// Free space from which on nothing is reserved, in bytes: more than all turns that run at once write.
+const PLENTY: u64 = 256 * 1024 * 1024;
+
 /// In place of a length: what is behind the last whole record cannot be cut off.
 const BROKEN: u64 = u64::MAX;
 
@@ -302,9 +305,13 @@ fn empty(file: &File, durability: Durability) -> io::Result<()> {
     if durability == Durability::Fsync { file.sync_all() } else { Ok(()) }
 }
 
-/// Reserves room on the disk, where the file system can.
+/// Reserves room on the disk, where the file system can and there is little of it. Where there is plenty, what is written
+/// and emptied soon after may never need any: to take blocks and to give them back costs more than all the turn writes.
 fn reserve(file: &File) -> io::Result<()> {
-    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
+    if fstatvfs(file).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= PLENTY) {
+        return Ok(());
+    }
     match fallocate(file, FallocateFlags::KEEP_SIZE, 0, ROOM) {
         Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(()),
         Err(error) => Err(error.into()),
