@@ -29,10 +29,15 @@ pub async fn host(home: &Home, model: Settings) -> Arc<Host> {
     host.expect("the host starts")
 }
 
-/// What a turn says.
+/// What a turn says. It runs in a task, as turns of `serve` do: the thread that measures is none of the runtime's, and would
+/// be woken from another one for each event.
 pub async fn said(host: &Arc<Host>, session: &str) -> String {
-    let (_sender, cancel) = watch::channel(false);
-    run_turn(host, message(session), Audience::new(cancel)).await.expect("the turn ends well").output
+    let (host, message) = (host.clone(), message(session));
+    let task = tokio::spawn(async move {
+        let (_sender, cancel) = watch::channel(false);
+        run_turn(&host, message, Audience::new(cancel)).await.expect("the turn ends well").output
+    });
+    task.await.expect("the turn ends")
 }
 
 /// A message of that session.

@@ -139,12 +139,17 @@ async fn bare(server: &Server, bodies: &[String], warm_up: usize, count: usize) 
     let client = reqwest::Client::builder().tls_certs_only([]).build().expect("a client");
     let url = format!("{}/chat/completions", server.base());
     Samples::take(warm_up, count, async |_| {
-        for body in bodies {
-            let request = client.post(&url).header("content-type", "application/json");
-            let answer = request.body(body.clone()).send().await.expect("it is answered");
-            let text = answer.text().await.expect("it is answered to the end");
-            assert!(text.ends_with("[DONE]\n\n"), "{text}");
-        }
+        let (client, url, bodies) = (client.clone(), url.clone(), bodies.to_vec());
+        // In a task, as the turn is.
+        let task = tokio::spawn(async move {
+            for body in bodies {
+                let request = client.post(&url).header("content-type", "application/json");
+                let answer = request.body(body).send().await.expect("it is answered");
+                let text = answer.text().await.expect("it is answered to the end");
+                assert!(text.ends_with("[DONE]\n\n"), "{text}");
+            }
+        });
+        task.await.expect("all are asked");
     })
     .await
 }
