@@ -73,6 +73,32 @@ fn what_is_not_meant_for_the_agent_is_heard_only_behind_what_is() {
 }
 
 #[test]
+fn what_is_not_meant_for_the_agent_is_heard_for_as_long_as_its_channel_says() {
+    for (window, expected) in
+        [("0.2", &["bub, hello", "bub, hello"][..]), ("60", &["bub, hello", "aside", "bub, hello"])]
+    {
+        let home = posting(
+            r#"arrivals = [
+                { chat = "7", content = "aside", active = false },
+                { chat = "7", content = "bub, hello" },
+            ]
+            flags = ["webhook"]"#,
+        );
+        home.configure(&format!("[channels.poster]\nactive_time_window = {window}"));
+        let model = echo();
+        let serve = start(&home, serving(&home, &model));
+        for so_far in [1, expected.len()] {
+            assert_eq!(serve.strange("POST", "/channels/poster").body("anything").send().status, 200);
+            model.wait_for(so_far);
+            // Longer than the shorter of the two windows.
+            std::thread::sleep(std::time::Duration::from_millis(400));
+        }
+        serve.end();
+        assert_eq!(heard(&home, "poster:7"), expected, "within {window} s");
+    }
+}
+
+#[test]
 fn a_plugin_decides_what_becomes_of_a_message() {
     for decision in ["steer", "follow-up"] {
         let home = posting("flags = [\"webhook\"]");
