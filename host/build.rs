@@ -19,6 +19,7 @@ fn main() {
     println!("cargo::rerun-if-changed={}", root.join("wit").display());
     println!("cargo::rerun-if-changed={}", guests.join("Cargo.toml").display());
     println!("cargo::rerun-if-changed={}", guests.join("Cargo.lock").display());
+    println!("cargo::rerun-if-changed={}", guests.join(".cargo/config.toml").display());
     for guest in EMBEDDED {
         for part in ["src", "Cargo.toml", "manifest.json"] {
             println!("cargo::rerun-if-changed={}", guests.join(guest).join(part).display());
