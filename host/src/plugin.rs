@@ -12,6 +12,7 @@ mod embedded;
 mod engine;
 mod fault;
 mod found;
+mod idle;
 mod image;
 mod json;
 mod load;
@@ -41,6 +42,7 @@ pub(crate) use json::{check as check_json, parse as parse_json};
 pub use quarantine::Held;
 
 pub(crate) use found::{bytes_of, check_name, digest_of, is_embedded, user_dir, workspace_dir};
+pub(crate) use idle::Idle;
 pub(crate) use load::{MAX_FILE, digest, is_digest};
 pub use load::{OnFault, Plugin, Source};
 pub use manifest::{Manifest, Want};

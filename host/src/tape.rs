@@ -52,7 +52,7 @@ pub use memory::MemoryStore;
 pub use name::{check_tape_name, is_listed, sidecar_name, tape_name, workspace_tape_name};
 pub use network::network_file_system;
 pub use query::{Position, Query, Start};
-pub use render::Renderer;
+pub use render::{Piece, Renderer};
 pub use search::{Collector, Hit, Matcher, Search};
 pub use sought::Sought;
 pub use sqlite::SqliteStore;

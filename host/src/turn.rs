@@ -6,6 +6,7 @@ mod again;
 mod audience;
 mod begin;
 mod choice;
+mod memo;
 mod preview;
 mod progress;
 mod settle;
@@ -19,11 +20,10 @@ use crate::host::Host;
 use crate::plugin::bindings::{Envelope, Prompt};
 use crate::usage::Tokens;
 use std::sync::Arc;
-use tokio::sync::watch;
 
 pub(crate) use afterwards::Afterwards;
 pub(crate) use again::Told;
-pub use audience::{Audience, Heard, Listener, Said, Speaker, Steering};
+pub use audience::{Audience, Cancel, Heard, Listener, Said, Speaker, Steering};
 pub(crate) use preview::Preview;
 pub use progress::{Calls, Turn};
 pub(crate) use settle::{PASSING, TAINTED};
@@ -43,9 +43,6 @@ pub struct TurnResult {
     /// Tokens of its model calls, turns inside of it included.
     pub usage: Tokens,
 }
-
-/// Ends a turn from outside: `true` cancels it.
-pub type Cancel = watch::Receiver<bool>;
 
 /// Runs one turn. Whatever ends it early, the tape keeps what was written, the observers of `on-error` hear of it, and
 /// the failure is raised again.

@@ -1,7 +1,7 @@
 //! What of a workspace's `AGENTS.md` reaches the model.
 
 use crate::home;
-use bub_tests::{Answer, Home, Server};
+use bub_tests::{Answer, Home, Server, programs};
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::symlink;
@@ -102,4 +102,22 @@ fn of_a_hundred_megabytes_only_the_beginning_is_read() {
     agents.seek(SeekFrom::Start(100 << 20)).expect("the file can be long");
     agents.write_all(MARK.as_bytes()).expect("the workspace can be written");
     is_not_sent(&home);
+}
+
+#[test]
+fn later_steps_ask_for_the_system_prompt_again_once_a_tool_has_changed_something() {
+    let home = home();
+    home.scripted("part", programs::SCRIPTED, "system-prompt = \"a part of it\"");
+    assert_eq!(home.bub(["trust"]).finish().code, Some(0));
+    fs::write(home.workspace().join("notes.txt"), "a line\n").expect("the workspace can be written");
+    let reads = || Answer::tool_call("fs_read", r#"{"path":"notes.txt"}"#);
+    let writes = Answer::tool_call("fs_write", &format!(r#"{{"path":"AGENTS.md","content":"The word is {MARK}."}}"#));
+    let server = Server::new([reads(), reads(), reads(), writes, reads(), Answer::text("hello")]);
+    let finished = home.run(["hi"]).model(&server).watched().finish().says("[cli:local]\nhello\n");
+    let system = |request: usize| server.requests()[request].messages()[0]["content"].as_str().map(str::to_owned);
+    assert!(system(3).is_some_and(|system| system.contains("a part of it") && !system.contains(MARK)), "{finished}");
+    assert!(system(4).is_some_and(|system| system.contains("a part of it") && system.contains(MARK)), "{finished}");
+    assert_eq!(system(4), system(5));
+    // For what the person said, for the first step behind it, and behind what was written.
+    assert_eq!(finished.saw_hook("system-prompt").len(), 3, "{finished}");
 }

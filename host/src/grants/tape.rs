@@ -87,6 +87,14 @@ impl State {
         Ok((handle.tape.clone(), handle.turn.clone()))
     }
 
+    /// What came of a write. What an agent writes as it goes changes nothing that it asks hooks for.
+    fn written<T>(&self, handle: &TapeHandle, outcome: tape::Result<T>) -> Result<T, Error> {
+        if !handle.turn.speaks(&self.plugin.name) {
+            handle.turn.changed();
+        }
+        outcome.map_err(Error::from)
+    }
+
     /// Refuses unless that sidecar is the plugin's own: it has the plugin's name, alone or in front of a dot.
     pub(super) fn owns_sidecar(&self, name: &str) -> Result<(), Error> {
         if !self.holds("tape:append") {
@@ -159,7 +167,10 @@ impl HostTape for State {
         let handle = self.handle_of(&handle)?;
         handle.turn.hold(weight(&handle.turn, &drafts))?;
         Ok(match self.sign(&handle, drafts) {
-            Ok(drafts) => handle.tape.append(drafts).await.map_err(Error::from),
+            Ok(drafts) => {
+                let outcome = handle.tape.append(drafts).await;
+                self.written(&handle, outcome)
+            }
             Err(error) => Err(error),
         })
     }
@@ -173,7 +184,10 @@ impl HostTape for State {
         let handle = self.handle_of(&handle)?;
         handle.turn.hold(weight(&handle.turn, &drafts))?;
         Ok(match self.sign(&handle, drafts) {
-            Ok(drafts) => handle.tape.append_direct(last, drafts).await.map_err(Error::from),
+            Ok(drafts) => {
+                let outcome = handle.tape.append_direct(last, drafts).await;
+                self.written(&handle, outcome)
+            }
             Err(error) => Err(error),
         })
     }
@@ -197,7 +211,10 @@ impl HostTape for State {
             meta: draft.meta().to_owned(),
         });
         Ok(match self.sign(&handle, drafts.collect()) {
-            Ok(drafts) => handle.tape.append(drafts).await.map_err(Error::from),
+            Ok(drafts) => {
+                let outcome = handle.tape.append(drafts).await;
+                self.written(&handle, outcome)
+            }
             Err(error) => Err(error),
         })
     }
@@ -278,11 +295,12 @@ impl HostTape for State {
     }
 
     async fn merge(&mut self, handle: Resource<TapeHandle>) -> Result<Result<(), Error>> {
-        let (tape, turn) = self.tape_of(&handle)?;
-        if turn.owns(&tape) {
+        let handle = self.handle_of(&handle)?;
+        if handle.turn.owns(&handle.tape) {
             return Ok(Err(Error::invalid("the turn's own tape is merged by the host, when the turn ends")));
         }
-        Ok(tape.merge().await.map_err(Error::from))
+        let outcome = handle.tape.merge().await;
+        Ok(self.written(&handle, outcome))
     }
 
     async fn reset(&mut self, handle: Resource<TapeHandle>, archive: bool) -> Result<Result<Option<String>, Error>> {
@@ -302,9 +320,10 @@ impl HostTape for State {
             true => hooks::before_reset(&handle.turn, depth, archive).await,
             false => Vec::new(),
         };
-        let archived = match handle.tape.reset(archive).await {
+        let outcome = handle.tape.reset(archive).await;
+        let archived = match self.written(&handle, outcome) {
             Ok(archived) => archived,
-            Err(error) => return Ok(Err(error.into())),
+            Err(error) => return Ok(Err(error)),
         };
         if let Some(archive) = &archived {
             attach(&self.host.config.tapes_dir(), archive, &attachments);

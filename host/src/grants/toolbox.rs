@@ -1,9 +1,11 @@
 //! `bub:tools/toolbox`: all tools of all plugins, for whoever runs an agent loop.
 
 mod call;
+mod together;
 
 pub(crate) use call::ask;
 
+use self::together::{Work, together};
 use super::turn::TurnHandle;
 use crate::plugin::bindings::schema::{Effect, ToolSpec};
 use crate::plugin::bindings::toolbox::Host;
@@ -13,7 +15,6 @@ use crate::plugin::{Plugin, Tool, deeper, is_called};
 use crate::turn::Turn;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
@@ -49,7 +50,7 @@ impl Host for State {
                 calls.len()
             ))));
         }
-        let mut running = JoinSet::new();
+        let mut running: Vec<Work<_>> = Vec::new();
         // The places belong to this one call: a tool that calls tools gets others, so nobody waits for their own caller.
         let places = Arc::new(Semaphore::new(MAX_AT_ONCE));
         // What changes something happens in the order in which it was asked for; what only reads waits for nobody.
@@ -58,15 +59,15 @@ impl Host for State {
             let granted = self.granted(&format!("tools:{}", dotted(&turn, &call.name)));
             let job = Job { at, call, granted };
             if tool_of(&turn, &job.call.name).is_some_and(|(_, tool)| tool.effect == Effect::Read) {
-                running.spawn(jobs(turn.clone(), depth, places.clone(), vec![job]));
+                running.push(Box::pin(jobs(turn.clone(), depth, places.clone(), vec![job])));
             } else {
                 changes.push(job);
             }
         }
         if !changes.is_empty() {
-            running.spawn(jobs(turn.clone(), depth, places, changes));
+            running.push(Box::pin(jobs(turn.clone(), depth, places, changes)));
         }
-        let mut outcomes: Vec<_> = running.join_all().await.into_iter().flatten().collect();
+        let mut outcomes: Vec<_> = together(running).await.into_iter().flatten().collect();
         outcomes.sort_by_key(|(at, _)| *at);
         Ok(Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect()))
     }

@@ -7,6 +7,7 @@ use crate::plugin::bindings::{Envelope, Error, MessageKind, Principal, StreamEve
 use crate::plugin::store::State;
 use crate::plugin::{check_json, parse_json};
 use crate::turn::Turn;
+use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
 use std::fs::File;
 use std::io::Read;
@@ -55,7 +56,7 @@ impl HostTurn for State {
             return Ok(None);
         }
         let turn = self.turn_of(&turn)?;
-        let text = agents_text(&turn.workspace, &self.host.config.home).await;
+        let text = agents_text(&turn.workspace, &self.host.config.home);
         if text.is_some() && !self.host.config.trusts(&turn.workspace) {
             turn.taint(|| "the workspace's AGENTS.md, whose owner has not said `bub-wasm trust`".to_owned());
         }
@@ -164,24 +165,24 @@ fn set(turn: &Turn, key: String, value: &str) -> Result<(), Error> {
     }
     let value = parse_json(value).map_err(|reason| Error::invalid(format!("the value of `{key}` is {reason}")))?;
     turn.set(key, value);
+    turn.changed();
     Ok(())
 }
 
 /// The text of the workspace's `AGENTS.md`, if it is a file of that workspace. A link that leads out of it, to the
 /// user's keys for one, is not followed.
-async fn agents_text(workspace: &Path, home: &Path) -> Option<String> {
-    let (workspace, home) = (workspace.to_owned(), home.to_owned());
-    // Asked at every step: on the way to another thread once, not for each look.
-    let read = tokio::task::spawn_blocking(move || {
-        let path = workspace.join(AGENTS_FILE).canonicalize().ok()?;
-        // A pipe or a device would be read for ever.
-        let is_file = path.metadata().ok()?.is_file();
-        if !is_file || !path.starts_with(&workspace) || path.starts_with(home.canonicalize().ok()?) {
-            return None;
-        }
-        let mut text = Vec::new();
-        File::open(path).ok()?.take(MAX_AGENTS_FILE).read_to_end(&mut text).ok()?;
-        Some(String::from_utf8_lossy(&text).into_owned())
-    });
-    read.await.ok()?
+fn agents_text(workspace: &Path, home: &Path) -> Option<String> {
+    let path = workspace.join(AGENTS_FILE).canonicalize().ok()?;
+    if !path.starts_with(workspace) || path.starts_with(home.canonicalize().ok()?) {
+        return None;
+    }
+    // A pipe would be waited for, and a device read for ever.
+    let file = rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let file = File::from(file);
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut text = Vec::new();
+    file.take(MAX_AGENTS_FILE).read_to_end(&mut text).ok()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
 }

@@ -158,8 +158,10 @@ impl View {
                 Part::Entry(id) => {
                     selection.entries.insert(id);
                     let seen = || self.deeds.seen.lock().unwrap_or_else(PoisonError::into_inner);
-                    if seen().get(&id).map(|entry| renderer.push(entry)).is_none() {
-                        renderer.push(&self.beyond(id).await?);
+                    let known = seen().get(&id).map(|entry| self.turn.piece(entry));
+                    match known {
+                        Some(piece) => renderer.add(&piece),
+                        None => renderer.push(&self.beyond(id).await?),
                     }
                 }
                 Part::Message(message) => {

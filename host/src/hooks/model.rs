@@ -81,17 +81,31 @@ pub(crate) async fn continue_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Promp
 }
 
 /// All parts in order of registration, the empty ones left out, with a blank line between them. A plugin that faults
-/// leaves its part out: the others still hold.
+/// leaves its part out: the others still hold. In later steps of a turn nobody is asked anew for a prompt that was asked
+/// for, unless something has changed meanwhile.
 pub(crate) async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<String, Failure> {
     let site = Site::inside("system-prompt", turn, depth);
+    let asked: Vec<_> = turn.calls.asked(&site).rev().collect();
+    let made = turn.making(prompt, asked.iter().map(|plugin| plugin.digest.clone()).collect());
+    if let Some(told) = turn.told_before(&made) {
+        return Ok(told);
+    }
+    let mut is_whole = true;
     let mut parts = Vec::new();
-    for plugin in turn.calls.asked(&site).rev() {
+    for plugin in asked {
         let ask = visit!(turn; system_prompt.call_system_prompt(prompt));
         match one(&turn.calls, plugin, site.clone(), ask).await {
             Ok(part) => parts.extend(part.filter(|part| !part.is_empty())),
-            Err(failure @ Failure::Fault(_)) => aloud(&turn.calls, &site, &failure).await,
+            Err(failure @ Failure::Fault(_)) => {
+                is_whole = false;
+                aloud(&turn.calls, &site, &failure).await;
+            }
             Err(failure) => return Err(failure),
         }
     }
-    Ok(parts.join("\n\n"))
+    let told = parts.join("\n\n");
+    if is_whole {
+        turn.keep_told(made, &told);
+    }
+    Ok(told)
 }

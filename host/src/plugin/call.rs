@@ -4,6 +4,7 @@ use super::bindings::Error;
 use super::bindings::Exports;
 use super::engine::YIELD_INTERVAL;
 use super::fault::{Fault, FaultKind, classify};
+use super::idle;
 use super::load::{Plugin, Ready};
 use super::pace::Pace;
 use super::quarantine::{self, Consequence, Pass};
@@ -115,18 +116,31 @@ pub(crate) async fn call<'c, T: Send>(
     }
     let limit = deadline(host, plugin, &site);
     let turn = site.turn.clone();
-    let (mut store, mut ready) = store(host, plugin, &site, !host.engines.fits_pool(plugin.limits.memory_bytes()))
-        .map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
+    let may_rest = idle::may_rest(plugin, &site);
+    let rested = turn.as_ref().filter(|_| may_rest).and_then(|turn| turn.idle.take(plugin));
+    let mut is_pooled = host.engines.fits_pool(plugin.limits.memory_bytes());
+    let made = match rested {
+        Some((mut store, instance)) => {
+            store.data_mut().resume(hook, turn.clone(), site.depth);
+            bound(&mut store, plugin).map(|()| (store, &plugin.ready, Some(instance)))
+        }
+        None => store(host, plugin, &site, !is_pooled).map(|(store, ready)| (store, ready, None)),
+    };
+    let (mut store, mut ready, mut instance) = made.map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
     let (began, mut busy) = (Instant::now(), Duration::ZERO);
     let outcome = tokio::time::timeout(
         limit,
         timed(&mut busy, async {
-            let instance = match ready.pre.instantiate_async(&mut store).await {
-                Err(error) if error.is::<PoolConcurrencyLimitError>() => {
-                    (store, ready) = self::store(host, plugin, &site, true)?;
-                    ready.pre.instantiate_async(&mut store).await?
-                }
-                other => other?,
+            let instance = match instance {
+                Some(instance) => instance,
+                None => match ready.pre.instantiate_async(&mut store).await {
+                    Err(error) if error.is::<PoolConcurrencyLimitError>() => {
+                        (store, ready) = self::store(host, plugin, &site, true)?;
+                        is_pooled = false;
+                        *instance.insert(ready.pre.instantiate_async(&mut store).await?)
+                    }
+                    other => *instance.insert(other?),
+                },
             };
             run(Visit { exports: &ready.exports, store: &mut store, instance, lent: PhantomData }).await
         }),
@@ -141,6 +155,11 @@ pub(crate) async fn call<'c, T: Send>(
             host.meter.add(&plugin.name, hook, took, fuel, None);
             if counts {
                 host.quarantine.succeeded(plugin, hook, &session, pass);
+            }
+            if let (Some(turn), Some(instance), true) = (&turn, instance, may_rest && is_pooled)
+                && store.data_mut().rest()
+            {
+                turn.idle.put(plugin, store, instance);
             }
             return Ok(value);
         }
@@ -222,10 +241,16 @@ fn store<'p>(
     let state = State::new(host.clone(), plugin.clone(), site.hook, site.turn.clone(), site.depth);
     let mut store = Store::new(ready.pre.component().engine(), state);
     store.limiter(|state| &mut state.limiter);
+    store.set_max_component_handles(MAX_HANDLES);
+    store.call_hook_async(Pace);
+    bound(&mut store, plugin)?;
+    Ok((store, ready))
+}
+
+/// What one call may use up.
+fn bound(store: &mut Store<State>, plugin: &Plugin) -> Result<()> {
     store.set_fuel(plugin.limits.fuel)?;
     store.fuel_async_yield_interval(Some(YIELD_INTERVAL))?;
     store.set_hostcall_fuel(plugin.limits.output_bytes());
-    store.set_max_component_handles(MAX_HANDLES);
-    store.call_hook_async(Pace);
-    Ok((store, ready))
+    Ok(())
 }

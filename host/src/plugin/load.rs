@@ -118,6 +118,11 @@ impl Plugin {
         self.hooks.contains(&hook)
     }
 
+    /// Whether it may be granted directories.
+    pub(crate) fn opens_files(&self) -> bool {
+        self.wants.as_ref().is_none_or(|wants| wants.iter().any(|grant| grant.starts_with("fs:")))
+    }
+
     /// The same component on the engine that never runs out of slots. Made at the first need: most runs have none.
     pub(crate) fn on_demand(&self, engines: &Engines) -> wasmtime::Result<&Ready> {
         if let Some(spare) = self.spare.get() {

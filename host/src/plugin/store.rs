@@ -24,6 +24,9 @@ const SELECTOR: &str = "selector";
 /// Handles that a guest may hold at once, of all kinds together.
 pub(crate) const MAX_HANDLES: usize = 1_000;
 
+/// Memory of a guest that waits for its next call, at most, in bytes.
+const MAX_RESTING: usize = 4 << 20;
+
 /// Random bytes that a guest gets at once. They are made while everybody waits.
 const MAX_RANDOM: u64 = 1 << 20;
 
@@ -66,6 +69,9 @@ impl State {
         let mut wasi = WasiCtx::builder();
         wasi.stderr(stderr.clone());
         wasi.max_random_size(MAX_RANDOM);
+        // The program's own guests look at what they open, and open nothing that they could wait for. Another thread for each
+        // step would be dearer than the step; strangers get one, because a pipe would hold this one for ever.
+        wasi.allow_blocking_current_thread(plugin.source == Source::Embedded);
         // What is asked of a plugin while it is loaded is asked on nobody's behalf: it holds nothing then.
         if hook != LOAD {
             crate::grants::fs::open(&mut wasi, &host, &plugin, turn.as_deref());
@@ -98,6 +104,22 @@ impl State {
             calls: 0,
             gave_way: Instant::now(),
         }
+    }
+
+    /// Lets go of all that belongs to the call that has ended. Whether another may follow in the same store: not where the guest
+    /// holds on to something.
+    pub(crate) fn rest(&mut self) -> bool {
+        self.turn = None;
+        self.http.turn = None;
+        self.witness = Witness::default();
+        self.table.is_empty() && self.limiter.used <= MAX_RESTING
+    }
+
+    /// The next call in the same store.
+    pub(crate) fn resume(&mut self, hook: &'static str, turn: Option<Arc<Turn>>, depth: u32) {
+        self.http.turn.clone_from(&turn);
+        (self.hook, self.turn, self.depth) = (hook, turn, depth);
+        (self.calls, self.gave_way) = (0, Instant::now());
     }
 
     /// One more call of the host by the guest: the state is asked for once in each.

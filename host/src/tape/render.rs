@@ -1,5 +1,7 @@
 //! Entries as chat messages.
 
+use std::sync::Arc;
+
 use super::entry::Entry;
 use super::error::{Error, Result};
 use super::json;
@@ -11,7 +13,23 @@ pub struct Renderer {
     messages: Vec<String>,
     /// The newest calls, whose results are still to come. Results have no ids of their own: the place in the list pairs
     /// them.
-    calls: Vec<Call>,
+    calls: Arc<[Call]>,
+}
+
+/// What one entry adds to a conversation. It costs more to make than to add, and an entry is immutable: who renders a tape
+/// again and again can keep it.
+#[derive(Debug)]
+pub struct Piece(Part);
+
+#[derive(Debug)]
+enum Part {
+    /// It is no part of a conversation.
+    Nothing,
+    Message(String),
+    /// A message of calls, if there are any.
+    Calls(Option<String>, Arc<[Call]>),
+    /// What each call gave, as JSON strings.
+    Results(Vec<String>),
 }
 
 /// What a result says of the call that it answers, as JSON strings.
@@ -26,14 +44,21 @@ impl Renderer {
         Self::default()
     }
 
-    /// The next entry. Kinds that are no part of a conversation (`system`, `event`, `error`, unknown ones) add nothing.
+    /// The next entry.
     pub fn push(&mut self, entry: &Entry) {
-        match entry.kind.as_str() {
-            "anchor" => self.anchor(&entry.payload),
-            "message" => self.messages.push(entry.payload.clone()),
-            "tool_call" => self.tool_call(&entry.payload),
-            "tool_result" => self.tool_result(&entry.payload),
-            _ => {}
+        self.add(&Piece::of(entry));
+    }
+
+    /// The next entry, as a piece.
+    pub fn add(&mut self, piece: &Piece) {
+        match &piece.0 {
+            Part::Nothing => {}
+            Part::Message(message) => self.messages.push(message.clone()),
+            Part::Calls(message, calls) => {
+                self.calls = calls.clone();
+                self.messages.extend(message.clone());
+            }
+            Part::Results(results) => self.results(results),
         }
     }
 
@@ -56,41 +81,62 @@ impl Renderer {
         self.messages
     }
 
-    fn anchor(&mut self, payload: &str) {
-        let name = json::get(payload, "name").map_or_else(|| "null".to_owned(), plain);
-        let state = json::get(payload, "state").unwrap_or("null");
-        let text = format!("[Anchor created: {name}]: {}", printed(state));
-        self.messages.push(format!(r#"{{"role": "assistant", "content": {}}}"#, json::quote(&text)));
-    }
-
-    fn tool_call(&mut self, payload: &str) {
-        let calls = items(payload, "calls");
-        let calls: Vec<&str> = calls.into_iter().filter(|call| json::is_object(call)).collect();
-        self.calls = calls.iter().map(|call| Call::of(call)).collect();
-        if !calls.is_empty() {
-            self.messages
-                .push(format!(r#"{{"role": "assistant", "content": "", "tool_calls": [{}]}}"#, calls.join(", ")));
-        }
-    }
-
-    fn tool_result(&mut self, payload: &str) {
-        let mut calls = std::mem::take(&mut self.calls).into_iter();
-        for result in items(payload, "results") {
-            let content = match result.starts_with('"') {
-                true => result.to_owned(),
-                false => json::quote(&printed(result)),
-            };
-            let mut message = format!(r#"{{"role": "tool", "content": {content}"#);
-            if let Some(call) = calls.next() {
-                for (key, value) in [("tool_call_id", call.id), ("name", call.name)] {
-                    if let Some(value) = value {
-                        message.push_str(&format!(r#", "{key}": {value}"#));
-                    }
+    fn results(&mut self, results: &[String]) {
+        let calls = std::mem::take(&mut self.calls);
+        let mut calls = calls.iter();
+        for content in results {
+            let call = calls.next();
+            let said = [("tool_call_id", call.and_then(|call| call.id.as_ref()))]
+                .into_iter()
+                .chain([("name", call.and_then(|call| call.name.as_ref()))]);
+            let mut message = String::with_capacity(content.len() + 128);
+            message.push_str(r#"{"role": "tool", "content": "#);
+            message.push_str(content);
+            for (key, value) in said.filter_map(|(key, value)| Some((key, value?))) {
+                for text in [", \"", key, "\": ", value.as_str()] {
+                    message.push_str(text);
                 }
             }
             message.push('}');
             self.messages.push(message);
         }
+    }
+}
+
+impl Piece {
+    /// Kinds that are no part of a conversation (`system`, `event`, `error`, unknown ones) add nothing.
+    pub fn of(entry: &Entry) -> Self {
+        Self(match entry.kind.as_str() {
+            "anchor" => Part::Message(anchor(&entry.payload)),
+            "message" => Part::Message(entry.payload.clone()),
+            "tool_call" => calls(&entry.payload),
+            "tool_result" => Part::Results(items(&entry.payload, "results").into_iter().map(content).collect()),
+            _ => Part::Nothing,
+        })
+    }
+}
+
+fn anchor(payload: &str) -> String {
+    let name = json::get(payload, "name").map_or_else(|| "null".to_owned(), plain);
+    let state = json::get(payload, "state").unwrap_or("null");
+    let text = format!("[Anchor created: {name}]: {}", printed(state));
+    format!(r#"{{"role": "assistant", "content": {}}}"#, json::quote(&text))
+}
+
+fn calls(payload: &str) -> Part {
+    let calls: Vec<&str> = items(payload, "calls").into_iter().filter(|call| json::is_object(call)).collect();
+    let message = match calls.is_empty() {
+        true => None,
+        false => Some(format!(r#"{{"role": "assistant", "content": "", "tool_calls": [{}]}}"#, calls.join(", "))),
+    };
+    Part::Calls(message, calls.into_iter().map(Call::of).collect())
+}
+
+/// What a call gave, as the content of a message.
+fn content(result: &str) -> String {
+    match result.starts_with('"') {
+        true => result.to_owned(),
+        false => json::quote(&printed(result)),
     }
 }
 

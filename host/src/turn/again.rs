@@ -61,6 +61,7 @@ impl Turn {
     /// Ends it where it stands. What it wrote goes nowhere.
     pub(crate) async fn leave(&self) {
         self.at_rest().await;
+        self.idle.clear();
         self.calls.host.processes.end_turn(&self.id).await;
         self.tape.close();
     }

@@ -1,6 +1,6 @@
 //! Who attends a turn from outside: who may end it, who listens, and what is said to it while it runs.
 
-use super::{Cancel, Turn};
+use super::Turn;
 use crate::channel::Channel;
 use crate::config::Commands;
 use crate::host::News;
@@ -9,7 +9,7 @@ use crate::tape::Draft;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 /// Messages that wait to steer one turn.
 const MAX_WAITING: usize = 64;
@@ -40,6 +40,9 @@ pub enum Heard {
         error: Option<String>,
     },
 }
+
+/// Ends a turn from outside: `true` cancels it.
+pub type Cancel = watch::Receiver<bool>;
 
 /// Takes what is heard. Whoever speaks waits while the listener is slow.
 pub type Listener = mpsc::Sender<Heard>;

@@ -7,6 +7,7 @@ use super::{Audience, Cancel};
 use crate::config::Commands;
 use crate::error::Failure;
 use crate::host::Host;
+use crate::plugin::Idle;
 use crate::plugin::bindings::{Envelope, Principal};
 use crate::tape::{self, Tape};
 use jiff::Zoned;
@@ -103,6 +104,10 @@ impl Turn {
             selector: tokio::sync::OnceCell::new(),
             fell_back: AtomicBool::new(false),
             ratios: Mutex::default(),
+            changes: AtomicU64::default(),
+            memo: Mutex::default(),
+            pieces: Mutex::default(),
+            idle: Idle::default(),
         })
     }
 }

@@ -2,12 +2,13 @@
 
 use super::Audience;
 use super::account::Account;
+use super::memo::{Memo, Pieces};
 use crate::channel::Channel;
 use crate::error::Failure;
 use crate::grants::hook_grant;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind, Principal, Prompt, StreamEvent, ToolCall};
-use crate::plugin::{Held, Plugin, PluginSet, Site, model_name, too_much_held};
+use crate::plugin::{Held, Idle, Plugin, PluginSet, Site, model_name, too_much_held};
 use crate::tape::{self, Media, Sought, Tape};
 use jiff::Zoned;
 use serde_json::{Map, Value};
@@ -128,6 +129,12 @@ pub struct Turn {
     pub(super) fell_back: AtomicBool,
     /// What providers have reported of the models of this turn, as it was when it was asked first.
     pub(super) ratios: Mutex<BTreeMap<String, gist::Ratio>>,
+    /// How often something has changed that hooks may look at.
+    pub(super) changes: AtomicU64,
+    pub(super) memo: Mutex<Option<Memo>>,
+    pub(super) pieces: Mutex<Pieces>,
+    /// Instances that wait for the next call of the turn.
+    pub(crate) idle: Idle,
 }
 
 /// What changes while the turn runs.

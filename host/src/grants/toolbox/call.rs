@@ -66,10 +66,13 @@ async fn decided(
     };
     let arguments = arguments(turn, tool, call)?;
     allowed(turn, depth, (plugin, tool), call, asking).await?;
-    if tool.effect != Effect::Read {
-        turn.tool_begins(call).await?;
+    if tool.effect == Effect::Read {
+        return ask(turn, depth, plugin, &tool.name, &arguments).await;
     }
-    ask(turn, depth, plugin, &tool.name, &arguments).await
+    turn.tool_begins(call).await?;
+    let outcome = ask(turn, depth, plugin, &tool.name, &arguments).await;
+    turn.changed();
+    outcome
 }
 
 /// The host's own word, after the chain: it sees the arguments that the tool will get. `asking` are the plugins that want
