@@ -22,15 +22,16 @@ const KEPT: usize = 400;
 /// Sessions that leave nothing behind.
 const PASSING: &str = "temp/";
 
-/// Keeps what the turn has left, where this plugin selected for it.
-pub fn after_turn(turn: &Turn, output: &str, options: &Options) -> Result<(), Error> {
+/// Keeps what the turn has left, where this plugin selected for it. Most turns are another's, so that is asked first.
+pub fn after_turn(turn: &Turn, output: &str, options: impl FnOnce() -> Result<Options, Error>) -> Result<(), Error> {
     if turn.session_id().starts_with(PASSING) {
         return Ok(());
     }
     let tape = turn.tape()?;
-    let Some(start) = newest(&tape, "loop.start")? else { return Ok(()) };
-    let Some(note) = newest(&tape, SELECTED)?.filter(|note| note.id > start.id) else { return Ok(()) };
+    let Some(note) = newest(&tape, SELECTED)? else { return Ok(()) };
+    let Some(start) = newest(&tape, "loop.start")?.filter(|start| start.id < note.id) else { return Ok(()) };
     let Some(metadata) = source::data(&note).and_then(|data| data.get("metadata").cloned()) else { return Ok(()) };
+    let options = &options()?;
     if options.enable_memory_retrieval && options.categories.contains(&Category::History) {
         remember(turn, &tape, &start, output)?;
     }

@@ -85,8 +85,8 @@ impl hooks::after_turn::Guest for ContextBuilder {
         if turn.message().kind == MessageKind::Command {
             return;
         }
-        let kept = tool::session(&turn).and_then(|session| read(&session));
-        if let Err(error) = kept.and_then(|options| keep::after_turn(&turn, &output, &options)) {
+        let options = || tool::session(&turn).and_then(|session| read(&session));
+        if let Err(error) = keep::after_turn(&turn, &output, options) {
             log_line(true, &format!("nothing is kept of the turn: {}", error.message));
         }
     }
