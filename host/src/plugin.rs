@@ -1,7 +1,8 @@
 //! Bytes become a plugin here, and calls into it are made here.
 //!
 //! A fresh instance for each call, from an `InstancePre` that is made once: no state is shared between sessions, there
-//! is no mutex around a store, and an instance that faulted is simply gone.
+//! is no mutex around a store, and an instance that faulted is simply gone. What the program carries itself keeps its
+//! instances for the calls of one turn (`idle.rs`).
 
 pub mod bindings;
 mod cache;
@@ -15,6 +16,7 @@ mod found;
 mod idle;
 mod image;
 mod json;
+mod live;
 mod load;
 mod manifest;
 mod meter;

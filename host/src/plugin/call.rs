@@ -1,14 +1,12 @@
-//! The one way to call a guest: a fresh instance, its limits, its deadline, and a named fault when it breaks them.
+//! The one way to call a guest: an instance, its limits, its deadline, and a named fault when it breaks them.
 
 use super::bindings::Error;
 use super::bindings::Exports;
-use super::engine::YIELD_INTERVAL;
 use super::fault::{Fault, FaultKind, classify};
-use super::idle;
-use super::load::{Plugin, Ready};
-use super::pace::Pace;
+use super::live::Live;
+use super::load::Plugin;
 use super::quarantine::{self, Consequence, Pass};
-use super::store::{LOAD, MAX_HANDLES, State};
+use super::store::{LOAD, State};
 use crate::host::{Host, News};
 use crate::turn::Turn;
 use std::future::Future;
@@ -18,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use wasmtime::component::Instance;
-use wasmtime::{PoolConcurrencyLimitError, Result, Store};
+use wasmtime::{Result, Store};
 
 /// How long what is done behind a turn's answer may take.
 const AFTERWARDS: Duration = Duration::from_secs(60);
@@ -116,37 +114,18 @@ pub(crate) async fn call<'c, T: Send>(
     }
     let limit = deadline(host, plugin, &site);
     let turn = site.turn.clone();
-    let may_rest = idle::may_rest(plugin, &site);
-    let rested = turn.as_ref().filter(|_| may_rest).and_then(|turn| turn.idle.take(plugin));
-    let mut is_pooled = host.engines.fits_pool(plugin.limits.memory_bytes());
-    let made = match rested {
-        Some((mut store, instance)) => {
-            store.data_mut().resume(hook, turn.clone(), site.depth);
-            bound(&mut store, plugin).map(|()| (store, &plugin.ready, Some(instance)))
-        }
-        None => store(host, plugin, &site, !is_pooled).map(|(store, ready)| (store, ready, None)),
-    };
-    let (mut store, mut ready, mut instance) = made.map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
+    let live = Live::new(host, plugin, &site);
+    let mut live = live.map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
     let (began, mut busy) = (Instant::now(), Duration::ZERO);
     let outcome = tokio::time::timeout(
         limit,
         timed(&mut busy, async {
-            let instance = match instance {
-                Some(instance) => instance,
-                None => match ready.pre.instantiate_async(&mut store).await {
-                    Err(error) if error.is::<PoolConcurrencyLimitError>() => {
-                        (store, ready) = self::store(host, plugin, &site, true)?;
-                        is_pooled = false;
-                        *instance.insert(ready.pre.instantiate_async(&mut store).await?)
-                    }
-                    other => *instance.insert(other?),
-                },
-            };
-            run(Visit { exports: &ready.exports, store: &mut store, instance, lent: PhantomData }).await
+            let instance = live.instance(host, plugin, &site).await?;
+            run(Visit { exports: &live.ready.exports, store: &mut live.store, instance, lent: PhantomData }).await
         }),
     )
     .await;
-    let (took, fuel) = (began.elapsed(), store.get_fuel().map_or(0, |left| plugin.limits.fuel.saturating_sub(left)));
+    let (took, fuel) = (began.elapsed(), live.fuel(plugin));
     if let Some(turn) = &turn {
         turn.fuel.fetch_add(fuel, Ordering::Relaxed);
     }
@@ -156,14 +135,12 @@ pub(crate) async fn call<'c, T: Send>(
             if counts {
                 host.quarantine.succeeded(plugin, hook, &session, pass);
             }
-            if let (Some(turn), Some(instance), true) = (&turn, instance, may_rest && is_pooled)
-                && store.data_mut().rest()
-            {
-                turn.idle.put(plugin, store, instance);
+            if let Some(turn) = &turn {
+                live.rest(plugin, turn);
             }
             return Ok(value);
         }
-        Ok(Err(error)) => fault(classify(&error, store.data())),
+        Ok(Err(error)) => fault(classify(&error, live.store.data())),
         Err(_) => fault(FaultKind::Deadline(limit)),
     };
     host.meter.add(&plugin.name, hook, took, fuel, Some(&broken.kind));
@@ -171,7 +148,7 @@ pub(crate) async fn call<'c, T: Send>(
     // That a model, a page or a disk was slow says nothing of the plugin that waited for it.
     let only_waited = matches!(broken.kind, FaultKind::Deadline(_)) && busy < limit / 2;
     if counts && !only_waited {
-        let witness = store.data().witness.clone();
+        let witness = live.store.data().witness.clone();
         let call = quarantine::Call { host, witness, turn: turn.as_deref() };
         let consequence = host.quarantine.faulted((plugin, &session, pass), &broken, call);
         tell(turn.as_deref(), plugin, consequence).await;
@@ -229,28 +206,4 @@ fn deadline(host: &Host, plugin: &Plugin, site: &Site) -> Duration {
         "send" | "update" | "receive" => plugin.limits.deadline().max(DELIVERY),
         _ => plugin.limits.deadline(),
     }
-}
-
-fn store<'p>(
-    host: &Arc<Host>,
-    plugin: &'p Arc<Plugin>,
-    site: &Site,
-    on_demand: bool,
-) -> Result<(Store<State>, &'p Ready)> {
-    let ready = if on_demand { plugin.on_demand(&host.engines)? } else { &plugin.ready };
-    let state = State::new(host.clone(), plugin.clone(), site.hook, site.turn.clone(), site.depth);
-    let mut store = Store::new(ready.pre.component().engine(), state);
-    store.limiter(|state| &mut state.limiter);
-    store.set_max_component_handles(MAX_HANDLES);
-    store.call_hook_async(Pace);
-    bound(&mut store, plugin)?;
-    Ok((store, ready))
-}
-
-/// What one call may use up.
-fn bound(store: &mut Store<State>, plugin: &Plugin) -> Result<()> {
-    store.set_fuel(plugin.limits.fuel)?;
-    store.fuel_async_yield_interval(Some(YIELD_INTERVAL))?;
-    store.set_hostcall_fuel(plugin.limits.output_bytes());
-    Ok(())
 }
