@@ -239,38 +239,57 @@ impl<'a> Build<'a> {
         short
     }
 
-    /// The same of later steps: what the user said in this turn stands on the tape by then.
+    /// The same of later steps: what the user said in this turn stands on the tape by then. It leaves room for the safety
+    /// net, where that is needed.
     fn own_input(&mut self, window: &Window) -> Vec<Unit> {
+        let own = window.own_input(self.request.began);
+        let net = if self.says_prompt(own.last().map(|(_, text)| (*text).to_owned())) { 0 } else { self.net_room() };
         let mut placed = Vec::new();
-        for (unit, text) in window.own_input(self.request.began) {
+        for (earlier, (unit, text)) in own.into_iter().enumerate().rev() {
+            let most = self.tracker.left().saturating_sub(net + earlier as u64 * LITTLE);
             let mut unit = unit.clone();
-            if weigh_one(&unit, self.scale) > self.tracker.left() {
-                unit = cut_input(unit.id(), text, self.scale, self.tracker.left());
+            if weigh_one(&unit, self.scale) > most {
+                unit = cut_input(unit.id(), text, self.scale, most);
             }
-            if self.tracker.allocate(Category::CurrentInput, weigh_one(&unit, self.scale)) {
+            let weighs = weigh_one(&unit, self.scale);
+            if weighs <= most && self.tracker.allocate(Category::CurrentInput, weighs) {
                 placed.push(unit);
             }
         }
+        placed.reverse();
         placed
     }
 
-    /// Should nobody else say it, the current input is appended: to its share, but not less than the original's floor.
+    /// Whether the last thing that the user says is the prompt: it stands in this request, or is `own`, of this turn.
+    fn says_prompt(&self, own: Option<String>) -> bool {
+        let last = self.request.said.last().map(|message| thread::words(&message["content"])).or(own);
+        safety::is_there(last.as_deref(), &self.request.prompt)
+    }
+
+    /// What the safety net takes: its share, but not less than the original's floor.
+    fn net_room(&self) -> u64 {
+        self.scale.message(&user(&self.request.prompt)).min(self.budget.current_input.max(NET))
+    }
+
+    /// Should nobody else say it, the current input is appended.
     fn safety_net(&mut self, own: &[Unit]) -> Option<Value> {
-        let prompt = self.request.prompt.as_str();
-        let last = self.request.said.last().map(|message| thread::words(&message["content"]));
-        let last = last.or_else(|| match own.last()? {
+        let last = own.last().and_then(|last| match last {
             Unit::Message { asked, .. } => asked.clone(),
             Unit::Cut { message, .. } => Some(thread::words(&message["content"])),
             Unit::Calls { .. } => None,
         });
-        if safety::is_there(last.as_deref(), prompt) {
+        if self.says_prompt(last) {
+            return None;
+        }
+        let most = self.net_room().min(self.tracker.left());
+        let note = |left| format!("[... {left} characters left out ...]");
+        let message = user(&self.scale.ends(&self.request.prompt, most, note));
+        // A message without a word weighs something too.
+        if !self.tracker.allocate(Category::CurrentInput, self.scale.message(&message)) {
+            self.log.push("[5] the current input is missing: no room".to_owned());
             return None;
         }
         self.log.push("[5] the current input is missing: appended".to_owned());
-        let most = self.budget.current_input.max(NET).min(self.tracker.left());
-        let text = self.scale.ends(prompt, most, |left| format!("[... {left} characters left out ...]"));
-        let message = user(&text);
-        self.take(Category::CurrentInput, self.scale.message(&message).min(self.tracker.left()));
         Some(message)
     }
 

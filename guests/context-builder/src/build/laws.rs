@@ -120,10 +120,10 @@ proptest! {
         prop_assert!(weight <= total, "{weight} of {total}");
         prop_assert!(built.tracker.used() <= total);
 
-        // Its beginning: of one that is too long both ends stay.
+        // Its beginning: of one that is too long both ends stay. Of an empty one there is nothing to lose.
         let head: String = prompt.chars().take(20).collect();
         let there = messages.iter().any(|message| message["role"] == "user" && thread::words(&message["content"]).contains(&head));
-        prop_assert!(there, "{prompt:?} is not in {messages:?}");
+        prop_assert!(there || prompt.is_empty(), "{prompt:?} is not in {messages:?}");
 
         let mut open: Vec<Value> = Vec::new();
         for message in &messages {
@@ -140,5 +140,25 @@ proptest! {
         prop_assert!(built.history.is_sorted_by_key(Unit::id));
         let again = context(&options, &request, &store).unwrap();
         prop_assert_eq!(format!("{:?}", built.selected()), format!("{:?}", again.selected()));
+    }
+}
+
+/// What a long input of this turn must not take is the room of a prompt that stands nowhere else.
+#[test]
+fn a_prompt_that_nobody_says_has_room_beside_two_long_inputs() {
+    let long = "a line of a text\n".repeat(400);
+    let mut tape = Tape::default();
+    tape.start().user(&long).user(&long);
+    for total in 512..600 {
+        for ratio in [0.5, 1.0, 1.7, 2.65, 3.0] {
+            let scale = Scale(Ratio::kept(ratio));
+            let options = Options { total_budget: total, ..Options::read(|_| None, &Map::new()).unwrap() };
+            let request = Request { prompt: "go on".to_owned(), began: 1, scale, ..Request::default() };
+            let built = context(&options, &request, &Store::of(tape.clone())).unwrap();
+            let messages = messages(&built, &request, &tape);
+            let weight: u64 = messages.iter().map(|message| scale.message(message)).sum();
+            assert!(weight <= total, "{weight} of {total}, at {ratio}");
+            assert!(messages.iter().any(|message| message["content"] == "go on"), "at {ratio}: {messages:?}");
+        }
     }
 }
