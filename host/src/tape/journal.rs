@@ -22,7 +22,7 @@ use super::store::{Commit, Store};
 use super::{Durability, check_tape_name, date, fail};
 use record::Record;
 
-/// Room that a turn is promised before its model is paid.
+/// Room that a turn is promised before its model is paid, where the disk has little.
 const ROOM: u64 = 64 * 1024;
 
 /// Free space from which on nothing is reserved, in bytes: more than all turns that run at once write.
