@@ -137,8 +137,8 @@ impl State {
             max_tokens: request.max_tokens,
             options: request.options,
         };
-        let working = turn.working();
-        Ok(Exchange { turn, working, depth, caller: self.plugin.clone(), request, tools })
+        let _working = turn.working();
+        Ok(Exchange { turn, _working, depth, caller: self.plugin.clone(), request, tools })
     }
 }
 

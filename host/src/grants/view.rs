@@ -158,10 +158,12 @@ impl View {
                 Part::Entry(id) => {
                     selection.entries.insert(id);
                     let seen = || self.deeds.seen.lock().unwrap_or_else(PoisonError::into_inner);
-                    let known = seen().get(&id).map(|entry| self.turn.piece(entry));
-                    match known {
+                    let known = seen().get(&id).map(|entry| match self.turn.piece(entry) {
                         Some(piece) => renderer.add(&piece),
-                        None => renderer.push(&self.beyond(id).await?),
+                        None => renderer.push(entry),
+                    });
+                    if known.is_none() {
+                        renderer.push(&self.beyond(id).await?);
                     }
                 }
                 Part::Message(message) => {

@@ -46,7 +46,11 @@ impl Renderer {
 
     /// The next entry.
     pub fn push(&mut self, entry: &Entry) {
-        self.add(&Piece::of(entry));
+        match Piece::of(entry) {
+            // Nobody else has it: it need not be copied once more.
+            Piece(Part::Message(message)) => self.messages.push(message),
+            piece => self.add(&piece),
+        }
     }
 
     /// The next entry, as a piece.
@@ -86,13 +90,14 @@ impl Renderer {
         let mut calls = calls.iter();
         for content in results {
             let call = calls.next();
-            let said = [("tool_call_id", call.and_then(|call| call.id.as_ref()))]
-                .into_iter()
-                .chain([("name", call.and_then(|call| call.name.as_ref()))]);
+            let said = [
+                ("tool_call_id", call.and_then(|call| call.id.as_ref())),
+                ("name", call.and_then(|call| call.name.as_ref())),
+            ];
             let mut message = String::with_capacity(content.len() + 128);
             message.push_str(r#"{"role": "tool", "content": "#);
             message.push_str(content);
-            for (key, value) in said.filter_map(|(key, value)| Some((key, value?))) {
+            for (key, value) in said.into_iter().filter_map(|(key, value)| Some((key, value?))) {
                 for text in [", \"", key, "\": ", value.as_str()] {
                     message.push_str(text);
                 }

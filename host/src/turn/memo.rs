@@ -53,13 +53,11 @@ impl Pieces {
 }
 
 impl Turn {
-    /// What an entry of the turn's tape adds to a conversation.
-    pub(crate) fn piece(&self, entry: &Entry) -> Arc<Piece> {
-        match entry.kind.as_str() {
-            "tool_call" | "tool_result" => self.pieces.lock().unwrap_or_else(PoisonError::into_inner).of(entry),
-            // Quickly made, and no smaller for being kept.
-            _ => Arc::new(Piece::of(entry)),
-        }
+    /// What an entry of the turn's tape adds to a conversation, kept for the next step; none of kinds that are made as quickly
+    /// as they are copied.
+    pub(crate) fn piece(&self, entry: &Entry) -> Option<Arc<Piece>> {
+        let is_slow = matches!(entry.kind.as_str(), "tool_call" | "tool_result");
+        is_slow.then(|| self.pieces.lock().unwrap_or_else(PoisonError::into_inner).of(entry))
     }
 
     /// Something in this turn may have changed what hooks would answer: a tool has run that does not only read, or a plugin

@@ -24,7 +24,7 @@ const MAX_LENT: usize = 8_000_000;
 pub(super) struct Exchange {
     pub(super) turn: Arc<Turn>,
     /// The turn waits for it at its end.
-    pub(super) working: Arc<()>,
+    pub(super) _working: Arc<()>,
     pub(super) depth: u32,
     /// Whose call it is: whatever the chain makes of it, it stays within that plugin's grants.
     pub(super) caller: Arc<Plugin>,
@@ -35,7 +35,6 @@ pub(super) struct Exchange {
 impl Exchange {
     /// Asks the chain, the model and its fallbacks, and tells the observers how it ended.
     pub(super) async fn run(mut self, listener: mpsc::Sender<Outcome>) {
-        let _working = self.working.clone();
         let asked = self.request.model.clone();
         match hooks::before_llm_call(&self.turn, self.depth, &mut self.request).await {
             Ok(ControlFlow::Continue(())) => {}
