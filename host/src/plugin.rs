@@ -47,7 +47,7 @@ pub(crate) use found::{bytes_of, check_name, digest_of, is_embedded, user_dir, w
 pub(crate) use idle::Idle;
 pub(crate) use load::{MAX_FILE, digest, is_digest};
 pub use load::{OnFault, Plugin, Source};
-pub use manifest::{Manifest, Want};
+pub use manifest::{Behind, Manifest, Want};
 pub(crate) use meter::{Count, Meter};
 pub(crate) use private::PrivateDir;
 pub use set::PluginSet;

@@ -31,12 +31,37 @@ type Outcome = std::result::Result<Event, Error>;
 /// event, and wake the guest's. Dropping it ends the request: the call notices that nobody listens any more.
 pub struct Completion {
     events: mpsc::Receiver<Outcome>,
+    /// What came behind pieces of text that were joined, and was none.
+    ahead: Option<Outcome>,
     /// None once it has ended, or has a task of its own.
     exchange: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 impl Completion {
+    /// The next event. Pieces of text that are there already are one: each costs a call of the guest, and most guests make
+    /// one more of it.
     async fn next(&mut self) -> Option<Outcome> {
+        let mut event = match self.ahead.take() {
+            Some(event) => event,
+            None => self.receive().await?,
+        };
+        while let Ok(joined) = &mut event
+            && matches!(joined, Event::Text(_) | Event::Reasoning(_))
+            && let Ok(further) = self.events.try_recv()
+        {
+            match (joined, further) {
+                (Event::Text(text), Ok(Event::Text(further))) => text.push_str(&further),
+                (Event::Reasoning(text), Ok(Event::Reasoning(further))) => text.push_str(&further),
+                (_, further) => {
+                    self.ahead = Some(further);
+                    break;
+                }
+            }
+        }
+        Some(event)
+    }
+
+    async fn receive(&mut self) -> Option<Outcome> {
         if let Some(exchange) = &mut self.exchange {
             tokio::select! {
                 biased;
@@ -78,7 +103,7 @@ impl Host for State {
             Err(error) => return Ok(Err(error)),
         };
         let (sender, events) = mpsc::channel(EVENTS);
-        let mut completion = Completion { events, exchange: Some(Box::pin(exchange.run(sender))) };
+        let mut completion = Completion { events, ahead: None, exchange: Some(Box::pin(exchange.run(sender))) };
         // A guest waits for one at a time, and means several to go on side by side.
         for other in self.table.iter_mut().filter_map(|entry| entry.downcast_mut::<Completion>()) {
             other.stand_alone();

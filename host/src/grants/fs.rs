@@ -57,6 +57,9 @@ enum Refusal {
 
 /// Opens what `fs:PATH:ro` and `fs:PATH:rw` name, each under its own path; the workspace is where relative paths start.
 pub(crate) fn open(builder: &mut WasiCtxBuilder, host: &Host, plugin: &Plugin, turn: Option<&Turn>) {
+    if !plugin.opens_files() {
+        return;
+    }
     for grant in host.ledger.held(plugin, "fs:") {
         let Some((path, mode)) = grant.rsplit_once(':') else { continue };
         let perms = if mode == "rw" { FsPerms::ReadWrite } else { FsPerms::ReadOnly };

@@ -73,7 +73,10 @@ pub(crate) async fn select(
         return everything(view).await;
     };
     match ask(turn, plugin, &site, view).await {
-        Ok(selected) => Ok(selected),
+        Ok(selected) => {
+            turn.selected_by(&plugin.name);
+            Ok(selected)
+        }
         // Somebody else was quicker to try it: it was not asked, and has broken nothing in this turn.
         Err(failure) if failure.is_held() => everything(view).await,
         Err(failure @ Failure::Fault(_)) => {

@@ -5,7 +5,7 @@ use super::{all, aloud, first, one};
 use crate::error::Failure;
 use crate::plugin::bindings::exported::admit_message::{Decision, SessionLoad};
 use crate::plugin::bindings::{Envelope, Error};
-use crate::plugin::{Site, check_json, contract, parse_json};
+use crate::plugin::{Behind, Plugin, Site, check_json, contract, parse_json};
 use crate::turn::{Calls, Turn};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -174,7 +174,11 @@ pub(crate) async fn tell(
 /// Tells the observers that the answer is delivered.
 pub(crate) async fn after_turn(turn: &Arc<Turn>, output: &str) {
     let site = Site::of("after-turn", turn);
-    for plugin in turn.calls.asked(&site) {
+    let wants = |plugin: &&Arc<Plugin>| match plugin.manifest.after_turn {
+        Behind::Every => true,
+        Behind::Selected => turn.has_selected(&plugin.name),
+    };
+    for plugin in turn.calls.asked(&site).filter(wants) {
         let ask = visit!(turn; after_turn.call_after_turn(output), answer => Ok(Ok(answer)));
         if let Err(failure) = one(&turn.calls, plugin, site.clone(), ask).await {
             aloud(&turn.calls, &site, &failure).await;

@@ -15,10 +15,6 @@ use wasmtime::component::Instance;
 /// Instances of all turns that wait at once. Each has a place in the pool of which running calls have need.
 const MOST: usize = 64;
 
-/// Calls in which the instance is made for that call alone: a selector has clocks and chance of its own, and a keeper of tapes
-/// has no turn.
-const ALONE: [&str; 2] = ["selector", "store"];
-
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 
 /// Those of one turn.
@@ -51,7 +47,7 @@ impl Drop for Place {
 /// Whether that call may have an instance that another has had before. What a plugin's files are is looked up when an instance
 /// is made, so those that may open any have one for each call.
 pub(super) fn may_rest(plugin: &Plugin, site: &Site) -> bool {
-    plugin.source == Source::Embedded && !plugin.opens_files() && site.turn.is_some() && !ALONE.contains(&site.hook)
+    plugin.source == Source::Embedded && !plugin.opens_files() && site.turn.is_some()
 }
 
 impl Idle {

@@ -5,7 +5,7 @@ use super::call::{Site, Visit, call};
 use super::command::{self, Command};
 use super::compiler;
 use super::engine::{Bench, Engines};
-use super::manifest::{Manifest, Want};
+use super::manifest::{Behind, Manifest, Want};
 use super::store::{LOAD, State};
 use super::tool::{self, Tool};
 use crate::config::{self, Limits};
@@ -278,6 +278,7 @@ pub(crate) async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin
             about: described.about,
             wants: wants.collect(),
             config_schema: described.config_schema.and_then(|schema| super::parse_json(&schema).ok()),
+            after_turn: Behind::default(),
         };
         plugin.describe(manifest)?;
         plugin.check_config()?;

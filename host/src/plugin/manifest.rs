@@ -36,6 +36,20 @@ pub struct Manifest {
     /// JSON Schema of its table of the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_schema: Option<serde_json::Value>,
+    /// Behind which turns its `after-turn` is called.
+    #[serde(default)]
+    pub after_turn: Behind,
+}
+
+/// Which turns a plugin wants to be told of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Behind {
+    /// All.
+    #[default]
+    Every,
+    /// Those in which it has selected: of the others it would have nothing to keep.
+    Selected,
 }
 
 /// A grant that a plugin asks for.

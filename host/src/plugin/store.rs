@@ -66,21 +66,7 @@ impl State {
         let mut table = ResourceTable::new();
         table.set_max_capacity(10 * MAX_HANDLES);
         let limiter = Limiter::new(plugin.limits.memory_bytes());
-        let mut wasi = WasiCtx::builder();
-        wasi.stderr(stderr.clone());
-        wasi.max_random_size(MAX_RANDOM);
-        // The program's own guests look at what they open, and open nothing that they could wait for. Another thread for each
-        // step would be dearer than the step; strangers get one, because a pipe would hold this one for ever.
-        wasi.allow_blocking_current_thread(plugin.source == Source::Embedded);
-        // What is asked of a plugin while it is loaded is asked on nobody's behalf: it holds nothing then.
-        if hook != LOAD {
-            crate::grants::fs::open(&mut wasi, &host, &plugin, turn.as_deref());
-        }
-        // A selection is the same whenever it is made of the same view.
-        if let (SELECTOR, Some(turn)) = (hook, &turn) {
-            super::still::hold(&mut wasi, &turn.started);
-        }
-        let wasi = wasi.build();
+        let wasi = wasi(&host, &plugin, hook, turn.as_deref(), &stderr);
         let http = Http {
             host: host.clone(),
             plugin: plugin.clone(),
@@ -117,6 +103,9 @@ impl State {
 
     /// The next call in the same store.
     pub(crate) fn resume(&mut self, hook: &'static str, turn: Option<Arc<Turn>>, depth: u32) {
+        if (hook == SELECTOR) != (self.hook == SELECTOR) {
+            self.wasi = wasi(&self.host, &self.plugin, hook, turn.as_deref(), &self.stderr);
+        }
         self.http.turn.clone_from(&turn);
         (self.hook, self.turn, self.depth) = (hook, turn, depth);
         (self.calls, self.gave_way) = (0, Instant::now());
@@ -165,6 +154,25 @@ impl State {
     pub(crate) fn holds(&self, grant: &str) -> bool {
         self.hook != LOAD && self.host.ledger.allows(&self.plugin, grant)
     }
+}
+
+/// Of WASI what that call gets.
+fn wasi(host: &Host, plugin: &Plugin, hook: &str, turn: Option<&Turn>, stderr: &Stderr) -> WasiCtx {
+    let mut wasi = WasiCtx::builder();
+    wasi.stderr(stderr.clone());
+    wasi.max_random_size(MAX_RANDOM);
+    // The program's own guests look at what they open, and open nothing that they could wait for. Another thread for each
+    // step would be dearer than the step; strangers get one, because a pipe would hold this one for ever.
+    wasi.allow_blocking_current_thread(plugin.source == Source::Embedded);
+    // What is asked of a plugin while it is loaded is asked on nobody's behalf: it holds nothing then.
+    if hook != LOAD {
+        crate::grants::fs::open(&mut wasi, host, plugin, turn);
+    }
+    // A selection is the same whenever it is made of the same view.
+    if let (SELECTOR, Some(turn)) = (hook, turn) {
+        super::still::hold(&mut wasi, &turn.started);
+    }
+    wasi.build()
 }
 
 impl WasiView for State {

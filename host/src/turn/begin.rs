@@ -102,6 +102,7 @@ impl Turn {
             parent: None,
             inner: Semaphore::new(MAX_INNER),
             selector: tokio::sync::OnceCell::new(),
+            selected: Mutex::default(),
             fell_back: AtomicBool::new(false),
             ratios: Mutex::default(),
             changes: AtomicU64::default(),

@@ -34,6 +34,19 @@ impl Turn {
         }))
     }
 
+    /// That plugin has selected for a model call of the turn.
+    pub(crate) fn selected_by(&self, plugin: &str) {
+        let mut selected = self.selected.lock().unwrap_or_else(PoisonError::into_inner);
+        if !selected.contains(plugin) {
+            selected.insert(plugin.to_owned());
+        }
+    }
+
+    /// Whether it has.
+    pub(crate) fn has_selected(&self, plugin: &str) -> bool {
+        self.selected.lock().unwrap_or_else(PoisonError::into_inner).contains(plugin)
+    }
+
     /// Whether the default selector has taken the place of the chosen one.
     pub(crate) fn fell_back(&self) -> bool {
         self.fell_back.load(Ordering::Relaxed)

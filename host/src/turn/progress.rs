@@ -127,6 +127,8 @@ pub struct Turn {
     pub(super) selector: tokio::sync::OnceCell<Option<String>>,
     /// The selector in charge has failed in this turn: the default one takes its place until the end.
     pub(super) fell_back: AtomicBool,
+    /// The plugins that have selected for its model calls.
+    pub(super) selected: Mutex<BTreeSet<String>>,
     /// What providers have reported of the models of this turn, as it was when it was asked first.
     pub(super) ratios: Mutex<BTreeMap<String, gist::Ratio>>,
     /// How often something has changed that hooks may look at.

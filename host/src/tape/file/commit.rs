@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
+use super::super::digest::Place;
 use super::super::draft::Draft;
 use super::super::error::{Error, Result};
 use super::super::name::{SIDECAR, archive_beside, check_tape_name, family};
@@ -17,13 +18,14 @@ use super::end::{self, End, Tail};
 use super::slot::{self, Block, Pending, Slot};
 
 /// Lines that go to one file.
-struct Addition {
+struct Addition<'a> {
     /// The tape, or an archive.
     name: String,
     file: Arc<File>,
     offset: u64,
     text: String,
-    last_id: u64,
+    /// Of the tape: the id of the first, and what the lines were made of.
+    drafts: (u64, &'a [Draft]),
 }
 
 impl Directory {
@@ -76,8 +78,7 @@ impl Directory {
         }
         for ((batch, text), id) in commit.batches.iter().zip(texts).zip(first) {
             if !batch.drafts.is_empty() {
-                let last_id = id + batch.drafts.len() as u64 - 1;
-                additions.push(self.addition(&batch.tape, text, last_id).map_err(failed())?);
+                additions.push(self.addition(&batch.tape, text, (*id, &batch.drafts)).map_err(failed())?);
             }
         }
         if additions.is_empty() && commit.key.is_none() {
@@ -176,7 +177,7 @@ impl Directory {
         Ok(kept)
     }
 
-    fn add_to_archive(&self, archive: &str, drafts: &[Draft]) -> Result<Addition> {
+    fn add_to_archive(&self, archive: &str, drafts: &[Draft]) -> Result<Addition<'static>> {
         let failed = || failed("archive", archive);
         let file = OpenOptions::new().read(true).append(true).create(true).open(self.dir().join(archive));
         let file = Arc::new(file.map_err(failed())?);
@@ -186,11 +187,11 @@ impl Directory {
         if end.tail != Tail::Nothing {
             text.insert(0, '\n');
         }
-        Ok(Addition { name: archive.to_owned(), file, offset: length, text, last_id: 0 })
+        Ok(Addition { name: archive.to_owned(), file, offset: length, text, drafts: (0, &[]) })
     }
 
     /// Mends the tape's end, and says what will stand behind it.
-    fn addition(&self, tape: &str, mut text: String, last_id: u64) -> io::Result<Addition> {
+    fn addition<'a>(&self, tape: &str, mut text: String, drafts: (u64, &'a [Draft])) -> io::Result<Addition<'a>> {
         let file = self.opened.append(tape, &self.path(tape, ""))?;
         let mut offset = file.metadata()?.len();
         match self.end(tape, &file, offset)?.tail {
@@ -201,7 +202,7 @@ impl Directory {
                 offset = start;
             }
         }
-        Ok(Addition { name: format!("{tape}.jsonl"), file, offset, text, last_id })
+        Ok(Addition { name: format!("{tape}.jsonl"), file, offset, text, drafts })
     }
 
     /// Writes all, or nothing: `undone` says that an error has left everything as it was.
@@ -210,7 +211,7 @@ impl Directory {
         lock: &File,
         slot: &mut Slot,
         key: Option<String>,
-        additions: &[Addition],
+        additions: &[Addition<'_>],
         undone: &mut bool,
     ) -> io::Result<()> {
         let sync = self.durability == Durability::Fsync;
@@ -257,15 +258,28 @@ impl Directory {
         fail::point("commit.end");
         for addition in additions {
             if let Some(tape) = addition.name.strip_suffix(".jsonl") {
-                self.opened.remember(
-                    tape,
-                    &addition.file,
-                    addition.offset + addition.text.len() as u64,
-                    addition.last_id,
-                );
+                self.wrote(tape, addition);
             }
         }
         Ok(())
+    }
+
+    /// What is known of a tape that was just written.
+    fn wrote(&self, tape: &str, Addition { file, offset, text, drafts: (first, drafts), .. }: &Addition<'_>) {
+        let end = offset + text.len() as u64;
+        self.opened.remember(tape, file, end, first + (drafts.len() as u64).saturating_sub(1));
+        // A newline in front of it ends what stood there before, which no index has folded.
+        if text.starts_with('\n') {
+            return;
+        }
+        let lengths = text.split_inclusive('\n').map(str::len);
+        let places = lengths.scan(*offset, |at, length| Some(std::mem::replace(at, *at + length as u64)));
+        let entries = (*first..).zip(*drafts).map(|(id, draft)| draft.clone().numbered(id));
+        let written = entries.zip(places).map(|(entry, offset)| {
+            let place = Place { id: entry.id, offset };
+            (entry, place)
+        });
+        self.indexes.extend(tape, file, (*offset, end), written);
     }
 
     /// As far as it can be: what stays away is in its archive.

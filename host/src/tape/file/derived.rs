@@ -1,9 +1,10 @@
 //! What is derived from the tapes of a directory: looked up instead of read, and found by searching.
 
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use lru::LruCache;
 
@@ -38,9 +39,31 @@ pub(super) struct Indexes {
 
 /// The ones that were used last.
 struct Kept {
-    indexes: LruCache<String, Index>,
+    indexes: LruCache<String, Level>,
     /// How many names they hold.
     names: usize,
+}
+
+/// An index, and the open file that it was compared with: as long as that is the one that is read, it need not be compared
+/// again.
+#[derive(Default)]
+pub(super) struct Level {
+    index: Index,
+    file: Weak<File>,
+}
+
+impl Level {
+    fn is_of(&self, file: &Arc<File>) -> bool {
+        std::ptr::eq(self.file.as_ptr(), Arc::as_ptr(file))
+    }
+
+    fn catch_up(&mut self, file: &Arc<File>, end: u64) -> io::Result<()> {
+        if self.is_of(file) && self.index.length() <= end {
+            return self.index.go_on(file, end);
+        }
+        self.file = Arc::downgrade(file);
+        self.index.catch_up(file, end)
+    }
 }
 
 impl Default for Indexes {
@@ -50,20 +73,20 @@ impl Default for Indexes {
 }
 
 impl Kept {
-    fn take(&mut self, tape: &str) -> Option<Index> {
-        let index = self.indexes.pop(tape)?;
-        self.names -= index.names();
-        Some(index)
+    fn take(&mut self, tape: &str) -> Option<Level> {
+        let level = self.indexes.pop(tape)?;
+        self.names -= level.index.names();
+        Some(level)
     }
 
-    fn put(&mut self, tape: &str, index: Index) {
+    fn put(&mut self, tape: &str, level: Level) {
         self.take(tape);
-        self.names += index.names();
-        self.indexes.put(tape.to_owned(), index);
+        self.names += level.index.names();
+        self.indexes.put(tape.to_owned(), level);
         while (self.indexes.len() > KEPT || self.names > NAMES)
-            && let Some((_, index)) = self.indexes.pop_lru()
+            && let Some((_, level)) = self.indexes.pop_lru()
         {
-            self.names -= index.names();
+            self.names -= level.index.names();
         }
     }
 }
@@ -78,12 +101,30 @@ impl Indexes {
     }
 
     /// Taken out while it is worked with: a second reader at the same moment makes its own.
-    fn take(&self, tape: &str) -> Option<Index> {
+    fn take(&self, tape: &str) -> Option<Level> {
         self.lock().take(tape)
     }
 
-    fn put(&self, tape: &str, index: Index) {
-        self.lock().put(tape, index);
+    fn put(&self, tape: &str, level: Level) {
+        self.lock().put(tape, level);
+    }
+
+    /// What was written behind the first `offset` bytes of the tape's file, up to `end`, by whoever wrote it: it need not be read
+    /// for it.
+    pub(super) fn extend(
+        &self,
+        tape: &str,
+        file: &Arc<File>,
+        (offset, end): (u64, u64),
+        written: impl Iterator<Item = (Entry, Place)>,
+    ) {
+        let new = || (offset == 0).then(|| Level { file: Arc::downgrade(file), ..Level::default() });
+        let Some(mut level) = self.take(tape).or_else(new) else { return };
+        // Where it is not as far, or is another file's, the next question lets it read.
+        if level.is_of(file) && level.index.length() == offset {
+            level.index.extend(file, written, end);
+        }
+        self.put(tape, level);
     }
 
     /// Whether what a tape's index knows can be had for little.
@@ -101,33 +142,33 @@ impl Directory {
     fn ask<T>(
         &self,
         tape: &str,
-        file: &std::fs::File,
+        file: &Arc<File>,
         end: u64,
         question: impl FnOnce(&Index) -> io::Result<T>,
     ) -> io::Result<T> {
         let path = self.indexes.path(tape);
-        let mut index = match (self.indexes.take(tape), &path) {
-            (Some(index), _) => index,
-            (None, Some(path)) => Index::load(path, file, end),
-            (None, None) => Index::default(),
+        let mut level = match (self.indexes.take(tape), &path) {
+            (Some(level), _) => level,
+            (None, Some(path)) => Level { index: Index::load(path, file, end), file: Weak::new() },
+            (None, None) => Level::default(),
         };
-        index.catch_up(file, end)?;
-        let answer = question(&index)?;
+        level.catch_up(file, end)?;
+        let answer = question(&level.index)?;
         // Nothing but time is lost where it cannot be kept.
-        if let Some(path) = path.filter(|_| index.is_worth_saving())
-            && let Err(error) = index.save(&path)
+        if let Some(path) = path.filter(|_| level.index.is_worth_saving())
+            && let Err(error) = level.index.save(&path)
         {
             tracing::debug!("the index `{}` cannot be kept: {error}", path.display());
         }
-        self.indexes.put(tape, index);
+        self.indexes.put(tape, level);
         Ok(answer)
     }
 
     fn learn(&self, tape: &str, sought: &Sought, place: Option<Place>) {
-        if let Some(mut index) = self.indexes.take(tape) {
+        if let Some(mut level) = self.indexes.take(tape) {
             // What was appended since is folded behind this, and stands over it.
-            index.learn(sought, place);
-            self.indexes.put(tape, index);
+            level.index.learn(sought, place);
+            self.indexes.put(tape, level);
         }
     }
 

@@ -73,12 +73,28 @@ impl Index {
         if !self.folded.fits(file, end)? {
             *self = Self::default();
         }
+        self.go_on(file, end)
+    }
+
+    /// The same, for the very file that was folded.
+    pub(super) fn go_on(&mut self, file: &File, end: u64) -> io::Result<()> {
         let before = self.folded.length;
         let result = self.folded.fold(file, end);
         if self.folded.length > before {
             self.folded.edges = edges(file, self.folded.length)?;
         }
         result
+    }
+
+    /// The same for lines that need not be read: entries with their places, up to `end`.
+    pub(super) fn extend(&mut self, file: &File, written: impl Iterator<Item = (Entry, Place)>, end: u64) {
+        // Without the checksums it fits no file, and all is folded anew.
+        let Ok(edges) = edges(file, end) else { return };
+        for (entry, place) in written {
+            self.folded.digest.fold(&entry, place);
+            self.folded.last_id = entry.id;
+        }
+        (self.folded.length, self.folded.edges) = (end, edges);
     }
 
     /// The digest of all lines that [`catch_up`](Self::catch_up) saw, with the last one that lacks its newline.
