@@ -44,7 +44,7 @@ impl Host for State {
             }
         }
         let model = self.model_of(&turn, model);
-        let tools = offered(&turn).filter(|tool| self.holds(&format!("tools:{}", tool.name))).collect();
+        let tools = self.usable(&turn);
         let about = About { prompt, system_prompt, model, said: new, tools };
         Ok(request(&turn, depth, about, None).await.map(|request| request.into_messages(&turn)))
     }
@@ -93,6 +93,12 @@ impl State {
         Ok(self.granted("agent").and_then(|()| deeper(self.depth, self.plugin.limits.depth)).map(|depth| (turn, depth)))
     }
 
+    /// The tools of a turn that are for models, and which the plugin may call.
+    fn usable(&self, turn: &Turn) -> Vec<Arc<ToolSpec>> {
+        let may_use = self.may_use();
+        offered(turn).filter(|tool| may_use(tool)).collect()
+    }
+
     /// The model that is asked when a call names none: the session's, or the configured one.
     pub(super) fn model_of(&self, turn: &Turn, named: Option<String>) -> String {
         let session = || turn.get("model").and_then(|model| model.as_str().map(str::to_owned));
@@ -101,9 +107,9 @@ impl State {
 }
 
 /// The tools of a turn that are for models.
-pub(crate) fn offered(turn: &Turn) -> impl Iterator<Item = ToolSpec> {
+pub(crate) fn offered(turn: &Turn) -> impl Iterator<Item = Arc<ToolSpec>> {
     let tools = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools);
-    tools.filter(|tool| tool.for_model && turn.has_tool(&tool.name)).map(|tool| ToolSpec::clone(tool))
+    tools.filter(|tool| tool.for_model && turn.has_tool(&tool.name)).map(|tool| tool.spec().clone())
 }
 
 /// The next model call, as far as its messages go.

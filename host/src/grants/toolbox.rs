@@ -30,7 +30,8 @@ impl Host for State {
     async fn list_tools(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Vec<ToolSpec>, Error>> {
         let turn = self.turn_of(&turn)?;
         let tools = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools);
-        let granted = tools.filter(|tool| turn.has_tool(&tool.name) && self.holds(&format!("tools:{}", tool.name)));
+        let may_use = self.may_use();
+        let granted = tools.filter(|tool| turn.has_tool(&tool.name) && may_use(tool));
         Ok(Ok(granted.map(|tool| ToolSpec::clone(tool)).collect()))
     }
 
@@ -70,6 +71,14 @@ impl Host for State {
         let mut outcomes: Vec<_> = together(running).await.into_iter().flatten().collect();
         outcomes.sort_by_key(|(at, _)| *at);
         Ok(Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect()))
+    }
+}
+
+impl State {
+    /// Which tools the plugin may see and call; looked up once where it holds them all.
+    pub(super) fn may_use(&self) -> impl Fn(&ToolSpec) -> bool {
+        let all = self.holds("tools:*");
+        move |tool| all || self.holds(&format!("tools:{}", tool.name))
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct About {
     /// The user's messages that are not on the tape yet.
     pub(crate) said: Vec<String>,
     /// What the model will be offered.
-    pub(crate) tools: Vec<ToolSpec>,
+    pub(crate) tools: Vec<Arc<ToolSpec>>,
 }
 
 /// What one selector has done with its view.

@@ -13,7 +13,7 @@ use wasmtime::Store;
 use wasmtime::component::Instance;
 
 /// Instances of all turns that wait at once. Each has a place in the pool of which running calls have need.
-const MOST: usize = 64;
+const MOST: usize = 128;
 
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 

@@ -4,7 +4,7 @@ use super::schema::{self, Schema};
 use crate::plugin::bindings::schema::{Effect, ToolSpec};
 use serde_json::Value;
 use std::ops::Deref;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Tools that one plugin may have.
 const MAX_TOOLS: usize = 128;
@@ -18,7 +18,7 @@ const MAX_PARAMETERS: usize = 64 << 10;
 
 /// A tool with its schema, which is made ready when it is called for the first time.
 pub struct Tool {
-    spec: ToolSpec,
+    spec: Arc<ToolSpec>,
     schema: OnceLock<Result<Schema, String>>,
 }
 
@@ -49,7 +49,12 @@ impl Tool {
             return Err(wrong("no JSON Schema of an object".to_owned()));
         }
         schema::look(&parameters).map_err(wrong)?;
-        Ok(Self { spec, schema: OnceLock::new() })
+        Ok(Self { spec: Arc::new(spec), schema: OnceLock::new() })
+    }
+
+    /// What its plugin says of it.
+    pub(crate) fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
     }
 
     /// What it does, for people.

@@ -33,22 +33,19 @@ impl Entry {
     /// text, its payload no object. A meta that is no object counts as empty; the date may come from an older tape's
     /// `timestamp`.
     pub fn parse(line: &str) -> Option<Self> {
-        let fields = json::fields(line).ok()?;
-        let get = |key: &str| {
-            let last = fields.iter().rev().find(|(name, _)| name == key);
-            last.map(|(_, value)| *value)
-        };
-        let id = match get("id")? {
+        let keys = ["id", "kind", "payload", "meta", "date", "timestamp"];
+        let [id, kind, payload, meta, date, timestamp] = json::pick(line, keys);
+        let id = match id? {
             // In Python these are numbers.
             "true" => 1,
             "false" => 0,
             digits => digits.parse().ok()?,
         };
-        let kind = json::string(get("kind")?)?;
-        let payload = get("payload").filter(|value| json::is_object(value))?;
-        let meta = get("meta").filter(|value| json::is_object(value)).unwrap_or("{}");
-        let date = get("date").and_then(json::string).unwrap_or_else(|| {
-            let seconds = get("timestamp").and_then(|value| value.parse().ok());
+        let kind = json::string(kind?)?;
+        let payload = payload.filter(|value| json::is_object(value))?;
+        let meta = meta.filter(|value| json::is_object(value)).unwrap_or("{}");
+        let date = date.and_then(json::string).unwrap_or_else(|| {
+            let seconds = timestamp.and_then(|value| value.parse().ok());
             date::from_seconds(seconds.unwrap_or(0.0))
         });
         Some(Self { id, kind, payload: piece(payload)?, meta: piece(meta)?, date })

@@ -46,7 +46,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A directory of tapes.
 pub struct FileStore {
     files: Arc<Directory>,
-    queues: Queues,
+    queues: Arc<Queues>,
 }
 
 impl FileStore {
@@ -78,7 +78,7 @@ impl FileStore {
     }
 
     fn new(dir: PathBuf, durability: Durability, indexes: Indexes) -> Result<Self> {
-        Ok(Self { files: Arc::new(Directory::open(dir, durability, indexes)?), queues: Queues::default() })
+        Ok(Self { files: Arc::new(Directory::open(dir, durability, indexes)?), queues: Arc::default() })
     }
 
     /// Where the tapes lie.
@@ -122,6 +122,12 @@ impl Store for FileStore {
             let lock = self.lock("append to", &tape).await?;
             self.write(&tape, lock, commit).await
         })
+    }
+
+    fn pinned(&self, tape: &str) -> Result<Option<Arc<dyn Store>>> {
+        check_tape_name(tape)?;
+        let files = Arc::new(self.files.pinned(tape).map_err(failed("read", tape))?);
+        Ok(Some(Arc::new(Self { files, queues: Arc::clone(&self.queues) })))
     }
 
     fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>> {

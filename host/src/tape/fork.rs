@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::draft::Draft;
 use super::entry::Entry;
 use super::error::{Error, Result};
+use super::info::Info;
 use super::journal::Journal;
 use super::name::{SIDECAR, archive_name};
 use super::search::{Collector, Hit, Search};
 use super::sought::Sought;
-use super::store::{Batch, Commit, Future, Outcome, Store};
+use super::store::{Batch, Commit, Future, Outcome, Store, info_by_reading};
 use super::zone;
 use local::{Local, Stage};
 
@@ -23,20 +24,22 @@ pub(super) use local::Locals;
 ///
 /// A fork is a store, so a fork of a fork is nothing special.
 ///
-/// The first write to a tape fixes what of the parent is seen: entries that others append to it meanwhile appear after
-/// the merge. So an id stands for one entry as long as the fork lives. The merge gives the entries their final ids.
+/// The first write to a tape fixes what of the parent is seen, and in a turn's fork the first look at its tape: entries that
+/// others append to it meanwhile appear after the merge. So an id stands for one entry as long as the fork lives. The merge gives the entries their final ids.
 pub struct Fork {
     parent: Arc<dyn Store>,
     tape: String,
     /// Where the writes of a turn are kept until they are merged, whatever becomes of this process.
     journal: Option<Arc<Journal>>,
     local: Mutex<Locals>,
+    /// The parent as a turn has found the tape, which it does not look at again.
+    pinned: Mutex<Option<Arc<dyn Store>>>,
 }
 
 impl Fork {
     /// A fork of `tape` in `parent`.
     pub fn new(parent: Arc<dyn Store>, tape: impl Into<String>) -> Self {
-        Self { parent, tape: tape.into(), journal: None, local: Mutex::default() }
+        Self { parent, tape: tape.into(), journal: None, local: Mutex::default(), pinned: Mutex::default() }
     }
 
     /// A turn's fork: each write is in the journal before it is acknowledged.
@@ -67,6 +70,7 @@ impl Fork {
             journal.finish()?;
         }
         *self.local() = Locals::merged();
+        self.look_again();
         Ok(())
     }
 
@@ -79,11 +83,34 @@ impl Fork {
         if let Some(journal) = &self.journal {
             journal.release();
         }
+        drop(local);
+        self.look_again();
     }
 
     /// The journal of a turn's fork.
     pub(super) fn journal(&self) -> Option<&Arc<Journal>> {
         self.journal.as_ref()
+    }
+
+    /// The parent, for reading what it has of the tape or of a sidecar.
+    fn behind(&self, tape: &str) -> Result<Arc<dyn Store>> {
+        if self.journal.is_none() || tape != self.tape || self.local().stage != Stage::Open {
+            return Ok(Arc::clone(&self.parent));
+        }
+        let mut pinned = self.pin();
+        if pinned.is_none() {
+            *pinned = self.parent.pinned(tape)?;
+        }
+        Ok(Arc::clone(pinned.as_ref().unwrap_or(&self.parent)))
+    }
+
+    /// The parent's tape was written past the fork: what is not fixed yet is looked at again.
+    pub(super) fn look_again(&self) {
+        *self.pin() = None;
+    }
+
+    fn pin(&self) -> MutexGuard<'_, Option<Arc<dyn Store>>> {
+        self.pinned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Never held while something is awaited.
@@ -115,7 +142,7 @@ impl Fork {
             let bound = self.local().bound(&batch.tape);
             last.push(match bound {
                 Some(base) => base,
-                None => self.parent.last_id(&batch.tape).await?,
+                None => self.behind(&batch.tape)?.last_id(&batch.tape).await?,
             });
         }
         let first = {
@@ -233,7 +260,7 @@ impl Store for Fork {
             match (own.first(), bound) {
                 (Some(last), _) => Ok(last.id),
                 (None, Some(base)) => Ok(base),
-                (None, None) => self.parent.last_id(tape).await,
+                (None, None) => self.behind(tape)?.last_id(tape).await,
             }
         })
     }
@@ -246,7 +273,7 @@ impl Store for Fork {
             let bound = self.local().bound(tape);
             let mut found = Vec::new();
             if bound.is_none_or(|bound| after < bound) {
-                found = self.parent.read(tape, after, max).await?;
+                found = self.behind(tape)?.read(tape, after, max).await?;
                 found.retain(|entry| bound.is_none_or(|bound| entry.id <= bound));
             }
             if bound.is_some() {
@@ -268,7 +295,7 @@ impl Store for Fork {
             found.reverse();
             let left = max.saturating_sub(found.len());
             if left > 0 && bound != Some(0) {
-                let mut older = self.parent.tail(tape, below(before, bound), left).await?;
+                let mut older = self.behind(tape)?.tail(tape, below(before, bound), left).await?;
                 older.append(&mut found);
                 found = older;
             }
@@ -286,7 +313,7 @@ impl Store for Fork {
             match own.pop() {
                 Some(own) => Ok(Some(own)),
                 None if bound == Some(0) => Ok(None),
-                None => self.parent.newest(tape, sought, below(before, bound)).await,
+                None => self.behind(tape)?.newest(tape, sought, below(before, bound)).await,
             }
         })
     }
@@ -305,7 +332,7 @@ impl Store for Fork {
             if bound == Some(0) {
                 return Ok(own.map_or_else(Vec::new, |(_, entries)| entries));
             }
-            let theirs = self.parent.zone(tape, name, below(before, bound)).await?;
+            let theirs = self.behind(tape)?.zone(tape, name, below(before, bound)).await?;
             let version = theirs.last().and_then(zone::Mark::of).map(|mark| mark.version);
             Ok(match own {
                 Some((own, entries)) if version.is_none_or(|theirs| theirs <= own) => entries,
@@ -323,9 +350,28 @@ impl Store for Fork {
             let (own, bound) = self.own(tape, usize::MAX, |entry| before.is_none_or(|before| entry.id < before));
             let full = own.into_iter().any(|entry| found.offer(entry).is_break());
             if !full && bound != Some(0) {
-                found.adopt(self.parent.search(tape, search, below(before, bound)).await?);
+                found.adopt(self.behind(tape)?.search(tape, search, below(before, bound)).await?);
             }
             Ok(found.finish())
+        })
+    }
+
+    /// What the parent knows of itself is asked only where that is just what the fork shows of it.
+    fn info<'a>(&'a self, tape: &'a str) -> Future<'a, Info> {
+        if !self.holds(tape) {
+            return self.parent.info(tape);
+        }
+        Box::pin(async move {
+            let behind = self.behind(tape)?;
+            let bound = self.local().bound(tape);
+            let mut info = match bound {
+                Some(0) => Info::of(tape),
+                Some(bound) if behind.last_id(tape).await? != bound => return info_by_reading(self, tape).await,
+                _ => behind.info(tape).await?,
+            };
+            let local = self.local();
+            local.tapes.get(tape).into_iter().flat_map(|local| &local.entries).for_each(|entry| info.count(entry));
+            Ok(info)
         })
     }
 

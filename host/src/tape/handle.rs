@@ -163,7 +163,11 @@ impl Tape {
     ///
     /// [`Error::Conflict`] when it is not.
     pub async fn append_direct(&self, last: u64, drafts: Vec<Draft>) -> Result<u64> {
-        self.root.append(&self.name, drafts, Some(last)).await
+        let written = self.root.append(&self.name, drafts, Some(last)).await;
+        if let Some(fork) = &self.fork {
+            fork.look_again();
+        }
+        written
     }
 
     /// Writes an anchor and the event that says so. The id of the anchor.

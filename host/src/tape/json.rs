@@ -105,6 +105,12 @@ fn is_written(written: &str, key: &str) -> bool {
 /// The text that a JSON string stands for; `None` when it is no string. Half of a surrogate pair, which no text can
 /// hold, becomes U+FFFD.
 pub fn string(value: &str) -> Option<String> {
+    // Most are what they stand for.
+    if let Some(inside) = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'))
+        && inside.bytes().all(scan::is_plain)
+    {
+        return Some(inside.to_owned());
+    }
     let mut out = String::with_capacity(value.len());
     let mut scanner = Scanner::new(value, READ_DEPTH);
     scanner.string(&mut Out::Plain(&mut out)).ok()?;

@@ -1,6 +1,7 @@
 //! What keeps tapes.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use super::draft::Draft;
 use super::entry::{Entry, LONGEST_LINE};
@@ -102,6 +103,16 @@ pub trait Store: Send + Sync {
     ///
     /// [`Error::Conflict`] when an `expect_last` is not the tape's last id.
     fn commit(&self, commit: Commit) -> Future<'_, Outcome>;
+
+    /// This store, in which that tape is read as it is at this moment, for a store that looks each time whether others have
+    /// written; none: it does not.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] when the tape cannot be read.
+    fn pinned(&self, _tape: &str) -> Result<Option<Arc<dyn Store>>> {
+        Ok(None)
+    }
 
     /// The name under which a reset would keep the tape's entries, as nothing is kept yet; none when the tape is not
     /// there, or the store chooses the name later.
@@ -241,20 +252,23 @@ pub trait Store: Send + Sync {
 
     /// What the tape amounts to. Reads all of it.
     fn info<'a>(&'a self, tape: &'a str) -> Future<'a, Info> {
-        Box::pin(async move {
-            let mut info = Info::of(tape);
-            let mut after = 0;
-            loop {
-                let page = self.read(tape, after, PAGE).await?;
-                let Some(last) = page.last() else {
-                    return Ok(info);
-                };
-                after = last.id;
-                page.iter().for_each(|entry| info.count(entry));
-                // A long tape leaves room for others.
-                tokio::task::yield_now().await;
-            }
-        })
+        Box::pin(info_by_reading(self, tape))
+    }
+}
+
+/// The counts of a tape, one page after another.
+pub(super) async fn info_by_reading(store: &(impl Store + ?Sized), tape: &str) -> Result<Info> {
+    let mut info = Info::of(tape);
+    let mut after = 0;
+    loop {
+        let page = store.read(tape, after, PAGE).await?;
+        let Some(last) = page.last() else {
+            return Ok(info);
+        };
+        after = last.id;
+        page.iter().for_each(|entry| info.count(entry));
+        // A long tape leaves room for others.
+        tokio::task::yield_now().await;
     }
 }
 

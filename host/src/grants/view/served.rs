@@ -146,7 +146,7 @@ impl HostView for State {
     }
 
     async fn tools(&mut self, view: Resource<View>) -> Result<Vec<ToolSpec>> {
-        Ok(self.table.get(&view)?.about.tools.clone())
+        Ok(self.table.get(&view)?.about.tools.iter().map(|tool| ToolSpec::clone(tool)).collect())
     }
 
     async fn state(&mut self, view: Resource<View>, key: String) -> Result<Option<String>> {

@@ -132,6 +132,11 @@ impl Indexes {
         self.lock().indexes.contains(tape)
     }
 
+    /// Whether more of the tape was folded than that.
+    pub(super) fn is_beyond(&self, tape: &str, end: u64) -> bool {
+        self.lock().indexes.peek(tape).is_some_and(|level| level.index.length() > end)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }

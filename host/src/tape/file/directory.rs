@@ -27,13 +27,19 @@ pub(super) const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 /// How often a reader looks again when a tape is written while it looks.
 const LOOKS: usize = 1000;
 
-/// All that happens to the files of a directory, none of it waiting for a lock.
+/// All that happens to the files of a directory, none of it waiting for a lock. Clones share what they know.
+#[derive(Clone)]
 pub(super) struct Directory {
     dir: PathBuf,
     pub(super) durability: Durability,
-    pub(super) opened: Opened,
-    pub(super) indexes: Indexes,
+    pub(super) opened: Arc<Opened>,
+    pub(super) indexes: Arc<Indexes>,
+    /// A tape that is read as it was at one moment, and what of its file could be seen then.
+    pinned: Option<(String, Option<Sight>)>,
 }
+
+/// A tape's file, and how much of it may be seen.
+type Sight = (Arc<File>, u64);
 
 impl Directory {
     pub(super) fn open(dir: PathBuf, durability: Durability, indexes: Indexes) -> Result<Self> {
@@ -47,7 +53,12 @@ impl Directory {
             action: format!("open the directory of tapes `{}`", dir.display()),
             source,
         })?;
-        Ok(Self { dir, durability, opened: Opened::default(), indexes })
+        Ok(Self { dir, durability, opened: Arc::default(), indexes: Arc::new(indexes), pinned: None })
+    }
+
+    /// The same, in which that tape is read as it is now.
+    pub(super) fn pinned(&self, tape: &str) -> io::Result<Self> {
+        Ok(Self { pinned: Some((tape.to_owned(), self.seen(tape)?)), ..self.clone() })
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -65,7 +76,16 @@ impl Directory {
     }
 
     /// The tape's file and how much of it may be seen: never half of a write. `None` when it is not there.
-    pub(super) fn seen(&self, tape: &str) -> io::Result<Option<(Arc<File>, u64)>> {
+    pub(super) fn seen(&self, tape: &str) -> io::Result<Option<Sight>> {
+        match &self.pinned {
+            // An index that knows more would have to be made anew for each question.
+            Some((pinned, sight))
+                if pinned == tape && !self.indexes.is_beyond(tape, sight.as_ref().map_or(0, |(_, end)| *end)) =>
+            {
+                return Ok(sight.clone());
+            }
+            _ => {}
+        }
         let mut before = self.look(tape)?;
         for _ in 0..LOOKS {
             let Some((file, length)) = self.opened.read(tape, &self.path(tape, ""))? else {
