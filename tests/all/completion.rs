@@ -35,6 +35,13 @@ fn a_completion_that_is_dropped_early_is_told_once_as_cancelled() {
 }
 
 #[test]
+fn text_that_is_there_already_comes_in_one_piece() {
+    let home = caller(r#""model:*""#, r#"first = true, content = "ECHO:what the model has said by now""#, "");
+    // The program's own provider says it in pieces of eight characters.
+    home.run(["hi"]).finish().says("[cli:local]\nwhat the model has said by now\n");
+}
+
+#[test]
 fn nobody_redirects_a_call_to_a_model_that_the_caller_may_not_call() {
     let server = Server::new([Answer::text("hello")]);
     let redirects = r#"before-llm-call = { model = "openai:dear" }"#;

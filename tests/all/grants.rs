@@ -214,6 +214,7 @@ fn a_manifest_that_is_none_is_refused_with_what_is_wrong_with_it() {
         ("\"text\"".to_owned(), "its manifest is not understood"),
         (deep, "its manifest is JSON nested deeper than 64"),
         ("{\"nmae\": \"x\"}".to_owned(), "unknown field `nmae`"),
+        ("{\"after_turn\": \"all\"}".to_owned(), "unknown variant `all`, expected `every` or `selected`"),
         (wants("tapes:read"), "its manifest wants `tapes:read`, which is no grant; did you mean `tape`"),
         (wants("tape:reed"), "its manifest wants `tape:reed`, which is no grant; did you mean `tape:read`"),
         (wants("agent:all"), "its manifest wants `agent:all`, but nothing stands behind `agent`"),

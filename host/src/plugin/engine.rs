@@ -75,6 +75,11 @@ impl Engines {
         })
     }
 
+    /// Instances that the pool holds; none where there is no pool.
+    pub(super) fn slots(&self) -> u32 {
+        self.slots
+    }
+
     /// In a sentence, for people.
     pub(crate) fn describe(&self) -> String {
         match self.slots {

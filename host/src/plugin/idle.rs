@@ -12,9 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wasmtime::Store;
 use wasmtime::component::Instance;
 
-/// Instances of all turns that wait at once. Each has a place in the pool of which running calls have need.
-const MOST: usize = 128;
-
+/// Instances of all turns that wait. Each has a place in the pool of which running calls have need, so they get half of it.
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 
 /// Those of one turn.
@@ -28,13 +26,14 @@ struct Resting {
     _place: Place,
 }
 
-/// One of [`MOST`].
+/// A place in the pool.
 struct Place;
 
 impl Place {
-    fn take() -> Option<Self> {
+    /// Where the pool holds so many.
+    fn take(slots: u32) -> Option<Self> {
         let place = Self;
-        (WAITING.fetch_add(1, Ordering::Relaxed) < MOST).then_some(place)
+        (WAITING.fetch_add(1, Ordering::Relaxed) < slots as usize / 2).then_some(place)
     }
 }
 
@@ -64,7 +63,7 @@ impl Idle {
 
     /// Keeps it, where there is a place.
     pub(super) fn put(&self, plugin: &Arc<Plugin>, store: Store<State>, instance: Instance) {
-        if let Some(place) = Place::take() {
+        if let Some(place) = Place::take(store.data().host.engines.slots()) {
             self.all().push(Resting { plugin: plugin.clone(), store, instance, _place: place });
         }
     }

@@ -70,7 +70,7 @@ impl Fork {
             journal.finish()?;
         }
         *self.local() = Locals::merged();
-        self.look_again();
+        *self.pin() = None;
         Ok(())
     }
 
@@ -84,7 +84,7 @@ impl Fork {
             journal.release();
         }
         drop(local);
-        self.look_again();
+        *self.pin() = None;
     }
 
     /// The journal of a turn's fork.
@@ -102,11 +102,6 @@ impl Fork {
             *pinned = self.parent.pinned(tape)?;
         }
         Ok(Arc::clone(pinned.as_ref().unwrap_or(&self.parent)))
-    }
-
-    /// The parent's tape was written past the fork: what is not fixed yet is looked at again.
-    pub(super) fn look_again(&self) {
-        *self.pin() = None;
     }
 
     fn pin(&self) -> MutexGuard<'_, Option<Arc<dyn Store>>> {
@@ -202,6 +197,11 @@ impl Store for Fork {
                 Some(_) => self.parent.commit(commit).await,
             }
         })
+    }
+
+    fn look_again(&self) {
+        *self.pin() = None;
+        self.parent.look_again();
     }
 
     fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>> {

@@ -164,9 +164,7 @@ impl Tape {
     /// [`Error::Conflict`] when it is not.
     pub async fn append_direct(&self, last: u64, drafts: Vec<Draft>) -> Result<u64> {
         let written = self.root.append(&self.name, drafts, Some(last)).await;
-        if let Some(fork) = &self.fork {
-            fork.look_again();
-        }
+        self.store.look_again();
         written
     }
 

@@ -114,6 +114,9 @@ pub trait Store: Send + Sync {
         Ok(None)
     }
 
+    /// What lies behind this store was written past it: what of it was found is looked for again.
+    fn look_again(&self) {}
+
     /// The name under which a reset would keep the tape's entries, as nothing is kept yet; none when the tape is not
     /// there, or the store chooses the name later.
     fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>>;

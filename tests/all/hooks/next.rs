@@ -2,7 +2,9 @@
 
 use super::{bare, bare_with};
 use crate::home;
-use bub_tests::{Answer, Home, Server, programs};
+use bub_tests::{Answer, Home, Server, component, programs};
+use serde_json::json;
+use std::fs;
 
 /// Nothing but a guest that asks for the prompt of a next step, and a scripted plugin below it.
 fn asking(answers: &str) -> Home {
@@ -45,6 +47,21 @@ fn after_a_turn_every_plugin_hears_of_it_once_behind_its_delivery() {
     assert_eq!(end, ["dispatch-outbound", "dispatch-outbound", "after-turn", "after-turn"], "{finished}");
     assert_eq!(finished.asked("after-turn"), ["b", "a"], "{finished}");
     assert!(finished.saw_hook("after-turn").iter().all(|seen| seen["output"] == "o"), "{finished}");
+}
+
+#[test]
+fn a_plugin_that_would_hear_of_its_own_selections_hears_of_no_other_turn() {
+    let home = bare_with(&[r#"run-model = "o""#, "", ""]);
+    for (name, after_turn) in [("b", "selected"), ("c", "every")] {
+        let path = home.bub_home().join(format!("plugins/{name}.wasm"));
+        let manifest = json!({ "after_turn": after_turn, "wants": [{ "grant": "hook:*", "why": "to be told" }] });
+        let bytes = fs::read(&path).expect("it is there");
+        let bytes = component::with_section(&bytes, "bub:manifest", manifest.to_string().as_bytes());
+        fs::write(&path, bytes).expect("the home can be written");
+    }
+    let finished = home.run(["hi"]).watched().finish().says("[cli:local]\no\n");
+    assert_eq!(finished.asked("after-turn"), ["c", "a"], "{finished}");
+    assert_eq!(finished.asked("save-state"), ["c", "b", "a"], "{finished}");
 }
 
 #[test]

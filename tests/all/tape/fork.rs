@@ -166,3 +166,44 @@ async fn a_merge_that_fails_can_be_tried_again() {
     fork.merge().await.unwrap();
     assert_eq!(ids(&room.tape().read(0, 10).await.unwrap()), [1, 2]);
 }
+
+#[tokio::test]
+async fn a_turn_sees_its_tape_as_it_has_found_it() {
+    let room = Room::new();
+    room.tape().append(vec![message("user", "before")]).await.unwrap();
+    let journals = Journals::new(room.store.dir(), JournalSettings::default());
+    let tapes = Tapes::new(room.store.clone(), Arc::new(journals));
+    let (turn, _) = tapes.begin(NAME).await.unwrap();
+    assert_eq!(turn.last_id().await.unwrap(), 1);
+    // Another program, with its own eyes.
+    let other = Tape::open(Arc::new(FileStore::open(room.store.dir()).unwrap()), NAME).unwrap();
+    other.append(vec![message("user", "meanwhile")]).await.unwrap();
+    assert_eq!(ids(&turn.read(0, 10).await.unwrap()), [1]);
+    assert_eq!(ids(&turn.tail(None, 10).await.unwrap()), [1]);
+    assert_eq!(turn.info().await.unwrap().entries, 1);
+    assert_eq!(turn.newest(&Sought::Kind("message".to_owned())).await.unwrap().map(|newest| newest.id), Some(1));
+    assert_eq!(turn.stored().last_id().await.unwrap(), 2);
+    // Who reads all that is there has the index go on, and the turn reads what it has found all the same.
+    assert_eq!(room.tape().info().await.unwrap().entries, 2);
+    assert_eq!(turn.append(vec![message("user", "mine")]).await.unwrap(), 2);
+    assert_eq!(turn.newest(&Sought::Kind("message".to_owned())).await.unwrap().map(|newest| newest.id), Some(2));
+    assert_eq!(ids(&turn.read(0, 10).await.unwrap()), [1, 2]);
+    assert_eq!(turn.info().await.unwrap().entries, 2);
+    turn.merge().await.unwrap();
+    turn.close();
+    assert_eq!(ids(&room.tape().read(0, 10).await.unwrap()), [1, 2, 3]);
+    assert!(room.file().ends_with("}\n") && room.file().contains("meanwhile") && room.file().contains("mine"));
+}
+
+#[tokio::test]
+async fn a_turn_that_writes_past_itself_sees_that_as_long_as_it_has_written_nothing_else() {
+    let room = Room::new();
+    let journals = Journals::new(room.store.dir(), JournalSettings::default());
+    let tapes = Tapes::new(room.store.clone(), Arc::new(journals));
+    let (turn, _) = tapes.begin(NAME).await.unwrap();
+    assert_eq!(turn.last_id().await.unwrap(), 0);
+    turn.append_direct(0, vec![message("user", "direct")]).await.unwrap();
+    assert_eq!(turn.last_id().await.unwrap(), 1);
+    turn.fork().append_direct(1, vec![message("user", "from inside")]).await.unwrap();
+    assert_eq!(ids(&turn.read(0, 10).await.unwrap()), [1, 2]);
+}

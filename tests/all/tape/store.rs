@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
-use bub_wasm::tape::{Draft, Entry, Error, FileStore, Sought, Store, Tape, event, json};
+use bub_wasm::tape::{Draft, Entry, Error, FileStore, Sought, Store, Tape, event, handoff, json};
 
 use super::{NAME, Room, edges, ids, message};
 
@@ -285,4 +285,35 @@ async fn no_name_leads_out_of_the_directory() {
         assert!(room.store.check_writable(name).await.is_err(), "{name:?}");
     }
     assert_eq!(std::fs::read_dir(room.store.dir()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn what_is_written_is_known_as_if_it_had_been_read() {
+    let room = Room::new();
+    let sought = [
+        Sought::Anchor,
+        Sought::Phase,
+        Sought::Kind("message".to_owned()),
+        Sought::event("e1"),
+        Sought::anchor("phase"),
+    ];
+    for round in 0..20 {
+        let mut drafts = vec![message("user", &format!("line one\nand {round} \"of\" 上海"))];
+        drafts.extend((0..round % 4).map(|number| event(&format!("e{number}"), "{}").unwrap()));
+        if round % 5 == 3 {
+            drafts.extend(handoff("phase", Some(r#"{"summary": "so far"}"#)).unwrap());
+        }
+        room.tape().append(drafts).await.unwrap();
+        if round == 7 {
+            // A line without its end, as Bub leaves one where it is killed.
+            room.write(room.file() + WHOLE);
+        }
+        let other = Tape::open(Arc::new(FileStore::open(room.store.dir()).unwrap()), NAME).unwrap();
+        assert_eq!(room.tape().info().await.unwrap(), other.info().await.unwrap(), "round {round}");
+        for sought in &sought {
+            let [known, read] =
+                [room.tape(), other.clone()].map(|tape| async move { tape.newest(sought).await.unwrap() });
+            assert_eq!(known.await, read.await, "{sought:?} in round {round}");
+        }
+    }
 }
