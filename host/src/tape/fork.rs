@@ -24,15 +24,16 @@ pub(super) use local::Locals;
 ///
 /// A fork is a store, so a fork of a fork is nothing special.
 ///
-/// The first write to a tape fixes what of the parent is seen, and in a turn's fork the first look at its tape: entries that
-/// others append to it meanwhile appear after the merge. So an id stands for one entry as long as the fork lives. The merge gives the entries their final ids.
+/// The first write to a tape fixes what of the parent is seen: entries that others append to it meanwhile appear after
+/// the merge. So an id stands for one entry as long as the fork lives. The merge gives the entries their final ids.
+/// A turn's fork looks once at its tape, and again only where this process has seen more of it since.
 pub struct Fork {
     parent: Arc<dyn Store>,
     tape: String,
     /// Where the writes of a turn are kept until they are merged, whatever becomes of this process.
     journal: Option<Arc<Journal>>,
     local: Mutex<Locals>,
-    /// The parent as a turn has found the tape, which it does not look at again.
+    /// The parent as a turn has found the tape.
     pinned: Mutex<Option<Arc<dyn Store>>>,
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::fake::{Store, Tape};
+use crate::window::user;
 use gist::Ratio;
 use proptest::prelude::*;
 use serde_json::Map;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::fake::{Store, Tape};
 use crate::options::Language;
+use crate::window::user;
 use crate::{RECALL, SIDECAR};
 use gist::Ratio;
 use serde_json::Map;

@@ -78,7 +78,7 @@ impl Directory {
     /// The tape's file and how much of it may be seen: never half of a write. `None` when it is not there.
     pub(super) fn seen(&self, tape: &str) -> io::Result<Option<Sight>> {
         match &self.pinned {
-            // An index that knows more would have to be made anew for each question.
+            // An index that knows more, because somebody here has looked since, would have to be made anew for each question.
             Some((pinned, sight))
                 if pinned == tape && !self.indexes.is_beyond(tape, sight.as_ref().map_or(0, |(_, end)| *end)) =>
             {
