@@ -24,6 +24,9 @@ use wasmtime::component::Resource;
 /// Events that wait between model and guest.
 const EVENTS: usize = 64;
 
+/// Bytes of text from which on nothing is joined to it.
+const JOINED: usize = 64 << 10;
+
 /// What one event stands for on its way to the guest: an error ends the stream.
 type Outcome = std::result::Result<Event, Error>;
 
@@ -46,7 +49,8 @@ impl Completion {
             None => self.receive().await?,
         };
         while let Ok(joined) = &mut event
-            && matches!(joined, Event::Text(_) | Event::Reasoning(_))
+            && let Event::Text(text) | Event::Reasoning(text) = joined
+            && text.len() < JOINED
             && let Ok(further) = self.events.try_recv()
         {
             match (joined, further) {

@@ -44,8 +44,7 @@ struct Kept {
     names: usize,
 }
 
-/// An index, and the open file that it was compared with: as long as that is the one that is read, it need not be compared
-/// again.
+/// An index, and the open file that it was compared with.
 #[derive(Default)]
 pub(super) struct Level {
     index: Index,
@@ -57,8 +56,8 @@ impl Level {
         std::ptr::eq(self.file.as_ptr(), Arc::as_ptr(file))
     }
 
-    fn catch_up(&mut self, file: &Arc<File>, end: u64) -> io::Result<()> {
-        if self.is_of(file) && self.index.length() <= end {
+    fn catch_up(&mut self, file: &Arc<File>, end: u64, compared: bool) -> io::Result<()> {
+        if compared && self.is_of(file) && self.index.length() <= end {
             return self.index.go_on(file, end);
         }
         self.file = Arc::downgrade(file);
@@ -157,7 +156,7 @@ impl Directory {
             (None, Some(path)) => Level { index: Index::load(path, file, end), file: Weak::new() },
             (None, None) => Level::default(),
         };
-        level.catch_up(file, end)?;
+        level.catch_up(file, end, self.has_compared(tape))?;
         let answer = question(&level.index)?;
         // Nothing but time is lost where it cannot be kept.
         if let Some(path) = path.filter(|_| level.index.is_worth_saving())

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -34,8 +35,16 @@ pub(super) struct Directory {
     pub(super) durability: Durability,
     pub(super) opened: Arc<Opened>,
     pub(super) indexes: Arc<Indexes>,
-    /// A tape that is read as it was at one moment, and what of its file could be seen then.
-    pinned: Option<(String, Option<Sight>)>,
+    pinned: Option<Arc<Pinned>>,
+}
+
+/// A tape that is read as it was at one moment.
+struct Pinned {
+    tape: String,
+    /// What of its file could be seen then.
+    sight: Option<Sight>,
+    /// Whether its index was held against the file since.
+    compared: AtomicBool,
 }
 
 /// A tape's file, and how much of it may be seen.
@@ -58,7 +67,14 @@ impl Directory {
 
     /// The same, in which that tape is read as it is now.
     pub(super) fn pinned(&self, tape: &str) -> io::Result<Self> {
-        Ok(Self { pinned: Some((tape.to_owned(), self.seen(tape)?)), ..self.clone() })
+        let pinned = Pinned { tape: tape.to_owned(), sight: self.seen(tape)?, compared: AtomicBool::new(false) };
+        Ok(Self { pinned: Some(Arc::new(pinned)), ..self.clone() })
+    }
+
+    /// Whether the tape's index was held against its file since that was looked at; it is from here on.
+    pub(super) fn has_compared(&self, tape: &str) -> bool {
+        let pinned = self.pinned.as_ref().filter(|pinned| pinned.tape == tape);
+        pinned.is_some_and(|pinned| pinned.compared.swap(true, Ordering::Relaxed))
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -79,10 +95,11 @@ impl Directory {
     pub(super) fn seen(&self, tape: &str) -> io::Result<Option<Sight>> {
         match &self.pinned {
             // An index that knows more, because somebody here has looked since, would have to be made anew for each question.
-            Some((pinned, sight))
-                if pinned == tape && !self.indexes.is_beyond(tape, sight.as_ref().map_or(0, |(_, end)| *end)) =>
-            {
-                return Ok(sight.clone());
+            Some(pinned) if pinned.tape == tape => {
+                let end = pinned.sight.as_ref().map_or(0, |(_, end)| *end);
+                if !self.indexes.is_beyond(tape, end) {
+                    return Ok(pinned.sight.clone());
+                }
             }
             _ => {}
         }
