@@ -22,7 +22,7 @@ const KEPT: usize = 400;
 /// Sessions that leave nothing behind.
 const PASSING: &str = "temp/";
 
-/// Keeps what the turn has left, where this plugin selected for it. Most turns are another's, so that is asked first.
+/// Keeps what the turn has left, where this plugin selected for it. Its note says so, and is looked for before the options.
 pub fn after_turn(turn: &Turn, output: &str, options: impl FnOnce() -> Result<Options, Error>) -> Result<(), Error> {
     if turn.session_id().starts_with(PASSING) {
         return Ok(());

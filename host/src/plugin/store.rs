@@ -103,6 +103,7 @@ impl State {
 
     /// The next call in the same store.
     pub(crate) fn resume(&mut self, hook: &'static str, turn: Option<Arc<Turn>>, depth: u32) {
+        // A selector's clocks stand, and nobody else's.
         if (hook == SELECTOR) != (self.hook == SELECTOR) {
             self.wasi = wasi(&self.host, &self.plugin, hook, turn.as_deref(), &self.stderr);
         }

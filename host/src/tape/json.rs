@@ -124,7 +124,7 @@ pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8 + 2);
     out.push('"');
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+    while let Some(at) = rest.bytes().position(|byte| !scan::is_plain(byte)) {
         let (plain, special) = rest.split_at(at);
         out.push_str(plain);
         let mut special = special.chars();

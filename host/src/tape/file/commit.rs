@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use super::super::digest::Place;
 use super::super::draft::Draft;
 use super::super::error::{Error, Result};
 use super::super::name::{SIDECAR, archive_beside, check_tape_name, family};
@@ -275,11 +274,7 @@ impl Directory {
         let lengths = text.split_inclusive('\n').map(str::len);
         let places = lengths.scan(*offset, |at, length| Some(std::mem::replace(at, *at + length as u64)));
         let entries = (*first..).zip(*drafts).map(|(id, draft)| draft.clone().numbered(id));
-        let written = entries.zip(places).map(|(entry, offset)| {
-            let place = Place { id: entry.id, offset };
-            (entry, place)
-        });
-        self.indexes.extend(tape, file, (*offset, end), written);
+        self.indexes.extend(tape, file, (*offset, end), entries.zip(places));
     }
 
     /// As far as it can be: what stays away is in its archive.

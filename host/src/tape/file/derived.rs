@@ -108,14 +108,14 @@ impl Indexes {
         self.lock().put(tape, level);
     }
 
-    /// What was written behind the first `offset` bytes of the tape's file, up to `end`, by whoever wrote it: it need not be read
-    /// for it.
+    /// What was written behind the first `offset` bytes of the tape's file, up to `end`, by whoever wrote it: entries with where
+    /// their lines begin, which need not be read for it.
     pub(super) fn extend(
         &self,
         tape: &str,
         file: &Arc<File>,
         (offset, end): (u64, u64),
-        written: impl Iterator<Item = (Entry, Place)>,
+        written: impl Iterator<Item = (Entry, u64)>,
     ) {
         let new = || (offset == 0).then(|| Level { file: Arc::downgrade(file), ..Level::default() });
         let Some(mut level) = self.take(tape).or_else(new) else { return };

@@ -73,8 +73,11 @@ impl Directory {
 
     /// Whether the tape's index was held against its file since that was looked at; it is from here on.
     pub(super) fn has_compared(&self, tape: &str) -> bool {
-        let pinned = self.pinned.as_ref().filter(|pinned| pinned.tape == tape);
-        pinned.is_some_and(|pinned| pinned.compared.swap(true, Ordering::Relaxed))
+        self.pin_of(tape).is_some_and(|pinned| pinned.compared.swap(true, Ordering::Relaxed))
+    }
+
+    fn pin_of(&self, tape: &str) -> Option<&Pinned> {
+        self.pinned.as_deref().filter(|pinned| pinned.tape == tape)
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -93,15 +96,11 @@ impl Directory {
 
     /// The tape's file and how much of it may be seen: never half of a write. `None` when it is not there.
     pub(super) fn seen(&self, tape: &str) -> io::Result<Option<Sight>> {
-        match &self.pinned {
-            // An index that knows more, because somebody here has looked since, would have to be made anew for each question.
-            Some(pinned) if pinned.tape == tape => {
-                let end = pinned.sight.as_ref().map_or(0, |(_, end)| *end);
-                if !self.indexes.is_beyond(tape, end) {
-                    return Ok(pinned.sight.clone());
-                }
-            }
-            _ => {}
+        // An index that knows more, because somebody here has looked since, would have to be made anew for each question.
+        if let Some(Pinned { sight, .. }) = self.pin_of(tape)
+            && !self.indexes.is_beyond(tape, sight.as_ref().map_or(0, |(_, end)| *end))
+        {
+            return Ok(sight.clone());
         }
         let mut before = self.look(tape)?;
         for _ in 0..LOOKS {

@@ -86,12 +86,12 @@ impl Index {
         result
     }
 
-    /// The same for lines that need not be read: entries with their places, up to `end`.
-    pub(super) fn extend(&mut self, file: &File, written: impl Iterator<Item = (Entry, Place)>, end: u64) {
+    /// The same for lines that need not be read: entries with where their lines begin, up to `end`.
+    pub(super) fn extend(&mut self, file: &File, written: impl Iterator<Item = (Entry, u64)>, end: u64) {
         // Without the checksums it fits no file, and all is folded anew.
         let Ok(edges) = edges(file, end) else { return };
-        for (entry, place) in written {
-            self.folded.digest.fold(&entry, place);
+        for (entry, offset) in written {
+            self.folded.digest.fold(&entry, Place { id: entry.id, offset });
             self.folded.last_id = entry.id;
         }
         (self.folded.length, self.folded.edges) = (end, edges);
