@@ -17,6 +17,10 @@ mod selection;
 
 use tokio::runtime::Builder;
 
+/// The program's own, so that a turn costs here what it costs there.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     // The same runtime that the program has.
     let runtime = Builder::new_multi_thread().enable_all().build().expect("tokio starts");

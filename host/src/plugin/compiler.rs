@@ -36,6 +36,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Threads of the child. More would each want address space of their own.
 const MAX_THREADS: usize = 4;
 
+/// Address space that the child's allocator takes at a time, in KiB: its least. What it takes by itself, 1 GiB at once, stands
+/// before the bound does, and leaves nothing within it.
+const ARENA_KIB: u32 = 32 << 10;
+
 /// What the child exits with when the bytes are no component that this engine takes.
 const NOT_TAKEN: u8 = 3;
 
@@ -139,7 +143,7 @@ fn start(reservation: u64, program: &PathBuf, limits: &Limits) -> io::Result<Chi
         // It needs nothing of what is around it, and secrets stand in the environment.
         .env_clear()
         .env("RAYON_NUM_THREADS", threads.to_string())
-        .env("MALLOC_ARENA_MAX", threads.to_string())
+        .env("MIMALLOC_ARENA_RESERVE", ARENA_KIB.to_string())
         .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
