@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures_util::{Stream, StreamExt};
+use futures_util::{FutureExt, Stream, StreamExt};
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use serde_json::Value;
@@ -22,6 +22,9 @@ use crate::wording::cause;
 
 /// How long a connection may take to come to rest behind its answer. One that does not is not used again.
 const DRAIN: Duration = Duration::from_secs(1);
+
+/// Events behind the end that are read without waiting.
+const FEW: usize = 8;
 
 /// Why one request has no whole answer.
 pub(crate) struct Failure {
@@ -220,8 +223,16 @@ fn is_error(event: &Sse) -> bool {
     event.event.as_deref() == Some("error")
 }
 
-/// Reads what is left behind `[DONE]` or the event that ends a message, beside everything else: a connection that was
-/// read to its end is used again, and the next step of a turn saves the handshake.
+/// Reads what is left behind `[DONE]` or the event that ends a message: a connection that was read to its end is used
+/// again, and the next step of a turn saves the handshake. What is there already is read here; what comes is waited for
+/// beside everything else.
 fn drain(mut events: impl Stream<Item = Result<Sse, Broken>> + Send + Unpin + 'static) {
+    for _ in 0..FEW {
+        match events.next().now_or_never() {
+            Some(Some(Ok(_))) => {}
+            Some(_) => return,
+            None => break,
+        }
+    }
     tokio::spawn(tokio::time::timeout(DRAIN, async move { while let Some(Ok(_)) = events.next().await {} }));
 }

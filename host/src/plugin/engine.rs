@@ -9,9 +9,10 @@ use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAlloc
 /// keeps its slot for as long as the model thinks.
 const POOL: [(u32, u64); 4] = [(256, 4 << 30), (64, 4 << 30), (64, 256 << 20), (32, 64 << 20)];
 
-/// Fuel units between two yields to tokio: every 5 to 8 µs of a tight loop, so that a busy guest never holds a worker
-/// thread for long. Finer costs speed (10,000: a quarter), coarser does not gain any.
-pub(crate) const YIELD_INTERVAL: u64 = 100_000;
+/// Fuel units between two yields to tokio: every 50 to 80 µs of a tight loop, so that a busy guest never holds a worker
+/// thread for long. Finer costs speed: where a thread is free, each yield wakes it, which takes longer than what most calls
+/// of guests compute.
+pub(crate) const YIELD_INTERVAL: u64 = 1_000_000;
 
 /// An engine with everything that a guest may import.
 pub(crate) struct Bench {
