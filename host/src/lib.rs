@@ -12,6 +12,7 @@ pub mod grants;
 pub mod hooks;
 pub mod host;
 pub mod http;
+mod inline;
 pub mod model;
 mod nearest;
 pub mod net;

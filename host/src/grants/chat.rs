@@ -6,6 +6,7 @@ mod call;
 use self::call::Exchange;
 pub(crate) use self::call::ask_provider;
 use super::turn::TurnHandle;
+use crate::inline::Inline;
 use crate::model::{self, Event};
 use crate::plugin::bindings::chat::{Host, HostCompletion};
 use crate::plugin::bindings::exported::before_llm_call::LlmRequest;
@@ -30,14 +31,11 @@ const JOINED: usize = 64 << 10;
 /// What one event stands for on its way to the guest: an error ends the stream.
 type Outcome = std::result::Result<Event, Error>;
 
-/// A model call in progress. It goes on in the task of the guest that waits for it: one of its own would be woken for each
-/// event, and wake the guest's. Dropping it ends the request: the call notices that nobody listens any more.
+/// A model call in progress, in the task of the guest that waits for it. Dropping it ends the request: the call notices that nobody listens any more.
 pub struct Completion {
-    events: mpsc::Receiver<Outcome>,
+    exchange: Inline<Pin<Box<dyn Future<Output = ()> + Send>>, Outcome>,
     /// What came behind pieces of text that were joined, and was none.
     ahead: Option<Outcome>,
-    /// None once it has ended, or has a task of its own.
-    exchange: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 impl Completion {
@@ -46,12 +44,12 @@ impl Completion {
     async fn next(&mut self) -> Option<Outcome> {
         let mut event = match self.ahead.take() {
             Some(event) => event,
-            None => self.receive().await?,
+            None => self.exchange.next().await?,
         };
         while let Ok(joined) = &mut event
             && let Event::Text(text) | Event::Reasoning(text) = joined
             && text.len() < JOINED
-            && let Ok(further) = self.events.try_recv()
+            && let Some(further) = self.exchange.try_next()
         {
             match (joined, further) {
                 (Event::Text(text), Ok(Event::Text(further))) => text.push_str(&further),
@@ -63,17 +61,6 @@ impl Completion {
             }
         }
         Some(event)
-    }
-
-    async fn receive(&mut self) -> Option<Outcome> {
-        if let Some(exchange) = &mut self.exchange {
-            tokio::select! {
-                biased;
-                event = self.events.recv() => return event,
-                () = exchange => self.exchange = None,
-            }
-        }
-        self.events.recv().await
     }
 
     /// From here on it goes on by itself.
@@ -88,7 +75,7 @@ impl Completion {
 impl Drop for Completion {
     /// What was used has to be paid, and observers have to be told.
     fn drop(&mut self) {
-        self.events.close();
+        self.exchange.close();
         self.stand_alone();
     }
 }
@@ -107,7 +94,8 @@ impl Host for State {
             Err(error) => return Ok(Err(error)),
         };
         let (sender, events) = mpsc::channel(EVENTS);
-        let mut completion = Completion { events, ahead: None, exchange: Some(Box::pin(exchange.run(sender))) };
+        let exchange: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(exchange.run(sender));
+        let mut completion = Completion { exchange: Inline::new(exchange, events), ahead: None };
         // A guest waits for one at a time, and means several to go on side by side.
         for other in self.table.iter_mut().filter_map(|entry| entry.downcast_mut::<Completion>()) {
             other.stand_alone();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use crate::inline::Inline;
 use crate::model::error::{Error, ErrorKind};
 use crate::model::exchange::{Event, ToolCall};
 use crate::model::veil::Veil;
@@ -13,12 +14,9 @@ use crate::model::veil::Veil;
 /// Events that wait for a slow reader. Then the server waits too.
 const CAPACITY: usize = 64;
 
-/// An answer that is under way. The work goes on while the next event is waited for, in the task that waits: one of its own
-/// would have to be woken for each event, and wake whoever waits. Dropping it ends the request.
+/// An answer that is under way. The work goes on while the next event is waited for. Dropping it ends the request.
 pub struct Completion {
-    events: mpsc::Receiver<Result<Event, Error>>,
-    /// None once it is done.
-    work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    work: Inline<Pin<Box<dyn Future<Output = ()> + Send>>, Result<Event, Error>>,
     is_over: bool,
 }
 
@@ -38,7 +36,8 @@ impl Completion {
         let (sender, events) = mpsc::channel(CAPACITY);
         let (text, reasoning) = (Veil::new(secrets.clone()), Veil::new(secrets));
         let outlet = Outlet { sender, has_sent: false, text, reasoning };
-        Completion { events, work: Some(Box::pin(work(outlet))), is_over: false }
+        let work: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(work(outlet));
+        Completion { work: Inline::new(work, events), is_over: false }
     }
 
     /// The next event; `None` after [`Event::Finish`] or an error.
@@ -50,23 +49,11 @@ impl Completion {
         if self.is_over {
             return None;
         }
-        let next = self.receive().await.unwrap_or_else(|| {
+        let next = self.work.next().await.unwrap_or_else(|| {
             Err(Error::new(ErrorKind::Cancelled, "the request was ended before its answer was whole"))
         });
         self.is_over = matches!(next, Ok(Event::Finish(_)) | Err(_));
         Some(next)
-    }
-
-    async fn receive(&mut self) -> Option<Result<Event, Error>> {
-        if let Some(work) = &mut self.work {
-            tokio::select! {
-                biased;
-                event = self.events.recv() => return event,
-                () = work => self.work = None,
-            }
-        }
-        // What it said at last is still on the way.
-        self.events.recv().await
     }
 }
 

@@ -4,6 +4,8 @@ use super::call::{Account, Exchange};
 use crate::model::Event;
 use crate::plugin::bindings::{Error, ErrorKind};
 use crate::usage::{Call, Tokens};
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
 
 /// What stands before the bytes of a picture or a sound in a message. They cost nothing like what text of their length
 /// does.
@@ -62,9 +64,11 @@ pub(super) fn weight(event: &Event) -> u64 {
 
 /// Bytes of a message in JSON, without those of data that stands in it.
 fn text_bytes(mut message: &str) -> usize {
+    static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(DATA));
     let mut bytes = 0;
-    while let Some((before, data)) = message.split_once(DATA) {
-        bytes += before.len();
+    while let Some(at) = FINDER.find(message.as_bytes()) {
+        bytes += at;
+        let data = message.get(at + DATA.len()..).unwrap_or_default();
         message = data.find('"').and_then(|end| data.get(end..)).unwrap_or_default();
     }
     bytes + message.len()

@@ -5,6 +5,7 @@ use super::{EVENTS, Outcome, grant_of, into_call, into_error};
 use crate::grants::sink::Sink;
 use crate::grants::toolbox::dotted;
 use crate::hooks;
+use crate::inline::Inline;
 use crate::model::{self, Event};
 use crate::plugin::bindings::exported::after_llm_call::LlmResult;
 use crate::plugin::bindings::exported::before_llm_call::LlmRequest;
@@ -134,25 +135,12 @@ impl Exchange {
     }
 
     async fn ask_guest(&self, plugin: &Arc<Plugin>, model: &str, account: &mut Account<'_>) -> Result<(), Error> {
-        let (sender, mut events) = mpsc::channel(EVENTS);
-        let guest = self.visit(plugin, model, sender);
-        tokio::pin!(guest);
-        let mut ended = None;
-        loop {
-            tokio::select! {
-                biased;
-                event = events.recv() => match event {
-                    Some(event) => account.pass(event).await?,
-                    None => break,
-                },
-                end = &mut guest, if ended.is_none() => ended = Some(end),
-            }
+        let (sender, events) = mpsc::channel(EVENTS);
+        let mut guest = Inline::new(Box::pin(self.visit(plugin, model, sender)), events);
+        while let Some(event) = guest.next().await {
+            account.pass(event).await?;
         }
-        match ended {
-            Some(end) => end,
-            // The guest dropped its sink before it returned.
-            None => guest.await,
-        }
+        guest.ended().unwrap_or_else(|| Err(Error::cancelled()))
     }
 
     /// The messages with their media, so many bytes of them at the most.
