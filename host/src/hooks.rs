@@ -24,7 +24,9 @@ pub(crate) use again::{Again, again};
 pub(crate) use channel::described;
 pub use channel::{Arrival, GuestChannel, Inbox, WebhookRequest, WebhookResponse, channels};
 pub(crate) use commands::run_command;
-pub(crate) use interception::{ToolVerdict, after_llm_call, after_tool_call, before_llm_call, before_tool_call};
+pub(crate) use interception::{
+    LlmVerdict, ToolVerdict, after_llm_call, after_tool_call, before_llm_call, before_tool_call,
+};
 pub(crate) use model::{continue_prompt, run_model, system_prompt};
 pub(crate) use options::model_options;
 pub(crate) use prompt::build_prompt;

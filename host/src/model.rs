@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `settings` | what the user chose: model, keys, addresses, limits |
 //! | `exchange` | what is asked and what is answered |
+//! | `object` | JSON that was looked at once, and is put into a body as it stands |
 //! | `client` | which models are tried, one after the other, and what is done with their errors |
 //! | `endpoint` | `provider:model` becomes an address, a key and a name |
 //! | `protocol` | where a protocol is posted to, and how it shows the key |
@@ -36,6 +37,7 @@ mod error;
 mod exchange;
 mod intake;
 mod messages;
+mod object;
 mod overflow;
 mod protocol;
 mod redaction;
@@ -50,6 +52,7 @@ pub use completion::Completion;
 pub use endpoint::{key_wanted, known_provider, split};
 pub use error::{Error, ErrorKind};
 pub use exchange::{Event, Request, ToolCall, ToolSpec};
+pub use object::Object;
 pub use overflow::is_context_length;
 pub use settings::{Secret, Settings};
 pub use window::window;

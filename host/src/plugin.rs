@@ -40,7 +40,7 @@ pub(crate) use embedded::embedded;
 pub use engine::Engines;
 pub use fault::{Fault, FaultKind};
 pub(crate) use fault::{contract, one_line, too_much_held};
-pub(crate) use json::{check as check_json, parse as parse_json};
+pub(crate) use json::{check as check_json, object as json_object, parse as parse_json};
 pub use quarantine::Held;
 
 pub(crate) use found::{bytes_of, check_name, digest_of, is_embedded, user_dir, workspace_dir};
@@ -55,4 +55,5 @@ pub(crate) use set::{CALLED_BY_NAME, grant_command, is_called, model_name};
 pub use shelf::Untrusted;
 pub(crate) use shelf::{Shelf, probe};
 pub(crate) use store::LOAD;
+pub(crate) use tool::Offer;
 pub use tool::Tool;

@@ -9,6 +9,7 @@ mod choice;
 mod memo;
 mod preview;
 mod progress;
+mod sent;
 mod settle;
 mod steering;
 mod subturn;
@@ -26,6 +27,7 @@ pub(crate) use again::Told;
 pub use audience::{Audience, Cancel, Heard, Listener, Said, Speaker, Steering};
 pub(crate) use preview::Preview;
 pub use progress::{Calls, Turn};
+pub(crate) use sent::Message;
 pub(crate) use settle::{PASSING, TAINTED};
 pub(crate) use subturn::Inner;
 

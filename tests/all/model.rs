@@ -9,7 +9,7 @@ mod tables;
 
 use std::time::Duration;
 
-use bub_wasm::model::{Client, Error, Event, Request, Secret, Settings};
+use bub_wasm::model::{Client, Error, Event, Object, Request, Secret, Settings};
 
 use server::Server;
 
@@ -26,7 +26,11 @@ fn settings(server: &Server) -> Settings {
 }
 
 fn request() -> Request {
-    Request { messages: vec![r#"{"role":"user","content":"hi"}"#.to_owned()], stream: true, ..Request::default() }
+    Request { messages: vec![object(r#"{"role":"user","content":"hi"}"#)], stream: true, ..Request::default() }
+}
+
+fn object(text: &str) -> Object {
+    Object::new(text).expect("an object")
 }
 
 /// All events up to the end, and the error if that was the end.

@@ -48,6 +48,13 @@ pub fn say(turn: &Turn) {
         options,
     };
     told("complete messages", chat::complete(turn, &request(bad(), None, Vec::new())));
+    // Behind a request that is good, in whose place it stands.
+    let mut further = request(good.clone(), None, Vec::new());
+    drop(chat::complete(turn, &further));
+    further.messages.push(bad());
+    told("complete further messages", chat::complete(turn, &further));
+    further.messages = vec![bad()];
+    told("complete other messages", chat::complete(turn, &further));
     told("complete options", chat::complete(turn, &request(good.clone(), Some(bad()), Vec::new())));
     told("complete tools", chat::complete(turn, &request(good, None, vec![tool(bad())])));
     let call = ToolCall { id: None, name: "hostile.tool".to_owned(), arguments: bad() };

@@ -2,18 +2,18 @@
 
 mod bill;
 mod call;
+mod request;
 
 use self::call::Exchange;
 pub(crate) use self::call::ask_provider;
+use self::request::Request;
 use super::turn::TurnHandle;
 use crate::inline::Inline;
 use crate::model::{self, Event};
 use crate::plugin::bindings::chat::{Host, HostCompletion};
-use crate::plugin::bindings::exported::before_llm_call::LlmRequest;
-use crate::plugin::bindings::schema::ToolSpec;
 use crate::plugin::bindings::{Error, ErrorKind, ToolCall, exchange};
+use crate::plugin::deeper;
 use crate::plugin::store::State;
-use crate::plugin::{check_json, deeper};
 use crate::turn::Turn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -136,33 +136,14 @@ impl HostCompletion for State {
 }
 
 impl State {
-    fn exchange(&self, turn: Arc<Turn>, request: exchange::Request) -> std::result::Result<Exchange, Error> {
-        let model = self.model_of(&turn, request.model);
+    fn exchange(&self, turn: Arc<Turn>, mut request: exchange::Request) -> std::result::Result<Exchange, Error> {
+        let model = self.model_of(&turn, request.model.take());
         self.granted(&grant_of(&model))?;
         let depth = deeper(self.depth, self.plugin.limits.depth)?;
-        // A schema that stands as its plugin gave it was read when that was loaded.
-        let strange = request.tools.iter().filter(|tool| !is_known(&turn, tool)).map(|tool| &tool.parameters);
-        for text in request.messages.iter().chain(&request.options).chain(strange) {
-            check_json(text).map_err(|reason| Error::invalid(format!("the request holds {reason}")))?;
-        }
-        let tools = request.tools;
-        let request = LlmRequest {
-            purpose: request.purpose,
-            model,
-            messages: request.messages,
-            tool_names: tools.iter().map(|tool| tool.name.clone()).collect(),
-            max_tokens: request.max_tokens,
-            options: request.options,
-        };
+        let request = Request::new(&turn, model, request)?;
         let _working = turn.working();
-        Ok(Exchange { turn, _working, depth, caller: self.plugin.clone(), request, tools })
+        Ok(Exchange { turn, _working, depth, caller: self.plugin.clone(), request })
     }
-}
-
-/// Whether a tool is one of the turn's, with the very schema that it has.
-fn is_known(turn: &Turn, tool: &ToolSpec) -> bool {
-    let mut all = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools);
-    all.any(|known| known.name == tool.name && known.parameters == tool.parameters)
 }
 
 /// What it takes to call that model.

@@ -6,6 +6,7 @@ use crate::error::Failure;
 use crate::grants::view::{About, View};
 use crate::grants::{chat, toolbox};
 use crate::plugin::bindings::exported::admit_message::SessionLoad;
+use crate::plugin::bindings::exported::before_llm_call::LlmRequest;
 use crate::plugin::bindings::{Error, Prompt};
 use crate::plugin::{Plugin, one_line};
 use crate::tape::{Draft, tape_name};
@@ -123,8 +124,8 @@ async fn isolated(turn: &Arc<Turn>, hook: &str, told: Value) -> Result<(), Strin
         "after-turn" => super::after_turn(turn, &arguments::<(String,)>(told)?.0).await,
         "before-reset" => drop(super::before_reset(turn, 0, arguments::<(bool,)>(told)?.0).await),
         "before-llm-call" => {
-            let (mut request,) = arguments::<(_,)>(told)?;
-            drop(super::before_llm_call(turn, 0, &mut request).await);
+            let (request,) = arguments::<(LlmRequest,)>(told)?;
+            drop(super::before_llm_call(turn, 0, || request.clone()).await);
         }
         "after-llm-call" => {
             let (model, outcome): (String, _) = arguments(told)?;

@@ -7,12 +7,21 @@ use crate::plugin::bindings::exported::after_llm_call::LlmResult;
 use crate::plugin::bindings::exported::before_llm_call::{LlmDecision, LlmRequest};
 use crate::plugin::bindings::exported::before_tool_call::ToolDecision;
 use crate::plugin::bindings::{Error, ToolCall};
-use crate::plugin::{OnFault, Plugin, Site, check_json, contract};
+use crate::plugin::{OnFault, Plugin, Site, check_json, contract, json_object};
 use crate::turn::Turn;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// The request as the chain leaves it, or the answer that stands in for the model's.
+/// What the chain before a model call came to.
+pub(crate) enum LlmVerdict {
+    /// Ask the model.
+    Proceed,
+    /// Ask it this.
+    Rewritten(LlmRequest),
+    /// Do not: this is what it would have said.
+    Answered(String),
+}
+
+/// Asks the chain. What is to be `shown` is made where somebody wants to see it.
 ///
 /// # Errors
 ///
@@ -20,14 +29,18 @@ use std::sync::Arc;
 pub(crate) async fn before_llm_call(
     turn: &Arc<Turn>,
     depth: u32,
-    request: &mut LlmRequest,
-) -> Result<ControlFlow<String>, Error> {
+    shown: impl Fn() -> LlmRequest,
+) -> Result<LlmVerdict, Error> {
     let site = Site::inside("before-llm-call", turn, depth);
+    let mut written: Option<LlmRequest> = None;
     for plugin in asked(turn, &site) {
-        let shown = &*request;
-        let ask = visit!(turn; before_llm_call.call_before_llm_call(shown), decision => {
+        let request = written.clone().unwrap_or_else(&shown);
+        let request = &request;
+        let ask = visit!(turn; before_llm_call.call_before_llm_call(request), decision => {
             if let Ok(LlmDecision::Rewrite(request)) = &decision {
-                check("the request that it wrote", request.messages.iter().chain(&request.options))?;
+                let mut texts = request.messages.iter().chain(&request.options);
+                let wrong = |reason| contract(format!("the request that it wrote holds {reason}"));
+                texts.try_for_each(|text| json_object(text).map(drop).map_err(wrong))?;
             }
             Ok(decision)
         });
@@ -36,9 +49,9 @@ pub(crate) async fn before_llm_call(
             Ok(LlmDecision::Rewrite(mut rewritten)) => {
                 // Tools can be taken out, not put in: what the caller may not use, no plugin can lend it.
                 rewritten.tool_names.retain(|name| request.tool_names.contains(name));
-                *request = rewritten;
+                written = Some(rewritten);
             }
-            Ok(LlmDecision::Answer(text)) => return Ok(ControlFlow::Break(text)),
+            Ok(LlmDecision::Answer(text)) => return Ok(LlmVerdict::Answered(text)),
             Err(failure) => {
                 aloud(&turn.calls, &site, &failure).await;
                 if plugin.on_fault == OnFault::Deny {
@@ -47,7 +60,7 @@ pub(crate) async fn before_llm_call(
             }
         }
     }
-    Ok(ControlFlow::Continue(()))
+    Ok(written.map_or(LlmVerdict::Proceed, LlmVerdict::Rewritten))
 }
 
 /// A gate that is in quarantine is among them: it is not asked, and denies.

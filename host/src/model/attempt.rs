@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::{FutureExt, Stream, StreamExt};
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
@@ -45,7 +46,7 @@ pub(crate) struct Server<'a> {
 
 impl Server<'_> {
     /// Sends `body` and passes on what the answer says, as it says it.
-    pub(crate) async fn ask(&self, body: String, stream: bool, outlet: &mut Outlet) -> Result<(), Failure> {
+    pub(crate) async fn ask(&self, body: Bytes, stream: bool, outlet: &mut Outlet) -> Result<(), Failure> {
         let response = self
             .http
             .post(self.endpoint.url.clone())

@@ -3,13 +3,15 @@
 //! The text is put together by hand, since messages and schemas must arrive byte for byte as they were given: parsing
 //! and printing them again would cost time and change numbers.
 
-use serde_json::value::RawValue;
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::model::endpoint::Endpoint;
 use crate::model::error::{Error, ErrorKind};
 use crate::model::exchange::{Request, ToolSpec};
 use crate::model::messages;
+use crate::model::object::Object;
 use crate::model::protocol::Protocol;
 use crate::model::settings::Settings;
 
@@ -18,9 +20,8 @@ const OWN: &[&str] = &["messages", "model", "stream", "system", "tools"];
 
 /// A request that was checked, and that can be written for one model after another.
 pub(crate) struct Body<'a> {
-    /// A JSON object each.
-    pub(super) messages: Vec<&'a str>,
-    pub(super) tools: Vec<Tool<'a>>,
+    pub(super) messages: &'a [Object],
+    pub(super) tools: &'a [Arc<ToolSpec>],
     /// `null` where the server is to decide.
     pub(super) max_tokens: Value,
     /// For servers that want to be told.
@@ -31,20 +32,13 @@ pub(crate) struct Body<'a> {
     pub(super) stream: bool,
 }
 
-/// A tool whose parameters are a JSON object.
-pub(super) struct Tool<'a> {
-    pub(super) name: &'a str,
-    pub(super) description: &'a str,
-    pub(super) parameters: &'a str,
-}
-
 impl<'a> Body<'a> {
     /// Checks `request` and merges its options over the settings' arguments.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidInput`] for a message, a schema or options that are no JSON objects, and for an option that
-    /// may not be set; [`ErrorKind::Config`] when such an option comes from the settings.
+    /// [`ErrorKind::InvalidInput`] for options that are no JSON object, and for an option that may not be set;
+    /// [`ErrorKind::Config`] when such an option comes from the settings.
     pub(crate) fn new(settings: &Settings, request: &'a Request) -> Result<Body<'a>, Error> {
         let mut options = settings.completion_args.clone();
         if let Some(key) = own_key(&options) {
@@ -60,17 +54,9 @@ impl<'a> Body<'a> {
         options.extend(asked);
         let stream_options = options.shift_remove("stream_options");
         options.retain(|_, value| !value.is_null());
-
-        let mut messages = Vec::with_capacity(request.messages.len());
-        for (index, message) in request.messages.iter().enumerate() {
-            messages.push(
-                object(message).ok_or_else(|| invalid(format!("message {index} of the request is no JSON object")))?,
-            );
-        }
-        let tools: Result<Vec<Tool<'_>>, Error> = request.tools.iter().map(tool).collect();
         Ok(Body {
-            messages,
-            tools: tools?,
+            messages: &request.messages,
+            tools: &request.tools,
             max_tokens,
             usual_max_tokens: settings.max_tokens,
             stream_options,
@@ -93,11 +79,10 @@ impl<'a> Body<'a> {
 
     /// The keys in the order in which Bub sends them.
     fn chat(&self, endpoint: &Endpoint) -> String {
-        let messages = self.messages.join(",");
-        let mut text = String::with_capacity(messages.len() + 8 * 1024);
-        text.push_str("{\"messages\":[");
+        let messages = list(self.messages);
+        let mut text = String::with_capacity(messages.len() + 16 * 1024);
+        text.push_str("{\"messages\":");
         text.push_str(&messages);
-        text.push(']');
         member(&mut text, "model", &quoted(&endpoint.model));
         if !self.max_tokens.is_null() {
             let name = endpoint.dialect.max_tokens;
@@ -124,8 +109,8 @@ impl<'a> Body<'a> {
             }
         }
         if !self.tools.is_empty() {
-            let tools: Vec<String> = self.tools.iter().map(Tool::chat).collect();
-            member(&mut text, "tools", &format!("[{}]", tools.join(",")));
+            let tools: Vec<&str> = self.tools.iter().map(|tool| tool.written()).collect();
+            member(&mut text, "tools", &list(&tools));
         }
         text.push('}');
         text
@@ -154,28 +139,18 @@ fn own_key(options: &Map<String, Value>) -> Option<&'static str> {
     OWN.iter().copied().find(|key| options.contains_key(*key))
 }
 
-fn tool(spec: &ToolSpec) -> Result<Tool<'_>, Error> {
-    let parameters = object(&spec.parameters)
-        .ok_or_else(|| invalid(format!("the parameters of tool `{}` are no JSON object", spec.name.escape_debug())))?;
-    Ok(Tool { name: &spec.name, description: &spec.description, parameters })
-}
-
-impl Tool<'_> {
-    fn chat(&self) -> String {
-        format!(
-            "{{\"type\":\"function\",\"function\":{{\"name\":{},\"description\":{},\"parameters\":{}}}}}",
-            quoted(self.name),
-            quoted(self.description),
-            self.parameters,
-        )
+/// Values that are JSON, as a list.
+pub(super) fn list(values: &[impl AsRef<str>]) -> String {
+    let mut text = String::with_capacity(values.iter().map(|value| value.as_ref().len() + 1).sum::<usize>() + 2);
+    text.push('[');
+    for (index, value) in values.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        text.push_str(value.as_ref());
     }
-}
-
-/// `text` without the space around it, if it is exactly one JSON object. Text that is not would, spliced into the
-/// body, rewrite the rest of it.
-pub(super) fn object(text: &str) -> Option<&str> {
-    let raw: &RawValue = serde_json::from_str(text).ok()?;
-    Some(raw.get()).filter(|object| object.starts_with('{'))
+    text.push(']');
+    text
 }
 
 /// Another member of an object that is being written.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use reqwest::header::{
     AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
     USER_AGENT,
@@ -103,7 +104,7 @@ impl Shared {
             endpoint: &endpoint,
             redaction: &self.redaction,
         };
-        let text = body.text(&endpoint)?;
+        let text = Bytes::from(body.text(&endpoint)?);
         tracing::debug!(model = label, host = endpoint.host, bytes = text.len(), "request");
         let work = self.ask_again(&server, text, stream, outlet);
         let Some(limit) = self.settings.timeout else {
@@ -122,7 +123,7 @@ impl Shared {
     async fn ask_again(
         &self,
         server: &Server<'_>,
-        text: String,
+        text: Bytes,
         stream: bool,
         outlet: &mut Outlet,
     ) -> Result<(), Error> {

@@ -1,15 +1,20 @@
 //! What is said to a model and what it says: the shape of `bub:model/exchange`, free of wasm.
 
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+use crate::model::object::Object;
+
 /// One chat request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
     /// `provider:model`; `None`: the settings' model, and its fallbacks.
     pub model: Option<String>,
-    /// Chat messages, a JSON object each, in the shape of OpenAI's chat completions. They reach a server of that
-    /// protocol byte for byte.
-    pub messages: Vec<String>,
+    /// Chat messages in the shape of OpenAI's chat completions. They reach a server of that protocol byte for byte.
+    pub messages: Vec<Object>,
     /// What the model may call. Empty: nothing, and the body has no `tools`.
-    pub tools: Vec<ToolSpec>,
+    pub tools: Vec<Arc<ToolSpec>>,
     /// Tokens that the answer may have; `None`: as the settings say.
     pub max_tokens: Option<u64>,
     /// A JSON object of what only some models know: `reasoning_effort`, `temperature`.
@@ -21,12 +26,30 @@ pub struct Request {
 /// A tool as the model is told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolSpec {
-    /// The name that the model uses, `memory_save` and not `memory.save`.
-    pub name: String,
-    /// What the model reads to decide whether to call it.
-    pub description: String,
-    /// JSON Schema of its arguments, as JSON text.
-    pub parameters: String,
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) parameters: Object,
+    /// It stands in every request that offers the tool.
+    written: OnceLock<String>,
+}
+
+impl ToolSpec {
+    /// A tool by the name that the model uses, `memory_save` and not `memory.save`; what the model reads to decide whether
+    /// to call it; and the JSON Schema of its arguments.
+    pub fn new(name: String, description: String, parameters: Object) -> ToolSpec {
+        ToolSpec { name, description, parameters, written: OnceLock::new() }
+    }
+
+    /// The tool as chat completions have it.
+    pub(crate) fn written(&self) -> &str {
+        self.written.get_or_init(|| {
+            let [name, description] = [&self.name, &self.description].map(|text| Value::from(text.as_str()));
+            let parameters = &*self.parameters;
+            format!(
+                "{{\"type\":\"function\",\"function\":{{\"name\":{name},\"description\":{description},\"parameters\":{parameters}}}}}"
+            )
+        })
+    }
 }
 
 /// A part of an answer.

@@ -11,9 +11,10 @@ mod options;
 mod part;
 mod thinking;
 
-use crate::model::body::{Body, Tool, member, quoted};
+use crate::model::body::{Body, list, member, quoted};
 use crate::model::endpoint::Endpoint;
 use crate::model::error::{Error, ErrorKind};
+use crate::model::exchange::ToolSpec;
 
 use history::{History, Role};
 use options::Options;
@@ -34,8 +35,8 @@ const MAX_NAME: usize = 128;
 /// tool whose name it refuses.
 pub(super) fn body(body: &Body<'_>, endpoint: &Endpoint) -> Result<String, Error> {
     let wrong = |what: String| Error::new(ErrorKind::InvalidInput, format!("model `{}`: {what}", endpoint.label));
-    let mut history = History::read(&body.messages).map_err(wrong)?;
-    let mut tools = body.tools.iter().map(tool).collect::<Result<Vec<String>, String>>().map_err(wrong)?;
+    let mut history = History::read(body.messages).map_err(wrong)?;
+    let mut tools = body.tools.iter().map(|spec| tool(spec)).collect::<Result<Vec<String>, String>>().map_err(wrong)?;
     let max_tokens = body.max_tokens.as_u64().unwrap_or(body.usual_max_tokens);
     let mut options = Options::read(&body.options, &endpoint.model, max_tokens, history.awaits_answer_to_results());
     match tools.last_mut() {
@@ -71,17 +72,17 @@ pub(super) fn body(body: &Body<'_>, endpoint: &Endpoint) -> Result<String, Error
     Ok(text)
 }
 
-fn tool(tool: &Tool<'_>) -> Result<String, String> {
-    if !is_name(tool.name) {
+fn tool(tool: &ToolSpec) -> Result<String, String> {
+    if !is_name(&tool.name) {
         let shown: String = tool.name.escape_debug().take(MAX_NAME).collect();
         let may_be = format!("letters, digits, `_` and `-`, at most {MAX_NAME}");
         return Err(format!("tool `{shown}` has a name that this provider does not take: {may_be}"));
     }
-    let mut text = format!("{{\"name\":{}", quoted(tool.name));
+    let mut text = format!("{{\"name\":{}", quoted(&tool.name));
     if !tool.description.trim().is_empty() {
-        member(&mut text, "description", &quoted(tool.description));
+        member(&mut text, "description", &quoted(&tool.description));
     }
-    member(&mut text, "input_schema", &schema(tool.parameters));
+    member(&mut text, "input_schema", &schema(&tool.parameters));
     text.push('}');
     Ok(text)
 }
@@ -124,8 +125,4 @@ fn mark(object: &mut String) {
         object.pop();
         object.push_str(MARK);
     }
-}
-
-fn list(items: &[String]) -> String {
-    format!("[{}]", items.join(","))
 }

@@ -1,5 +1,7 @@
 //! JSON that comes from a guest, checked where it enters.
 
+use crate::model::Object;
+
 /// How deep guests may nest JSON. A parser that recurses would otherwise be at the mercy of `[[[[`.
 const MAX_DEPTH: usize = 64;
 
@@ -11,6 +13,16 @@ const MAX_DEPTH: usize = 64;
 pub(crate) fn check(text: &str) -> Result<(), String> {
     check_depth(text)?;
     serde_json::from_str::<&serde_json::value::RawValue>(text).map(drop).map_err(|error| format!("no JSON: {error}"))
+}
+
+/// What [`check`] accepts, if it is an object.
+///
+/// # Errors
+///
+/// The same as there, and that it is none.
+pub(crate) fn object(text: &str) -> Result<Object, String> {
+    check_depth(text)?;
+    Object::new(text).map_err(|error| error.message)
 }
 
 /// Parses what [`check`] accepts.

@@ -1,6 +1,7 @@
 //! A tool, as its plugin described it.
 
 use super::schema::{self, Schema};
+use crate::model;
 use crate::plugin::bindings::schema::{Effect, ToolSpec};
 use serde_json::Value;
 use std::ops::Deref;
@@ -19,6 +20,7 @@ const MAX_PARAMETERS: usize = 64 << 10;
 /// A tool with its schema, which is made ready when it is called for the first time.
 pub struct Tool {
     spec: Arc<ToolSpec>,
+    offer: Arc<Offer>,
     schema: OnceLock<Result<Schema, String>>,
 }
 
@@ -49,12 +51,18 @@ impl Tool {
             return Err(wrong("no JSON Schema of an object".to_owned()));
         }
         schema::look(&parameters).map_err(wrong)?;
-        Ok(Self { spec: Arc::new(spec), schema: OnceLock::new() })
+        let offer = Arc::new(Offer::new(&spec).map_err(wrong)?);
+        Ok(Self { spec: Arc::new(spec), offer, schema: OnceLock::new() })
     }
 
     /// What its plugin says of it.
     pub(crate) fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
+    }
+
+    /// What a model is told of it.
+    pub(crate) fn offer(&self) -> &Arc<Offer> {
+        &self.offer
     }
 
     /// What it does, for people.
@@ -74,6 +82,27 @@ impl Tool {
             Ok(schema) => schema.check(arguments).map_err(|told| format!("do not fit: {told}")),
             Err(error) => Err(format!("cannot be checked, because the tool's own schema is wrong: {error}")),
         }
+    }
+}
+
+/// A tool as a model is told of it, and what that weighs: each request that offers it asks.
+pub(crate) struct Offer {
+    pub(crate) spec: Arc<model::ToolSpec>,
+    /// Tokens, by estimate.
+    pub(crate) weight: u64,
+}
+
+impl Offer {
+    /// What a plugin says of a tool, in a model's words.
+    ///
+    /// # Errors
+    ///
+    /// What its parameters are instead of a JSON object.
+    pub(crate) fn new(spec: &ToolSpec) -> Result<Self, String> {
+        let parameters = super::json_object(&spec.parameters)?;
+        let weight = gist::chat::tool(&spec.name, &spec.description, &spec.parameters);
+        let spec = model::ToolSpec::new(super::model_name(&spec.name), spec.description.clone(), parameters);
+        Ok(Self { spec: Arc::new(spec), weight })
     }
 }
 

@@ -97,21 +97,27 @@ impl Media {
     /// # Errors
     ///
     /// [`Error::InvalidInput`] for a mark that stands for nothing, and when what is asked now holds more than `most`.
-    pub fn fill_in_request(&self, messages: &[String], most: usize, whom: &str) -> Result<Vec<String>> {
-        let is_answer = |message: &String| json::get(message, "role") == Some("\"assistant\"");
-        let now = messages.iter().rposition(is_answer).map_or(0, |at| at + 1);
+    pub fn fill_in_request<'m>(
+        &self,
+        messages: &'m [impl AsRef<str>],
+        most: usize,
+        whom: &str,
+    ) -> Result<Vec<Cow<'m, str>>> {
+        let messages = messages.iter().map(AsRef::as_ref);
+        let is_answer = |message: &str| json::get(message, "role") == Some("\"assistant\"");
+        let now = messages.clone().rposition(is_answer).map_or(0, |at| at + 1);
         let mut left = most;
         let mut filled_in = Vec::with_capacity(messages.len());
-        for (at, message) in messages.iter().enumerate().rev() {
+        for (at, message) in messages.enumerate().rev() {
             let marked = self.marked(message)?;
             let size = sum(&marked);
             filled_in.push(match left.checked_sub(size) {
                 Some(rest) => {
                     left = rest;
-                    filled(message, marked).into_owned()
+                    filled(message, marked)
                 }
                 None if at >= now => return Err(too_large(most - left + size, most, whom)),
-                None => self.left_out(message),
+                None => self.left_out(message).into(),
             });
         }
         filled_in.reverse();

@@ -108,6 +108,7 @@ impl Turn {
             changes: AtomicU64::default(),
             memo: Mutex::default(),
             pieces: Mutex::default(),
+            sent: Mutex::default(),
             idle: Idle::default(),
         })
     }

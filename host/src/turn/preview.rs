@@ -12,6 +12,7 @@ use crate::plugin::one_line;
 use crate::tape::{self, Fork, MAX_SENT, Store, Tape, workspace_tape_name};
 use anyhow::Result;
 use serde_json::json;
+use std::borrow::Cow;
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -38,7 +39,8 @@ impl Preview<'_> {
     pub(crate) async fn messages(&self, host: &Arc<Host>) -> Result<Vec<String>> {
         self.look(host, async |turn, request| {
             let messages = request.into_messages(turn);
-            Ok(turn.calls.media.fill_in_request(&messages, MAX_SENT, "a request")?)
+            let filled = turn.calls.media.fill_in_request(&messages, MAX_SENT, "a request")?;
+            Ok(filled.into_iter().map(Cow::into_owned).collect())
         })
         .await
     }

@@ -3,6 +3,7 @@
 use super::Audience;
 use super::account::Account;
 use super::memo::{Memo, Pieces};
+use super::sent::Sent;
 use crate::channel::Channel;
 use crate::error::Failure;
 use crate::grants::hook_grant;
@@ -135,6 +136,7 @@ pub struct Turn {
     pub(super) changes: AtomicU64,
     pub(super) memo: Mutex<Option<Memo>>,
     pub(super) pieces: Mutex<Pieces>,
+    pub(super) sent: Mutex<Sent>,
     /// Instances that wait for the next call of the turn.
     pub(crate) idle: Idle,
 }

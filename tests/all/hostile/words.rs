@@ -17,7 +17,7 @@ fn json_that_is_none_is_refused_by_every_call_of_the_host() {
         json(&home, bad);
         let finished = home.run(["hi"]).watched().finish().says("[cli:local]\nalive\n");
         let words = finished.saw_hook("words");
-        assert_eq!(words.len(), 13, "{bad}: {finished}");
+        assert_eq!(words.len(), 15, "{bad}: {finished}");
         for word in words {
             assert_eq!(word["refused"], "InvalidInput", "{bad}: {word}\n{finished}");
         }

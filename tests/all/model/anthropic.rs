@@ -8,10 +8,13 @@ mod options;
 mod program;
 mod sent;
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use bub_wasm::model::{Request, Settings, ToolSpec};
 
+use super::object;
 use super::server::{Answer, Server};
 
 /// Settings that ask `server` as `anthropic:fake`.
@@ -79,11 +82,15 @@ fn call(id: &str, name: &str, pieces: &[&str]) -> Vec<Value> {
 
 /// The request of these messages.
 fn asked(messages: &[Value]) -> Request {
-    Request { messages: messages.iter().map(Value::to_string).collect(), stream: true, ..Request::default() }
+    Request {
+        messages: messages.iter().map(|message| object(&message.to_string())).collect(),
+        stream: true,
+        ..Request::default()
+    }
 }
 
-fn tool(name: &str) -> ToolSpec {
-    ToolSpec { name: name.to_owned(), description: "Does it".to_owned(), parameters: r#"{"type":"object"}"#.to_owned() }
+fn tool(name: &str) -> Arc<ToolSpec> {
+    Arc::new(ToolSpec::new(name.to_owned(), "Does it".to_owned(), object(r#"{"type":"object"}"#)))
 }
 
 /// The body that arrives for `request`.

@@ -1,11 +1,13 @@
 //! What is sent.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
-use bub_wasm::model::{Client, ErrorKind, Request, Secret, Settings, ToolSpec};
+use bub_wasm::model::{Client, ErrorKind, Object, Request, Secret, Settings, ToolSpec};
 
 use super::server::{Answer, Seen, Server};
-use super::{KEY, STOP, ask, ask_with, error_of, request, settings};
+use super::{KEY, STOP, ask, ask_with, error_of, object, request, settings};
 
 /// What arrives for `request` under those settings.
 async fn sent(change: impl FnOnce(&mut Settings), request: Request) -> Seen {
@@ -20,11 +22,11 @@ async fn sent(change: impl FnOnce(&mut Settings), request: Request) -> Seen {
 #[tokio::test]
 async fn the_body_is_the_originals_to_the_key() {
     let request = Request {
-        tools: vec![ToolSpec {
-            name: "fs_read".to_owned(),
-            description: "Reads \"files\"".to_owned(),
-            parameters: r#"{"type": "object", "n": 1.50}"#.to_owned(),
-        }],
+        tools: vec![Arc::new(ToolSpec::new(
+            "fs_read".to_owned(),
+            "Reads \"files\"".to_owned(),
+            object(r#"{"type": "object", "n": 1.50}"#),
+        ))],
         max_tokens: Some(99),
         options: Some(r#"{"temperature":0.50,"reasoning_effort":"low"}"#.to_owned()),
         ..request()
@@ -55,7 +57,7 @@ async fn without_tools_or_a_stream_their_keys_are_absent() {
 async fn messages_arrive_byte_for_byte() {
     let message =
         "{ \"role\":\"user\" , \"content\":\"\\u00e9 \u{e9} 1e400\", \"n\":1.0000000000000000000001,\"n\":2 }";
-    let request = Request { messages: vec![message.to_owned(), message.to_owned()], ..request() };
+    let request = Request { messages: vec![object(message), object(message)], ..request() };
     let body = sent(|_| {}, request).await.body;
     assert!(body.starts_with(&format!("{{\"messages\":[{message},{message}],")), "{body}");
 }
@@ -75,15 +77,13 @@ async fn options_of_the_request_win_over_arguments_of_the_settings() {
 async fn what_is_no_json_object_is_never_spliced_into_the_body() {
     let server = Server::start([Answer::events(&[STOP])]).await;
     for wrong in ["", "[]", "\"x\"", "{", r#"{}],"model":"other","x":[{}"#, "{} {}"] {
-        let message = Request { messages: vec![wrong.to_owned()], ..request() };
-        let options = Request { options: Some(wrong.to_owned()), ..request() };
-        let tool = ToolSpec { name: "t".to_owned(), description: String::new(), parameters: wrong.to_owned() };
-        let tools = Request { tools: vec![tool], ..request() };
-        for request in [message, options, tools] {
-            let error = error_of(settings(&server), request).await;
-            assert_eq!(error.kind, ErrorKind::InvalidInput, "{wrong}");
-        }
+        // Messages and schemas are objects by their type.
+        let error = Object::new(wrong).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidInput, "{wrong}");
+        let error = error_of(settings(&server), Request { options: Some(wrong.to_owned()), ..request() }).await;
+        assert_eq!(error.kind, ErrorKind::InvalidInput, "{wrong}");
     }
+    assert_eq!(&*Object::new(" {\"a\": 1}\n").unwrap(), r#"{"a": 1}"#);
     assert_eq!(server.connections(), 0);
 }
 

@@ -1,25 +1,20 @@
 //! One call of a model, with the hooks around it: whoever makes it, they see it.
 
 use super::bill::weight;
+use super::request::Request;
 use super::{EVENTS, Outcome, grant_of, into_call, into_error};
 use crate::grants::sink::Sink;
 use crate::grants::toolbox::dotted;
-use crate::hooks;
+use crate::hooks::{self, LlmVerdict};
 use crate::inline::Inline;
 use crate::model::{self, Event};
 use crate::plugin::bindings::exported::after_llm_call::LlmResult;
-use crate::plugin::bindings::exported::before_llm_call::LlmRequest;
-use crate::plugin::bindings::{Error, ErrorKind, ToolCall, exchange, schema};
-use crate::plugin::{Plugin, Site, call, model_name};
-use crate::tape::MAX_SENT;
+use crate::plugin::bindings::{Error, ErrorKind, ToolCall, exchange};
+use crate::plugin::{Plugin, Site, call};
 use crate::turn::Turn;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
-
-/// The most media that a provider gets that is a plugin, in bytes of base64: it has 64 MiB for several copies.
-const MAX_LENT: usize = 8_000_000;
 
 /// A request on its way.
 pub(super) struct Exchange {
@@ -29,17 +24,22 @@ pub(super) struct Exchange {
     pub(super) depth: u32,
     /// Whose call it is: whatever the chain makes of it, it stays within that plugin's grants.
     pub(super) caller: Arc<Plugin>,
-    pub(super) request: LlmRequest,
-    pub(super) tools: Vec<schema::ToolSpec>,
+    pub(super) request: Request,
 }
 
 impl Exchange {
     /// Asks the chain, the model and its fallbacks, and tells the observers how it ended.
     pub(super) async fn run(mut self, listener: mpsc::Sender<Outcome>) {
         let asked = self.request.model.clone();
-        match hooks::before_llm_call(&self.turn, self.depth, &mut self.request).await {
-            Ok(ControlFlow::Continue(())) => {}
-            Ok(ControlFlow::Break(text)) => {
+        match hooks::before_llm_call(&self.turn, self.depth, || self.request.shown()).await {
+            Ok(LlmVerdict::Proceed) => {}
+            Ok(LlmVerdict::Rewritten(written)) => {
+                if let Err(error) = self.request.rewrite(&self.turn, written) {
+                    let _ = listener.send(Err(error)).await;
+                    return;
+                }
+            }
+            Ok(LlmVerdict::Answered(text)) => {
                 for event in [Event::Text(text), Event::Finish("stop".into())] {
                     if listener.send(Ok(event)).await.is_err() {
                         return;
@@ -65,7 +65,6 @@ impl Exchange {
             let _ = listener.send(Err(error)).await;
             return;
         }
-        self.tools.retain(|tool| self.request.tool_names.contains(&tool.name));
         let began = Instant::now();
         let mut account = Account::new(&self.turn, &listener);
         let ended = tokio::select! {
@@ -115,19 +114,8 @@ impl Exchange {
     }
 
     async fn ask_server(&self, model: &str, account: &mut Account<'_>) -> Result<(), Error> {
-        let tools = self.tools.iter().map(|tool| model::ToolSpec {
-            name: model_name(&tool.name),
-            description: tool.description.clone(),
-            parameters: tool.parameters.clone(),
-        });
-        let mut completion = self.turn.calls.host.model.complete(model::Request {
-            model: Some(model.to_owned()),
-            messages: self.messages(MAX_SENT, &format!("model `{model}`"))?,
-            tools: tools.collect(),
-            max_tokens: self.request.max_tokens.map(u64::from),
-            options: self.request.options.clone(),
-            stream: true,
-        });
+        let request = self.request.to_server(&self.turn, model)?;
+        let mut completion = self.turn.calls.host.model.complete(request);
         while let Some(event) = completion.next().await {
             account.pass(event.map_err(into_error)?).await?;
         }
@@ -143,21 +131,9 @@ impl Exchange {
         guest.ended().unwrap_or_else(|| Err(Error::cancelled()))
     }
 
-    /// The messages with their media, so many bytes of them at the most.
-    fn messages(&self, most: usize, whom: &str) -> Result<Vec<String>, Error> {
-        Ok(self.turn.calls.media.fill_in_request(&self.request.messages, most, whom)?)
-    }
-
     async fn visit(&self, plugin: &Arc<Plugin>, model: &str, sender: mpsc::Sender<Event>) -> Result<(), Error> {
-        let request = &exchange::Request {
-            model: Some(model.to_owned()),
-            messages: self.messages(MAX_LENT, &format!("plugin `{}`", plugin.name))?,
-            tools: self.tools.clone(),
-            max_tokens: self.request.max_tokens,
-            purpose: self.request.purpose.clone(),
-            options: self.request.options.clone(),
-        };
-        ask_provider(&self.turn, self.depth, plugin, request, sender).await
+        let request = self.request.to_guest(&self.turn, &plugin.name, model)?;
+        ask_provider(&self.turn, self.depth, plugin, &request, sender).await
     }
 }
 

@@ -8,8 +8,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use serde_json::Value;
 
 use super::part::{self, text_block};
-use super::{list, spelled};
-use crate::model::body::{member, object, quoted};
+use super::spelled;
+use crate::model::body::{list, member, quoted};
+use crate::model::object::Object;
 
 /// What stands for the person where the model spoke first: the API wants a user's turn before it.
 const BEFORE: &str = "(The conversation has begun before this.)";
@@ -57,8 +58,8 @@ struct Waiting {
 }
 
 impl History {
-    /// Reads messages that are JSON objects. What is wrong with one is said by its number.
-    pub(super) fn read(messages: &[&str]) -> Result<History, String> {
+    /// Reads messages. What is wrong with one is said by its number.
+    pub(super) fn read(messages: &[Object]) -> Result<History, String> {
         let mut history = History::default();
         // What is asked now stands behind the model's last word.
         let now = messages.iter().rposition(|text| is_answer(text)).map_or(0, |at| at + 1);
@@ -208,9 +209,9 @@ fn is_answer(message: &str) -> bool {
 fn input(arguments: Option<&Value>) -> String {
     match arguments {
         Some(Value::String(text)) if text.trim().is_empty() => "{}".to_owned(),
-        Some(Value::String(text)) => match object(text) {
-            Some(object) => object.to_owned(),
-            None => format!("{{\"arguments\":{}}}", quoted(text)),
+        Some(Value::String(text)) => match Object::new(text) {
+            Ok(object) => object.to_string(),
+            Err(_) => format!("{{\"arguments\":{}}}", quoted(text)),
         },
         Some(arguments @ Value::Object(_)) => arguments.to_string(),
         _ => "{}".to_owned(),

@@ -1,10 +1,12 @@
 //! What is made of a conversation.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use bub_wasm::model::{Request, ToolSpec};
 
-use super::super::ask;
+use super::super::{ask, object};
 use super::{Server, asked, body, events, settings, tool, words};
 
 /// The `messages` of the body, without the mark of the cache's.
@@ -52,11 +54,11 @@ async fn a_step_behind_two_calls_is_written_to_the_byte() {
     let request = Request {
         tools: vec![
             tool("a"),
-            ToolSpec {
-                name: "f".to_owned(),
-                description: String::new(),
-                parameters: r#"{ "properties": {"n": {"default": 1.50}} }"#.to_owned(),
-            },
+            Arc::new(ToolSpec::new(
+                "f".to_owned(),
+                String::new(),
+                object(r#"{ "properties": {"n": {"default": 1.50}} }"#),
+            )),
         ],
         max_tokens: Some(99),
         ..asked(&[

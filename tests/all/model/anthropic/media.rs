@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use bub_wasm::model::{ErrorKind, Request};
 
-use super::super::error_of;
+use super::super::{error_of, object};
 use super::{Server, asked, body, events, settings, words};
 
 fn holding(part: Value) -> Request {
@@ -123,7 +123,8 @@ async fn messages_that_are_none_are_told_too() {
         (deep, "is nested too deep"),
     ] {
         let server = Server::start([events(&words("ok"))]).await;
-        let error = error_of(settings(&server), Request { messages: vec![message], ..Request::default() }).await;
+        let error =
+            error_of(settings(&server), Request { messages: vec![object(&message)], ..Request::default() }).await;
         assert_eq!(error.kind, ErrorKind::InvalidInput);
         assert_eq!(error.message, format!("model `anthropic:fake`: message 0 {what}"));
     }

@@ -1,0 +1,80 @@
+//! The messages of a turn's requests. Each request repeats the one before and says a little more, so what was found out of a
+//! message is kept for the next one.
+
+use super::Turn;
+use crate::model::Object;
+use crate::plugin::json_object;
+use std::sync::{Arc, OnceLock, PoisonError};
+
+/// Bytes of messages that a turn keeps.
+const MAX_KEPT: usize = 8 << 20;
+
+/// How many messages may have been left out in front of one that is looked for.
+const REACH: usize = 16;
+
+/// A chat message. Cloning it is cheap.
+#[derive(Clone)]
+pub(crate) struct Message(Arc<Kept>);
+
+struct Kept {
+    object: Object,
+    weight: OnceLock<u64>,
+}
+
+impl Message {
+    fn new(text: &str) -> Result<Self, String> {
+        Ok(Self(Arc::new(Kept { object: json_object(text)?, weight: OnceLock::new() })))
+    }
+
+    pub(crate) fn object(&self) -> &Object {
+        &self.0.object
+    }
+
+    /// Tokens, by the measure that selectors have too.
+    pub(crate) fn weight(&self) -> u64 {
+        let weigh = || serde_json::from_str(self.object()).map_or(0, |message| gist::chat::message(&message));
+        *self.0.weight.get_or_init(weigh)
+    }
+}
+
+impl AsRef<str> for Message {
+    fn as_ref(&self) -> &str {
+        self.object()
+    }
+}
+
+/// The messages of the latest request, in their order.
+#[derive(Default)]
+pub(super) struct Sent(Vec<Message>);
+
+impl Sent {
+    /// A message that stands at that place or a little behind it; and where.
+    fn find(&self, from: usize, text: &str) -> Option<(usize, &Message)> {
+        self.0.iter().enumerate().skip(from).take(REACH).find(|(_, message)| message.as_ref() == text)
+    }
+}
+
+impl Turn {
+    /// The messages of a request, each looked at unless the request before had it too.
+    ///
+    /// # Errors
+    ///
+    /// What one of them is instead of a JSON object.
+    pub(crate) fn messages(&self, texts: &[String]) -> Result<Vec<Message>, String> {
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut messages = Vec::with_capacity(texts.len());
+        let mut next = 0;
+        for text in texts {
+            messages.push(match sent.find(next, text) {
+                Some((at, known)) => {
+                    next = at + 1;
+                    known.clone()
+                }
+                None => Message::new(text)?,
+            });
+        }
+        let bytes: usize = texts.iter().map(String::len).sum();
+        sent.0 = if bytes <= MAX_KEPT { messages.clone() } else { Vec::new() };
+        Ok(messages)
+    }
+}
