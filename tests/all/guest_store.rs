@@ -66,7 +66,7 @@ fn said(entries: &[Entry]) -> Vec<String> {
         let payload: Value = serde_json::from_str(&entry.payload).unwrap();
         payload["content"].as_str().unwrap_or_default().lines().last().unwrap_or_default().to_owned()
     };
-    entries.iter().filter(|entry| entry.kind == "message").map(content).collect()
+    entries.iter().filter(|entry| entry.is("message")).map(content).collect()
 }
 
 #[track_caller]

@@ -132,7 +132,7 @@ impl Agent<'_> {
         let said: Vec<Prompt> = self.steering.iter().chain([prompt]).cloned().collect();
         let model = self.settings.model.as_str();
         let new: Vec<String> =
-            said.iter().map(|prompt| record::user_message(content::of(prompt)).to_string()).collect();
+            said.iter().map(|prompt| json::text(&record::user_message(content::of(prompt)))).collect();
         let mut messages = stages::messages(self.turn, prompt, &system, &new, Some(model))?;
         match budget::judge(&self.tape, model, self.settings.max_tokens, &messages, &self.tools)? {
             Verdict::HandOff(weight) if !self.handed_off => {
@@ -182,7 +182,7 @@ impl Agent<'_> {
             return Ok(self.settings.max_steps != Some(step) && self.take_steering()?);
         }
         // Only now: should the listener have left, the tape knows all the same what the tools did.
-        self.turn.emit(&StreamEvent::ToolResults(Value::Array(results).to_string()))?;
+        self.turn.emit(&StreamEvent::ToolResults(json::text(&Value::Array(results))))?;
         Ok(true)
     }
 

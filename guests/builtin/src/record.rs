@@ -137,7 +137,7 @@ fn meta(run_id: &str) -> Value {
 }
 
 fn draft(kind: &str, payload: &Value, meta: &Value) -> Draft {
-    Draft { kind: kind.to_owned(), payload: payload.to_string(), meta: meta.to_string() }
+    Draft { kind: kind.to_owned(), payload: json::text(payload), meta: json::text(meta) }
 }
 
 #[cfg(test)]

@@ -32,7 +32,6 @@ use bub::turn::turn::Turn;
 use bub::types::types::{Error, ErrorKind};
 use directory::Directory;
 use place::Place;
-use serde_json::Value;
 
 /// The most text that one reading gives, in bytes.
 const MAX_READ: usize = 2 << 20;
@@ -54,7 +53,7 @@ impl exports::bub::tools::tools::Guest for Workspace {
             "fs.edit" => edit(&workspace, &arguments::parse(&name, &arguments)?)?,
             other => return Err(Error::new(ErrorKind::NotFound, format!("there is no tool `{other}` here"))),
         };
-        Ok(Value::from(text).to_string())
+        serde_json::to_string(&text).map_err(|error| Error::new(ErrorKind::Unknown, error.to_string()))
     }
 }
 

@@ -65,11 +65,9 @@ fn is_of(event: &Entry, message: &Envelope) -> bool {
 /// What a turn says that stands on its tape.
 fn ended(session: &str, entries: &[Entry]) -> Answer {
     let text = |entry: &Entry, key: &str| json::get(&entry.payload, key).and_then(json::string);
-    let said = entries
-        .iter()
-        .rev()
-        .find(|entry| entry.kind == "message" && text(entry, "role").as_deref() == Some("assistant"));
-    let failed = entries.iter().rev().find(|entry| entry.kind == "error");
+    let said =
+        entries.iter().rev().find(|entry| entry.is("message") && text(entry, "role").as_deref() == Some("assistant"));
+    let failed = entries.iter().rev().find(|entry| entry.is("error"));
     let run_ids = entries.iter().filter_map(|entry| json::get(&entry.meta, "run_id").and_then(json::string));
     let mut run_ids: Vec<String> = run_ids.collect();
     run_ids.dedup();

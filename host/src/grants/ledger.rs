@@ -85,8 +85,10 @@ impl Ledger {
         // Either side may be the wider one: `http:*` that was given, or that is wanted.
         self.given(plugin, |given| {
             let wants = plugin.wants.as_ref();
-            let both = given.iter().filter(|grant| wants.is_none_or(|wants| wants.allow(grant)));
-            let narrower = wants.into_iter().flat_map(Grants::iter).filter(|grant| given.allow(grant));
+            let is_meant = |grant: &&str| grant.starts_with(kind);
+            let both = given.iter().filter(is_meant).filter(|grant| wants.is_none_or(|wants| wants.allow(grant)));
+            let wanted = wants.into_iter().flat_map(Grants::iter).filter(is_meant);
+            let narrower = wanted.filter(|grant| given.allow(grant));
             let held: BTreeSet<&str> = both.chain(narrower).collect();
             held.into_iter().filter_map(|grant| Some(grant.strip_prefix(kind)?.to_owned())).collect()
         })

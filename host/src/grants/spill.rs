@@ -15,6 +15,9 @@ const READER: &str = "spill.read";
 /// Bytes of a chunk, at most: it ends at a character.
 const CHUNK: usize = 16_384;
 
+/// Entries that are written at once.
+const TOGETHER: usize = 32;
+
 /// Characters that are shown of the beginning and of the end.
 const SHOWN: usize = 300;
 
@@ -63,19 +66,24 @@ async fn keep(turn: &Turn, tool: &str, text: &str, chunks: &[&str]) -> tape::Res
         }
         (_, meta) => meta.to_string(),
     };
-    let mut drafts = Vec::with_capacity(2 * chunks.len() + 2);
+    let tape: Tape = turn.tape().await?;
+    let sidecar = tape.sidecar(SIDECAR)?;
+    let mut drafts = Vec::new();
     for (at, chunk) in chunks.iter().enumerate() {
         drafts.push(anchor(&format!("spill/{handle}/chunk/{at}"))?);
         let meta = json!({ "spill_handle": handle, "spill_chunk": at }).to_string();
         drafts.push(Draft::new("tool_result", &format!(r#"{{"results": [{}]}}"#, json::quote(chunk)), &meta)?);
+        // A write is held once more while it goes into the journal. They are merged together all the same.
+        if drafts.len() >= TOGETHER {
+            sidecar.append(std::mem::take(&mut drafts)).await?;
+        }
     }
     drafts.push(anchor(&format!("spill/{handle}/manifest"))?);
     let manifest = json!({ "handle": handle, "chunks": chunks.len(), "bytes": text.len(), "chars": text.chars().count(),
         "lines": text.lines().count(), "tool": tool });
     let payload = json!({ "name": "spill.manifest", "data": manifest }).to_string();
     drafts.push(Draft::new("event", &payload, &with_run(json!({ "spill_handle": handle })))?);
-    let tape: Tape = turn.tape().await?;
-    tape.sidecar(SIDECAR)?.append(drafts).await?;
+    sidecar.append(drafts).await?;
     let data = json!({ "status": "ok", "handle": handle, "bytes": text.len(), "chunks": chunks.len(), "tool": tool });
     let payload = json!({ "name": "spill.write", "data": data }).to_string();
     let meta = match &run_id {

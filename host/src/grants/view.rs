@@ -71,7 +71,7 @@ impl View {
         let entry = |entry: &Entry| {
             let parts = [&entry.payload, &entry.meta].map(|text| crate::plugin::parse_json(text).unwrap_or_default());
             let [payload, meta] = parts;
-            serde_json::json!({ "id": entry.id, "kind": entry.kind, "payload": payload, "meta": meta, "date": entry.date })
+            serde_json::json!({ "id": entry.id, "kind": *entry.kind, "payload": payload, "meta": meta, "date": *entry.date })
         };
         let seen = self.deeds.seen.lock().unwrap_or_else(PoisonError::into_inner);
         serde_json::json!({ "entries": seen.values().map(entry).collect::<Vec<_>>() })
@@ -218,7 +218,12 @@ impl View {
             let page = self.tape.read(position, max - found.len()).await?;
             let end = page.last().map(|entry| entry.id);
             position = end.unwrap_or(position);
-            found.extend(page.into_iter().filter(|entry| entry.id <= self.last && sees(entry)));
+            let seen = page.into_iter().filter(|entry| entry.id <= self.last && sees(entry));
+            match found.is_empty() {
+                // Most have one page, whose place is used again.
+                true => found = seen.collect(),
+                false => found.extend(seen),
+            }
             if end.is_none_or(|end| end >= self.last) {
                 self.deeds.saw_all.store(true, Ordering::Relaxed);
                 break;
@@ -253,7 +258,7 @@ impl View {
 
     fn remember(&self, entries: impl IntoIterator<Item = Entry>) {
         let mut seen = self.deeds.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.extend(entries.into_iter().map(|entry| (entry.id, entry)));
+        seen.append(&mut entries.into_iter().map(|entry| (entry.id, entry)).collect());
     }
 
     fn shorten(&self, messages: Vec<String>) -> std::result::Result<(), Error> {
@@ -273,5 +278,5 @@ impl View {
 }
 
 fn is_said(entry: &Entry) -> bool {
-    entry.kind == "message" && json::get(&entry.payload, "role") == Some(r#""user""#)
+    entry.is("message") && json::get(&entry.payload, "role") == Some(r#""user""#)
 }

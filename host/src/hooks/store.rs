@@ -140,7 +140,8 @@ fn from_page(page: wit::Page) -> impl DoubleEndedIterator<Item = Entry> {
 }
 
 fn from_entry(entry: crate::plugin::bindings::entries::Entry) -> Entry {
-    Entry { id: entry.id, kind: entry.kind, payload: entry.payload, meta: entry.meta, date: entry.date }
+    let [kind, payload, meta, date] = [entry.kind, entry.payload, entry.meta, entry.date].map(Arc::from);
+    Entry { id: entry.id, kind, payload, meta, date }
 }
 
 impl Store for GuestStore {

@@ -79,10 +79,10 @@ impl<'a> Body<'a> {
 
     /// The keys in the order in which Bub sends them.
     fn chat(&self, endpoint: &Endpoint) -> String {
-        let messages = list(self.messages);
-        let mut text = String::with_capacity(messages.len() + 16 * 1024);
+        let size: usize = self.messages.iter().map(|message| message.len() + 1).sum();
+        let mut text = String::with_capacity(size + 32 * 1024);
         text.push_str("{\"messages\":");
-        text.push_str(&messages);
+        push_list(&mut text, self.messages);
         member(&mut text, "model", &quoted(&endpoint.model));
         if !self.max_tokens.is_null() {
             let name = endpoint.dialect.max_tokens;
@@ -142,6 +142,11 @@ fn own_key(options: &Map<String, Value>) -> Option<&'static str> {
 /// Values that are JSON, as a list.
 pub(super) fn list(values: &[impl AsRef<str>]) -> String {
     let mut text = String::with_capacity(values.iter().map(|value| value.as_ref().len() + 1).sum::<usize>() + 2);
+    push_list(&mut text, values);
+    text
+}
+
+fn push_list(text: &mut String, values: &[impl AsRef<str>]) {
     text.push('[');
     for (index, value) in values.iter().enumerate() {
         if index > 0 {
@@ -150,7 +155,6 @@ pub(super) fn list(values: &[impl AsRef<str>]) -> String {
         text.push_str(value.as_ref());
     }
     text.push(']');
-    text
 }
 
 /// Another member of an object that is being written.

@@ -1,6 +1,6 @@
 //! Which models are asked, in which order, and how often.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -31,6 +31,8 @@ pub struct Client {
 
 struct Shared {
     settings: Settings,
+    /// Where the settings' own model is asked: nearly all requests are for it.
+    usual: OnceLock<Arc<Endpoint>>,
     headers: HeaderMap,
     redaction: Redaction,
     /// For `http`. It reads no certificates, so that a local server can be asked on a machine that has none.
@@ -49,7 +51,14 @@ impl Client {
         let headers = headers(&settings.headers)?;
         let redaction = Redaction::new(&settings);
         Ok(Client {
-            shared: Arc::new(Shared { settings, headers, redaction, plain: OnceCell::new(), secure: OnceCell::new() }),
+            shared: Arc::new(Shared {
+                settings,
+                usual: OnceLock::new(),
+                headers,
+                redaction,
+                plain: OnceCell::new(),
+                secure: OnceCell::new(),
+            }),
         })
     }
 
@@ -97,7 +106,7 @@ impl Shared {
 
     /// Asks one model, within the time that it has.
     async fn ask(&self, label: &str, body: &Body<'_>, stream: bool, outlet: &mut Outlet) -> Result<(), Error> {
-        let endpoint = Endpoint::resolve(&self.settings, label)?;
+        let endpoint = self.endpoint(label)?;
         let server = Server {
             http: self.http(&endpoint).await?,
             headers: self.headers_for(&endpoint)?,
@@ -118,6 +127,17 @@ impl Shared {
                 format!("model `{label}`: no whole answer from `{host}` within {seconds} s"),
             ))
         })
+    }
+
+    fn endpoint(&self, label: &str) -> Result<Arc<Endpoint>, Error> {
+        if label != self.settings.model {
+            return Ok(Arc::new(Endpoint::resolve(&self.settings, label)?));
+        }
+        if let Some(usual) = self.usual.get() {
+            return Ok(usual.clone());
+        }
+        let endpoint = Arc::new(Endpoint::resolve(&self.settings, label)?);
+        Ok(self.usual.get_or_init(|| endpoint).clone())
     }
 
     async fn ask_again(

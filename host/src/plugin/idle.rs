@@ -43,10 +43,9 @@ impl Drop for Place {
     }
 }
 
-/// Whether that call may have an instance that another has had before. What a plugin's files are is looked up when an instance
-/// is made, so those that may open any have one for each call.
+/// Whether that call may have an instance that another has had before.
 pub(super) fn may_rest(plugin: &Plugin, site: &Site) -> bool {
-    plugin.source == Source::Embedded && !plugin.opens_files() && site.turn.is_some()
+    plugin.source == Source::Embedded && site.turn.is_some()
 }
 
 impl Idle {

@@ -103,8 +103,9 @@ impl State {
 
     /// The next call in the same store.
     pub(crate) fn resume(&mut self, hook: &'static str, turn: Option<Arc<Turn>>, depth: u32) {
-        // A selector's clocks stand, and nobody else's.
-        if (hook == SELECTOR) != (self.hook == SELECTOR) {
+        // A selector's clocks stand, and nobody else's; and where a directory is, and whether it is granted, may have changed.
+        // The one before is gone: who holds on to it is not called again.
+        if (hook == SELECTOR) != (self.hook == SELECTOR) || self.plugin.opens_files() {
             self.wasi = wasi(&self.host, &self.plugin, hook, turn.as_deref(), &self.stderr);
         }
         self.http.turn.clone_from(&turn);

@@ -58,7 +58,7 @@ impl Digest {
         let name = entry.name();
         self.info.count_named(entry, name.as_deref());
         self.kinds.put(&entry.kind, place);
-        let is_anchor = entry.kind == "anchor";
+        let is_anchor = entry.is("anchor");
         if let Some(name) = &name {
             let names = if is_anchor { &mut self.anchors } else { &mut self.events };
             names.put(name, place);

@@ -3,15 +3,16 @@
 use super::entry::{Entry, LONGEST_LINE, line};
 use super::error::{Error, Result};
 use super::{SESSION_START, date, json};
+use std::sync::Arc;
 
 /// A record without an id. It has its date from the moment it was drafted, not from when it reached the file: a turn's
 /// entries are written together at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    kind: String,
-    payload: String,
-    meta: String,
-    date: String,
+    kind: Arc<str>,
+    payload: Arc<str>,
+    meta: Arc<str>,
+    date: Arc<str>,
 }
 
 impl Draft {
@@ -25,15 +26,15 @@ impl Draft {
             return Err(Error::invalid("an entry needs a kind"));
         }
         Ok(Self {
-            kind: kind.to_owned(),
-            payload: object("payload", payload)?,
-            meta: object("meta", meta)?,
-            date: date::now(),
+            kind: kind.into(),
+            payload: object("payload", payload)?.into(),
+            meta: object("meta", meta)?.into(),
+            date: date::now().into(),
         })
     }
 
     /// The same with another date, for a record that was made earlier.
-    pub fn dated(mut self, date: impl Into<String>) -> Self {
+    pub fn dated(mut self, date: impl Into<Arc<str>>) -> Self {
         self.date = date.into();
         self
     }
@@ -47,7 +48,7 @@ impl Draft {
         let value = json::normalise(value)?;
         let mut members = self.meta_without(key)?;
         members.push(format!("{}: {value}", json::quote(key)));
-        self.meta = format!("{{{}}}", members.join(", "));
+        self.meta = format!("{{{}}}", members.join(", ")).into();
         Ok(self)
     }
 
@@ -57,7 +58,7 @@ impl Draft {
     ///
     /// None: a draft's meta is an object.
     pub fn without_meta(mut self, key: &str) -> Result<Self> {
-        self.meta = format!("{{{}}}", self.meta_without(key)?.join(", "));
+        self.meta = format!("{{{}}}", self.meta_without(key)?.join(", ")).into();
         Ok(self)
     }
 
@@ -113,7 +114,7 @@ impl Draft {
 
     /// For payloads that are known to be objects in the tape's own spelling.
     fn known(kind: &str, payload: String) -> Self {
-        Self { kind: kind.to_owned(), payload, meta: "{}".to_owned(), date: date::now() }
+        Self { kind: kind.into(), payload: payload.into(), meta: "{}".into(), date: date::now().into() }
     }
 }
 

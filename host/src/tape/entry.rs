@@ -2,24 +2,26 @@
 
 use super::zone::MEMORY;
 use super::{date, json};
+use std::sync::Arc;
 
 /// The longest line that is read, in bytes, and the longest that is written, in every store, so that each tape can be a
 /// file. A longer one counts as unreadable, so that a file without an end of line does not fill the memory.
 pub(super) const LONGEST_LINE: usize = 64 * 1024 * 1024;
 
-/// A record as it stands on a tape. What it holds is JSON text, as it is written there.
+/// A record as it stands on a tape. What it holds is JSON text, as it is written there. It never changes, so that cloning it
+/// copies nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its place on the tape, from 1.
     pub id: u64,
     /// `message`, `system`, `anchor`, `tool_call`, `tool_result`, `error`, `event`; others are kept and ignored.
-    pub kind: String,
+    pub kind: Arc<str>,
     /// A JSON object.
-    pub payload: String,
+    pub payload: Arc<str>,
     /// A JSON object about the record: `run_id`, `plugin`, `context`, `zone`.
-    pub meta: String,
+    pub meta: Arc<str>,
     /// When it was made, ISO 8601; UTC in all that this program writes.
-    pub date: String,
+    pub date: Arc<str>,
 }
 
 impl Entry {
@@ -48,12 +50,17 @@ impl Entry {
             let seconds = timestamp.and_then(|value| value.parse().ok());
             date::from_seconds(seconds.unwrap_or(0.0))
         });
-        Some(Self { id, kind, payload: piece(payload)?, meta: piece(meta)?, date })
+        Some(Self { id, kind: kind.into(), payload: piece(payload)?, meta: piece(meta)?, date: date.into() })
+    }
+
+    /// Whether it is of that kind.
+    pub fn is(&self, kind: &str) -> bool {
+        *self.kind == *kind
     }
 
     /// The name of an event or an anchor; none where it has none, and for other kinds.
     pub fn name(&self) -> Option<String> {
-        if !matches!(self.kind.as_str(), "event" | "anchor") {
+        if !matches!(&*self.kind, "event" | "anchor") {
             return None;
         }
         json::get(&self.payload, "name").and_then(json::string)
@@ -61,18 +68,18 @@ impl Entry {
 
     /// The name of an event; none for other kinds.
     pub fn event_name(&self) -> Option<String> {
-        self.name().filter(|_| self.kind == "event")
+        self.name().filter(|_| self.is("event"))
     }
 
     /// The name, when this is an anchor that has one.
     pub fn anchor_name(&self) -> Option<String> {
-        self.name().filter(|_| self.kind == "anchor")
+        self.name().filter(|_| self.is("anchor"))
     }
 
     /// Whether this anchor opens or closes a zone, a stretch that a plugin keeps for itself, instead of a phase. Tapes
     /// from before the mark know zones by two names.
     pub fn is_zone(&self) -> bool {
-        if self.kind != "anchor" {
+        if !self.is("anchor") {
             return false;
         }
         json::get(&self.meta, "zone") == Some("true")
@@ -82,7 +89,7 @@ impl Entry {
     /// The name of the zone that this belongs to: one of its anchors, or an event inside of it. Events of a memory that
     /// was written before the mark are known by their names.
     pub fn zone_name(&self) -> Option<String> {
-        match self.kind.as_str() {
+        match &*self.kind {
             "anchor" if self.is_zone() => Some(self.anchor_name()?.rsplit_once('/')?.0.to_owned()),
             "event" if json::get(&self.meta, "zone") == Some("true") => {
                 Some(self.event_name()?.split_once('.')?.0.to_owned())
@@ -98,7 +105,7 @@ impl Entry {
 
     /// Whether a view may begin here: an anchor, but no zone's.
     pub fn begins_phase(&self) -> bool {
-        self.kind == "anchor" && !self.is_zone()
+        self.is("anchor") && !self.is_zone()
     }
 
     /// Whether the record may reach the model: not when its meta says `"context": false`.
@@ -109,11 +116,31 @@ impl Entry {
 
 /// An entry's line.
 pub(super) fn line(id: u64, kind: &str, payload: &str, meta: &str, date: &str) -> String {
-    let (kind, date) = (json::quote(kind), json::quote(date));
-    format!(r#"{{"id": {id}, "kind": {kind}, "payload": {payload}, "meta": {meta}, "date": {date}}}"#)
+    let mut text = String::with_capacity(payload.len() + meta.len() + 128);
+    push_line(&mut text, id, kind, payload, meta, date);
+    text
+}
+
+/// The same, behind other text.
+pub(super) fn push_line(text: &mut String, id: u64, kind: &str, payload: &str, meta: &str, date: &str) {
+    let (id, kind, date) = (id.to_string(), json::quote(kind), json::quote(date));
+    let pieces = [
+        "{\"id\": ",
+        &id,
+        ", \"kind\": ",
+        &kind,
+        ", \"payload\": ",
+        payload,
+        ", \"meta\": ",
+        meta,
+        ", \"date\": ",
+        &date,
+    ];
+    pieces.iter().for_each(|piece| text.push_str(piece));
+    text.push('}');
 }
 
 /// A value as it is written, unless it spans lines, which an entry does not.
-fn piece(value: &str) -> Option<String> {
-    if value.contains('\n') { json::reprint(value).ok() } else { Some(value.to_owned()) }
+fn piece(value: &str) -> Option<Arc<str>> {
+    if value.contains('\n') { json::reprint(value).ok().map(Arc::from) } else { Some(value.into()) }
 }

@@ -281,7 +281,8 @@ impl Store for Fork {
                 let left = max.saturating_sub(found.len());
                 let local = self.local();
                 let own = local.tapes.get(tape).map_or(&[][..], |local| &local.entries);
-                found.extend(own.iter().filter(|entry| entry.id > after).take(left).cloned());
+                let wanted = own.get(own.partition_point(|entry| entry.id <= after)..).unwrap_or_default();
+                found.extend_from_slice(wanted.get(..left).unwrap_or(wanted));
             }
             Ok(found)
         })
@@ -370,8 +371,9 @@ impl Store for Fork {
                 Some(bound) if behind.last_id(tape).await? != bound => return info_by_reading(self, tape).await,
                 _ => behind.info(tape).await?,
             };
-            let local = self.local();
-            local.tapes.get(tape).into_iter().flat_map(|local| &local.entries).for_each(|entry| info.count(entry));
+            if let Some(local) = self.local().tapes.get_mut(tape) {
+                info.add(local.counts());
+            }
             Ok(info)
         })
     }

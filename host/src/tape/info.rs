@@ -34,6 +34,22 @@ impl Info {
         Self { name: name.to_owned(), ..Self::default() }
     }
 
+    /// Adds what was counted of entries that stand behind these.
+    pub(super) fn add(&mut self, behind: &Self) {
+        self.entries = self.entries.saturating_add(behind.entries);
+        self.unreadable = self.unreadable.saturating_add(behind.unreadable);
+        self.anchors = self.anchors.saturating_add(behind.anchors);
+        if behind.anchors > 0 {
+            self.last_anchor.clone_from(&behind.last_anchor);
+            self.entries_since_last_anchor = 0;
+        }
+        let since = self.entries_since_last_anchor.saturating_add(behind.entries_since_last_anchor);
+        self.entries_since_last_anchor = since;
+        if behind.last_token_usage.is_some() {
+            (self.last_token_usage, self.cache_hit_rate) = (behind.last_token_usage, behind.cache_hit_rate);
+        }
+    }
+
     /// Counts the next entry of the tape.
     pub(super) fn count(&mut self, entry: &Entry) {
         self.count_named(entry, entry.name().as_deref());
@@ -63,7 +79,7 @@ fn cut(name: &str) -> String {
 
 /// Tokens and cache-hit rate of a run that has tokens.
 fn usage(entry: &Entry, name: Option<&str>) -> Option<(u64, Option<f64>)> {
-    if entry.kind != "event" || name != Some("run") {
+    if !entry.is("event") || name != Some("run") {
         return None;
     }
     let usage = json::get(json::get(&entry.payload, "data")?, "usage")?;

@@ -111,9 +111,9 @@ impl Renderer {
 impl Piece {
     /// Kinds that are no part of a conversation (`system`, `event`, `error`, unknown ones) add nothing.
     pub fn of(entry: &Entry) -> Self {
-        Self(match entry.kind.as_str() {
+        Self(match &*entry.kind {
             "anchor" => Part::Message(anchor(&entry.payload)),
-            "message" => Part::Message(entry.payload.clone()),
+            "message" => Part::Message(entry.payload.to_string()),
             "tool_call" => calls(&entry.payload),
             "tool_result" => Part::Results(items(&entry.payload, "results").into_iter().map(content).collect()),
             _ => Part::Nothing,

@@ -30,10 +30,10 @@ impl Sought {
     /// Whether that entry is one.
     pub fn is(&self, entry: &Entry) -> bool {
         match self {
-            Self::Kind(kind) => entry.kind == *kind,
-            Self::Named { kind, name } => entry.kind == *kind && entry.name().as_deref() == Some(name),
+            Self::Kind(kind) => entry.is(kind),
+            Self::Named { kind, name } => entry.is(kind) && entry.name().as_deref() == Some(name),
             Self::Phase => entry.begins_phase(),
-            Self::Anchor => entry.kind == "anchor",
+            Self::Anchor => entry.is("anchor"),
         }
     }
 

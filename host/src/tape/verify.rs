@@ -172,7 +172,7 @@ impl Verifier {
             let list = json::get(&entry.payload, key).and_then(|list| json::elements(list).ok());
             list.map_or(0, |list| list.len())
         };
-        match entry.kind.as_str() {
+        match &*entry.kind {
             "tool_call" => {
                 self.end_calls();
                 self.open = Some((entry.id, items("calls")));

@@ -16,7 +16,7 @@ pub async fn window(tape: &Tape) -> Result<Vec<Entry>> {
 /// Whether a selector sees this entry: not the anchor that every tape begins with, nothing of a zone, and nothing whose
 /// meta keeps it out of the context.
 pub fn sees(entry: &Entry) -> bool {
-    let is_shown = match entry.kind.as_str() {
+    let is_shown = match &*entry.kind {
         "anchor" => !entry.is_zone() && entry.anchor_name().as_deref() != Some(SESSION_START),
         "event" => entry.zone_name().is_none(),
         _ => true,

@@ -172,7 +172,7 @@ pub(super) const fn longest() -> usize {
 /// The zone that holds among entries that are at hand, in their order.
 pub(super) fn among<'e>(entries: impl Iterator<Item = &'e Entry> + Clone, name: &str) -> Option<(u64, Vec<Entry>)> {
     let mut zones = Zones::default();
-    let anchors = entries.clone().filter(|entry| entry.kind == "anchor");
+    let anchors = entries.clone().filter(|entry| entry.is("anchor"));
     anchors.for_each(|entry| zones.fold(entry, Place { id: entry.id, offset: 0 }));
     match zones.newest(name) {
         Newest::Known(zone) => {

@@ -31,7 +31,7 @@ pub(crate) struct Memo {
 /// said stands beside it.
 #[derive(Default)]
 pub(crate) struct Pieces {
-    kept: BTreeMap<u64, (String, Arc<Piece>)>,
+    kept: BTreeMap<u64, (Arc<str>, Arc<Piece>)>,
     bytes: usize,
 }
 
@@ -56,7 +56,7 @@ impl Turn {
     /// What an entry of the turn's tape adds to a conversation, kept for the next step; none of kinds that are made as quickly
     /// as they are copied.
     pub(crate) fn piece(&self, entry: &Entry) -> Option<Arc<Piece>> {
-        let is_slow = matches!(entry.kind.as_str(), "tool_call" | "tool_result");
+        let is_slow = matches!(&*entry.kind, "tool_call" | "tool_result");
         is_slow.then(|| self.pieces.lock().unwrap_or_else(PoisonError::into_inner).of(entry))
     }
 

@@ -4,13 +4,18 @@
 use super::Turn;
 use crate::model::Object;
 use crate::plugin::json_object;
-use std::sync::{Arc, OnceLock, PoisonError};
+use memchr::memmem::Finder;
+use std::sync::{Arc, LazyLock, OnceLock, PoisonError};
 
 /// Bytes of messages that a turn keeps.
 const MAX_KEPT: usize = 8 << 20;
 
 /// How many messages may have been left out in front of one that is looked for.
 const REACH: usize = 16;
+
+/// What stands before the bytes of a picture or a sound in a message. They cost nothing like what text of their length
+/// does.
+const DATA: &str = ";base64,";
 
 /// A chat message. Cloning it is cheap.
 #[derive(Clone)]
@@ -19,11 +24,12 @@ pub(crate) struct Message(Arc<Kept>);
 struct Kept {
     object: Object,
     weight: OnceLock<u64>,
+    bytes: OnceLock<usize>,
 }
 
 impl Message {
     fn new(text: &str) -> Result<Self, String> {
-        Ok(Self(Arc::new(Kept { object: json_object(text)?, weight: OnceLock::new() })))
+        Ok(Self(Arc::new(Kept { object: json_object(text)?, weight: OnceLock::new(), bytes: OnceLock::new() })))
     }
 
     pub(crate) fn object(&self) -> &Object {
@@ -34,6 +40,11 @@ impl Message {
     pub(crate) fn weight(&self) -> u64 {
         let weigh = || serde_json::from_str(self.object()).map_or(0, |message| gist::chat::message(&message));
         *self.0.weight.get_or_init(weigh)
+    }
+
+    /// Its length in JSON, without the data that stands in it.
+    pub(crate) fn bytes(&self) -> usize {
+        *self.0.bytes.get_or_init(|| text_bytes(self.object()))
     }
 }
 
@@ -77,4 +88,16 @@ impl Turn {
         sent.0 = if bytes <= MAX_KEPT { messages.clone() } else { Vec::new() };
         Ok(messages)
     }
+}
+
+/// Bytes of a message in JSON, without those of data that stands in it.
+fn text_bytes(mut message: &str) -> usize {
+    static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(DATA));
+    let mut bytes = 0;
+    while let Some(at) = FINDER.find(message.as_bytes()) {
+        bytes += at;
+        let data = message.get(at + DATA.len()..).unwrap_or_default();
+        message = data.find('"').and_then(|end| data.get(end..)).unwrap_or_default();
+    }
+    bytes + message.len()
 }

@@ -79,7 +79,7 @@ fn user_message(text: &str) -> tape::Result<Draft> {
 /// What a user's message says.
 fn user_text(entry: &Entry) -> Option<String> {
     let role = json::get(&entry.payload, "role").and_then(json::string);
-    if entry.kind != "message" || role.as_deref() != Some("user") {
+    if !entry.is("message") || role.as_deref() != Some("user") {
         return None;
     }
     let content = json::get(&entry.payload, "content").unwrap_or_default();

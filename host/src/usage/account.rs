@@ -6,8 +6,8 @@ use jiff::Zoned;
 use jiff::civil::Date;
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -21,6 +21,8 @@ const END: &str = ".jsonl";
 pub struct Account {
     dir: PathBuf,
     today: Mutex<Today>,
+    /// What was written to last.
+    written: Mutex<Option<File>>,
 }
 
 /// What is known of the running day, so that a look at it costs what is new in its file.
@@ -42,7 +44,7 @@ struct Today {
 impl Account {
     /// The account of that home.
     pub fn new(home: &Path) -> Self {
-        Self { dir: home.join("usage"), today: Mutex::default() }
+        Self { dir: home.join("usage"), today: Mutex::default(), written: Mutex::default() }
     }
 
     /// Where it is kept.
@@ -132,7 +134,7 @@ impl Account {
     /// Today's file cannot be written.
     pub fn add(&self, call: &Call) -> io::Result<()> {
         let date = Zoned::now().date();
-        self.append(&self.file(date), call).inspect_err(|_| {
+        self.append(date, call).inspect_err(|_| {
             let mut today = self.today.lock().unwrap_or_else(PoisonError::into_inner);
             today.turn_to(date);
             today.count(call);
@@ -161,36 +163,51 @@ impl Account {
         self.dir.join(format!("{date}{END}"))
     }
 
-    fn append(&self, path: &Path, call: &Call) -> io::Result<()> {
-        let mut file = match open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
-                open(path)?
-            }
-            file => file?,
+    fn append(&self, date: Date, call: &Call) -> io::Result<()> {
+        let path = self.file(date);
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        // Somebody may have moved or removed it.
+        let mut file = match written.take() {
+            Some(file) if is_at(&file, &path)? => file,
+            _ => self.open(&path)?,
         };
         let mut line = serde_json::to_string(call)?;
         line.push('\n');
         // A line that a full disk cut off must not swallow this one.
-        if !ends_whole(&mut file)? {
+        if !ends_whole(&file)? {
             line.insert(0, '\n');
         }
         // In one piece, so that two processes do not write into each other's lines.
-        file.write_all(line.as_bytes())
+        file.write_all(line.as_bytes())?;
+        *written = Some(file);
+        Ok(())
     }
+
+    fn open(&self, path: &Path) -> io::Result<File> {
+        match open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+                open(path)
+            }
+            file => file,
+        }
+    }
+}
+
+/// Whether that file is the one that stands there.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let (file, found) = (file.metadata()?, fs::metadata(path));
+    Ok(found.is_ok_and(|found| (found.dev(), found.ino()) == (file.dev(), file.ino())))
 }
 
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
 }
 
-fn ends_whole(file: &mut File) -> io::Result<bool> {
-    if file.metadata()?.len() == 0 {
-        return Ok(true);
-    }
+fn ends_whole(file: &File) -> io::Result<bool> {
+    let Some(at) = file.metadata()?.len().checked_sub(1) else { return Ok(true) };
     let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
+    file.read_exact_at(&mut last, at)?;
     Ok(last == *b"\n")
 }
 

@@ -73,7 +73,7 @@ async fn lines_are_read_as_leniently_as_bub_reads_them() {
             assert_eq!(entry.id.to_string(), id, "{name}");
             assert_eq!(json::quote(&entry.kind), expected[1], "{name}");
             assert_eq!(json::normalise(&entry.payload).unwrap(), json::normalise(expected[2]).unwrap(), "{name}");
-            assert_eq!(entry.meta, expected[3], "{name}");
+            assert_eq!(*entry.meta, *expected[3], "{name}");
             assert_eq!(json::quote(&entry.date), expected[4], "{name}");
         }
         room.tape().append(vec![Draft::new("event", r#"{"name": "x"}"#, "{}").unwrap()]).await.unwrap();
@@ -96,17 +96,17 @@ async fn lines_are_read_as_leniently_as_bub_reads_them() {
 #[test]
 fn an_old_date_comes_from_the_timestamp() {
     let date = |line: &str| Entry::parse(line).unwrap().date;
-    assert_eq!(date(r#"{"id":1,"kind":"a","payload":{},"timestamp":1790000000}"#), "2026-09-21T14:13:20+00:00");
-    assert_eq!(date(r#"{"id":1,"kind":"a","payload":{},"timestamp":1e300}"#), "1970-01-01T00:00:00+00:00");
-    assert_eq!(date(r#"{"id":1,"kind":"a","payload":{},"timestamp":NaN}"#), "1970-01-01T00:00:00+00:00");
-    assert_eq!(date(r#"{"id":1,"kind":"a","payload":{},"timestamp":"x","date":7}"#), "1970-01-01T00:00:00+00:00");
+    assert_eq!(&*date(r#"{"id":1,"kind":"a","payload":{},"timestamp":1790000000}"#), "2026-09-21T14:13:20+00:00");
+    assert_eq!(&*date(r#"{"id":1,"kind":"a","payload":{},"timestamp":1e300}"#), "1970-01-01T00:00:00+00:00");
+    assert_eq!(&*date(r#"{"id":1,"kind":"a","payload":{},"timestamp":NaN}"#), "1970-01-01T00:00:00+00:00");
+    assert_eq!(&*date(r#"{"id":1,"kind":"a","payload":{},"timestamp":"x","date":7}"#), "1970-01-01T00:00:00+00:00");
 }
 
 #[tokio::test]
 async fn an_entry_is_one_line_however_it_was_written() {
     let entry = Entry::parse("{\"id\": 1,\n\"kind\": \"a\", \"payload\": {\n\"x\":1}}").unwrap();
-    assert_eq!(entry.payload, r#"{"x": 1}"#);
-    let broken = Entry { payload: "{\n}".to_owned(), ..entry };
+    assert_eq!(&*entry.payload, r#"{"x": 1}"#);
+    let broken = Entry { payload: "{\n}".into(), ..entry };
     let room = Room::new();
     assert!(room.tape().append(vec![broken.into()]).await.is_err());
     assert!(!room.path().exists());

@@ -3,7 +3,7 @@ use bub_wasm::tape::{Entry, Renderer, json, view};
 use super::{Room, edges, message, string};
 
 fn entry(kind: &str, payload: &str) -> Entry {
-    Entry { id: 1, kind: kind.to_owned(), payload: payload.to_owned(), meta: "{}".to_owned(), date: "D".to_owned() }
+    Entry { id: 1, kind: kind.into(), payload: payload.into(), meta: "{}".into(), date: "D".into() }
 }
 
 fn rendered(entries: &[(&str, &str)]) -> Vec<String> {
@@ -78,7 +78,7 @@ async fn a_view_begins_with_the_latest_anchor_itself_and_leaves_out_session_star
     tape.append(vec![message("user", "one")]).await.unwrap();
     let kinds = async || {
         let window = view::window(&tape).await.unwrap();
-        window.iter().map(|entry| entry.kind.clone()).collect::<Vec<_>>()
+        window.iter().map(|entry| entry.kind.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(kinds().await, ["event", "message"]);
     tape.handoff("phase", Some("{\"summary\": 1}")).await.unwrap();

@@ -17,7 +17,7 @@ fn line(id: u64, text: &str) -> String {
 
 fn of_kind(id: u64, kind: &str, text: &str, date: &str) -> String {
     let payload = format!(r#"{{"content": {}}}"#, json::quote(text));
-    Entry { id, kind: kind.to_owned(), payload, meta: "{}".to_owned(), date: date.to_owned() }.line()
+    Entry { id, kind: kind.into(), payload: payload.into(), meta: "{}".into(), date: date.into() }.line()
 }
 
 fn texts(texts: &[&str]) -> Vec<String> {

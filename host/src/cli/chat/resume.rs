@@ -107,7 +107,7 @@ pub(super) async fn show(host: &Arc<Host>, session: &str, paint: Paint) -> Resul
     let name = tape_name(&host.workspace, session);
     let tape = host.tapes().open(&name)?;
     let window = tape.since_anchor().await?;
-    let spoken = window.iter().filter(|entry| entry.kind == "message").filter_map(|entry| {
+    let spoken = window.iter().filter(|entry| entry.is("message")).filter_map(|entry| {
         let role = json::get(&entry.payload, "role").and_then(json::string)?;
         let content = json::get(&entry.payload, "content").and_then(json::string)?;
         Some((role == "user", content))

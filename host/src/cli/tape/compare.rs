@@ -47,7 +47,7 @@ pub(super) struct Side {
 pub(super) async fn side(turn: &Arc<Turn>, request: Request) -> Result<Side> {
     let mut window = request.view.newest(LOOKED_AT).await?;
     let is_cut = window.len() == LOOKED_AT;
-    window.retain(|entry| TOLD.contains(&entry.kind.as_str()));
+    window.retain(|entry| TOLD.contains(&&*entry.kind));
     let system: Vec<String> = request.system().into_iter().collect();
     let (about, selected) = (request.view.about(), &request.selected);
     let selection = &selected.selection;

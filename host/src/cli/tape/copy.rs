@@ -103,10 +103,8 @@ impl Copy<'_> {
             let Some(suffix) = sidecar.strip_prefix(from) else { continue };
             // A sidecar has ids of its own; what it held at that moment is told by its dates.
             let end = self.end.map(|end| end.date.clone());
-            self.one(&sidecar, &format!("{to}{suffix}"), |entry| {
-                end.as_ref().is_none_or(|end| entry.date.as_str() <= end.as_str())
-            })
-            .await?;
+            self.one(&sidecar, &format!("{to}{suffix}"), |entry| end.as_ref().is_none_or(|end| entry.date <= *end))
+                .await?;
         }
         let end = self.end.map(|end| end.id);
         self.one(from, to, |entry| end.is_none_or(|end| entry.id <= end)).await

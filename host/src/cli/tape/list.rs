@@ -56,7 +56,7 @@ async fn row(name: String, place: &Place, tapes: &Tapes) -> Result<Row> {
     let file = place.file(&name);
     Ok(Row {
         entries: last.as_ref().map_or(0, |last| last.id),
-        date: last.map(|last| last.date),
+        date: last.map(|last| last.date.to_string()),
         bytes: file.as_ref().and_then(|file| file.metadata().ok()).map(|about| about.len()),
         is_here: place.is_of_workspace(&name),
         session: place.session(&name),

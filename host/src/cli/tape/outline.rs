@@ -22,7 +22,7 @@ pub(super) struct Outline {
 impl Outline {
     /// Prints one entry; an anchor as a rule.
     pub(super) fn print(self, out: &mut impl Write, entry: &Entry) -> io::Result<()> {
-        match entry.kind.as_str() {
+        match &*entry.kind {
             "anchor" => writeln!(out, "{}", rule(entry, self.paint))?,
             _ => writeln!(out, "{}", self.head(entry))?,
         }
@@ -32,7 +32,7 @@ impl Outline {
         // A line that says that one line is missing takes the place of that line.
         let most = if lines.len() == most.saturating_add(1) { lines.len() } else { most };
         for line in lines.iter().take(most) {
-            let line = if entry.kind == "error" { self.paint.red(line) } else { line.clone() };
+            let line = if entry.is("error") { self.paint.red(line) } else { line.clone() };
             writeln!(out, "{:INDENT$}{line}", "")?;
         }
         if lines.len() > most {
@@ -43,7 +43,7 @@ impl Outline {
     }
 
     fn head(self, entry: &Entry) -> String {
-        let mut title = match entry.kind.as_str() {
+        let mut title = match &*entry.kind {
             "message" => json::get(&entry.payload, "role").map_or_else(|| "message".to_owned(), text::value),
             "event" => format!("event {}", entry.name().unwrap_or_default()),
             "error" => format!("error {}", json::get(&entry.payload, "kind").map(text::value).unwrap_or_default()),
@@ -60,7 +60,7 @@ impl Outline {
         let date = text::date(&entry.date);
         let used = id.len() + 1 + text::width(&title) + text::width(&date);
         let gap = " ".repeat(WIDTH.saturating_sub(used));
-        let title = match entry.kind.as_str() {
+        let title = match &*entry.kind {
             "error" => self.paint.red(title),
             "event" | "system" => self.paint.dim(title),
             _ => self.paint.bold(title),
@@ -93,9 +93,9 @@ fn shown(kind: &str) -> usize {
 
 /// What an entry holds, as texts that follow each other.
 pub(super) fn body(entry: &Entry) -> Vec<String> {
-    let payload = entry.payload.as_str();
+    let payload = &*entry.payload;
     let get = |key: &str| json::get(payload, key).filter(|value| *value != "null");
-    let mut body = match entry.kind.as_str() {
+    let mut body = match &*entry.kind {
         "anchor" => get("state").map(str::to_owned).into_iter().collect(),
         "event" => get("data").filter(|data| *data != "{}").map(str::to_owned).into_iter().collect(),
         "message" => {

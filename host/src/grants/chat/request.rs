@@ -7,16 +7,11 @@ use crate::plugin::bindings::{Error, exchange};
 use crate::plugin::{Offer, check_json};
 use crate::tape::MAX_SENT;
 use crate::turn::{Message, Turn};
-use memchr::memmem::Finder;
 use std::borrow::Cow;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// The most media that a provider gets that is a plugin, in bytes of base64: it has 64 MiB for several copies.
 const MAX_LENT: usize = 8_000_000;
-
-/// What stands before the bytes of a picture or a sound in a message. They cost nothing like what text of their length
-/// does.
-const DATA: &str = ";base64,";
 
 /// What is asked of a model, and was looked at.
 pub(super) struct Request {
@@ -126,7 +121,7 @@ impl Request {
 
     /// Bytes of its texts.
     pub(super) fn bytes(&self) -> u64 {
-        let messages = self.messages.iter().map(|message| text_bytes(message.as_ref()));
+        let messages = self.messages.iter().map(Message::bytes);
         let tools = self.tools.iter().map(|tool| &tool.spec);
         let tools = tools.map(|tool| tool.name.len() + tool.description.len() + tool.parameters.len());
         messages.chain(tools).map(|bytes| bytes as u64).sum()
@@ -143,16 +138,4 @@ fn offer(turn: &Turn, spec: &ToolSpec) -> Result<Arc<Offer>, String> {
         Some(tool) => Ok(tool.offer().clone()),
         None => Offer::new(spec).map(Arc::new),
     }
-}
-
-/// Bytes of a message in JSON, without those of data that stands in it.
-fn text_bytes(mut message: &str) -> usize {
-    static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(DATA));
-    let mut bytes = 0;
-    while let Some(at) = FINDER.find(message.as_bytes()) {
-        bytes += at;
-        let data = message.get(at + DATA.len()..).unwrap_or_default();
-        message = data.find('"').and_then(|end| data.get(end..)).unwrap_or_default();
-    }
-    bytes + message.len()
 }

@@ -42,11 +42,12 @@ pub(crate) fn taint(turn: &Turn, entry: &tape::Entry) {
 /// An entry as guests see it: with marks in the place of a message's media.
 pub(super) fn into_entry(turn: &Turn, entry: tape::Entry) -> Entry {
     taint(turn, &entry);
-    let payload = match entry.kind.as_str() {
+    let payload = match &*entry.kind {
         "message" => turn.calls.media.put_away(&entry.payload).into_owned(),
-        _ => entry.payload,
+        _ => entry.payload.to_string(),
     };
-    Entry { id: entry.id, kind: entry.kind, payload, meta: entry.meta, date: entry.date }
+    let [kind, meta, date] = [entry.kind, entry.meta, entry.date].map(|text| text.to_string());
+    Entry { id: entry.id, kind, payload, meta, date }
 }
 
 pub(crate) fn into_entries(turn: &Turn, entries: Vec<tape::Entry>) -> Vec<Entry> {

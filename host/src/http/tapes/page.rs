@@ -82,7 +82,8 @@ pub(super) fn as_json<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<B
 pub(super) fn entry(entry: &Entry) -> Box<RawValue> {
     let line = entry.line();
     RawValue::from_string(line).unwrap_or_else(|_| {
-        let told = serde_json::json!({ "id": entry.id, "kind": entry.kind, "date": entry.date, "line": entry.line() });
+        let told =
+            serde_json::json!({ "id": entry.id, "kind": *entry.kind, "date": *entry.date, "line": entry.line() });
         raw(&told)
     })
 }

@@ -48,7 +48,7 @@ pub(in crate::http) async fn sessions(
             "session_id": session,
             "tape": tape,
             "entries": last.as_ref().map_or(0, |last| last.id),
-            "last_date": last.map(|last| last.date),
+            "last_date": last.as_ref().map(|last| &*last.date),
             "running": is_running,
             "waiting": waiting,
         }));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::info::Info;
 use super::super::name::archive_beside;
 use super::super::store::{Reset, next_id};
 use super::{Batch, Commit, Draft, Entry, Error, Result};
@@ -22,6 +23,18 @@ pub(in super::super) struct Local {
     base: Option<u64>,
     /// This tape alone was emptied here, or has entries for the archive of all.
     reset: Option<Reset>,
+    /// What so many of the entries amount to: nothing here is taken back but all at once.
+    counted: (usize, Info),
+}
+
+impl Local {
+    /// What the entries amount to. Each is looked at once.
+    pub(super) fn counts(&mut self) -> &Info {
+        let (looked_at, info) = &mut self.counted;
+        self.entries.iter().skip(*looked_at).for_each(|entry| info.count(entry));
+        *looked_at = self.entries.len();
+        info
+    }
 }
 
 #[derive(Default, PartialEq, Clone, Copy)]

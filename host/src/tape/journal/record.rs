@@ -122,11 +122,12 @@ fn encode(name: &str, mut body: String) -> Vec<u8> {
 /// A line about the batch, then one line a draft, in the tape's own spelling: what was said comes back byte for byte.
 fn encode_batch(text: &mut String, batch: &Batch) {
     let reset = batch.reset.as_ref().map(|reset| json!({ "archive": reset.archive, "kept": reset.kept.len() }));
-    let head = json!({ "tape": batch.tape, "reset": reset, "drafts": batch.drafts.len() });
-    text.push_str(&format!("{head}\n"));
+    let reset = reset.map_or_else(|| "null".to_owned(), |reset| reset.to_string());
+    let (tape, drafts) = (super::super::json::quote(&batch.tape), batch.drafts.len());
+    text.push_str(&format!("{{\"tape\":{tape},\"reset\":{reset},\"drafts\":{drafts}}}\n"));
     let kept = batch.reset.iter().flat_map(|reset| &reset.kept);
     for draft in kept.chain(&batch.drafts) {
-        text.push_str(&entry::line(0, draft.kind(), draft.payload(), draft.meta(), draft.date()));
+        entry::push_line(text, 0, draft.kind(), draft.payload(), draft.meta(), draft.date());
         text.push('\n');
     }
 }

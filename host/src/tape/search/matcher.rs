@@ -146,7 +146,7 @@ impl<'e> Pieces<'e> {
             kind: json::quote(&entry.kind),
             payload: plain_payload(entry),
             // Where a line has none, an entry has an empty one.
-            meta: if entry.meta == "{}" { Cow::Borrowed("") } else { plain(&entry.meta) },
+            meta: if *entry.meta == *"{}" { Cow::Borrowed("") } else { plain(&entry.meta) },
             date: json::quote(&entry.date),
         }
     }
@@ -158,7 +158,7 @@ impl<'e> Pieces<'e> {
 
 /// A message's media are no words: what is in them is left out.
 fn plain_payload(entry: &Entry) -> Cow<'_, str> {
-    if entry.kind != "message" {
+    if !entry.is("message") {
         return plain(&entry.payload);
     }
     match without_data(&entry.payload) {

@@ -24,7 +24,7 @@ pub(super) fn of(entry: &Entry) -> String {
     let mut grams = Grams::default();
     grams.add(&json::quote(&entry.kind));
     grams.add(&json::quote(&entry.date));
-    let payload = if entry.kind == "message" { without_data(&entry.payload) } else { Cow::Borrowed(&*entry.payload) };
+    let payload = if entry.is("message") { without_data(&entry.payload) } else { Cow::Borrowed(&*entry.payload) };
     for text in [&*payload, &*entry.meta] {
         if text != "{}" {
             grams.add(text);

@@ -79,7 +79,7 @@ fn token(entry: &Entry) -> Token {
         let list = text::elements(text::get(&entry.payload, key).unwrap()).unwrap();
         list.into_iter().map(|element| show(element).unwrap()).collect::<Vec<_>>().join(",")
     };
-    match entry.kind.as_str() {
+    match &*entry.kind {
         "message" => format!("{}:{}", get("role"), get("content")),
         "tool_call" => format!("call:{}", each("calls", |call| text::string(text::get(call, "id")?))),
         "tool_result" => {

@@ -17,7 +17,7 @@ fn simple(file: &[u8]) -> (Vec<Entry>, u64) {
     let entries: Vec<Entry> = lines.iter().filter_map(|line| entry(line)).collect();
     for (entry, line) in lines.iter().filter_map(|line| Some((entry(line)?, std::str::from_utf8(line).ok()?))) {
         let stands = |text: &str| line.contains(text);
-        assert!(stands(&entry.payload) && (stands(&entry.meta) || entry.meta == "{}"), "as it is written: {line}");
+        assert!(stands(&entry.payload) && (stands(&entry.meta) || *entry.meta == *"{}"), "as it is written: {line}");
     }
     let unreadable = lines.len() - entries.len();
     (entries, unreadable as u64)
@@ -82,15 +82,15 @@ async fn from_the_end(store: &dyn Store, name: &str, all: &[Entry], input: &Inpu
 fn sought(all: &[Entry], input: &Input) -> Vec<Sought> {
     let mut sought = vec![Sought::Phase, Sought::Anchor, Sought::anchor(&input.ask), Sought::event(&input.ask)];
     for entry in all.first().into_iter().chain(all.get(all.len() / 2)) {
-        sought.push(Sought::Kind(entry.kind.clone()));
-        sought.extend(entry.name().map(|name| Sought::Named { kind: entry.kind.clone(), name }));
+        sought.push(Sought::Kind(entry.kind.to_string()));
+        sought.extend(entry.name().map(|name| Sought::Named { kind: entry.kind.to_string(), name }));
     }
     sought
 }
 
 /// A search, whose two passes leave out lines at a glance, finds what one finds that reads every entry.
 async fn searches(store: &dyn Store, name: &str, all: &[Entry], input: &Input) {
-    let kinds = all.first().map(|entry| vec![entry.kind.clone()]).unwrap_or_default();
+    let kinds = all.first().map(|entry| vec![entry.kind.to_string()]).unwrap_or_default();
     for (limit, kinds) in [(2, Vec::new()), (20, kinds)] {
         let since = (limit == 2).then(|| "2026-11-21".to_owned());
         let search = Search { text: input.ask.clone(), limit, kinds, since, ..Search::default() };
@@ -129,7 +129,7 @@ async fn queries(tape: &Tape, all: &[Entry], input: &Input) {
             let text = Query { text: Some(input.ask.clone()), kinds: vec!["event".to_owned()], ..query };
             let held = tape.query(&text).await.expect("a tape can be asked");
             let found = found.unwrap_or_default();
-            assert!(held.iter().all(|entry| entry.kind == "event" && found.contains(entry)));
+            assert!(held.iter().all(|entry| entry.is("event") && found.contains(entry)));
         }
     }
 }
@@ -165,7 +165,7 @@ async fn in_pages(tape: &Tape, all: &[Entry]) {
 async fn before_some(store: &dyn Store, name: &str, all: &[Entry], input: &Input) {
     for place in [0, all.len() / 3, all.len().saturating_sub(1)] {
         let Some(entry) = all.get(place) else { continue };
-        for sought in [Sought::Phase, Sought::Kind(entry.kind.clone())] {
+        for sought in [Sought::Phase, Sought::Kind(entry.kind.to_string())] {
             let newest = store.newest(name, &sought, Some(entry.id)).await.expect("the newest can be looked for");
             let expected = all.iter().take(place).rfind(|entry| sought.is(entry));
             assert!(

@@ -1,6 +1,7 @@
 //! Tapes that are made up, with what a reader must find on them.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use bub_wasm::tape::{Digest, Entry, Info, Newest, Place, Sought, json};
 use proptest::prelude::*;
@@ -176,8 +177,8 @@ impl Tape {
         if let Some(name) = name {
             self.newest.insert(Wanted::Named(kind.to_owned(), name.to_owned()), self.entries.len());
         }
-        let (kind, payload, meta) = (kind.to_owned(), payload.to_owned(), meta.to_owned());
-        let entry = Entry { id, kind, payload, meta, date: "2026-11-21T02:36:22+00:00".to_owned() };
+        let [kind, payload, meta] = [kind, payload, meta].map(Arc::from);
+        let entry = Entry { id, kind, payload, meta, date: "2026-11-21T02:36:22+00:00".into() };
         self.info.entries += 1;
         self.info.entries_since_last_anchor += 1;
         let offset = self.bytes.len() as u64;

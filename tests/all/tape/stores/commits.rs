@@ -31,10 +31,10 @@ pub(super) async fn an_entry_comes_back_as_it_was_written(place: &Place) {
         // Another program's spelling.
         Draft::from(Entry {
             id: 77,
-            kind: "event".to_owned(),
-            payload: r#"{"name":"\u4f60","data":-0}"#.to_owned(),
-            meta: r#"{ "a":[1,2] }"#.to_owned(),
-            date: "D".to_owned(),
+            kind: "event".into(),
+            payload: r#"{"name":"\u4f60","data":-0}"#.into(),
+            meta: r#"{ "a":[1,2] }"#.into(),
+            date: "D".into(),
         }),
     ];
     assert_eq!(store.append(NAME, drafts.clone(), None).await.unwrap(), 1);
@@ -122,10 +122,10 @@ pub(super) async fn what_fits_on_no_line_is_refused(place: &Place) {
     let store = place.open();
     let entry = |payload: &str, meta: &str| Entry {
         id: 1,
-        kind: "event".to_owned(),
-        payload: payload.to_owned(),
-        meta: meta.to_owned(),
-        date: "D".to_owned(),
+        kind: "event".into(),
+        payload: payload.into(),
+        meta: meta.into(),
+        date: "D".into(),
     };
     let long = format!("{{\"x\": {}}}", json::quote(&"x".repeat(64 * 1024 * 1024)));
     for (payload, meta) in [("{\n}", "{}"), ("{}", "{\n}"), (&long, "{}")] {

@@ -32,7 +32,7 @@ fn recorded(name: &str) -> Vec<(String, String)> {
 
 fn seen(entries: &[Entry]) -> Vec<(String, String)> {
     let text = |entry: &Entry| entry.name().unwrap_or_else(|| string(&entry.payload, "content"));
-    entries.iter().map(|entry| (entry.kind.clone(), text(entry))).collect()
+    entries.iter().map(|entry| (entry.kind.to_string(), text(entry))).collect()
 }
 
 async fn assert_answers(fork: &Tape, rows: Vec<(&str, Query, Ours)>) {

@@ -128,7 +128,7 @@ fn answer(entries: &[Entry], query: &Query) -> Option<Vec<u64>> {
     let wanted = |entry: &&Entry| {
         entry.id > after
             && entry.id < before
-            && (query.kinds.is_empty() || query.kinds.contains(&entry.kind))
+            && (query.kinds.is_empty() || query.kinds.iter().any(|kind| entry.is(kind)))
             && query.text.as_ref().is_none_or(|text| entry.line().to_lowercase().contains(&text.to_lowercase()))
             // Every date here is a day's noon.
             && query.since.as_ref().is_none_or(|since| entry.date[..10] >= since[..])

@@ -12,7 +12,7 @@ pub(super) fn title(tape: &str) -> String {
 pub(super) fn entry(entry: &Entry) -> String {
     let date = text::date(&entry.date);
     let body = body(entry).join("\n");
-    match entry.kind.as_str() {
+    match &*entry.kind {
         "anchor" => {
             let state = if body.is_empty() { String::new() } else { fenced(&body, "json") };
             format!("\n## {} ({date})\n{state}", text::line(&entry.name().unwrap_or_default()))
