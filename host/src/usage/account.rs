@@ -5,7 +5,7 @@ use super::lines;
 use jiff::Zoned;
 use jiff::civil::Date;
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,16 @@ pub struct Account {
     dir: PathBuf,
     today: Mutex<Today>,
     /// What was written to last.
-    written: Mutex<Option<File>>,
+    written: Mutex<Option<Written>>,
+}
+
+/// A day's file that this process has written to.
+struct Written {
+    file: File,
+    /// Its device and its place there.
+    id: (u64, u64),
+    /// Where its own last line ended; nought before it has written one.
+    end: u64,
 }
 
 /// What is known of the running day, so that a look at it costs what is new in its file.
@@ -166,20 +175,24 @@ impl Account {
     fn append(&self, date: Date, call: &Call) -> io::Result<()> {
         let path = self.file(date);
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = fs::metadata(&path).ok();
         // Somebody may have moved or removed it.
-        let mut file = match written.take() {
-            Some(file) if is_at(&file, &path)? => file,
-            _ => self.open(&path)?,
+        let kept = written.take().filter(|kept| found.as_ref().is_some_and(|found| kept.id == id(found)));
+        let mut kept = match kept {
+            Some(kept) => kept,
+            None => Written::of(self.open(&path)?)?,
         };
+        let length = found.map_or(0, |found| found.len());
         let mut line = serde_json::to_string(call)?;
         line.push('\n');
-        // A line that a full disk cut off must not swallow this one.
-        if !ends_whole(&file)? {
+        // A line that a full disk cut off must not swallow this one. What this process has written is whole.
+        if length != kept.end && !ends_whole(&kept.file)? {
             line.insert(0, '\n');
         }
         // In one piece, so that two processes do not write into each other's lines.
-        file.write_all(line.as_bytes())?;
-        *written = Some(file);
+        kept.file.write_all(line.as_bytes())?;
+        kept.end = length.saturating_add(line.len() as u64);
+        *written = Some(kept);
         Ok(())
     }
 
@@ -194,10 +207,14 @@ impl Account {
     }
 }
 
-/// Whether that file is the one that stands there.
-fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    let (file, found) = (file.metadata()?, fs::metadata(path));
-    Ok(found.is_ok_and(|found| (found.dev(), found.ino()) == (file.dev(), file.ino())))
+impl Written {
+    fn of(file: File) -> io::Result<Self> {
+        Ok(Self { id: id(&file.metadata()?), file, end: 0 })
+    }
+}
+
+fn id(file: &Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
 }
 
 fn open(path: &Path) -> io::Result<File> {
