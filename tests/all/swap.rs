@@ -169,7 +169,7 @@ fn turns_go_on_while_a_plugin_is_compiled() {
     chat.prints("begin\n");
     // Bytes of their own: those that broke the bound in an earlier run are remembered, and not tried again.
     let own = std::process::id().to_le_bytes();
-    let bomb = with_section(&with_idle_module(&upper(), &live_ranges(2_000)), "own", &own);
+    let bomb = with_section(&with_idle_module(&upper(), &live_ranges(6_000)), "own", &own);
     fs::write(home.bub_home().join("plugins/bomb.wasm"), bomb).expect("it can be written");
     // Time enough for the compiler to begin.
     std::thread::sleep(std::time::Duration::from_millis(700));
