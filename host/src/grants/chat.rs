@@ -15,7 +15,7 @@ use crate::plugin::bindings::{Error, ErrorKind, ToolCall, exchange};
 use crate::plugin::deeper;
 use crate::plugin::store::State;
 use crate::turn::Turn;
-use std::pin::Pin;
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -33,7 +33,7 @@ type Outcome = std::result::Result<Event, Error>;
 
 /// A model call in progress, in the task of the guest that waits for it. Dropping it ends the request: the call notices that nobody listens any more.
 pub struct Completion {
-    exchange: Inline<Pin<Box<dyn Future<Output = ()> + Send>>, Outcome>,
+    exchange: Inline<BoxFuture<'static, ()>, Outcome>,
     /// What came behind pieces of text that were joined, and was none.
     ahead: Option<Outcome>,
 }
@@ -94,7 +94,7 @@ impl Host for State {
             Err(error) => return Ok(Err(error)),
         };
         let (sender, events) = mpsc::channel(EVENTS);
-        let exchange: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(exchange.run(sender));
+        let exchange: BoxFuture<'static, ()> = Box::pin(exchange.run(sender));
         let mut completion = Completion { exchange: Inline::new(exchange, events), ahead: None };
         // A guest waits for one at a time, and means several to go on side by side.
         for other in self.table.iter_mut().filter_map(|entry| entry.downcast_mut::<Completion>()) {

@@ -1,9 +1,9 @@
 //! The way from the work that reads an answer to whoever wants it.
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 
 use crate::inline::Inline;
@@ -16,7 +16,7 @@ const CAPACITY: usize = 64;
 
 /// An answer that is under way. The work goes on while the next event is waited for. Dropping it ends the request.
 pub struct Completion {
-    work: Inline<Pin<Box<dyn Future<Output = ()> + Send>>, Result<Event, Error>>,
+    work: Inline<BoxFuture<'static, ()>, Result<Event, Error>>,
     is_over: bool,
 }
 
@@ -36,7 +36,7 @@ impl Completion {
         let (sender, events) = mpsc::channel(CAPACITY);
         let (text, reasoning) = (Veil::new(secrets.clone()), Veil::new(secrets));
         let outlet = Outlet { sender, has_sent: false, text, reasoning };
-        let work: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(work(outlet));
+        let work: BoxFuture<'static, ()> = Box::pin(work(outlet));
         Completion { work: Inline::new(work, events), is_over: false }
     }
 
