@@ -31,7 +31,8 @@ const JOINED: usize = 64 << 10;
 /// What one event stands for on its way to the guest: an error ends the stream.
 type Outcome = std::result::Result<Event, Error>;
 
-/// A model call in progress, in the task of the guest that waits for it. Dropping it ends the request: the call notices that nobody listens any more.
+/// A model call in progress, in the task of the guest that waits for it. Dropping it ends the request: the call notices that
+/// nobody listens any more.
 pub struct Completion {
     exchange: Inline<BoxFuture<'static, ()>, Outcome>,
     /// What came behind pieces of text that were joined, and was none.
