@@ -8,6 +8,7 @@ mod environment;
 mod file;
 mod limits;
 mod plugins;
+mod policy;
 mod print;
 mod seclude;
 mod serve;
@@ -29,6 +30,7 @@ pub use beside::Waiting;
 pub use channels::{Channel, Commands, Resend};
 pub use limits::Limits;
 pub use plugins::{Plugin, Trusted};
+pub use policy::Policy;
 pub use print::Print;
 pub(crate) use seclude::Seclusion;
 pub use serve::{Scope, Serve, Token};
@@ -81,6 +83,8 @@ pub struct Config {
     pub tapes: TapeSettings,
     /// What may be spent in a day.
     pub budget: Budget,
+    /// What tool calls are judged by, beside the host's own rules.
+    pub policy: Policy,
     /// The plugin that selects what of the tape a model is told, unless a channel or a session says otherwise.
     selector: Option<String>,
     /// The plugin that selects beside the one in charge, to be compared with it.
@@ -172,6 +176,7 @@ impl Config {
             trusted_workspaces: file.trusted_workspaces,
             limits: file.limits,
             budget: file.budget,
+            policy: file.policy,
             selector: file.selector,
             shadow_selector: file.shadow_selector,
             windows: file.windows,

@@ -55,5 +55,5 @@ pub(crate) use set::{CALLED_BY_NAME, grant_command, is_called, model_name};
 pub use shelf::Untrusted;
 pub(crate) use shelf::{Shelf, probe};
 pub(crate) use store::LOAD;
-pub(crate) use tool::Offer;
 pub use tool::Tool;
+pub(crate) use tool::{Offer, effect_name};

@@ -7,7 +7,7 @@
 //! BUB_FUZZ_SECONDS=600 cargo test -p bub-wasm --test all -- --exact loader::look_for_more --ignored --nocapture
 //! ```
 
-mod chance;
+pub(crate) mod chance;
 mod input;
 mod look;
 

@@ -1,6 +1,9 @@
 //! What a tool call may do: by who caused the turn, whether text from outside is in it, what the tool does, and where
 //! it was said. What is denied is not done.
 
+mod fuzz;
+mod run_later;
+
 use crate::home;
 use bub_tests::{Answer, Finished, Home, Server, programs, tape};
 use serde_json::json;

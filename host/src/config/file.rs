@@ -1,7 +1,7 @@
 //! `config.toml` as it stands in the file.
 
 use super::limits::LimitsTable;
-use super::{Budget, Channel, Plugin, Serve, Token, Trusted, serve};
+use super::{Budget, Channel, Plugin, Policy, Serve, Token, Trusted, serve};
 use crate::tape::Durability;
 use anyhow::{Result, bail};
 use serde::Deserialize;
@@ -32,6 +32,7 @@ pub(super) struct File {
     pub(super) lock_wait: Option<f64>,
     pub(super) shared_fs: bool,
     pub(super) budget: Budget,
+    pub(super) policy: Policy,
     pub(super) selector: Option<String>,
     pub(super) shadow_selector: Option<String>,
     pub(super) windows: BTreeMap<String, u32>,

@@ -54,6 +54,7 @@ impl Config {
             spill_threshold: self.spill_threshold,
             tapes: TapeSettings::new(&trial.home, None, Durability::default(), None, false)?,
             budget: Budget::default(),
+            policy: self.policy.clone(),
             selector: trial.selector,
             shadow_selector: None,
             windows: self.windows.clone(),

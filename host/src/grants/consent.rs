@@ -1,8 +1,9 @@
 //! What the owner has said about tool calls that are asked for, for as long as this process runs.
 
 use crate::channel::{Answer, Question};
+use crate::plugin::bindings::schema::Effect;
 use crate::plugin::bindings::{Error, ToolCall};
-use crate::plugin::{Tool, model_name, one_line};
+use crate::plugin::{Tool, effect_name, model_name, one_line};
 use crate::turn::Turn;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,6 +25,11 @@ impl Asker {
     /// The host's own rules.
     pub(super) fn host(why: String) -> Self {
         Self { name: HOST.to_owned(), why }
+    }
+
+    /// The same, where this call does more than its tool declares: what was said of the tool is not said of that.
+    pub(super) fn of_flows(effect: Effect, why: String) -> Self {
+        Self { name: format!("{HOST}:{}", effect_name(effect)), why }
     }
 
     /// What a plugin said before the call.
@@ -60,12 +66,19 @@ impl Consents {
 }
 
 /// Lets the owner decide about a call that these want to be asked about, showing it as it will be made. An answer that is
-/// to last holds for that tool in that session, turns inside its turns included.
+/// to last holds for that tool in that session, turns inside its turns included. `effect` is what this call does, which may
+/// be more than its tool declares.
 ///
 /// # Errors
 ///
 /// The owner said no, now or before, or nobody can be asked.
-pub(super) async fn consent(turn: &Turn, tool: &Tool, call: &ToolCall, askers: Vec<Asker>) -> Result<(), Error> {
+pub(super) async fn consent(
+    turn: &Turn,
+    tool: &Tool,
+    effect: Effect,
+    call: &ToolCall,
+    askers: Vec<Asker>,
+) -> Result<(), Error> {
     let host = &turn.calls.host;
     let session = &turn.outermost().session_id;
     let matter = |asker: &Asker| (session.clone(), asker.name.clone(), tool.name.clone());
@@ -85,7 +98,7 @@ pub(super) async fn consent(turn: &Turn, tool: &Tool, call: &ToolCall, askers: V
     let question = Question {
         tool: tool.name.clone(),
         arguments: call.arguments.clone(),
-        effect: tool.effect_name(),
+        effect: effect_name(effect),
         why: why.clone(),
     };
     let matters = || open.iter().map(matter).collect();

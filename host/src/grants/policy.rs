@@ -1,12 +1,17 @@
-//! What a tool call may do: by who caused the turn, whether text from outside is in it, and what the tool does.
+//! What a tool call may do: by who caused the turn, whether text from outside is in it, what the tool declares, and what
+//! this one call would do beyond that.
 //!
-//! Injection cannot be detected. What an injected model may do can be bounded.
+//! Injection cannot be detected. What an injected model may do can be bounded. The verdict is a pure function of a
+//! [`Case`]; its facts are found by others: the flows by `grants/flow.rs`, what runs later by [`run_later`].
+
+pub mod run_later;
 
 use crate::plugin::bindings::Principal;
 use crate::plugin::bindings::schema::Effect;
+use std::fmt::{self, Display, Formatter};
 
-/// What the host says to a tool call, after all plugins have had their say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What the host says to a tool call, after all plugins have had their say. A later one permits less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// It is made.
     Allow,
@@ -16,14 +21,113 @@ pub enum Verdict {
     Deny,
 }
 
+/// What one call would do beyond what its tool declares: data that moves, or a file that gains another meaning. Each raises
+/// the effect that the call is judged by, and none lowers it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Flow {
+    /// A request goes to an address that stands neither in the owner's words nor on a page that was fetched.
+    UnknownAddress {
+        /// The address, clipped.
+        address: String,
+    },
+    /// A request goes to an address that the arguments do not name, and no grant does.
+    UnnamedAddress,
+    /// A request holds text that the conversation has read.
+    Leak {
+        /// What read it, for people.
+        source: String,
+        /// Where it would go.
+        to: String,
+    },
+    /// A request holds text of which it cannot be said whether it was read.
+    Unchecked {
+        /// Where it would go.
+        to: String,
+    },
+    /// A file is changed that some program runs or obeys later, without being told to by the owner.
+    RunsLater {
+        /// As the call names it.
+        path: String,
+    },
+}
+
+impl Flow {
+    /// What the call does because of it.
+    pub fn effect(&self) -> Effect {
+        match self {
+            Self::UnknownAddress { .. } | Self::UnnamedAddress | Self::Leak { .. } | Self::Unchecked { .. } => {
+                Effect::Send
+            }
+            Self::RunsLater { .. } => Effect::Run,
+        }
+    }
+}
+
+impl Display for Flow {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownAddress { address } => {
+                write!(f, "`{address}` stands neither in the owner's words nor on a page that was fetched")
+            }
+            Self::UnnamedAddress => f.write_str("it sends a request to an address that its arguments do not name"),
+            Self::Leak { source, to } => write!(f, "text that {source} read would go to `{to}`"),
+            Self::Unchecked { to } => {
+                write!(f, "more was read, or would go to `{to}`, than is compared: what was read may be in it")
+            }
+            Self::RunsLater { path } => write!(f, "`{path}` runs later"),
+        }
+    }
+}
+
+/// All that a verdict depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Case<'a> {
+    /// Who caused the turn.
+    pub principal: Principal,
+    /// Why text from outside is in the turn; none while there is none.
+    pub taint: Option<&'a str>,
+    /// What the tool declares.
+    pub declared: Effect,
+    /// Whether the channel lists the tool for others than the owner.
+    pub is_listed: bool,
+    /// What this call would do beyond that.
+    pub flows: &'a [Flow],
+}
+
+/// A verdict with what it rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// What becomes of the call.
+    pub verdict: Verdict,
+    /// What the call does: what the tool declares, or what a flow raises it to. Approvals are given for this.
+    pub effect: Effect,
+    /// Why, in words for the owner and the model: the taint, then each flow. Empty where neither is.
+    pub why: String,
+}
+
 /// A clean owner may do everything, and is asked for all but reading once text from outside is in the turn. Others may
 /// read what the channel lists.
-pub fn judge(principal: Principal, is_tainted: bool, effect: Effect, is_listed: bool) -> Verdict {
-    match (principal, effect) {
-        (Principal::Owner, _) if !is_tainted => Verdict::Allow,
+pub fn judge(case: &Case<'_>) -> Judgement {
+    let effects = case.flows.iter().map(Flow::effect);
+    let effect = effects.fold(case.declared, |one, other| if rank(other) > rank(one) { other } else { one });
+    let verdict = match (case.principal, effect) {
+        (Principal::Owner, _) if case.taint.is_none() => Verdict::Allow,
         (Principal::Owner, Effect::Read) => Verdict::Allow,
         (Principal::Owner, _) => Verdict::Ask,
-        (_, Effect::Read) if is_listed => Verdict::Allow,
+        (_, Effect::Read) if case.is_listed => Verdict::Allow,
         _ => Verdict::Deny,
+    };
+    let taint = case.taint.into_iter().map(str::to_owned);
+    let why = taint.chain(case.flows.iter().map(Flow::to_string)).collect::<Vec<_>>().join("; ");
+    Judgement { verdict, effect, why }
+}
+
+/// How much an effect can do: what may run programs may do all that stands before it.
+pub fn rank(effect: Effect) -> u8 {
+    match effect {
+        Effect::Read => 0,
+        Effect::Write => 1,
+        Effect::Send => 2,
+        Effect::Run => 3,
     }
 }

@@ -67,12 +67,7 @@ impl Tool {
 
     /// What it does, for people.
     pub fn effect_name(&self) -> &'static str {
-        match self.spec.effect {
-            Effect::Read => "read",
-            Effect::Write => "write",
-            Effect::Send => "send",
-            Effect::Run => "run",
-        }
+        effect_name(self.spec.effect)
     }
 
     /// Whether the arguments are what the schema says. What is wrong with them, in words that a model can act on.
@@ -82,6 +77,16 @@ impl Tool {
             Ok(schema) => schema.check(arguments).map_err(|told| format!("do not fit: {told}")),
             Err(error) => Err(format!("cannot be checked, because the tool's own schema is wrong: {error}")),
         }
+    }
+}
+
+/// An effect, for people.
+pub(crate) fn effect_name(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Read => "read",
+        Effect::Write => "write",
+        Effect::Send => "send",
+        Effect::Run => "run",
     }
 }
 

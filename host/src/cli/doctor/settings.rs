@@ -49,6 +49,12 @@ fn keys(config: &Config) -> Vec<Key> {
             "tokens that all model calls together may use in a day, local time",
         ),
         key(
+            "policy.runs_later",
+            json!([]),
+            json!(config.policy.runs_later.patterns()),
+            "files that run later, beside those that the host knows: to write them is `run`",
+        ),
+        key(
             "selector",
             "builtin",
             json!(config.selector("")),

@@ -1,15 +1,17 @@
 //! One call of a tool, from whoever asks for it to the guest and back.
 
 use super::super::consent::{Asker, consent};
-use super::super::policy::{Verdict, judge};
+use super::super::policy::{Case, Flow, Verdict, judge, run_later};
 use super::super::turn::TurnHandle;
 use super::super::{fs, spill};
 use super::{dotted, tool_of};
 use crate::error::Failure;
 use crate::hooks::{self, ToolVerdict};
 use crate::plugin::bindings::schema::Effect;
-use crate::plugin::bindings::{Error, ErrorKind, MessageKind, ToolCall};
-use crate::plugin::{Plugin, Site, Tool, Visit, call, check_json, contract, model_name, parse_json};
+use crate::plugin::bindings::{Error, ErrorKind, MessageKind, Principal, ToolCall};
+use crate::plugin::{
+    Plugin, Site, Tool, Visit, call, check_json, contract, effect_name, model_name, one_line, parse_json,
+};
 use crate::turn::{Heard, Turn};
 use serde_json::Value;
 use std::sync::Arc;
@@ -64,8 +66,8 @@ async fn decided(
     let Some((plugin, tool)) = tool_of(turn, &call.name) else {
         return Err(unknown(turn, &call.name));
     };
-    let arguments = arguments(turn, tool, call)?;
-    allowed(turn, depth, (plugin, tool), call, asking).await?;
+    let (arguments, parsed) = arguments(turn, tool, call)?;
+    allowed(turn, depth, (plugin, tool), (call, &parsed), asking).await?;
     if tool.effect == Effect::Read {
         return ask(turn, depth, plugin, &tool.name, &arguments).await;
     }
@@ -81,7 +83,7 @@ async fn allowed(
     turn: &Arc<Turn>,
     depth: u32,
     (plugin, tool): (&Plugin, &Tool),
-    call: &ToolCall,
+    (call, arguments): (&ToolCall, &Value),
     asking: Vec<(String, String)>,
 ) -> Result<(), Error> {
     let config = &turn.calls.host.config;
@@ -89,20 +91,35 @@ async fn allowed(
     let mut askers: Vec<_> = asking.into_iter().map(|(plugin, why)| Asker::plugin(plugin, &why)).collect();
     let is_typed = turn.message.kind == MessageKind::Command && depth == TYPED;
     let tainted = turn.tainted();
-    match judge(turn.principal(), tainted.is_some(), tool.effect, config.lists(channel, &tool.name)) {
+    // A clean owner may do everything, so that nothing has to be found out about the call.
+    let flows = match (turn.principal(), &tainted) {
+        (Principal::Owner, None) => Vec::new(),
+        _ => flows(turn, plugin, tool, arguments),
+    };
+    let case = Case {
+        principal: turn.principal(),
+        taint: tainted.as_deref(),
+        declared: tool.effect,
+        is_listed: config.lists(channel, &tool.name),
+        flows: &flows,
+    };
+    let judgement = judge(&case);
+    match judgement.verdict {
         Verdict::Allow => {}
         // What the owner typed as a command is the owner's word already.
         Verdict::Ask if is_typed => {}
-        Verdict::Ask => askers.insert(0, Asker::host(tainted.unwrap_or_default())),
+        Verdict::Ask if judgement.effect == tool.effect => askers.insert(0, Asker::host(judgement.why)),
+        Verdict::Ask => askers.insert(0, Asker::of_flows(judgement.effect, judgement.why)),
         Verdict::Deny => {
+            let because = flows.iter().map(|flow| format!(" ({flow})")).collect::<String>();
             return Err(Error::denied(format!(
-                "`{}` would {}, which only the owner may do on channel `{channel}`; tools that read can be listed in `tools` of `[channels.{channel}]`",
+                "`{}` would {}{because}, which only the owner may do on channel `{channel}`; tools that read can be listed in `tools` of `[channels.{channel}]`",
                 model_name(&tool.name),
-                tool.effect_name(),
+                effect_name(judgement.effect),
             )));
         }
     }
-    consent(turn, tool, call, askers).await?;
+    consent(turn, tool, judgement.effect, call, askers).await?;
     // What a command answers is shown to who typed it, and is no part of the conversation.
     if is_typed {
         return Ok(());
@@ -115,6 +132,29 @@ async fn allowed(
     Ok(())
 }
 
+/// What this call would do beyond what its tool declares.
+fn flows(turn: &Turn, plugin: &Plugin, tool: &Tool, arguments: &Value) -> Vec<Flow> {
+    let mut flows = Vec::new();
+    if matches!(tool.effect, Effect::Write | Effect::Send) && may_write_files(turn, plugin) {
+        flows.extend(run_later(turn, arguments));
+    }
+    flows
+}
+
+/// Whether a tool of the plugin may change a file.
+fn may_write_files(turn: &Turn, plugin: &Plugin) -> bool {
+    turn.calls.host.ledger.held(plugin, "fs:").iter().any(|held| held.ends_with(":rw"))
+}
+
+/// The first file that the arguments name and that runs later.
+fn run_later(turn: &Turn, arguments: &Value) -> Option<Flow> {
+    // Links in the workspace's own path are not the call's doing.
+    let workspace = turn.workspace.canonicalize().unwrap_or_else(|_| turn.workspace.clone());
+    let rules = &turn.calls.host.config.policy.runs_later;
+    let runs_later = |path: &&str| run_later::resolve(&workspace, path).iter().any(|path| rules.holds(path));
+    run_later::named(arguments).into_iter().find(runs_later).map(|path| Flow::RunsLater { path: one_line(path) })
+}
+
 /// Whether what the tool answers may stand in a file of the workspace: text that somebody else may have written.
 fn shows_workspace(turn: &Turn, plugin: &Plugin, tool: &Tool) -> bool {
     if !matches!(tool.effect, Effect::Read | Effect::Run) {
@@ -124,8 +164,8 @@ fn shows_workspace(turn: &Turn, plugin: &Plugin, tool: &Tool) -> bool {
     ledger.allows(plugin, "process") || ledger.held(plugin, "fs:").iter().any(|held| fs::is_workspace(held))
 }
 
-/// The arguments, if the tool takes them.
-fn arguments(turn: &Turn, tool: &Tool, call: &ToolCall) -> Result<String, Error> {
+/// The arguments, as text and as the object that they are, if the tool takes them.
+fn arguments(turn: &Turn, tool: &Tool, call: &ToolCall) -> Result<(String, Value), Error> {
     let name = model_name(&tool.name);
     if !tool.for_model && turn.kind() != MessageKind::Command {
         return Err(Error::denied(format!("the tool `{name}` is for people, not for models")));
@@ -133,12 +173,12 @@ fn arguments(turn: &Turn, tool: &Tool, call: &ToolCall) -> Result<String, Error>
     // A model that means "no arguments" often writes nothing at all.
     let arguments = if call.arguments.trim().is_empty() { "{}".to_owned() } else { call.arguments.clone() };
     let fits = match parse_json(&arguments) {
-        Ok(value @ Value::Object(_)) => tool.check(&value),
+        Ok(value @ Value::Object(_)) => tool.check(&value).map(|()| value),
         Ok(_) => Err("are no JSON object".to_owned()),
         Err(reason) => Err(format!("are {reason}")),
     };
-    fits.map_err(|reason| Error::invalid(format!("the arguments of `{name}` {reason}")))?;
-    Ok(arguments)
+    let parsed = fits.map_err(|reason| Error::invalid(format!("the arguments of `{name}` {reason}")))?;
+    Ok((arguments, parsed))
 }
 
 /// What a model that asked for a tool that is not there can do about it.
