@@ -184,10 +184,25 @@ impl Started<'_> {
         }
     }
 
-    /// The most memory that it has had so far, in bytes; none once it is gone, and where the system does not say.
-    fn peak(&self) -> Option<u64> {
+    /// The most memory that it has had since the start or [`Self::forget_peak`], in bytes; none once it is gone, and where
+    /// the system does not say.
+    pub fn peak(&self) -> Option<u64> {
+        self.status("VmHWM:")
+    }
+
+    /// The memory that it has now, in bytes; none where [`Self::peak`] has none.
+    pub fn memory(&self) -> Option<u64> {
+        self.status("VmRSS:")
+    }
+
+    /// From here on the peak is counted anew, where the system can do so.
+    pub fn forget_peak(&self) {
+        let _ = fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5");
+    }
+
+    fn status(&self, key: &str) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix(key))?;
         line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| kib << 10)
     }
 

@@ -25,7 +25,8 @@ impl<'home> Serve<'home> {
         let started = run.start();
         started.prints("the owner's token stands in");
         let printed = started.printed();
-        let address = printed.lines().find_map(|line| line.strip_prefix("serving at http://"));
+        let addresses = printed.lines().filter_map(|line| line.strip_prefix("serving at "));
+        let address = addresses.filter_map(|address| address.split_once("://")).map(|(_, address)| address).next();
         let address = address.and_then(|address| address.parse().ok()).expect("it says where it serves");
         let token = fs::read_to_string(bub_home.join("serve.token")).expect("it made a token").trim().to_owned();
         Self { started: Some(started), address, token }

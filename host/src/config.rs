@@ -33,7 +33,7 @@ pub use plugins::{Plugin, Trusted};
 pub use policy::Policy;
 pub use print::Print;
 pub(crate) use seclude::Seclusion;
-pub use serve::{Scope, Serve, Token};
+pub use serve::{Scope, Serve, TlsFiles, Token};
 pub use tapes::{TapePlace, TapeSettings};
 
 /// Below `$BUB_HOME`: components that the user dropped in.

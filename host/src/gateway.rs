@@ -41,7 +41,7 @@ use post::Post;
 use records::{Arriving, Number, Records, Taken};
 pub(crate) use run::HTTP;
 use sessions::Sessions;
-pub use task::{Letter, Refusal, Reply};
+pub use task::{Lease, Letter, Refusal, Reply};
 use task::{Task, Teller};
 
 /// How long a channel is left alone that fails, at first and at most.
@@ -83,16 +83,12 @@ impl Gateway {
     }
 
     async fn taken(self: Arc<Self>, letter: Letter) -> Result<Reply, Refusal> {
-        if self.is_stopping() {
-            return Err(Refusal::Stopping);
-        }
-        if self.waiting.load(Ordering::Relaxed) >= self.host().config.serve.max_waiting {
-            return Err(Refusal::Busy);
-        }
-        let Letter { message, speaker, listener, reach, leave, earlier } = letter;
+        self.check_open()?;
+        let Letter { message, speaker, listener, reach, leave, earlier, lease } = letter;
         let said = Said { message, speaker };
         let (teller, reply) = Teller::new();
-        let mut task = Task { numbers: Vec::new(), said, listener, leave, reach, earlier, teller, since: None };
+        let leases = lease.into_iter().collect();
+        let mut task = Task { numbers: Vec::new(), said, listener, leave, reach, earlier, teller, leases, since: None };
         if task.said.message.id.is_some() {
             let arriving = Arriving { message: task.said.message.clone(), speaker, is_active: true };
             let taken = self.records.take(vec![arriving], None).await.map_err(Refusal::Records)?.pop();
@@ -108,6 +104,21 @@ impl Gateway {
         }
         self.admit(task).await?;
         Ok(reply)
+    }
+
+    /// Whether messages are taken at this moment: asked before a body is read, and again when a message is handed over.
+    ///
+    /// # Errors
+    ///
+    /// Why none is.
+    pub(crate) fn check_open(&self) -> Result<(), Refusal> {
+        if self.is_stopping() {
+            return Err(Refusal::Stopping);
+        }
+        if self.waiting.load(Ordering::Relaxed) >= self.host().config.serve.max_waiting {
+            return Err(Refusal::Busy);
+        }
+        Ok(())
     }
 
     /// Turns that run now, and messages that wait for theirs.

@@ -14,6 +14,7 @@ mod openapi;
 mod problem;
 mod routes;
 mod tapes;
+mod tls;
 mod token;
 mod turns;
 mod wire;
@@ -28,6 +29,7 @@ pub use listen::{Server, listen};
 pub use openapi::DOCUMENT;
 use problem::Problem;
 pub use routes::paths;
+pub use tls::Tls;
 pub use token::Tokens;
 
 /// Requests that may look through tapes, or run hooks for a look, at once. The others wait.
@@ -36,6 +38,9 @@ const LOOKS: usize = 4;
 /// Readers of what happens, at once.
 const READERS: usize = 64;
 
+/// Large bodies that are parsed at once. The others wait, and so take no memory for what is made of them.
+const PARSERS: usize = 2;
+
 /// What all requests share.
 pub(crate) struct Api {
     gateway: Arc<Gateway>,
@@ -43,6 +48,8 @@ pub(crate) struct Api {
     answered: tapes::Answered,
     looks: Semaphore,
     readers: Arc<Semaphore>,
+    bodies: body::BodyBudget,
+    parsers: Arc<Semaphore>,
 }
 
 impl Api {
@@ -53,6 +60,8 @@ impl Api {
             answered: tapes::Answered::default(),
             looks: Semaphore::new(LOOKS),
             readers: Arc::new(Semaphore::new(READERS)),
+            bodies: body::BodyBudget::default(),
+            parsers: Arc::new(Semaphore::new(PARSERS)),
         }
     }
 

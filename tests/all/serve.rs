@@ -1,8 +1,10 @@
 //! `serve`: the program over HTTP. Requests are written byte for byte; the model is a server on loopback.
 
+mod bodies;
 mod clients;
 mod completions;
 mod document;
+mod exposure;
 mod live;
 mod reach;
 mod refusals;
@@ -34,15 +36,20 @@ fn say(serve: &Serve<'_>, session: &str, content: &str) -> Value {
     serve.post("/v1/turns", &json!({ "content": content, "session_id": session }))
 }
 
-/// A token of the configuration: what is written there is its hash.
+/// A token of the owner's, of the configuration.
 fn token(home: &Home, name: &str, scopes: &str, prefix: &str) -> String {
+    token_of(home, name, "owner", scopes, prefix)
+}
+
+/// A token of the configuration: what is written there is its hash.
+fn token_of(home: &Home, name: &str, principal: &str, scopes: &str, prefix: &str) -> String {
     use sha2::{Digest, Sha256};
     let token = format!("token-of-{name}-which-is-long-enough");
     let hash: String = Sha256::digest(&token).iter().map(|byte| format!("{byte:02x}")).collect();
     let file = home.bub_home().join("config.toml");
     let before = std::fs::read_to_string(&file).unwrap_or_default();
     let table = format!(
-        "[[tokens]]\nname = \"{name}\"\nhash = \"{hash}\"\nscopes = [{scopes}]\nsession_prefix = \"{prefix}\"\nprincipal = \"owner\"\n"
+        "[[tokens]]\nname = \"{name}\"\nhash = \"{hash}\"\nscopes = [{scopes}]\nsession_prefix = \"{prefix}\"\nprincipal = \"{principal}\"\n"
     );
     std::fs::write(file, format!("{before}\n{table}")).unwrap();
     token

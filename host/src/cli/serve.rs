@@ -7,10 +7,10 @@ use crate::config::{Config, Print};
 use crate::error::Failure;
 use crate::gateway::Gateway;
 use crate::host::Host;
-use crate::http::{self, Door, Tokens};
+use crate::http::{self, Door, Tls, Tokens};
 use crate::plugin::bindings::Envelope;
 use anyhow::Result;
-use renewal::Renewal;
+use renewal::{Above, Renewal};
 use std::future::{Future, ready};
 use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::net::SocketAddr;
@@ -24,6 +24,9 @@ pub(super) struct Arguments {
     /// Where to listen [default: `serve.listen` of config.toml, else 127.0.0.1:8420]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
+    /// Let connections from other machines be unencrypted: everybody on the way can read tokens and conversations
+    #[arg(long)]
+    insecure_http: bool,
     /// Look whether everything is in place to serve, and do not
     #[arg(long)]
     check: bool,
@@ -33,14 +36,15 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     if let Some(listen) = arguments.listen {
         config.serve.listen = listen;
     }
+    config.serve.check_exposure(arguments.insecure_http)?;
     // The owner's is made by the first of the two; what changes behind the look is seen as a change.
     Tokens::load(&config)?;
-    let token = Print::of([Tokens::file(&config)]);
-    let tokens = Tokens::load(&config)?;
+    let print = Print::of(renewal::own_files(&config));
+    let (tokens, tls) = (Tokens::load(&config)?, Tls::load(&config)?);
     let stop = super::run::on_signal()?;
     let mut hangup = signal(SignalKind::hangup())?;
     let had_terminal = has_terminal();
-    let door = Door::new(tokens, &config.serve);
+    let door = Door::new(tokens, tls, &config.serve);
     let host = Host::start(config, workspace, Box::new(Nobody)).await?;
     if arguments.check {
         println!("ready to serve at {}", host.config.serve.listen);
@@ -50,9 +54,10 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     host.plugins().announce(&host);
     let gateway = Gateway::start(host.clone()).await?;
     let server = http::listen(gateway.clone(), door.clone()).await?;
-    let renewal = Renewal::new(gateway.clone(), door, arguments.listen, host.config.print.clone().and(token));
+    let above = Above { listen: arguments.listen, insecure_http: arguments.insecure_http };
+    let renewal = Renewal::new(gateway.clone(), door, above, host.config.print.clone().and(print));
     let watch = renewal.watch();
-    println!("serving at http://{}", server.address());
+    println!("serving at {}://{}", server.scheme(), server.address());
     println!("the owner's token stands in {}", host.config.home.join("serve.token").display());
     let mut stop = stop;
     loop {

@@ -1,6 +1,6 @@
 //! A configuration that is read while the program runs with another: what of it has to wait for the next start.
 
-use super::{Config, TapePlace, TapeSettings};
+use super::{Config, TapePlace, TapeSettings, TlsFiles};
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
@@ -23,29 +23,35 @@ impl Display for Waiting {
 }
 
 impl Config {
-    /// The same as it can be taken by a program that runs with `running`, and what has to wait: where the program listens,
-    /// how tapes are kept, where compiled code lies, and how much is logged. All of that is open or fixed by now.
+    /// The same as it can be taken by a program that runs with `running`, and what has to wait: where the program listens and
+    /// with which files it encrypts, how tapes are kept, where compiled code lies, and how much is logged. All of that is open or fixed by now.
     #[must_use]
     pub fn beside(self, running: &Self) -> (Self, Vec<Waiting>) {
         let differs = self.standing().into_iter().zip(running.standing()).filter(|(next, now)| next != now);
         let waiting = differs.map(|((key, next), (_, now))| Waiting { key, next, now }).collect();
         let mut serve = self.serve;
         serve.listen = running.serve.listen;
+        serve.tls.clone_from(&running.serve.tls);
         let tapes = running.tapes.clone();
         let cache_dir = running.cache_dir.clone();
         (Self { serve, tapes, cache_dir, verbosity: running.verbosity, ..self }, waiting)
     }
 
     /// What cannot change while the program runs, as a person would write it.
-    fn standing(&self) -> [(&'static str, String); 7] {
+    fn standing(&self) -> [(&'static str, String); 9] {
         let TapeSettings { place, journal, shared_fs } = &self.tapes;
         let below = |path: &PathBuf| path.strip_prefix(&self.home).unwrap_or(path).display().to_string();
+        let tls = |path: fn(&TlsFiles) -> &PathBuf| {
+            self.serve.tls.as_ref().map_or_else(|| "none".to_owned(), |tls| path(tls).display().to_string())
+        };
         let place = match place {
             TapePlace::Files => "files".to_owned(),
             TapePlace::Sqlite(path) => format!("sqlite:{}", below(path)),
         };
         [
             ("`serve.listen` of config.toml", self.serve.listen.to_string()),
+            ("`serve.tls.certificate` of config.toml", tls(|tls| &tls.certificate)),
+            ("`serve.tls.key` of config.toml", tls(|tls| &tls.key)),
             ("`tape_store` of config.toml", place),
             ("`durability` of config.toml", journal.durability.name().to_owned()),
             ("`lock_wait` of config.toml", journal.lock_wait.as_secs_f64().to_string()),

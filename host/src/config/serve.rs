@@ -5,6 +5,7 @@ use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// `[serve]`.
 #[derive(Debug, Clone, Deserialize)]
@@ -12,6 +13,10 @@ use std::net::SocketAddr;
 pub struct Serve {
     /// Where it listens. Beyond loopback only when this says so.
     pub listen: SocketAddr,
+    /// What connections are encrypted with; none: they are not.
+    pub tls: Option<TlsFiles>,
+    /// A proxy on the way here ends TLS: connections beyond loopback may come unencrypted, and its headers say where from.
+    pub behind_proxy: bool,
     /// Names that it answers to, beside those of loopback and the address that it listens at.
     pub hosts: Vec<String>,
     /// Origins whose pages may use the API; none: no page may.
@@ -24,7 +29,12 @@ pub struct Serve {
     pub max_waiting_per_session: usize,
     /// Channels of plugins that are served: names, `all`, and `!NAME` for one that is not.
     pub enabled_channels: Vec<String>,
-    /// How long the head of a request may take, and its body, and how long a connection may lie idle between two.
+    /// Mebibytes that bodies of requests may take at once, those of the owner's and peers' tokens.
+    pub body_budget_mib: usize,
+    /// The same for all other callers together: anonymous tokens, and webhooks of channels.
+    pub unknown_body_budget_mib: usize,
+    /// How long the head of a request may take, and its body, how long a connection may lie idle between two, and how long
+    /// a client may leave an answer unread.
     pub patience_seconds: u64,
     /// How long turns may go on once the program is told to stop.
     pub drain_seconds: u64,
@@ -34,12 +44,16 @@ impl Default for Serve {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8420)),
+            tls: None,
+            behind_proxy: false,
             hosts: Vec::new(),
             origins: Vec::new(),
             max_turns: 64,
             max_waiting: 1024,
             max_waiting_per_session: 64,
             enabled_channels: vec!["all".to_owned()],
+            body_budget_mib: 128,
+            unknown_body_budget_mib: 8,
             patience_seconds: 30,
             drain_seconds: 20,
         }
@@ -57,17 +71,46 @@ impl Serve {
             && (self.enabled_channels.iter().any(named) || (only_excludes && !self.enabled_channels.is_empty()))
     }
 
+    /// Refuses to send tokens and conversations in clear text over a network, unless the user has said that this is meant:
+    /// `insecure_http` is what the command line says.
+    ///
+    /// # Errors
+    ///
+    /// It listens beyond loopback, and nothing encrypts.
+    pub fn check_exposure(&self, insecure_http: bool) -> Result<()> {
+        let is_local = self.listen.ip().to_canonical().is_loopback();
+        ensure!(
+            is_local || self.tls.is_some() || self.behind_proxy || insecure_http,
+            "at `{}` tokens would cross the network in clear text: name a certificate and its key in `[serve.tls]` of \
+             config.toml, or set `serve.behind_proxy = true` behind a proxy that ends TLS, or pass `--insecure-http`",
+            self.listen
+        );
+        Ok(())
+    }
+
     pub(super) fn check(&self) -> Result<()> {
         for (key, value) in [
             ("max_turns", self.max_turns),
             ("max_waiting", self.max_waiting),
             ("max_waiting_per_session", self.max_waiting_per_session),
+            ("body_budget_mib", self.body_budget_mib),
+            ("unknown_body_budget_mib", self.unknown_body_budget_mib),
             ("patience_seconds", usize::try_from(self.patience_seconds).unwrap_or(usize::MAX)),
         ] {
             ensure!(value > 0, "`serve.{key}` of config.toml: `0` is not a positive whole number");
         }
         Ok(())
     }
+}
+
+/// `[serve.tls]`: files in PEM; a path that is not absolute begins at `$BUB_HOME`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsFiles {
+    /// The certificate, and behind it those that lead to a root.
+    pub certificate: PathBuf,
+    /// Its private key, which only the user may read.
+    pub key: PathBuf,
 }
 
 /// What a token lets its bearer do.

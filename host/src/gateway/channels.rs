@@ -166,6 +166,11 @@ impl Gateway {
         Ok(inbox.wait)
     }
 
+    /// Whether a channel of that name takes webhooks at this moment.
+    pub(crate) fn takes_webhooks(&self, name: &str) -> bool {
+        self.channels.get(name).is_some_and(|channel| channel.webhook)
+    }
+
     /// Hands a channel what came by HTTP. None: there is no such channel.
     ///
     /// # Errors

@@ -22,7 +22,12 @@ pub struct Letter {
     pub leave: Option<Cancel>,
     /// What was said before, where the session is one of which nothing is kept.
     pub earlier: Vec<Draft>,
+    /// Returned to its owner once the message has had its turn.
+    pub lease: Option<Lease>,
 }
+
+/// What a message holds until it has had its turn, such as its part of a budget: dropped then.
+pub type Lease = Box<dyn std::any::Any + Send + Sync>;
 
 /// Why a message was not taken.
 #[derive(Debug)]
@@ -83,6 +88,8 @@ pub(super) struct Task {
     /// What was said before, where the session is one of which nothing is kept.
     pub earlier: Vec<Draft>,
     pub teller: Teller,
+    /// What each of its messages holds until the turn has ended.
+    pub leases: Vec<Lease>,
     /// A process that is gone had begun its turn: when the message was taken.
     pub since: Option<String>,
 }
@@ -99,6 +106,7 @@ impl Task {
             reach: String::new(),
             earlier: Vec::new(),
             teller,
+            leases: Vec::new(),
             since: None,
         };
         (task, reply)
@@ -116,6 +124,7 @@ impl Task {
         message.content = format!("{}\n{}", before.said.message.content, message.content);
         message.media.splice(0..0, before.said.message.media);
         self.numbers.splice(0..0, before.numbers);
+        self.leases.extend(before.leases);
         self.since = before.since.or(self.since.take());
     }
 }

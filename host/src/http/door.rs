@@ -1,6 +1,7 @@
 //! Who comes in, and under which names this program is asked for: replaced as a whole when the configuration changes.
 
 use super::guard::Guard;
+use super::tls::Tls;
 use super::token::{Bearer, Tokens};
 use crate::config::Serve;
 use std::sync::Arc;
@@ -14,23 +15,29 @@ pub struct Door(watch::Sender<Arc<Rules>>);
 pub(super) struct Rules {
     pub tokens: Tokens,
     pub guard: Guard,
+    /// What connections are encrypted with that begin now; none: they are not.
+    pub tls: Option<Tls>,
+    /// Whether a proxy stands in front, whose headers say where a request came from.
+    pub behind_proxy: bool,
 }
 
 impl Rules {
-    fn new(tokens: Tokens, settings: &Serve) -> Arc<Self> {
-        Arc::new(Self { tokens, guard: Guard::new(settings) })
+    fn new(tokens: Tokens, tls: Option<Tls>, settings: &Serve) -> Arc<Self> {
+        let behind_proxy = settings.behind_proxy;
+        Arc::new(Self { tokens, guard: Guard::new(settings), tls, behind_proxy })
     }
 }
 
 impl Door {
-    /// Lets in whoever has one of these tokens.
-    pub fn new(tokens: Tokens, settings: &Serve) -> Self {
-        Self(watch::Sender::new(Rules::new(tokens, settings)))
+    /// Accepts these tokens, over connections that are encrypted so.
+    pub fn new(tokens: Tokens, tls: Option<Tls>, settings: &Serve) -> Self {
+        Self(watch::Sender::new(Rules::new(tokens, tls, settings)))
     }
 
     /// From here on these tokens count, and no others: the next request of one that is gone is refused.
-    pub fn renew(&self, tokens: Tokens, settings: &Serve) {
-        self.0.send_replace(Rules::new(tokens, settings));
+    /// Connections that are open stay encrypted as they are.
+    pub fn renew(&self, tokens: Tokens, tls: Option<Tls>, settings: &Serve) {
+        self.0.send_replace(Rules::new(tokens, tls, settings));
     }
 
     pub(super) fn rules(&self) -> Arc<Rules> {

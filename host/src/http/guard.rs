@@ -1,6 +1,7 @@
 //! What is asked of every request, before it is asked who makes it: a page in somebody's browser can send requests to this
 //! machine too, and can have a name of its own lead here.
 
+use super::body::lingering;
 use super::{Api, Problem};
 use crate::config::Serve;
 use axum::extract::{Request, State};
@@ -11,6 +12,18 @@ use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Headers of which a request has one: of two, a proxy may look at one and this program at the other.
+const SINGLE: [HeaderName; 8] = [
+    header::HOST,
+    header::AUTHORIZATION,
+    header::CONTENT_TYPE,
+    header::CONTENT_LENGTH,
+    header::ORIGIN,
+    SITE,
+    HeaderName::from_static("idempotency-key"),
+    HeaderName::from_static("x-session-id"),
+];
 
 /// Names that the program answers to, and pages that may use it.
 pub(super) struct Guard {
@@ -61,6 +74,21 @@ impl Guard {
     }
 }
 
+/// A request that can be understood in two ways is not answered in either. Of lengths, hyper has made one by now: of two
+/// different ones it makes none, and beside `Transfer-Encoding` none counts and the connection ends behind the answer.
+fn check_shape(request: &Request) -> Result<(), Problem> {
+    if let Some(name) = SINGLE.iter().find(|name| request.headers().get_all(*name).iter().nth(1).is_some()) {
+        return Err(Problem::bad(format!("the header `{name}` stands in the request more than once")));
+    }
+    let named = request.headers().get(header::HOST).map(HeaderValue::as_bytes);
+    match (request.uri().authority(), named) {
+        (Some(authority), Some(host)) if !authority.as_str().as_bytes().eq_ignore_ascii_case(host) => {
+            Err(Problem::bad("the address of the request and its `Host` name different hosts"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Without the port.
 fn name_of(host: &str) -> &str {
     match host.strip_prefix('[') {
@@ -72,8 +100,14 @@ fn name_of(host: &str) -> &str {
 
 /// The checks, and what pages that may use the API are told.
 pub(super) async fn check(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
+    let request = lingering(request);
     let rules = api.door.rules();
     let guard = &rules.guard;
+    if let Err(problem) = check_shape(&request) {
+        let mut response = problem.into_response();
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        return response;
+    }
     if let Err(problem) = guard.check_host(&request) {
         return problem.into_response();
     }

@@ -4,16 +4,20 @@ use super::routes::router;
 use super::{Api, Door};
 use crate::gateway::Gateway;
 use anyhow::{Context, Result};
+use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_io_timeout::TimeoutStream;
 
 /// Connections at once. The next ones wait in the system's queue.
 const CONNECTIONS: usize = 1024;
@@ -30,6 +34,7 @@ const PARTING: Duration = Duration::from_secs(2);
 /// Answers requests until it is told to stop.
 pub struct Server {
     address: SocketAddr,
+    is_encrypted: bool,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
@@ -38,6 +43,11 @@ impl Server {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// `https` where connections are encrypted, else `http`.
+    pub fn scheme(&self) -> &'static str {
+        if self.is_encrypted { "https" } else { "http" }
     }
 
     /// Takes no connection more, and waits a moment for those that are there.
@@ -58,6 +68,7 @@ pub async fn listen(gateway: Arc<Gateway>, door: Door) -> Result<Server> {
         format!("`{wanted}` cannot be listened at; `serve.listen` of config.toml or `--listen` names another address")
     })?;
     let address = listener.local_addr()?;
+    let is_encrypted = door.rules().tls.is_some();
     let api = Arc::new(Api::new(gateway, door));
     let service = TowerToHyperService::new(router(Arc::clone(&api)));
     let (stop, mut stopped) = watch::channel(false);
@@ -71,16 +82,10 @@ pub async fn listen(gateway: Arc<Gateway>, door: Door) -> Result<Server> {
                 stream = accept(&listener) => stream,
                 _ = stopped.wait_for(|stop| *stop) => break,
             };
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(api.patience())
-                .max_buf_size(HEAD_BYTES)
-                .max_headers(HEADERS)
-                .serve_connection(TokioIo::new(stream), service.clone());
-            let connection = open.watch(connection);
+            let (api, service, watcher) = (Arc::clone(&api), service.clone(), open.watcher());
             tokio::spawn(async move {
                 // A peer that breaks off or sends what is no HTTP has ended its connection, and nothing else.
-                if let Err(error) = connection.await {
+                if let Err(error) = serve(&api, stream, service, watcher).await {
                     tracing::debug!("a connection ended: {error}");
                 }
                 drop(place);
@@ -89,7 +94,47 @@ pub async fn listen(gateway: Arc<Gateway>, door: Door) -> Result<Server> {
         drop(listener);
         let _ = tokio::time::timeout(PARTING, open.shutdown()).await;
     });
-    Ok(Server { address, stop, task })
+    Ok(Server { address, is_encrypted, stop, task })
+}
+
+/// Answers the requests of one connection.
+async fn serve(
+    api: &Api,
+    stream: TcpStream,
+    service: TowerToHyperService<Router>,
+    watcher: Watcher,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let mut stream = TimeoutStream::new(stream);
+    // A peer that reads nothing of its answer loses the connection; each byte that it takes gives it as much again.
+    stream.set_write_timeout(Some(api.patience()));
+    let stream = Box::pin(stream);
+    let tls = api.door.rules().tls.clone();
+    match tls {
+        Some(tls) => {
+            let stream = timeout(api.patience(), tls.acceptor().accept(stream)).await??;
+            exchange(api, stream, service, watcher).await?;
+        }
+        None => exchange(api, stream, service, watcher).await?,
+    }
+    Ok(())
+}
+
+async fn exchange<S>(
+    api: &Api,
+    stream: S,
+    service: TowerToHyperService<Router>,
+    watcher: Watcher,
+) -> Result<(), hyper::Error>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(api.patience())
+        .max_buf_size(HEAD_BYTES)
+        .max_headers(HEADERS)
+        .serve_connection(TokioIo::new(stream), service);
+    watcher.watch(connection).await
 }
 
 /// The next connection. Where the system has none to give, there is one later.

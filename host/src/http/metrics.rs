@@ -40,6 +40,12 @@ pub(super) async fn metrics(Caller { api, bearer }: Caller) -> Result<Response, 
     page.gauge("bub_turns_running", "turns that run now", running);
     page.gauge("bub_messages_waiting", "messages that wait for their turns", waiting);
     page.gauge("bub_answers_undelivered", "answers that wait for their channels", api.gateway.undelivered());
+    let (trusted, unknown) = api.bodies.used();
+    page.gauges(
+        "bub_body_bytes",
+        "memory that bodies of requests take until their turns have ended",
+        [(&[("caller", "trusted")][..], trusted), (&[("caller", "unknown")], unknown)],
+    );
     page.hooks(&host.meter.counts());
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page.0).into_response())
 }
@@ -61,8 +67,12 @@ impl Page {
     }
 
     fn gauge(&mut self, name: &str, about: &str, value: usize) {
+        self.gauges(name, about, [(&[][..], value)]);
+    }
+
+    fn gauges<'a>(&mut self, name: &str, about: &str, values: impl IntoIterator<Item = (Labels<'a>, usize)>) {
         self.head(name, about, "gauge");
-        self.value(name, &[], value);
+        values.into_iter().for_each(|(labels, value)| self.value(name, labels, value));
     }
 
     fn hooks(&mut self, counts: &[(String, &'static str, crate::plugin::Count)]) {

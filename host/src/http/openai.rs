@@ -4,10 +4,11 @@ mod models;
 mod request;
 mod stream;
 
+use super::body::{self, CallerClass};
 use super::extract::Caller;
 use super::token::Bearer;
 use super::turns::{Attended, key, session};
-use super::{Api, Problem, body, wire};
+use super::{Api, Problem, wire};
 use crate::channel::{kind_of, message};
 use crate::config::Scope;
 use crate::gateway::{Answer, HTTP, Letter};
@@ -42,21 +43,44 @@ pub(super) async fn complete(
     sent: Body,
 ) -> Result<Response, Problem> {
     bearer.needs(Scope::Turns)?;
-    let request: Request = body::json(&api, sent, MOST).await?;
-    request.check()?;
-    let model = models::chosen(&api, request.model.as_deref()).await?;
+    api.gateway.check_open()?;
+    let limits = (CallerClass::of(&bearer), MOST);
+    let make = move |request: Request| prepare(&bearer, &headers, request);
+    let (Prepared { mut letter, kept, model, stream, wants_usage }, charge) =
+        body::json(&api, sent, limits, make).await?;
+    letter.lease = Some(Box::new(charge));
+    if let Some(model) = models::chosen(&api, model.as_deref()).await? {
+        letter.message.context.push(("model".to_owned(), Value::from(model).to_string()));
+    }
     let frame = Frame {
         id: format!("chatcmpl-{}", chance()?),
         created: jiff::Timestamp::now().as_second(),
-        model: request.model.clone().unwrap_or_else(|| models::AGENT.to_owned()),
+        model: model.unwrap_or_else(|| models::AGENT.to_owned()),
     };
-    let (letter, kept) = letter(&bearer, &headers, &request, model)?;
-    let answered = if request.stream.unwrap_or(false) {
-        stream::streamed(&api, letter, frame, request.wants_usage()).await?
-    } else {
-        whole(&api, letter, &frame).await?
+    let answered = match stream {
+        true => stream::streamed(&api, letter, frame, wants_usage).await?,
+        false => whole(&api, letter, &frame).await?,
     };
     Ok(with_session(answered, kept))
+}
+
+/// What a request means.
+struct Prepared {
+    letter: Letter,
+    /// The session, unless nothing of it is kept.
+    kept: Option<String>,
+    /// The model that it names.
+    model: Option<String>,
+    stream: bool,
+    wants_usage: bool,
+}
+
+/// Checks a request and takes it apart.
+fn prepare(bearer: &Bearer, headers: &HeaderMap, request: Request) -> Result<Prepared, Problem> {
+    request.check()?;
+    let (stream, wants_usage) = (request.stream.unwrap_or(false), request.wants_usage());
+    let (letter, kept) = letter(bearer, headers, &request)?;
+    Ok(Prepared { letter, kept, model: request.model, stream, wants_usage })
 }
 
 /// Says which session it was, where there will be one to go on with.
@@ -68,12 +92,7 @@ fn with_session(mut response: Response, session: Option<String>) -> Response {
 }
 
 /// The message as the gateway takes it, and its session unless nothing of that is kept.
-fn letter(
-    bearer: &Bearer,
-    headers: &HeaderMap,
-    request: &Request,
-    model: Option<String>,
-) -> Result<(Letter, Option<String>), Problem> {
+fn letter(bearer: &Bearer, headers: &HeaderMap, request: &Request) -> Result<(Letter, Option<String>), Problem> {
     let named = match headers.get(SESSION) {
         Some(named) => Some(named.to_str().map_err(|_| Problem::bad("`X-Session-Id` is no ASCII text"))?.to_owned()),
         None => None,
@@ -104,11 +123,8 @@ fn letter(
     let kind = kind_of(speaker.commands, &content);
     let chat = user.unwrap_or("default");
     let message = message(Some(session), [HTTP, chat, &bearer.name], &content, kind);
-    let mut message = Envelope { id, media: wire::media(media)?, ..message };
-    if let Some(model) = model {
-        message.context.push(("model".to_owned(), Value::from(model).to_string()));
-    }
-    Ok((Letter { message, speaker: Some(speaker), listener: None, reach, leave: None, earlier }, kept))
+    let message = Envelope { id, media: wire::media(media)?, ..message };
+    Ok((Letter { message, speaker: Some(speaker), listener: None, reach, leave: None, earlier, lease: None }, kept))
 }
 
 async fn whole(api: &Api, letter: Letter, frame: &Frame) -> Result<Response, Problem> {

@@ -63,6 +63,11 @@ impl Bearer {
         Err(Problem::forbidden(format!("token `{name}` reaches only sessions that begin with `{reach}`")))
     }
 
+    /// Whether the configuration knows the bearer as its owner or a peer.
+    pub fn is_trusted(&self) -> bool {
+        !matches!(self.principal, Principal::Anonymous)
+    }
+
     /// Who speaks when they do.
     pub fn speaker(&self) -> Speaker {
         Speaker { principal: self.principal, commands: self.commands }

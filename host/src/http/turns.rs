@@ -1,8 +1,9 @@
 //! `POST /v1/turns`: one message, and what comes of it.
 
+use super::body::{self, CallerClass};
 use super::extract::Caller;
 use super::token::Bearer;
-use super::{Api, Problem, body, wire};
+use super::{Api, Problem, wire};
 use crate::channel::{kind_of, message};
 use crate::config::Scope;
 use crate::gateway::{HTTP, Letter, Reply};
@@ -45,8 +46,14 @@ struct Said {
 /// Takes a message and answers with what came of it, at once or as it goes.
 pub(super) async fn post(Caller { api, bearer }: Caller, headers: HeaderMap, sent: Body) -> Result<Response, Problem> {
     bearer.needs(Scope::Turns)?;
-    let said: Said = body::json(&api, sent, MOST).await?;
-    let letter = letter(&bearer, &headers, said)?;
+    api.gateway.check_open()?;
+    let limits = (CallerClass::of(&bearer), MOST);
+    let make = {
+        let headers = headers.clone();
+        move |said: Said| letter(&bearer, &headers, said)
+    };
+    let (letter, charge) = body::json(&api, sent, limits, make).await?;
+    let letter = Letter { lease: Some(Box::new(charge)), ..letter };
     let accepted = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     if accepted.contains("text/event-stream") {
         return streamed(&api, letter).await;
@@ -73,7 +80,7 @@ fn letter(bearer: &Bearer, headers: &HeaderMap, said: Said) -> Result<Letter, Pr
     let message = message(Some(session), [&channel, &chat_id, &bearer.name], &content, kind);
     let message = Envelope { id: key(bearer, headers)?, media, ..message };
     let reach = bearer.reach.clone();
-    Ok(Letter { message, speaker: Some(speaker), listener: None, reach, leave: None, earlier: Vec::new() })
+    Ok(Letter { message, speaker: Some(speaker), listener: None, reach, leave: None, earlier: Vec::new(), lease: None })
 }
 
 /// The session that is named, or one for the chat within what the token reaches.

@@ -1,6 +1,7 @@
 //! JSON that comes from a guest, checked where it enters.
 
 use crate::model::Object;
+use crate::tape::json::Bounds;
 
 /// How deep guests may nest JSON. A parser that recurses would otherwise be at the mercy of `[[[[`.
 const MAX_DEPTH: usize = 64;
@@ -37,21 +38,5 @@ fn check_depth(text: &str) -> Result<(), String> {
     if text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() <= MAX_DEPTH {
         return Ok(());
     }
-    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
-    for byte in text.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'[' | b'{' if !in_string => {
-                depth += 1;
-                if depth > MAX_DEPTH {
-                    return Err(format!("JSON nested deeper than {MAX_DEPTH}"));
-                }
-            }
-            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    Ok(())
+    Bounds::depth(MAX_DEPTH).check(text.as_bytes()).map_err(|exceeded| exceeded.to_string())
 }

@@ -4,10 +4,12 @@
 //! with Python's digits. So JSON enters and leaves this program as text and is never turned into a tree; the functions
 //! here check it, cut it into pieces and print it again.
 
+mod bounds;
 mod float;
 mod scan;
 
 use super::error::Result;
+pub(crate) use bounds::Bounds;
 use scan::{Out, Scanner};
 
 /// How deep JSON may be nested that enters this program.

@@ -3,7 +3,7 @@
 use crate::config::{Config, Print, Waiting};
 use crate::gateway::Gateway;
 use crate::host::Watch;
-use crate::http::{Door, Tokens};
+use crate::http::{Door, Tls, Tokens};
 use crate::plugin::one_line;
 use anyhow::Result;
 use std::net::SocketAddr;
@@ -24,11 +24,18 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(super) struct Renewal {
     gateway: Arc<Gateway>,
     door: Door,
-    /// What `--listen` says: it stands above the file, as at the start.
-    listen: Option<SocketAddr>,
+    above: Above,
     /// Whether somebody has asked for it, who is done with writing.
     is_asked: AtomicBool,
     state: Mutex<State>,
+}
+
+/// What the command line says: it stands above the file, as at the start.
+pub(super) struct Above {
+    /// `--listen`.
+    pub(super) listen: Option<SocketAddr>,
+    /// `--insecure-http`.
+    pub(super) insecure_http: bool,
 }
 
 struct State {
@@ -44,14 +51,19 @@ struct State {
 
 /// The files of which all that is made, in the order of a [`Print`].
 pub(super) fn files(config: &Config) -> Vec<PathBuf> {
-    config.sources().into_iter().chain([Tokens::file(config)]).collect()
+    config.sources().into_iter().chain(own_files(config)).collect()
+}
+
+/// Those that `serve` alone reads: the owner's token, and what connections are encrypted with.
+pub(super) fn own_files(config: &Config) -> Vec<PathBuf> {
+    [Tokens::file(config)].into_iter().chain(Tls::files(config)).collect()
 }
 
 impl Renewal {
     /// `holds`: what the [files] held of which the gateway and the door were made.
-    pub(super) fn new(gateway: Arc<Gateway>, door: Door, listen: Option<SocketAddr>, holds: Print) -> Arc<Self> {
+    pub(super) fn new(gateway: Arc<Gateway>, door: Door, above: Above, holds: Print) -> Arc<Self> {
         let state = State { decided: holds.clone(), holds, seen: None, waiting: Vec::new() };
-        Arc::new(Self { gateway, door, listen, is_asked: AtomicBool::new(false), state: Mutex::new(state) })
+        Arc::new(Self { gateway, door, above, is_asked: AtomicBool::new(false), state: Mutex::new(state) })
     }
 
     /// Watches plugins and configuration for as long as the answer is held.
@@ -118,16 +130,18 @@ impl Renewal {
     async fn renew(&self, print: &Print, state: &mut State) -> Result<bool> {
         let before = self.gateway.host();
         let mut config = Config::load(Some(&before.config.home))?;
-        if let Some(listen) = self.listen {
+        if let Some(listen) = self.above.listen {
             config.serve.listen = listen;
         }
         let tokens = Tokens::load(&config)?;
+        let (config, waiting) = config.beside(&before.config);
+        config.serve.check_exposure(self.above.insecure_http)?;
+        let tls = Tls::load(&config)?;
         if Print::of(files(&config)) != *print {
             return Ok(false);
         }
-        let (config, waiting) = config.beside(&before.config);
         let host = before.renewed(config).await?;
-        self.door.renew(tokens, &host.config.serve);
+        self.door.renew(tokens, tls, &host.config.serve);
         self.gateway.renew(host).await;
         tracing::info!("the changed configuration is in effect");
         for new in waiting.iter().filter(|new| !state.waiting.contains(new)) {

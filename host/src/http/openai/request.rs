@@ -2,8 +2,10 @@
 
 use super::super::{Problem, wire};
 use crate::tape::Draft;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::json;
+use std::fmt::{self, Formatter};
 
 /// Messages of one request.
 const MOST: usize = 4096;
@@ -16,8 +18,8 @@ pub(super) struct Request {
     pub stream: Option<bool>,
     stream_options: Option<StreamOptions>,
     pub user: Option<String>,
-    tools: Option<Vec<Value>>,
-    functions: Option<Vec<Value>>,
+    tools: Option<Listed>,
+    functions: Option<Listed>,
     n: Option<u64>,
     response_format: Option<Format>,
     modalities: Option<Vec<String>>,
@@ -40,22 +42,118 @@ struct Message {
     content: Option<Content>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
+/// A text, or parts. Read by a visitor: serde's untagged and tagged enums keep a copy of all that they are given before
+/// they look at it, which takes sixteen times the memory of what was sent.
 enum Content {
     Text(String),
-    /// Each a [`Part`]; of what is none it is said which.
-    Parts(Vec<Value>),
+    Parts(Vec<Part>),
 }
 
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ContentVisitor;
+
+        impl<'de> Visitor<'de> for ContentVisitor {
+            type Value = Content;
+
+            fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of parts")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Content, E> {
+                Ok(Content::Text(text.to_owned()))
+            }
+
+            fn visit_string<E>(self, text: String) -> Result<Content, E> {
+                Ok(Content::Text(text))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Content, A::Error> {
+                let mut parts = Vec::new();
+                while let Some(part) = sequence.next_element()? {
+                    if parts.len() == MOST {
+                        return Err(serde::de::Error::custom(format!("a message has at most {MOST} parts")));
+                    }
+                    parts.push(part);
+                }
+                Ok(Content::Parts(parts))
+            }
+        }
+
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+/// A list of which only matters whether something is in it.
+struct Listed {
+    is_empty: bool,
+}
+
+impl<'de> Deserialize<'de> for Listed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ListedVisitor;
+
+        impl<'de> Visitor<'de> for ListedVisitor {
+            type Value = Listed;
+
+            fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Listed, A::Error> {
+                let mut is_empty = true;
+                while sequence.next_element::<IgnoredAny>()?.is_some() {
+                    is_empty = false;
+                }
+                Ok(Listed { is_empty })
+            }
+        }
+
+        deserializer.deserialize_seq(ListedVisitor)
+    }
+}
+
+/// A part of a message.
 #[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(try_from = "SentPart")]
 enum Part {
-    Text { text: String },
-    Refusal { refusal: String },
-    ImageUrl { image_url: Image },
-    InputAudio { input_audio: Audio },
-    File { file: File },
+    Text(String),
+    Image(Image),
+    Audio(Audio),
+    File(File),
+}
+
+/// A part as it is sent: `type` says which of the other members counts.
+#[derive(Deserialize)]
+struct SentPart {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+    refusal: Option<String>,
+    image_url: Option<Image>,
+    input_audio: Option<Audio>,
+    file: Option<File>,
+}
+
+impl TryFrom<SentPart> for Part {
+    type Error = String;
+
+    fn try_from(sent: SentPart) -> Result<Self, String> {
+        let part = match sent.kind.as_str() {
+            "text" => sent.text.map(Self::Text),
+            "refusal" => sent.refusal.map(Self::Text),
+            "image_url" => sent.image_url.map(Self::Image),
+            "input_audio" => sent.input_audio.map(Self::Audio),
+            "file" => sent.file.map(Self::File),
+            _ => {
+                let shown: String = sent.kind.chars().take(32).flat_map(char::escape_debug).collect();
+                return Err(format!(
+                    "a part of a message is of type `{shown}`: `text`, `refusal`, `image_url`, `input_audio`, `file`"
+                ));
+            }
+        };
+        part.ok_or_else(|| format!("a part of type `{}` has no `{}`", sent.kind, sent.kind))
+    }
 }
 
 #[derive(Deserialize)]
@@ -80,7 +178,7 @@ impl Request {
     ///
     /// Something is asked for that an agent cannot do: what would be left out in silence changes what the answer means.
     pub fn check(&self) -> Result<(), Problem> {
-        let any = |list: &Option<Vec<Value>>| list.as_ref().is_some_and(|list| !list.is_empty());
+        let any = |list: &Option<Listed>| list.as_ref().is_some_and(|list| !list.is_empty);
         if any(&self.tools) || any(&self.functions) {
             let message = "the agent runs its own tools and cannot call those of its client: leave `tools` out";
             return Err(Problem::of("tools", message));
@@ -123,13 +221,13 @@ impl Request {
             None => {}
             Some(Content::Text(text)) => content.clone_from(text),
             Some(Content::Parts(parts)) => {
-                for sent in parts {
-                    match part(sent)? {
-                        Part::Text { text } | Part::Refusal { refusal: text } => {
+                for part in parts {
+                    match part {
+                        Part::Text(text) => {
                             if !content.is_empty() {
                                 content.push('\n');
                             }
-                            content.push_str(&text);
+                            content.push_str(text);
                         }
                         attached => media.push(attachment(attached)?),
                     }
@@ -145,7 +243,7 @@ impl Request {
         let before = self.messages.split_last().map_or(&[][..], |(_, before)| before);
         let mut drafts = Vec::with_capacity(before.len());
         for message in before {
-            let text = message.content.as_ref().map(Content::text).transpose()?.unwrap_or_default();
+            let text = message.content.as_ref().map(Content::text).unwrap_or_default();
             if text.is_empty() {
                 continue;
             }
@@ -163,51 +261,48 @@ impl Request {
 }
 
 impl Content {
-    fn text(&self) -> Result<String, Problem> {
-        let parts = match self {
-            Self::Text(text) => return Ok(text.clone()),
-            Self::Parts(parts) => parts,
-        };
-        let text = |sent: &Value| {
-            Ok(match part(sent)? {
-                Part::Text { text } | Part::Refusal { refusal: text } => text,
-                Part::ImageUrl { .. } => "[image]".to_owned(),
-                Part::InputAudio { .. } => "[audio]".to_owned(),
-                Part::File { .. } => "[file]".to_owned(),
-            })
-        };
-        Ok(parts.iter().map(text).collect::<Result<Vec<_>, Problem>>()?.join("\n"))
+    fn text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Parts(parts) => parts.iter().map(Part::shown).collect::<Vec<_>>().join("\n"),
+        }
     }
 }
 
-fn part(sent: &Value) -> Result<Part, Problem> {
-    Part::deserialize(sent).map_err(|error| {
-        let said: String = error.to_string().chars().take(200).flat_map(char::escape_debug).collect();
-        Problem::of("messages", format!("a part of a message does not fit: {said}"))
-    })
+impl Part {
+    /// Its text, or in place of media what they are.
+    fn shown(&self) -> &str {
+        match self {
+            Self::Text(text) => text,
+            Self::Image(_) => "[image]",
+            Self::Audio(_) => "[audio]",
+            Self::File(_) => "[file]",
+        }
+    }
 }
 
-fn attachment(part: Part) -> Result<wire::Media, Problem> {
+fn attachment(part: &Part) -> Result<wire::Media, Problem> {
     Ok(match part {
-        Part::InputAudio { input_audio } => {
-            let mime_type = match input_audio.format.as_str() {
+        Part::Audio(Audio { data, format }) => {
+            let mime_type = match format.as_str() {
                 "wav" => "audio/wav",
                 "mp3" => "audio/mpeg",
                 _ => return Err(Problem::of("messages", "the `format` of `input_audio` is `wav` or `mp3`")),
             };
-            let url = format!("data:{mime_type};base64,{}", input_audio.data);
+            let url = format!("data:{mime_type};base64,{data}");
             wire::Media { mime_type: mime_type.to_owned(), url, filename: None }
         }
-        Part::File { file } => {
-            let Some(url) = file.file_data else {
+        Part::File(File { file_data, filename }) => {
+            let Some(url) = file_data else {
                 return Err(Problem::of("messages", "there are no files here: send what is in it as `file_data`"));
             };
-            wire::Media { mime_type: kind_of(&url, "application/pdf"), url, filename: file.filename }
+            let mime_type = kind_of(url, "application/pdf");
+            wire::Media { mime_type, url: url.clone(), filename: filename.clone() }
         }
-        Part::ImageUrl { image_url: Image { url } } => {
-            wire::Media { mime_type: kind_of(&url, "image/jpeg"), url, filename: None }
+        Part::Image(Image { url }) => {
+            wire::Media { mime_type: kind_of(url, "image/jpeg"), url: url.clone(), filename: None }
         }
-        Part::Text { .. } | Part::Refusal { .. } => return Err(Problem::bad("a text is not attached")),
+        Part::Text(_) => return Err(Problem::bad("a text is not attached")),
     })
 }
 

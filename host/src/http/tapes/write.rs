@@ -1,7 +1,8 @@
 //! What another host writes that keeps its tapes here: all of a write or nothing, and once, however often it is sent.
 
+use super::super::Problem;
+use super::super::body::{self, CallerClass};
 use super::super::extract::{Caller, Named};
-use super::super::{Problem, body};
 use super::reaches;
 use crate::config::Scope;
 use crate::tape::{Batch, Commit, Draft, Entry, Error, Outcome, Reset, Store, check_tape_name};
@@ -91,12 +92,15 @@ pub(in crate::http) async fn write(
     if tape.contains(".jsonl") {
         return Err(Problem::bad(format!("`{tape}` is an archive: it is never written again")));
     }
-    let bytes = body::bytes(&api, sent, MOST).await?;
-    let text = std::str::from_utf8(&bytes).map_err(|_| Problem::bad("the body is no UTF-8"))?;
-    let (key, batches) = parse(text)?;
-    for batch in &batches {
-        check(&tape, batch)?;
-    }
+    let received = body::read(&api, sent, CallerClass::of(&bearer), MOST).await?;
+    let name = tape.clone();
+    let parse_all = move |bytes: Vec<u8>| {
+        let text = std::str::from_utf8(&bytes).map_err(|_| Problem::bad("the body is no UTF-8"))?;
+        let (key, batches) = parse(text)?;
+        batches.iter().try_for_each(|batch| check(&name, batch))?;
+        Ok((key, batches))
+    };
+    let ((key, batches), _charge) = body::work(&api, received.bytes, received.charge, parse_all).await?;
     let own = batches.iter().find(|batch| batch.about.tape == tape).and_then(|batch| batch.about.last);
     let said = |name| headers.get(name).map(|value: &header::HeaderValue| value.as_bytes().to_vec());
     if said(header::IF_MATCH) != own.map(|last| format!("\"{last}\"").into_bytes()) {
