@@ -116,6 +116,8 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
     });
     // What was left behind (a blocked read, a request that nobody waits for) must not hold up the exit.
     runtime.shutdown_background();
+    // Its tasks may not be gone before the process is, and with them not the programs that they look after.
+    crate::process::kill_all();
     outcome
 }
 

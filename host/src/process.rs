@@ -9,14 +9,16 @@
 //! its id nobody can find a program again: it dies with the turn that started it ([`Processes::end_turn`]). A program whose
 //! id a guest was told is meant to be found again ([`Child::keep`]): it outlives the turn, and dies with its session
 //! ([`Processes::end_session`]). No group outlives the host's orderly exit ([`Processes::end_all`]) or [`Processes`] itself.
-//! Two things are out of reach: a program that leaves its group of its own accord (`setsid`), and all of them when the
-//! host itself is killed by SIGKILL.
+//! A program that is ended takes along what it has started, also what has left its group (`setsid`) while its parent lives.
+//! Two things are out of reach: what has left its group and lost its parent before, and all of them when the host itself is
+//! killed by SIGKILL.
 //!
 //! Everything here wants to be called within a tokio runtime.
 //!
 //! **Invariant**: this room knows nothing of wasm, turns or grants; sessions and turns are names to it.
 
 mod child;
+mod descendants;
 mod end;
 mod environment;
 mod error;
@@ -31,6 +33,6 @@ mod tend;
 pub use child::{Child, Output};
 pub use environment::Environment;
 pub use error::{Error, Result};
-pub use processes::{MAX_RUNNING, MAX_RUNNING_OF_SESSION, Processes};
+pub use processes::{MAX_RUNNING, MAX_RUNNING_OF_SESSION, Processes, kill_all};
 pub use program::Program;
 pub use ring::RING_BYTES;

@@ -18,6 +18,7 @@ mod file;
 mod fork;
 mod handle;
 mod info;
+mod interruption;
 mod journal;
 pub mod json;
 mod lock;

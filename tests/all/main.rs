@@ -29,6 +29,7 @@ mod guests;
 mod handoff;
 mod hooks;
 mod hostile;
+mod interruption;
 mod languages;
 mod layers;
 mod limits;

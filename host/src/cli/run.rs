@@ -4,6 +4,7 @@ use crate::channel::{Printer, attach, kind_of, message};
 use crate::config::Config;
 use crate::host::Host;
 use crate::plugin::bindings::Envelope;
+use crate::process;
 use crate::turn::{Audience, run_turn};
 use anyhow::Result;
 use std::path::Path;
@@ -72,6 +73,7 @@ pub(super) fn on_signal() -> Result<watch::Receiver<bool>> {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
+        process::kill_all();
         std::process::exit(130);
     });
     Ok(receiver)

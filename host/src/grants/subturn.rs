@@ -5,6 +5,7 @@ use crate::plugin::bindings::Error;
 use crate::plugin::bindings::subturn::{Host, Request};
 use crate::plugin::store::State;
 use crate::turn::Inner;
+use tokio::sync::watch;
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
@@ -22,31 +23,35 @@ impl Host for State {
             skills: request.skills,
         };
         // In a task of its own, so that turns inside turns do not grow one future without end.
+        let (cancel, abandoned) = watch::channel(false);
         let task = tokio::spawn(async move {
-            let _working = turn.working();
-            turn.run_inner(inner).await
+            let working = turn.working();
+            turn.run_inner(inner, abandoned, working).await
         });
-        let task = AbortOnDrop(task);
-        Ok(match task.await {
+        Ok(match (CancelOnDrop { task, cancel }).await {
             Ok(output) => output.map_err(|failure| failure.to_error()),
             Err(error) => Err(Error::new(crate::plugin::bindings::ErrorKind::Unknown, error.to_string())),
         })
     }
 }
 
-/// Ends what nobody waits for any more.
-struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
+/// Cancels the turn when its caller stops waiting. It is not aborted: what its tools have done is still written down, and
+/// the programs that it started are ended.
+struct CancelOnDrop<T> {
+    task: tokio::task::JoinHandle<T>,
+    cancel: watch::Sender<bool>,
+}
 
-impl<T> std::future::Future for AbortOnDrop<T> {
+impl<T> std::future::Future for CancelOnDrop<T> {
     type Output = std::result::Result<T, tokio::task::JoinError>;
 
     fn poll(mut self: std::pin::Pin<&mut Self>, context: &mut std::task::Context<'_>) -> std::task::Poll<Self::Output> {
-        std::pin::Pin::new(&mut self.0).poll(context)
+        std::pin::Pin::new(&mut self.task).poll(context)
     }
 }
 
-impl<T> Drop for AbortOnDrop<T> {
+impl<T> Drop for CancelOnDrop<T> {
     fn drop(&mut self) {
-        self.0.abort();
+        self.cancel.send_replace(true);
     }
 }

@@ -24,6 +24,11 @@ impl Group {
         Some(Self { id, leaderless: AtomicBool::new(false), gone: AtomicBool::new(false), witness: AtomicI32::new(0) })
     }
 
+    /// The number of the group, which is that of its leader.
+    pub(super) fn id(&self) -> i32 {
+        self.id.as_raw_pid()
+    }
+
     /// Asks every member to end. Those that were stopped are woken, for they hear nothing else.
     pub(super) fn terminate(&self) {
         self.signal(Signal::TERM);

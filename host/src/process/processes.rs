@@ -10,7 +10,7 @@ use super::tend::tend;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// Programs of a session that may run at once.
@@ -24,6 +24,16 @@ const MAX_FINISHED: usize = 64;
 
 /// How long they are kept.
 const FINISHED_FOR: Duration = Duration::from_secs(3600);
+
+/// All programs that this process has started and that may still run.
+static ALL: Mutex<Vec<Weak<Life>>> = Mutex::new(Vec::new());
+
+/// Kills the groups of all programs at once, without waiting for anything: the process is about to exit, with tasks that
+/// nobody waits for.
+pub fn kill_all() {
+    let all = std::mem::take(&mut *ALL.lock().unwrap_or_else(PoisonError::into_inner));
+    all.iter().filter_map(Weak::upgrade).for_each(|life| life.group.kill());
+}
 
 /// The programs of one host. Dropped, it kills all that run.
 #[derive(Default)]
@@ -55,6 +65,10 @@ impl Processes {
             return Err(Error::Io { action: "start a program".to_owned(), source: io::Error::other("it has no id") });
         };
         let life = Arc::new(Life::new(new_id(&lives), program.session, program.turn, group));
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|life| life.upgrade().is_some_and(|life| !life.is_over()));
+        all.push(Arc::downgrade(&life));
+        drop(all);
         tokio::spawn(tend(Arc::clone(&life), shell, output));
         lives.push(Arc::clone(&life));
         Ok(Child::new(life))

@@ -93,6 +93,16 @@ impl Fork {
         self.journal.as_ref()
     }
 
+    /// Keeps that a tool began whose effect cannot be taken back: its call, as JSON.
+    pub(super) fn begin_tool(&self, call: &str) {
+        self.local().begin_tool(&self.tape, call);
+    }
+
+    /// The entries that close what was interrupted.
+    pub(super) fn interrupted_calls(&self) -> Result<Vec<Draft>> {
+        self.local().interrupted_calls(&self.tape)
+    }
+
     /// The parent, for reading what it has of the tape or of a sidecar.
     fn behind(&self, tape: &str) -> Result<Arc<dyn Store>> {
         if self.journal.is_none() || tape != self.tape || self.local().stage != Stage::Open {

@@ -111,18 +111,32 @@ impl Tape {
         self.journal().map_or(Ok(()), |journal| journal.prompt(text))
     }
 
-    /// Keeps in a turn's journal that a tool begins whose effect cannot be taken back: its call, as the model made it. It is
-    /// never repeated, and a crash is said to the model.
+    /// Keeps that a tool begins whose effect cannot be taken back: its call, as the model made it. A turn's journal keeps it
+    /// too, where there is one. It is never repeated, and an interruption is said to the model.
     ///
     /// # Errors
     ///
     /// [`Error::Io`] when the journal cannot be written: the tool must not run.
     pub async fn keep_tool(&self, call: &str) -> Result<()> {
-        let Some(journal) = self.journal() else {
+        let Some(fork) = &self.fork else {
             return Ok(());
         };
-        journal.tool(call)?;
-        journal.settle().await
+        if let Some(journal) = fork.journal() {
+            journal.tool(call)?;
+            journal.settle().await?;
+        }
+        fork.begin_tool(call);
+        Ok(())
+    }
+
+    /// The entries that close what an interruption left open in this fork, as a recovery would write them: calls of tools
+    /// that began, with a result that says that they may or may not have run.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`] when a call that began is one that no tape can hold.
+    pub fn interrupted_calls(&self) -> Result<Vec<Draft>> {
+        self.fork.as_ref().map_or_else(|| Ok(Vec::new()), |fork| fork.interrupted_calls())
     }
 
     fn journal(&self) -> Option<&Arc<Journal>> {

@@ -122,6 +122,8 @@ impl Steering {
 #[derive(Clone)]
 pub struct Audience {
     pub(super) cancel: Cancel,
+    /// Of a turn inside a turn: cancelled when the call that waits for it is gone.
+    abandoned: Option<Cancel>,
     listener: Option<Listener>,
     steering: Steering,
     pub(super) speaker: Option<Speaker>,
@@ -136,6 +138,7 @@ impl Audience {
     pub fn new(cancel: Cancel) -> Self {
         Self {
             cancel,
+            abandoned: None,
             listener: None,
             steering: Steering::default(),
             speaker: None,
@@ -200,7 +203,35 @@ impl Audience {
     /// The audience of a turn inside the turn: its end is the same, what it says is its parent's to pass on, and nobody
     /// speaks to it.
     pub(super) fn of_inner(&self) -> Self {
-        Self::new(self.cancel.clone())
+        Self { abandoned: self.abandoned.clone(), ..Self::new(self.cancel.clone()) }
+    }
+
+    /// The turn ends, too, when the call that waits for it is gone.
+    #[must_use]
+    pub(super) fn abandoned_by(self, abandoned: Cancel) -> Self {
+        Self { abandoned: Some(abandoned), ..self }
+    }
+
+    /// Returns when the turn is cancelled, by either.
+    pub(super) async fn cancelled(&self) {
+        let abandoned = async {
+            match self.abandoned.clone() {
+                Some(abandoned) => cancelled(abandoned).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = cancelled(self.cancel.clone()) => {}
+            () = abandoned => {}
+        }
+    }
+}
+
+/// Returns when that says so. A sender that is gone can no longer cancel.
+async fn cancelled(mut cancel: Cancel) {
+    if cancel.wait_for(|cancelled| *cancelled).await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 

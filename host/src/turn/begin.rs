@@ -3,7 +3,7 @@
 use super::account::Account;
 use super::progress::{Calls, Progress, Speech, Turn};
 use super::settle::PASSING;
-use super::{Audience, Cancel};
+use super::Audience;
 use crate::config::Commands;
 use crate::error::Failure;
 use crate::host::Host;
@@ -39,7 +39,7 @@ impl Turn {
         let name = tape::tape_name(&host.workspace, &session_id);
         let tape = tokio::select! {
             biased;
-            () = cancelled(audience.cancel.clone()) => return Err(Failure::Cancelled),
+            () = audience.cancelled() => return Err(Failure::Cancelled),
             tape = open(calls, &name, &session_id) => tape?,
         };
         let earlier = audience.take_earlier();
@@ -117,14 +117,6 @@ impl Turn {
 /// What a command may be in a turn of that message.
 fn commands(host: &Host, message: &Envelope, audience: &Audience) -> Commands {
     audience.speaker.map_or_else(|| host.config.commands(&message.channel), |speaker| speaker.commands)
-}
-
-/// Returns when the turn is cancelled.
-pub(super) async fn cancelled(mut cancel: Cancel) {
-    // A sender that is gone can no longer cancel.
-    if cancel.wait_for(|cancelled| *cancelled).await.is_err() {
-        std::future::pending::<()>().await;
-    }
 }
 
 /// The turn's fork of its tape, when no other turn of the session runs.

@@ -25,7 +25,7 @@ use tokio::time::Instant;
 /// What the guests of one turn may make it hold together, in bytes: text that was said, state, entries.
 const MAX_HELD: usize = 64 << 20;
 
-/// How long a turn waits for its tasks at its end.
+/// How long a turn that no turn may be inside of waits for its tasks at its end.
 const REST: Duration = Duration::from_secs(1);
 
 /// Who can be called: the host, and the plugins that served when the turn began.
@@ -182,7 +182,7 @@ impl Turn {
     pub(super) async fn or_cancelled<T>(&self, stage: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         let ended = tokio::select! {
             biased;
-            () = super::begin::cancelled(self.audience.cancel.clone()) => Err(Failure::Cancelled),
+            () = self.audience.cancelled() => Err(Failure::Cancelled),
             answer = stage => return answer,
             () = tokio::time::sleep_until(self.deadline) => {
                 Err(Failure::Deadline(self.calls.host.config.limits().turn_deadline()))
@@ -195,8 +195,10 @@ impl Turn {
     /// Waits for the tasks that worked for the turn to be gone: they are told to stop when the stage is dropped, and must
     /// not write behind its back.
     pub(super) async fn at_rest(&self) {
+        // A turn inside this one waits for its own tasks first.
+        let patience = REST * (super::subturn::MAX_NESTED.saturating_sub(self.nesting()) as u32 + 1);
         let begun = Instant::now();
-        while Arc::strong_count(&self.working) > 1 && begun.elapsed() < REST {
+        while Arc::strong_count(&self.working) > 1 && begun.elapsed() < patience {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }

@@ -47,6 +47,7 @@ impl Turn {
             if self.kind() != MessageKind::Command {
                 entries = self.unwritten(&self.tape.read(self.first, usize::MAX).await?)?;
             }
+            entries.extend(self.interrupted_calls()?);
             entries.push(error_entry(failure)?);
             tape.append(entries).await?;
         }
@@ -55,6 +56,16 @@ impl Turn {
             self.tape.merge().await?;
         }
         Ok(())
+    }
+
+    /// Calls of tools that began and of which no entry says what came: a tool has its effect, however its turn ends.
+    fn interrupted_calls(&self) -> tape::Result<Vec<Draft>> {
+        let calls = self.tape.interrupted_calls()?;
+        match self.kind() {
+            // What was typed as a command is no part of the conversation.
+            MessageKind::Command => calls.into_iter().map(|call| call.with_meta("context", "false")).collect(),
+            _ => Ok(calls),
+        }
     }
 
     /// What the host has counted since it was asked last, out of context: what was refused to plugins, and what they used.

@@ -2,7 +2,7 @@
 
 use super::progress::Turn;
 use super::settle::PASSING;
-use super::{Prompt, run_model};
+use super::{Audience, Cancel, Prompt, run_model};
 use crate::error::Failure;
 use crate::plugin::bindings::{Envelope, Error, ErrorKind, MessageKind};
 use crate::plugin::model_name;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// How deep turns inside turns may go.
-const MAX_NESTED: usize = 3;
+pub(super) const MAX_NESTED: usize = 3;
 
 /// The session that is the parent's own.
 const INHERIT: &str = "inherit";
@@ -34,23 +34,39 @@ pub(crate) struct Inner {
 
 impl Turn {
     /// Runs a turn inside this one and returns what it said. Who caused it, its deadline and its end are the parent's, and
-    /// what taints one of the two taints the other.
-    pub(crate) async fn run_inner(self: &Arc<Self>, inner: Inner) -> Result<String, Failure> {
+    /// what taints one of the two taints the other. It is cancelled, too, once the call that waits for it is `abandoned`;
+    /// what it wrote is on its tape when `working` is dropped.
+    pub(crate) async fn run_inner(
+        self: &Arc<Self>,
+        inner: Inner,
+        abandoned: Cancel,
+        working: Arc<()>,
+    ) -> Result<String, Failure> {
         if self.nesting() >= MAX_NESTED {
             return Err(refused(ErrorKind::Denied, format!("turns inside turns may go {MAX_NESTED} deep, no deeper")));
         }
-        // Closed by nobody: there is a place in the end.
-        let _place = self.inner.acquire().await;
-        let turn = Arc::new(self.begin_inner(&inner).await?);
+        let audience = self.audience.of_inner().abandoned_by(abandoned);
+        let begin = async {
+            // Closed by nobody: there is a place in the end.
+            let place = self.inner.acquire().await;
+            Ok::<_, Failure>((place, Arc::new(self.begin_inner(&inner, audience.clone()).await?)))
+        };
+        let (_place, turn) = tokio::select! {
+            biased;
+            () = audience.cancelled() => return Err(Failure::Cancelled),
+            begun = begin => begun?,
+        };
         let outcome = turn.work(&inner.prompt).await;
         let settled = turn.settle(outcome.as_ref().err()).await;
-        turn.at_rest().await;
-        self.calls.host.processes.end_turn(&turn.id).await;
-        turn.tape.close();
         self.fuel.fetch_add(turn.fuel(), Ordering::Relaxed);
         if turn.tainted().is_some() {
             self.taint(|| "a turn inside this one was tainted".to_owned());
         }
+        if turn.changes.load(Ordering::Relaxed) > 0 {
+            self.changed();
+        }
+        drop(working);
+        turn.leave().await;
         let output = outcome?;
         settled?;
         Ok(output)
@@ -61,7 +77,7 @@ impl Turn {
         self.or_cancelled(run_model(self, prompt)).await
     }
 
-    async fn begin_inner(self: &Arc<Self>, inner: &Inner) -> Result<Self, Failure> {
+    async fn begin_inner(self: &Arc<Self>, inner: &Inner, audience: Audience) -> Result<Self, Failure> {
         let (session_id, tape) = self.inner_tape(inner.session.as_deref()).await?;
         let message = Envelope {
             session_id: Some(session_id.clone()),
@@ -70,7 +86,7 @@ impl Turn {
             media: Vec::new(),
             ..self.message.clone()
         };
-        let mut turn = Self::over(&self.calls, tape, session_id.clone(), message, self.audience.of_inner()).await?;
+        let mut turn = Self::over(&self.calls, tape, session_id.clone(), message, audience).await?;
         turn.deadline = self.deadline;
         turn.shared = self.shared.clone();
         turn.principal = self.principal;

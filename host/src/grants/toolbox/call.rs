@@ -68,10 +68,14 @@ async fn decided(
     };
     let (arguments, parsed) = arguments(turn, tool, call)?;
     allowed(turn, depth, (plugin, tool), (call, &parsed), asking).await?;
+    // A turn that it begins has tools with effects of their own.
+    let may_act = tool.effect != Effect::Read || turn.calls.host.ledger.allows(plugin, "agent");
+    if may_act {
+        turn.tool_begins(call).await?;
+    }
     if tool.effect == Effect::Read {
         return ask(turn, depth, plugin, &tool.name, &arguments).await;
     }
-    turn.tool_begins(call).await?;
     let outcome = ask(turn, depth, plugin, &tool.name, &arguments).await;
     turn.changed();
     outcome

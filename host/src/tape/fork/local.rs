@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::info::Info;
+use super::super::interruption;
 use super::super::name::archive_beside;
 use super::super::store::{Reset, next_id};
 use super::{Batch, Commit, Draft, Entry, Error, Result};
@@ -14,6 +15,8 @@ pub(in super::super) struct Locals {
     /// The tape was emptied here, and its sidecars with it: the parent is not seen, and is emptied at the merge.
     reset: Option<Reset>,
     pub(super) stage: Stage,
+    /// Calls of tools that began, as JSON, and that no entry holds yet.
+    begun_tools: Vec<String>,
 }
 
 #[derive(Default)]
@@ -92,6 +95,23 @@ impl Locals {
         Ok(first)
     }
 
+    /// A tool began whose effect cannot be taken back. `call` is the model's call, as JSON.
+    pub(in super::super) fn begin_tool(&mut self, main: &str, call: &str) {
+        let entries = self.tapes.get(main).map_or(&[][..], |local| &local.entries);
+        // Where the call was written before the tool runs, its entry is the one that stays open.
+        let open = interruption::open_calls(entries.iter().map(|entry| (&*entry.kind, &*entry.payload)));
+        if !open.is_some_and(|payload| interruption::holds_call(payload, call)) {
+            self.begun_tools.push(call.to_owned());
+        }
+    }
+
+    /// The entries that close what was interrupted: results for calls that stand open, and calls that began and were not
+    /// written, with theirs.
+    pub(in super::super) fn interrupted_calls(&self, main: &str) -> Result<Vec<Draft>> {
+        let entries = self.tapes.get(main).map_or(&[][..], |local| &local.entries);
+        interruption::close(entries.iter().map(|entry| (&*entry.kind, &*entry.payload)), &self.begun_tools)
+    }
+
     /// One write: each batch with the id of its first draft, and the parent's last id.
     pub(in super::super) fn apply(&mut self, main: &str, batches: impl IntoIterator<Item = (Batch, u64, u64)>) {
         let mut written = Vec::new();
@@ -110,6 +130,10 @@ impl Locals {
         }
         for (batch, first, last) in written.into_iter().filter(|(batch, ..)| !batch.drafts.is_empty()) {
             let base = self.bound(&batch.tape).unwrap_or(last);
+            if batch.tape == main {
+                let calls = batch.drafts.iter().filter(|draft| draft.kind() == interruption::CALLS);
+                calls.for_each(|draft| interruption::forget_written(&mut self.begun_tools, draft.payload()));
+            }
             let local = self.tapes.entry(batch.tape).or_default();
             local.base.get_or_insert(base);
             local.entries.extend((first..).zip(batch.drafts).map(|(id, draft)| draft.numbered(id)));

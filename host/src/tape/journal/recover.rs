@@ -6,13 +6,11 @@ use std::io;
 use super::super::draft::{self, Draft};
 use super::super::error::{Error, Result};
 use super::super::fork::Locals;
+use super::super::interruption;
 use super::super::store::{Batch, Commit, Store};
 use super::super::{Durability, TAKEN, fail, json};
 use super::record::{self, Record};
 use super::{Recovered, empty};
-
-/// What the model reads in place of the result of a tool that was interrupted.
-const INTERRUPTED: &str = r#"{"kind": "temporary", "message": "interrupted; it may or may not have run"}"#;
 
 /// What a journal holds of a turn that was interrupted.
 pub(super) struct Left {
@@ -68,7 +66,11 @@ pub(super) fn read(file: &File, tape: &str) -> io::Result<Option<Left>> {
             Record::Commit(batches) => left.writes.apply(tape, batches.into_iter().map(|batch| (batch, 1, 0))),
             Record::Prompt(text) => left.prompt = Some(text),
             // One that no tape can hold must not be in the way of the rest.
-            Record::Tool(call) => left.tools.extend(Some(call).filter(|call| tool_call(&[call]).is_ok())),
+            Record::Tool(call) if interruption::tool_call(std::slice::from_ref(&call)).is_ok() => {
+                left.writes.begin_tool(tape, &call);
+                left.tools.push(call);
+            }
+            Record::Tool(_) => {}
         }
     }
     Ok((!nothing).then_some(left))
@@ -88,7 +90,7 @@ impl Left {
     fn commit(mut self, tape: &str) -> Result<Commit> {
         let batches = self.writes.begin_merge(tape).batches;
         let own = batches.iter().find(|batch| batch.tape == tape).map_or(&[][..], |batch| &batch.drafts);
-        let closing = self.closing(own)?;
+        let closing = self.closing(tape, own)?;
         // Behind the turn's own: sidecars stand first, the tape last.
         self.writes.apply(tape, [(Batch { tape: tape.to_owned(), drafts: closing, ..Batch::default() }, 1, 0)]);
         let commit = self.writes.begin_merge(tape);
@@ -113,7 +115,8 @@ impl Left {
         Ok(Commit { key: Some(self.key), ..commit })
     }
 
-    fn closing(&self, own: &[Draft]) -> Result<Vec<Draft>> {
+    /// The entries that close the turn. `own` are its own of the tape.
+    fn closing(&self, tape: &str, own: &[Draft]) -> Result<Vec<Draft>> {
         let mut closing = Vec::new();
         let said = own.iter().any(|draft| {
             draft.kind() == "message"
@@ -123,21 +126,11 @@ impl Left {
             let payload = format!(r#"{{"role": "user", "content": {}}}"#, json::quote(prompt));
             closing.push(Draft::new("message", &payload, "{}")?);
         }
-        let calls: Vec<&Draft> = own.iter().filter(|draft| draft.kind() == "tool_call").collect();
-        let open = own.iter().rev().find(|draft| matches!(draft.kind(), "tool_call" | "tool_result"));
-        if let Some(open) = open.filter(|draft| draft.kind() == "tool_call") {
-            let count = json::get(open.payload(), "calls").and_then(|calls| json::elements(calls).ok());
-            closing.push(results(count.map_or(0, |calls| calls.len()))?);
-        }
-        // The model's step was interrupted before it was written: its calls are known from what they began.
-        let unknown = |call: &&String| match json::get(call, "id").and_then(json::string) {
-            Some(id) => !calls.iter().any(|draft| draft.payload().contains(&json::quote(&id))),
-            None => true,
-        };
-        let unknown: Vec<&str> = self.tools.iter().filter(unknown).map(String::as_str).collect();
-        if !unknown.is_empty() {
-            closing.push(tool_call(&unknown)?);
-            closing.push(results(unknown.len())?);
+        let interrupted = self.writes.interrupted_calls(tape)?;
+        // Without a prompt the turn was a typed command, which is no part of the conversation.
+        let is_command = self.prompt.is_none() && !said;
+        for draft in interrupted {
+            closing.push(if is_command { draft.with_meta("context", "false")? } else { draft });
         }
         let error = r#"{"kind": "temporary", "message": "the turn was interrupted"}"#;
         closing.push(Draft::new("error", error, "{}")?);
@@ -146,13 +139,4 @@ impl Left {
         closing.push(draft::event("turn.recovered", &data.to_string())?.with_meta("context", "false")?);
         Ok(closing)
     }
-}
-
-fn tool_call(calls: &[&str]) -> Result<Draft> {
-    Draft::new("tool_call", &format!(r#"{{"calls": [{}]}}"#, calls.join(", ")), "{}")
-}
-
-fn results(count: usize) -> Result<Draft> {
-    let results = vec![INTERRUPTED; count].join(", ");
-    Draft::new("tool_result", &format!(r#"{{"results": [{results}]}}"#), "{}")
 }
