@@ -85,7 +85,7 @@ impl Gateway {
     async fn taken(self: Arc<Self>, letter: Letter) -> Result<Reply, Refusal> {
         self.check_open()?;
         let Letter { message, speaker, listener, reach, leave, earlier, lease } = letter;
-        let said = Said { message, speaker };
+        let said = Said { message, speaker: speaker.clone() };
         let (teller, reply) = Teller::new();
         let leases = lease.into_iter().collect();
         let mut task = Task { numbers: Vec::new(), said, listener, leave, reach, earlier, teller, leases, since: None };

@@ -50,7 +50,7 @@ pub use info::Info;
 pub use journal::{JournalSettings, Journals, Recovered};
 pub use media::{MAX_SENT, Media, told};
 pub use memory::MemoryStore;
-pub use name::{check_tape_name, is_listed, sidecar_name, tape_name, workspace_tape_name};
+pub use name::{check_tape_name, is_listed, is_workspace_tape, sidecar_name, tape_name, workspace_tape_name};
 pub use network::network_file_system;
 pub use query::{Position, Query, Start};
 pub use render::{Piece, Renderer};

@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub(crate) use afterwards::Afterwards;
 pub(crate) use again::Told;
 pub use audience::{Audience, Cancel, Heard, Listener, Said, Speaker, Steering};
-pub(crate) use preview::Preview;
+pub(crate) use preview::{Preview, Requester};
 pub use progress::{Calls, Turn};
 pub(crate) use sent::Message;
 pub(crate) use settle::{PASSING, TAINTED};

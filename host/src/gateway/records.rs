@@ -287,7 +287,7 @@ fn take(connection: &Connection, arriving: &Arriving) -> rusqlite::Result<Taken>
     }
     let sql = "INSERT INTO message (channel, id, envelope, print, speaker, active, state, taken)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'accepted', ?7)";
-    let speaker = speaker.map(|speaker| json(&speaker));
+    let speaker = speaker.as_ref().map(json);
     let taken = jiff::Timestamp::now().to_string();
     let row = params![message.channel, message.id, text, print, speaker, is_active, taken];
     connection.prepare_cached(sql)?.execute(row)?;

@@ -86,7 +86,7 @@ impl Gateway {
         let cancel = task.leave.clone().unwrap_or(never.1);
         let mut audience = Audience::new(cancel)
             .in_session(session.to_owned())
-            .spoken_by(task.said.speaker)
+            .spoken_by(task.said.speaker.clone())
             .answered_on(collected.clone())
             .steered_by(steering.clone())
             .behind(task.earlier.clone());

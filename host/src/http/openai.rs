@@ -45,11 +45,12 @@ pub(super) async fn complete(
     bearer.needs(Scope::Turns)?;
     api.gateway.check_open()?;
     let limits = (CallerClass::of(&bearer), MOST);
+    let requester = bearer.clone();
     let make = move |request: Request| prepare(&bearer, &headers, request);
     let (Prepared { mut letter, kept, model, stream, wants_usage }, charge) =
         body::json(&api, sent, limits, make).await?;
     letter.lease = Some(Box::new(charge));
-    if let Some(model) = models::chosen(&api, model.as_deref()).await? {
+    if let Some(model) = models::chosen(&api, &requester, model.as_deref()).await? {
         letter.message.context.push(("model".to_owned(), Value::from(model).to_string()));
     }
     let frame = Frame {

@@ -11,7 +11,7 @@ mod write;
 use super::token::Bearer;
 use super::{Api, Problem, turns};
 use crate::config::Scope;
-use crate::tape::{Tape, check_tape_name, tape_name};
+use crate::tape::{Tape, check_tape_name, is_workspace_tape, tape_name};
 
 pub(super) use context::{of_session as session_context, of_tape as context};
 pub(super) use protocol::{archive_name, entries as lines, names, newest, sidecars};
@@ -29,6 +29,10 @@ fn by_name(api: &Api, bearer: &Bearer, name: &str) -> Result<Tape, Problem> {
 /// only some sessions is told the same of a tape that is not there and of one that is somebody else's.
 fn reaches(api: &Api, bearer: &Bearer, name: &str) -> Result<(), Problem> {
     check_tape_name(name)?;
+    // What its sessions share holds the owner's memory.
+    if is_workspace_tape(name) && !bearer.is_trusted() {
+        return Err(Problem::forbidden(format!("token `{}` does not reach this tape", bearer.name)));
+    }
     if bearer.reach.is_empty() {
         return Ok(());
     }

@@ -2,8 +2,9 @@
 
 use super::{Api, Problem};
 use crate::config::{Commands, Config, Scope, Token};
+use crate::gateway::HTTP;
 use crate::plugin::bindings::Principal;
-use crate::turn::Speaker;
+use crate::turn::{Requester, Speaker};
 use anyhow::{Context, Result, ensure};
 use axum::extract::{Request, State};
 use axum::http::header;
@@ -68,9 +69,14 @@ impl Bearer {
         !matches!(self.principal, Principal::Anonymous)
     }
 
+    /// Who looks at a session's next turn when they do: what it shows is what their own turn would be shown.
+    pub fn requester(&self) -> Requester<'_> {
+        Requester { channel: HTTP, sender: &self.name, speaker: Some(self.speaker()) }
+    }
+
     /// Who speaks when they do.
     pub fn speaker(&self) -> Speaker {
-        Speaker { principal: self.principal, commands: self.commands }
+        Speaker { principal: self.principal, commands: self.commands, session_prefix: self.reach.clone() }
     }
 }
 
@@ -86,7 +92,7 @@ impl Tokens {
     pub fn load(config: &Config) -> Result<Self> {
         let path = Self::file(config);
         let own = own(&path).with_context(|| format!("the token in `{}`", path.display()))?;
-        let commands = config.channel(crate::gateway::HTTP).commands.unwrap_or(Commands::Tools);
+        let commands = config.channel(HTTP).commands.unwrap_or(Commands::Tools);
         let bearer = |hash: [u8; 32], token: &Token| Bearer {
             hash,
             name: token.name.clone(),

@@ -27,6 +27,14 @@ pub fn workspace_tape_name(workspace: &Path) -> String {
     tape_name(workspace, "")
 }
 
+/// Whether that is the tape that all sessions of a workspace share, whichever workspace it is, or an archive or sidecar of
+/// it.
+pub fn is_workspace_tape(name: &str) -> bool {
+    let family = name.split_once(SIDECAR).map_or(name, |(family, _)| family);
+    let family = family.split_once('.').map_or(family, |(family, _)| family);
+    family.split_once("__").is_some_and(|(_, session)| session == half(b""))
+}
+
 /// The tape that a plugin keeps beside `tape`.
 ///
 /// # Errors

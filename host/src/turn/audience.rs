@@ -48,12 +48,15 @@ pub type Cancel = watch::Receiver<bool>;
 pub type Listener = mpsc::Sender<Heard>;
 
 /// Who says a message, where that is known better than the channel's configuration knows it: by what was shown to be let in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Speaker {
     /// Who they are to this program.
     pub principal: Principal,
     /// What a line that begins with a comma may be, when they say it.
     pub commands: Commands,
+    /// What the ids of all sessions begin with that they reach; empty: they reach all.
+    #[serde(default)]
+    pub session_prefix: String,
 }
 
 /// A message, and who says it where the channel's configuration does not know better.

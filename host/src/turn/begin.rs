@@ -1,9 +1,9 @@
 //! How a turn begins: whose it is, on which tape, and when the session is free.
 
+use super::Audience;
 use super::account::Account;
 use super::progress::{Calls, Progress, Speech, Turn};
 use super::settle::PASSING;
-use super::Audience;
 use crate::config::Commands;
 use crate::error::Failure;
 use crate::host::Host;
@@ -67,7 +67,8 @@ impl Turn {
             ("session_id".to_owned(), Value::String(session_id.clone())),
             ("_commands".to_owned(), Value::from(commands(host, &message, &audience).name())),
         ]);
-        let principal = audience.speaker.map_or_else(|| principal(host, &message), |speaker| speaker.principal);
+        let principal =
+            audience.speaker.as_ref().map_or_else(|| principal(host, &message), |speaker| speaker.principal);
         let progress = Progress {
             kind: message.kind,
             state,
@@ -116,7 +117,7 @@ impl Turn {
 
 /// What a command may be in a turn of that message.
 fn commands(host: &Host, message: &Envelope, audience: &Audience) -> Commands {
-    audience.speaker.map_or_else(|| host.config.commands(&message.channel), |speaker| speaker.commands)
+    audience.speaker.as_ref().map_or_else(|| host.config.commands(&message.channel), |speaker| speaker.commands)
 }
 
 /// The turn's fork of its tape, when no other turn of the session runs.

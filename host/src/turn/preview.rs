@@ -1,6 +1,6 @@
 //! A turn that goes as far as its first model call, and is thrown away.
 
-use super::{Audience, Calls, Turn, build_prompt};
+use super::{Audience, Calls, Speaker, Turn, build_prompt};
 use crate::channel::kind_of;
 use crate::error::Failure;
 use crate::grants::stages::{self, Request};
@@ -27,6 +27,23 @@ pub(crate) struct Preview<'a> {
     pub(crate) prompt: Option<&'a str>,
     /// The plugin that selects, in place of the one in charge.
     pub(crate) selector: Option<&'a str>,
+    pub(crate) requester: Requester<'a>,
+}
+
+/// Who looks at the next turn: it is previewed as theirs.
+pub(crate) struct Requester<'a> {
+    /// The channel of a session whose id names none.
+    pub(crate) channel: &'a str,
+    pub(crate) sender: &'a str,
+    /// None: the principal is the one that the channel's configuration gives to the sender.
+    pub(crate) speaker: Option<Speaker>,
+}
+
+impl Requester<'_> {
+    /// The owner at the terminal.
+    pub(crate) fn at_terminal() -> Self {
+        Self { channel: "cli", sender: "human", speaker: None }
+    }
 }
 
 impl Preview<'_> {
@@ -81,10 +98,10 @@ impl Preview<'_> {
     /// # Errors
     ///
     /// The tapes cannot be asked.
-    pub(crate) async fn options(host: &Arc<Host>) -> Result<ModelOptions> {
+    pub(crate) async fn options(host: &Arc<Host>, requester: Requester<'_>) -> Result<ModelOptions> {
         let (session_id, store) = ("temp/models", Arc::clone(host.tapes().store()));
         let tape = &tape::tape_name(&host.workspace, session_id);
-        let preview = Preview { store, tape, session_id, prompt: None, selector: None };
+        let preview = Preview { store, tape, session_id, prompt: None, selector: None, requester };
         let (_open, turn) = preview.begin(host).await?;
         let options = hooks::model_options(&turn, 0).await;
         turn.leave().await;
@@ -95,9 +112,9 @@ impl Preview<'_> {
         // A fork around the turn's own: what plugins write past that one goes nowhere as well.
         let tape = apart_from(Arc::clone(&self.store), self.tape)?.fork();
         let (open, cancel) = watch::channel(false);
+        let audience = Audience::new(cancel).spoken_by(self.requester.speaker.clone());
         let mut turn =
-            Turn::over(&Calls::new(host), tape, self.session_id.to_owned(), self.envelope(host), Audience::new(cancel))
-                .await?;
+            Turn::over(&Calls::new(host), tape, self.session_id.to_owned(), self.envelope(host), audience).await?;
         turn.shared = Some(apart_from(Arc::clone(host.tapes().store()), &workspace_tape_name(&host.workspace))?);
         Ok((open, Arc::new(turn)))
     }
@@ -128,18 +145,20 @@ impl Preview<'_> {
     }
 
     fn envelope(&self, host: &Host) -> Envelope {
-        let (channel, chat_id) = self.session_id.split_once(':').unwrap_or(("cli", "local"));
+        let Requester { channel, sender, speaker } = &self.requester;
+        let (channel, chat_id) = self.session_id.split_once(':').unwrap_or((channel, "local"));
+        let commands = speaker.as_ref().map_or_else(|| host.config.commands(channel), |speaker| speaker.commands);
         let content = self.prompt.unwrap_or_default().to_owned();
         Envelope {
             id: None,
             session_id: Some(self.session_id.to_owned()),
-            kind: kind_of(host.config.commands(channel), &content),
+            kind: kind_of(commands, &content),
             channel: channel.to_owned(),
             chat_id: chat_id.to_owned(),
-            sender: Some("human".to_owned()),
+            sender: Some((*sender).to_owned()),
             content,
             context: vec![
-                ("sender_id".into(), json!("human").to_string()),
+                ("sender_id".into(), json!(sender).to_string()),
                 ("channel".into(), json!(format!("${channel}")).to_string()),
                 ("chat_id".into(), json!(chat_id).to_string()),
             ],

@@ -104,3 +104,54 @@ fn a_token_reaches_the_sessions_of_its_prefix_and_their_tapes_alone() {
     let passing = json!({ "messages": [{ "role": "user", "content": "hi" }] });
     assert_eq!(serve.ask("POST", path).token(&ada).json(&passing).send().status, 200);
 }
+
+/// A token of that principal, which reaches every session.
+fn token_of(home: &bub_tests::Home, principal: &str) -> String {
+    let token = token(home, principal, "\"turns\", \"read\"", "");
+    let file = home.bub_home().join("config.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (before, own) = text.rsplit_once("principal = \"owner\"").expect("the last table is this token's");
+    std::fs::write(file, format!("{before}principal = \"{principal}\"{own}")).unwrap();
+    token
+}
+
+/// A session without a colon is no session of the terminal: whose request it is says the token.
+#[test]
+fn a_preview_over_http_is_that_of_the_tokens_principal_in_any_session() {
+    let (home, model) = (home(), echo());
+    let saved = home.run([",memory.save content='the safe is behind the clock'"]).finish();
+    assert_eq!(saved.code, Some(0), "{saved}");
+    let [anonymous, peer] = ["anonymous", "peer"].map(|principal| token_of(&home, principal));
+    let serve = serve(&home, &model);
+    for session in ["plain", "http:a", "cli:local"] {
+        say(&serve, session, "hello");
+        let path = format!("/v1/sessions/{session}/context?prompt=hi");
+        let tape = home.tape_file(session).file_stem().unwrap().to_str().unwrap().to_owned();
+        for path in [path, format!("/v1/tapes/{tape}/context?prompt=hi")] {
+            let shown = |token: &str| serve.ask("GET", &path).token(token).send().ok().to_string();
+            assert!(shown(serve.token()).contains("behind the clock"), "the owner is shown it: {path}");
+            assert!(shown(&peer).contains("behind the clock"), "a peer is shown it: {path}");
+            assert!(!shown(&anonymous).contains("behind the clock"), "a stranger is not: {path}");
+        }
+    }
+    // What the terminal shows is the owner's.
+    let shown = home.bub(["tape", "context", "--session", "plain"]).finish();
+    assert!(shown.stdout.contains("behind the clock"), "{shown}");
+}
+
+#[test]
+fn an_anonymous_token_reads_no_tape_that_a_workspace_shares() {
+    let (home, model) = (home(), echo());
+    home.run([",memory.save content='the safe is behind the clock'"]).finish();
+    let [anonymous, peer] = ["anonymous", "peer"].map(|principal| token_of(&home, principal));
+    let serve = serve(&home, &model);
+    let tape = home.tape_file("").file_stem().unwrap().to_str().unwrap().to_owned();
+    for what in ["", "/entries", "/anchors", "/search?q=clock", "/context", "/newest?kind=event"] {
+        let path = format!("/v1/tapes/{tape}{what}");
+        serve.ask("GET", &path).token(&anonymous).send().refused(403, "does not reach this tape");
+    }
+    for token in [serve.token(), &peer] {
+        let read = serve.ask("GET", &format!("/v1/tapes/{tape}/search?q=clock")).token(token).send().ok();
+        assert!(read.to_string().contains("behind the clock"), "{read}");
+    }
+}

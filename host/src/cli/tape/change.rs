@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::grants::tape::attach;
 use crate::host::Host;
 use crate::tape;
-use crate::turn::Preview;
+use crate::turn::{Preview, Requester};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::io::{IsTerminal, Write};
@@ -122,7 +122,9 @@ async fn kept_beside(found: &Found, home: &Path, workspace: &Path) -> Vec<(Strin
         let tape = found.tape.name();
         let session_id = found.session.as_deref().unwrap_or(tape);
         let store = Arc::clone(host.tapes().store());
-        let kept = Preview { store, tape, session_id, prompt: None, selector: None }.before_reset(&host).await;
+        let requester = Requester::at_terminal();
+        let preview = Preview { store, tape, session_id, prompt: None, selector: None, requester };
+        let kept = preview.before_reset(&host).await;
         host.close().await;
         kept
     };

@@ -11,7 +11,7 @@ use crate::hooks;
 use crate::host::Host;
 use crate::nearest;
 use crate::tape::{Store, json, tape_name};
-use crate::turn::{Calls, Preview};
+use crate::turn::{Calls, Preview, Requester};
 use anyhow::{Result, bail};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -108,7 +108,9 @@ async fn preview<T>(
         )?;
     }
     let store: Arc<dyn Store> = Arc::clone(tapes.store());
-    let preview = Preview { store, tape: &tape, session_id: &session, prompt: arguments.prompt.as_deref(), selector };
+    let prompt = arguments.prompt.as_deref();
+    let requester = Requester::at_terminal();
+    let preview = Preview { store, tape: &tape, session_id: &session, prompt, selector, requester };
     look(preview).await
 }
 

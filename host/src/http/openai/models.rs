@@ -1,6 +1,7 @@
 //! Which models there are: the agent as it is configured, and those that plugins offer.
 
 use super::super::extract::{Caller, Named};
+use super::super::token::Bearer;
 use super::super::{Api, Problem};
 use crate::turn::Preview;
 use axum::Json;
@@ -11,10 +12,11 @@ use serde_json::{Value, json};
 pub(super) const AGENT: &str = "bub";
 
 /// All models that a request may name.
-async fn offered(api: &Api) -> Result<Vec<String>, Problem> {
+async fn offered(api: &Api, bearer: &Bearer) -> Result<Vec<String>, Problem> {
     let host = api.gateway.host();
     let _place = api.look().await;
-    let options = Preview::options(&host).await.map_err(|error| Problem::internal(&format!("{error:#}")))?;
+    let options = Preview::options(&host, bearer.requester()).await;
+    let options = options.map_err(|error| Problem::internal(&format!("{error:#}")))?;
     let mut names = vec![AGENT.to_owned(), host.config.model.model.clone()];
     names.extend(options.choices.into_iter().map(|choice| choice.id));
     let mut known = std::collections::HashSet::new();
@@ -27,11 +29,11 @@ async fn offered(api: &Api) -> Result<Vec<String>, Problem> {
 /// # Errors
 ///
 /// There is no such model.
-pub(super) async fn chosen(api: &Api, named: Option<&str>) -> Result<Option<String>, Problem> {
+pub(super) async fn chosen(api: &Api, bearer: &Bearer, named: Option<&str>) -> Result<Option<String>, Problem> {
     match named {
         None | Some(AGENT) => Ok(None),
         Some(name) if name == api.gateway.host().config.model.model => Ok(Some(name.to_owned())),
-        Some(name) if offered(api).await?.iter().any(|known| known == name) => Ok(Some(name.to_owned())),
+        Some(name) if offered(api, bearer).await?.iter().any(|known| known == name) => Ok(Some(name.to_owned())),
         Some(name) => Err(unknown(name)),
     }
 }
@@ -48,14 +50,14 @@ fn about(name: &str) -> Value {
 }
 
 /// All of them.
-pub(in crate::http) async fn list(Caller { api, .. }: Caller) -> Result<Json<Value>, Problem> {
-    let data: Vec<Value> = offered(&api).await?.iter().map(|name| about(name)).collect();
+pub(in crate::http) async fn list(Caller { api, bearer }: Caller) -> Result<Json<Value>, Problem> {
+    let data: Vec<Value> = offered(&api, &bearer).await?.iter().map(|name| about(name)).collect();
     Ok(Json(json!({ "object": "list", "data": data })))
 }
 
 /// One of them.
-pub(in crate::http) async fn one(Caller { api, .. }: Caller, Named(name): Named) -> Result<Json<Value>, Problem> {
-    match offered(&api).await?.contains(&name) {
+pub(in crate::http) async fn one(Caller { api, bearer }: Caller, Named(name): Named) -> Result<Json<Value>, Problem> {
+    match offered(&api, &bearer).await?.contains(&name) {
         true => Ok(Json(about(&name))),
         false => Err(unknown(&name)),
     }

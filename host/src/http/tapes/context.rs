@@ -1,6 +1,7 @@
 //! What a model would see next: `tape context` over HTTP.
 
 use super::super::extract::{Asked, Caller, Named};
+use super::super::token::Bearer;
 use super::super::{Api, Problem};
 use super::{by_name, by_session};
 use crate::hooks;
@@ -29,7 +30,7 @@ pub(in crate::http) async fn of_tape(
     let tape = by_name(&api, &bearer, &name)?;
     // The hooks are told some session: a name does not say which it was made of.
     let session = api.gateway.session_of(tape.name()).unwrap_or_else(|| tape.name().to_owned());
-    context(&api, &session, tape.name(), &asking).await
+    context(&api, &bearer, &session, tape.name(), &asking).await
 }
 
 /// What the next request of a session would hold.
@@ -39,10 +40,16 @@ pub(in crate::http) async fn of_session(
     Asked(asking): Asked<Asking>,
 ) -> Result<Json<Value>, Problem> {
     let (session, tape) = by_session(&api, &bearer, session).await?;
-    context(&api, &session, tape.name(), &asking).await
+    context(&api, &bearer, &session, tape.name(), &asking).await
 }
 
-async fn context(api: &Api, session: &str, tape: &str, asking: &Asking) -> Result<Json<Value>, Problem> {
+async fn context(
+    api: &Api,
+    bearer: &Bearer,
+    session: &str,
+    tape: &str,
+    asking: &Asking,
+) -> Result<Json<Value>, Problem> {
     let _place = api.look().await;
     let host = api.gateway.host();
     if let Some(selector) = &asking.selector {
@@ -61,6 +68,7 @@ async fn context(api: &Api, session: &str, tape: &str, asking: &Asking) -> Resul
         session_id: session,
         prompt: asking.prompt.as_deref(),
         selector: asking.selector.as_deref(),
+        requester: bearer.requester(),
     };
     let messages = preview.messages(&host).await.map_err(|error| Problem::internal(&format!("{error:#}")))?;
     // What a tape holds is JSON in Python's sense.
