@@ -4,6 +4,7 @@ pub(crate) mod budget;
 pub(crate) mod chat;
 mod config;
 pub(crate) mod consent;
+pub mod flow;
 pub(crate) mod fs;
 pub(crate) mod http;
 pub(crate) mod ledger;

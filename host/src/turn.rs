@@ -6,6 +6,7 @@ mod again;
 mod audience;
 mod begin;
 mod choice;
+mod flows;
 mod memo;
 mod preview;
 mod progress;

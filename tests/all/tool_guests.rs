@@ -41,7 +41,8 @@ fn together(home: &Home, calls: &[(&str, Value)]) -> Vec<Value> {
     };
     let listed: Vec<Value> = calls.iter().enumerate().map(call).collect();
     let server = Server::new([Answer::tool_calls(&listed), Answer::text("done")]);
-    home.run(["go on"]).model(&server).finish().says("[cli:local]\ndone\n");
+    // What was fetched taints the turn, and which addresses may be asked for then is not the matter of these tests.
+    home.run(["go on", "--allow", "send"]).model(&server).finish().says("[cli:local]\ndone\n");
     let messages = server.requests()[1].messages();
     let mut all = results(&messages);
     // In front of them stand those of earlier turns.

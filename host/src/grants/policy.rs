@@ -34,7 +34,7 @@ pub enum Flow {
     UnnamedAddress,
     /// A request holds text that the conversation has read.
     Leak {
-        /// What read it, for people.
+        /// What the text is, for people: `` text read by `fs.read` ``.
         source: String,
         /// Where it would go.
         to: String,
@@ -70,7 +70,7 @@ impl Display for Flow {
                 write!(f, "`{address}` stands neither in the owner's words nor on a page that was fetched")
             }
             Self::UnnamedAddress => f.write_str("it sends a request to an address that its arguments do not name"),
-            Self::Leak { source, to } => write!(f, "text that {source} read would go to `{to}`"),
+            Self::Leak { source, to } => write!(f, "{source} would go to `{to}`"),
             Self::Unchecked { to } => {
                 write!(f, "more was read, or would go to `{to}`, than is compared: what was read may be in it")
             }

@@ -110,6 +110,7 @@ impl Turn {
             memo: Mutex::default(),
             pieces: Mutex::default(),
             sent: Mutex::default(),
+            flows: Arc::default(),
             idle: Idle::default(),
         })
     }

@@ -2,6 +2,7 @@
 
 use super::Audience;
 use super::account::Account;
+use super::flows::Flows;
 use super::memo::{Memo, Pieces};
 use super::sent::Sent;
 use crate::channel::Channel;
@@ -137,6 +138,8 @@ pub struct Turn {
     pub(super) memo: Mutex<Option<Memo>>,
     pub(super) pieces: Mutex<Pieces>,
     pub(super) sent: Mutex<Sent>,
+    /// What was read and which addresses were named, in this turn and in those inside of it.
+    pub(super) flows: Arc<Mutex<Flows>>,
     /// Instances that wait for the next call of the turn.
     pub(crate) idle: Idle,
 }

@@ -54,14 +54,23 @@ impl AsRef<str> for Message {
     }
 }
 
-/// The messages of the latest request, in their order.
+/// The messages of the turn's requests.
 #[derive(Default)]
-pub(super) struct Sent(Vec<Message>);
+pub(super) struct Sent {
+    /// Those of the latest request, in their order.
+    latest: Vec<Message>,
+    /// All of them, each once, in the order in which they came: what a model of this turn was told.
+    all: Vec<Message>,
+    /// Bytes of them.
+    bytes: usize,
+    /// How many of them the first request had: what was said before this turn.
+    earlier: Option<usize>,
+}
 
 impl Sent {
     /// A message that stands at that place or a little behind it; and where.
     fn find(&self, from: usize, text: &str) -> Option<(usize, &Message)> {
-        self.0.iter().enumerate().skip(from).take(REACH).find(|(_, message)| message.as_ref() == text)
+        self.latest.iter().enumerate().skip(from).take(REACH).find(|(_, message)| message.as_ref() == text)
     }
 }
 
@@ -81,12 +90,29 @@ impl Turn {
                     next = at + 1;
                     known.clone()
                 }
-                None => Message::new(text)?,
+                None => {
+                    let message = Message::new(text)?;
+                    sent.bytes = sent.bytes.saturating_add(text.len());
+                    if sent.bytes <= MAX_KEPT {
+                        sent.all.push(message.clone());
+                    }
+                    message
+                }
             });
         }
         let bytes: usize = texts.iter().map(String::len).sum();
-        sent.0 = if bytes <= MAX_KEPT { messages.clone() } else { Vec::new() };
+        sent.latest = if bytes <= MAX_KEPT { messages.clone() } else { Vec::new() };
+        sent.earlier = sent.earlier.or(Some(sent.all.len()));
         Ok(messages)
+    }
+
+    /// What the models of this turn were told: each message, whether it was said before the turn, and whether there were more
+    /// than are kept.
+    pub(super) fn told_models(&self) -> (Vec<(Message, bool)>, bool) {
+        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let earlier = sent.earlier.unwrap_or_default();
+        let all = sent.all.iter().enumerate().map(|(at, message)| (message.clone(), at < earlier));
+        (all.collect(), sent.bytes > MAX_KEPT)
     }
 }
 

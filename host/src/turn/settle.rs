@@ -41,6 +41,7 @@ impl Turn {
         if let Some(why) = self.tainted().filter(|_| failure.is_some() || self.has_begun()) {
             self.note(TAINTED, &serde_json::json!({ "why": why })).await?;
         }
+        self.write_addresses(failure.is_some()).await?;
         if let Some(failure) = failure {
             let tape = self.tape().await?;
             let mut entries = Vec::new();

@@ -40,9 +40,10 @@ impl Turn {
         turn.deadline = self.deadline;
         turn.replace_state(self.state());
         let turn = Arc::new(turn);
-        // What somebody else says in a turn of the owner is text from outside.
-        if turn.principal != Principal::Owner {
-            self.taint(|| format!("said on channel `{}` while the turn ran", turn.message.channel));
+        match turn.principal {
+            Principal::Owner => self.hears_owner(&turn.message.content),
+            // What somebody else says in a turn of the owner is text from outside.
+            _ => self.taint(|| format!("said on channel `{}` while the turn ran", turn.message.channel)),
         }
         let prompt = build_prompt(&turn).await?;
         self.takes(&turn.message).await?;

@@ -89,6 +89,7 @@ impl Turn {
         let mut turn = Self::over(&self.calls, tape, session_id.clone(), message, audience).await?;
         turn.deadline = self.deadline;
         turn.shared = self.shared.clone();
+        turn.flows = self.flows.clone();
         turn.principal = self.principal;
         turn.allowed_tools = self.inner_tools(inner.tools.as_deref())?;
         turn.parent = Some(Arc::clone(self));
@@ -183,7 +184,7 @@ impl Turn {
     }
 
     /// The turns that this one is inside of, the closest first.
-    fn ancestors(&self) -> impl Iterator<Item = &Arc<Self>> {
+    pub(super) fn ancestors(&self) -> impl Iterator<Item = &Arc<Self>> {
         std::iter::successors(self.parent.as_ref(), |turn| turn.parent.as_ref())
     }
 }

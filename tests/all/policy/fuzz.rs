@@ -5,6 +5,10 @@
 //! ```
 
 use crate::loader::chance::Chance;
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use bub_wasm::grants::flow::address::{Addresses, meant, written};
+use bub_wasm::grants::flow::{Conversation, Reach, Reading, of_request};
 use bub_wasm::grants::policy::run_later::{PATTERNS, RunsLater, named, resolve};
 use bub_wasm::grants::policy::{Case, Flow, judge, rank};
 use bub_wasm::plugin::bindings::Principal;
@@ -28,14 +32,14 @@ fn no_seed_of_the_corpus_breaks_a_law() {
 
 #[test]
 fn no_verdict_is_more_permissive_when_a_danger_is_added() {
-    (0..20_000).for_each(hold);
+    (0..2_000).for_each(hold);
 }
 
 #[test]
 #[ignore = "goes on for as long as it is told to"]
 fn look_for_more() {
     let number = |name: &str, other: u64| std::env::var(name).map_or(Ok(other), |text| text.parse()).expect("a number");
-    let (seconds, first) = (number("BUB_FUZZ_SECONDS", 60), number("BUB_FUZZ_SEED", 1_000_000));
+    let (seconds, first) = (number("BUB_FUZZ_SECONDS", 60), number("BUB_FUZZ_SEED", 1));
     let (begun, mut seed) = (Instant::now(), first);
     while begun.elapsed() < Duration::from_secs(seconds) {
         (seed..seed + 1_000).for_each(hold);
@@ -48,6 +52,7 @@ fn look_for_more() {
 fn hold(seed: u64) {
     let mut chance = Chance::new(seed);
     judged(&mut chance, seed);
+    leaves(&mut chance, seed);
     runs_later(&mut chance, seed);
 }
 
@@ -84,7 +89,92 @@ fn judged(chance: &mut Chance, seed: u64) {
 }
 
 fn flow(chance: &mut Chance) -> Flow {
-    Flow::RunsLater { path: format!("path{}", chance.below(9)) }
+    let name = format!("name{}", chance.below(9));
+    match chance.below(5) {
+        0 => Flow::UnknownAddress { address: name },
+        1 => Flow::UnnamedAddress,
+        2 => Flow::Leak { source: name.clone(), to: name },
+        3 => Flow::Unchecked { to: name },
+        _ => Flow::RunsLater { path: name },
+    }
+}
+
+/// A conversation with fewer words of the owner, fewer pages, or more that was read, permits no more; and whatever is read
+/// and leaves in any of these spellings is known.
+fn leaves(chance: &mut Chance, seed: u64) {
+    const HOSTS: [&str; 4] = ["a.example", "b.example", "127.0.0.1:80", "\u{fc}ber.example"];
+    let secret: String = format!("k{}", chance.next() % 1_000_000_000_000_000);
+    let url = format!(
+        "http{}://{}/{}",
+        ["", "s"][chance.below(2)],
+        chance.one_of(&HOSTS),
+        ["", "x", "x?y=1"][chance.below(3)]
+    );
+    let spelled = spelled(chance, &secret);
+    let leaving = chance.below(2) == 0;
+    let value = if leaving { format!("to {spelled} end") } else { "some words to look for".to_owned() };
+    let arguments = match chance.below(4) {
+        0 => json!({ "url": url, "note": value }),
+        1 => json!({ "url": format!("{url}#{value}") }),
+        2 => json!({ "query": value }),
+        _ => json!({ "deep": [{ "list": [value, url] }] }),
+    };
+    let words = ["go on", url.as_str(), secret.as_str(), "some words to look for", "see a.example and b.example/x"];
+    let said: Vec<&str> = words.into_iter().filter(|_| chance.below(2) == 0).collect();
+    let fewer: Vec<&str> = said.iter().copied().filter(|_| chance.below(2) == 0).collect();
+    let page = if chance.below(2) == 0 { format!("[link]({url})") } else { String::new() };
+    let file = format!("TOKEN={secret}\nand some words");
+    let reach = Reach { hosts: vec!["service.example".to_owned()], is_open: chance.below(2) == 0 };
+    let flows = |said: &[&str], page: &str, read: &[&str], is_partial: bool| {
+        let mut owner = Addresses::default();
+        owner.extend(said.iter().flat_map(|said| meant(said)));
+        let mut pages = Addresses::default();
+        pages.extend(written(page));
+        let read = read.iter().map(|text| Reading { source: "text read by `fs.read`", text }).collect();
+        of_request(&Conversation { said: said.to_vec(), owner, pages, read, is_partial }, &reach, &arguments)
+    };
+    let declared = *chance.one_of(&EFFECTS);
+    for principal in PRINCIPALS {
+        let verdict = |flows: &[Flow]| {
+            judge(&Case { principal, taint: Some("a page"), declared, is_listed: true, flows }).verdict
+        };
+        let all = flows(&said, &page, &[], false);
+        let least = verdict(&all);
+        for (what, dangerous) in [
+            ("fewer words of the owner", flows(&fewer, &page, &[], false)),
+            ("no page", flows(&said, "", &[], false)),
+            ("a file that was read", flows(&said, &page, &[&file], false)),
+            ("more than is kept", flows(&said, &page, &[], true)),
+        ] {
+            assert!(
+                verdict(&dangerous) >= least,
+                "seed {seed}: {what} permits more: {arguments} {said:?} {dangerous:?}"
+            );
+        }
+    }
+    let is_said = said.contains(&secret.as_str());
+    if leaving && !is_said {
+        let found = flows(&said, &page, &[&file], false);
+        assert!(
+            found.iter().any(|flow| matches!(flow, Flow::Leak { .. })),
+            "seed {seed}: `{secret}` leaves as {arguments}, and {found:?} is all that is seen"
+        );
+    }
+}
+
+/// A spelling of the secret that hides it from a plain look.
+fn spelled(chance: &mut Chance, secret: &str) -> String {
+    let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+    match chance.below(8) {
+        0 => secret.to_owned(),
+        1 => secret.to_uppercase(),
+        2 => hex(secret),
+        3 => STANDARD.encode(format!("{}{secret}", "p".repeat(chance.below(4)))),
+        4 => URL_SAFE_NO_PAD.encode(secret),
+        5 => secret.bytes().map(|byte| format!("%{byte:02X}")).collect(),
+        6 => secret.chars().flat_map(|c| [c, *chance.one_of(&['-', '.', '_', ' ', '/'])]).collect(),
+        _ => URL_SAFE_NO_PAD.encode(hex(secret)),
+    }
 }
 
 /// However a path that runs later is written, it is known: in any case, below any directory, with detours.

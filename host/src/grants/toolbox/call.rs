@@ -1,6 +1,7 @@
 //! One call of a tool, from whoever asks for it to the guest and back.
 
 use super::super::consent::{Asker, consent};
+use super::super::flow::{self, Reach};
 use super::super::policy::{Case, Flow, Verdict, judge, run_later};
 use super::super::turn::TurnHandle;
 use super::super::{fs, spill};
@@ -49,11 +50,22 @@ async fn intercepted(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<Str
         }
         ToolVerdict::Answered(outcome) => (asked, outcome),
     };
-    let outcome = hooks::after_tool_call(turn, depth, &call, outcome).await;
-    match outcome {
-        Ok(result) => Ok(spill::shorten(turn, &call.name, result).await),
-        Err(error) => Err(error),
+    let result = hooks::after_tool_call(turn, depth, &call, outcome).await?;
+    // What a command answers is no part of the conversation.
+    let tool = tool_of(turn, &call.name).filter(|_| !is_typed(turn, depth));
+    if let Some((plugin, tool)) = tool {
+        turn.was_told(plugin, tool, &call.arguments, &result);
     }
+    let shown = spill::shorten(turn, &call.name, result).await;
+    if let Some((plugin, tool)) = tool {
+        turn.was_shown(plugin, tool, &shown);
+    }
+    Ok(shown)
+}
+
+/// Whether it is the call that a person typed as a command.
+fn is_typed(turn: &Turn, depth: u32) -> bool {
+    turn.message.kind == MessageKind::Command && depth == TYPED
 }
 
 /// The call, if it may be made.
@@ -93,12 +105,12 @@ async fn allowed(
     let config = &turn.calls.host.config;
     let channel = &turn.message.channel;
     let mut askers: Vec<_> = asking.into_iter().map(|(plugin, why)| Asker::plugin(plugin, &why)).collect();
-    let is_typed = turn.message.kind == MessageKind::Command && depth == TYPED;
+    let is_typed = is_typed(turn, depth);
     let tainted = turn.tainted();
     // A clean owner may do everything, so that nothing has to be found out about the call.
     let flows = match (turn.principal(), &tainted) {
         (Principal::Owner, None) => Vec::new(),
-        _ => flows(turn, plugin, tool, arguments),
+        _ => flows(turn, plugin, tool, arguments).await?,
     };
     let case = Case {
         principal: turn.principal(),
@@ -137,12 +149,20 @@ async fn allowed(
 }
 
 /// What this call would do beyond what its tool declares.
-fn flows(turn: &Turn, plugin: &Plugin, tool: &Tool, arguments: &Value) -> Vec<Flow> {
+///
+/// # Errors
+///
+/// The tape that knows what was named before cannot be read.
+async fn flows(turn: &Turn, plugin: &Plugin, tool: &Tool, arguments: &Value) -> Result<Vec<Flow>, Error> {
     let mut flows = Vec::new();
+    let reach = Reach::of(&turn.calls.host.ledger.held(plugin, "http:"));
+    if let Some(reach) = reach {
+        flows = turn.with_conversation(|conversation| flow::of_request(conversation, &reach, arguments)).await?;
+    }
     if matches!(tool.effect, Effect::Write | Effect::Send) && may_write_files(turn, plugin) {
         flows.extend(run_later(turn, arguments));
     }
-    flows
+    Ok(flows)
 }
 
 /// Whether a tool of the plugin may change a file.
