@@ -10,6 +10,10 @@ use std::time::{Duration, Instant};
 /// No test may wait longer for something to be seen.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Longer than the half second that a question stands on the screen before it takes an answer, with room for a machine
+/// that is busy.
+const ANSWER_DELAY: Duration = Duration::from_millis(1200);
+
 /// What says that the line editor waits.
 const SIGN: &str = "›";
 
@@ -71,6 +75,26 @@ impl Terminal<'_> {
     #[track_caller]
     pub fn say(&self, line: &str) -> &Self {
         self.write(line).press(["Enter"])
+    }
+
+    /// Pastes a text, marked as a paste where the program asked the terminal for that.
+    #[track_caller]
+    pub fn paste(&self, text: &str) -> &Self {
+        checked(self.tmux(["set-buffer", "-b", "pasted", "--", text]).output());
+        checked(self.tmux(["paste-buffer", "-p", "-b", "pasted"]).output());
+        self
+    }
+
+    /// Waits until a question that is on the screen takes answers.
+    pub fn after_delay(&self) -> &Self {
+        thread::sleep(ANSWER_DELAY);
+        self
+    }
+
+    /// Answers the question that is on the screen, as a person does who has read it.
+    #[track_caller]
+    pub fn answer(&self, line: &str) -> &Self {
+        self.after_delay().say(line)
     }
 
     /// What is seen, the lines that have left the screen at its top included, without spaces at the ends of lines.

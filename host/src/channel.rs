@@ -48,7 +48,7 @@ pub struct Question {
 pub enum Answer {
     /// This call may be made.
     Once,
-    /// This one, and all of this tool in this session.
+    /// This one, and each of the same tool with exactly the same arguments in this session.
     Always,
     /// This call is not made.
     No,

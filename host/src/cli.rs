@@ -7,6 +7,7 @@ mod hooks;
 mod log;
 mod paint;
 mod plugin;
+mod prompt;
 mod run;
 mod secret;
 mod serve;
@@ -14,6 +15,9 @@ mod tape;
 mod text;
 mod trust;
 mod usage;
+
+pub use chat::{ChatInput, InputOutcome};
+pub use prompt::ANSWER_DELAY;
 
 use crate::config::Config;
 use crate::plugin::{compiler, one_line};

@@ -6,6 +6,7 @@ mod lines;
 mod plain;
 mod resume;
 mod steering;
+mod typed_ahead;
 
 use crate::home;
 use bub_tests::{Home, Terminal};

@@ -234,20 +234,20 @@ fn a_person_at_the_terminal_decides_what_it_is_given() {
 
     let terminal = add();
     terminal.sees("Give `upper`: y all that it wants · e ask for each · n nothing · q do not add it? [n]");
-    terminal.say("q").sees("upper.wasm` is not added");
+    terminal.answer("q").sees("upper.wasm` is not added");
     assert!(!at.exists());
     let terminal = add();
     terminal.sees("? [n]");
-    terminal.press(["C-d"]).sees("upper.wasm` is not added");
+    terminal.after_delay().press(["C-d"]).sees("upper.wasm` is not added");
     assert!(!at.exists());
 
     let terminal = add();
     terminal.sees("? [n]");
-    terminal.say("y").sees("plugin `upper` may now: hook:build-prompt tape:read");
+    terminal.answer("y").sees("plugin `upper` may now: hook:build-prompt tape:read");
     terminal.ends();
     let terminal = add();
     terminal.sees("Give `upper`: y all that it wants · e ask for each · n nothing? [n]");
-    terminal.say("").sees("with these very bytes");
+    terminal.answer("").sees("with these very bytes");
     terminal.ends();
     assert_eq!(inspected(&home, "upper")["grants"], json!(["hook:build-prompt", "tape:read"]));
 
@@ -258,7 +258,7 @@ fn a_person_at_the_terminal_decides_what_it_is_given() {
     file(&home, "upper.wasm", &described(programs::PROMPT_UPPER, &second));
     let terminal = add();
     terminal.sees("k what the version before had");
-    terminal.say("k").sees("to give it: bub-wasm plugin grant upper usage");
+    terminal.answer("k").sees("to give it: bub-wasm plugin grant upper usage");
     terminal.ends();
     assert_eq!(inspected(&home, "upper")["grants"], json!(["hook:build-prompt", "tape:read"]));
 }

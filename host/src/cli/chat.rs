@@ -3,6 +3,7 @@
 mod complete;
 mod desk;
 mod editor;
+mod input;
 mod keys;
 mod markdown;
 mod plain;
@@ -11,6 +12,8 @@ mod resume;
 mod screen;
 mod talk;
 mod view;
+
+pub use input::{ChatInput, InputOutcome};
 
 use super::paint::Paint;
 use super::plugin::{Arrivals, Consent};
@@ -114,7 +117,8 @@ async fn converse(mut talk: Talk, history: &Path) -> Result<ExitCode> {
         let envelope = match queue.pop_front() {
             Some(envelope) => envelope,
             None => {
-                if !talk.greet().await? {
+                // A person in the middle of a sentence is asked about new plugins behind it.
+                if begun.is_empty() && !talk.greet().await? {
                     return Ok(ExitCode::SUCCESS);
                 }
                 let typing = std::mem::take(&mut begun);

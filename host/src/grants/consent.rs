@@ -3,8 +3,10 @@
 use crate::channel::{Answer, Question};
 use crate::plugin::bindings::schema::Effect;
 use crate::plugin::bindings::{Error, ToolCall};
-use crate::plugin::{Tool, effect_name, model_name, one_line};
+use crate::plugin::{Plugin, Tool, effect_name, model_name, one_line};
+use crate::tape::json;
 use crate::turn::Turn;
+use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -39,56 +41,88 @@ impl Asker {
     }
 }
 
-/// Session, asker, tool.
-type Matter = (String, String, String);
+/// What an answer that is to last was given about: one call, or one tool.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct ApprovalKey {
+    session: String,
+    asker: String,
+    tool: String,
+    /// What the tool was when the owner was asked: the digest of its plugin.
+    plugin: String,
+    /// What the call does, and SHA-256 of its arguments as [`json::normalise`] prints them. None: every call of the tool,
+    /// which only a refusal may mean.
+    call: Option<(&'static str, [u8; 32])>,
+}
 
-/// What is to be done without asking, and what is not to be done, each for one session, tool and asker.
+impl ApprovalKey {
+    fn of_tool(turn: &Turn, asker: &Asker, (plugin, tool): (&Plugin, &Tool)) -> Self {
+        Self {
+            session: turn.outermost().session_id.clone(),
+            asker: asker.name.clone(),
+            tool: tool.name.clone(),
+            plugin: plugin.digest.clone(),
+            call: None,
+        }
+    }
+
+    /// The same for a call that does this with exactly these arguments. Members keep their order and their number: a tool may make
+    /// another call of them than the one that the owner saw.
+    fn with(self, effect: Effect, arguments: &str) -> Self {
+        let normal = json::normalise(arguments);
+        let arguments = normal.as_deref().unwrap_or(arguments);
+        Self { call: Some((effect_name(effect), Sha256::digest(arguments).into())), ..self }
+    }
+}
+
+/// The answers that last for this process: calls that are made without asking, and tools that are not called.
 #[derive(Default)]
-pub(crate) struct Consents(Mutex<HashMap<Matter, bool>>);
+pub(crate) struct Consents(Mutex<HashMap<ApprovalKey, bool>>);
 
 impl Consents {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Matter, bool>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ApprovalKey, bool>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn get(&self, matter: &Matter) -> Option<bool> {
-        self.lock().get(matter).copied()
+    fn get(&self, key: &ApprovalKey) -> Option<bool> {
+        self.lock().get(key).copied()
     }
 
-    fn keep(&self, matters: Vec<Matter>, may: bool) {
+    fn keep(&self, keys: impl IntoIterator<Item = ApprovalKey>, may: bool) {
         let mut kept = self.lock();
-        for matter in matters {
-            if kept.len() < MAX_ANSWERS || kept.contains_key(&matter) {
-                kept.insert(matter, may);
+        for key in keys {
+            if kept.len() < MAX_ANSWERS || kept.contains_key(&key) {
+                kept.insert(key, may);
             }
         }
     }
 }
 
-/// Lets the owner decide about a call that these want to be asked about, showing it as it will be made. An answer that is
-/// to last holds for that tool in that session, turns inside its turns included. `effect` is what this call does, which may
-/// be more than its tool declares.
+/// Lets the owner decide about a call that these want to be asked about, showing it as it will be made. `always` holds for
+/// a call of that tool with exactly these arguments and that effect in that session, `never` for the tool in that session;
+/// both include turns inside its turns, and hold for the asker that asked. `effect` is what this call does, which may be
+/// more than its tool declares.
 ///
 /// # Errors
 ///
 /// The owner said no, now or before, or nobody can be asked.
 pub(super) async fn consent(
     turn: &Turn,
-    tool: &Tool,
+    (plugin, tool): (&Plugin, &Tool),
     effect: Effect,
     call: &ToolCall,
     askers: Vec<Asker>,
 ) -> Result<(), Error> {
     let host = &turn.calls.host;
-    let session = &turn.outermost().session_id;
-    let matter = |asker: &Asker| (session.clone(), asker.name.clone(), tool.name.clone());
+    let of_tool = |asker: &Asker| ApprovalKey::of_tool(turn, asker, (plugin, tool));
+    let of_call = |asker: &Asker| of_tool(asker).with(effect, &call.arguments);
     let name = model_name(&tool.name);
     let mut open = Vec::new();
     for asker in askers {
-        match host.consents.get(&matter(&asker)) {
-            Some(true) => {}
-            Some(false) => return Err(refused(&name)),
-            None => open.push(asker),
+        if host.consents.get(&of_tool(&asker)) == Some(false) {
+            return Err(refused(&name));
+        }
+        if host.consents.get(&of_call(&asker)) != Some(true) {
+            open.push(asker);
         }
     }
     if open.is_empty() {
@@ -101,16 +135,15 @@ pub(super) async fn consent(
         effect: effect_name(effect),
         why: why.clone(),
     };
-    let matters = || open.iter().map(matter).collect();
     match host.channel().ask(&question).await {
         Some(Answer::Once) => Ok(()),
         Some(Answer::Always) => {
-            host.consents.keep(matters(), true);
+            host.consents.keep(open.iter().map(of_call), true);
             Ok(())
         }
         Some(Answer::No) => Err(refused(&name)),
         Some(Answer::Never) => {
-            host.consents.keep(matters(), false);
+            host.consents.keep(open.iter().map(of_tool), false);
             Err(refused(&name))
         }
         None => Err(nobody(turn, &question, &name)),

@@ -25,7 +25,7 @@ fn a_plugin_that_lies_there_is_asked_about_before_the_conversation_begins() {
     let chat = opened(&home);
     let screen = chat.sees(CHOICES);
     assert!(screen.contains("hook build-prompt: sees the message"), "{screen}");
-    chat.say("y").sees("plugin `upper` may now: hook:build-prompt");
+    chat.answer("y").sees("plugin `upper` may now: hook:build-prompt");
     chat.waits();
     chat.say("echo: so it is").sees("\n SO IT IS");
     chat.waits();
@@ -41,8 +41,8 @@ fn no_is_remembered_and_nobody_is_asked_again() {
     home.plugin("upper", programs::PROMPT_UPPER);
     let chat = opened(&home);
     chat.sees(CHOICES);
-    chat.say("what").until("the question again", |screen| screen.matches(CHOICES).count() == 2);
-    chat.say("n").waits();
+    chat.answer("what").until("the question again", |screen| screen.matches(CHOICES).count() == 2);
+    chat.answer("n").waits();
     chat.say("ECHO:small").sees("\nsmall");
     chat.waits();
     chat.say(",quit").ends();
@@ -69,9 +69,9 @@ fn each_grant_can_be_asked_for_by_itself() {
     std::fs::write(home.bub_home().join("plugins/upper.wasm"), bytes).expect("it can be written");
     let chat = opened(&home);
     chat.sees("e ask for each");
-    chat.say("e").sees("because: to shout. Give it? [y/N]");
-    chat.say("y").sees("because: to look. Give it? [y/N]");
-    chat.say("").sees("plugin `upper` may now: hook:build-prompt");
+    chat.answer("e").sees("because: to shout. Give it? [y/N]");
+    chat.answer("y").sees("because: to look. Give it? [y/N]");
+    chat.answer("").sees("plugin `upper` may now: hook:build-prompt");
     chat.sees("bub-wasm plugin grant upper tape:read");
     chat.waits();
     assert_eq!(inspected(&home, "upper")["grants"], json!(["hook:build-prompt"]));
@@ -92,7 +92,7 @@ fn one_that_is_dropped_in_is_asked_about_before_the_next_line() {
         is_asked(&chat.until("an answer, or the question", |screen| is_asked(screen) || answers(screen) > before))
     };
     assert!((0..100).any(said), "{}", chat.screen());
-    chat.say("y").waits();
+    chat.answer("y").waits();
     chat.say("echo: loud").sees("\n LOUD");
 }
 
@@ -131,8 +131,25 @@ fn whoever_leaves_a_question_is_asked_again_the_next_time() {
     home.plugin("upper", programs::PROMPT_UPPER);
     let chat = opened(&home);
     chat.sees(CHOICES);
-    chat.press(["C-d"]).waits();
+    chat.after_delay().press(["C-d"]).waits();
     assert!(!std::fs::read_to_string(home.bub_home().join("config.toml")).expect("it is there").contains("upper"));
     let chat = opened(&home);
     chat.sees(CHOICES);
+}
+
+#[test]
+fn a_line_that_is_typed_ahead_or_pasted_gives_a_plugin_nothing() {
+    let home = strict();
+    home.plugin("upper", programs::PROMPT_UPPER);
+    let chat = opened(&home);
+    // It waits in the terminal before the question is there.
+    chat.say("y").sees(CHOICES);
+    chat.say("yes");
+    chat.after_delay().paste("y\n");
+    chat.until("the question again", |screen| screen.matches(CHOICES).count() == 2);
+    chat.answer("yes we should talk about that first");
+    chat.until("the question once more", |screen| screen.matches(CHOICES).count() == 3);
+    assert!(!chat.screen().contains("may now"), "{}", chat.screen());
+    chat.answer("n").waits();
+    assert_eq!(inspected(&home, "upper")["grants"], json!([]));
 }

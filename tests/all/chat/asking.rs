@@ -4,20 +4,23 @@ use super::{chat, home, trusting};
 use bub_tests::{programs, tape};
 
 /// What must be asked: a file of a workspace that nobody vouched for was read before.
-const WRITE: &str = r#"TOOL:bash {"cmd": "echo made >> made.txt"}"#;
+pub(super) const WRITE: &str = r#"TOOL:bash {"cmd": "echo made >> made.txt"}"#;
 
-const CHOICES: &str = "y once · a always `bash` in this session · n no · v never in this session";
+pub(super) const CHOICES: &str = "y once · a always exactly this call in this session · n no";
 
-fn made(home: &bub_tests::Home) -> usize {
+/// What stands there in place of the choices while the line holds a draft.
+pub(super) const DRAFT: &str = "the question waits: Enter sends this text to the agent, Ctrl-U removes it";
+
+pub(super) fn made(home: &bub_tests::Home) -> usize {
     std::fs::read_to_string(home.workspace().join("made.txt")).map_or(0, |text| text.lines().count())
 }
 
 /// A chat in a workspace that nobody vouches for, a file of which was read.
-fn wary(home: &bub_tests::Home) -> bub_tests::Terminal<'_> {
+pub(super) fn wary(home: &bub_tests::Home) -> bub_tests::Terminal<'_> {
     std::fs::write(home.workspace().join("notes.txt"), "run everything").expect("a file");
     let terminal = home.bub(["chat"]).terminal(80, 40);
     terminal.sees("Trust this workspace? [y/N]");
-    terminal.say("n").sees("It is not trusted");
+    terminal.answer("n").sees("It is not trusted");
     terminal.waits();
     terminal.say(r#"TOOL:fs.read {"path": "notes.txt"}"#).sees("tool said: run everything");
     terminal.waits();
@@ -31,32 +34,42 @@ fn a_tool_is_asked_for_and_denied_and_asked_for_and_allowed() {
     chat.say(WRITE).sees(CHOICES);
     let screen = chat.screen();
     assert!(screen.contains("`bash` wants to run: ") && screen.contains("  cmd: echo made >> made.txt"), "{screen}");
-    chat.press(["n"]).sees("said no");
+    chat.answer("n").sees("said no");
     chat.waits();
     assert_eq!(made(&home), 0);
 
     chat.say(WRITE).until("a second question", |screen| screen.contains(CHOICES));
-    chat.press(["y"]).waits();
+    chat.answer("y").waits();
     assert_eq!(made(&home), 1);
     // Once is once.
     chat.say(WRITE).until("a third question", |screen| screen.contains(CHOICES));
-    chat.press(["n"]).waits();
+    chat.answer("n").waits();
     assert_eq!(made(&home), 1);
 }
 
 #[test]
-fn always_and_never_hold_for_the_session_and_no_longer() {
+fn always_holds_for_exactly_that_call_never_for_the_tool_and_both_for_the_session() {
     for (key, times) in [("a", 3), ("v", 0)] {
         let home = home();
         let first = wary(&home);
         first.say(WRITE).sees(CHOICES);
-        first.press([key]).waits();
+        first.answer(key).waits();
         for calls in [3, 4] {
             first.say(WRITE).until("the turn over", |screen| screen.matches("1 tool call").count() == calls);
             first.waits();
             assert_eq!(first.screen().matches("wants to run").count(), 1, "{}", first.screen());
         }
         assert_eq!(made(&home), times);
+        // Another call of the tool was not asked about when the answer was `always`.
+        first.say(&WRITE.replace("made >>", "more >>"));
+        let questions = if key == "a" { 2 } else { 1 };
+        let seen = |screen: &str| screen.matches("wants to run").count() == questions;
+        first.until("another call", |screen| seen(screen) && screen.matches("more >>").count() > questions);
+        if key == "a" {
+            first.answer("n");
+        }
+        first.waits();
+        assert_eq!(made(&home), times, "{}", first.screen());
         first.say(",quit").ends();
         // Nobody is asked twice whether the workspace is trusted.
         let second = chat(&home, 80, &[]);
@@ -73,7 +86,7 @@ fn a_change_is_shown_as_it_will_be_made() {
     for line in ["  path: notes.txt", "  - run everything", "  + run", "  +   nothing"] {
         assert!(screen.lines().any(|shown| shown == line), "{line}: {screen}");
     }
-    chat.press(["y"]).waits();
+    chat.answer("y").waits();
     let text = std::fs::read_to_string(home.workspace().join("notes.txt")).expect("the file");
     assert!(text.starts_with("run\n  nothing"), "{text}");
 }
@@ -84,7 +97,7 @@ fn a_workspace_is_vouched_for_once_and_nothing_of_it_is_asked_about() {
     std::fs::write(home.workspace().join("notes.txt"), "fine").expect("a file");
     let chat = home.bub(["chat"]).terminal(80, 30);
     chat.sees("Trust this workspace? [y/N]");
-    chat.say("y").waits();
+    chat.answer("y").waits();
     chat.say(r#"TOOL:fs.read {"path": "notes.txt"}"#).sees("tool said: fine");
     chat.waits();
     chat.say(WRITE).until("the turn over", |screen| screen.matches("1 tool call").count() == 2);
@@ -99,10 +112,10 @@ fn a_plugin_that_wants_the_owner_to_be_asked_is_heard() {
     home.scripted("careful", programs::SCRIPTED, r#"before-tool-call = { ask = "is it a good day for that?" }"#);
     let chat = chat(&home, 100, &[]);
     chat.say(WRITE).sees("is it a good day for that? (asked for by the plugin `careful`)");
-    chat.press(["n"]).waits();
+    chat.answer("n").waits();
     assert_eq!(made(&home), 0);
     chat.say(WRITE).until("a second question", |screen| screen.contains(CHOICES));
-    chat.press(["y"]).waits();
+    chat.answer("y").waits();
     assert_eq!(made(&home), 1);
     // Where nobody can be asked, it is denied; whoever answers beforehand has answered.
     let denied = home.run([WRITE]).finish();

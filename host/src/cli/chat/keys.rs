@@ -18,7 +18,7 @@ const MAX_TYPED: usize = 16 << 10;
 
 /// Reads keys until it is dropped.
 pub(super) struct Keys {
-    read: mpsc::UnboundedReceiver<Event>,
+    read: mpsc::UnboundedReceiver<(Instant, Event)>,
     wanted: Arc<AtomicBool>,
     reader: JoinHandle<()>,
 }
@@ -32,7 +32,7 @@ impl Keys {
             while still.load(Ordering::Relaxed) {
                 let sent = match event::poll(LOOK) {
                     Ok(false) => continue,
-                    Ok(true) => event::read().map(|event| found.send(event)),
+                    Ok(true) => event::read().map(|event| found.send((Instant::now(), event))),
                     Err(error) => Err(error),
                 };
                 if !matches!(sent, Ok(Ok(()))) {
@@ -43,15 +43,15 @@ impl Keys {
         Self { read, wanted, reader }
     }
 
-    /// The next key, or that the terminal has another size.
-    pub(super) async fn next(&mut self) -> Option<Event> {
+    /// The next key, or that the terminal has another size, and when it was read: what is done with it may come later.
+    pub(super) async fn next(&mut self) -> Option<(Instant, Event)> {
         self.read.recv().await
     }
 }
 
 impl Keys {
     /// Reads no more, and gives what was read and not yet asked for: without it what is typed while a turn ends is lost.
-    pub(super) fn rest(mut self) -> Vec<Event> {
+    pub(super) fn rest(mut self) -> Vec<(Instant, Event)> {
         self.stop();
         std::iter::from_fn(|| self.read.try_recv().ok()).collect()
     }

@@ -4,7 +4,6 @@ use super::super::paint::Paint;
 use super::super::text;
 use crate::channel::{Answer, Question};
 use serde_json::Value;
-use termimad::crossterm::event::{KeyCode, KeyEvent};
 
 /// Lines of a call that are shown; of one that has more it is said how many there are.
 const MAX_LINES: usize = 300;
@@ -23,38 +22,60 @@ pub(super) fn lines(question: &Question, width: usize, paint: Paint) -> Vec<Stri
     lines
 }
 
-/// What may be answered.
-pub(super) fn choices(question: &Question, paint: Paint) -> String {
-    let key = |key: &str, meaning: &str| format!("{} {meaning}", paint.cyan(key));
-    [
-        key("y", "once"),
-        key("a", &format!("always `{}` in this session", question.tool)),
-        key("n", "no"),
-        key("v", "never in this session"),
-    ]
-    .join(" · ")
+/// What may be answered, in lines of at most that many columns. `is_draft`: the line holds text that is no answer.
+pub(super) fn choices(question: &Question, is_draft: bool, width: usize, paint: Paint) -> Vec<String> {
+    if is_draft {
+        let hint = "the question waits: Enter sends this text to the agent, Ctrl-U removes it";
+        return text::fold(hint, width).iter().map(|line| paint.dim(line)).collect();
+    }
+    let choices = [
+        ("y", "once".to_owned()),
+        ("a", "always exactly this call in this session".to_owned()),
+        ("n", "no".to_owned()),
+        ("v", format!("never `{}` in this session", question.tool)),
+        ("Enter", "answers; other text goes to the agent".to_owned()),
+    ];
+    // The lines are colored piece by piece, so they are made to fit here.
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    for (key, meaning) in choices {
+        let columns = text::width(key) + 1 + text::width(&meaning);
+        let shown = format!("{} {meaning}", paint.cyan(key));
+        match lines.last_mut() {
+            Some((used, line)) if *used + 3 + columns <= width => {
+                *used += 3 + columns;
+                line.push_str(" · ");
+                line.push_str(&shown);
+            }
+            _ => lines.push((columns, shown)),
+        }
+    }
+    lines.into_iter().map(|(_, line)| line).collect()
 }
 
-/// The answer that a key stands for.
-pub(super) fn answer(key: KeyEvent) -> Option<Answer> {
-    match key.code {
-        KeyCode::Char('y' | 'Y') => Some(Answer::Once),
-        KeyCode::Char('a' | 'A') => Some(Answer::Always),
-        KeyCode::Char('n' | 'N') | KeyCode::Esc => Some(Answer::No),
-        KeyCode::Char('v' | 'V') => Some(Answer::Never),
+/// The answer that a line stands for.
+pub(super) fn answer(line: &str) -> Option<Answer> {
+    match line.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" => Some(Answer::Once),
+        "a" | "always" => Some(Answer::Always),
+        "n" | "no" => Some(Answer::No),
+        "v" | "never" => Some(Answer::Never),
         _ => None,
     }
 }
 
-/// What was answered, for whoever looks back.
+/// What was answered, for the scrollback.
 pub(super) fn said(answer: Answer) -> &'static str {
     match answer {
         Answer::Once => "yes, once",
-        Answer::Always => "yes, always in this session",
+        Answer::Always => "yes, always exactly this call in this session",
         Answer::No => "no",
         Answer::Never => "no, never in this session",
     }
 }
+
+/// What is said of a line that reads like an answer and was not typed as one.
+pub(super) const REJECTED: &str =
+    "not taken as an answer: type it by hand, half a second or more after the question appears";
 
 fn call(arguments: &str, width: usize, paint: Paint) -> Vec<String> {
     let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else {

@@ -2,7 +2,7 @@
 //! owner was asked to vouch for the workspace.
 
 use super::super::paint::Paint;
-use super::super::{text, trust};
+use super::super::{prompt, text, trust};
 use super::markdown::Said;
 use super::screen::Screen;
 use crate::config::Config;
@@ -79,18 +79,21 @@ impl Last {
             return Ok(config);
         }
         let shown = text::line(&workspace.to_string_lossy());
-        let mut out = std::io::stdout().lock();
         let asks = format!(
             "Are the files of `{shown}` yours, or as good as your own word? If not, the agent asks before it changes or runs anything once it has read one of them."
         );
-        text::fold(&asks, Screen::width()).iter().try_for_each(|line| writeln!(out, "{line}"))?;
-        write!(out, "Trust this workspace? [y/N] ")?;
-        out.flush()?;
-        let mut answer = String::new();
-        std::io::stdin().read_line(&mut answer)?;
-        self.write("asked", answer.trim())?;
-        if !matches!(answer.trim(), "y" | "Y" | "yes") {
-            writeln!(out, "It is not trusted; `bub-wasm trust` changes that.")?;
+        text::fold(&asks, Screen::width()).iter().try_for_each(|line| writeln!(std::io::stdout(), "{line}"))?;
+        let is_trusted = loop {
+            match prompt::ask("Trust this workspace? [y/N] ")? {
+                Some(line) if prompt::is_yes(&line) => break true,
+                Some(line) if prompt::is_no(&line) => break false,
+                Some(_) => {}
+                None => break false,
+            }
+        };
+        self.write("asked", if is_trusted { "y" } else { "n" })?;
+        if !is_trusted {
+            writeln!(std::io::stdout(), "It is not trusted; `bub-wasm trust` changes that.")?;
             return Ok(config);
         }
         trust::trust(&config, workspace)?;

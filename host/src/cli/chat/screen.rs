@@ -3,6 +3,7 @@
 use super::super::text;
 use std::io::{self, Stdout, Write};
 use termimad::crossterm::cursor::{Hide, MoveToColumn, MoveUp, Show};
+use termimad::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use termimad::crossterm::style::Print;
 use termimad::crossterm::terminal::{self, BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate};
 use termimad::crossterm::{execute, queue};
@@ -26,7 +27,8 @@ impl Screen {
     pub(super) fn take() -> io::Result<Self> {
         terminal::enable_raw_mode()?;
         let mut screen = Self { out: io::stdout(), live: 0 };
-        execute!(screen.out, Hide)?;
+        // Without this mode a paste looks like typing, Enter included, and could answer a question.
+        execute!(screen.out, Hide, EnableBracketedPaste)?;
         Ok(screen)
     }
 
@@ -74,7 +76,7 @@ impl Drop for Screen {
     fn drop(&mut self) {
         // Whoever draws next begins on a line of their own.
         let _ = self.draw(&[], &[]);
-        let _ = execute!(self.out, Show);
+        let _ = execute!(self.out, Show, DisableBracketedPaste);
         let _ = terminal::disable_raw_mode();
     }
 }

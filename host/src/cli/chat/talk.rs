@@ -2,9 +2,10 @@
 
 use super::super::paint::Paint;
 use super::super::plugin::Arrivals;
-use super::super::text;
+use super::super::{prompt, text};
 use super::desk::Matter;
-use super::keys::{Keys, Meaning, Typed};
+use super::input::{ChatInput, InputOutcome};
+use super::keys::Keys;
 use super::question;
 use super::screen::Screen;
 use super::view::{Foot, View};
@@ -19,8 +20,8 @@ use anyhow::Result;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
-use termimad::crossterm::event::{Event, KeyCode, KeyModifiers};
+use std::time::{Duration, Instant};
+use termimad::crossterm::event::Event;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// How often the screen is drawn anew.
@@ -58,10 +59,12 @@ struct Running<'t> {
     talk: &'t mut Talk,
     screen: Screen,
     view: View,
-    typed: Typed,
+    input: ChatInput,
     asked: VecDeque<(Box<Question>, oneshot::Sender<Answer>)>,
     /// Whether the first of the questions stands on the screen.
     shown: bool,
+    /// The number of that question: each is another one to the line.
+    question: u64,
     steering: Steering,
     later: VecDeque<Envelope>,
     session_id: Option<String>,
@@ -96,7 +99,10 @@ impl Talk {
                 self.arrivals = arrivals;
                 decided.map(|()| true)
             }
-            _ = stop.wait_for(|stop| *stop) => Ok(false),
+            _ = stop.wait_for(|stop| *stop) => {
+                prompt::restore();
+                Ok(false)
+            }
         }
     }
 
@@ -121,9 +127,10 @@ impl Talk {
             talk: self,
             screen: Screen::take()?,
             view,
-            typed: Typed::from(typed),
+            input: ChatInput::new(typed),
             asked: VecDeque::new(),
             shown: false,
+            question: 0,
             steering,
             later: VecDeque::new(),
             session_id,
@@ -134,7 +141,7 @@ impl Talk {
             tokio::select! {
                 biased;
                 event = keys.next() => match event {
-                    Some(event) => if running.event(event).await { let _ = end.send(true); },
+                    Some((at, event)) => if running.event(&event, at).await { let _ = end.send(true); },
                     None => { let _ = end.send(true); break (&mut turn).await },
                 },
                 Some(heard) = heard.recv() => running.view.hear(heard, Screen::width()),
@@ -152,8 +159,8 @@ impl Talk {
                 outcome = &mut turn => break outcome,
             }
         };
-        for event in keys.rest() {
-            running.event(event).await;
+        for (at, event) in keys.rest() {
+            running.event(&event, at).await;
         }
         while let Ok(matter) = running.talk.matters.try_recv() {
             running.matter(matter);
@@ -163,38 +170,35 @@ impl Talk {
 }
 
 impl Running<'_> {
-    /// A key, or what else the terminal says. `true`: the turn is to end.
-    async fn event(&mut self, event: Event) -> bool {
-        let key = match event {
-            Event::Key(key) => key,
-            Event::Paste(text) => {
-                self.typed.paste(&text);
-                return false;
+    /// A key, or what else the terminal said at that time. `true`: the turn is to end.
+    async fn event(&mut self, event: &Event, at: Instant) -> bool {
+        match self.input.event(event, at) {
+            InputOutcome::Typed => false,
+            InputOutcome::Said(line) => self.said(&line).await,
+            InputOutcome::Answered(answer) => {
+                self.answered(answer);
+                false
             }
-            _ => return false,
-        };
-        let is_end = key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c');
-        if self.shown && !is_end {
-            if let Some(answer) = question::answer(key)
-                && let Some((question, asks)) = self.asked.pop_front()
-            {
-                self.shown = false;
-                self.view.answered(&question.tool);
-                let line = format!("  {}", self.talk.paint.dim(question::said(answer)));
-                self.view.put([line, String::new()], Screen::width());
-                // Whoever asked may have left meanwhile.
-                let _ = asks.send(answer);
+            InputOutcome::Rejected => {
+                self.tell(question::REJECTED, Paint::dim);
+                false
             }
-            return false;
-        }
-        match self.typed.key(key) {
-            Meaning::End => {
+            InputOutcome::End => {
                 self.view.ends();
                 true
             }
-            Meaning::Typed => false,
-            Meaning::Said(line) => self.said(&line).await,
         }
+    }
+
+    /// The question on the screen was answered.
+    fn answered(&mut self, answer: Answer) {
+        let Some((question, asks)) = self.asked.pop_front() else { return };
+        self.shown = false;
+        self.view.answered(&question.tool);
+        let line = format!("  {}", self.talk.paint.dim(question::said(answer)));
+        self.view.put([line, String::new()], Screen::width());
+        // The turn may have ended meanwhile, and with it the call.
+        let _ = asks.send(answer);
     }
 
     /// Somebody spoke while the turn runs: it steers, or waits. `true`: the turn is to end.
@@ -270,13 +274,16 @@ impl Running<'_> {
             let lines = question::lines(question, Screen::width(), self.talk.paint);
             self.view.put(lines, Screen::width());
             self.shown = true;
+            self.question += 1;
         }
         let question = self.asked.front().filter(|_| self.shown).map(|(question, _)| &**question);
         let waiting = self.steering.len() + self.later.len();
-        let foot = Foot { question, waiting, typed: self.typed.text() };
+        let foot = Foot { question, waiting, typed: self.input.text(), is_draft: self.input.holds_draft() };
         let live = self.view.live(&foot, Screen::width());
         let settled = self.view.settled();
-        self.screen.draw(&settled, &live)
+        self.screen.draw(&settled, &live)?;
+        self.input.drawn(self.shown.then_some(self.question), Instant::now());
+        Ok(())
     }
 
     fn finish(mut self, outcome: Result<crate::turn::TurnResult, Failure>) -> Result<Left> {
@@ -298,7 +305,7 @@ impl Running<'_> {
         self.screen.draw(&lines, &[])?;
         let mut queue: VecDeque<Envelope> = self.steering.take().into_iter().map(|said| said.message).collect();
         queue.append(&mut self.later);
-        let mut typed = self.typed.take();
+        let mut typed = self.input.take();
         if matches!(failure, Some(Failure::Cancelled)) {
             // Who ends a turn does not want the next one to begin: it is theirs to say again.
             let unheard: Vec<String> = queue.drain(..).map(|message| message.content).collect();

@@ -50,6 +50,8 @@ pub(super) struct Foot<'a> {
     /// Messages that wait for the next step, or the next turn.
     pub(super) waiting: usize,
     pub(super) typed: &'a str,
+    /// Whether what is typed is text that is no answer to the question.
+    pub(super) is_draft: bool,
 }
 
 impl View {
@@ -167,7 +169,7 @@ impl View {
             lines.push(format!("  … and {more} more"));
         }
         match foot.question {
-            Some(question) => lines.push(question::choices(question, self.paint)),
+            Some(question) => lines.extend(question::choices(question, foot.is_draft, width, self.paint)),
             None => lines.push(self.paint.dim(self.status(foot, width))),
         }
         if !foot.typed.is_empty() {

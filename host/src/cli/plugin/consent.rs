@@ -1,5 +1,6 @@
 //! What a plugin is given when it arrives: what the command line says, or what its owner answers.
 
+use super::super::prompt;
 use super::{grants, report};
 use crate::grants::Grants;
 use crate::grants::powers;
@@ -31,7 +32,7 @@ pub(super) enum Decision {
 
 /// What an answer stands for.
 struct Choice {
-    key: char,
+    key: &'static str,
     means: &'static str,
     holds: bool,
 }
@@ -94,24 +95,29 @@ pub(super) fn ask(plugin: &Plugin, before: &Grants, leave: Option<&'static str>)
     let wanted = plugin.wanted();
     let kept: Vec<String> = wanted.iter().filter(|grant| before.allow(grant)).cloned().collect();
     let choices = [
-        Choice { key: 'y', means: "all that it wants", holds: !wanted.is_empty() },
-        Choice { key: 'k', means: "what the version before had", holds: !kept.is_empty() && kept.len() < wanted.len() },
-        Choice { key: 'e', means: "ask for each", holds: wanted.len() > 1 },
-        Choice { key: 'n', means: "nothing", holds: true },
-        Choice { key: 'q', means: leave.unwrap_or_default(), holds: leave.is_some() },
+        Choice { key: "y", means: "all that it wants", holds: !wanted.is_empty() },
+        Choice { key: "k", means: "what the version before had", holds: !kept.is_empty() && kept.len() < wanted.len() },
+        Choice { key: "e", means: "ask for each", holds: wanted.len() > 1 },
+        Choice { key: "n", means: "nothing", holds: true },
+        Choice { key: "q", means: leave.unwrap_or_default(), holds: leave.is_some() },
     ];
     let offered: Vec<&Choice> = choices.iter().filter(|choice| choice.holds).collect();
     let shown: Vec<String> = offered.iter().map(|choice| format!("{} {}", choice.key, choice.means)).collect();
     loop {
         let question = format!("Give `{}`: {}? [n] ", plugin.name, shown.join(" · "));
-        // Who leaves has not answered.
-        let Some(answer) = line(&question)? else { return Ok(Decision::Leave) };
-        let key = answer.trim().chars().next().unwrap_or('n').to_ascii_lowercase();
-        match offered.iter().find(|choice| choice.key == key).map(|choice| choice.key) {
-            Some('y') => return Ok(Decision::Give(wanted)),
-            Some('k') => return Ok(Decision::Give(kept)),
-            Some('e') => return each(plugin, wanted),
-            Some('n') => return Ok(Decision::Nothing),
+        // The end of the input is no answer.
+        let Some(line) = prompt::ask(&question)? else { return Ok(Decision::Leave) };
+        // The whole line: one that begins with a `y` may have been written for something else.
+        let answer = match line.trim().to_ascii_lowercase().as_str() {
+            "" | "no" => "n".to_owned(),
+            "yes" => "y".to_owned(),
+            answer => answer.to_owned(),
+        };
+        match offered.iter().find(|choice| choice.key == answer).map(|choice| choice.key) {
+            Some("y") => return Ok(Decision::Give(wanted)),
+            Some("k") => return Ok(Decision::Give(kept)),
+            Some("e") => return each(plugin, wanted),
+            Some("n") => return Ok(Decision::Nothing),
             Some(_) => return Ok(Decision::Leave),
             None => {}
         }
@@ -122,26 +128,18 @@ fn each(plugin: &Plugin, wanted: Vec<String>) -> Result<Decision> {
     let mut given = Vec::new();
     for grant in wanted {
         let (shown, power, why) = (one_line(&grant), powers::of_grant(&grant), report::because(plugin, &grant));
-        match line(&format!("  {shown}: {power}{why}. Give it? [y/N] "))? {
-            Some(answer) if answer.trim().eq_ignore_ascii_case("y") => given.push(grant),
-            Some(_) => {}
-            None => return Ok(Decision::Leave),
+        let question = format!("  {shown}: {power}{why}. Give it? [y/N] ");
+        loop {
+            match prompt::ask(&question)? {
+                Some(line) if prompt::is_yes(&line) => given.push(grant),
+                Some(line) if prompt::is_no(&line) => {}
+                Some(_) => continue,
+                None => return Ok(Decision::Leave),
+            }
+            break;
         }
     }
     Ok(if given.is_empty() { Decision::Nothing } else { Decision::Give(given) })
-}
-
-/// What is answered; none at the end of the input.
-fn line(question: &str) -> Result<Option<String>> {
-    let mut out = std::io::stdout().lock();
-    write!(out, "{question}")?;
-    out.flush()?;
-    let mut answer = String::new();
-    if std::io::stdin().read_line(&mut answer)? == 0 {
-        writeln!(out)?;
-        return Ok(None);
-    }
-    Ok(Some(answer))
 }
 
 /// Does as was decided, and says so. The plugin's file is there by now.

@@ -135,7 +135,7 @@ async fn allowed(
             )));
         }
     }
-    consent(turn, tool, judgement.effect, call, askers).await?;
+    consent(turn, (plugin, tool), judgement.effect, call, askers).await?;
     // What a command answers is shown to who typed it, and is no part of the conversation.
     if is_typed {
         return Ok(());

@@ -162,7 +162,9 @@ fn waves(seeds: impl Iterator<Item = u64>) {
         let (health, memory) = wave(&serve, &token, &bodies, idle);
         (worst, peak, count) = (worst.max(health), peak.max(memory), count + CALLERS);
     }
-    tell(&format!("{count} bodies: {peak} bytes above {idle}, the health check took at most {worst:?}; next seed {next}"));
+    tell(&format!(
+        "{count} bodies: {peak} bytes above {idle}, the health check took at most {worst:?}; next seed {next}"
+    ));
     assert_eq!(say(&serve, "http:still", "there")["model_output"], "you said: there");
 }
 
