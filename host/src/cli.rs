@@ -20,7 +20,8 @@ pub use chat::{ChatInput, InputOutcome};
 pub use prompt::ANSWER_DELAY;
 
 use crate::config::Config;
-use crate::plugin::{compiler, one_line};
+use crate::plugin::{compiler, one_line, open_pagemap};
+use crate::variables;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::io::Write;
@@ -81,6 +82,9 @@ enum Command {
 
 /// Runs the command that the process was started with. 0: it worked, 1: it failed, 2: it was not understood.
 pub fn main() -> ExitCode {
+    // Before anything else: no other thread runs yet, and no key was read.
+    open_pagemap();
+    variables::seal();
     let arguments = Arguments::parse();
     match execute(arguments) {
         Ok(code) => code,

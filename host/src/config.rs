@@ -3,6 +3,7 @@
 
 mod beside;
 mod channels;
+mod dotenv;
 pub(crate) mod edit;
 mod environment;
 mod file;
@@ -10,20 +11,24 @@ mod limits;
 mod plugins;
 mod policy;
 mod print;
+mod process;
 mod seclude;
 mod serve;
 mod tapes;
 
+use crate::files::{Access, ProtectedFiles, check_directory};
 use crate::model;
 use crate::plugin::OnFault;
 use crate::secret::Secrets;
+use crate::variables;
 use anyhow::{Context, Result};
 use environment::Environment;
 use file::{File, positive};
 use limits::LimitsTable;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 pub use beside::Waiting;
@@ -32,6 +37,7 @@ pub use limits::Limits;
 pub use plugins::{Plugin, Trusted};
 pub use policy::Policy;
 pub use print::Print;
+pub use process::Process;
 pub(crate) use seclude::Seclusion;
 pub use serve::{Scope, Serve, TlsFiles, Token};
 pub use tapes::{TapePlace, TapeSettings};
@@ -54,6 +60,8 @@ const OPEN_TOOLS: [&str; 4] = ["tape.info", "tape.search", "skill", "web.fetch"]
 pub struct Config {
     /// `$BUB_HOME`, `~/.bub` unless set.
     pub home: PathBuf,
+    /// Files in which a key may stand, and which other users can read.
+    pub exposed: Vec<PathBuf>,
     /// What [`Self::sources`] held when they were read.
     pub print: Print,
     /// `BUB_VERBOSE`.
@@ -93,6 +101,8 @@ pub struct Config {
     windows: BTreeMap<String, u32>,
     /// Tokens of a model's window that requests stay away from; none: a twentieth.
     pub context_reserve: Option<u32>,
+    /// What programs of plugins get.
+    pub process: Process,
     /// How `serve` is reached.
     pub serve: Serve,
     /// Who may reach it, beside the bearer of `serve.token`.
@@ -117,6 +127,7 @@ impl Config {
         let home = home_dir(home)?;
         // Before anything is read: what changes meanwhile is then seen as a change.
         let print = Print::of(sources(&home));
+        check_directory(&home).map_err(anyhow::Error::msg)?;
         let environment = Environment::read(&home)?;
         let file = File::read(&home.join(file::FILE))?;
         let mut model = environment.model()?;
@@ -158,11 +169,19 @@ impl Config {
         let tapes =
             TapeSettings::new(&home, file.tape_store.as_deref(), file.durability, file.lock_wait, file.shared_fs)?;
         let spill_threshold = environment.number("SPILL_THRESHOLD")?.or(file.spill_threshold);
+        let mut exposed = Vec::new();
+        if environment.access == Some(Access::ReadableByOthers) {
+            exposed.push(home.join(environment::FILE));
+        }
+        if file.exposes_keys {
+            exposed.push(home.join(file::FILE));
+        }
         Ok(Self {
             spill_threshold: spill_threshold.unwrap_or(4096),
             tapes,
             home,
             cache_dir,
+            exposed,
             print,
             verbosity,
             model,
@@ -181,6 +200,7 @@ impl Config {
             shadow_selector: file.shadow_selector,
             windows: file.windows,
             context_reserve: file.context_reserve,
+            process: file.process,
             serve: file.serve,
             tokens: file.tokens,
         })
@@ -258,6 +278,29 @@ impl Config {
         sources(&self.home)
     }
 
+    /// Warns of files that other users can read and in which a key may stand: of each once in a process.
+    pub fn warn_of_exposed(&self) {
+        static WARNED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+        let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
+        for path in self.exposed.iter().filter(|path| warned.insert((*path).clone())) {
+            tracing::warn!("other users can read `{0}`, where keys may stand: `chmod 600 {0}`", path.display());
+        }
+    }
+
+    /// What the program obeys or keeps for itself, wherever it lies: no plugin opens or replaces it.
+    pub(crate) fn protected_files(&self) -> ProtectedFiles {
+        let listed = [self.home.clone(), self.home.join(PLUGINS_DIR)];
+        let mut others = vec![self.cache_dir.clone(), self.program.clone()];
+        if let TapePlace::Sqlite(path) = &self.tapes.place {
+            others.push(path.clone());
+        }
+        others.extend(self.secrets.files().map(Path::to_owned));
+        if let Some(tls) = &self.serve.tls {
+            others.extend([self.home.join(&tls.certificate), self.home.join(&tls.key)]);
+        }
+        ProtectedFiles::find(&listed, &others)
+    }
+
     /// That plugin's limits.
     pub fn limits_of(&self, name: &str) -> Limits {
         let all = Limits::default().with(self.limits);
@@ -328,7 +371,7 @@ fn key_from_secrets(settings: &mut model::Settings, secrets: &Secrets, model: &s
 fn home_dir(home: Option<&Path>) -> Result<PathBuf> {
     let home = match home {
         Some(home) => home.to_owned(),
-        None => match std::env::var_os("BUB_HOME").filter(|home| !home.is_empty()) {
+        None => match variables::get("BUB_HOME").filter(|home| !home.is_empty()) {
             Some(home) => PathBuf::from(home),
             None => std::env::home_dir().context("there is no home directory; set `BUB_HOME`")?.join(".bub"),
         },

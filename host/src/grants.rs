@@ -6,6 +6,7 @@ mod config;
 pub(crate) mod consent;
 pub mod flow;
 pub(crate) mod fs;
+pub(crate) mod guard;
 pub(crate) mod http;
 pub(crate) mod ledger;
 mod log;

@@ -54,6 +54,7 @@ impl Host {
     /// The workspace is no directory, or the home directory cannot be made.
     pub async fn start(config: Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Arc<Self>> {
         let ground = Arc::new(Ground::new(&config, workspace, channel)?);
+        config.warn_of_exposed();
         let model = Client::new(config.model.clone())?;
         let host = Arc::new(Self { model, budget: Budget::new(&config), config, ground });
         host.take_plugins(false).await;
@@ -71,6 +72,7 @@ impl Host {
     ///
     /// The program would not start with this configuration. Then nothing has changed.
     pub async fn renewed(self: &Arc<Self>, config: Config) -> Result<Arc<Self>> {
+        config.warn_of_exposed();
         let model = Client::new(config.model.clone())?;
         let budget = self.budget.renewed(&config);
         let host = Arc::new(Self { model, budget, config, ground: self.ground.clone() });

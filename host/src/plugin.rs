@@ -38,6 +38,7 @@ pub(crate) use call::{Answering, Site, Visit, call, deeper};
 pub use command::Command;
 pub(crate) use embedded::embedded;
 pub use engine::Engines;
+pub(crate) use engine::open_pagemap;
 pub use fault::{Fault, FaultKind};
 pub(crate) use fault::{contract, one_line, too_much_held};
 pub(crate) use json::{check as check_json, object as json_object, parse as parse_json};

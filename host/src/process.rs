@@ -31,7 +31,7 @@ mod ring;
 mod tend;
 
 pub use child::{Child, Output};
-pub use environment::Environment;
+pub use environment::{ALLOWED, Environment};
 pub use error::{Error, Result};
 pub use processes::{MAX_RUNNING, MAX_RUNNING_OF_SESSION, Processes, kill_all};
 pub use program::Program;

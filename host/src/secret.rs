@@ -235,6 +235,16 @@ impl Secrets {
         self.redaction.clean(text)
     }
 
+    /// The files that hold values of secrets, each by the absolute path that was written down.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        let written = self.entries.values().filter_map(|entry| entry.source.as_ref());
+        let variables = self.variables.values().filter_map(|variable| variable.source.as_ref());
+        written.chain(variables).filter_map(|source| match source {
+            Source::File(path) => Some(path.as_path()),
+            Source::Text(_) => None,
+        })
+    }
+
     fn find(&self, name: &str) -> Result<Found<'_>, Error> {
         check_name(name)?;
         let variable = self.variables.get(&key(name));

@@ -137,7 +137,7 @@ fn a_folder_that_is_open_to_others_is_refused() {
         let home = with_plugin();
         works(&home);
         mode(&cache(&home), rights);
-        is_refused(&home, &cache(&home), "is open to others; `chmod 700` it");
+        is_refused(&home, &cache(&home), "is open to other users: `chmod 700 ");
         mode(&cache(&home), 0o700);
         works(&home);
     }
@@ -151,8 +151,8 @@ fn a_folder_of_somebody_else_is_refused() {
     mode(&theirs, 0o700);
     // Whoever may give things away gives this one away; whoever may not is not the owner of the root.
     match chown(&theirs, Some(12_345), None) {
-        Ok(()) => is_refused(&home, &theirs, "belongs to somebody else"),
-        Err(_) => is_refused(&home, Path::new("/"), "belongs to somebody else"),
+        Ok(()) => is_refused(&home, &theirs, "belongs to another user (uid "),
+        Err(_) => is_refused(&home, Path::new("/"), "belongs to another user (uid "),
     }
 }
 

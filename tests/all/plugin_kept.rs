@@ -150,5 +150,5 @@ fn what_others_could_have_written_is_not_rolled_back_to() {
     does(&home, ["remove", "notes"]);
     let dir = home.bub_home().join("plugins/.before");
     fs::set_permissions(&dir, fs::Permissions::from_mode(0o777)).expect("it is ours");
-    plugin(&home, ["rollback", "notes"]).refuses(&["is open to others; `chmod 700` it"]);
+    plugin(&home, ["rollback", "notes"]).refuses(&["is open to other users: `chmod 700 "]);
 }

@@ -83,9 +83,12 @@ pub fn of_code(code: ErrorCode, place: &Place) -> Error {
                 "`{path}` leads out of the workspace, or through a link to an absolute path; the file tools stay within it"
             ),
         ),
-        ErrorCode::Access => {
-            (ErrorKind::Denied, format!("`{path}` may not be opened: the system's permissions forbid it"))
-        }
+        ErrorCode::Access => (
+            ErrorKind::Denied,
+            format!(
+                "`{path}` may not be opened: the system's permissions forbid it, or it is one of the files that bub-wasm obeys"
+            ),
+        ),
         ErrorCode::ReadOnly => (ErrorKind::Denied, format!("`{path}` is on a file system that cannot be written")),
         ErrorCode::NoEntry => {
             (ErrorKind::NotFound, format!("`{path}` does not exist; look for it with `bash`, as by `ls` or `find`"))

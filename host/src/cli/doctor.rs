@@ -9,12 +9,12 @@ use crate::grants::shell_word;
 use crate::host::Host;
 use crate::model;
 use crate::plugin::{Source, grant_command, one_line};
+use crate::process::Environment;
 use crate::turn::Calls;
 use crate::wording::plain;
 use anyhow::Result;
 use serde_json::json;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -98,13 +98,10 @@ fn files(config: &Config) -> Vec<Finding> {
     };
     let mut findings = vec![finding("configuration", State::Well, read)];
     // secrets.toml is refused by whoever reads it; here are the files in which a key may stand by mistake or by habit.
-    for name in [".env", "config.toml"] {
-        let path = config.home.join(name);
-        let Ok(meta) = path.metadata() else { continue };
-        if meta.permissions().mode() & 0o077 != 0 {
-            let text = format!("others can read `{0}`, where keys may stand; chmod 600 {0}", path.display());
-            findings.push(finding(name, State::Note, text));
-        }
+    for path in &config.exposed {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let text = format!("others can read `{0}`, where keys may stand; chmod 600 {0}", path.display());
+        findings.push(finding(name, State::Note, text));
     }
     if config.home.join("config.yml").exists() {
         let text = "Bub's file is not read; write what it sets into config.toml (`bub-wasm doctor --config` shows the keys) or .env";
@@ -128,7 +125,11 @@ fn cache(host: &Host) -> Finding {
 /// Whether plugins can be built here.
 fn toolchain() -> Finding {
     let what = "toolchain for guests";
-    let sysroot = std::process::Command::new("rustc").args(["--print", "sysroot"]).output();
+    let sysroot = std::process::Command::new("rustc")
+        .args(["--print", "sysroot"])
+        .env_clear()
+        .envs(Environment::of_host(&[]).iter())
+        .output();
     let Some(sysroot) = sysroot.ok().filter(|output| output.status.success()) else {
         return finding(what, State::Note, "there is no rustc; it is needed only to build plugins in Rust");
     };

@@ -53,8 +53,9 @@ struct Set {
 
 pub(super) fn run(arguments: &Arguments, home: &Path) -> Result<ExitCode> {
     // A variable that is not UTF-8 is none of ours.
-    let environment =
-        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let environment = crate::variables::all()
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let mut secrets = Secrets::load(home, environment)?;
     match &arguments.command {
         Command::Set(set) => keep(&mut secrets, set)?,

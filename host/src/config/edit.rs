@@ -1,5 +1,6 @@
 //! What commands write into config.toml: the user's comments and order stay as they are.
 
+use crate::files::read_text;
 use anyhow::{Context, Result};
 use std::fs;
 use std::io::Write;
@@ -21,11 +22,8 @@ pub fn edit(path: &Path, change: impl FnOnce(&mut DocumentMut) -> Result<()>) ->
 }
 
 fn read(path: &Path) -> Result<DocumentMut> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error).with_context(|| format!("`{}` cannot be read", path.display())),
-    };
+    let read = read_text(path, super::file::MAX_FILE).map_err(anyhow::Error::msg)?;
+    let text = read.map(|(text, _)| text).unwrap_or_default();
     text.parse().map_err(|_| anyhow::anyhow!("`{}` is no TOML; mend it first", path.display()))
 }
 

@@ -1,6 +1,9 @@
 //! The variables `BUB_*`, by the names that Bub gave them, of the process and of `$BUB_HOME/.env`.
 
+use super::dotenv;
+use crate::files::{Access, read_text};
 use crate::model::{Secret, Settings};
+use crate::variables;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -13,28 +16,31 @@ pub(super) const FILE: &str = ".env";
 /// All variables that begin with `BUB_`, upper-cased and without it. The process wins over the file.
 pub(super) struct Environment {
     variables: HashMap<String, String>,
+    /// Who can read the file; none when there is none.
+    pub(super) access: Option<Access>,
 }
 
 impl Environment {
     pub(super) fn read(home: &Path) -> Result<Self> {
         let mut variables = HashMap::new();
         let file = home.join(FILE);
-        if file.exists() {
-            let lines =
-                dotenvy::from_path_iter(&file).with_context(|| format!("`{}` cannot be read", file.display()))?;
-            for line in lines {
-                // The line itself may hold a key: it is not repeated.
-                let (name, value) =
-                    line.map_err(|_| anyhow::anyhow!("`{}` has a line that is not `NAME=value`", file.display()))?;
+        let read = read_text(&file, dotenv::MAX_FILE).map_err(anyhow::Error::msg)?;
+        let access = read.as_ref().map(|(_, access)| *access);
+        if let Some((text, _)) = read {
+            let lookup = |name: &str| variables::get(name)?.into_string().ok();
+            // The line itself may hold a key: it is not repeated.
+            let lines = dotenv::parse(&text, lookup)
+                .map_err(|refused| anyhow::anyhow!("`{}` line {}: {}", file.display(), refused.line, refused.what))?;
+            for (name, value) in lines {
                 insert(&mut variables, &name, value);
             }
         }
-        for (name, value) in std::env::vars_os() {
+        for (name, value) in variables::all() {
             if let (Ok(name), Ok(value)) = (name.into_string(), value.into_string()) {
                 insert(&mut variables, &name, value);
             }
         }
-        Ok(Self { variables })
+        Ok(Self { variables, access })
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&str> {

@@ -1,15 +1,19 @@
 //! `config.toml` as it stands in the file.
 
 use super::limits::LimitsTable;
-use super::{Budget, Channel, Plugin, Policy, Serve, Token, Trusted, serve};
+use super::{Budget, Channel, Plugin, Policy, Process, Serve, Token, Trusted, serve};
+use crate::files::{Access, read_text};
 use crate::tape::Durability;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The only configuration file, below `$BUB_HOME`.
 pub(super) const FILE: &str = "config.toml";
+
+/// Longest file, in bytes.
+pub(super) const MAX_FILE: usize = 16 << 20;
 
 /// `config.toml` as it stands in the file.
 #[derive(Debug, Default, Deserialize)]
@@ -39,6 +43,10 @@ pub(super) struct File {
     pub(super) context_reserve: Option<u32>,
     pub(super) serve: Serve,
     pub(super) tokens: Vec<Token>,
+    pub(super) process: Process,
+    /// Whether others can read the file, and something in it is called like a key.
+    #[serde(skip)]
+    pub(super) exposes_keys: bool,
 }
 
 impl File {
@@ -48,17 +56,16 @@ impl File {
     ///
     /// One line that names the file, the line or the key, and what is wrong.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => bail!("`{}` cannot be read: {error}", path.display()),
+        let Some((text, access)) = read_text(path, MAX_FILE).map_err(anyhow::Error::msg)? else {
+            return Ok(Self::default());
         };
-        let file: Self = toml::from_str(&text).map_err(|error| {
+        let mut file: Self = toml::from_str(&text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start.min(text.len()));
             let line = 1 + text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count();
             anyhow::anyhow!("`{}` line {line}: {}", path.display(), plain(error.message()))
         })?;
         file.check()?;
+        file.exposes_keys = access == Access::ReadableByOthers && holds_key(&text);
         Ok(file)
     }
 
@@ -69,8 +76,28 @@ impl File {
             .iter()
             .try_for_each(|(model, tokens)| positive(&format!("windows.{model}"), u64::from(*tokens)))?;
         self.serve.check()?;
+        self.process.check()?;
         serve::check_tokens(&self.tokens)
     }
+}
+
+/// Whether some text of the file is called like a key: the settings of a plugin may be one.
+fn holds_key(text: &str) -> bool {
+    fn is_key(name: &str, value: &toml::Value) -> bool {
+        const NAMES: [&str; 5] = ["key", "token", "secret", "password", "credential"];
+        match value {
+            toml::Value::String(text) => {
+                let name = name.to_ascii_lowercase();
+                !text.is_empty() && NAMES.iter().any(|part| name.contains(part))
+            }
+            toml::Value::Table(table) => table.iter().any(|(name, value)| is_key(name, value)),
+            toml::Value::Array(list) => list.iter().any(|value| is_key(name, value)),
+            _ => false,
+        }
+    }
+    let table: toml::Table = text.parse().unwrap_or_default();
+    // What `[[tokens]]` says of a token is its hash.
+    table.iter().filter(|(name, _)| *name != "tokens").any(|(name, value)| is_key(name, value))
 }
 
 /// What the parser says, on one line; for an unknown key not the list of all that there are, but the one that was meant.

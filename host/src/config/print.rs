@@ -1,8 +1,12 @@
 //! What files held, so that it can be told whether they hold something else now.
 
+use crate::files::read_regular;
 use sha2::{Digest, Sha256};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+
+/// Bytes of a file that are looked at: more than any file that configures may have.
+const MOST: usize = 17 << 20;
 
 /// What some files held at a moment, and who could read them. It says nothing of what they held.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +17,8 @@ impl Print {
     pub fn of(files: impl IntoIterator<Item = PathBuf>) -> Self {
         let one = |path: PathBuf| {
             let mode = std::fs::metadata(&path).map(|meta| meta.mode()).unwrap_or_default();
-            (std::fs::read(&path).ok().map(|bytes| Sha256::digest(bytes).into()), mode)
+            // What a pipe or a device says is nothing that could be compared, and it would be waited for.
+            (read_regular(&path, MOST).ok().map(|(bytes, _)| Sha256::digest(bytes).into()), mode)
         };
         Self(files.into_iter().map(one).collect())
     }

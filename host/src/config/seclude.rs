@@ -1,6 +1,6 @@
 //! A configuration for trying a plugin: nothing in it is the user's that could be used up, given away or reached.
 
-use super::{Budget, Config, Plugin, Serve, TapeSettings};
+use super::{Budget, Config, Plugin, Process, Serve, TapeSettings};
 use crate::model;
 use crate::secret::Secrets;
 use crate::tape::Durability;
@@ -38,6 +38,7 @@ impl Config {
     pub(crate) fn seclude(&self, trial: Seclusion) -> Result<Self> {
         let hurry = |plugin: Plugin| Plugin { limits: plugin.limits.hurried(TURN), ..plugin };
         Ok(Self {
+            exposed: Vec::new(),
             print: self.print.clone(),
             verbosity: self.verbosity,
             cache_dir: self.cache_dir.clone(),
@@ -59,6 +60,7 @@ impl Config {
             shadow_selector: None,
             windows: self.windows.clone(),
             context_reserve: self.context_reserve,
+            process: Process::default(),
             serve: Serve::default(),
             tokens: Vec::new(),
             home: trial.home,

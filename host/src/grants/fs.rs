@@ -1,5 +1,6 @@
 //! `wasi:filesystem`: the directories that a plugin's grants open, and nothing else.
 
+use crate::files::ProtectedFiles;
 use crate::host::Host;
 use crate::plugin::{Plugin, Source};
 use crate::turn::Turn;
@@ -56,15 +57,18 @@ enum Refusal {
 }
 
 /// Opens what `fs:PATH:ro` and `fs:PATH:rw` name, each under its own path; the workspace is where relative paths start.
-pub(crate) fn open(builder: &mut WasiCtxBuilder, host: &Host, plugin: &Plugin, turn: Option<&Turn>) {
-    if !plugin.opens_files() {
-        return;
-    }
+pub(crate) fn open(
+    builder: &mut WasiCtxBuilder,
+    host: &Host,
+    plugin: &Plugin,
+    turn: Option<&Turn>,
+    protected: &ProtectedFiles,
+) {
     for grant in host.ledger.held(plugin, "fs:") {
         let Some((path, mode)) = grant.rsplit_once(':') else { continue };
         let perms = if mode == "rw" { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
         let named = Named::parse(path);
-        let opened = resolve(host, &named).and_then(|found| {
+        let opened = resolve(host, &named, protected).and_then(|found| {
             let opened = builder.preopened_dir(&found, named.name(&found), perms).map(drop);
             opened.map_err(|error| Refusal::Because(error.to_string()))
         });
@@ -101,7 +105,7 @@ fn is_open(host: &Host, plugin: &Plugin, turn: &Turn, named: &Named<'_>, grant: 
 
 /// The directory, if it holds nothing of the program's own: who may write configuration or plugins gives itself grants,
 /// and who may read secrets needs none.
-fn resolve(host: &Host, named: &Named<'_>) -> Result<PathBuf, Refusal> {
+fn resolve(host: &Host, named: &Named<'_>, protected: &ProtectedFiles) -> Result<PathBuf, Refusal> {
     let found = match named {
         Named::Path(path) => Path::new(path).canonicalize().map_err(because)?,
         Named::Workspace => host.workspace.canonicalize().map_err(because)?,
@@ -124,6 +128,10 @@ fn resolve(host: &Host, named: &Named<'_>) -> Result<PathBuf, Refusal> {
             "`{}` is where bub-wasm keeps its own files, or holds it",
             home.display()
         )));
+    }
+    // The same by another name: the cache elsewhere, a directory behind a link in the home, or a mount.
+    if protected.holds(&found) {
+        return Err(Refusal::Because(format!("`{}` is where bub-wasm keeps its own files", found.display())));
     }
     Ok(found)
 }

@@ -14,9 +14,6 @@ pub struct Child(process::Child);
 /// The longest that one `wait` waits; a guest asks again.
 const MAX_WAIT: Duration = Duration::from_secs(600);
 
-/// Names of variables that hold keys more often than not. What is ours is left out anyway.
-const KEY_NAMES: &[&str] = &["*_API_KEY", "*_TOKEN", "*_SECRET", "*_PASSWORD", "*_SECRET_ACCESS_KEY"];
-
 impl Host for State {
     async fn spawn(&mut self, command: String, directory: Option<String>) -> Result<Result<Resource<Child>, Error>> {
         match self.start(&command, directory.as_deref()) {
@@ -45,7 +42,7 @@ impl State {
         let directory = directory.map_or_else(|| turn.workspace.clone(), |directory| turn.workspace.join(directory));
         let config = &self.host.config;
         let keys = config.model.keys.values().chain(&config.model.api_key).map(|key| key.expose());
-        let environment = Environment::of_host().without_names(KEY_NAMES).without_secrets(&keys.collect::<Vec<_>>());
+        let environment = Environment::of_host(&config.process.env).without_secrets(&keys.collect::<Vec<_>>());
         let program = Program {
             session: &turn.session_id,
             turn: &turn.id,

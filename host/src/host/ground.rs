@@ -3,6 +3,7 @@
 use crate::channel::Channel;
 use crate::config::{Config, TapePlace};
 use crate::grants::consent::Consents;
+use crate::grants::guard::ProtectionCache;
 use crate::grants::ledger::Ledger;
 use crate::net::Network;
 use crate::plugin::quarantine::Quarantine;
@@ -11,6 +12,8 @@ use crate::process::Processes;
 use crate::tape::{FileStore, Journals, SqliteStore, Store};
 use crate::turn::Afterwards;
 use anyhow::{Context, Result};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
@@ -26,6 +29,8 @@ pub struct Ground {
     pub(crate) engines: Engines,
     /// Which grants are in effect.
     pub(crate) ledger: Ledger,
+    /// Which files no plugin opens, wherever they lie.
+    pub(crate) protection: ProtectionCache,
     /// What the owner has said about tool calls.
     pub(crate) consents: Consents,
     /// Connections of plugins.
@@ -55,6 +60,12 @@ impl Ground {
     /// The workspace is no directory, or the home directory cannot be made.
     pub(super) fn new(config: &Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Self> {
         let workspace = workspace_dir(workspace)?;
+        // Before anything is put into it: what is made on the way to a file would be open to the group under some umasks.
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&config.home)
+            .with_context(|| format!("`{}` cannot be made", config.home.display()))?;
         let (store, journals) = tapes(config)?;
         let engines = Engines::new().map_err(anyhow::Error::from).context("the WebAssembly engine does not start")?;
         Ok(Self {
@@ -63,6 +74,7 @@ impl Ground {
             journals,
             engines,
             ledger: Ledger::new(config),
+            protection: ProtectionCache::default(),
             consents: Consents::default(),
             network: Network::default(),
             processes: Processes::new(),

@@ -2,6 +2,7 @@
 
 use super::{Api, Problem};
 use crate::config::{Commands, Config, Scope, Token};
+use crate::files::{Access, read_text};
 use crate::gateway::HTTP;
 use crate::plugin::bindings::Principal;
 use crate::turn::{Requester, Speaker};
@@ -14,15 +15,18 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
 
 /// Below `$BUB_HOME`: the owner's token.
 const FILE: &str = "serve.token";
+
+/// Longest file of a token, in bytes.
+const MAX_FILE: usize = 4096;
 
 /// What the bearer of that one is called.
 const OWNER: &str = "owner";
@@ -154,15 +158,15 @@ fn from_hex(text: &str) -> [u8; 32] {
 }
 
 fn own(path: &Path) -> Result<String> {
-    match fs::read_to_string(path) {
-        Ok(token) => {
-            let mode = fs::metadata(path)?.mode() & 0o777;
-            ensure!(mode & 0o077 == 0, "others can read it (mode {mode:o}): `chmod 600` it");
+    match read_text(path, MAX_FILE).map_err(anyhow::Error::msg)? {
+        Some((token, access)) => {
+            let shown = path.display();
+            ensure!(access == Access::Private, "other users can read `{shown}`: `chmod 600 {shown}`");
             let token = token.trim();
             ensure!(token.len() >= 32, "it is shorter than 32 characters: remove the file to have a new one made");
             Ok(token.to_owned())
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => {
+        None => {
             let mut bytes = [0; 32];
             getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("there is no randomness: {error}"))?;
             let token = URL_SAFE_NO_PAD.encode(bytes);
@@ -170,7 +174,6 @@ fn own(path: &Path) -> Result<String> {
             writeln!(file, "{token}")?;
             Ok(token)
         }
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -59,10 +59,15 @@ impl PrivateDir {
     fn check(&self) -> Result<(), String> {
         let meta = rustix::fs::fstat(&self.dir).map_err(|error| format!("cannot be looked at: {error}"))?;
         if meta.st_uid != rustix::process::geteuid().as_raw() {
-            return Err("belongs to somebody else".into());
+            return Err(format!(
+                "belongs to another user (uid {}): `chown {} {}`",
+                meta.st_uid,
+                rustix::process::geteuid().as_raw(),
+                self.path.display()
+            ));
         }
         if meta.st_mode & 0o077 != 0 {
-            return Err("is open to others; `chmod 700` it".into());
+            return Err(format!("is open to other users: `chmod 700 {}`", self.path.display()));
         }
         Ok(())
     }
@@ -72,13 +77,14 @@ impl PrivateDir {
         &self.path
     }
 
-    /// A file of ours, closed to others; none for anything else that bears the name.
+    /// A file of ours, closed to others and without a second name, under which a plugin might write it; none for anything
+    /// else that bears the name.
     pub(crate) fn file(&self, name: &str) -> Option<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(openat(&self.dir, name, flags, Mode::empty()).ok()?);
         let meta = file.metadata().ok()?;
-        let is_ours = meta.is_file() && meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o077 == 0;
-        is_ours.then_some(file)
+        let is_private = meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o077 == 0;
+        (meta.is_file() && is_private && meta.nlink() == 1).then_some(file)
     }
 
     /// The file's bytes, so many at the most; none as in [`Self::file`], and for a longer one.

@@ -5,6 +5,7 @@ use super::fault::{Break, FaultKind};
 use super::load::{Plugin, Source};
 use super::quarantine::Witness;
 use super::stderr::Stderr;
+use crate::grants::guard::FileGuard;
 use crate::grants::http::Http;
 use crate::host::Host;
 use crate::turn::Turn;
@@ -46,6 +47,8 @@ pub struct State {
     pub(crate) stderr: Stderr,
     /// What the call is given.
     pub(crate) witness: Witness,
+    /// What is kept from the guest of the directories that it is given; none where it is given none.
+    pub(crate) file_guard: Option<FileGuard>,
     wasi: WasiCtx,
     http: Http,
     http_ctx: WasiHttpCtx,
@@ -66,7 +69,8 @@ impl State {
         let mut table = ResourceTable::new();
         table.set_max_capacity(10 * MAX_HANDLES);
         let limiter = Limiter::new(plugin.limits.memory_bytes());
-        let wasi = wasi(&host, &plugin, hook, turn.as_deref(), &stderr);
+        let file_guard = file_guard(&host, &plugin, hook, turn.as_ref());
+        let wasi = wasi(&host, &plugin, hook, turn.as_deref(), file_guard.as_ref(), &stderr);
         let http = Http {
             host: host.clone(),
             plugin: plugin.clone(),
@@ -84,6 +88,7 @@ impl State {
             limiter,
             stderr,
             witness: Witness::default(),
+            file_guard,
             wasi,
             http,
             http_ctx: WasiHttpCtx::new(),
@@ -97,6 +102,7 @@ impl State {
     pub(crate) fn rest(&mut self) -> bool {
         self.turn = None;
         self.http.turn = None;
+        self.file_guard = None;
         self.witness = Witness::default();
         self.table.is_empty() && self.limiter.used <= MAX_RESTING
     }
@@ -106,7 +112,8 @@ impl State {
         // A selector's clocks stand, and nobody else's; and where a directory is, and whether it is granted, may have changed.
         // The one before is gone: who holds on to it is not called again.
         if (hook == SELECTOR) != (self.hook == SELECTOR) || self.plugin.opens_files() {
-            self.wasi = wasi(&self.host, &self.plugin, hook, turn.as_deref(), &self.stderr);
+            self.file_guard = file_guard(&self.host, &self.plugin, hook, turn.as_ref());
+            self.wasi = wasi(&self.host, &self.plugin, hook, turn.as_deref(), self.file_guard.as_ref(), &self.stderr);
         }
         self.http.turn.clone_from(&turn);
         (self.hook, self.turn, self.depth) = (hook, turn, depth);
@@ -158,17 +165,33 @@ impl State {
     }
 }
 
+/// What is kept from a guest that is given directories.
+fn file_guard(host: &Host, plugin: &Arc<Plugin>, hook: &str, turn: Option<&Arc<Turn>>) -> Option<FileGuard> {
+    // What is asked of a plugin while it is loaded is asked on nobody's behalf: it holds nothing then.
+    (hook != LOAD && plugin.opens_files()).then(|| FileGuard {
+        files: host.protection.of(&host.config),
+        plugin: plugin.clone(),
+        turn: turn.cloned(),
+    })
+}
+
 /// Of WASI what that call gets.
-fn wasi(host: &Host, plugin: &Plugin, hook: &str, turn: Option<&Turn>, stderr: &Stderr) -> WasiCtx {
+fn wasi(
+    host: &Host,
+    plugin: &Plugin,
+    hook: &str,
+    turn: Option<&Turn>,
+    guard: Option<&FileGuard>,
+    stderr: &Stderr,
+) -> WasiCtx {
     let mut wasi = WasiCtx::builder();
     wasi.stderr(stderr.clone());
     wasi.max_random_size(MAX_RANDOM);
     // The program's own guests look at what they open, and open nothing that they could wait for. Another thread for each
     // step would be dearer than the step; strangers get one, because a pipe would hold this one for ever.
     wasi.allow_blocking_current_thread(plugin.source == Source::Embedded);
-    // What is asked of a plugin while it is loaded is asked on nobody's behalf: it holds nothing then.
-    if hook != LOAD {
-        crate::grants::fs::open(&mut wasi, host, plugin, turn);
+    if let Some(guard) = guard {
+        crate::grants::fs::open(&mut wasi, host, plugin, turn, &guard.files);
     }
     // A selection is the same whenever it is made of the same view.
     if let (SELECTOR, Some(turn)) = (hook, turn) {

@@ -1,7 +1,126 @@
 //! What a program is told of the host's environment.
 
+use crate::variables;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+
+/// Variables that a program gets without being asked for: who and where the user is, how to speak to them, and where tools
+/// are installed. None of them is a key; what is not named here may be one. A `*` stands for anything.
+pub const ALLOWED: &[&str] = &[
+    // The user and the machine.
+    "HOME",
+    "HOSTNAME",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TEMP",
+    "TMP",
+    "TMPDIR",
+    "USER",
+    "XDG_*_DIRS",
+    "XDG_*_HOME",
+    "XDG_RUNTIME_DIR",
+    // Language, time and terminal.
+    "CLICOLOR",
+    "COLORTERM",
+    "COLUMNS",
+    "FORCE_COLOR",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "LINES",
+    "NO_COLOR",
+    "TERM",
+    "TERMINFO",
+    "TZ",
+    // Editors and pagers.
+    "EDITOR",
+    "LESS",
+    "MANPATH",
+    "PAGER",
+    "VISUAL",
+    // Networks: certificates, and proxies as far as they hold no password.
+    "ALL_PROXY",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NODE_EXTRA_CA_CERTS",
+    "NO_PROXY",
+    "REQUESTS_CA_BUNDLE",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    // Compilers and libraries.
+    "AR",
+    "CC",
+    "CFLAGS",
+    "CPATH",
+    "CPPFLAGS",
+    "CXX",
+    "CXXFLAGS",
+    "LDFLAGS",
+    "LD_LIBRARY_PATH",
+    "LIBRARY_PATH",
+    "MAKEFLAGS",
+    "PKG_CONFIG_PATH",
+    // Toolchains and version managers: where they are, and which version is chosen.
+    "ANDROID_HOME",
+    "ANDROID_SDK_ROOT",
+    "ASDF_DATA_DIR",
+    "ASDF_DIR",
+    "BUN_INSTALL",
+    "CARGO_HOME",
+    "CARGO_TARGET_DIR",
+    "CONDA_DEFAULT_ENV",
+    "CONDA_EXE",
+    "CONDA_PREFIX",
+    "DENO_DIR",
+    "DENO_INSTALL",
+    "DOTNET_ROOT",
+    "FNM_DIR",
+    "FNM_MULTISHELL_PATH",
+    "GEM_HOME",
+    "GEM_PATH",
+    "GOBIN",
+    "GOCACHE",
+    "GOMODCACHE",
+    "GOPATH",
+    "GOROOT",
+    "GRADLE_HOME",
+    "GRADLE_USER_HOME",
+    "HOMEBREW_CELLAR",
+    "HOMEBREW_PREFIX",
+    "HOMEBREW_REPOSITORY",
+    "JAVA_HOME",
+    "M2_HOME",
+    "MAVEN_HOME",
+    "MISE_CONFIG_DIR",
+    "MISE_DATA_DIR",
+    "NIX_PATH",
+    "NIX_PROFILES",
+    "NIX_SSL_CERT_FILE",
+    "NODE_PATH",
+    "NVM_BIN",
+    "NVM_DIR",
+    "NVM_INC",
+    "OPAMROOT",
+    "OPAM_SWITCH_PREFIX",
+    "PIPX_HOME",
+    "PNPM_HOME",
+    "POETRY_HOME",
+    "PYENV_ROOT",
+    "PYENV_VERSION",
+    "PYTHONPATH",
+    "RBENV_ROOT",
+    "RBENV_VERSION",
+    "RUSTFLAGS",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "SDKMAN_DIR",
+    "UV_CACHE_DIR",
+    "VIRTUAL_ENV",
+    "VOLTA_HOME",
+];
 
 /// What the project's own variables begin with.
 const OWN_PREFIX: &str = "BUB_";
@@ -17,9 +136,9 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The variables of this process, less the project's own.
-    pub fn of_host() -> Self {
-        Self::new(std::env::vars_os())
+    /// Of the variables that this process was started with those that are [`ALLOWED`], and those that `more` names.
+    pub fn of_host(more: &[String]) -> Self {
+        Self::new(variables::all()).only(more)
     }
 
     /// These variables, less the project's own: those that begin with `BUB_`, in capitals or not.
@@ -28,10 +147,14 @@ impl Environment {
         Self { variables }
     }
 
-    /// The same without the variables of these names, in capitals or not. A `*` at a name's beginning or end stands for
-    /// anything: `*_TOKEN`, `AWS_*`, `*SECRET*`.
-    pub fn without_names<N: AsRef<str>>(mut self, names: &[N]) -> Self {
-        self.variables.retain(|(name, _)| !names.iter().any(|pattern| matches(name, pattern.as_ref())));
+    /// The same with only those variables that are [`ALLOWED`], and those that `more` names, in capitals or not. A `*`
+    /// stands for anything: `AWS_*`. An allowed one that is an address with a password in it has to be named in `more`.
+    #[must_use]
+    pub fn only<N: AsRef<str>>(mut self, more: &[N]) -> Self {
+        self.variables.retain(|(name, value)| {
+            let is_allowed = || ALLOWED.iter().any(|pattern| matches(name, pattern)) && !variables::has_password(value);
+            more.iter().any(|pattern| matches(name, pattern.as_ref())) || is_allowed()
+        });
         self
     }
 
@@ -46,8 +169,9 @@ impl Environment {
         self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
     }
 
-    pub(super) fn variables(&self) -> &[(OsString, OsString)] {
-        &self.variables
+    /// All of them, name and value.
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 }
 
@@ -58,24 +182,17 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// Whether `pattern`, in which a `*` at either end stands for anything, describes `name`.
+/// Whether `pattern`, in which one `*` stands for anything, describes `name`, in capitals or not.
 fn matches(name: &OsStr, pattern: &str) -> bool {
     let name = name.as_encoded_bytes().to_ascii_uppercase();
     let pattern = pattern.to_ascii_uppercase();
-    let (open_start, rest) = match pattern.strip_prefix('*') {
-        Some(rest) => (true, rest),
-        None => (false, pattern.as_str()),
-    };
-    let (open_end, word) = match rest.strip_suffix('*') {
-        Some(word) => (true, word),
-        None => (false, rest),
-    };
-    let word = word.as_bytes();
-    match (open_start, open_end) {
-        (false, false) => name == word,
-        (true, false) => name.ends_with(word),
-        (false, true) => name.starts_with(word),
-        (true, true) => contains(&name, word),
+    match pattern.split_once('*') {
+        None => name == pattern.as_bytes(),
+        Some((start, end)) => {
+            name.len() >= start.len() + end.len()
+                && name.starts_with(start.as_bytes())
+                && name.ends_with(end.as_bytes())
+        }
     }
 }
 

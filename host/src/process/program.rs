@@ -58,7 +58,7 @@ impl Program<'_> {
             .args(["-c", self.command])
             .current_dir(self.directory)
             .env_clear()
-            .envs(self.environment.variables().iter().map(|(name, value)| (name, value)))
+            .envs(self.environment.iter())
             .stdin(Stdio::null())
             .stdout(input.try_clone()?)
             .stderr(input)

@@ -1,7 +1,7 @@
 //! `secrets.toml` as a file: private or refused, and replaced as a whole.
 
+use crate::files::read_regular;
 use crate::secret::Error;
-use crate::secret::value::read_regular;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -34,7 +34,9 @@ pub(super) fn read(path: &Path) -> Result<String, Error> {
     let meta = file.metadata().map_err(|error| Error::File(format!("`{shown}` cannot be read: {error}")))?;
     if meta.uid() != rustix::process::geteuid().as_raw() {
         return Err(Error::File(format!(
-            "`{shown}` holds secrets and belongs to another user: make it your own, then `chmod 600 {shown}`"
+            "`{shown}` holds secrets and belongs to another user (uid {}): `chown {} {shown}`, then `chmod 600 {shown}`",
+            meta.uid(),
+            rustix::process::geteuid().as_raw()
         )));
     }
     if meta.mode() & 0o077 != 0 {

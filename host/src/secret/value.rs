@@ -1,10 +1,8 @@
 //! A secret itself, and where it is read.
 
-use rustix::fs::OFlags;
+use crate::files::read_regular;
 use std::fmt;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Longest value, in bytes.
@@ -90,16 +88,4 @@ fn read(path: &Path) -> io::Result<Value> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is longer than {MAX_VALUE} bytes")));
     }
     Ok(Value::new(bytes))
-}
-
-/// The first `most` bytes of a file that is one, with the opened file: a pipe would wait for its other end for ever.
-pub(super) fn read_regular(path: &Path, most: usize) -> io::Result<(Vec<u8>, File)> {
-    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let file = OpenOptions::new().read(true).custom_flags(nonblock).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-    }
-    let mut bytes = Vec::new();
-    (&file).take(most as u64).read_to_end(&mut bytes)?;
-    Ok((bytes, file))
 }

@@ -133,6 +133,6 @@ fn a_folder_that_others_could_write_is_not_believed_and_not_written() {
     is_passed_over(&home, "a");
     fs::set_permissions(quarantine(&home), fs::Permissions::from_mode(0o777)).expect("it is ours");
     let before = fs::read(book(&home)).expect("it is there");
-    breaks(&home, "a").mentions("is open to others; `chmod 700` it");
+    breaks(&home, "a").mentions("is open to other users: `chmod 700 ");
     assert_eq!(fs::read(book(&home)).expect("it is there"), before);
 }

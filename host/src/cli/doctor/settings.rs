@@ -139,6 +139,12 @@ fn keys(config: &Config) -> Vec<Key> {
         key("channels.NAME.max_wait_seconds", 10, Value::Null, "the same, for what is not meant for the agent"),
         key("channels.NAME.active_time_window", 60, Value::Null, "seconds that a chat is listened to behind a message"),
         key("channels.NAME.resend", "mark", Value::Null, "`mark` or `never`: an answer that may have been delivered"),
+        key(
+            "process.env",
+            json!([]),
+            json!(config.process.env),
+            "further variables that programs get; `AWS_*` for all that begin so",
+        ),
         key("serve.listen", json!(Serve::default().listen), json!(config.serve.listen), "address and port of `serve`"),
         key(
             "serve.tls",

@@ -1,0 +1,11 @@
+//! Files that the program obeys: how they are read, who else may write them, and where they really lie.
+//!
+//! **Invariant**: this room knows nothing of what stands in a file; it answers for which file it is, and whose.
+
+mod access;
+mod protected;
+mod read;
+
+pub(crate) use access::{Access, check_directory};
+pub(crate) use protected::{Change, ProtectedFiles};
+pub(crate) use read::{read_regular, read_text};
