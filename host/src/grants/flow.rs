@@ -61,7 +61,7 @@ impl Reach {
         // Below a whole top-level domain is anywhere, too.
         let names_none = |host: &String| host.strip_prefix('*').is_some_and(|below| below.matches('.').count() < 2);
         let (open, hosts): (Vec<_>, Vec<_>) = grants.iter().map(|grant| host(grant)).partition(names_none);
-        (!grants.is_empty()).then(|| Self { hosts, is_open: !open.is_empty() })
+        (!grants.is_empty()).then_some(Self { hosts, is_open: !open.is_empty() })
     }
 }
 

@@ -194,7 +194,9 @@ impl Turn {
         if let Some(earlier) = &self.flows().earlier {
             return Ok(earlier.clone());
         }
+        // What a plugin writes carries its name, and is not the host's word.
         let event = self.tape.newest(&Sought::event(ADDRESSES)).await?;
+        let event = event.filter(|event| json::get(&event.meta, "plugin").is_none());
         let data = event.and_then(|event| json::get(&event.payload, "data").map(str::to_owned));
         let data: Value = data.and_then(|data| serde_json::from_str(&data).ok()).unwrap_or_default();
         let earlier = Named::parse(&data);

@@ -110,6 +110,22 @@ fn a_clean_owner_writes_what_runs_later_unasked() {
 }
 
 #[test]
+fn the_owner_is_asked_for_run_and_told_what_runs_later() {
+    let home = untrusted();
+    let chat = home.bub(["chat"]).terminal(200, 40);
+    chat.sees("Trust this workspace? [y/N]");
+    chat.answer("n").sees("It is not trusted");
+    chat.waits();
+    chat.say(&write(".git/hooks/pre-commit"));
+    chat.until("the question", |screen| {
+        // It is folded to the width of a page.
+        let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        screen.contains("`fs.write` wants to run: ") && screen.contains("`.git/hooks/pre-commit` runs later")
+    });
+    assert!(!home.workspace().join(".git/hooks/pre-commit").exists());
+}
+
+#[test]
 fn what_is_written_is_not_taken_for_where() {
     let home = untrusted();
     let arguments = json!({ "path": "list.txt", "content": ".git/hooks/pre-commit" });
@@ -122,6 +138,8 @@ fn a_tool_of_any_plugin_that_may_write_files_is_judged_by_its_arguments() {
     for (grants, arguments, expected) in [
         (vec!["fs:<workspace>:rw"], json!({ "target": { "file": ".git/config" } }), 0),
         (vec!["fs:<workspace>:rw"], json!({ "files": ["a.txt", "b/.envrc"] }), 0),
+        (vec!["fs:<workspace>:rw"], json!({ "files": { "b/.envrc": "x" } }), 0),
+        (vec!["fs:<workspace>:rw"], json!({ "file": " .git/config\n" }), 0),
         (vec!["fs:<workspace>:rw"], json!({ "files": ["a.txt"] }), 1),
         // It cannot change a file, so its argument is none that runs.
         (vec!["fs:<workspace>:ro"], json!({ "files": ["a.txt", "b/.envrc"] }), 1),

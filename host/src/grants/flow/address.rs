@@ -180,7 +180,7 @@ fn bare(token: &str) -> Option<Url> {
     let labels: Vec<&str> = host.split('.').collect();
     let is_label = |label: &&str| !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-');
     let is_top = |label: &&str| label.chars().count() >= 2 && label.chars().all(char::is_alphabetic);
-    let is_name = labels.len() > 1 && labels.iter().all(|label| is_label(label)) && labels.last().is_some_and(is_top);
+    let is_name = labels.len() > 1 && labels.iter().all(is_label) && labels.last().is_some_and(is_top);
     if !(is_ip || is_name || host == "localhost") {
         return None;
     }

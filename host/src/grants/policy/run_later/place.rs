@@ -14,18 +14,17 @@ const MAX_PATH: usize = 4096;
 const MAX_LINKS: usize = 40;
 
 /// The texts among the arguments that may be paths. The host cannot know which of them a plugin opens, so it takes every
-/// line of text but those that are known to be what is written.
+/// line of text but those that are known to be what is written; a name in front of a value counts where it looks like one.
 pub fn named(arguments: &Value) -> Vec<&str> {
     let mut named = Vec::new();
     let mut left = vec![arguments];
     while let Some(value) = left.pop() {
         match value {
-            Value::String(text) if !text.is_empty() && text.len() <= MAX_PATH && !text.contains('\n') => {
-                named.push(text.as_str());
-            }
+            Value::String(text) => named.push(text.as_str()),
             Value::Array(items) => left.extend(items),
             Value::Object(fields) => {
                 let is_text = |name: &str| TEXTS.iter().any(|text| name.eq_ignore_ascii_case(text));
+                named.extend(fields.keys().map(String::as_str).filter(|name| name.contains(['.', '/'])));
                 // A list or an object is looked into all the same: edits come as lists of them.
                 left.extend(
                     fields.iter().filter(|(name, value)| !(is_text(name) && value.is_string())).map(|(_, value)| value),
@@ -34,7 +33,9 @@ pub fn named(arguments: &Value) -> Vec<&str> {
             _ => {}
         }
     }
-    named
+    // A plugin may pass over white space around a path.
+    let is_path = |text: &&str| !text.is_empty() && text.len() <= MAX_PATH && !text.contains('\n');
+    named.into_iter().map(str::trim).filter(is_path).collect()
 }
 
 /// Where that path leads from the workspace: as it is written, and with links followed, also such that lead to nothing yet,
