@@ -15,6 +15,7 @@ mod tape;
 mod text;
 mod trust;
 mod usage;
+mod watchdog;
 
 pub use chat::{ChatInput, InputOutcome};
 pub use prompt::ANSWER_DELAY;

@@ -17,6 +17,7 @@ pub(crate) mod fail;
 mod file;
 mod fork;
 mod handle;
+mod ids;
 mod info;
 mod interruption;
 mod journal;

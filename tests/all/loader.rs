@@ -11,6 +11,8 @@ pub(crate) mod chance;
 mod input;
 mod look;
 
+pub(crate) use chance::Chance;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -17,6 +17,7 @@ mod deadline;
 mod differences;
 mod directories;
 mod doctor;
+mod ending;
 mod environment;
 mod estimate;
 mod fallback;

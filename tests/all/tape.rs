@@ -8,6 +8,7 @@ mod index;
 mod json;
 mod many;
 mod media;
+mod odd;
 mod protocol;
 mod query;
 mod render;

@@ -4,6 +4,7 @@ mod change;
 mod context;
 mod export;
 mod named;
+mod odd_ids;
 mod reading;
 mod screen;
 mod search;

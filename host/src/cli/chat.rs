@@ -17,6 +17,7 @@ pub use input::{ChatInput, InputOutcome};
 
 use super::paint::Paint;
 use super::plugin::{Arrivals, Consent};
+use super::watchdog::Watchdog;
 use super::{log, text};
 use crate::channel::{kind_of, message};
 use crate::config::Config;
@@ -44,6 +45,9 @@ const SESSION: &str = "cli_session";
 
 /// How long the line editor may take to give the terminal back.
 const PARTING: Duration = Duration::from_secs(1);
+
+/// How long the turn that runs may take to end once the program is told to.
+const ENDING: Duration = Duration::from_secs(20);
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -200,6 +204,7 @@ fn maker(host: &Arc<Host>, chat_id: String, session: String) -> Box<dyn Fn(&str)
 
 /// Becomes true when somebody ends the program politely.
 fn on_stop() -> Result<watch::Receiver<bool>> {
+    let _ends_with_the_process = Watchdog::on_terminate(ENDING)?;
     let (sender, receiver) = watch::channel(false);
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;

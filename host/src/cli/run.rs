@@ -1,14 +1,15 @@
 //! `run`: one message, one turn, its answer.
 
+use super::watchdog::Watchdog;
 use crate::channel::{Printer, attach, kind_of, message};
 use crate::config::Config;
 use crate::host::Host;
 use crate::plugin::bindings::Envelope;
-use crate::process;
 use crate::turn::{Audience, run_turn};
 use anyhow::Result;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -57,8 +58,17 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     }
 }
 
-/// Ctrl-C and a polite kill end the turn: its state is saved and its tape kept.
+/// How long a turn may take to end once it is told to.
+const ENDING: Duration = Duration::from_secs(20);
+
+/// Ctrl-C and a polite kill end the turn: its state is saved and its tape kept. A second one ends the process.
 pub(super) fn on_signal() -> Result<watch::Receiver<bool>> {
+    let _ends_with_the_process = Watchdog::start(ENDING)?;
+    until_signal()
+}
+
+/// Becomes true at Ctrl-C or a polite kill.
+pub(super) fn until_signal() -> Result<watch::Receiver<bool>> {
     let (sender, receiver) = watch::channel(false);
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -68,13 +78,6 @@ pub(super) fn on_signal() -> Result<watch::Receiver<bool>> {
             _ = terminate.recv() => {}
         }
         let _ = sender.send(true);
-        // A second one means it.
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-        process::kill_all();
-        std::process::exit(130);
     });
     Ok(receiver)
 }

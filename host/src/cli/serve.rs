@@ -2,6 +2,7 @@
 
 mod renewal;
 
+use super::watchdog::Watchdog;
 use crate::channel::{Answer, Channel, Question};
 use crate::config::{Config, Print};
 use crate::error::Failure;
@@ -17,6 +18,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::pin::Pin;
 use std::process::ExitCode;
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(clap::Args)]
@@ -41,7 +43,8 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     Tokens::load(&config)?;
     let print = Print::of(renewal::own_files(&config));
     let (tokens, tls) = (Tokens::load(&config)?, Tls::load(&config)?);
-    let stop = super::run::on_signal()?;
+    let watchdog = Watchdog::start(Duration::from_secs(config.serve.drain_seconds))?;
+    let stop = super::run::until_signal()?;
     let mut hangup = signal(SignalKind::hangup())?;
     let had_terminal = has_terminal();
     let door = Door::new(tokens, tls, &config.serve);
@@ -73,6 +76,8 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
             },
         }
     }
+    // What is configured may have changed since.
+    watchdog.allow(Duration::from_secs(gateway.host().config.serve.drain_seconds));
     drop(watch);
     let all = gateway.stop().await;
     server.stop().await;

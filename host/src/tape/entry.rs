@@ -1,7 +1,7 @@
 //! One immutable record on a tape.
 
 use super::zone::MEMORY;
-use super::{date, json};
+use super::{date, ids, json};
 use std::sync::Arc;
 
 /// The longest line that is read, in bytes, and the longest that is written, in every store, so that each tape can be a
@@ -12,7 +12,8 @@ pub(super) const LONGEST_LINE: usize = 64 * 1024 * 1024;
 /// copies nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its place on the tape, from 1.
+    /// Its place on the tape, from 1. Entries that a [`Store`](super::Store) hands out have ids that grow; a line that was
+    /// read by itself says what its writer said.
     pub id: u64,
     /// `message`, `system`, `anchor`, `tool_call`, `tool_result`, `error`, `event`; others are kept and ignored.
     pub kind: Arc<str>,
@@ -32,17 +33,12 @@ impl Entry {
     }
 
     /// Reads a line as leniently as Bub does: `None` when it is no JSON object, or its id no whole number, its kind no
-    /// text, its payload no object. A meta that is no object counts as empty; the date may come from an older tape's
+    /// text, its payload no object. A number that no id can be counts as 0 or as the greatest. A meta that is no object counts as empty; the date may come from an older tape's
     /// `timestamp`.
     pub fn parse(line: &str) -> Option<Self> {
         let keys = ["id", "kind", "payload", "meta", "date", "timestamp"];
         let [id, kind, payload, meta, date, timestamp] = json::pick(line, keys);
-        let id = match id? {
-            // In Python these are numbers.
-            "true" => 1,
-            "false" => 0,
-            digits => digits.parse().ok()?,
-        };
+        let id = ids::parse(id?)?;
         let kind = json::string(kind?)?;
         let payload = payload.filter(|value| json::is_object(value))?;
         let meta = meta.filter(|value| json::is_object(value)).unwrap_or("{}");

@@ -2,8 +2,8 @@
 //!
 //! `BUB_FAILPOINT` names a step, or several apart by commas. At `STEP` the process ends as a crash ends it; `STEP#3`
 //! means the third time. A step that writes takes `STEP@17`, which ends the process when 17 bytes are written, and
-//! `STEP@17!`, which writes 17 bytes and then says that the disk is full; `STEP@-1` leaves out the last byte. Release
-//! builds know no such steps.
+//! `STEP@17!`, which writes 17 bytes and then says that the disk is full; `STEP@-1` leaves out the last byte. `STEP~` computes
+//! for ever, as a defect would that holds its thread. Release builds know no such steps.
 
 use std::fs::File;
 use std::io;
@@ -39,6 +39,7 @@ pub(super) struct Cut {
     /// Below zero: so many are left out at the end.
     bytes: isize,
     refuses: bool,
+    hangs: bool,
 }
 
 impl Cut {
@@ -49,6 +50,9 @@ impl Cut {
     }
 
     fn end(&self) -> ! {
+        while self.hangs {
+            std::hint::spin_loop();
+        }
         std::process::abort()
     }
 
@@ -72,9 +76,11 @@ mod plan {
     static MET: Mutex<Option<HashMap<String, u32>>> = Mutex::new(None);
 
     fn parse(step: &str) -> (String, u32, Cut) {
+        let (step, hangs) = step.strip_suffix('~').map_or((step, false), |step| (step, true));
         let (step, time) = step.split_once('#').unwrap_or((step, "1"));
         let (name, bytes) = step.split_once('@').unwrap_or((step, "0"));
-        let cut = Cut { bytes: bytes.trim_end_matches('!').parse().unwrap_or(0), refuses: bytes.ends_with('!') };
+        let count = bytes.trim_end_matches('!').parse().unwrap_or(0);
+        let cut = Cut { bytes: count, refuses: bytes.ends_with('!'), hangs };
         (name.to_owned(), time.parse().unwrap_or(1), cut)
     }
 

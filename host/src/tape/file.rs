@@ -10,6 +10,8 @@ mod derived;
 mod directory;
 mod end;
 mod index;
+mod marks;
+mod numbered;
 mod opened;
 mod read;
 mod scan;
@@ -100,6 +102,19 @@ impl FileStore {
         })
     }
 
+    /// Reads a tape: beside the other tasks where much of it may have to be read.
+    async fn look<T: Send + 'static>(
+        &self,
+        tape: &str,
+        read: impl FnOnce(&Directory, &str) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        if check_tape_name(tape).is_err() || !self.files.is_far(tape) {
+            return read(&self.files, tape);
+        }
+        let (files, tape) = (Arc::clone(&self.files), tape.to_owned());
+        beside(move |_| read(&files, &tape)).await
+    }
+
     /// Writes under the lock, beside the other tasks where that means waiting for the disk.
     async fn write(&self, tape: &str, lock: Lock, commit: Commit) -> Result<Outcome> {
         if self.files.durability == Durability::Os {
@@ -128,6 +143,10 @@ impl Store for FileStore {
         check_tape_name(tape)?;
         let files = Arc::new(self.files.pinned(tape).map_err(failed("read", tape))?);
         Ok(Some(Arc::new(Self { files, queues: Arc::clone(&self.queues) })))
+    }
+
+    fn prepare<'a>(&'a self, tape: &'a str) -> Future<'a, ()> {
+        Box::pin(self.look(tape, |files, tape| files.prepare(tape)))
     }
 
     fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>> {
@@ -162,24 +181,26 @@ impl Store for FileStore {
     }
 
     fn last_id<'a>(&'a self, tape: &'a str) -> Future<'a, u64> {
-        Box::pin(async move { self.files.last(tape) })
+        Box::pin(self.look(tape, |files, tape| files.last(tape)))
     }
 
     fn read<'a>(&'a self, tape: &'a str, after: u64, max: usize) -> Future<'a, Vec<Entry>> {
-        Box::pin(async move { self.files.page(tape, after, max) })
+        Box::pin(self.look(tape, move |files, tape| files.page(tape, after, max)))
     }
 
     fn tail<'a>(&'a self, tape: &'a str, before: Option<u64>, max: usize) -> Future<'a, Vec<Entry>> {
-        Box::pin(async move { self.files.tail(tape, before, max) })
+        Box::pin(self.look(tape, move |files, tape| files.tail(tape, before, max)))
     }
 
     fn newest<'a>(&'a self, tape: &'a str, sought: &'a Sought, before: Option<u64>) -> Future<'a, Option<Entry>> {
-        Box::pin(async move { self.files.newest(tape, sought, before) })
+        let sought = sought.clone();
+        Box::pin(self.look(tape, move |files, tape| files.newest(tape, &sought, before)))
     }
 
     fn zone<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>> {
         Box::pin(async move {
-            match self.files.zone(tape, name, before)? {
+            let of = name.to_owned();
+            match self.look(tape, move |files, tape| files.zone(tape, &of, before)).await? {
                 Some(zone) => Ok(zone),
                 None => zone::walk(self, tape, name, before).await,
             }
@@ -197,7 +218,7 @@ impl Store for FileStore {
     }
 
     fn since_anchor<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<Entry>> {
-        Box::pin(async move { self.files.since_anchor(tape) })
+        Box::pin(self.look(tape, |files, tape| files.since_anchor(tape)))
     }
 
     fn list<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {

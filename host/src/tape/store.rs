@@ -117,6 +117,12 @@ pub trait Store: Send + Sync {
     /// What lies behind this store was written past it: what of it was found is looked for again.
     fn look_again(&self) {}
 
+    /// Learns what reading the tape needs, where that may take reading all of it: a turn waits for it once, at its
+    /// beginning.
+    fn prepare<'a>(&'a self, _tape: &'a str) -> Future<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// The name under which a reset would keep the tape's entries, as nothing is kept yet; none when the tape is not
     /// there, or the store chooses the name later.
     fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>>;
@@ -127,7 +133,8 @@ pub trait Store: Send + Sync {
     /// The id of the last entry; 0 when there is none.
     fn last_id<'a>(&'a self, tape: &'a str) -> Future<'a, u64>;
 
-    /// Entries with an id greater than `after`, in order, at most `max`.
+    /// Entries with an id greater than `after`, in order, at most `max`. Their ids grow, whatever else wrote the tape: what
+    /// a store keeps and numbers otherwise, it numbers anew.
     fn read<'a>(&'a self, tape: &'a str, after: u64, max: usize) -> Future<'a, Vec<Entry>>;
 
     /// The newest `max` entries with an id less than `before` (none: of the whole tape), oldest first.

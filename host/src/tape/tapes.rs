@@ -61,6 +61,7 @@ impl Tapes {
     pub async fn begin(&self, name: &str) -> Result<(Tape, Option<Recovered>)> {
         check_tape_name(name)?;
         self.store.check_writable(name).await?;
+        self.store.prepare(name).await?;
         let (journal, recovered) = self.journals.begin(&*self.store, name).await?;
         let fork = Fork::journaled(Arc::clone(&self.store), name, journal);
         Ok((self.open(name)?.over(fork), recovered))

@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, Read};
 
 use super::entry::{Entry, LONGEST_LINE};
+use super::ids::{Ids, is_usable};
 use super::json;
 
 /// How far back an entry is looked for that may have been written twice: more than a turn holds.
@@ -20,8 +21,9 @@ pub enum Fault {
     Unreadable { line: u64 },
     /// The last line is half an entry; the next append sets it aside.
     Torn { line: u64, bytes: u64 },
-    /// The id is not greater than the one before it; readers that look for a place may miss it.
-    Order { id: u64, before: u64 },
+    /// The id on the line is not greater than the one before it, or greater than any that an entry may have; its readers
+    /// know the entry as `read_as`.
+    Order { id: u64, before: u64, read_as: u64 },
     /// The entries from `first` to `last` say what those from `original` on say, dates included: a turn that was put on
     /// the tape, and again after a loss of power.
     Repeated { first: u64, last: u64, original: u64 },
@@ -34,7 +36,9 @@ pub enum Fault {
 pub struct Verifier {
     lines: u64,
     entries: u64,
+    /// What the last line said, and what its entry's id was.
     last_id: u64,
+    numbers: Ids,
     hasher: RandomState,
     /// Hashes of the entries that were seen last, and the newest id of each.
     hashes: VecDeque<u64>,
@@ -106,12 +110,14 @@ impl Verifier {
     /// Looks at the next entry of a store that has no lines.
     pub fn entry(&mut self, entry: &Entry) {
         self.entries += 1;
-        if entry.id <= self.last_id {
-            self.tell(Fault::Order { id: entry.id, before: self.last_id });
+        let read_as = self.numbers.next(entry.id);
+        if entry.id <= self.last_id || !is_usable(entry.id) {
+            self.tell(Fault::Order { id: entry.id, before: self.last_id, read_as });
         }
         self.last_id = entry.id;
-        self.look_back(entry);
-        self.follow_calls(entry);
+        let entry = Entry { id: read_as, ..entry.clone() };
+        self.look_back(&entry);
+        self.follow_calls(&entry);
     }
 
     /// All that was seen.

@@ -113,9 +113,13 @@ async fn an_entry_is_one_line_however_it_was_written() {
 }
 
 #[test]
-fn ids_that_no_tape_can_have_are_skipped() {
-    for id in ["-1", "1.0", "1e3", "18446744073709551616", "null", "[1]"] {
-        assert_eq!(Entry::parse(&format!(r#"{{"id": {id}, "kind": "a", "payload": {{}}}}"#)), None, "{id}");
+fn what_is_no_whole_number_is_no_id_and_one_beyond_the_range_of_ids_is_none_that_an_entry_keeps() {
+    let parse = |id: &str| Entry::parse(&format!(r#"{{"id": {id}, "kind": "a", "payload": {{}}}}"#));
+    for id in ["1.0", "1e3", "null", "[1]", "\"1\"", "-"] {
+        assert_eq!(parse(id), None, "{id}");
+    }
+    for (id, least) in [("-1", 0), ("-9223372036854775809", 0), ("18446744073709551616", u64::MAX)] {
+        assert_eq!(parse(id).map(|entry| entry.id), Some(least), "{id}");
     }
 }
 

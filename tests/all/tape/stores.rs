@@ -1,5 +1,6 @@
 //! What every store promises, asked of each.
 
+mod any_ids;
 mod commits;
 mod database;
 mod forks;
@@ -104,6 +105,8 @@ macro_rules! conformance {
                 zones::a_fork_has_its_own_zone_or_what_it_sees_of_its_parents
                 zones::a_search_can_leave_out_what_a_zone_held_before
                 histories::any_history_is_read_as_it_was_written
+                any_ids::whatever_id_is_asked_for_the_answer_ends
+                any_ids::lines_that_bear_any_ids_are_read_in_their_order
                 forks::queries_over_a_fork_see_one_tape
                 forks::a_merge_keeps_ids_consecutive_and_a_drop_discards
                 forks::sidecars_are_forked_with_their_tape

@@ -1,5 +1,6 @@
 //! What is typed while a turn runs: the line editor is not there then.
 
+use super::super::watchdog::Interrupts;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -21,6 +22,7 @@ pub(super) struct Keys {
     read: mpsc::UnboundedReceiver<(Instant, Event)>,
     wanted: Arc<AtomicBool>,
     reader: JoinHandle<()>,
+    interrupts: Interrupts,
 }
 
 impl Keys {
@@ -28,11 +30,18 @@ impl Keys {
         let (found, read) = mpsc::unbounded_channel();
         let wanted = Arc::new(AtomicBool::new(true));
         let still = Arc::clone(&wanted);
+        let interrupts = Interrupts::default();
+        let pressed = interrupts.clone();
         let reader = std::thread::spawn(move || {
             while still.load(Ordering::Relaxed) {
                 let sent = match event::poll(LOOK) {
                     Ok(false) => continue,
-                    Ok(true) => event::read().map(|event| found.send((Instant::now(), event))),
+                    Ok(true) => event::read().map(|event| {
+                        if is_interrupt(&event) {
+                            pressed.press();
+                        }
+                        found.send((Instant::now(), event))
+                    }),
                     Err(error) => Err(error),
                 };
                 if !matches!(sent, Ok(Ok(()))) {
@@ -40,13 +49,21 @@ impl Keys {
                 }
             }
         });
-        Self { read, wanted, reader }
+        Self { read, wanted, reader, interrupts }
     }
 
     /// The next key, or that the terminal has another size, and when it was read: what is done with it may come later.
     pub(super) async fn next(&mut self) -> Option<(Instant, Event)> {
-        self.read.recv().await
+        let read = self.read.recv().await;
+        if read.as_ref().is_some_and(|(_, event)| is_interrupt(event)) {
+            self.interrupts.heard();
+        }
+        read
     }
+}
+
+fn is_interrupt(event: &Event) -> bool {
+    matches!(event, Event::Key(key) if key.code == KeyCode::Char('c') && key.modifiers == KeyModifiers::CONTROL)
 }
 
 impl Keys {

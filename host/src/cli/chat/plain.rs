@@ -1,6 +1,7 @@
 //! A chat where there is no terminal: a message a line, answers as they come, errors on stderr.
 
 use super::super::plugin::Arrivals;
+use super::super::watchdog::Interrupts;
 use super::desk::Matter;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind, StreamEvent};
@@ -28,6 +29,7 @@ pub(super) async fn run(
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let mut code = ExitCode::SUCCESS;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let interrupts = Interrupts::of_signal()?;
     loop {
         let line = tokio::select! {
             line = lines.next_line() => line?,
@@ -49,7 +51,10 @@ pub(super) async fn run(
                 biased;
                 Some(heard) = heard.recv() => said.hear(heard)?,
                 Some(matter) = matters.recv() => said.matter(matter)?,
-                _ = interrupt.recv() => drop(end.send(true)),
+                _ = interrupt.recv() => {
+                    interrupts.heard();
+                    let _ = end.send(true);
+                }
                 _ = stop.wait_for(|stop| *stop), if !*end.borrow() => drop(end.send(true)),
                 outcome = &mut turn => break outcome,
             }

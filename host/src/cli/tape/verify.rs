@@ -139,10 +139,10 @@ fn finding(fault: &Fault, tape: &str) -> Finding {
             format!("line {line}, the last, is half an entry of {}", text::bytes(*bytes)),
             "the next append sets it aside, unless somebody is writing it now".to_owned(),
         ),
-        Fault::Order { id, before } => (
+        Fault::Order { id, before, read_as } => (
             "order",
-            format!("entry {id} stands behind entry {before}, and may not be found"),
-            format!("write the lines to a new tape with ids in order, then: bub-wasm tape reset {tape}"),
+            format!("entry {id} stands behind entry {before}, and is read as entry {read_as}"),
+            "nothing is lost; two programs that count for themselves must not write one tape".to_owned(),
         ),
         Fault::Repeated { first, last, original } => (
             "repeated",

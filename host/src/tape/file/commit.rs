@@ -13,7 +13,8 @@ use super::super::name::{SIDECAR, archive_beside, check_tape_name, family};
 use super::super::store::{Commit, Outcome, next_id};
 use super::super::{Durability, fail};
 use super::directory::{Directory, failed};
-use super::end::{self, End, Tail};
+use super::end::{self, Tail};
+use super::numbered;
 use super::slot::{self, Block, Pending, Slot};
 
 /// Lines that go to one file.
@@ -181,7 +182,7 @@ impl Directory {
         let file = OpenOptions::new().read(true).append(true).create(true).open(self.dir().join(archive));
         let file = Arc::new(file.map_err(failed())?);
         let length = file.metadata().map_err(failed())?.len();
-        let end = End::of(&file, length).map_err(failed())?;
+        let end = numbered::end_of(&file, length).map_err(failed())?;
         let mut text = text(next_id(end.last_id, drafts.len())?, drafts)?;
         if end.tail != Tail::Nothing {
             text.insert(0, '\n');

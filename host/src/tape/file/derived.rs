@@ -1,6 +1,7 @@
 //! What is derived from the tapes of a directory: looked up instead of read, and found by searching.
 
-use std::fs::File;
+use std::collections::HashSet;
+use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +20,7 @@ use super::super::zone;
 use super::directory::{Directory, failed};
 use super::end::{End, Tail};
 use super::index::Index;
-use super::scan::{Backward, Forward};
+use super::numbered::{Numbered, Seen, odd};
 
 /// How many tapes' indexes are kept in memory, a few kilobytes each.
 const KEPT: usize = 1024;
@@ -30,9 +31,14 @@ const NAMES: usize = 128 * 1024;
 /// How far back the newest entry of a sort is looked for before the index is asked, in bytes.
 const NEAR: u64 = 64 * 1024;
 
+/// How much is read of a tape on a thread that serves others, in bytes: a few milliseconds.
+const FAR: u64 = 1024 * 1024;
+
 /// Indexes by the name of their tape.
 pub(super) struct Indexes {
     kept: Mutex<Kept>,
+    /// Tapes whose ids on the lines are known not to grow.
+    odd: Mutex<HashSet<String>>,
     /// Where they outlive the process; none: nowhere.
     dir: Option<PathBuf>,
 }
@@ -67,7 +73,8 @@ impl Level {
 
 impl Default for Indexes {
     fn default() -> Self {
-        Self { kept: Mutex::new(Kept { indexes: LruCache::unbounded(), names: 0 }), dir: None }
+        let kept = Mutex::new(Kept { indexes: LruCache::unbounded(), names: 0 });
+        Self { kept, odd: Mutex::default(), dir: None }
     }
 }
 
@@ -136,6 +143,28 @@ impl Indexes {
         self.lock().indexes.peek(tape).is_some_and(|level| level.index.length() > end)
     }
 
+    /// How much of that file of a tape was folded.
+    fn length_of(&self, tape: &str, file: &Arc<File>) -> u64 {
+        self.lock().indexes.peek(tape).filter(|level| level.is_of(file)).map_or(0, |level| level.index.length())
+    }
+
+    pub(super) fn is_odd(&self, tape: &str) -> bool {
+        self.odd().contains(tape)
+    }
+
+    /// Whether that was not known.
+    pub(super) fn add_odd(&self, tape: &str) -> bool {
+        self.odd().insert(tape.to_owned())
+    }
+
+    pub(super) fn forget_odd(&self, tape: &str) {
+        self.odd().remove(tape);
+    }
+
+    fn odd(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.odd.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -143,7 +172,7 @@ impl Indexes {
 
 impl Directory {
     /// Folds what was appended since the last time, and asks the index.
-    fn ask<T>(
+    pub(super) fn ask<T>(
         &self,
         tape: &str,
         file: &Arc<File>,
@@ -157,6 +186,9 @@ impl Directory {
             (None, None) => Level::default(),
         };
         level.catch_up(file, end, self.has_compared(tape))?;
+        if level.index.is_odd() {
+            self.note_odd(tape);
+        }
         let answer = question(&level.index)?;
         // Nothing but time is lost where it cannot be kept.
         if let Some(path) = path.filter(|_| level.index.is_worth_saving())
@@ -176,6 +208,23 @@ impl Directory {
         }
     }
 
+    /// Learns how the tape is to be read, so that its entries have the same ids from here on.
+    pub(super) fn prepare(&self, tape: &str) -> Result<()> {
+        check_tape_name(tape)?;
+        let prepare = || match self.seen(tape)? {
+            Some((file, end)) if self.indexes.length_of(tape, &file) < end => self.ask(tape, &file, end, |_| Ok(())),
+            _ => Ok(()),
+        };
+        prepare().map_err(failed("read", tape))
+    }
+
+    /// Whether so much of the tape was not folded that this is no work for a thread that serves others.
+    pub(super) fn is_far(&self, tape: &str) -> bool {
+        let length = fs::metadata(self.path(tape, "")).map_or(0, |found| found.len());
+        let folded = || self.indexes.lock().indexes.peek(tape).map_or(0, |level| level.index.length());
+        length > FAR && length.saturating_sub(folded()) > FAR
+    }
+
     pub(super) fn info(&self, tape: &str) -> Result<Info> {
         check_tape_name(tape)?;
         let info = || match self.seen(tape)? {
@@ -189,51 +238,74 @@ impl Directory {
     /// and further back by the index.
     pub(super) fn newest(&self, tape: &str, sought: &Sought, before: Option<u64>) -> Result<Option<Entry>> {
         check_tape_name(tape)?;
-        let find = || {
-            let Some((file, end)) = self.seen(tape)? else {
-                return Ok(None);
-            };
-            // Whoever asks for all that is there asks for no less than who names no end.
-            let End { last_id, tail, .. } = self.end(tape, &file, end)?;
-            let before = before.filter(|before| *before <= last_id);
-            let asks = || match self.ask(tape, &file, end, |index| index.newest(&file, sought, before))? {
-                Newest::Known(entry) => Ok::<_, io::Error>(Some(Some(entry))),
-                Newest::Nothing => Ok(Some(None)),
-                Newest::Unknown => Ok(None),
-            };
-            // An entry that lacks its newline stands in no index.
-            let mut asked = tail == Tail::Nothing && self.indexes.has(tape);
-            if asked && let Some(found) = asks()? {
-                return Ok(found);
-            }
-            let from = self.before(tape, &file, before, end)?;
-            let mut lines = Backward::new(&file, from)?;
-            let glance = sought.glance();
-            let learn = |asked: bool, place: Option<Place>| {
-                if asked && before.is_none() {
-                    self.learn(tape, sought, place);
-                }
-            };
-            while let Some(line) = lines.next()? {
-                if glance.may_be(&line.bytes)
-                    && let Some(entry) = line.entry()
-                    && before.is_none_or(|before| entry.id < before)
-                    && sought.is(&entry)
-                {
-                    learn(asked, Some(Place { id: entry.id, offset: line.start }));
-                    return Ok(Some(entry));
-                }
-                if !asked && from - line.start > NEAR {
-                    asked = true;
-                    if let Some(found) = asks()? {
-                        return Ok(found);
+        let find = || match self.seen(tape)? {
+            Some((file, end)) => {
+                self.numbered(tape, &file, end, |of| {
+                    let last_id = self.end(tape, &file, of.end)?.last_id;
+                    let found = self.newest_of(tape, &file, of, (sought, before))?;
+                    // What stands before the last entry has a lower id, where the lines number the entries.
+                    match &found {
+                        Some(entry) if of.marks.is_none() && entry.id > last_id => Err(odd()),
+                        _ => Ok(found),
                     }
-                }
+                })
             }
-            learn(asked, None);
-            Ok(None)
+            None => Ok(None),
         };
         find().map_err(failed("read", tape))
+    }
+
+    fn newest_of(
+        &self,
+        tape: &str,
+        file: &Arc<File>,
+        of: &Numbered<'_>,
+        (sought, before): (&Sought, Option<u64>),
+    ) -> io::Result<Option<Entry>> {
+        // Whoever asks for all that is there asks for no less than who names no end.
+        let End { last_id, tail, .. } = self.end(tape, file, of.end)?;
+        let before = before.filter(|before| *before <= last_id);
+        // What is kept of an index may say anything: also that the ids on the lines are those of the entries.
+        let fits = |index: &Index| of.marks.is_none() || index.is_odd();
+        let question = |index: &Index| match fits(index) {
+            true => index.newest(file, sought, before),
+            false => Ok(Newest::Unknown),
+        };
+        let asks = || match self.ask(tape, file, of.end, question)? {
+            Newest::Known(entry) => Ok::<_, io::Error>(Some(Some(entry))),
+            Newest::Nothing => Ok(Some(None)),
+            Newest::Unknown => Ok(None),
+        };
+        // An entry that lacks its newline stands in no index.
+        let mut asked = tail == Tail::Nothing && self.indexes.has(tape);
+        if asked && let Some(found) = asks()? {
+            return Ok(found);
+        }
+        let from = of.before(before, last_id)?;
+        let mut lines = of.backward(from)?;
+        let glance = sought.glance();
+        let learn = |asked: bool, place: Option<Place>| {
+            if asked && before.is_none() {
+                self.learn(tape, sought, place);
+            }
+        };
+        while let Some(Seen { start, entry }) = lines.next(&|line| glance.may_be(line))? {
+            if let Some(entry) = entry
+                && before.is_none_or(|before| entry.id < before)
+                && sought.is(&entry)
+            {
+                learn(asked, Some(Place { id: entry.id, offset: start }));
+                return Ok(Some(entry));
+            }
+            if !asked && from.saturating_sub(start) > NEAR {
+                asked = true;
+                if let Some(found) = asks()? {
+                    return Ok(found);
+                }
+            }
+        }
+        learn(asked, None);
+        Ok(None)
     }
 
     /// The zone of that name that holds, by the index; none where the index cannot tell.
@@ -248,14 +320,17 @@ impl Directory {
                 Newest::Nothing => return Ok(Some((Vec::new(), 0))),
                 _ => return Ok(None),
             };
-            let mut lines = Forward::new(&file, place.open.offset, end);
-            let mut found: Vec<Entry> = Vec::new();
-            while found.len() <= zone::longest()
-                && found.last().is_none_or(|last| last.id < place.seal.id)
-                && let Some(line) = lines.next()?
-            {
-                found.extend(line.entry());
-            }
+            let found = self.numbered(tape, &file, end, |of| {
+                let mut entries = of.from(place.open.offset)?;
+                let mut found: Vec<Entry> = Vec::new();
+                while found.len() <= zone::longest()
+                    && found.last().is_none_or(|last| last.id < place.seal.id)
+                    && let Some((_, entry)) = entries.next()?
+                {
+                    found.push(entry);
+                }
+                Ok(found)
+            })?;
             // What is kept of an index may say anything.
             let mark = |entry: Option<&Entry>| entry.and_then(zone::Mark::of).map(|mark| (mark.zone, mark.version));
             let expected = Some((name.to_owned(), place.version));
@@ -278,13 +353,15 @@ impl Directory {
         stop: &AtomicBool,
     ) -> Result<Vec<Hit>> {
         check_tape_name(tape)?;
-        let found = Collector::new(search)?;
+        // What is wrong with it is said before the tape is looked at.
+        Collector::new(search)?;
         let look = || match self.seen(tape)? {
-            Some((file, end)) => {
-                let end = self.before(tape, &file, before, end)?;
-                super::search::search(&file, end, found, stop)
-            }
-            None => Ok(found.finish()),
+            Some((file, end)) => self.numbered(tape, &file, end, |of| {
+                let found = Collector::new(search).map_err(io::Error::other)?;
+                let end = self.before(tape, &file, of, before)?;
+                super::search::search(of, end, found, stop)
+            }),
+            None => Ok(Vec::new()),
         };
         look().map_err(failed("search", tape))
     }

@@ -15,8 +15,8 @@ use super::super::name::{self, check_tape_name, family, is_listed};
 use super::super::{Durability, date, fail};
 use super::derived::Indexes;
 use super::end::{End, Tail};
+use super::numbered::Numbered;
 use super::opened::Opened;
-use super::scan;
 use super::slot::Look;
 
 /// Where tapes lie that were emptied without an archive.
@@ -138,21 +138,24 @@ impl Directory {
         if let Some(end) = self.opened.end(tape, file, length) {
             return Ok(end);
         }
-        let end = End::of(file, length)?;
+        let end = self.numbered(tape, file, length, |of| of.last())?;
         if end.tail == Tail::Nothing {
             self.opened.remember(tape, file, length, end.last_id);
         }
         Ok(end)
     }
 
-    /// Where the part of the file ends that holds the entries before `before` (none: all of them), of which the first `end`
-    /// bytes may be seen.
-    pub(super) fn before(&self, tape: &str, file: &Arc<File>, before: Option<u64>, end: u64) -> io::Result<u64> {
+    /// Where the part of the file ends that holds the entries before `before` (none: all of them).
+    pub(super) fn before(
+        &self,
+        tape: &str,
+        file: &Arc<File>,
+        of: &Numbered<'_>,
+        before: Option<u64>,
+    ) -> io::Result<u64> {
         match before {
-            Some(before) if self.end(tape, file, end)?.last_id >= before => {
-                scan::behind(file, before.saturating_sub(1), end)
-            }
-            _ => Ok(end),
+            Some(_) => of.before(before, self.end(tape, file, of.end)?.last_id),
+            None => Ok(of.end),
         }
     }
 
@@ -176,6 +179,7 @@ impl Directory {
     ) -> io::Result<Option<String>> {
         let path = self.path(tape, "");
         self.opened.forget(tape);
+        self.indexes.forget_odd(tape);
         // What a write that was cut off has left empty counts as what is not there.
         if fs::metadata(&path).map_or(0, |found| found.len()) == 0 && family(tape) == tape {
             return Ok(None);

@@ -15,6 +15,7 @@ pub(super) struct End {
     pub(super) length: u64,
     /// The id of the last entry that can be read; 0 where there is none.
     pub(super) last_id: u64,
+    pub(super) has_entry: bool,
     pub(super) tail: Tail,
 }
 
@@ -29,9 +30,10 @@ pub(super) enum Tail {
 }
 
 impl End {
-    pub(super) const EMPTY: Self = Self { length: 0, last_id: 0, tail: Tail::Nothing };
+    pub(super) const EMPTY: Self = Self { length: 0, last_id: 0, has_entry: false, tail: Tail::Nothing };
 
-    /// Looks at the first `length` bytes of a file, as far back as the last entry that can be read.
+    /// Looks at the first `length` bytes of a file, as far back as the last entry that can be read. Its id is what its line
+    /// says.
     pub(super) fn of(file: &File, length: u64) -> io::Result<Self> {
         let mut end = Self { length, ..Self::EMPTY };
         let mut lines = Backward::new(file, end.length)?;
@@ -41,7 +43,7 @@ impl End {
                 end.tail = if entry.is_some() { Tail::Whole } else { Tail::Torn(start) };
             }
             if let Some(entry) = entry {
-                end.last_id = entry.id;
+                (end.last_id, end.has_entry) = (entry.id, true);
                 break;
             }
         }

@@ -10,12 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use super::super::digest::{Digest, Newest, Place};
 use super::super::entry::Entry;
+use super::super::ids::{Ids, LARGEST_ID};
 use super::super::sought::Sought;
-use super::scan::{Forward, Line};
+use super::marks::{Mark, Marks};
+use super::numbered::entry_at;
+use super::scan::Forward;
 
 /// Stands before what is kept, with its checksum behind it. The number changes with the form, and with every rule by
 /// which a digest is made.
-const HEADER: &str = "bub-wasm index 2";
+const HEADER: &str = "bub-wasm index 3";
 
 /// The longest file that is read, in bytes: more than any digest fills.
 const LONGEST_KEPT: u64 = 4 * 1024 * 1024;
@@ -40,6 +43,11 @@ struct Folded {
     digest: Digest,
     length: u64,
     last_id: u64,
+    /// Whether an entry's line says another id than the entry has.
+    #[serde(default)]
+    is_odd: bool,
+    #[serde(default)]
+    marks: Marks,
     /// CRC-32 of the first and of the last [`EDGE`] bytes of what was folded.
     edges: [u32; 2],
 }
@@ -91,8 +99,7 @@ impl Index {
         // Without the checksums it fits no file, and all is folded anew.
         let Ok(edges) = edges(file, end) else { return };
         for (entry, offset) in written {
-            self.folded.digest.fold(&entry, Place { id: entry.id, offset });
-            self.folded.last_id = entry.id;
+            self.folded.add(entry, offset);
         }
         (self.folded.length, self.folded.edges) = (end, edges);
     }
@@ -106,8 +113,13 @@ impl Index {
         let mut digest = Cow::Borrowed(self.digest());
         let mut lines = Forward::new(file, self.folded.length, end);
         while let Some(line) = lines.next()? {
-            if !line.ended {
-                add(digest.to_mut(), &line);
+            match line.entry() {
+                _ if line.ended => {}
+                Some(entry) => {
+                    let id = Ids::behind(self.folded.last_id).next(entry.id);
+                    digest.to_mut().fold(&Entry { id, ..entry }, Place { id, offset: line.start });
+                }
+                None => digest.to_mut().unreadable(),
             }
         }
         Ok(digest)
@@ -128,9 +140,25 @@ impl Index {
         if before.is_some_and(|before| place.id >= before) || place.offset >= self.folded.length {
             return Ok(Newest::Unknown);
         }
-        let line = Forward::glance(file, place.offset, self.folded.length).next()?;
-        let found = line.and_then(|line| line.entry()).filter(|entry| entry.id == place.id && sought.is(entry));
+        let found = match self.folded.is_odd {
+            true => entry_at(file, &self.folded.marks, place.offset, self.folded.length)?,
+            false => {
+                let line = Forward::glance(file, place.offset, self.folded.length).next()?;
+                line.and_then(|line| line.entry())
+            }
+        };
+        let found = found.filter(|entry| entry.id == place.id && sought.is(entry));
         Ok(found.map_or(Newest::Unknown, Newest::Known))
+    }
+
+    /// Whether an entry's line says another id than the entry has.
+    pub(super) fn is_odd(&self) -> bool {
+        self.folded.is_odd
+    }
+
+    /// Where in the file which ids are.
+    pub(super) fn marks(&self) -> &Marks {
+        &self.folded.marks
     }
 
     /// How many names it holds.
@@ -147,7 +175,9 @@ impl Index {
     /// of another file or of one that was changed, the index is empty: it is only there to save time.
     pub fn load(path: &Path, file: &File, end: u64) -> Self {
         match read(path) {
-            Some(folded) if folded.fits(file, end).unwrap_or(false) => Self { saved: folded.length, folded },
+            Some(folded) if folded.makes_sense() && folded.fits(file, end).unwrap_or(false) => {
+                Self { saved: folded.length, folded }
+            }
             _ => Self::default(),
         }
     }
@@ -198,22 +228,30 @@ impl Folded {
         let mut lines = Forward::new(file, self.length, end);
         while let Some(line) = lines.next()? {
             if line.ended {
-                self.last_id = add(&mut self.digest, &line).unwrap_or(self.last_id);
+                match line.entry() {
+                    Some(entry) => self.add(entry, line.start),
+                    None => self.digest.unreadable(),
+                }
                 self.length = lines.at;
             }
         }
         Ok(())
     }
-}
 
-/// Adds a line to a digest. The id of its entry, if it holds one.
-fn add(digest: &mut Digest, line: &Line) -> Option<u64> {
-    let Some(entry) = line.entry() else {
-        digest.unreadable();
-        return None;
-    };
-    digest.fold(&entry, Place { id: entry.id, offset: line.start });
-    Some(entry.id)
+    /// Adds the next entry, whose line begins at `offset`.
+    fn add(&mut self, entry: Entry, offset: u64) {
+        self.marks.pass(Mark { offset, last: self.last_id });
+        let mut ids = Ids::behind(self.last_id);
+        self.is_odd |= !ids.grows(entry.id);
+        let id = ids.next(entry.id);
+        self.digest.fold(&Entry { id, ..entry }, Place { id, offset });
+        self.last_id = id;
+    }
+
+    /// Whether its numbers can be those of any file.
+    fn makes_sense(&self) -> bool {
+        self.marks.are_of(self.length) && self.last_id <= 2 * LARGEST_ID
+    }
 }
 
 fn edges(file: &File, length: u64) -> io::Result<[u32; 2]> {

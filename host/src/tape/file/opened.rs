@@ -93,12 +93,17 @@ impl Opened {
     /// How the tape ends, if it has the length that it had when this was found out.
     pub(super) fn end(&self, tape: &str, file: &Arc<File>, length: u64) -> Option<End> {
         let (at, last_id) = self.of(tape, file, |known| known.end)?;
-        (at == length).then_some(End { length, last_id, tail: Tail::Nothing })
+        (at == length).then_some(End { length, last_id, has_entry: last_id > 0, tail: Tail::Nothing })
     }
 
     /// The last id before that length, where a line ends.
     pub(super) fn remember(&self, tape: &str, file: &Arc<File>, length: u64, last_id: u64) {
         self.of(tape, file, |known| known.end.replace((length, last_id)));
+    }
+
+    /// What was found out of the tape's end holds no longer.
+    pub(super) fn forget_end(&self, tape: &str) {
+        self.with(tape, |known| known.end = None);
     }
 
     /// How much of the file may be seen, if a look has found the same before.

@@ -1,13 +1,14 @@
 //! Reading a tape's file, from either end.
 
+use std::fs::File;
 use std::io;
-use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::super::entry::Entry;
 use super::super::error::Result;
 use super::super::name::check_tape_name;
 use super::directory::{Directory, failed};
-use super::scan::{self, Backward, Forward};
+use super::numbered::{Numbered, Seen, is_odd};
 
 impl Directory {
     pub(super) fn last(&self, tape: &str) -> Result<u64> {
@@ -20,70 +21,80 @@ impl Directory {
     }
 
     pub(super) fn page(&self, tape: &str, after: u64, max: usize) -> Result<Vec<Entry>> {
-        check_tape_name(tape)?;
-        let read = || -> io::Result<Vec<Entry>> {
+        self.reading(tape, |_, of| {
             let mut found = Vec::new();
-            let Some((file, end)) = self.seen(tape)? else {
-                return Ok(found);
-            };
-            let start = if after == 0 { 0 } else { scan::behind(&file, after, end)? };
-            let mut lines = Forward::new(&file, start, end);
+            let mut entries = of.forward(after)?;
             while found.len() < max
-                && let Some(line) = lines.next()?
+                && let Some((_, entry)) = entries.next()?
             {
-                found.extend(line.entry().filter(|entry| entry.id > after));
+                found.push(entry);
             }
             Ok(found)
+        })
+    }
+
+    pub(super) fn tail(&self, tape: &str, before: Option<u64>, max: usize) -> Result<Vec<Entry>> {
+        self.back(tape, before, max, |_| false)
+    }
+
+    pub(super) fn since_anchor(&self, tape: &str) -> Result<Vec<Entry>> {
+        self.back(tape, None, usize::MAX, Entry::begins_phase)
+    }
+
+    /// The newest `max` entries before `before`, in order, as far back as the first that is the last.
+    fn back(&self, tape: &str, before: Option<u64>, max: usize, is_last: fn(&Entry) -> bool) -> Result<Vec<Entry>> {
+        self.reading(tape, |file, of| {
+            let mut found: Vec<Entry> = Vec::new();
+            let mut entries = of.backward(self.before(tape, file, of, before)?)?;
+            while found.len() < max
+                && !found.last().is_some_and(is_last)
+                && let Some(Seen { entry, .. }) = entries.next(&|_| true)?
+            {
+                found.extend(entry.filter(|entry| before.is_none_or(|before| entry.id < before)));
+            }
+            found.reverse();
+            Ok(found)
+        })
+    }
+
+    /// What `read` makes of the tape's file as far as it may be seen; nothing where there is none.
+    fn reading<T: Default>(&self, tape: &str, read: impl Fn(&Arc<File>, &Numbered<'_>) -> io::Result<T>) -> Result<T> {
+        check_tape_name(tape)?;
+        let read = || match self.seen(tape)? {
+            Some((file, end)) => self.numbered(tape, &file, end, |of| read(&file, of)),
+            None => Ok(T::default()),
         };
         read().map_err(failed("read", tape))
     }
 
-    pub(super) fn tail(&self, tape: &str, before: Option<u64>, max: usize) -> Result<Vec<Entry>> {
-        let mut found = Vec::new();
-        if max > 0 {
-            self.walk_back(tape, before, |entry| {
-                found.push(entry);
-                if found.len() < max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            })?;
-        }
-        found.reverse();
-        Ok(found)
-    }
-
-    pub(super) fn since_anchor(&self, tape: &str) -> Result<Vec<Entry>> {
-        let mut found = Vec::new();
-        self.walk_back(tape, None, |entry| {
-            let done = entry.begins_phase();
-            found.push(entry);
-            if done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        found.reverse();
-        Ok(found)
-    }
-
-    /// Shows `visit` the entries before `before`, newest first, until it has seen enough.
-    fn walk_back(
+    /// Reads the first `end` bytes of a tape's file by the ids on its lines; where those do not grow, by its marks.
+    pub(super) fn numbered<T>(
         &self,
         tape: &str,
-        before: Option<u64>,
-        mut visit: impl FnMut(Entry) -> ControlFlow<()>,
-    ) -> Result<()> {
-        check_tape_name(tape)?;
-        let mut walk = || -> io::Result<()> {
-            let Some((file, end)) = self.seen(tape)? else {
-                return Ok(());
-            };
-            let mut lines = Backward::new(&file, self.before(tape, &file, before, end)?)?;
-            while let Some(line) = lines.next()? {
-                if let Some(entry) = line.entry()
-                    && before.is_none_or(|before| entry.id < before)
-                    && visit(entry).is_break()
-                {
-                    break;
-                }
+        file: &Arc<File>,
+        end: u64,
+        read: impl Fn(&Numbered<'_>) -> io::Result<T>,
+    ) -> io::Result<T> {
+        if !self.indexes.is_odd(tape) {
+            match read(&Numbered { file, end, marks: None }) {
+                Err(error) if is_odd(&error) => self.note_odd(tape),
+                Err(error) => return Err(error),
+                // What was asked meanwhile may have read more of it.
+                Ok(_) if self.indexes.is_odd(tape) => {}
+                Ok(found) => return Ok(found),
             }
-            Ok(())
-        };
-        walk().map_err(failed("read", tape))
+        }
+        let marks = self.ask(tape, file, end, |index| Ok(index.marks().clone()))?;
+        read(&Numbered { file, end, marks: Some(marks) })
+    }
+
+    /// From here on the tape is read by its marks. Told once.
+    pub(super) fn note_odd(&self, tape: &str) {
+        if self.indexes.add_odd(tape) {
+            self.opened.forget_end(tape);
+            tracing::warn!(
+                "tape `{tape}`: the ids of its entries do not grow, so they are numbered in the order in which they stand; to see which: bub-wasm tape verify {tape}"
+            );
+        }
     }
 }

@@ -190,19 +190,21 @@ impl<'f> Forward<'f> {
     }
 }
 
-/// Where the first entry with an id greater than `id` begins, or `end`. Ids grow along a tape, so this halves the file
-/// until it is at the place.
-pub(super) fn behind(file: &File, id: u64, end: u64) -> io::Result<u64> {
-    // The place lies from `low`, where a line begins, to `high`.
+/// Where the first entry with an id greater than `id` begins, or `end`. Ids grow along a tape, up to `last_id`, so this
+/// halves the file until it is at the place. None: they do not.
+pub(super) fn behind(file: &File, id: u64, end: u64, last_id: u64) -> io::Result<Option<u64>> {
+    // The place lies from `low`, where a line begins, to `high`; what is read between them has an id of this range.
     let (mut low, mut high) = (0, end);
+    let (mut above, mut greatest) = (0, last_id);
     while high - low > BLOCK {
         let middle = low + (high - low) / 2;
         let mut lines = Forward::glance(file, middle, end);
         // Most likely the rest of a line.
         lines.next()?;
         match first(&mut lines, high)? {
-            Some((_, found)) if found.id > id => high = middle,
-            Some((start, _)) => low = start,
+            Some((_, found)) if found.id <= above || found.id > greatest => return Ok(None),
+            Some((_, found)) if found.id > id => (high, greatest) = (middle, found.id - 1),
+            Some((start, found)) => (low, above) = (start, found.id),
             None => high = middle,
         }
     }
@@ -211,10 +213,10 @@ pub(super) fn behind(file: &File, id: u64, end: u64) -> io::Result<u64> {
         // What stands before the place is passed over by its id alone: reading the rest of it says nothing more.
         let is_before = line.id().is_some_and(|before| before <= id);
         if !is_before && line.entry().is_some_and(|entry| entry.id > id) {
-            return Ok(line.start);
+            return Ok(Some(line.start));
         }
     }
-    Ok(lines.at)
+    Ok(Some(lines.at))
 }
 
 /// The next line that can be read, if it begins before `end`.

@@ -10,14 +10,18 @@ use std::time::Instant;
 
 use super::super::entry::Entry;
 use super::super::search::{Collector, Hit};
+use super::numbered::{Numbered, Seen};
 use blocks::Blocks;
 
 /// The answer of a search over the lines before `end`, which is the end of the file or the beginning of a line. Holds a
 /// few blocks of the file at a time, whatever its length.
 ///
 /// Once `stop` is set it ends soon, with what was found so far: whoever asked has gone.
-pub(super) fn search(file: &File, end: u64, mut found: Collector, stop: &AtomicBool) -> io::Result<Vec<Hit>> {
-    let late = found.deadline();
+pub(super) fn search(of: &Numbered<'_>, end: u64, mut found: Collector, stop: &AtomicBool) -> io::Result<Vec<Hit>> {
+    if of.marks.is_some() {
+        return search_numbered(of, end, found, stop);
+    }
+    let (file, late) = (of.file, found.deadline());
     pass(file, end, stop, late, &mut |line| match found.may_be_literal(line).then(|| read(line)).flatten() {
         Some(entry) => found.offer_literal(entry),
         None => ControlFlow::Continue(()),
@@ -28,6 +32,20 @@ pub(super) fn search(file: &File, end: u64, mut found: Collector, stop: &AtomicB
             Some(entry) => found.offer_forgiving(entry),
             None => ControlFlow::Continue(()),
         })?;
+    }
+    Ok(found.finish())
+}
+
+/// The same where an entry's id is not what stands on its line: all are read.
+fn search_numbered(of: &Numbered<'_>, end: u64, mut found: Collector, stop: &AtomicBool) -> io::Result<Vec<Hit>> {
+    let mut entries = of.backward(end)?;
+    while !stop.load(Ordering::Relaxed)
+        && !found.is_late()
+        && let Some(Seen { entry, .. }) = entries.next(&|_| true)?
+    {
+        if entry.is_some_and(|entry| found.offer(entry).is_break()) {
+            break;
+        }
     }
     Ok(found.finish())
 }

@@ -9,12 +9,20 @@ pub(crate) fn entry(line: &[u8]) -> Option<Entry> {
     Entry::parse(std::str::from_utf8(line).ok()?)
 }
 
-/// The entries of a file, and how many of its lines hold none.
+/// The largest id that a line may claim.
+const LARGEST: u64 = (1 << 53) - 1;
+
+/// The entries of a file, under the ids that they are read under, and how many of its lines hold none.
 fn simple(file: &[u8]) -> (Vec<Entry>, u64) {
     let mut lines: Vec<&[u8]> = file.split(|byte| *byte == b'\n').collect();
     // Nothing behind the last newline, or a torn line; neither counts.
     lines.pop_if(|line| entry(line).is_none());
-    let entries: Vec<Entry> = lines.iter().filter_map(|line| entry(line)).collect();
+    let mut entries: Vec<Entry> = lines.iter().filter_map(|line| entry(line)).collect();
+    let mut last = 0;
+    for entry in &mut entries {
+        last = if entry.id > last && entry.id <= LARGEST { entry.id } else { last + 1 };
+        entry.id = last;
+    }
     for (entry, line) in lines.iter().filter_map(|line| Some((entry(line)?, std::str::from_utf8(line).ok()?))) {
         let stands = |text: &str| line.contains(text);
         assert!(stands(&entry.payload) && (stands(&entry.meta) || *entry.meta == *"{}"), "as it is written: {line}");
@@ -37,18 +45,15 @@ pub(crate) async fn read(store: &dyn Store, tape: &Tape, input: &Input) -> Vec<E
         }
     }
     tape.info().await.expect("a tape can be counted");
-    let numbered: Vec<Entry> = all.iter().filter(|entry| entry.id > 0).cloned().collect();
-    assert_eq!(tape.read(0, usize::MAX).await.expect("a tape can be read"), numbered, "forward as backward");
+    assert_eq!(tape.read(0, usize::MAX).await.expect("a tape can be read"), all, "forward as backward");
     assert_eq!(tape.last_id().await.expect("a tape has an end"), all.last().map_or(0, |entry| entry.id));
     each(&all);
     from_the_end(store, name, &all, input).await;
     searches(store, name, &all, input).await;
     queries(tape, &all, input).await;
-    let grows = all.is_sorted_by(|one, next| one.id < next.id) && all.first().is_none_or(|first| first.id > 0);
-    if grows {
-        in_pages(tape, &all).await;
-        before_some(store, name, &all, input).await;
-    }
+    assert!(all.is_sorted_by(|one, next| one.id < next.id) && all.first().is_none_or(|first| first.id > 0));
+    in_pages(tape, &all).await;
+    before_some(store, name, &all, input).await;
     all
 }
 
@@ -134,7 +139,7 @@ async fn queries(tape: &Tape, all: &[Entry], input: &Input) {
     }
 }
 
-/// In pages, from either end, where ids grow.
+/// In pages, from either end.
 async fn in_pages(tape: &Tape, all: &[Entry]) {
     let step = (all.len() / 5).max(1);
     let (mut forward, mut after) = (Vec::new(), 0);
@@ -161,7 +166,7 @@ async fn in_pages(tape: &Tape, all: &[Entry]) {
     assert_eq!(answer, all, "the answer of a query");
 }
 
-/// What stands in front of an entry, where ids grow.
+/// What stands in front of an entry.
 async fn before_some(store: &dyn Store, name: &str, all: &[Entry], input: &Input) {
     for place in [0, all.len() / 3, all.len().saturating_sub(1)] {
         let Some(entry) = all.get(place) else { continue };
