@@ -140,6 +140,7 @@ impl Config {
         if model.api_base.is_none() && !model.bases.contains_key(&provider) {
             model.api_base = file.api_base;
         }
+        model.insecure_http = environment.flag("INSECURE_HTTP")?.unwrap_or(file.insecure_http);
         if !environment.has("MAX_TOKENS")
             && let Some(max_tokens) = file.max_tokens
         {

@@ -21,9 +21,11 @@
 //! | `completion` | events reach whoever wants them |
 //! | `refusal`, `overflow` | what a server says is wrong becomes an error of a kind |
 //! | `veil` | what is told has no key in it |
+//! | `route` | which proxy is used, and where a key may go |
 //! | `redaction`, `error` | an error becomes one line without a key in it |
 //!
-//! **Architecture invariant:** nothing here knows wasm, hooks, tapes or channels, and nothing reads the environment.
+//! **Architecture invariant:** nothing here knows wasm, hooks, tapes or channels, and nothing reads the environment but
+//! the proxies that it names.
 //! A key leaves this room in one header of one request and nowhere else.
 
 mod answer;
@@ -43,6 +45,7 @@ mod protocol;
 mod redaction;
 mod refusal;
 mod retry;
+mod route;
 mod settings;
 mod veil;
 mod window;
@@ -54,5 +57,6 @@ pub use error::{Error, ErrorKind};
 pub use exchange::{Event, Request, ToolCall, ToolSpec};
 pub use object::Object;
 pub use overflow::is_context_length;
+pub use route::{Route, shown as shown_proxy};
 pub use settings::{Secret, Settings};
 pub use window::window;

@@ -54,6 +54,7 @@ mod plugins;
 mod policy;
 mod process;
 mod programs;
+mod proxies;
 mod quarantine;
 mod secret;
 mod secrets_seen;

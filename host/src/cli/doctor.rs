@@ -1,5 +1,6 @@
 //! `doctor`: what is well, what is not, and what to do about it.
 
+mod proxy;
 mod settings;
 mod tapes;
 
@@ -71,6 +72,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     findings.push(cache(&host));
     findings.push(toolchain());
     findings.push(reach(&host).await);
+    findings.push(proxy::finding(&host).await);
     findings.extend(plugins(&host));
     findings.push(trust(&host));
     findings.extend(budget(&host));

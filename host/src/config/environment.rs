@@ -60,6 +60,16 @@ impl Environment {
         }
     }
 
+    /// `true` or `false`, also as `1` or `0`.
+    pub(super) fn flag(&self, name: &str) -> Result<Option<bool>> {
+        match self.get(name).map(|value| value.trim().to_ascii_lowercase()).as_deref() {
+            None => Ok(None),
+            Some("true" | "1") => Ok(Some(true)),
+            Some("false" | "0") => Ok(Some(false)),
+            Some(value) => bail!("environment variable `BUB_{name}`: `{value}` is neither `true` nor `false`"),
+        }
+    }
+
     pub(super) fn positive(&self, name: &str) -> Result<Option<u64>> {
         match self.number(name)? {
             Some(0) => bail!("environment variable `BUB_{name}`: `0` is not a positive whole number"),

@@ -22,6 +22,7 @@ pub(super) struct File {
     pub(super) model: Option<String>,
     pub(super) fallback_models: Vec<String>,
     pub(super) api_base: Option<String>,
+    pub(super) insecure_http: bool,
     pub(super) max_steps: Option<u64>,
     pub(super) max_tokens: Option<u64>,
     pub(super) model_timeout_seconds: Option<f64>,

@@ -18,6 +18,7 @@ use crate::model::error::{Error, ErrorKind};
 use crate::model::exchange::Request;
 use crate::model::redaction::{Redaction, is_secret_header, one_line};
 use crate::model::retry;
+use crate::model::route::{Route, check_key};
 use crate::model::settings::Settings;
 use crate::wording::cause;
 
@@ -35,9 +36,17 @@ struct Shared {
     usual: OnceLock<Arc<Endpoint>>,
     headers: HeaderMap,
     redaction: Redaction,
+    /// Without a proxy, and by the one that the environment names.
+    direct: Clients,
+    proxied: Clients,
+}
+
+/// Made when first wanted.
+#[derive(Default)]
+struct Clients {
     /// For `http`. It reads no certificates, so that a local server can be asked on a machine that has none.
     plain: OnceCell<reqwest::Client>,
-    /// For `https`. Reading the machine's certificates takes time, so it is made when it is first wanted.
+    /// For `https`. Reading the machine's certificates takes time.
     secure: OnceCell<reqwest::Client>,
 }
 
@@ -56,8 +65,8 @@ impl Client {
                 usual: OnceLock::new(),
                 headers,
                 redaction,
-                plain: OnceCell::new(),
-                secure: OnceCell::new(),
+                direct: Clients::default(),
+                proxied: Clients::default(),
             }),
         })
     }
@@ -75,6 +84,17 @@ impl Client {
         })
     }
 
+    /// The way to that model's server, and whether all on it can read the key.
+    ///
+    /// # Errors
+    ///
+    /// There is no address, or a key that may not go there.
+    pub async fn route(&self, label: &str) -> Result<(String, Route), Error> {
+        let endpoint = Endpoint::resolve(&self.shared.settings, label)?;
+        self.shared.headers_for(&endpoint)?;
+        Ok((endpoint.host.clone(), Route::to(&endpoint.url).await))
+    }
+
     /// Asks the model's server for anything at all: whether it is there, and takes the key.
     ///
     /// # Errors
@@ -83,8 +103,8 @@ impl Client {
     pub async fn probe(&self, label: &str) -> Result<String, Error> {
         let endpoint = Endpoint::resolve(&self.shared.settings, label)?;
         let url = endpoint.protocol.models(&endpoint.url);
-        let http = self.shared.http(&endpoint).await?;
-        let request = http.get(url).headers(self.shared.headers_for(&endpoint)?).timeout(CONNECT_TIMEOUT);
+        let headers = self.shared.headers_for(&endpoint)?;
+        let request = self.shared.http(&endpoint).await?.get(url).headers(headers).timeout(CONNECT_TIMEOUT);
         let host = &endpoint.host;
         let wrong = |text: String| Error::new(ErrorKind::Provider, format!("model `{label}`: {text}"));
         match request.send().await {
@@ -108,8 +128,8 @@ impl Shared {
     async fn ask(&self, label: &str, body: &Body<'_>, stream: bool, outlet: &mut Outlet) -> Result<(), Error> {
         let endpoint = self.endpoint(label)?;
         let server = Server {
-            http: self.http(&endpoint).await?,
             headers: self.headers_for(&endpoint)?,
+            http: self.http(&endpoint).await?,
             endpoint: &endpoint,
             redaction: &self.redaction,
         };
@@ -165,23 +185,23 @@ impl Shared {
 
     async fn http(&self, endpoint: &Endpoint) -> Result<&reqwest::Client, Error> {
         let is_plain = endpoint.url.scheme() == "http";
-        let cell = match is_plain {
-            true => &self.plain,
-            false => &self.secure,
-        };
-        cell.get_or_try_init(|| async { self.connections(is_plain) }).await.map_err(|error| {
+        let is_direct = Route::to(&endpoint.url).await.is_direct();
+        let clients = if is_direct { &self.direct } else { &self.proxied };
+        let cell = if is_plain { &clients.plain } else { &clients.secure };
+        cell.get_or_try_init(|| async { self.connections(is_plain, is_direct) }).await.map_err(|error| {
             let reason = one_line(&error.to_string());
             let label = &endpoint.label;
             Error::new(ErrorKind::Config, format!("model `{label}`: connections cannot be set up: {reason}"))
         })
     }
 
-    fn connections(&self, is_plain: bool) -> Result<reqwest::Client, reqwest::Error> {
+    fn connections(&self, is_plain: bool, is_direct: bool) -> Result<reqwest::Client, reqwest::Error> {
         let builder = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(self.settings.idle)
             // A redirect would carry the conversation, and headers of the user's own, to a host that they never named.
             .redirect(reqwest::redirect::Policy::none());
+        let builder = if is_direct { builder.no_proxy() } else { builder };
         match is_plain {
             true => builder.tls_certs_only([]).build(),
             false => builder.build(),
@@ -189,6 +209,10 @@ impl Shared {
     }
 
     /// The headers of every request, and the key of this endpoint's. What the user set is left as it is.
+    ///
+    /// # Errors
+    ///
+    /// No header can carry the key, or it may not go there.
     fn headers_for(&self, endpoint: &Endpoint) -> Result<HeaderMap, Error> {
         let mut headers = self.headers.clone();
         if let Some((name, value)) = endpoint.protocol.fixed_header() {
@@ -210,6 +234,8 @@ impl Shared {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
+        let carries_key = headers.values().any(HeaderValue::is_sensitive);
+        check_key(endpoint, carries_key, self.settings.insecure_http)?;
         Ok(headers)
     }
 }

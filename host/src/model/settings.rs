@@ -28,6 +28,8 @@ pub struct Settings {
     pub completion_args: serde_json::Map<String, serde_json::Value>,
     /// Sent with every request. They win over the client's own, `authorization` included.
     pub headers: Vec<(String, String)>,
+    /// A key may go over `http` to another machine, where everything on the way can read it.
+    pub insecure_http: bool,
     /// The keys as a server may spell them when it shows what it was sent: in JSON, in a URL, in Base64.
     pub spellings: Vec<String>,
     /// The longest silence within an answer, the wait for its first byte included.
@@ -49,6 +51,7 @@ impl Settings {
             timeout: None,
             completion_args: serde_json::Map::new(),
             headers: Vec::new(),
+            insecure_http: false,
             spellings: Vec::new(),
             idle: Duration::from_secs(300),
             retry_delay: Duration::from_millis(500),

@@ -28,6 +28,12 @@ fn keys(config: &Config) -> Vec<Key> {
         key("model", DEFAULT_MODEL, model.model.clone(), "`provider:model`"),
         key("fallback_models", json!([]), json!(config.fallback_models), "asked in order when the model fails"),
         key("api_base", Value::Null, json!(model.api_base), "address of the model's server"),
+        key(
+            "insecure_http",
+            false,
+            model.insecure_http,
+            "a model's key may go over http to another machine, readable on the way",
+        ),
         key("max_steps", Value::Null, json!(config.max_steps), "steps of the agent loop in a turn"),
         key("max_tokens", 16_384, model.max_tokens, "tokens of one answer"),
         key("model_timeout_seconds", Value::Null, json!(timeout), "for one whole answer"),
