@@ -19,6 +19,7 @@ mod tapes;
 use crate::files::{Access, ProtectedFiles, check_directory};
 use crate::model;
 use crate::plugin::OnFault;
+use crate::redact_stream::{Patterns, encodings};
 use crate::secret::Secrets;
 use crate::variables;
 use anyhow::{Context, Result};
@@ -74,6 +75,8 @@ pub struct Config {
     pub fallback_models: Vec<String>,
     /// Keys and tokens that plugins may name.
     pub secrets: Secrets,
+    /// The keys of models, and what else their settings hold that is secret.
+    hidden: Patterns,
     /// Steps of an agent loop in one turn; none: no limit.
     pub max_steps: Option<u64>,
     pub(crate) plugins: BTreeMap<String, Plugin>,
@@ -109,6 +112,9 @@ pub struct Config {
     pub tokens: Vec<Token>,
 }
 
+/// The shortest key of a model that is taken out of what is written down or shown, in bytes.
+const MIN_SECRET: usize = 12;
+
 /// `[budget]`.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -118,6 +124,11 @@ pub struct Budget {
 }
 
 impl Config {
+    /// `text` with `***` for every secret and every model's key, in whichever spelling: for what is written down or shown.
+    pub fn redact(&self, text: &str) -> String {
+        self.hidden.clean_text(&self.secrets.redact(text))
+    }
+
     /// Reads everything. `home` is what `--home` says.
     ///
     /// # Errors
@@ -160,9 +171,10 @@ impl Config {
         for name in models {
             key_from_secrets(&mut model, &secrets, &name)?;
         }
-        let keys = model.keys.values().chain(&model.api_key);
-        let spellings = keys.flat_map(|key| crate::secret::spellings(key.expose().trim().as_bytes()));
-        model.spellings = spellings.filter_map(|form| String::from_utf8(form).ok()).collect();
+        let own = crate::model::secrets(&model);
+        // Only those that nobody says by chance: a local server's key may be `test`.
+        let own = own.iter().filter(|secret| secret.len() >= MIN_SECRET);
+        let hidden = Patterns::new(own.flat_map(|secret| encodings(secret.as_bytes())));
         let max_steps = environment.positive("MAX_STEPS")?.or(file.max_steps);
         max_steps.map_or(Ok(()), |steps| positive("max_steps", steps))?;
         let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);
@@ -188,6 +200,7 @@ impl Config {
             model,
             fallback_models,
             secrets,
+            hidden,
             max_steps,
             plugins: file.plugins,
             trusted_plugins: file.trusted_plugins,

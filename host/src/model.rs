@@ -57,6 +57,7 @@ pub use error::{Error, ErrorKind};
 pub use exchange::{Event, Request, ToolCall, ToolSpec};
 pub use object::Object;
 pub use overflow::is_context_length;
+pub use redaction::secrets;
 pub use route::{Route, shown as shown_proxy};
 pub use settings::{Secret, Settings};
 pub use window::window;

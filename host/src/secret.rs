@@ -21,7 +21,6 @@ mod environment;
 mod error;
 mod file;
 mod fill;
-mod forms;
 mod host;
 mod mark;
 mod name;
@@ -31,7 +30,6 @@ mod value;
 
 pub use error::Error;
 pub use fill::{Filled, Filler};
-pub(crate) use forms::all as spellings;
 pub use mark::placeholder;
 pub use name::check_name;
 pub use value::Value;
@@ -229,8 +227,9 @@ impl Secrets {
         Ok(None)
     }
 
-    /// `text` with `***` for every value that this process knows, also where it is percent-encoded, in JSON or in
-    /// Base64. A value shorter than 6 characters stays: it stands in ordinary words.
+    /// `text` with `***` for every value that this process knows, also in another case, reversed, in Base64, in hexadecimal,
+    /// or with characters that are percent-encoded, escaped or HTML references. A value shorter than 6 characters stays: it
+    /// stands in ordinary words.
     pub fn redact(&self, text: &str) -> String {
         self.redaction.clean(text)
     }

@@ -13,7 +13,7 @@ const ROWS: &[&[&str]] = &[
     &["config"],
     &["error"],
     &["model", "nearest", "net", "process", "secret", "tape", "usage"],
-    &["files", "inline", "variables", "wording"],
+    &["files", "inline", "redact_stream", "variables", "wording"],
 ];
 
 /// Uses that point upward, each with its reason. None may be added without one.

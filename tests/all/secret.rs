@@ -4,6 +4,7 @@ mod command;
 mod fill;
 mod keep;
 mod redact;
+mod spellings;
 
 use bub_wasm::secret::{NewValue, Secrets, Value};
 use std::os::unix::fs::PermissionsExt;

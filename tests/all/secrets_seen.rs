@@ -13,14 +13,28 @@ use std::path::Path;
 const KEY: &str = "pl4nted\"key\\with/all+of=it";
 
 /// The spellings in which the key could come back.
-fn spellings() -> [String; 5] {
+fn spellings() -> [String; 12] {
     let json = serde_json::Value::from(KEY).to_string();
     let percent: String = KEY
         .bytes()
         .map(|byte| if byte.is_ascii_alphanumeric() { (byte as char).to_string() } else { format!("%{byte:02X}") })
         .collect();
     let json = json.trim_matches('"').to_owned();
-    [KEY.to_owned(), json.replace('/', "\\/"), json, percent, STANDARD.encode(KEY)]
+    let each = |spell: fn(u8) -> String| KEY.bytes().map(spell).collect::<String>();
+    [
+        KEY.to_owned(),
+        json.replace('/', "\\/"),
+        json,
+        KEY.to_uppercase(),
+        KEY.chars().rev().collect(),
+        each(|byte| format!("{byte:02x}")),
+        each(|byte| format!("{byte:02X}")),
+        each(|byte| format!("\\u{byte:04x}")),
+        each(|byte| format!("&#{byte};")),
+        each(|byte| format!("&#x{byte:x};")),
+        percent,
+        STANDARD.encode(KEY),
+    ]
 }
 
 #[track_caller]
@@ -138,13 +152,15 @@ fn a_models_key_that_is_a_secret_is_nowhere_even_when_the_server_repeats_it() {
 
 #[test]
 fn a_models_key_that_the_server_encodes_is_nowhere() {
-    let [_, slashed, json, percent, base64] = spellings();
+    let [_, slashed, json, .., percent, base64] = spellings();
+    let others = spellings()[3..10].join(" ");
     let echoes = vec![
         // As JSON, in what is none.
         error(400, format!("cut off: {{\"key\": \"{json}\"")),
         error(400, format!("cut off: {{\"key\": \"{slashed}\"")),
         error(400, format!("{{\"error\": {{\"message\": \"see /?key={percent}\"}}}}")),
         error(403, format!("{{\"error\": {{\"message\": \"Basic {base64}\"}}}}")),
+        error(422, others),
     ];
     a_model_that_fails_with(echoes, |_| {}, |run| run.env("BUB_API_KEY", KEY));
 }
@@ -218,6 +234,14 @@ fn a_secret_that_comes_back_encoded_is_seen_by_nobody() {
     an_answer_that_echoes(|_| {
         let [.., percent, base64] = spellings();
         response(200, &format!("location: /?key={percent}\r\n"), &format!("{percent} {base64}"))
+    });
+}
+
+#[test]
+fn a_secret_that_comes_back_in_hexadecimal_references_escapes_or_reversed_is_seen_by_nobody() {
+    an_answer_that_echoes(|_| {
+        let all = spellings();
+        response(200, &format!("x-echo: {}\r\nx-case: {}\r\n", all[5], all[3]), &all[3..].join(" "))
     });
 }
 

@@ -77,6 +77,10 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     findings.push(trust(&host));
     findings.extend(budget(&host));
     findings.extend(tapes::findings(&host).await);
+    for found in &mut findings {
+        // What a plugin or a server said stands there too.
+        (found.what, found.text) = (host.config.redact(&found.what), host.config.redact(&found.text));
+    }
     let is_wrong = findings.iter().any(|finding| finding.state == State::Wrong);
     if arguments.json {
         let all =

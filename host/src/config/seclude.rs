@@ -45,6 +45,7 @@ impl Config {
             model: model::Settings::new(trial.model),
             fallback_models: Vec::new(),
             secrets: Secrets::load(&trial.home, std::iter::empty())?,
+            hidden: self.hidden.clone(),
             max_steps: Some(self.max_steps.map_or(STEPS, |steps| steps.min(STEPS))),
             plugins: trial.plugins.into_iter().map(|(name, plugin)| (name, hurry(plugin))).collect(),
             trusted_plugins: BTreeMap::new(),

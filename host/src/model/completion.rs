@@ -1,7 +1,6 @@
 //! The way from the work that reads an answer to whoever wants it.
 
 use std::fmt;
-use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
@@ -10,6 +9,7 @@ use crate::inline::Inline;
 use crate::model::error::{Error, ErrorKind};
 use crate::model::exchange::{Event, ToolCall};
 use crate::model::veil::Veil;
+use crate::redact_stream::Patterns;
 
 /// Events that wait for a slow reader. Then the server waits too.
 const CAPACITY: usize = 64;
@@ -28,13 +28,13 @@ impl fmt::Debug for Completion {
 
 impl Completion {
     /// An answer that `work` writes to the other end.
-    pub(crate) fn of<W, F>(secrets: Arc<[String]>, work: W) -> Completion
+    pub(crate) fn of<W, F>(patterns: Patterns, work: W) -> Completion
     where
         W: FnOnce(Outlet) -> F,
         F: Future<Output = ()> + Send + 'static,
     {
         let (sender, events) = mpsc::channel(CAPACITY);
-        let (text, reasoning) = (Veil::new(secrets.clone()), Veil::new(secrets));
+        let (text, reasoning) = (Veil::new(patterns.clone()), Veil::new(patterns));
         let outlet = Outlet { sender, has_sent: false, text, reasoning };
         let work: BoxFuture<'static, ()> = Box::pin(work(outlet));
         Completion { work: Inline::new(work, events), is_over: false }

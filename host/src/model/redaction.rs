@@ -1,10 +1,9 @@
 //! Text from outside becomes a piece of one line without a key in it.
 
-use std::sync::Arc;
-
 use reqwest::Url;
 
 use crate::model::settings::Settings;
+use crate::redact_stream::{Patterns, encodings};
 
 /// Characters of a server's words that an error keeps.
 const MAX_CHARS: usize = 500;
@@ -17,56 +16,64 @@ const MIN_SPOKEN: usize = 12;
 
 /// All that must not be shown.
 pub(crate) struct Redaction {
-    secrets: Vec<String>,
+    /// In an error.
+    shown: Patterns,
+    /// In a model's own words.
+    spoken: Patterns,
 }
 
 impl Redaction {
-    /// Knows the keys of `settings`, what its headers hold where their names say that it is secret, and what its
-    /// addresses hold as password or query.
+    /// Knows the [`secrets`] of `settings`.
     pub(crate) fn new(settings: &Settings) -> Redaction {
-        let mut secrets: Vec<String> =
-            settings.keys.values().chain(&settings.api_key).map(|key| key.expose().trim().to_owned()).collect();
-        for (name, value) in &settings.headers {
-            if is_secret_header(name) {
-                // `Bearer abc` is quoted by servers as `abc`.
-                secrets.extend(value.split_whitespace().map(str::to_owned));
-            }
-        }
-        for base in settings.bases.values().chain(&settings.api_base) {
-            if let Ok(url) = Url::parse(base) {
-                secrets.extend(url.password().map(str::to_owned));
-                secrets.extend(url.query().map(str::to_owned));
-                secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
-            }
-        }
-        secrets.retain(|secret| secret.len() >= MIN_SECRET && !secret.eq_ignore_ascii_case("bearer"));
-        secrets.extend(settings.spellings.iter().cloned());
-        // The longest first, so that one key that begins another does not leave the other's end behind.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets.dedup();
-        Redaction { secrets }
+        let secrets = secrets(settings);
+        let patterns = |least: usize| {
+            let secrets = secrets.iter().filter(|secret| secret.len() >= least);
+            Patterns::new(secrets.flat_map(|secret| {
+                // Too short for any other spelling to be told from other text.
+                let itself = Some(secret.clone().into_bytes()).filter(|secret| secret.len() < MIN_SPOKEN);
+                itself.into_iter().chain(encodings(secret.as_bytes()))
+            }))
+        };
+        Redaction { shown: patterns(MIN_SECRET), spoken: patterns(MIN_SPOKEN) }
     }
 
     /// What is taken out of a model's own words: only what is long enough that nobody says it by chance. A local server's
     /// key may be `test`.
-    pub(crate) fn spoken(&self) -> Arc<[String]> {
-        self.secrets.iter().filter(|secret| secret.len() >= MIN_SPOKEN).cloned().collect()
+    pub(crate) fn spoken(&self) -> Patterns {
+        self.spoken.clone()
     }
 
     /// `text` on one line, without keys and control characters, cut to 500 characters.
     pub(crate) fn line(&self, text: &str) -> String {
-        let mut line = one_line(text);
-        for secret in &self.secrets {
-            if line.contains(secret.as_str()) {
-                line = line.replace(secret.as_str(), "***");
-            }
-        }
+        let line = self.shown.clean_text(&one_line(text));
         // Cut last: half a key is a secret too.
         match line.char_indices().nth(MAX_CHARS) {
             Some((end, _)) => format!("{}...", line.get(..end).unwrap_or_default()),
             None => line,
         }
     }
+}
+
+/// All that must not be shown: the keys of `settings`, what its headers hold where their names say that it is secret, and what
+/// its addresses hold as password or query.
+pub fn secrets(settings: &Settings) -> Vec<String> {
+    let mut secrets: Vec<String> =
+        settings.keys.values().chain(&settings.api_key).map(|key| key.expose().trim().to_owned()).collect();
+    for (name, value) in &settings.headers {
+        if is_secret_header(name) {
+            // `Bearer abc` is quoted by servers as `abc`.
+            secrets.extend(value.split_whitespace().map(str::to_owned));
+        }
+    }
+    for base in settings.bases.values().chain(&settings.api_base) {
+        if let Ok(url) = Url::parse(base) {
+            secrets.extend(url.password().map(str::to_owned));
+            secrets.extend(url.query().map(str::to_owned));
+            secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
+        }
+    }
+    secrets.retain(|secret| secret.len() >= MIN_SECRET && !secret.eq_ignore_ascii_case("bearer"));
+    secrets
 }
 
 /// `text` with every run of spaces, line ends and control characters as one space.

@@ -30,8 +30,6 @@ pub struct Settings {
     pub headers: Vec<(String, String)>,
     /// A key may go over `http` to another machine, where everything on the way can read it.
     pub insecure_http: bool,
-    /// The keys as a server may spell them when it shows what it was sent: in JSON, in a URL, in Base64.
-    pub spellings: Vec<String>,
     /// The longest silence within an answer, the wait for its first byte included.
     pub idle: Duration,
     /// The pause before the second request to a server that failed; it doubles for the third.
@@ -52,7 +50,6 @@ impl Settings {
             completion_args: serde_json::Map::new(),
             headers: Vec::new(),
             insecure_http: false,
-            spellings: Vec::new(),
             idle: Duration::from_secs(300),
             retry_delay: Duration::from_millis(500),
         }

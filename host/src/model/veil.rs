@@ -1,44 +1,48 @@
 //! Takes keys out of what a model says, also where they come in pieces.
 
-use std::sync::Arc;
+use crate::redact_stream::{Patterns, RedactStream};
 
 /// One stream of text on its way.
 pub(crate) struct Veil {
-    secrets: Arc<[String]>,
-    /// The end of what came, held back because a key may begin there.
-    held: String,
+    patterns: Patterns,
+    stream: RedactStream,
+    /// Bytes of a character whose others are held back.
+    cut: Vec<u8>,
 }
 
 impl Veil {
-    pub(crate) fn new(secrets: Arc<[String]>) -> Veil {
-        Veil { secrets, held: String::new() }
+    pub(crate) fn new(patterns: Patterns) -> Veil {
+        Veil { stream: RedactStream::new(&patterns), patterns, cut: Vec::new() }
     }
 
     /// What can be shown once `text` has come.
     pub(crate) fn pass(&mut self, text: &str) -> String {
-        self.held.push_str(text);
-        self.held = self.hide(&self.held);
-        let begun = self.secrets.iter().map(|secret| begun_at_end(&self.held, secret)).max().unwrap_or_default();
-        let rest = self.held.split_off(self.held.len() - begun);
-        std::mem::replace(&mut self.held, rest)
+        let passed = self.stream.pass(text.as_bytes());
+        self.cut.extend(passed);
+        let whole = match std::str::from_utf8(&self.cut) {
+            Ok(text) => text.len(),
+            // Only the end of what has come can be half a character.
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            Err(_) => self.cut.len(),
+        };
+        let rest = self.cut.split_off(whole);
+        text_of(std::mem::replace(&mut self.cut, rest))
     }
 
     /// What was held back, when no more comes.
     pub(crate) fn end(&mut self) -> String {
-        std::mem::take(&mut self.held)
+        let mut bytes = std::mem::take(&mut self.cut);
+        bytes.extend(self.stream.end());
+        self.stream = RedactStream::new(&self.patterns);
+        text_of(bytes)
     }
 
     /// A whole text without keys.
     pub(crate) fn hide(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, secret| match text.contains(secret.as_str()) {
-            true => text.replace(secret.as_str(), "***"),
-            false => text,
-        })
+        self.patterns.clean_text(text)
     }
 }
 
-/// How many bytes at the end of `text` are the beginning of `secret`, but not all of it.
-fn begun_at_end(text: &str, secret: &str) -> usize {
-    let lengths = (1..secret.len()).rev().filter(|length| secret.is_char_boundary(*length));
-    lengths.into_iter().find(|length| secret.get(..*length).is_some_and(|begin| text.ends_with(begin))).unwrap_or(0)
+fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

@@ -171,12 +171,14 @@ impl Quarantine {
         call: Call<'_>,
     ) -> Consequence {
         let key = key(plugin, fault.hook);
+        // What it said of itself goes into a file, and into one line of a log, again and again.
+        let text = call.host.config.redact(&super::one_line(&fault.kind.to_string()));
+        let text: String = text.chars().take(200).collect();
         let held = self.book().change(|breakers| {
             let breaker = breakers.entry(key.clone()).or_default();
             breaker.plugin.clone_from(&plugin.name);
             breaker.only_waits = plugin.source == Source::Embedded;
-            // What it said of itself goes into one line of a log, again and again.
-            breaker.fault = super::one_line(&fault.kind.to_string()).chars().take(200).collect();
+            breaker.fault.clone_from(&text);
             let is_open = breaker.fault(session, now(), plugin.limits.quarantine(), pass.is_trial);
             (is_open && plugin.source != Source::Embedded).then(|| breaker.held(&key, session, now())).flatten()
         });

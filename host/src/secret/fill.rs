@@ -4,9 +4,10 @@
 //! to anybody who may read what was posted. Nothing is decoded to look for marks either, so a guest that packs one into
 //! Base64 sends the mark itself; for `Authorization: Basic {{secret:NAME}}` the secret is the Base64 of `user:password`.
 
+use crate::redact_stream;
 use crate::secret::mark::{Piece, Spelling, pieces};
 use crate::secret::value::{MIN_CHARS, Value};
-use crate::secret::{Error, Secrets, forms};
+use crate::secret::{Error, Secrets};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -70,8 +71,9 @@ impl<'a> Filler<'a> {
             .iter()
             .map(|(name, value)| Ok((name.clone(), request.header(value)?)))
             .collect::<Result<_, Error>>()?;
-        let mut values: Vec<_> = request.values.values().flat_map(|value| forms::all(value.expose())).collect();
-        forms::longest_first(&mut values);
+        let mut values: Vec<_> =
+            request.values.values().flat_map(|value| redact_stream::encodings(value.expose())).collect();
+        redact_stream::longest_first(&mut values);
         Ok(Filled { path_and_query, headers, used: request.values.into_keys().collect(), values })
     }
 }
@@ -93,7 +95,9 @@ impl Request<'_> {
         for piece in pieces(text.as_bytes(), Spelling::Url)? {
             match piece {
                 Piece::Text(text) => filled.extend_from_slice(text),
-                Piece::Mark(name) => filled.extend_from_slice(forms::in_url(self.value(name)?.expose()).as_bytes()),
+                Piece::Mark(name) => {
+                    filled.extend_from_slice(redact_stream::in_url(self.value(name)?.expose()).as_bytes())
+                }
             }
         }
         String::from_utf8(filled).map_err(|_| Error::Invalid("the path is not UTF-8".into()))

@@ -136,3 +136,24 @@ fn a_folder_that_others_could_write_is_not_believed_and_not_written() {
     breaks(&home, "a").mentions("is open to other users: `chmod 700 ");
     assert_eq!(fs::read(book(&home)).expect("it is there"), before);
 }
+
+/// A plugin that panics says what it likes: here what is somebody's secret.
+#[test]
+fn the_book_holds_no_secret_and_doctor_prints_none() {
+    let home = crate::home().bare();
+    home.plugin("weak", programs::FAULT_PANIC);
+    let secret = "guest says no";
+    let run = || home.run(["hi"]).env("BUB_SECRET_TOKEN", secret).finish();
+    (0..3).for_each(|_| drop(run()));
+    let text = fs::read_to_string(book(&home)).expect("it broke calls");
+    assert!(text.contains("***") && !text.contains(secret), "{text}");
+    for words in [&["doctor"][..], &["doctor", "--json"]] {
+        let run =
+            home.bub(words.iter().copied()).env("BUB_SECRET_TOKEN", secret).env("BUB_MODEL", "mine:guest says no");
+        let told = run.env("BUB_API_BASE", "http://127.0.0.1:9").finish();
+        assert!(told.stdout.contains("mine:***") && !told.stdout.contains(secret), "{told}");
+    }
+    let run = home.bub(["doctor", "--config", "--json"]).env("BUB_API_BASE", "http://me:a-long-password@127.0.0.1:9");
+    let told = run.finish();
+    assert!(told.stdout.contains("127.0.0.1:9") && !told.stdout.contains("a-long-password"), "{told}");
+}

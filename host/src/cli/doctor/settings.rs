@@ -206,9 +206,20 @@ fn millis(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// Takes secrets out of what holds now: an address may hold a password.
+fn redact(config: &Config, value: &mut Value) {
+    match value {
+        Value::String(text) => *text = config.redact(text),
+        Value::Array(list) => list.iter_mut().for_each(|one| redact(config, one)),
+        Value::Object(table) => table.values_mut().for_each(|one| redact(config, one)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 /// All of them, one a line.
 pub(super) fn print(out: &mut impl Write, config: &Config, as_json: bool) -> Result<()> {
-    let keys = keys(config);
+    let mut keys = keys(config);
+    keys.iter_mut().for_each(|key| redact(config, &mut key.now));
     if as_json {
         let all = keys
             .iter()

@@ -7,7 +7,6 @@ use super::super::found::{Look, look};
 use super::super::load::{Plugin, digest};
 use super::super::private::PrivateDir;
 use super::Fault;
-use crate::config::Config;
 use crate::host::Host;
 use crate::turn::Turn;
 use serde_json::{Value, json};
@@ -28,9 +27,6 @@ pub(crate) const COMPONENT: &str = "component.wasm";
 
 /// What a call's arguments may be, in bytes of JSON: the component has to fit beside them.
 const MAX_CALL: usize = 2 << 20;
-
-/// The shortest key of a model that is taken out. A local server's key may be `test`.
-const MIN_KEY: usize = 12;
 
 /// Sees what a call is given, and tells it if the call breaks.
 #[derive(Clone, Default)]
@@ -179,13 +175,7 @@ fn describe(plugin: &Plugin, fault: &Fault, session: &str, call: &Call<'_>, has_
         }
         told[part] = json!({ "left_out": "it is too large" });
     }
-    without_keys(&call.host.config, &format!("{told:#}"))
-}
-
-/// Without the values of secrets, and without the models' keys: only those that nobody says by chance.
-fn without_keys(config: &Config, text: &str) -> String {
-    let keys = config.model.spellings.iter().filter(|key| key.len() >= MIN_KEY);
-    keys.fold(config.secrets.redact(text), |text, key| text.replace(key.as_str(), "***"))
+    call.host.config.redact(&format!("{told:#}"))
 }
 
 fn make_room(dir: &PrivateDir) -> Result<(), String> {

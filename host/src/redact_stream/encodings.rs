@@ -1,4 +1,8 @@
-//! The spellings in which a value may come back from a server that shows what it was sent.
+//! The strings that a value may come back as from a server, a program or a model that shows what it was sent.
+//!
+//! Percent-encoding, escapes and references are undone where a text is read, whichever characters they stand for, and the
+//! case of ASCII letters is nothing there. What is made here are the encodings of the whole value, and those spellings that
+//! undoing would take for something else: of a value that holds `%`, `\\` or `&` itself.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -14,13 +18,13 @@ const UNRESERVED_AND_COLON: &AsciiSet = &UNRESERVED.remove(b':');
 const MIN_FORM: usize = 6;
 
 /// `value` as it is written into a path or a query: all that could end a segment or a parameter is encoded.
-pub(super) fn in_url(value: &[u8]) -> String {
+pub(crate) fn in_url(value: &[u8]) -> String {
     percent_encode(value, UNRESERVED_AND_COLON).to_string()
 }
 
-/// `value` as it is, percent-encoded, in JSON, and in Base64 at each of the three places where it can begin in a longer
-/// text. The longest come first.
-pub(crate) fn all(value: &[u8]) -> Vec<Vec<u8>> {
+/// `value` as it is, percent-encoded, in JSON, in hexadecimal, reversed, in another case, and in Base64 at each of the three
+/// places where it can begin in a longer text. The longest come first.
+pub fn all(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec()];
     for encoded in [in_url(value), percent_encode(value, UNRESERVED).to_string()] {
         forms.push(lower_hex(&encoded).into_bytes());
@@ -32,7 +36,14 @@ pub(crate) fn all(value: &[u8]) -> Vec<Vec<u8>> {
         let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(&quoted);
         forms.push(inner.replace('/', "\\/").into_bytes());
         forms.push(inner.as_bytes().to_vec());
+        forms.push(text.chars().rev().collect::<String>().into_bytes());
+        // Of letters beyond ASCII: there a text is not read in one case.
+        forms.push(text.to_lowercase().into_bytes());
+        forms.push(text.to_uppercase().into_bytes());
+    } else {
+        forms.push(value.iter().rev().copied().collect());
     }
+    forms.push(hex(value));
     for before in 0..3 {
         forms.push(base64(&STANDARD_NO_PAD, value, before));
         forms.push(base64(&URL_SAFE_NO_PAD, value, before));
@@ -44,8 +55,15 @@ pub(crate) fn all(value: &[u8]) -> Vec<Vec<u8>> {
     forms
 }
 
+/// Two digits a byte, in lower case.
+fn hex(value: &[u8]) -> Vec<u8> {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |value: u8| DIGITS.get(usize::from(value & 15)).copied().unwrap_or(b'0');
+    value.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]).collect()
+}
+
 /// Sorts so that a form that holds another stands before it, each once.
-pub(super) fn longest_first<T: AsRef<[u8]> + Ord>(forms: &mut Vec<T>) {
+pub(crate) fn longest_first<T: AsRef<[u8]> + Ord>(forms: &mut Vec<T>) {
     forms.sort_by(|a, b| b.as_ref().len().cmp(&a.as_ref().len()).then_with(|| a.cmp(b)));
     forms.dedup();
 }

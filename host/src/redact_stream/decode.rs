@@ -1,0 +1,156 @@
+//! One character of a text, in whichever way it is spelled there.
+
+/// The longest spelling of a character, in bytes: `&#x10ffff;` behind zeros, and two `\u` of a pair.
+const LONGEST: usize = 12;
+
+/// What stands at the beginning of some bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// A byte, spelled in so many.
+    Byte(u8, usize),
+    /// A character, spelled in so many bytes.
+    Char(char, usize),
+    /// Only what comes next tells.
+    Unknown,
+}
+
+/// Whether a byte may begin a spelling of something else.
+pub(super) fn begins_spelling(byte: u8) -> bool {
+    matches!(byte, b'%' | b'\\' | b'&')
+}
+
+/// Reads the first unit of `bytes`, which are not empty: percent-encoding, escapes as JSON, JavaScript, C and Rust write
+/// them, and references as HTML has them. Anything else is a byte that means itself.
+pub(super) fn unit(bytes: &[u8], is_end: bool) -> Unit {
+    let Some((&first, rest)) = bytes.split_first() else { return Unit::Unknown };
+    let found = match first {
+        b'%' => hex(rest, 2, 2).map(|(value, length)| byte(value, 1 + length)),
+        b'\\' => escape(rest),
+        b'&' => reference(rest, is_end),
+        _ => Found::Nothing,
+    };
+    match found {
+        Found::Unit(unit) => unit,
+        Found::Cut if !is_end && bytes.len() < LONGEST => Unit::Unknown,
+        Found::Cut | Found::Nothing => Unit::Byte(first, 1),
+    }
+}
+
+enum Found<T = Unit> {
+    Unit(T),
+    Nothing,
+    /// It is one so far, and the bytes end.
+    Cut,
+}
+
+impl<T> Found<T> {
+    fn map(self, change: impl FnOnce(T) -> Option<Unit>) -> Found {
+        match self {
+            Found::Unit(unit) => change(unit).map_or(Found::Nothing, Found::Unit),
+            Found::Nothing => Found::Nothing,
+            Found::Cut => Found::Cut,
+        }
+    }
+}
+
+fn byte(value: u32, length: usize) -> Option<Unit> {
+    u8::try_from(value).ok().map(|value| Unit::Byte(value, length))
+}
+
+/// From `least` to `most` hexadecimal digits: their value, and how many there are.
+fn hex(bytes: &[u8], least: usize, most: usize) -> Found<(u32, usize)> {
+    let digits = bytes.iter().take(most).take_while(|byte| byte.is_ascii_hexdigit()).count();
+    if digits == bytes.len() && digits < most {
+        return Found::Cut;
+    }
+    let text = bytes.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok());
+    match text.and_then(|text| u32::from_str_radix(text, 16).ok()) {
+        Some(value) if digits >= least => Found::Unit((value, digits)),
+        _ => Found::Nothing,
+    }
+}
+
+/// What follows a backslash.
+fn escape(rest: &[u8]) -> Found {
+    let Some((&kind, rest)) = rest.split_first() else { return Found::Cut };
+    let plain = match kind {
+        b'"' | b'\\' | b'/' | b'\'' => kind,
+        b'b' => 8,
+        b'f' => 12,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'x' => return hex(rest, 2, 2).map(|(value, length)| byte(value, 2 + length)),
+        b'u' => return unicode(rest),
+        _ => return Found::Nothing,
+    };
+    Found::Unit(Unit::Byte(plain, 2))
+}
+
+/// What follows `\u`: four digits, two such of a pair, or digits in braces.
+fn unicode(rest: &[u8]) -> Found {
+    if let Some(braced) = rest.strip_prefix(b"{") {
+        return match hex(braced, 1, 6) {
+            Found::Unit((value, digits)) => match braced.get(digits) {
+                Some(b'}') => char(value, 4 + digits),
+                Some(_) => Found::Nothing,
+                None => Found::Cut,
+            },
+            other => other.map(|_| None),
+        };
+    }
+    let first = match hex(rest, 4, 4) {
+        Found::Unit((value, _)) => value,
+        other => return other.map(|_| None),
+    };
+    if !(0xd800..0xdc00).contains(&first) {
+        return char(first, 6);
+    }
+    let behind = rest.get(4..).unwrap_or_default();
+    match behind {
+        [b'\\', b'u', low @ ..] => match hex(low, 4, 4) {
+            Found::Unit((low @ 0xdc00..0xe000, _)) => char(0x10000 + ((first - 0xd800) << 10) + (low - 0xdc00), 12),
+            Found::Cut => Found::Cut,
+            _ => Found::Nothing,
+        },
+        [] | [b'\\'] => Found::Cut,
+        _ => Found::Nothing,
+    }
+}
+
+/// What follows `&`.
+fn reference(rest: &[u8], is_end: bool) -> Found {
+    const NAMES: [(&[u8], char); 6] =
+        [(b"amp;", '&'), (b"lt;", '<'), (b"gt;", '>'), (b"quot;", '"'), (b"apos;", '\''), (b"nbsp;", '\u{a0}')];
+    let Some((&first, digits)) = rest.split_first() else { return Found::Cut };
+    if first != b'#' {
+        let found = NAMES.iter().find(|(name, _)| rest.starts_with(name));
+        return match found {
+            Some((name, character)) => char(u32::from(*character), 1 + name.len()),
+            None if NAMES.iter().any(|(name, _)| name.starts_with(rest)) => Found::Cut,
+            None => Found::Nothing,
+        };
+    }
+    let (digits, before, radix) = match digits.split_first() {
+        Some((b'x' | b'X', digits)) => (digits, 3, 16),
+        Some(_) => (digits, 2, 10),
+        None => return Found::Cut,
+    };
+    let is_digit = |byte: &&u8| char::from(**byte).is_digit(radix);
+    let count = digits.iter().take(LONGEST).take_while(is_digit).count();
+    let text = digits.get(..count).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default();
+    match (digits.get(count), u32::from_str_radix(text, radix)) {
+        (None, _) if !is_end => Found::Cut,
+        // Browsers read a reference whose semicolon is missing.
+        (next, Ok(value)) => char(value, before + count + usize::from(next == Some(&b';'))),
+        _ => Found::Nothing,
+    }
+}
+
+fn char(value: u32, length: usize) -> Found {
+    match char::from_u32(value) {
+        Some(found) if found.is_ascii() => Found::Unit(Unit::Byte(found as u8, length)),
+        Some(found) => Found::Unit(Unit::Char(found, length)),
+        None => Found::Nothing,
+    }
+}

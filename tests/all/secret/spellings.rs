@@ -1,0 +1,117 @@
+//! Spellings in which a value may come back, in whole texts and in pieces.
+
+use super::{Room, text};
+use crate::loader::Chance;
+use bub_wasm::redact_stream::{Patterns, RedactStream, encodings};
+
+const VALUE: &str = "sk-Pl4nted_Key.0f/the+own=er";
+
+fn hex(text: &str) -> String {
+    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Each character as that function spells it.
+fn each(text: &str, spell: impl Fn(char) -> String) -> String {
+    text.chars().map(spell).collect()
+}
+
+/// What the value may come back as.
+fn spellings(value: &str) -> Vec<(&'static str, String)> {
+    let lower_percent = |character: char| character.to_string().bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let escape = |character: char| {
+        let mut units = [0; 2];
+        character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+    };
+    vec![
+        ("itself", value.to_owned()),
+        ("upper case", value.to_uppercase()),
+        ("lower case", value.to_lowercase()),
+        ("reversed", value.chars().rev().collect()),
+        ("hexadecimal", hex(value)),
+        ("hexadecimal in upper case", hex(value).to_uppercase()),
+        ("every byte percent-encoded", each(value, lower_percent)),
+        ("every character escaped", each(value, escape)),
+        ("every character in braces", each(value, |character| format!("\\u{{{:x}}}", u32::from(character)))),
+        ("bytes as C escapes them", value.bytes().map(|byte| format!("\\x{byte:02X}")).collect()),
+        ("decimal references", each(value, |character| format!("&#{};", u32::from(character)))),
+        ("hexadecimal references", each(value, |character| format!("&#x{:X};", u32::from(character)))),
+        ("references behind zeros", each(value, |character| format!("&#00{};", u32::from(character)))),
+    ]
+}
+
+#[test]
+fn a_value_is_found_in_every_spelling_wherever_the_pieces_are_cut() {
+    for value in [VALUE, "çö𝕜ey-äß?ñ", "with \"quotes\", \\ and %41 & &amp; in it"] {
+        let patterns = Patterns::new(encodings(value.as_bytes()));
+        for (name, spelled) in spellings(value) {
+            let text = format!("before <{spelled}> behind");
+            let expected = "before <***> behind";
+            assert_eq!(patterns.clean_text(&text), expected, "{name} of {value}");
+            for cut in 0..=text.len() {
+                let mut stream = RedactStream::new(&patterns);
+                let mut passed = stream.pass(&text.as_bytes()[..cut]);
+                passed.extend(stream.pass(&text.as_bytes()[cut..]));
+                passed.extend(stream.end());
+                assert_eq!(String::from_utf8_lossy(&passed), expected, "{name} of {value}, cut at {cut}");
+            }
+        }
+    }
+}
+
+#[test]
+fn any_mixture_of_spellings_is_found_byte_by_byte() {
+    let patterns = Patterns::new(encodings(VALUE.as_bytes()));
+    for seed in 0..500 {
+        let mut chance = Chance::new(seed);
+        let spelled: String = VALUE
+            .chars()
+            .map(|character| match chance.below(8) {
+                0 => format!("%{:02X}", u32::from(character)),
+                1 => format!("\\u{:04x}", u32::from(character)),
+                2 => format!("&#{};", u32::from(character)),
+                3 => format!("&#x{:x};", u32::from(character)),
+                4 => format!("\\x{:02x}", u32::from(character)),
+                5 => character.to_uppercase().to_string(),
+                6 => character.to_lowercase().to_string(),
+                _ => character.to_string(),
+            })
+            .collect();
+        let text = format!("%4{spelled}\\u00{spelled}&#{spelled}&");
+        let mut stream = RedactStream::new(&patterns);
+        let mut passed: Vec<u8> = text.bytes().flat_map(|byte| stream.pass(&[byte])).collect();
+        passed.extend(stream.end());
+        assert_eq!(passed, patterns.clean(text.as_bytes()), "seed {seed}: {text}");
+        assert_eq!(String::from_utf8_lossy(&passed).matches("***").count(), 3, "seed {seed}: {text}");
+    }
+}
+
+#[test]
+fn a_text_without_a_value_stays_as_it_is_however_it_is_cut() {
+    let patterns = Patterns::new(encodings(VALUE.as_bytes()));
+    let pieces =
+        ["sk-", "%", "%7", "\\", "\\u", "\\ud83d", "\\u00e9", "&", "&#", "&#x", "&amp", "key", "ä", "\"", "\n"];
+    for seed in 0..500 {
+        let mut chance = Chance::new(seed);
+        let text: String = (0..chance.below(40)).map(|_| *chance.one_of(&pieces)).collect();
+        let mut stream = RedactStream::new(&patterns);
+        let mut passed: Vec<u8> = Vec::new();
+        let mut rest = text.as_bytes();
+        while !rest.is_empty() {
+            let (piece, behind) = rest.split_at(1 + chance.below(rest.len()));
+            passed.extend(stream.pass(piece));
+            rest = behind;
+        }
+        passed.extend(stream.end());
+        assert_eq!(String::from_utf8_lossy(&passed), text, "seed {seed}");
+    }
+}
+
+#[test]
+fn secrets_are_taken_out_of_texts_in_every_spelling() {
+    let room = Room::new();
+    let mut secrets = room.load();
+    secrets.set("a", text(VALUE), &[]).unwrap();
+    for (name, spelled) in spellings(VALUE) {
+        assert_eq!(secrets.redact(&format!("<{spelled}>")), "<***>", "{name}");
+    }
+}
