@@ -49,6 +49,7 @@ pub fn message(session: &str) -> Envelope {
         chat_id: "local".to_owned(),
         sender: Some("human".to_owned()),
         content: "hi".to_owned(),
+        passages: Vec::new(),
         kind: MessageKind::Normal,
         context: vec![("sender_id".to_owned(), r#""human""#.to_owned())],
         media: Vec::new(),

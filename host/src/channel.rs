@@ -2,6 +2,7 @@
 
 pub(crate) mod attach;
 mod cli;
+mod provenance;
 
 use crate::config::Commands;
 use crate::error::Failure;
@@ -10,6 +11,8 @@ use std::future::Future;
 use std::pin::Pin;
 
 pub use cli::Printer;
+pub use provenance::foreign;
+pub(crate) use provenance::{foreign_passage, shown, shown_passage};
 
 /// The names of the program's own channels, which no plugin's may have.
 pub(crate) const OWN: [&str; 2] = ["cli", "http"];
@@ -71,6 +74,7 @@ pub fn message(
         chat_id: chat_id.to_owned(),
         sender: Some(sender.to_owned()),
         content: content.to_owned(),
+        passages: Vec::new(),
         kind,
         context: vec![
             ("sender_id".into(), json(sender)),
@@ -91,6 +95,7 @@ pub(crate) fn reply(session: &str, to: &Envelope, content: &str) -> Envelope {
         chat_id: to.chat_id.clone(),
         sender: None,
         content: content.to_owned(),
+        passages: Vec::new(),
         kind: MessageKind::Normal,
         context: Vec::new(),
         media: Vec::new(),

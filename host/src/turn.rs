@@ -15,7 +15,7 @@ mod settle;
 mod steering;
 mod subturn;
 
-use crate::channel::reply;
+use crate::channel::{reply, shown};
 use crate::error::Failure;
 use crate::hooks;
 use crate::host::Host;
@@ -125,12 +125,12 @@ pub(crate) async fn resolve_session(calls: &Arc<Calls>, inbound: &Envelope) -> R
     })
 }
 
-/// The first answer; the content when nobody answers, and also when the answer is empty.
+/// The first answer; the message's text when no plugin answers, and also when the answer is empty.
 async fn build_prompt(turn: &Arc<Turn>) -> Result<Prompt, Failure> {
     Ok(match hooks::build_prompt(turn).await? {
         Some(Prompt::Text(text)) if !text.is_empty() => Prompt::Text(text),
         Some(Prompt::Parts(parts)) => Prompt::Parts(turn.calls.media.put_away(&parts).into_owned()),
-        _ => Prompt::Text(turn.message.content.clone()),
+        _ => Prompt::Text(shown(&turn.message)),
     })
 }
 
@@ -147,7 +147,7 @@ async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<String, Failure>
     hooks::tell(&turn.calls, Some(turn), "run_model", &failure.to_error(), Some(&turn.message)).await;
     Ok(match prompt {
         Prompt::Text(text) => text.clone(),
-        Prompt::Parts(_) => turn.message.content.clone(),
+        Prompt::Parts(_) => shown(&turn.message),
     })
 }
 

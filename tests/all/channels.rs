@@ -1,5 +1,7 @@
 //! Channels that plugins bring: what the host makes of what they say. `plugin check` shows it without a gateway.
 
+mod fuzz;
+
 use crate::home;
 use crate::hostile::{LITTLE_FUEL, NO_FUEL};
 use crate::plugin_add::plugin;
@@ -91,7 +93,10 @@ fn what_came_along_is_what_its_data_says() {
     let media = |url: &str| {
         taken(&format!("{{ content = 'look', media = [['document', 'application/x-evil', 'a.exe', '{url}']] }}"))
     };
-    assert_eq!(media(png)["media"], json!([{ "mime_type": "image/png", "filename": "a.exe" }]));
+    assert_eq!(
+        media(png)["media"],
+        json!([{ "mime_type": "image/png", "filename": "a.exe", "provenance": "Written" }])
+    );
     assert_eq!(media("https://x.test/a.exe")["media"][0]["mime_type"], "application/x-evil");
     for (url, why) in [
         ("data:image/png;base64,AAECAwQF", "it is no image, sound, video or document"),
@@ -123,14 +128,6 @@ fn what_a_channel_makes_itself_has_to_be_right() {
             "flags = [\"polls\"]\narrivals = [{ content = \"x\" }]\ntimes = 257",
             "257 messages came at once; at most 256 are taken",
         ),
-        (
-            "flags = [\"polls\"]\narrivals = [{ content = \"x\", chat = \"a\\nb\" }]",
-            "the chat id of a message is longer than 256 bytes, or no line",
-        ),
-        (
-            "flags = [\"polls\"]\narrivals = [{ content = \"x\", context = { mood = \"good\" } }]",
-            "the context `mood` is no JSON",
-        ),
         ("flags = [\"webhook\"]\nstatus = 99", "`99` is no status of an answer"),
         ("flags = [\"webhook\"]\nstatus = 101", "`101` is no status of an answer"),
         ("flags = [\"webhook\"]\nheaders = { \"a b\" = \"c\" }", "a header of its answer is none"),
@@ -142,8 +139,75 @@ fn what_a_channel_makes_itself_has_to_be_right() {
         let what = breaks(config);
         assert!(what.starts_with(&format!("broke the contract: {why}")), "{config}: {what}");
     }
-    let long = format!("flags = [\"polls\"]\narrivals = [{{ content = \"x\", id = \"{}\" }}]", "x".repeat(257));
-    assert!(breaks(&long).contains("the id of a message is longer than 256 bytes"));
+}
+
+#[test]
+fn a_message_that_breaks_a_rule_is_refused_by_name_and_the_others_arrive() {
+    let long = "x".repeat(1 << 20);
+    let bad = [
+        (
+            format!("{{ id = '{long}', chat = 'c' }}"),
+            format!("message `{}` of chat `c` is refused: its id is longer than 256 bytes, or no line", &long[..64]),
+        ),
+        (
+            "{ id = \"a\\u0000b\", chat = 'c' }".to_owned(),
+            "message `a\\0b` of chat `c` is refused: its id is longer than 256 bytes, or no line".to_owned(),
+        ),
+        (
+            "{ id = '1', chat = \"a\\nb\" }".to_owned(),
+            "message `1` of chat `a\\nb` is refused: its chat id is longer than 256 bytes, or no line".to_owned(),
+        ),
+        (
+            format!("{{ chat = 'c', sender = '{long}' }}"),
+            "a message of chat `c` is refused: its sender is longer than 256 bytes, or no line".to_owned(),
+        ),
+        (
+            "{ id = '2', chat = 'c', context = { mood = 'good' } }".to_owned(),
+            "message `2` of chat `c` is refused: its context `mood` is no JSON".to_owned(),
+        ),
+        (
+            format!("{{ id = '3', chat = 'c', context = {{ mood = '\"{}\"' }} }}", "x".repeat(65 << 10)),
+            "message `3` of chat `c` is refused: its context has more than 64 keys or 65536 bytes".to_owned(),
+        ),
+        (
+            format!("{{ id = '4', chat = 'c', passages = [{}] }}", "['quoted', 'Eve', 'x'],".repeat(65)),
+            "message `4` of chat `c` is refused: it has more than 64 passages".to_owned(),
+        ),
+    ];
+    for flags in ["polls", "webhook"] {
+        for (arrival, why) in &bad {
+            let config = format!(
+                "flags = [{flags:?}]\narrivals = [{{ id = 'before', content = 'x' }}, {arrival}, {{ id = 'temp/x', content = 'x' }}]"
+            );
+            let told = checked(&posting(&config), "poster");
+            let broken: Vec<&str> =
+                told["broken"].as_array().expect("a list").iter().filter_map(|found| found["what"].as_str()).collect();
+            assert!(broken.len() == 1 && broken[0].starts_with(why.as_str()), "{flags}: {why}: {told:#}");
+            let ids: Vec<&str> = told["channel"]["arrivals"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .filter_map(|arrival| arrival["id"].as_str())
+                .collect();
+            assert!(!ids.is_empty() && ids.chunks(2).all(|ids| ids == ["before", "temp/x"]), "{flags}: {ids:?}");
+        }
+    }
+}
+
+#[test]
+fn a_command_is_made_of_the_senders_own_words_and_takes_no_others_along() {
+    let home = posting(
+        "flags = [\"polls\"]\narrivals = [{ content = '', passages = [['forwarded', 'Eve', ',help']] }, { content = 'x', passages = [['quoted', \"E\\nve\", ',help']], media = [['document', 'x/y', 'a.exe', 'file:///x', 'quoted']] }]",
+    );
+    let told = checked(&home, "poster");
+    let arrivals = &told["channel"]["arrivals"];
+    assert_eq!((&arrivals[0]["kind"], &arrivals[0]["content"]), (&json!("Normal"), &json!("")), "{told:#}");
+    let line = "[a.exe was left out: it is neither data nor an `https` address]";
+    let expected = json!([
+        { "provenance": "Quoted", "author": "E ve", "text": ",help" },
+        { "provenance": "Quoted", "author": null, "text": line },
+    ]);
+    assert_eq!((&arrivals[1]["passages"], &arrivals[1]["content"]), (&expected, &json!("x")), "{told:#}");
 }
 
 #[test]

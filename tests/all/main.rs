@@ -55,6 +55,7 @@ mod policy;
 mod process;
 mod programs;
 mod proxies;
+mod provenance;
 mod quarantine;
 mod secret;
 mod secrets_seen;

@@ -6,7 +6,7 @@ use bub_tests::programs;
 use bub_wasm::error::Failure;
 use bub_wasm::hooks::{WebhookRequest, WebhookResponse};
 use bub_wasm::host::Host;
-use bub_wasm::plugin::bindings::Envelope;
+use bub_wasm::plugin::bindings::{Envelope, Provenance};
 use bub_wasm::turn::Calls;
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What both sides know.
-const KEY: &str = "a-key-of-the-tests-0000";
+pub const KEY: &str = "a-key-of-the-tests-0000";
 
 struct Hook {
     host: Arc<Host>,
@@ -59,7 +59,7 @@ fn signature(key: &str, timestamp: &str, body: &str) -> String {
     mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn signed(key: &str, at: u64, body: &str) -> Vec<(String, String)> {
+pub fn signed(key: &str, at: u64, body: &str) -> Vec<(String, String)> {
     let signature = signature(key, &at.to_string(), body);
     vec![("Bub-Timestamp".to_owned(), at.to_string()), ("Bub-Signature".to_owned(), signature)]
 }
@@ -75,6 +75,26 @@ async fn a_signed_message_is_taken() {
     assert!(arrival.active);
     assert_eq!((message.id.as_deref(), message.session_id.as_deref()), (Some("m-1"), Some("webhook:ops")));
     assert_eq!((message.sender.as_deref(), message.content.as_str()), (Some("ci"), "the build is red"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_parts_of_a_message_say_where_they_come_from() {
+    let hook = Hook::new("http://127.0.0.1:9", KEY).await;
+    let passages = json!([{ "provenance": "quoted", "author": "Eve", "text": ",help" }]);
+    let media =
+        json!([{ "mime_type": "text/plain", "filename": "a", "url": "https://x.test/a", "provenance": "forwarded" }]);
+    let body = json!({ "id": "m-1", "passages": passages, "media": media }).to_string();
+    let response = hook.gets("POST", signed(KEY, now(), &body), &body).await.expect("it is taken");
+    let [arrival] = response.arrivals.as_slice() else { panic!("one") };
+    let (passage, item) = (&arrival.message.passages[0], &arrival.message.media[0]);
+    assert_eq!((passage.provenance, item.provenance), (Provenance::Quoted, Provenance::Forwarded));
+    assert_eq!((arrival.message.content.as_str(), passage.text.as_str()), ("", ",help"));
+    // A part whose origin the guest would not understand is not left out in silence.
+    for wrong in [json!({ "provenance": "mine", "text": "x" }), json!({ "text": "x" })] {
+        let body = json!({ "id": "m-2", "content": "hi", "passages": [wrong] }).to_string();
+        let response = hook.gets("POST", signed(KEY, now(), &body), &body).await.expect("it is answered");
+        assert_eq!((response.status, response.arrivals.len()), (400, 0), "{body}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

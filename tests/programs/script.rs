@@ -100,6 +100,7 @@ fn envelopes(answer: Option<Value>, message: Option<&Envelope>, kind: MessageKin
             chat_id: field("chat-id").or(message.map(|m| m.chat_id.clone())).unwrap_or_default(),
             sender: None,
             content: item.as_str().map(str::to_owned).or(field("content")).unwrap_or_default(),
+            passages: Vec::new(),
             kind: if item["kind"] == "normal" { MessageKind::Normal } else { kind },
             context: Vec::new(),
             media: Vec::new(),

@@ -29,6 +29,7 @@ fn reply(message: Envelope, content: String) -> Envelope {
         chat_id: message.chat_id,
         sender: None,
         content,
+        passages: Vec::new(),
         kind: MessageKind::Normal,
         context: Vec::new(),
         media: Vec::new(),

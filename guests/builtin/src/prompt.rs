@@ -1,13 +1,14 @@
 //! From a message to what the model is asked.
 
-use crate::bub::types::types::{MediaItem, MediaKind};
+use crate::bub::types::types::{MediaItem, MediaKind, Passage, Provenance};
 use crate::{Envelope, MessageKind, Prompt, Turn, json, state};
 use serde_json::{Value, json};
 
 /// What the later steps of an agent loop ask. Tapes carry this sentence and scripts know it: it does not change.
 const CONTINUE: &str = "Continue the task until all targets are completed.";
 
-/// The message with its context and date in front; a command stays as it is. With media, content parts.
+/// The message with its context and date in front, then the passages as quotations, then the sender's words; a command stays
+/// as it is. With media, content parts.
 pub fn of_message(message: Envelope, started: &str) -> Prompt {
     if message.kind == MessageKind::Command {
         return Prompt::Text(message.content);
@@ -16,11 +17,17 @@ pub fn of_message(message: Envelope, started: &str) -> Prompt {
     if !context.is_empty() {
         context.push('\n');
     }
-    let mut text = format!("{context}---Date: {started}---\n{}", message.content);
+    let passages: String = message.passages.iter().map(quotation).collect();
+    let mut text = format!("{context}---Date: {started}---\n{passages}{}", message.content);
     let mut parts = Vec::new();
     for media in &message.media {
         match part(media) {
-            Ok(part) => parts.push(part),
+            Ok(part) => {
+                parts.push(part);
+                if let Some(why) = not_the_senders(media.provenance) {
+                    text.push_str(&format!("\n[{}: {why}]", name(media)));
+                }
+            }
             // The model is told of what it does not get.
             Err(why) => text.push_str(&format!("\n[{}: {why}]", name(media))),
         }
@@ -30,6 +37,31 @@ pub fn of_message(message: Envelope, started: &str) -> Prompt {
     }
     parts.insert(0, json!({"type": "text", "text": text}));
     Prompt::Parts(Value::Array(parts).to_string())
+}
+
+/// A passage with its author in front. Each of its lines is marked, so that none of them passes for the sender's.
+fn quotation(passage: &Passage) -> String {
+    let is_end = |c: char| matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let author = passage.author.as_deref().unwrap_or_default().replace(is_end, " ");
+    let author = if author.trim().is_empty() { "an unknown author" } else { author.trim() };
+    let head = match passage.provenance {
+        Provenance::Written => format!("{author} wrote before:"),
+        Provenance::Quoted => format!("{author} wrote:"),
+        Provenance::Forwarded => format!("Forwarded, written by {author}:"),
+        Provenance::Attached => format!("Attached, written by {author}:"),
+    };
+    let lines: String = passage.text.split(is_end).map(|line| format!("> {line}\n")).collect();
+    format!("> {head}\n{lines}\n")
+}
+
+/// What the model is told of a medium that the sender passed on. One that is attached is told of by its passage, or the
+/// sender chose it from a place where others write.
+fn not_the_senders(provenance: Provenance) -> Option<&'static str> {
+    match provenance {
+        Provenance::Written | Provenance::Attached => None,
+        Provenance::Quoted => Some("quoted, made by another author"),
+        Provenance::Forwarded => Some("forwarded, made by another author"),
+    }
 }
 
 /// The prompt of the next step, with the context of the turn.
@@ -99,6 +131,7 @@ mod tests {
             chat_id: "local".to_owned(),
             sender: None,
             content: "hi".to_owned(),
+            passages: Vec::new(),
             kind: MessageKind::Normal,
             context: vec![("channel".to_owned(), r#""$cli""#.to_owned())],
             media,
@@ -107,7 +140,13 @@ mod tests {
     }
 
     fn item(kind: MediaKind, url: &str) -> MediaItem {
-        MediaItem { kind, mime_type: String::new(), filename: None, url: url.to_owned() }
+        MediaItem {
+            kind,
+            mime_type: String::new(),
+            filename: None,
+            url: url.to_owned(),
+            provenance: Provenance::Written,
+        }
     }
 
     #[test]
@@ -120,6 +159,27 @@ mod tests {
     fn a_command_stays_as_it_is() {
         let command = Envelope { kind: MessageKind::Command, ..message(vec![]) };
         assert!(matches!(of_message(command, "now"), Prompt::Text(text) if text == "hi"));
+    }
+
+    #[test]
+    fn passages_stand_in_front_and_no_line_of_theirs_passes_for_the_senders() {
+        let passage = |provenance, author: Option<&str>, text: &str| Passage {
+            provenance,
+            author: author.map(str::to_owned),
+            text: text.to_owned(),
+        };
+        let passages = vec![
+            passage(Provenance::Quoted, Some("Eve"), "one\ntwo\r\u{2028}three"),
+            passage(Provenance::Forwarded, None, "four"),
+        ];
+        let media =
+            vec![MediaItem { provenance: Provenance::Forwarded, ..item(MediaKind::Image, "data:image/png;base64,AA") }];
+        let Prompt::Parts(parts) = of_message(Envelope { passages, ..message(media) }, "now") else { panic!() };
+        let text = json::value(&parts)[0]["text"].as_str().unwrap().to_owned();
+        let expected = "channel=$cli\n---Date: now---\n> Eve wrote:\n> one\n> two\n> \n> three\n\n\
+                        > Forwarded, written by an unknown author:\n> four\n\nhi\n\
+                        [image: forwarded, made by another author]";
+        assert_eq!(text, expected);
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod cursor;
 mod markdown;
 mod media;
 mod multipart;
+mod origin;
 mod pieces;
 mod settings;
 mod update;

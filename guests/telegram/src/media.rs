@@ -1,7 +1,8 @@
 //! What a message has besides words.
 
 use crate::api::Api;
-use crate::bub::types::types::{MediaItem, MediaKind};
+use crate::bub::types::types::{MediaItem, MediaKind, Provenance};
+use crate::origin;
 use crate::update::{File, Message};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,6 +17,8 @@ pub struct Attached {
     what: &'static str,
     mime_type: String,
     pub file: File,
+    /// Whose it is.
+    pub provenance: Provenance,
 }
 
 /// The file of a message; of a photo the largest that may be taken.
@@ -34,7 +37,7 @@ pub fn of(message: &Message) -> Option<Attached> {
     files.into_iter().find_map(|(file, kind, what, usual)| {
         let file = file?.clone();
         let mime_type = file.mime_type.clone().unwrap_or_else(|| usual.to_owned());
-        Some(Attached { kind, what, mime_type, file })
+        Some(Attached { kind, what, mime_type, file, provenance: origin::of(message).0 })
     })
 }
 
@@ -45,6 +48,11 @@ impl Attached {
             Some(name) => format!("{} {name}", self.what),
             None => self.what.to_owned(),
         }
+    }
+
+    /// The same, as another's.
+    pub fn of(self, provenance: Provenance) -> Self {
+        Self { provenance, ..self }
     }
 
     /// How much room it may take, in bytes.
@@ -67,7 +75,8 @@ impl Attached {
         let bytes = fetch().or_else(|refusal| if refusal.is_temporary { fetch() } else { Err(refusal) });
         let bytes = bytes.map_err(|refusal| format!("it could not be fetched: {}", refusal.why))?;
         let url = format!("data:{};base64,{}", self.mime_type, STANDARD.encode(bytes));
-        Ok(MediaItem { kind: self.kind, mime_type: self.mime_type, filename: self.file.file_name, url })
+        let Self { kind, mime_type, provenance, file, .. } = self;
+        Ok(MediaItem { kind, mime_type, filename: file.file_name, url, provenance })
     }
 }
 

@@ -1,6 +1,7 @@
 //! What Telegram tells, as far as it is looked at. Names are Telegram's own.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 #[derive(Deserialize)]
 pub struct Update {
@@ -26,8 +27,20 @@ pub struct Message {
     pub entities: Vec<Entity>,
     pub caption_entities: Vec<Entity>,
     pub reply_to_message: Option<Box<Message>>,
+    /// The message of another chat that this one answers. Telegram tells less of it; its origin is that of a forward.
+    pub external_reply: Option<Box<Message>>,
     /// The part of it that is quoted.
     pub quote: Option<Quote>,
+    /// The inline bot whose result was sent.
+    pub via_bot: Option<User>,
+    /// Where a forwarded message comes from: any form of it makes it one.
+    #[serde(alias = "origin")]
+    pub forward_origin: Option<Value>,
+    pub forward_from: Option<Value>,
+    pub forward_from_chat: Option<Value>,
+    pub forward_sender_name: Option<String>,
+    pub forward_date: Option<i64>,
+    pub is_automatic_forward: bool,
     pub photo: Vec<File>,
     pub document: Option<File>,
     pub voice: Option<File>,

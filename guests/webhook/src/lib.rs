@@ -19,7 +19,7 @@ wit_bindgen::generate!({
 static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
 
 use bub::plugin::{config, secrets};
-use bub::types::types::{Envelope, Error, ErrorKind, MessageKind};
+use bub::types::types::{Envelope, Error, ErrorKind, MediaItem, MediaKind, MessageKind, Passage, Provenance};
 use exports::bub::channel::channel::{Arrival, Description, Guest, Inbox, WebhookRequest, WebhookResponse};
 use request::Request;
 use serde::Deserialize;
@@ -29,14 +29,83 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// The name of the secret that both sides know. It signs; this plugin never sees it.
 const SECRET: &str = "webhook";
 
-/// What a sender says.
+/// What a sender says. A field that is not named here is refused: it may be a part whose origin would go unsaid.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Said {
     /// The sender's own, so that a message that comes twice is one.
     id: String,
+    /// What the sender wrote, and nothing else.
+    #[serde(default)]
     content: String,
     chat_id: Option<String>,
     sender: Option<String>,
+    #[serde(default)]
+    passages: Vec<SaidPassage>,
+    #[serde(default)]
+    media: Vec<SaidMedia>,
+}
+
+/// Text of another author, or earlier words of the sender.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SaidPassage {
+    provenance: Origin,
+    author: Option<String>,
+    text: String,
+}
+
+/// A file, by `data:` or `https:`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SaidMedia {
+    #[serde(default)]
+    provenance: Origin,
+    mime_type: String,
+    filename: Option<String>,
+    url: String,
+}
+
+/// Where a part comes from, in the words of the contract.
+#[derive(Deserialize, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Origin {
+    #[default]
+    Written,
+    Quoted,
+    Forwarded,
+    Attached,
+}
+
+impl From<Origin> for Provenance {
+    fn from(origin: Origin) -> Self {
+        match origin {
+            Origin::Written => Self::Written,
+            Origin::Quoted => Self::Quoted,
+            Origin::Forwarded => Self::Forwarded,
+            Origin::Attached => Self::Attached,
+        }
+    }
+}
+
+impl From<SaidPassage> for Passage {
+    fn from(said: SaidPassage) -> Self {
+        let SaidPassage { provenance, author, text } = said;
+        Self { provenance: provenance.into(), author, text }
+    }
+}
+
+impl From<SaidMedia> for MediaItem {
+    fn from(said: SaidMedia) -> Self {
+        let SaidMedia { provenance, mime_type, filename, url } = said;
+        let kind = match mime_type.split('/').next() {
+            Some("image") => MediaKind::Image,
+            Some("audio") => MediaKind::Audio,
+            Some("video") => MediaKind::Video,
+            _ => MediaKind::Document,
+        };
+        Self { kind, mime_type, filename, url, provenance: provenance.into() }
+    }
 }
 
 struct Webhook;
@@ -67,7 +136,10 @@ impl Guest for Webhook {
             return Ok(answer(401, "the signature is missing, wrong or too old"));
         }
         let Ok(said) = serde_json::from_slice::<Said>(&request.body) else {
-            return Ok(answer(400, "the body is no JSON object with `id` and `content`"));
+            return Ok(answer(
+                400,
+                "the body is no JSON object with `id` and, as far as there are any, `content`, `chat_id`, `sender`, `passages`, `media`",
+            ));
         };
         let message = Envelope {
             id: Some(said.id),
@@ -76,9 +148,10 @@ impl Guest for Webhook {
             chat_id: said.chat_id.unwrap_or_default(),
             sender: said.sender,
             content: said.content,
+            passages: said.passages.into_iter().map(Passage::from).collect(),
             kind: MessageKind::Normal,
             context: Vec::new(),
-            media: Vec::new(),
+            media: said.media.into_iter().map(MediaItem::from).collect(),
             output_channel: None,
         };
         let taken = answer(202, "");

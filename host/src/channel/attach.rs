@@ -1,6 +1,6 @@
 //! What a person sends along with a message: files, and addresses of what the model's side fetches.
 
-use crate::plugin::bindings::{MediaItem, MediaKind, MessageKind};
+use crate::plugin::bindings::{MediaItem, MediaKind, MessageKind, Provenance};
 use crate::wording;
 use anyhow::bail;
 use base64::Engine;
@@ -34,13 +34,16 @@ const ENDINGS: &[(&str, MediaKind, &str)] = &[
 /// Endings of sound, which no server fetches.
 const SOUND: &[&str] = &["mp3", "wav", "ogg", "opus", "flac", "m4a", "aac"];
 
-/// Each a path, or an `https:` address that is passed on as it is. What a file is says its content, not its name.
+/// Each a path, or an `https:` address that is passed on as it is. File types are detected from content, not from names.
+///
+/// A file is `written`: you vouch for what you attach as for what you paste. Below `foreign`, a workspace that is not
+/// trusted, it is `attached`, because a tool that reads the same file taints the turn too.
 ///
 /// # Errors
 ///
 /// A file that cannot be read, or is neither image, sound, video nor document; an address that no server would be
 /// given; more than 20 MB together; a command, which would not see them.
-pub(crate) fn items(places: &[String], kind: MessageKind) -> anyhow::Result<Vec<MediaItem>> {
+pub(crate) fn items(places: &[String], kind: MessageKind, foreign: Option<&Path>) -> anyhow::Result<Vec<MediaItem>> {
     if kind == MessageKind::Command && !places.is_empty() {
         bail!("a command takes no attachments: say it without the comma, or leave them out");
     }
@@ -48,7 +51,12 @@ pub(crate) fn items(places: &[String], kind: MessageKind) -> anyhow::Result<Vec<
         bail!("a message takes {MAX_ITEMS} attachments, not {}", places.len());
     }
     let mut left = MAX_BYTES;
-    places.iter().map(|place| if is_address(place) { address(place) } else { file(place, &mut left) }).collect()
+    let foreign = foreign.and_then(|folder| folder.canonicalize().ok());
+    let item = |place: &String| match is_address(place) {
+        true => address(place),
+        false => file(place, &mut left, foreign.as_deref()),
+    };
+    places.iter().map(item).collect()
 }
 
 /// What a channel brings along. What its data is says the data itself, whatever it was called on the way.
@@ -65,7 +73,7 @@ pub(crate) fn received(item: MediaItem) -> Result<MediaItem, String> {
     let bytes = STANDARD.decode(data).map_err(|_| "its data is no base64".to_owned())?;
     let (kind, mime_type) = kind_of(&bytes).ok_or("it is no image, sound, video or document")?;
     let url = format!("data:{mime_type};base64,{data}");
-    Ok(self::item(kind, mime_type, item.filename.as_deref(), url))
+    Ok(self::item(kind, mime_type, item.filename.as_deref(), url, item.provenance))
 }
 
 /// `https://...`, or another scheme in its place.
@@ -93,12 +101,13 @@ fn address(url: &str) -> anyhow::Result<MediaItem> {
             known.join(", ")
         );
     };
-    Ok(item(*kind, mime_type, Some(name), url.to_owned()))
+    Ok(item(*kind, mime_type, Some(name), url.to_owned(), Provenance::Attached))
 }
 
 /// A file as a `data:` URL; what is left of the room for files grows smaller by it.
-fn file(path: &str, left: &mut u64) -> anyhow::Result<MediaItem> {
+fn file(path: &str, left: &mut u64, foreign: Option<&Path>) -> anyhow::Result<MediaItem> {
     let file = Path::new(path);
+    let is_foreign = foreign.is_some_and(|foreign| file.canonicalize().is_ok_and(|file| file.starts_with(foreign)));
     let path = path.escape_debug();
     let bytes = match read(file, *left) {
         Ok(Some(bytes)) => bytes,
@@ -114,7 +123,8 @@ fn file(path: &str, left: &mut u64) -> anyhow::Result<MediaItem> {
     };
     let url = format!("data:{mime_type};base64,{}", STANDARD.encode(&bytes));
     let name = file.file_name().map(|name| name.to_string_lossy());
-    Ok(item(kind, mime_type, name.as_deref(), url))
+    let provenance = if is_foreign { Provenance::Attached } else { Provenance::Written };
+    Ok(item(kind, mime_type, name.as_deref(), url, provenance))
 }
 
 /// The content of a file; `None` when it is longer than `most`.
@@ -157,7 +167,7 @@ fn is_text(bytes: &[u8]) -> bool {
     !bytes.is_empty() && std::str::from_utf8(bytes).is_ok_and(|text| text.chars().all(is_read))
 }
 
-fn item(kind: MediaKind, mime_type: &str, name: Option<&str>, url: String) -> MediaItem {
+fn item(kind: MediaKind, mime_type: &str, name: Option<&str>, url: String, provenance: Provenance) -> MediaItem {
     let filename = name.filter(|name| !name.is_empty()).map(str::to_owned);
-    MediaItem { kind, mime_type: mime_type.to_owned(), filename, url }
+    MediaItem { kind, mime_type: mime_type.to_owned(), filename, url, provenance }
 }

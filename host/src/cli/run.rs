@@ -39,7 +39,9 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let commands = config.commands(&arguments.channel);
-    let media = attach::items(&arguments.attach, kind_of(commands, &arguments.message))?;
+    let folder = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+    let foreign = (!config.trusts(&folder)).then_some(folder.as_path());
+    let media = attach::items(&arguments.attach, kind_of(commands, &arguments.message), foreign)?;
     let printer = Printer::allowing(arguments.allow.clone());
     let host = Host::start(config, workspace, Box::new(printer.clone())).await?;
     host.plugins().announce(&host);

@@ -5,6 +5,7 @@
 //! once; nobody is told that something is written before it is.
 
 mod schema;
+mod upgrade;
 
 use super::Answer;
 use crate::plugin::bindings::Envelope;
@@ -297,7 +298,7 @@ fn take(connection: &Connection, arriving: &Arriving) -> rusqlite::Result<Taken>
 fn open(row: &Row<'_>) -> rusqlite::Result<Open> {
     Ok(Open {
         number: row.get(0)?,
-        message: parsed(row, 1)?,
+        message: envelope(row, true)?,
         speaker: row.get::<_, Option<String>>(2)?.and_then(|speaker| serde_json::from_str(&speaker).ok()),
         is_active: row.get(3)?,
         taken: row.get(4)?,
@@ -307,13 +308,12 @@ fn open(row: &Row<'_>) -> rusqlite::Result<Open> {
 
 fn outbound(row: &Row<'_>) -> rusqlite::Result<Outbound> {
     let is_doubtful = row.get::<_, String>(2)? == "sending";
-    Ok(Outbound { key: row.get(0)?, message: parsed(row, 1)?, is_doubtful, handle: row.get(3)? })
+    Ok(Outbound { key: row.get(0)?, message: envelope(row, false)?, is_doubtful, handle: row.get(3)? })
 }
 
-fn parsed<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    serde_json::from_str(&row.get::<_, String>(column)?).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
-    })
+fn envelope(row: &Row<'_>, is_inbound: bool) -> rusqlite::Result<Envelope> {
+    upgrade::envelope(&row.get::<_, String>(1)?, is_inbound)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(1, rusqlite::types::Type::Text, Box::new(error)))
 }
 
 /// None of these types can fail to be JSON.

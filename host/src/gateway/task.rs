@@ -2,7 +2,8 @@
 
 use super::Answer;
 use super::records::Number;
-use crate::plugin::bindings::Envelope;
+use crate::config::Commands;
+use crate::plugin::bindings::{Envelope, Principal};
 use crate::tape::Draft;
 use crate::turn::{Cancel, Listener, Said, Speaker};
 use std::sync::Arc;
@@ -121,7 +122,13 @@ impl Task {
             message.sender = None;
             message.context.retain(|(key, _)| key != "sender_id");
         }
+        if before.said.speaker != self.said.speaker {
+            let session_prefix = message.session_id.clone().unwrap_or_default();
+            let (principal, commands) = (Principal::Anonymous, Commands::None);
+            self.said.speaker = Some(Speaker { principal, commands, session_prefix });
+        }
         message.content = format!("{}\n{}", before.said.message.content, message.content);
+        message.passages.splice(0..0, before.said.message.passages);
         message.media.splice(0..0, before.said.message.media);
         self.numbers.splice(0..0, before.numbers);
         self.leases.extend(before.leases);

@@ -53,6 +53,8 @@ pub struct GuestChannel {
 pub struct Inbox {
     /// In their order.
     pub arrivals: Vec<Arrival>,
+    /// Why other messages were not taken, each by its name. The log and the event bus have it already.
+    pub refused: Vec<String>,
     /// JSON, for the next poll: to be stored once the arrivals are.
     pub cursor: String,
     /// Until the next poll.

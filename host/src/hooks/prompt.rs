@@ -32,7 +32,7 @@ fn made<'a>(turn: &'a Arc<Turn>, site: &'a Site, asked: &'a [&'a Arc<Plugin>], b
         let (answer, under) = if plugin.ready.exports.adds_to_prompt() {
             let under = made(turn, site, behind, base).await?;
             let shown = under.clone().filter(|prompt| !is_empty(prompt));
-            let shown = &shown.unwrap_or_else(|| Prompt::Text(turn.envelope().content));
+            let shown = &shown.unwrap_or_else(|| Prompt::Text(crate::channel::shown(&turn.message)));
             let ask = visit!(turn; build_prompt_trial.call_build_prompt(shown), answer => checked(answer));
             (one(&turn.calls, plugin, site.clone(), ask).await, Some(under))
         } else {

@@ -16,6 +16,13 @@ pub enum News {
         /// The channel's name.
         channel: String,
     },
+    /// A message that a channel brought was not taken: it breaks a rule. The channel goes on without it.
+    Refused {
+        /// The channel's name.
+        channel: String,
+        /// The message's name, and which rule.
+        reason: String,
+    },
     /// A turn begins.
     TurnBegins,
     /// It is over.
@@ -78,6 +85,8 @@ pub struct Heard {
 pub struct Tally {
     /// Messages that were taken.
     pub taken: u64,
+    /// Messages that channels brought and that break a rule.
+    pub refused: u64,
     /// Turns that gave an answer.
     pub answered: u64,
     /// Turns that failed.
@@ -152,6 +161,7 @@ impl Tally {
     fn count(&mut self, news: &News) {
         match news {
             News::Taken { .. } => self.taken += 1,
+            News::Refused { .. } => self.refused += 1,
             News::TurnBegins | News::ToolBegins { .. } | News::Fault { .. } => {}
             News::TurnEnds { took, usage, error } => {
                 *if error.is_none() { &mut self.answered } else { &mut self.failed } += 1;

@@ -60,6 +60,7 @@ fn told(heard: &Heard) -> (&'static str, Value) {
     let milliseconds = |took: &Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     let (name, mut data) = match &heard.news {
         News::Taken { channel } => ("message-taken", json!({ "channel": channel })),
+        News::Refused { channel, reason } => ("message-refused", json!({ "channel": channel, "reason": reason })),
         News::TurnBegins => ("turn-begins", json!({})),
         News::TurnEnds { took, usage, error } => {
             let usage = super::wire::usage(usage);

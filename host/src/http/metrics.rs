@@ -15,6 +15,7 @@ pub(super) async fn metrics(Caller { api, bearer }: Caller) -> Result<Response, 
     let tally = host.news.tally();
     let (running, waiting) = api.gateway.load();
     page.counts("bub_messages_taken_total", "messages that were taken", [(&[][..], tally.taken)]);
+    page.counts("bub_messages_refused_total", "messages of channels that break a rule", [(&[][..], tally.refused)]);
     page.counts(
         "bub_turns_total",
         "turns that have ended",

@@ -118,13 +118,15 @@ fn letter(bearer: &Bearer, headers: &HeaderMap, request: &Request) -> Result<(Le
             (session, reach)
         }
     };
-    let (content, media) = request.said()?;
+    let (content, passages, media) = request.said()?;
     let earlier = if kept.is_none() { request.earlier()? } else { Vec::new() };
     let speaker = bearer.speaker();
     let kind = kind_of(speaker.commands, &content);
     let chat = user.unwrap_or("default");
     let message = message(Some(session), [HTTP, chat, &bearer.name], &content, kind);
-    let message = Envelope { id, media: wire::media(media)?, ..message };
+    let (passages, media) = (wire::passages(passages)?, wire::media(media)?);
+    wire::takes_passages(kind, &passages)?;
+    let message = Envelope { id, passages, media, ..message };
     Ok((Letter { message, speaker: Some(speaker), listener: None, reach, leave: None, earlier, lease: None }, kept))
 }
 

@@ -35,7 +35,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Said {
+    /// What the sender wrote, and nothing else.
     content: String,
+    /// Text of other authors.
+    #[serde(default)]
+    passages: Vec<wire::Passage>,
     session_id: Option<String>,
     channel: Option<String>,
     chat_id: Option<String>,
@@ -66,7 +70,7 @@ pub(super) async fn post(Caller { api, bearer }: Caller, headers: HeaderMap, sen
 }
 
 fn letter(bearer: &Bearer, headers: &HeaderMap, said: Said) -> Result<Letter, Problem> {
-    let Said { content, session_id, channel, chat_id, media } = said;
+    let Said { content, passages, session_id, channel, chat_id, media } = said;
     let channel = channel.unwrap_or_else(|| HTTP.to_owned());
     if channel != HTTP {
         // What is said on another channel is answered there, to people.
@@ -76,9 +80,10 @@ fn letter(bearer: &Bearer, headers: &HeaderMap, said: Said) -> Result<Letter, Pr
     let session = session(bearer, session_id, &chat_id)?;
     let speaker = bearer.speaker();
     let kind = kind_of(speaker.commands, &content);
-    let media = wire::media(media)?;
+    let (passages, media) = (wire::passages(passages)?, wire::media(media)?);
+    wire::takes_passages(kind, &passages)?;
     let message = message(Some(session), [&channel, &chat_id, &bearer.name], &content, kind);
-    let message = Envelope { id: key(bearer, headers)?, media, ..message };
+    let message = Envelope { id: key(bearer, headers)?, passages, media, ..message };
     let reach = bearer.reach.clone();
     Ok(Letter { message, speaker: Some(speaker), listener: None, reach, leave: None, earlier: Vec::new(), lease: None })
 }

@@ -2,13 +2,80 @@
 
 use super::Problem;
 use crate::gateway::Answer;
-use crate::plugin::bindings::{Envelope, Error, MediaItem, MediaKind, MessageKind, StreamEvent};
+use crate::plugin::bindings::{self, Envelope, Error, MediaItem, MediaKind, MessageKind, StreamEvent};
+use crate::plugin::one_line;
 use crate::usage::Tokens;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// Attachments of one message.
 const MAX_MEDIA: usize = 16;
+
+/// Passages of one message.
+const MAX_PASSAGES: usize = 64;
+
+/// The longest name of an author, in bytes.
+const MAX_AUTHOR: usize = 256;
+
+/// Where a part of a message comes from, as it is sent.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Provenance {
+    #[default]
+    Written,
+    Quoted,
+    Forwarded,
+    Attached,
+}
+
+impl From<Provenance> for bindings::Provenance {
+    fn from(provenance: Provenance) -> Self {
+        match provenance {
+            Provenance::Written => Self::Written,
+            Provenance::Quoted => Self::Quoted,
+            Provenance::Forwarded => Self::Forwarded,
+            Provenance::Attached => Self::Attached,
+        }
+    }
+}
+
+/// Text beside what the sender wrote for this message, as it is sent.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Passage {
+    pub provenance: Provenance,
+    pub author: Option<String>,
+    pub text: String,
+}
+
+/// Passages of a message.
+///
+/// # Errors
+///
+/// There are too many, or the name of an author is too long.
+pub(super) fn passages(passages: Vec<Passage>) -> Result<Vec<bindings::Passage>, Problem> {
+    if passages.len() > MAX_PASSAGES {
+        return Err(Problem::bad(format!("a message takes {MAX_PASSAGES} passages, not {}", passages.len())));
+    }
+    let passage = |Passage { provenance, author, text }: Passage| {
+        if author.as_ref().is_some_and(|author| author.len() > MAX_AUTHOR) {
+            return Err(Problem::bad(format!("the `author` of a passage has at most {MAX_AUTHOR} bytes")));
+        }
+        let author = author.map(|author| one_line(&author));
+        Ok(bindings::Passage { provenance: provenance.into(), author, text })
+    };
+    passages.into_iter().map(passage).collect()
+}
+
+/// # Errors
+///
+/// The message is a command, which is one line: nothing would read its passages.
+pub(super) fn takes_passages(kind: MessageKind, passages: &[bindings::Passage]) -> Result<(), Problem> {
+    match kind == MessageKind::Command && !passages.is_empty() {
+        true => Err(Problem::bad("a command takes no text of another author: leave it or the comma out")),
+        false => Ok(()),
+    }
+}
 
 /// An attachment, as it is sent.
 #[derive(Debug, Deserialize)]
@@ -17,6 +84,8 @@ pub(super) struct Media {
     pub mime_type: String,
     pub url: String,
     pub filename: Option<String>,
+    #[serde(default)]
+    pub provenance: Provenance,
 }
 
 /// Attachments of a message.
@@ -32,7 +101,7 @@ pub(super) fn media(media: Vec<Media>) -> Result<Vec<MediaItem>, Problem> {
 }
 
 fn item(media: Media) -> Result<MediaItem, Problem> {
-    let Media { mime_type, url, filename } = media;
+    let Media { mime_type, url, filename, provenance } = media;
     let kind = match mime_type.split_once('/') {
         Some(("image", _)) => MediaKind::Image,
         Some(("audio", _)) => MediaKind::Audio,
@@ -49,7 +118,7 @@ fn item(media: Media) -> Result<MediaItem, Problem> {
             "the `url` of an attachment is `data:MIME_TYPE;base64,...` or begins with `https://`",
         ));
     }
-    Ok(MediaItem { kind, mime_type, filename, url })
+    Ok(MediaItem { kind, mime_type, filename, url, provenance: provenance.into() })
 }
 
 fn is_base64(text: &str) -> bool {

@@ -60,8 +60,8 @@ pub use generated::exports::bub::{
 };
 
 pub use types::{
-    Envelope, Error, ErrorKind, MediaItem, MediaKind, MessageKind, ModelChoice, ModelOptions, Principal, Prompt,
-    StreamEvent, ToolCall,
+    Envelope, Error, ErrorKind, MediaItem, MediaKind, MessageKind, ModelChoice, ModelOptions, Passage, Principal,
+    Prompt, Provenance, StreamEvent, ToolCall,
 };
 
 macro_rules! exports {

@@ -4,6 +4,7 @@ use super::Audience;
 use super::account::Account;
 use super::progress::{Calls, Progress, Speech, Turn};
 use super::settle::PASSING;
+use crate::channel::foreign;
 use crate::config::Commands;
 use crate::error::Failure;
 use crate::host::Host;
@@ -76,9 +77,7 @@ impl Turn {
             run_ids: Vec::new(),
             speech: Speech::default(),
             settled: false,
-            account: Account::new(
-                (principal != Principal::Owner).then(|| format!("said on channel `{}`", message.channel)),
-            ),
+            account: Account::new(taint(principal, &message)),
         };
         Ok(Self {
             calls: calls.clone(),
@@ -119,6 +118,14 @@ impl Turn {
 /// What a command may be in a turn of that message.
 fn commands(host: &Host, message: &Envelope, audience: &Audience) -> Commands {
     audience.speaker.as_ref().map_or_else(|| host.config.commands(&message.channel), |speaker| speaker.commands)
+}
+
+/// Why a turn of that message begins tainted: another principal than the owner caused it, or a part of it is another
+/// author's.
+fn taint(principal: Principal, message: &Envelope) -> Option<String> {
+    let channel = &message.channel;
+    let by_other = (principal != Principal::Owner).then(|| format!("said on channel `{channel}`"));
+    by_other.or_else(|| foreign(message))
 }
 
 /// The turn's fork of its tape, when no other turn of the session runs.

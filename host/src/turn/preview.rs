@@ -157,6 +157,7 @@ impl Preview<'_> {
             chat_id: chat_id.to_owned(),
             sender: Some((*sender).to_owned()),
             content,
+            passages: Vec::new(),
             context: vec![
                 ("sender_id".into(), json!(sender).to_string()),
                 ("channel".into(), json!(format!("${channel}")).to_string()),

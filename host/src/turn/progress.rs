@@ -5,7 +5,7 @@ use super::account::Account;
 use super::flows::Flows;
 use super::memo::{Memo, Pieces};
 use super::sent::Sent;
-use crate::channel::Channel;
+use crate::channel::{Channel, shown};
 use crate::error::Failure;
 use crate::grants::hook_grant;
 use crate::host::Host;
@@ -287,7 +287,7 @@ impl Turn {
     }
 
     pub(super) fn prompt_text(&self) -> String {
-        self.progress().prompt.clone().unwrap_or_else(|| self.message.content.clone())
+        self.progress().prompt.clone().unwrap_or_else(|| shown(&self.message))
     }
 
     pub(crate) fn state(&self) -> Map<String, Value> {

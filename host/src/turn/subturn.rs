@@ -83,6 +83,7 @@ impl Turn {
             session_id: Some(session_id.clone()),
             kind: MessageKind::Normal,
             content: inner.prompt.text(),
+            passages: Vec::new(),
             media: Vec::new(),
             ..self.message.clone()
         };

@@ -54,6 +54,7 @@ pub fn message(session: &str, content: &str) -> Envelope {
         chat_id: "local".to_owned(),
         sender: None,
         content: content.to_owned(),
+        passages: Vec::new(),
         kind: MessageKind::Normal,
         context: Vec::new(),
         media: Vec::new(),

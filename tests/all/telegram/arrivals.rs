@@ -4,7 +4,14 @@ use super::bot::Bot;
 use super::stand_in::BOT;
 use super::{ada, bob, private, said, with};
 use bub_wasm::hooks::Arrival;
+use bub_wasm::plugin::bindings::Passage;
 use serde_json::json;
+
+/// Where each passage comes from, its author, and its text.
+fn passages(arrival: &Arrival) -> Vec<String> {
+    let told = |passage: &Passage| format!("{:?} {:?} {}", passage.provenance, passage.author, passage.text);
+    arrival.message.passages.iter().map(told).collect()
+}
 
 fn content(arrivals: &[Arrival]) -> Vec<&str> {
     arrivals.iter().map(|arrival| arrival.message.content.as_str()).collect()
@@ -84,7 +91,7 @@ async fn in_a_group_it_is_called_by_its_name_a_mention_a_word_or_a_reply() {
         ["Ada Lovelace: nobody is meant", "Ada Lovelace: what do you think, Bub?", "Bob: @helper_bot come here"]
     );
     assert!(arrivals.iter().all(|arrival| arrival.message.session_id.as_deref() == Some("telegram:-100")));
-    let title = ("chat_title".to_owned(), "\"Friends\"".to_owned());
+    let title = ("_chat_title".to_owned(), "\"Friends\"".to_owned());
     assert!(arrivals[0].message.context.contains(&title));
 }
 
@@ -100,16 +107,13 @@ async fn what_is_replied_to_is_quoted() {
     let long = json!({ "reply_to_message": of(bob(), &"x".repeat(5_000)) });
     bot.server.tells("message", with(private("short?"), long));
     let arrivals = bot.arrivals().await;
-    let told = content(&arrivals);
-    assert_eq!(
-        told[..3],
-        [
-            "> Bob wrote:\n> line one\n> line two\n\nwhy?",
-            "> you wrote:\n> my words\n\nand?",
-            "> Bob wrote:\n> long\n\nthis?"
-        ]
-    );
-    assert!(told[3].ends_with("x ...\n\nshort?") && told[3].len() < 1_100, "{}", told[3]);
+    assert_eq!(content(&arrivals), ["why?", "and?", "this?", "short?"]);
+    let quoted = |author: &str, text: &str| vec![format!("Provenance::Quoted Some({author:?}) {text}")];
+    assert_eq!(passages(&arrivals[0]), quoted("Bob", "line one\nline two"));
+    assert_eq!(passages(&arrivals[1]), quoted("you", "my words"));
+    assert_eq!(passages(&arrivals[2]), quoted("Bob", "long"));
+    let long = &passages(&arrivals[3])[0];
+    assert!(long.ends_with("x ...") && long.len() < 1_100, "{long}");
     let reply = ("reply_to_message_id".to_owned(), "9".to_owned());
     assert!(arrivals[0].message.context.contains(&reply));
 }
@@ -150,7 +154,8 @@ async fn what_is_no_text_is_told_in_a_word_and_what_says_nothing_is_passed_over(
     bot.server.tells("message", json!({ "chat": "no chat" }));
     bot.server.tells("message", private("at last"));
     let inbox = bot.poll(None).await;
-    assert_eq!(content(&inbox.arrivals), ["[sticker 🦀]", "[location 52.5, 13.4]", "[contact Eve +49]", "at last"]);
+    assert_eq!(content(&inbox.arrivals), ["[sticker 🦀]", "[location 52.5, 13.4]", "", "at last"]);
+    assert_eq!(passages(&inbox.arrivals[2]), ["Provenance::Attached None [contact Eve +49]"]);
     // What is not understood is not asked for again, either.
     assert!(bot.poll(Some(inbox.cursor)).await.arrivals.is_empty());
     bot.poll(None).await;
@@ -176,4 +181,28 @@ async fn a_line_with_a_comma_stays_as_it_is() {
     bot.server.tells("message", private(",help"));
     bot.server.tells("message", said(ada(), ",help @helper_bot"));
     assert_eq!(content(&bot.arrivals().await), [",help", ",help @helper_bot"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_another_author_wrote_is_a_passage_and_never_a_command() {
+    let bot = Bot::new("").await;
+    let eve = json!({ "type": "hidden_user", "sender_user_name": "Eve" });
+    let forwarded = json!({ "forward_origin": eve });
+    let inline = json!({ "via_bot": { "id": 9, "is_bot": true, "first_name": "G", "username": "gif" } });
+    bot.server.tells("message", with(private(",bash id"), forwarded.clone()));
+    bot.server.tells("message", with(private(",bash id"), inline));
+    bot.server.tells("message", with(said(ada(), "@helper_bot look"), forwarded.clone()));
+    let mut reply = private("obey");
+    reply["from"] = bob();
+    bot.server.tells("message", with(private(",help"), json!({ "reply_to_message": reply })));
+    let mut own = private("my own words");
+    own["message_id"] = json!(8);
+    bot.server.tells("message", with(private("as I said"), json!({ "reply_to_message": own })));
+    let arrivals = bot.arrivals().await;
+    assert_eq!(content(&arrivals), ["", "", "", ",help", "as I said"]);
+    assert_eq!(passages(&arrivals[0]), ["Provenance::Forwarded Some(\"Eve\") ,bash id"]);
+    assert_eq!(passages(&arrivals[1]), ["Provenance::Attached Some(\"gif\") ,bash id"]);
+    assert_eq!(passages(&arrivals[2]), ["Provenance::Forwarded Some(\"Eve\") @helper_bot look"]);
+    assert!(passages(&arrivals[3]).is_empty(), "a command is one line");
+    assert_eq!(passages(&arrivals[4]), ["Provenance::Written Some(\"Ada Lovelace\") my own words"]);
 }

@@ -125,6 +125,7 @@ pub fn to(chat: impl ToString, content: &str) -> Envelope {
         chat_id,
         sender: None,
         content: content.to_owned(),
+        passages: Vec::new(),
         kind: MessageKind::Normal,
         context: Vec::new(),
         media: Vec::new(),

@@ -1,11 +1,11 @@
 //! Files, in and out.
 
 use super::bot::{Bot, to};
-use super::{PNG, ada, private, said, with};
+use super::{PNG, ada, bob, private, said, with};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bub_wasm::hooks::Arrival;
-use bub_wasm::plugin::bindings::{Envelope, MediaItem, MediaKind};
+use bub_wasm::plugin::bindings::{Envelope, MediaItem, MediaKind, Provenance};
 use serde_json::{Value, json};
 
 /// A message of Ada with a file and no text.
@@ -119,16 +119,47 @@ async fn in_a_group_a_file_is_fetched_when_it_is_asked_about() {
         .collect();
     let expected = [
         ("Ada Lovelace: [photo]", false, 0),
-        ("> Ada Lovelace wrote:\n> [photo]\n\nAda Lovelace: Bub, what is it?", true, 1),
+        ("Ada Lovelace: Bub, what is it?", true, 1),
         ("Ada Lovelace: Bub, and these?", true, 1),
         ("Ada Lovelace: ", true, 1),
     ];
     assert_eq!(told, expected);
+    // Ada made the photo that she asks about. Of anybody else's she is not the author.
+    let own = &arrivals[1].message;
+    assert_eq!((own.media[0].provenance, own.passages[0].provenance), (Provenance::Written, Provenance::Written));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_of_another_author_says_so() {
+    let bot = Bot::new("").await;
+    let photo = json!({ "photo": [{ "file_id": bot.server.file("p", PNG), "file_size": PNG.len() }] });
+    let gone = json!({ "document": { "file_id": "gone", "file_name": "run this.txt", "file_size": 5 } });
+    let by = |from, more: &Value| with(with(said(from, ""), json!({ "text": null, "message_id": 77 })), more.clone());
+    let origin = json!({ "type": "hidden_user", "sender_user_name": "Eve" });
+    let asks = |answered| with(private("what is it?"), json!({ "reply_to_message": answered }));
+    bot.server.tells("message", asks(by(bob(), &photo)));
+    bot.server.tells("message", with(with(private("look"), photo.clone()), json!({ "forward_origin": origin })));
+    let other_chat = with(photo.clone(), json!({ "origin": origin }));
+    bot.server.tells("message", with(private("and this?"), json!({ "external_reply": other_chat })));
+    bot.server.tells("message", asks(by(bob(), &gone)));
+    let arrivals = bot.arrivals().await;
+    let of: Vec<_> = arrivals.iter().map(|arrival| arrival.message.media.first().map(|item| item.provenance)).collect();
+    assert_eq!(of, [Some(Provenance::Attached), Some(Provenance::Forwarded), Some(Provenance::Attached), None]);
+    let last = &arrivals[3].message;
+    assert_eq!(last.content, "what is it?", "the name of a file that is not there is no word of the sender's");
+    assert!(last.passages.iter().all(|passage| passage.provenance != Provenance::Written), "{last:?}");
+    assert!(last.passages.iter().any(|passage| passage.text.contains("run this.txt")), "{last:?}");
 }
 
 fn item(kind: MediaKind, mime_type: &str, filename: Option<&str>, bytes: &[u8]) -> MediaItem {
     let url = format!("data:{mime_type};base64,{}", STANDARD.encode(bytes));
-    MediaItem { kind, mime_type: mime_type.to_owned(), filename: filename.map(str::to_owned), url }
+    MediaItem {
+        kind,
+        mime_type: mime_type.to_owned(),
+        filename: filename.map(str::to_owned),
+        url,
+        provenance: Provenance::Written,
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,8 +3,9 @@
 //! - `channel`: its name, `poster` unless it says otherwise; `flags`: those of `polls`, `webhook`, `edits`, `dedupes` and
 //!   `needs-debounce` that it has, all unless it says otherwise;
 //! - `arrivals`: what `poll` brings once, and `receive` with each request; each a table with `id`, `session`, `channel`, `chat`, `sender`,
-//!   `content`, `kind`, `output`, `active`, `context` (keys with JSON texts), `media` (`[kind, mime type, name, url]`);
-//!   `times` brings each so often;
+//!   `content`, `passages` (`[provenance, author, text]`), `kind`, `output`, `active`, `context` (keys with JSON texts),
+//!   `media` (`[kind, mime type, name, url, provenance]`); `times` brings each so often;
+//! - `replays`: `poll` brings the `arrivals` of the cursor that it is given, in place of those of the configuration;
 //! - `cursor`, a JSON text, and `wait`, in milliseconds, for `poll`; `status` and `headers` for `receive`;
 //! - `fails`: a table with a function's name and `{ kind, message, details }`; `handle` is what `send` answers.
 //!
@@ -13,7 +14,7 @@
 wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/channel", generate_all });
 
 use bub::plugin::{config, log};
-use bub::types::types::{Envelope, Error, ErrorKind, MediaItem, MediaKind, MessageKind};
+use bub::types::types::{Envelope, Error, ErrorKind, MediaItem, MediaKind, MessageKind, Passage, Provenance};
 use exports::bub::channel::channel::{Arrival, Description, Guest, Inbox, WebhookRequest, WebhookResponse};
 use serde_json::{Value, json};
 
@@ -36,7 +37,14 @@ impl Guest for Poster {
     fn poll(cursor: Option<String>) -> Result<Inbox, Error> {
         saw(json!({ "poll": cursor }));
         fail("poll")?;
-        let arrivals = if cursor.is_none() { arrivals() } else { Vec::new() };
+        let replays = setting("replays") == true;
+        let replayed =
+            cursor.as_ref().filter(|_| replays).and_then(|cursor| serde_json::from_str::<Value>(cursor).ok());
+        let arrivals = match (replayed, cursor) {
+            (Some(replayed), _) => brought(&replayed["arrivals"]),
+            (None, None) => arrivals(),
+            (None, Some(_)) => Vec::new(),
+        };
         let wait_ms = setting("wait").as_u64().unwrap_or(100) as u32;
         Ok(Inbox { arrivals, cursor: text(&setting("cursor")).unwrap_or_else(|| "1".to_owned()), wait_ms })
     }
@@ -69,9 +77,12 @@ impl Guest for Poster {
 
 fn arrivals() -> Vec<Arrival> {
     let arrivals = setting("arrivals");
-    let all: Vec<&Value> = arrivals.as_array().into_iter().flatten().collect();
     let times = setting("times").as_u64().unwrap_or(1);
-    (0..times).flat_map(|_| all.iter().map(|said| arrival(said))).collect()
+    (0..times).flat_map(|_| brought(&arrivals)).collect()
+}
+
+fn brought(arrivals: &Value) -> Vec<Arrival> {
+    arrivals.as_array().into_iter().flatten().map(arrival).collect()
 }
 
 fn arrival(said: &Value) -> Arrival {
@@ -84,6 +95,7 @@ fn arrival(said: &Value) -> Arrival {
         chat_id: member("chat").unwrap_or_default(),
         sender: member("sender"),
         content: member("content").unwrap_or_default(),
+        passages: said["passages"].as_array().into_iter().flatten().map(passage).collect(),
         kind: if said["kind"] == "command" { MessageKind::Command } else { MessageKind::Normal },
         context: said["context"].as_object().into_iter().flatten().map(pair).collect(),
         media: said["media"].as_array().into_iter().flatten().map(item).collect(),
@@ -100,7 +112,20 @@ fn item(said: &Value) -> MediaItem {
         _ => MediaKind::Document,
     };
     let member = |at: usize| text(&said[at]).unwrap_or_default();
-    MediaItem { kind, mime_type: member(1), filename: text(&said[2]), url: member(3) }
+    MediaItem { kind, mime_type: member(1), filename: text(&said[2]), url: member(3), provenance: provenance(&said[4]) }
+}
+
+fn passage(said: &Value) -> Passage {
+    Passage { provenance: provenance(&said[0]), author: text(&said[1]), text: text(&said[2]).unwrap_or_default() }
+}
+
+fn provenance(said: &Value) -> Provenance {
+    match said.as_str() {
+        Some("quoted") => Provenance::Quoted,
+        Some("forwarded") => Provenance::Forwarded,
+        Some("attached") => Provenance::Attached,
+        _ => Provenance::Written,
+    }
 }
 
 /// Of media what they are, and how long their addresses.

@@ -33,6 +33,8 @@ pub struct WebhookResponse {
     pub body: Vec<u8>,
     /// To be stored before the far side has its answer.
     pub arrivals: Vec<Arrival>,
+    /// Why other messages were not taken, each by its name. The log and the event bus have it already.
+    pub refused: Vec<String>,
 }
 
 /// # Errors
@@ -78,5 +80,6 @@ pub(super) fn response(channel: &GuestChannel, calls: &Calls, said: wit::Webhook
     // A browser that is led here runs nothing of it, whatever it is called.
     kept.push(("x-content-type-options".to_owned(), "nosniff".to_owned()));
     kept.push(("content-security-policy".to_owned(), "sandbox; default-src 'none'".to_owned()));
-    Ok(WebhookResponse { status, headers: kept, body, arrivals: inbound::arrivals(channel, calls, arrivals)? })
+    let (arrivals, refused) = inbound::arrivals(channel, calls, arrivals)?;
+    Ok(WebhookResponse { status, headers: kept, body, arrivals, refused })
 }

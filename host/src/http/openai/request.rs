@@ -1,7 +1,9 @@
 //! A request as OpenAI's clients make it: the last message is what is said, and those before it are what was.
 
 use super::super::{Problem, wire};
-use crate::tape::Draft;
+use crate::channel::{foreign_passage, shown_passage};
+use crate::tape::{self, Draft};
+use crate::turn::TAINTED;
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
@@ -40,6 +42,10 @@ struct Format {
 struct Message {
     role: String,
     content: Option<Content>,
+    /// Where those of its parts come from that do not say it themselves.
+    #[serde(default)]
+    provenance: wire::Provenance,
+    author: Option<String>,
 }
 
 /// A text, or parts. Read by a visitor: serde's untagged and tagged enums keep a copy of all that they are given before
@@ -116,7 +122,14 @@ impl<'de> Deserialize<'de> for Listed {
 /// A part of a message.
 #[derive(Deserialize)]
 #[serde(try_from = "SentPart")]
-enum Part {
+struct Part {
+    body: PartBody,
+    /// Where it comes from. OpenAI's own clients say nothing, and mean that the user wrote it.
+    provenance: Option<wire::Provenance>,
+    author: Option<String>,
+}
+
+enum PartBody {
     Text(String),
     Image(Image),
     Audio(Audio),
@@ -133,18 +146,20 @@ struct SentPart {
     image_url: Option<Image>,
     input_audio: Option<Audio>,
     file: Option<File>,
+    provenance: Option<wire::Provenance>,
+    author: Option<String>,
 }
 
 impl TryFrom<SentPart> for Part {
     type Error = String;
 
     fn try_from(sent: SentPart) -> Result<Self, String> {
-        let part = match sent.kind.as_str() {
-            "text" => sent.text.map(Self::Text),
-            "refusal" => sent.refusal.map(Self::Text),
-            "image_url" => sent.image_url.map(Self::Image),
-            "input_audio" => sent.input_audio.map(Self::Audio),
-            "file" => sent.file.map(Self::File),
+        let body = match sent.kind.as_str() {
+            "text" => sent.text.map(PartBody::Text),
+            "refusal" => sent.refusal.map(PartBody::Text),
+            "image_url" => sent.image_url.map(PartBody::Image),
+            "input_audio" => sent.input_audio.map(PartBody::Audio),
+            "file" => sent.file.map(PartBody::File),
             _ => {
                 let shown: String = sent.kind.chars().take(32).flat_map(char::escape_debug).collect();
                 return Err(format!(
@@ -152,7 +167,8 @@ impl TryFrom<SentPart> for Part {
                 ));
             }
         };
-        part.ok_or_else(|| format!("a part of type `{}` has no `{}`", sent.kind, sent.kind))
+        let body = body.ok_or_else(|| format!("a part of type `{}` has no `{}`", sent.kind, sent.kind))?;
+        Ok(Self { body, provenance: sent.provenance, author: sent.author })
     }
 }
 
@@ -214,36 +230,29 @@ impl Request {
         self.stream_options.as_ref().and_then(|options| options.include_usage).unwrap_or(false)
     }
 
-    /// What the user says, and what they attach.
-    pub fn said(&self) -> Result<(String, Vec<wire::Media>), Problem> {
-        let (mut content, mut media) = (String::new(), Vec::new());
-        match self.messages.last().and_then(|last| last.content.as_ref()) {
-            None => {}
-            Some(Content::Text(text)) => content.clone_from(text),
-            Some(Content::Parts(parts)) => {
-                for part in parts {
-                    match part {
-                        Part::Text(text) => {
-                            if !content.is_empty() {
-                                content.push('\n');
-                            }
-                            content.push_str(text);
-                        }
-                        attached => media.push(attachment(attached)?),
-                    }
-                }
-            }
-        }
-        Ok((content, media))
+    /// What the user says, what they quote or forward, and what they attach.
+    pub fn said(&self) -> Result<(String, Vec<wire::Passage>, Vec<wire::Media>), Problem> {
+        let Some(last) = self.messages.last() else { return Ok(Default::default()) };
+        let Parts { written, passages, attached } = last.parts();
+        let media = |(body, provenance)| Ok(wire::Media { provenance, ..attachment(body)? });
+        let media = attached.into_iter().map(media).collect::<Result<_, Problem>>()?;
+        Ok((written.join("\n"), passages, media))
     }
 
     /// What was said before, as entries of a tape: texts alone, in place of media what they were. What the client wants the
-    /// model told stands in front of it, as the client's.
+    /// model told stands in front of it, as the client's. Text that is marked as another author's is a quotation, and
+    /// taints the conversation as it would have done when it came.
     pub fn earlier(&self) -> Result<Vec<Draft>, Problem> {
         let before = self.messages.split_last().map_or(&[][..], |(_, before)| before);
         let mut drafts = Vec::with_capacity(before.len());
+        let mut tainted = None;
         for message in before {
-            let text = message.content.as_ref().map(Content::text).unwrap_or_default();
+            let Parts { written, passages, attached } = message.parts();
+            let passages = wire::passages(passages)?;
+            tainted = tainted.or_else(|| passages.iter().find_map(foreign_passage));
+            let quoted: String = passages.iter().map(shown_passage).collect();
+            let attached = attached.iter().map(|(body, _)| body.placeholder());
+            let text = quoted + &written.into_iter().chain(attached).collect::<Vec<_>>().join("\n");
             if text.is_empty() {
                 continue;
             }
@@ -256,54 +265,84 @@ impl Request {
             let payload = json!({ "role": role, "content": text }).to_string();
             drafts.push(Draft::new("message", &payload, "{}")?);
         }
+        if let Some(why) = tainted {
+            drafts.push(tape::event(TAINTED, &json!({ "why": why }).to_string())?.with_meta("context", "false")?);
+        }
         Ok(drafts)
     }
 }
 
-impl Content {
-    fn text(&self) -> String {
-        match self {
-            Self::Text(text) => text.clone(),
-            Self::Parts(parts) => parts.iter().map(Part::shown).collect::<Vec<_>>().join("\n"),
+/// What a message says: the texts that its sender wrote, those of others, and what is attached.
+#[derive(Default)]
+struct Parts<'a> {
+    written: Vec<&'a str>,
+    passages: Vec<wire::Passage>,
+    attached: Vec<(&'a PartBody, wire::Provenance)>,
+}
+
+impl Message {
+    /// Its parts, each where it belongs by its provenance.
+    fn parts(&self) -> Parts<'_> {
+        let mut all = Parts::default();
+        match &self.content {
+            None => {}
+            Some(Content::Text(text)) => all.text(text, self.provenance, self.author.as_ref()),
+            Some(Content::Parts(parts)) => {
+                for Part { body, provenance, author } in parts {
+                    let provenance = provenance.unwrap_or(self.provenance);
+                    match body {
+                        PartBody::Text(text) => all.text(text, provenance, author.as_ref().or(self.author.as_ref())),
+                        attached => all.attached.push((attached, provenance)),
+                    }
+                }
+            }
+        }
+        all
+    }
+}
+
+impl<'a> Parts<'a> {
+    fn text(&mut self, text: &'a str, provenance: wire::Provenance, author: Option<&String>) {
+        match provenance {
+            wire::Provenance::Written => self.written.push(text),
+            provenance => {
+                self.passages.push(wire::Passage { provenance, author: author.cloned(), text: text.to_owned() });
+            }
         }
     }
 }
 
-impl Part {
-    /// Its text, or in place of media what they are.
-    fn shown(&self) -> &str {
+impl PartBody {
+    /// What stands in place of media that were sent before.
+    fn placeholder(&self) -> &'static str {
         match self {
-            Self::Text(text) => text,
             Self::Image(_) => "[image]",
             Self::Audio(_) => "[audio]",
-            Self::File(_) => "[file]",
+            Self::Text(_) | Self::File(_) => "[file]",
         }
     }
 }
 
-fn attachment(part: &Part) -> Result<wire::Media, Problem> {
-    Ok(match part {
-        Part::Audio(Audio { data, format }) => {
+fn attachment(body: &PartBody) -> Result<wire::Media, Problem> {
+    let (mime_type, url, filename) = match body {
+        PartBody::Audio(Audio { data, format }) => {
             let mime_type = match format.as_str() {
                 "wav" => "audio/wav",
                 "mp3" => "audio/mpeg",
                 _ => return Err(Problem::of("messages", "the `format` of `input_audio` is `wav` or `mp3`")),
             };
-            let url = format!("data:{mime_type};base64,{data}");
-            wire::Media { mime_type: mime_type.to_owned(), url, filename: None }
+            (mime_type.to_owned(), format!("data:{mime_type};base64,{data}"), None)
         }
-        Part::File(File { file_data, filename }) => {
+        PartBody::File(File { file_data, filename }) => {
             let Some(url) = file_data else {
                 return Err(Problem::of("messages", "there are no files here: send what is in it as `file_data`"));
             };
-            let mime_type = kind_of(url, "application/pdf");
-            wire::Media { mime_type, url: url.clone(), filename: filename.clone() }
+            (kind_of(url, "application/pdf"), url.clone(), filename.clone())
         }
-        Part::Image(Image { url }) => {
-            wire::Media { mime_type: kind_of(url, "image/jpeg"), url: url.clone(), filename: None }
-        }
-        Part::Text(_) => return Err(Problem::bad("a text is not attached")),
-    })
+        PartBody::Image(Image { url }) => (kind_of(url, "image/jpeg"), url.clone(), None),
+        PartBody::Text(_) => return Err(Problem::bad("a text is not attached")),
+    };
+    Ok(wire::Media { mime_type, url, filename, provenance: wire::Provenance::Written })
 }
 
 /// The kind that a `data:` address names, or one that the end of another lets one guess.

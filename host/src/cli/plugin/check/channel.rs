@@ -20,9 +20,20 @@ struct Trial<'a> {
     tried: Vec<(&'static str, Option<Failure>)>,
     /// What it brought, as the host takes it.
     arrivals: Vec<Value>,
+    /// What it brought and the host does not take: in which sample, and why.
+    refused: Vec<(&'static str, String)>,
     /// What it answered to webhooks.
     webhooks: Vec<Value>,
     wait: Duration,
+}
+
+/// What was tried of a channel, and what there is to tell of it.
+pub(super) struct Tried {
+    /// In which sample, and how it failed.
+    pub(super) calls: Vec<(&'static str, Option<Failure>)>,
+    /// Messages that the host does not take: in which sample, and why.
+    pub(super) refused: Vec<(&'static str, String)>,
+    pub(super) told: Value,
 }
 
 /// What came of it.
@@ -31,8 +42,8 @@ pub(super) enum Outcome {
     None,
     /// Why its channel is not there.
     Refused(String),
-    /// What was tried, and what there is to tell of it.
-    Tried(Vec<(&'static str, Option<Failure>)>, Value),
+    /// It was tried.
+    Tried(Tried),
 }
 
 /// Asks everything of the plugin's channel.
@@ -42,8 +53,15 @@ pub(super) async fn all(calls: &Arc<Calls>, plugin: &str) -> Outcome {
         let refused = refused.into_iter().find(|(name, _)| name == plugin);
         return refused.map_or(Outcome::None, |(_, reason)| Outcome::Refused(reason));
     };
-    let mut trial =
-        Trial { calls, channel, tried: Vec::new(), arrivals: Vec::new(), webhooks: Vec::new(), wait: Duration::ZERO };
+    let mut trial = Trial {
+        calls,
+        channel,
+        tried: Vec::new(),
+        arrivals: Vec::new(),
+        refused: Vec::new(),
+        webhooks: Vec::new(),
+        wait: Duration::ZERO,
+    };
     if channel.polls {
         trial.poll().await;
     }
@@ -52,7 +70,7 @@ pub(super) async fn all(calls: &Arc<Calls>, plugin: &str) -> Outcome {
     }
     trial.send().await;
     let told = trial.told();
-    Outcome::Tried(trial.tried, told)
+    Outcome::Tried(Tried { calls: trial.tried, refused: trial.refused, told })
 }
 
 impl Trial<'_> {
@@ -72,6 +90,7 @@ impl Trial<'_> {
             let polled = tokio::time::timeout(POLL, self.channel.poll(self.calls, cursor.take())).await;
             let Ok(Some(inbox)) = polled.map(|polled| self.took(what, polled)) else { break };
             self.arrivals.extend(inbox.arrivals.iter().map(arrival));
+            self.refused.extend(inbox.refused.into_iter().map(|why| (what, why)));
             self.wait = inbox.wait;
             cursor = Some(inbox.cursor);
         }
@@ -82,6 +101,7 @@ impl Trial<'_> {
             let received = self.channel.receive(self.calls, request).await;
             if let Some(response) = self.took(what, received) {
                 self.arrivals.extend(response.arrivals.iter().map(arrival));
+                self.refused.extend(response.refused.iter().map(|why| (what, why.clone())));
                 let (status, bytes) = (response.status, response.body.len());
                 let headers: Vec<_> = response.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
                 self.webhooks.push(json!({ "sample": what, "status": status, "headers": headers, "bytes": bytes }));
@@ -118,10 +138,14 @@ impl Trial<'_> {
 
 /// A message as the host takes it: of what came along what it is, and not the data.
 fn arrival(Arrival { message, active }: &Arrival) -> Value {
-    let media = message.media.iter().map(|item| json!({ "mime_type": item.mime_type, "filename": item.filename }));
+    let media = message
+        .media
+        .iter()
+        .map(|item| json!({ "mime_type": item.mime_type, "filename": item.filename, "provenance": item.provenance }));
     json!({
         "id": message.id, "session": message.session_id, "channel": message.channel, "chat_id": message.chat_id,
-        "sender": message.sender, "kind": message.kind, "content": message.content, "context": message.context,
+        "sender": message.sender, "kind": message.kind, "content": message.content,
+        "passages": message.passages, "context": message.context,
         "media": media.collect::<Vec<_>>(), "active": active,
     })
 }

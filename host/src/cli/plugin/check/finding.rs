@@ -112,12 +112,14 @@ impl Findings {
                 }
                 return;
             }
-            Outcome::Tried(tried, told) => {
-                self.channel = Some(told);
-                tried
-            }
+            Outcome::Tried(tried) => tried,
         };
-        for (sample, failure) in tried {
+        self.channel = Some(tried.told);
+        for (sample, why) in tried.refused {
+            let fix = "the host takes the others and not this one: bring it as the comment on `arrival` in wit/ says";
+            self.push(true, ("channel", Some(sample)), &why, fix);
+        }
+        for (sample, failure) in tried.calls {
             let then = failure.as_ref().and_then(Failure::retry_after).map_or("given up", |_| "tried again later");
             if let Some(Failure::Hook { hook, error, .. }) = failure {
                 let what = format!("it answers with an error of kind {}: {}", error.kind.name(), error.message);
