@@ -12,6 +12,7 @@ mod plugins;
 mod policy;
 mod print;
 mod process;
+mod quotas;
 mod seclude;
 mod serve;
 mod tapes;
@@ -19,6 +20,7 @@ mod tapes;
 use crate::files::{Access, ProtectedFiles, check_directory};
 use crate::model;
 use crate::plugin::OnFault;
+use crate::plugin::bindings::Principal;
 use crate::redact_stream::{Patterns, encodings};
 use crate::secret::Secrets;
 use crate::variables;
@@ -39,6 +41,7 @@ pub use plugins::{Plugin, Trusted};
 pub use policy::Policy;
 pub use print::Print;
 pub use process::Process;
+pub use quotas::{Quota, Quotas};
 pub(crate) use seclude::Seclusion;
 pub use serve::{Scope, Serve, TlsFiles, Token};
 pub use tapes::{TapePlace, TapeSettings};
@@ -110,6 +113,8 @@ pub struct Config {
     pub serve: Serve,
     /// Who may reach it, beside the bearer of `serve.token`.
     pub tokens: Vec<Token>,
+    /// What callers may take, by principal.
+    pub quotas: Quotas,
 }
 
 /// The shortest key of a model that is taken out of what is written down or shown, in bytes.
@@ -217,6 +222,7 @@ impl Config {
             process: file.process,
             serve: file.serve,
             tokens: file.tokens,
+            quotas: file.quotas,
         })
     }
 
@@ -240,6 +246,13 @@ impl Config {
     pub fn commands(&self, channel: &str) -> Commands {
         let unset = if channel == "cli" { Commands::All } else { Commands::None };
         self.channel(channel).commands.unwrap_or(unset)
+    }
+
+    /// What a caller may take: a sender of that channel, or over HTTP the bearer of a token.
+    pub fn quota(&self, principal: Principal, channel: &str, sender: Option<&str>) -> Quota {
+        let is_of = |token: &&Token| Some(token.name.as_str()) == sender && token.principal == principal;
+        let token = self.tokens.iter().filter(|_| channel == "http").find(is_of);
+        token.map(|token| token.quota).unwrap_or_default().or(self.quotas.of(principal))
     }
 
     /// The plugin that selects on that channel, where the user names one.

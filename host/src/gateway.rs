@@ -13,6 +13,7 @@ mod lanes;
 mod lock;
 mod places;
 mod post;
+mod quota;
 mod records;
 mod run;
 mod sessions;
@@ -23,7 +24,7 @@ mod tidy;
 use crate::hooks::{self, Admission};
 use crate::host::{Host, News};
 use crate::plugin::bindings::MessageKind;
-use crate::turn::{Calls, Said};
+use crate::turn::{Calls, PASSING, Said};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -38,6 +39,8 @@ use lanes::{Lanes, Put};
 use lock::ServeLock;
 use places::Places;
 use post::Post;
+use quota::RecordCounts;
+pub use quota::{Counted, Exceeded};
 use records::{Arriving, Number, Records, Taken};
 pub(crate) use run::HTTP;
 use sessions::Sessions;
@@ -55,6 +58,7 @@ pub struct Gateway {
     sessions: Sessions,
     lanes: Lanes,
     post: Post,
+    record_counts: RecordCounts,
     channels: Channels,
     debounce: Debounce,
     /// Messages with an id whose turns have not ended: for whoever delivers one again meanwhile.
@@ -84,11 +88,18 @@ impl Gateway {
 
     async fn taken(self: Arc<Self>, letter: Letter) -> Result<Reply, Refusal> {
         self.check_open()?;
-        let Letter { message, speaker, listener, reach, leave, earlier, lease } = letter;
+        let Letter { message, speaker, listener, reach, leave, earlier, lease, counted } = letter;
+        // Before anything is written down: a key that is refused today can be used again tomorrow.
+        if let (Some(counted), Some(session)) = (&counted, message.session_id.as_deref())
+            && !session.starts_with(PASSING)
+        {
+            self.count(session, counted, &message).await.map_err(Refusal::Quota)?;
+        }
         let said = Said { message, speaker: speaker.clone() };
         let (teller, reply) = Teller::new();
         let leases = lease.into_iter().collect();
-        let mut task = Task { numbers: Vec::new(), said, listener, leave, reach, earlier, teller, leases, since: None };
+        let mut task =
+            Task { numbers: Vec::new(), said, listener, leave, reach, earlier, teller, leases, counted, since: None };
         if task.said.message.id.is_some() {
             let arriving = Arriving { message: task.said.message.clone(), speaker, is_active: true };
             let taken = self.records.take(vec![arriving], None).await.map_err(Refusal::Records)?.pop();
@@ -153,7 +164,7 @@ impl Gateway {
     /// Finds the message's session, asks the plugins what is to be done with it, and puts it there.
     async fn admit(self: &Arc<Self>, mut task: Task) -> Result<(), Refusal> {
         let host = self.host();
-        let calls = Calls::new(&host);
+        let calls = Calls::spoken_by(&host, task.said.speaker.clone());
         let message = &mut task.said.message;
         let session = match crate::turn::resolve_session(&calls, message).await {
             Ok(session) => session,

@@ -12,6 +12,7 @@ mod metrics;
 mod openai;
 mod openapi;
 mod problem;
+mod quota;
 mod routes;
 mod tapes;
 mod tls;
@@ -49,6 +50,7 @@ pub(crate) struct Api {
     looks: Semaphore,
     readers: Arc<Semaphore>,
     bodies: body::BodyBudget,
+    requests: quota::RequestCounts,
     parsers: Arc<Semaphore>,
 }
 
@@ -61,6 +63,7 @@ impl Api {
             looks: Semaphore::new(LOOKS),
             readers: Arc::new(Semaphore::new(READERS)),
             bodies: body::BodyBudget::default(),
+            requests: quota::RequestCounts::default(),
             parsers: Arc::new(Semaphore::new(PARSERS)),
         }
     }

@@ -42,6 +42,7 @@ pub(crate) use engine::open_pagemap;
 pub use fault::{Fault, FaultKind};
 pub(crate) use fault::{contract, one_line, too_much_held};
 pub(crate) use json::{check as check_json, object as json_object, parse as parse_json};
+pub(crate) use quarantine::Caller;
 pub use quarantine::Held;
 
 pub(crate) use found::{bytes_of, check_name, digest_of, is_embedded, user_dir, workspace_dir};

@@ -1,5 +1,6 @@
 //! Plugins that keep breaking are not asked for a while, where they broke.
 
+mod callers;
 mod kept;
 mod missed;
 

@@ -6,6 +6,7 @@ mod completions;
 mod document;
 mod exposure;
 mod live;
+mod quotas;
 mod reach;
 mod refusals;
 mod renewal;
@@ -16,12 +17,12 @@ use bub_tests::{Answer, Home, Serve, Server};
 use serde_json::{Value, json};
 
 /// Serves that home, with that model.
-fn serve<'home>(home: &'home Home, model: &Server) -> Serve<'home> {
+pub(crate) fn serve<'home>(home: &'home Home, model: &Server) -> Serve<'home> {
     Serve::start(home.bub(["serve", "--listen", "127.0.0.1:0"]).model(model), &home.bub_home())
 }
 
 /// A model that says what it is told.
-fn echo() -> Server {
+pub(crate) fn echo() -> Server {
     Server::ruled(|request| Answer::text(&format!("you said: {}", last_line(&request.last_content()))))
 }
 
@@ -42,7 +43,7 @@ fn token(home: &Home, name: &str, scopes: &str, prefix: &str) -> String {
 }
 
 /// A token of the configuration: what is written there is its hash.
-fn token_of(home: &Home, name: &str, principal: &str, scopes: &str, prefix: &str) -> String {
+pub(crate) fn token_of(home: &Home, name: &str, principal: &str, scopes: &str, prefix: &str) -> String {
     use sha2::{Digest, Sha256};
     let token = format!("token-of-{name}-which-is-long-enough");
     let hash: String = Sha256::digest(&token).iter().map(|byte| format!("{byte:02x}")).collect();

@@ -1,7 +1,7 @@
 //! `config.toml` as it stands in the file.
 
 use super::limits::LimitsTable;
-use super::{Budget, Channel, Plugin, Policy, Process, Serve, Token, Trusted, serve};
+use super::{Budget, Channel, Plugin, Policy, Process, Quotas, Serve, Token, Trusted, serve};
 use crate::files::{Access, read_text};
 use crate::tape::Durability;
 use anyhow::Result;
@@ -48,6 +48,7 @@ pub(super) struct File {
     /// Whether others can read the file, and something in it is called like a key.
     #[serde(skip)]
     pub(super) exposes_keys: bool,
+    pub(super) quotas: Quotas,
 }
 
 impl File {
@@ -78,6 +79,7 @@ impl File {
             .try_for_each(|(model, tokens)| positive(&format!("windows.{model}"), u64::from(*tokens)))?;
         self.serve.check()?;
         self.process.check()?;
+        self.quotas.check()?;
         serve::check_tokens(&self.tokens)
     }
 }

@@ -1,6 +1,6 @@
 //! A configuration for trying a plugin: nothing in it is the user's that could be used up, given away or reached.
 
-use super::{Budget, Config, Plugin, Process, Serve, TapeSettings};
+use super::{Budget, Config, Plugin, Process, Quotas, Serve, TapeSettings};
 use crate::model;
 use crate::secret::Secrets;
 use crate::tape::Durability;
@@ -64,6 +64,7 @@ impl Config {
             process: Process::default(),
             serve: Serve::default(),
             tokens: Vec::new(),
+            quotas: Quotas::default(),
             home: trial.home,
         })
     }

@@ -1,5 +1,6 @@
 //! `[serve]` and `[[tokens]]`: who may reach this program over HTTP, and how much of it.
 
+use super::Quota;
 use crate::plugin::bindings::Principal;
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
@@ -152,6 +153,9 @@ pub struct Token {
     /// Who its bearer is to this program.
     #[serde(default = "anonymous", deserialize_with = "principal")]
     pub principal: Principal,
+    /// What its bearer may take, where that differs from `[quotas]`.
+    #[serde(default)]
+    pub quota: Quota,
 }
 
 fn anonymous() -> Principal {
@@ -179,6 +183,7 @@ pub(super) fn check_tokens(tokens: &[Token]) -> Result<()> {
         );
         let is_hash = token.hash.len() == 64 && token.hash.bytes().all(|byte| byte.is_ascii_hexdigit());
         ensure!(is_hash, "`hash` of token `{name}` is no SHA-256 in hex: `printf %s TOKEN | sha256sum` prints it");
+        token.quota.check(&format!("tokens.{name}.quota"))?;
         ensure!(!token.scopes.is_empty(), "token `{name}` has no `scopes`: `turns`, `read`, `admin`");
         if tokens.iter().take(position).any(|other| other.name == *name || other.hash == token.hash) {
             bail!("there are two tokens like `{name}` in config.toml: each needs a name and a hash of its own");

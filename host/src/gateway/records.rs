@@ -185,20 +185,43 @@ impl Records {
         .await
     }
 
-    /// Says that there is a session, and which tape is its own.
-    pub async fn session(&self, session: String, tape: String) -> Result<()> {
+    /// Says that there is a session, which tape is its own, and which caller with a quota has begun it.
+    pub async fn session(&self, session: String, tape: String, caller: Option<String>) -> Result<()> {
         self.write(move |connection| {
-            let sql = "INSERT OR IGNORE INTO session (id, tape) VALUES (?1, ?2)";
-            connection.prepare_cached(sql)?.execute([session, tape]).map(drop)
+            let sql = "INSERT OR IGNORE INTO session (id, tape, caller) VALUES (?1, ?2, ?3)";
+            connection.prepare_cached(sql)?.execute(params![session, tape, caller]).map(drop)
         })
         .await
     }
 
-    /// All sessions, each with its tape.
-    pub async fn sessions(&self) -> Result<Vec<(String, String)>> {
+    /// All sessions, each with its tape and the caller who has begun it.
+    pub async fn sessions(&self) -> Result<Vec<(String, String, Option<String>)>> {
         self.write(|connection| {
-            let mut all = connection.prepare("SELECT id, tape FROM session")?;
-            all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            let mut all = connection.prepare("SELECT id, tape, caller FROM session")?;
+            all.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
+        })
+        .await
+    }
+
+    /// Says how many bytes a caller has added to tapes on that day; nothing is kept of its days before.
+    pub async fn count(&self, caller: String, day: i64, bytes: u64) -> Result<()> {
+        self.write(move |connection| {
+            let sql = "INSERT INTO record_count (caller, day, bytes) VALUES (?1, ?2, ?3)
+                       ON CONFLICT (caller) DO UPDATE SET
+                       bytes = CASE WHEN day = excluded.day THEN max(bytes, excluded.bytes) ELSE excluded.bytes END,
+                       day = excluded.day";
+            let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+            connection.prepare_cached(sql)?.execute(params![caller, day, bytes]).map(drop)
+        })
+        .await
+    }
+
+    /// What callers have added to tapes on that day.
+    pub async fn counts(&self, day: i64) -> Result<Vec<(String, u64)>> {
+        self.write(move |connection| {
+            let mut all = connection.prepare("SELECT caller, bytes FROM record_count WHERE day = ?1")?;
+            let count = |row: &Row<'_>| Ok((row.get(0)?, u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default()));
+            all.query_map([day], count)?.collect()
         })
         .await
     }

@@ -9,7 +9,7 @@ use crate::error::Failure;
 use crate::host::{Host, News};
 use crate::plugin::bindings::{Envelope, MessageKind};
 use crate::tape::{fail, run_id};
-use crate::turn::{Audience, Steering, run_turn};
+use crate::turn::{Audience, PASSING, Steering, run_turn};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
@@ -141,6 +141,11 @@ impl Gateway {
             if let Err(error) = self.records.end(numbers.clone(), kept, outbounds.clone()).await {
                 tracing::error!("the end of a turn of session `{}` is not written down: {error}", answer.session_id);
             }
+        }
+        if let Some(counted) = tasks.iter().find_map(|task| task.counted.as_ref())
+            && !answer.session_id.starts_with(PASSING)
+        {
+            self.count_answer(counted, answer.model_output.len()).await;
         }
         fail::point("gateway.ended");
         tasks.iter().for_each(|task| task.teller.tell(&answer));

@@ -2,6 +2,7 @@
 //! other way which tapes are theirs.
 
 use super::Gateway;
+use super::quota::{Counted, Exceeded};
 use crate::tape::tape_name;
 use crate::turn::PASSING;
 use std::collections::{BTreeMap, HashMap};
@@ -18,13 +19,18 @@ struct Known {
     tapes: BTreeMap<String, String>,
     /// Sessions by tape.
     sessions: HashMap<String, String>,
+    /// How many sessions each caller has begun that has a quota of them.
+    begun: HashMap<String, u64>,
 }
 
 impl Sessions {
-    /// Those that the records know, each with its tape.
-    pub fn new(records: Vec<(String, String)>) -> Self {
+    /// Those that the records know, each with its tape and the caller who has begun it.
+    pub fn new(records: Vec<(String, String, Option<String>)>) -> Self {
         let sessions = Self::default();
-        for (session, tape) in records {
+        for (session, tape, caller) in records {
+            if let Some(caller) = caller {
+                *sessions.known().begun.entry(caller).or_default() += 1;
+            }
             sessions.add(session, tape);
         }
         sessions
@@ -32,9 +38,7 @@ impl Sessions {
 
     /// Whether it is new.
     fn add(&self, session: String, tape: String) -> bool {
-        let mut known = self.known();
-        known.sessions.insert(tape.clone(), session.clone());
-        known.tapes.insert(session, tape).is_none()
+        self.known().add(session, tape)
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -42,16 +46,51 @@ impl Sessions {
     }
 }
 
+impl Known {
+    fn add(&mut self, session: String, tape: String) -> bool {
+        self.sessions.insert(tape.clone(), session.clone());
+        self.tapes.insert(session, tape).is_none()
+    }
+}
+
 impl Gateway {
+    /// Remembers a session that a caller begins, if they may begin one more.
+    ///
+    /// # Errors
+    ///
+    /// They may not: then it is not remembered.
+    pub(super) async fn begin_session(&self, session: &str, counted: &Counted) -> Result<(), Exceeded> {
+        let tape = {
+            let mut known = self.sessions.known();
+            if known.tapes.contains_key(session) {
+                return Ok(());
+            }
+            let begun = known.begun.entry(counted.caller.clone()).or_default();
+            if let Some(limit) = counted.sessions.filter(|limit| *begun >= *limit) {
+                return Err(Exceeded { key: "sessions", limit });
+            }
+            *begun += 1;
+            let tape = tape_name(&self.host().workspace, session);
+            known.add(session.to_owned(), tape.clone());
+            tape
+        };
+        self.write_session(session, tape, Some(counted.caller.clone())).await;
+        Ok(())
+    }
+
     /// Remembers a session in which somebody speaks, unless nothing of it is kept.
     pub(super) async fn remember(&self, session: &str) {
         if session.starts_with(PASSING) || self.sessions.known().tapes.contains_key(session) {
             return;
         }
         let tape = tape_name(&self.host().workspace, session);
-        if self.sessions.add(session.to_owned(), tape.clone())
-            && let Err(error) = self.records.session(session.to_owned(), tape).await
-        {
+        if self.sessions.add(session.to_owned(), tape.clone()) {
+            self.write_session(session, tape, None).await;
+        }
+    }
+
+    async fn write_session(&self, session: &str, tape: String, caller: Option<String>) {
+        if let Err(error) = self.records.session(session.to_owned(), tape, caller).await {
             // It is listed until the program ends, and again once somebody speaks in it.
             tracing::error!("session `{session}` is not written down: {error}");
         }

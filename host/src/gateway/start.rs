@@ -6,6 +6,7 @@ use super::lanes::Lanes;
 use super::lock::ServeLock;
 use super::places::Places;
 use super::post::Post;
+use super::quota::{self, RecordCounts};
 use super::records::{Open, Records};
 use super::sessions::Sessions;
 use super::task::Task;
@@ -33,10 +34,12 @@ impl Gateway {
         let lock = ServeLock::take(&host.config.home)?;
         let records = Records::open(&host.config.home.join("serve.sqlite"), host.config.tapes.journal.durability)?;
         let sessions = Sessions::new(records.sessions().await?);
+        let record_counts = RecordCounts::new(records.counts(quota::day()).await?);
         let gateway = Arc::new(Self {
             places: Places::new(host.config.serve.max_turns),
             host: RwLock::new(host),
             records,
+            record_counts,
             sessions,
             lanes: Lanes::default(),
             post: Post::default(),

@@ -1,6 +1,7 @@
 //! A message on its way through the gateway, and whoever waits for what comes of it.
 
 use super::Answer;
+use super::quota::{Counted, Exceeded};
 use super::records::Number;
 use crate::config::Commands;
 use crate::plugin::bindings::{Envelope, Principal};
@@ -25,6 +26,8 @@ pub struct Letter {
     pub earlier: Vec<Draft>,
     /// Returned to its owner once the message has had its turn.
     pub lease: Option<Lease>,
+    /// Whose quotas it counts for; none: it counts for none.
+    pub counted: Option<Counted>,
 }
 
 /// What a message holds until it has had its turn, such as its part of a budget: dropped then.
@@ -41,6 +44,8 @@ pub enum Refusal {
     Elsewhere,
     /// Another message was taken under this id.
     Other,
+    /// Whoever says it has used up a quota.
+    Quota(Exceeded),
     /// It could not be written down.
     Records(anyhow::Error),
 }
@@ -91,6 +96,8 @@ pub(super) struct Task {
     pub teller: Teller,
     /// What each of its messages holds until the turn has ended.
     pub leases: Vec<Lease>,
+    /// Whose quotas it counts for.
+    pub counted: Option<Counted>,
     /// A process that is gone had begun its turn: when the message was taken.
     pub since: Option<String>,
 }
@@ -108,6 +115,7 @@ impl Task {
             earlier: Vec::new(),
             teller,
             leases: Vec::new(),
+            counted: None,
             since: None,
         };
         (task, reply)

@@ -51,6 +51,23 @@ impl Budget {
         Ok(())
     }
 
+    /// Refuses when the day's tokens of the caller are used up whose message the turn is about.
+    pub(crate) fn check_caller(&self, caller: &str, limit: Option<u64>) -> Result<(), Error> {
+        let Some(limit) = limit else { return Ok(()) };
+        let used = self.used_by(caller)?;
+        if used < limit {
+            return Ok(());
+        }
+        Err(Error::denied(format!(
+            "`{caller}` has used {used} tokens today and may use {limit}; to change it, set `tokens_per_day` in `[quotas]` of config.toml, or of the token"
+        )))
+    }
+
+    /// Tokens that were used today for that caller's messages.
+    pub(crate) fn used_by(&self, caller: &str) -> Result<u64, Error> {
+        self.account.used_today_by(caller).map_err(|error| self.unread(&error))
+    }
+
     /// What a model's provider has reported lately, in relation to what is estimated. Where it cannot be read, the estimate
     /// stays as it is.
     pub(crate) fn ratio(&self, model: &str) -> gist::Ratio {
@@ -68,10 +85,12 @@ impl Budget {
 
     /// A budget that cannot be read is no permission to spend.
     fn used(&self, plugin: Option<&str>) -> Result<u64, Error> {
-        self.account.used_today(plugin).map_err(|error| {
-            let dir = self.account.dir().display();
-            let why = plain(&error.to_string());
-            Error::new(ErrorKind::Temporary, format!("what was spent today cannot be read in `{dir}`: {why}"))
-        })
+        self.account.used_today(plugin).map_err(|error| self.unread(&error))
+    }
+
+    fn unread(&self, error: &std::io::Error) -> Error {
+        let dir = self.account.dir().display();
+        let why = plain(&error.to_string());
+        Error::new(ErrorKind::Temporary, format!("what was spent today cannot be read in `{dir}`: {why}"))
     }
 }

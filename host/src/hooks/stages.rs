@@ -29,7 +29,8 @@ pub(crate) async fn admit_message(calls: &Calls, message: &Envelope, load: (bool
     let load = SessionLoad { running: load.0, pending: u32::try_from(load.1).unwrap_or(u32::MAX) };
     let session = message.session_id.as_deref().unwrap_or_default();
     let ask = visit!(admit_message.call_admit_message(session, message, load));
-    match first(calls, &Site::about("admit-message", session), ask).await {
+    let site = Site::about("admit-message", session).caused_by(calls.caller_of(message));
+    match first(calls, &site, ask).await {
         Ok(decision) => decision.map(|decision| match decision {
             Decision::Process => Admission::Process,
             Decision::FollowUp => Admission::FollowUp,
@@ -55,7 +56,8 @@ pub async fn resolve_session(calls: &Calls, message: &Envelope) -> Result<Option
     });
     // It has no session yet; whoever writes in this chat breaks it for this chat.
     let chat = format!("{}:{}", message.channel, message.chat_id);
-    first(calls, &Site::about("resolve-session", message.session_id.as_ref().unwrap_or(&chat)), ask).await
+    let site = Site::about("resolve-session", message.session_id.as_ref().unwrap_or(&chat));
+    first(calls, &site.caused_by(calls.caller_of(message)), ask).await
 }
 
 /// Merges what the plugins load into the turn's state: of two values for a key the latest registered plugin's wins. The
@@ -146,6 +148,10 @@ pub(crate) async fn tell(
     let site = match (turn, message.and_then(|message| message.session_id.as_deref())) {
         (Some(turn), _) => Site::of("on-error", turn),
         (None, session) => Site::about("on-error", session.unwrap_or_default()),
+    };
+    let site = match message {
+        Some(message) => site.caused_by(calls.caller_of(message)),
+        None => site,
     };
     for plugin in calls.asked(&site) {
         let ask = visit!(on_error.call_on_error(stage, error, message), envelopes => {

@@ -1,6 +1,7 @@
 //! What happens, told to whoever looks on, and counted. Nobody who tells waits, and nobody who looks on is waited for.
 
 use crate::usage::Tokens;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::broadcast::{self, error::RecvError};
@@ -62,6 +63,13 @@ pub enum News {
         /// What would have been needed.
         grant: String,
     },
+    /// A caller was refused something because a quota is used up.
+    QuotaExceeded {
+        /// The caller's name.
+        caller: String,
+        /// The quota's key in the configuration.
+        quota: &'static str,
+    },
     /// An answer reached its channel, or never will.
     Delivered {
         /// The channel's name.
@@ -101,6 +109,8 @@ pub struct Tally {
     pub tools_failed: u64,
     /// Refusals to plugins.
     pub denied: u64,
+    /// Refusals to callers, by the quota that was used up.
+    pub quotas: BTreeMap<&'static str, u64>,
     /// Answers that reached their channels.
     pub delivered: u64,
     /// Answers that never will.
@@ -171,6 +181,7 @@ impl Tally {
             News::ToolEnds { error: None, .. } => self.tools += 1,
             News::ToolEnds { .. } => self.tools_failed += 1,
             News::Denied { .. } => self.denied += 1,
+            News::QuotaExceeded { quota, .. } => *self.quotas.entry(*quota).or_default() += 1,
             News::Delivered { error: None, .. } => self.delivered += 1,
             News::Delivered { .. } => self.undeliverable += 1,
         }

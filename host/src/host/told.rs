@@ -73,6 +73,7 @@ fn held(held: &Held) -> Value {
         "plugin": held.plugin,
         "digest": held.digest,
         "hook": held.hook,
+        "caller": held.caller,
         "session": held.session,
         "seconds": held.left.as_secs(),
         "fault": held.fault,

@@ -24,7 +24,12 @@ pub(super) async fn plugins(Caller { api, bearer }: Caller) -> Result<Json<Value
     let host = api.gateway.host();
     let mut plugins = told::plugins(&host, &host.plugins());
     if let Some(held) = plugins["quarantined"].as_array_mut() {
-        held.retain(|held| held["session"].as_str().is_none_or(|session| session.starts_with(&bearer.reach)));
+        let is_reached = |held: &Value| match held["session"].as_str() {
+            Some(session) => session.starts_with(&bearer.reach),
+            // Who else there is, is told to those who reach everything.
+            None => held["caller"].is_null() || bearer.reach.is_empty(),
+        };
+        held.retain(is_reached);
     }
     Ok(Json(plugins))
 }

@@ -72,6 +72,7 @@ fn told(heard: &Heard) -> (&'static str, Value) {
             ("plugin-fault", json!({ "plugin": plugin, "hook": hook, "fault": what }))
         }
         News::Denied { plugin, grant } => ("plugin-denied", json!({ "plugin": plugin, "grant": grant })),
+        News::QuotaExceeded { caller, quota } => ("quota-exceeded", json!({ "caller": caller, "quota": quota })),
         News::Delivered { channel, error } => ("delivered", json!({ "channel": channel, "error": error })),
     };
     if !heard.session.is_empty() {

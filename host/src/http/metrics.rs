@@ -33,6 +33,12 @@ pub(super) async fn metrics(Caller { api, bearer }: Caller) -> Result<Response, 
         [(&[("outcome", "result")][..], tally.tools), (&[("outcome", "error")], tally.tools_failed)],
     );
     page.counts("bub_denials_total", "what plugins were refused", [(&[][..], tally.denied)]);
+    let quotas: Vec<_> = tally.quotas.iter().map(|(quota, count)| ([("quota", *quota)], *count)).collect();
+    page.counts(
+        "bub_quota_refusals_total",
+        "what callers were refused because a quota was used up",
+        quotas.iter().map(|(label, count)| (&label[..], *count)),
+    );
     page.counts(
         "bub_deliveries_total",
         "answers to channels",

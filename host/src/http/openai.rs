@@ -43,14 +43,17 @@ pub(super) async fn complete(
     sent: Body,
 ) -> Result<Response, Problem> {
     bearer.needs(Scope::Turns)?;
+    bearer.check_tokens(&api)?;
     api.gateway.check_open()?;
     let limits = (CallerClass::of(&bearer), MOST);
-    let requester = bearer.clone();
-    let make = move |request: Request| prepare(&bearer, &headers, request);
+    let make = {
+        let bearer = bearer.clone();
+        move |request: Request| prepare(&bearer, &headers, request)
+    };
     let (Prepared { mut letter, kept, model, stream, wants_usage }, charge) =
         body::json(&api, sent, limits, make).await?;
     letter.lease = Some(Box::new(charge));
-    if let Some(model) = models::chosen(&api, &requester, model.as_deref()).await? {
+    if let Some(model) = models::chosen(&api, &bearer, model.as_deref()).await? {
         letter.message.context.push(("model".to_owned(), Value::from(model).to_string()));
     }
     let frame = Frame {
@@ -59,8 +62,8 @@ pub(super) async fn complete(
         model: model.unwrap_or_else(|| models::AGENT.to_owned()),
     };
     let answered = match stream {
-        true => stream::streamed(&api, letter, frame, wants_usage).await?,
-        false => whole(&api, letter, &frame).await?,
+        true => stream::streamed(&api, &bearer, letter, (frame, wants_usage)).await?,
+        false => whole(&api, &bearer, letter, &frame).await?,
     };
     Ok(with_session(answered, kept))
 }
@@ -127,12 +130,24 @@ fn letter(bearer: &Bearer, headers: &HeaderMap, request: &Request) -> Result<(Le
     let (passages, media) = (wire::passages(passages)?, wire::media(media)?);
     wire::takes_passages(kind, &passages)?;
     let message = Envelope { id, passages, media, ..message };
-    Ok((Letter { message, speaker: Some(speaker), listener: None, reach, leave: None, earlier, lease: None }, kept))
+    Ok((
+        Letter {
+            message,
+            speaker: Some(speaker),
+            listener: None,
+            reach,
+            leave: None,
+            earlier,
+            lease: None,
+            counted: Some(bearer.counted()),
+        },
+        kept,
+    ))
 }
 
-async fn whole(api: &Api, letter: Letter, frame: &Frame) -> Result<Response, Problem> {
+async fn whole(api: &Api, bearer: &Bearer, letter: Letter, frame: &Frame) -> Result<Response, Problem> {
     let attended = Attended::new(&letter);
-    let reply = api.gateway.take(attended.leaves(letter)).await?;
+    let reply = bearer.hand_over(api, attended.leaves(letter)).await?;
     let answer = reply.answer().await.ok_or_else(Problem::stopping)?;
     attended.stays();
     if let Some(error) = &answer.error {

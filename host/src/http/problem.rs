@@ -15,15 +15,22 @@ pub(super) struct Problem {
     message: String,
     /// OpenAI's clients try again by themselves unless they are told not to.
     is_final: bool,
+    /// In how many seconds the same request may be answered.
+    retry_after: Option<u64>,
 }
 
 impl Problem {
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, param: None, message: message.into(), is_final: false }
+        Self { status, code, param: None, message: message.into(), is_final: false, retry_after: None }
     }
 
     pub fn bad(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", message)
+    }
+
+    /// A quota is used up, and is there again in so many seconds.
+    pub fn quota(message: impl Into<String>, seconds: u64) -> Self {
+        Self { retry_after: Some(seconds), ..Self::new(StatusCode::TOO_MANY_REQUESTS, "quota_exceeded", message) }
     }
 
     /// That part of the request cannot be taken.
@@ -81,6 +88,8 @@ impl From<Refusal> for Problem {
                 "this `Idempotency-Key` was used for another message; use a new one",
             ),
             Refusal::Records(error) => Self::internal(&error),
+            // The handlers know whose quota it is, and say more.
+            Refusal::Quota(exceeded) => Self::quota(format!("the quota `{}` is used up", exceeded.key), 60),
         }
     }
 }
@@ -102,6 +111,9 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         if self.is_final {
             headers.insert("x-should-retry", HeaderValue::from_static("false"));
+        }
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         match self.status {
             StatusCode::SERVICE_UNAVAILABLE => drop(headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"))),

@@ -1,7 +1,7 @@
 //! Who makes a request: by a token, always.
 
 use super::{Api, Problem};
-use crate::config::{Commands, Config, Scope, Token};
+use crate::config::{Commands, Config, Quota, Scope, Token};
 use crate::files::{Access, read_text};
 use crate::gateway::HTTP;
 use crate::plugin::bindings::Principal;
@@ -40,6 +40,7 @@ pub(super) struct Bearer {
     scopes: BTreeSet<Scope>,
     principal: Principal,
     commands: Commands,
+    pub quota: Quota,
 }
 
 impl Bearer {
@@ -104,6 +105,7 @@ impl Tokens {
             principal: token.principal,
             commands: if token.scopes.contains(&Scope::Admin) { commands } else { Commands::None },
             scopes: token.scopes.clone(),
+            quota: token.quota.or(config.quotas.of(token.principal)),
         };
         let owner = Token {
             name: OWNER.to_owned(),
@@ -111,6 +113,7 @@ impl Tokens {
             scopes: [Scope::Turns, Scope::Read, Scope::Admin].into(),
             session_prefix: String::new(),
             principal: Principal::Owner,
+            quota: Quota::default(),
         };
         let mut known = vec![bearer(hash(own.as_bytes()), &owner)];
         for token in &config.tokens {
@@ -191,6 +194,7 @@ pub(super) async fn identify(
     let Some(bearer) = token.and_then(|token| api.door.rules().tokens.find(token).cloned()) else {
         return Err(Problem::unknown());
     };
+    bearer.take_request(&api)?;
     request.extensions_mut().insert(bearer);
     Ok(next.run(request).await)
 }

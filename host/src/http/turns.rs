@@ -50,20 +50,21 @@ struct Said {
 /// Takes a message and answers with what came of it, at once or as it goes.
 pub(super) async fn post(Caller { api, bearer }: Caller, headers: HeaderMap, sent: Body) -> Result<Response, Problem> {
     bearer.needs(Scope::Turns)?;
+    bearer.check_tokens(&api)?;
     api.gateway.check_open()?;
     let limits = (CallerClass::of(&bearer), MOST);
     let make = {
-        let headers = headers.clone();
+        let (headers, bearer) = (headers.clone(), bearer.clone());
         move |said: Said| letter(&bearer, &headers, said)
     };
     let (letter, charge) = body::json(&api, sent, limits, make).await?;
     let letter = Letter { lease: Some(Box::new(charge)), ..letter };
     let accepted = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     if accepted.contains("text/event-stream") {
-        return streamed(&api, letter).await;
+        return streamed(&api, &bearer, letter).await;
     }
     let attended = Attended::new(&letter);
-    let reply = api.gateway.take(attended.leaves(letter)).await?;
+    let reply = bearer.hand_over(&api, attended.leaves(letter)).await?;
     let answer = reply.answer().await.ok_or_else(Problem::stopping)?;
     attended.stays();
     Ok(axum::Json(Value::Object(wire::answer(&answer))).into_response())
@@ -85,7 +86,16 @@ fn letter(bearer: &Bearer, headers: &HeaderMap, said: Said) -> Result<Letter, Pr
     let message = message(Some(session), [&channel, &chat_id, &bearer.name], &content, kind);
     let message = Envelope { id: key(bearer, headers)?, passages, media, ..message };
     let reach = bearer.reach.clone();
-    Ok(Letter { message, speaker: Some(speaker), listener: None, reach, leave: None, earlier: Vec::new(), lease: None })
+    Ok(Letter {
+        message,
+        speaker: Some(speaker),
+        listener: None,
+        reach,
+        leave: None,
+        earlier: Vec::new(),
+        lease: None,
+        counted: Some(bearer.counted()),
+    })
 }
 
 /// The session that is named, or one for the chat within what the token reaches.
@@ -148,12 +158,12 @@ pub(super) enum Told {
 }
 
 /// Listens to a turn on behalf of a reader, who may be slow.
-pub(super) async fn follow(api: &Api, letter: Letter) -> Result<mpsc::Receiver<Told>, Problem> {
+pub(super) async fn follow(api: &Api, bearer: &Bearer, letter: Letter) -> Result<mpsc::Receiver<Told>, Problem> {
     let attended = Attended::new(&letter);
     let (listener, mut heard) = mpsc::channel(EVENTS);
     let (sender, receiver) = mpsc::channel(EVENTS);
     let letter = Letter { listener: Some(listener), ..attended.leaves(letter) };
-    let reply: Reply = api.gateway.take(letter).await?;
+    let reply: Reply = bearer.hand_over(api, letter).await?;
     tokio::spawn(async move {
         let tell = async |told| matches!(timeout(PATIENCE, sender.send(told)).await, Ok(Ok(())));
         let mut is_read = true;
@@ -183,8 +193,8 @@ pub(super) async fn follow(api: &Api, letter: Letter) -> Result<mpsc::Receiver<T
     Ok(receiver)
 }
 
-async fn streamed(api: &Api, letter: Letter) -> Result<Response, Problem> {
-    let told = follow(api, letter).await?;
+async fn streamed(api: &Api, bearer: &Bearer, letter: Letter) -> Result<Response, Problem> {
+    let told = follow(api, bearer, letter).await?;
     let events = stream::unfold(told, async |mut told| {
         let (name, data) = match told.recv().await? {
             Told::Heard(event) => wire::event(&event),

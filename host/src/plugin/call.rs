@@ -5,7 +5,7 @@ use super::bindings::Exports;
 use super::fault::{Fault, FaultKind, classify};
 use super::live::Live;
 use super::load::Plugin;
-use super::quarantine::{self, Consequence, Pass};
+use super::quarantine::{self, Caller, Consequence, Pass};
 use super::store::{LOAD, State};
 use crate::host::{Host, News};
 use crate::turn::Turn;
@@ -32,17 +32,33 @@ pub(crate) struct Site {
     pub(crate) depth: u32,
     /// What stands in for the session where there is no turn.
     about: Option<Arc<str>>,
+    /// Whose message it is about, where there is no turn and it is known.
+    caller: Option<Caller>,
 }
 
 impl Site {
     /// The export of a hook that has no turn.
     pub(crate) fn outside(hook: &'static str) -> Self {
-        Self { hook, turn: None, depth: 0, about: None }
+        Self { hook, turn: None, depth: 0, about: None, caller: None }
     }
 
     /// The same, for a message or a tape: whoever breaks a plugin by it breaks it for that session.
     pub(crate) fn about(hook: &'static str, session: &str) -> Self {
-        Self { hook, turn: None, depth: 0, about: Some(session.into()) }
+        Self { hook, turn: None, depth: 0, about: Some(session.into()), caller: None }
+    }
+
+    /// The same, of a message of that caller's.
+    pub(crate) fn caused_by(self, caller: Caller) -> Self {
+        Self { caller: Some(caller), ..self }
+    }
+
+    /// Whose message the call is about.
+    pub(crate) fn caller(&self) -> Caller {
+        match (&self.turn, &self.caller) {
+            (Some(turn), _) => turn.caller().clone(),
+            (None, Some(caller)) => caller.clone(),
+            (None, None) => Caller::unknown(),
+        }
     }
 
     /// In whose session the call is; empty, where it is in nobody's.
@@ -58,7 +74,7 @@ impl Site {
 
     /// A call that sits in `depth` others.
     pub(crate) fn inside(hook: &'static str, turn: &Arc<Turn>, depth: u32) -> Self {
-        Self { hook, turn: Some(turn.clone()), depth, about: None }
+        Self { hook, turn: Some(turn.clone()), depth, about: None, caller: None }
     }
 }
 
@@ -105,7 +121,7 @@ pub(crate) async fn call<'c, T: Send>(
     // What is asked while it is loaded is asked of bytes that nobody has heard of yet.
     let counts = hook != LOAD;
     let pass = match counts {
-        true => host.quarantine.begin(plugin, hook, &session),
+        true => host.quarantine.begin(plugin, &site),
         false => Ok(Pass::default()),
     };
     let pass = pass.map_err(|held| fault(FaultKind::Held(held)))?;
@@ -133,7 +149,7 @@ pub(crate) async fn call<'c, T: Send>(
         Ok(Ok(value)) => {
             host.meter.add(&plugin.name, hook, took, fuel, None);
             if counts {
-                host.quarantine.succeeded(plugin, hook, &session, pass);
+                host.quarantine.succeeded(plugin, &site, pass);
             }
             if let Some(turn) = &turn {
                 live.rest(plugin, turn);
@@ -150,7 +166,7 @@ pub(crate) async fn call<'c, T: Send>(
     if counts && !only_waited {
         let witness = live.store.data().witness.clone();
         let call = quarantine::Call { host, witness, turn: turn.as_deref() };
-        let consequence = host.quarantine.faulted((plugin, &session, pass), &broken, call);
+        let consequence = host.quarantine.faulted((plugin, &site, pass), &broken, call);
         tell(turn.as_deref(), plugin, consequence).await;
     }
     Err(broken)
@@ -166,7 +182,8 @@ async fn tell(turn: Option<&Turn>, plugin: &Plugin, Consequence { held, reproduc
             "plugin": plugin.name,
             "digest": held.digest,
             "hook": held.hook,
-            "everywhere": held.session.is_none(),
+            "everywhere": held.session.is_none() && held.caller.is_none(),
+            "caller": held.caller,
             "seconds": held.left.as_secs(),
             "fault": held.fault,
             "reproducer": reproducer,

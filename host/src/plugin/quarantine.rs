@@ -1,20 +1,23 @@
 //! Who has broken too many calls is not asked for a while.
 //!
-//! Counted are faults of the same bytes in the same hook, one behind the other, in one session. Three of them put the
-//! plugin in quarantine for that session, and two sessions that have done so put it there for all: one session alone, and
-//! whoever writes in it, can switch off nothing for others. After a pause one call is let through, and its outcome
-//! decides. The guests that the program carries are never switched off: they are only made to wait.
+//! Counted are faults of the same bytes in the same hook, one behind the other, of one caller in one session. Three of them
+//! put the plugin in quarantine for that caller there, and two sessions for that caller everywhere. Only callers that the
+//! configuration trusts put it there for all: the owner by two sessions, or two of owner and peers. So a caller alone, and
+//! strangers however many, switch off nothing for others. After a pause one call is let through, and its outcome decides. The guests that the program carries are never switched off: they are only made to wait.
 //!
 //! What is known stands in a file, because `run` is a process of its own for each turn, and because `release` has to reach
 //! a process that runs.
 
 mod book;
 mod breaker;
+mod caller;
 mod evidence;
 
+use super::call::Site;
 use super::fault::Fault;
 use super::load::{Plugin, Source};
 use book::Book;
+pub(crate) use caller::Caller;
 pub(crate) use evidence::{CALL, COMPONENT, Call, MAX_BYTES, Testimony, Witness, adopt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -38,6 +41,8 @@ pub struct Held {
     pub digest: String,
     /// The export that broke.
     pub hook: String,
+    /// The caller whose messages do not ask it, where that is not the owner; none: nobody's do.
+    pub caller: Option<String>,
     /// The session in which it is not asked; none: in all.
     pub session: Option<String>,
     /// Until a call is let through to try.
@@ -48,10 +53,12 @@ pub struct Held {
 
 impl std::fmt::Display for Held {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let whose =
+            self.caller.as_ref().map(|caller| format!("for `{}` ", super::one_line(caller))).unwrap_or_default();
         let scope = match self.session.as_deref() {
-            None => "in all sessions".to_owned(),
-            Some("") => "outside of sessions".to_owned(),
-            Some(session) => format!("in session `{}`", super::one_line(session)),
+            None => format!("{whose}in all sessions"),
+            Some("") => format!("{whose}outside of sessions"),
+            Some(session) => format!("{whose}in session `{}`", super::one_line(session)),
         };
         write!(
             f,
@@ -103,41 +110,42 @@ impl Quarantine {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why the plugin is not asked that hook in that session; none, when it is.
-    pub(crate) fn held(&self, plugin: &Plugin, hook: &str, session: &str) -> Option<Held> {
+    /// Why the plugin is not asked there; none, when it is.
+    pub(crate) fn held(&self, plugin: &Plugin, site: &Site) -> Option<Held> {
         let mut book = self.book();
         let breakers = book.read();
         if breakers.is_empty() || plugin.source == Source::Embedded {
             return None;
         }
-        let key = key(plugin, hook);
-        breakers.get(&key)?.held(&key, session, now())
+        let key = key(plugin, site.hook);
+        breakers.get(&key)?.held(&key, &site.caller(), site.session(), now())
     }
 
     /// Lets a call begin. Behind a pause one is let through to try, and no other until its outcome is known.
-    pub(super) fn begin(&self, plugin: &Plugin, hook: &str, session: &str) -> Result<Pass, Box<Held>> {
+    pub(super) fn begin(&self, plugin: &Plugin, site: &Site) -> Result<Pass, Box<Held>> {
         let mut book = self.book();
         // Nearly always nothing has broken, and every call of every guest comes by here.
         if book.read().is_empty() {
             return Ok(Pass::default());
         }
-        let key = key(plugin, hook);
+        let key = key(plugin, site.hook);
         let Some(breaker) = book.read().get(&key) else { return Ok(Pass::default()) };
+        let (caller, session) = (&site.caller(), site.session());
         if plugin.source == Source::Embedded {
-            return Ok(Pass { is_trial: false, wait: breaker.back_off(session) });
+            return Ok(Pass { is_trial: false, wait: breaker.back_off(caller, session) });
         }
-        if let Some(held) = breaker.held(&key, session, now()) {
+        if let Some(held) = breaker.held(&key, caller, session, now()) {
             return Err(Box::new(held));
         }
-        if !breaker.is_open(session) {
+        if !breaker.is_open(caller, session) {
             return Ok(Pass::default());
         }
         // Somebody else may have taken the trial between the look and the write.
         let pause = plugin.limits.quarantine();
         let taken = book.change(|breakers| match breakers.get_mut(&key) {
-            Some(breaker) => match breaker.held(&key, session, now()) {
+            Some(breaker) => match breaker.held(&key, caller, session, now()) {
                 Some(held) => Err(Box::new(held)),
-                None => Ok(breaker.try_once(session, now(), pause)),
+                None => Ok(breaker.try_once(caller, session, now(), pause)),
             },
             None => Ok(false),
         });
@@ -145,18 +153,19 @@ impl Quarantine {
     }
 
     /// A call has ended well.
-    pub(super) fn succeeded(&self, plugin: &Plugin, hook: &str, session: &str, pass: Pass) {
+    pub(super) fn succeeded(&self, plugin: &Plugin, site: &Site, pass: Pass) {
         let mut book = self.book();
         if book.read().is_empty() {
             return;
         }
-        let key = key(plugin, hook);
-        if book.read().get(&key).is_none_or(|breaker| !breaker.knows(session) && !pass.is_trial) {
+        let key = key(plugin, site.hook);
+        let (caller, session) = (&site.caller(), site.session());
+        if book.read().get(&key).is_none_or(|breaker| !breaker.knows(caller, session) && !pass.is_trial) {
             return;
         }
         book.change(|breakers| {
             if let Some(breaker) = breakers.get_mut(&key)
-                && breaker.succeed(session, pass.is_trial)
+                && breaker.succeed(caller, session, pass.is_trial)
             {
                 breakers.remove(&key);
             }
@@ -166,7 +175,7 @@ impl Quarantine {
     /// A call has ended in a fault that is the plugin's own.
     pub(super) fn faulted(
         &self,
-        (plugin, session, pass): (&Plugin, &str, Pass),
+        (plugin, site, pass): (&Plugin, &Site, Pass),
         fault: &Fault,
         call: Call<'_>,
     ) -> Consequence {
@@ -174,13 +183,14 @@ impl Quarantine {
         // What it said of itself goes into a file, and into one line of a log, again and again.
         let text = call.host.config.redact(&super::one_line(&fault.kind.to_string()));
         let text: String = text.chars().take(200).collect();
+        let (caller, session) = (&site.caller(), site.session());
         let held = self.book().change(|breakers| {
             let breaker = breakers.entry(key.clone()).or_default();
             breaker.plugin.clone_from(&plugin.name);
             breaker.only_waits = plugin.source == Source::Embedded;
             breaker.fault.clone_from(&text);
-            let is_open = breaker.fault(session, now(), plugin.limits.quarantine(), pass.is_trial);
-            (is_open && plugin.source != Source::Embedded).then(|| breaker.held(&key, session, now())).flatten()
+            let is_open = breaker.fault(caller, session, now(), plugin.limits.quarantine(), pass.is_trial);
+            (is_open && plugin.source != Source::Embedded).then(|| breaker.held(&key, caller, session, now())).flatten()
         });
         let reproducer = evidence::keep(&self.dir, plugin, fault, session, call);
         Consequence { held, reproducer }

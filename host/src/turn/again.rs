@@ -2,6 +2,7 @@
 
 use super::{Audience, Calls, Turn};
 use crate::error::Failure;
+use crate::plugin::Caller;
 use crate::plugin::bindings::{Envelope, Principal};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -42,6 +43,7 @@ impl Turn {
         let held = || Failure::Tape("the turn is held by somebody else".to_owned());
         let mut turn = Arc::into_inner(turn).ok_or_else(held)?;
         turn.principal = told.principal;
+        turn.caller = Caller::new(told.principal, &turn.message.channel, turn.message.sender.as_deref());
         // A moment that cannot be read is the present one.
         if let Ok(started) = told.started.parse::<jiff::Timestamp>() {
             turn.started = started.to_zoned(jiff::tz::TimeZone::system());

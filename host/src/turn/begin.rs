@@ -1,5 +1,7 @@
 //! How a turn begins: whose it is, on which tape, and when the session is free.
 
+mod caller;
+
 use super::Audience;
 use super::account::Account;
 use super::progress::{Calls, Progress, Speech, Turn};
@@ -8,8 +10,8 @@ use crate::channel::foreign;
 use crate::config::Commands;
 use crate::error::Failure;
 use crate::host::Host;
-use crate::plugin::Idle;
 use crate::plugin::bindings::{Envelope, Principal};
+use crate::plugin::{Caller, Idle};
 use crate::tape::{self, Tape};
 use jiff::Zoned;
 use serde_json::{Map, Value};
@@ -70,6 +72,7 @@ impl Turn {
         ]);
         let principal =
             audience.speaker.as_ref().map_or_else(|| principal(host, &message), |speaker| speaker.principal);
+        let caller = Caller::new(principal, &message.channel, message.sender.as_deref());
         let progress = Progress {
             kind: message.kind,
             state,
@@ -98,6 +101,7 @@ impl Turn {
             audience,
             steered: Mutex::default(),
             principal,
+            caller,
             allowed_tools: None,
             parent: None,
             inner: Semaphore::new(MAX_INNER),

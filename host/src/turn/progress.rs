@@ -1,16 +1,16 @@
 //! A turn in progress: what its hooks share.
 
-use super::Audience;
 use super::account::Account;
 use super::flows::Flows;
 use super::memo::{Memo, Pieces};
 use super::sent::Sent;
+use super::{Audience, Speaker};
 use crate::channel::{Channel, shown};
 use crate::error::Failure;
 use crate::grants::hook_grant;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind, Principal, Prompt, StreamEvent, ToolCall};
-use crate::plugin::{Held, Idle, Plugin, PluginSet, Site, model_name, too_much_held};
+use crate::plugin::{Caller, Held, Idle, Plugin, PluginSet, Site, model_name, too_much_held};
 use crate::tape::{self, Media, Sought, Tape};
 use jiff::Zoned;
 use serde_json::{Map, Value};
@@ -36,7 +36,9 @@ pub struct Calls {
     /// What the marks stand for that guests have in place of media.
     pub(crate) media: Media,
     /// Takes what no plugin delivers, in place of the host's channel.
-    channel: Option<Arc<dyn Channel>>,
+    pub(super) channel: Option<Arc<dyn Channel>>,
+    /// Who says the message that is asked about before its turn begins, where its channel does not know better.
+    pub(super) speaker: Option<Speaker>,
 }
 
 impl Calls {
@@ -47,7 +49,7 @@ impl Calls {
 
     /// The same; what no plugin delivers goes there, where it is not the host's channel that takes it.
     pub(crate) fn answered_on(host: &Arc<Host>, channel: Option<Arc<dyn Channel>>) -> Arc<Self> {
-        Arc::new(Self { host: host.clone(), plugins: host.plugins(), media: Media::default(), channel })
+        Arc::new(Self { host: host.clone(), plugins: host.plugins(), media: Media::default(), channel, speaker: None })
     }
 
     /// Where envelopes go that no plugin delivers.
@@ -68,7 +70,7 @@ impl Calls {
 
     /// Why the plugin is not asked there for a while, if it is not.
     pub(crate) fn held(&self, plugin: &Plugin, site: &Site) -> Option<Held> {
-        self.host.quarantine.held(plugin, site.hook, site.session())
+        self.host.quarantine.held(plugin, site)
     }
 
     /// Whether the plugin implements that hook and may be asked it.
@@ -119,6 +121,8 @@ pub struct Turn {
     /// What was said to the turn while it ran, as prompts.
     pub(super) steered: Mutex<Vec<String>>,
     pub(super) principal: Principal,
+    /// Whose message the turn is about.
+    pub(super) caller: Caller,
     /// Tools that the turn is restricted to; none: it has all.
     pub(super) allowed_tools: Option<BTreeSet<String>>,
     /// The turn that this one is inside of.

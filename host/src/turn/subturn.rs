@@ -92,6 +92,7 @@ impl Turn {
         turn.shared = self.shared.clone();
         turn.flows = self.flows.clone();
         turn.principal = self.principal;
+        turn.caller = self.caller.clone();
         turn.allowed_tools = self.inner_tools(inner.tools.as_deref())?;
         turn.parent = Some(Arc::clone(self));
         let mut state = self.state();

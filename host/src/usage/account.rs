@@ -44,6 +44,8 @@ struct Today {
     /// Tokens of all calls, and of each plugin's.
     total: u64,
     plugins: BTreeMap<String, u64>,
+    /// The same of each caller's, other than the owner.
+    callers: BTreeMap<String, u64>,
     /// What providers have reported in relation to what was estimated, by model.
     ratios: BTreeMap<String, gist::Ratio>,
     /// The days before were asked for theirs.
@@ -71,6 +73,16 @@ impl Account {
             None => today.total,
             Some(plugin) => today.plugins.get(plugin).copied().unwrap_or_default(),
         })
+    }
+
+    /// Tokens that the calls of today have used that were made for that caller's messages.
+    ///
+    /// # Errors
+    ///
+    /// Today's file cannot be read.
+    pub fn used_today_by(&self, caller: &str) -> io::Result<u64> {
+        let caller = super::call::clipped(caller);
+        self.today(|today| today.callers.get(&caller).copied().unwrap_or_default())
     }
 
     /// What the providers of that model have reported lately, in relation to what was estimated: today, or on the day before
@@ -258,6 +270,7 @@ impl Today {
         if self.read > 0 {
             (self.total, self.read) = (0, 0);
             self.plugins.clear();
+            self.callers.clear();
         }
         self.inode = inode;
     }
@@ -267,6 +280,10 @@ impl Today {
         self.total = self.total.saturating_add(tokens);
         let plugin = self.plugins.entry(call.plugin.clone()).or_default();
         *plugin = plugin.saturating_add(tokens);
+        if !call.caller.is_empty() {
+            let caller = self.callers.entry(call.caller.clone()).or_default();
+            *caller = caller.saturating_add(tokens);
+        }
         if let Some((estimated, reported)) = call.report()
             && let Some(ratio) = gist::Ratio::report(self.ratios.get(&call.model).copied(), estimated, reported)
         {

@@ -33,6 +33,9 @@ pub struct Call {
     /// What the host estimated the prompt at before it was sent.
     #[serde(default, skip_serializing_if = "is_none")]
     weighed: u64,
+    /// Whose message it was for, where that is not the owner's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub caller: String,
 }
 
 impl Call {
@@ -51,7 +54,14 @@ impl Call {
             total: tokens.total,
             estimated: tokens.is_estimate,
             weighed: 0,
+            caller: String::new(),
         }
+    }
+
+    /// For a message of that caller's.
+    #[must_use]
+    pub fn caused_by(self, caller: &str) -> Self {
+        Self { caller: clipped(caller), ..self }
     }
 
     /// With what the host estimated its prompt at.

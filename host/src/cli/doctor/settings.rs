@@ -194,7 +194,21 @@ fn keys(config: &Config) -> Vec<Key> {
         ),
         key("serve.patience_seconds", 30, json!(config.serve.patience_seconds), "how long a request may take to come"),
         key("serve.drain_seconds", 20, json!(config.serve.drain_seconds), "how long turns go on at the end"),
-        key("tokens", json!([]), json!(tokens), "`name`, `hash`, `scopes`, `session_prefix`, `principal` each"),
+        key(
+            "quotas.PRINCIPAL.requests_per_minute",
+            60,
+            Value::Null,
+            "requests of a token; the defaults are those of `anonymous`",
+        ),
+        key("quotas.PRINCIPAL.tokens_per_day", 200_000, Value::Null, "model tokens of a token or a sender"),
+        key("quotas.PRINCIPAL.sessions", 64, Value::Null, "sessions that a token may begin"),
+        key("quotas.PRINCIPAL.record_mib_per_day", 64, Value::Null, "MiB that a token may add to tapes"),
+        key(
+            "tokens",
+            json!([]),
+            json!(tokens),
+            "`name`, `hash`, `scopes`, `session_prefix`, `principal`, `quota` each",
+        ),
     ]
 }
 

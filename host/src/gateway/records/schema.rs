@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// What this program wrote, and in which form.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const TABLES: &str = "
 CREATE TABLE message (
@@ -39,7 +39,23 @@ CREATE TABLE cursor (
 );
 CREATE TABLE session (
     id TEXT PRIMARY KEY,
-    tape TEXT NOT NULL
+    tape TEXT NOT NULL,
+    caller TEXT
+);
+CREATE TABLE record_count (
+    caller TEXT PRIMARY KEY,
+    day INTEGER NOT NULL,
+    bytes INTEGER NOT NULL
+);
+";
+
+/// What version 1 did not have.
+const SINCE_1: &str = "
+ALTER TABLE session ADD COLUMN caller TEXT;
+CREATE TABLE record_count (
+    caller TEXT PRIMARY KEY,
+    day INTEGER NOT NULL,
+    bytes INTEGER NOT NULL
 );
 ";
 
@@ -58,6 +74,7 @@ pub(super) fn open(path: &Path, durability: Durability) -> Result<Connection> {
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     match version {
         0 => connection.execute_batch(&format!("BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"))?,
+        1 => connection.execute_batch(&format!("BEGIN; {SINCE_1} PRAGMA user_version = {VERSION}; COMMIT;"))?,
         VERSION => {}
         other => bail!("they are of version `{other}`, which this program does not know"),
     }

@@ -2,7 +2,7 @@
 
 use super::call::{Account, Exchange};
 use crate::model::Event;
-use crate::plugin::bindings::{Error, ErrorKind};
+use crate::plugin::bindings::{Error, ErrorKind, Principal};
 use crate::usage::{Call, Tokens};
 
 impl Exchange {
@@ -26,7 +26,10 @@ impl Exchange {
             &self.request.purpose,
             tokens,
         );
-        Some(call.weighed(weighed))
+        let call = call.weighed(weighed);
+        // The owner's own calls are told apart only where that has a use.
+        let is_counted = self.turn.principal() != Principal::Owner || self.turn.quota().tokens_per_day.is_some();
+        Some(if is_counted { call.caused_by(&self.turn.caller().account) } else { call })
     }
 }
 

@@ -6,6 +6,7 @@ use super::{EVENTS, Outcome, grant_of, into_call, into_error};
 use crate::grants::sink::Sink;
 use crate::grants::toolbox::dotted;
 use crate::hooks::{self, LlmVerdict};
+use crate::host::News;
 use crate::inline::Inline;
 use crate::model::{self, Event};
 use crate::plugin::bindings::exported::after_llm_call::LlmResult;
@@ -65,6 +66,10 @@ impl Exchange {
             let _ = listener.send(Err(error)).await;
             return;
         }
+        if let Err(error) = self.check_quota() {
+            let _ = listener.send(Err(error)).await;
+            return;
+        }
         let began = Instant::now();
         let mut account = Account::new(&self.turn, &listener);
         let ended = tokio::select! {
@@ -81,6 +86,17 @@ impl Exchange {
         if let Err(error) = ended {
             let _ = listener.send(Err(error)).await;
         }
+    }
+
+    /// Refuses when the caller whose message the turn is about has used up the day's tokens.
+    fn check_quota(&self) -> Result<(), Error> {
+        let (host, caller) = (&self.turn.calls.host, self.turn.caller());
+        let checked = host.budget.check_caller(&caller.account, self.turn.quota().tokens_per_day);
+        if checked.as_ref().is_err_and(|error| error.kind == ErrorKind::Denied) {
+            let exceeded = News::QuotaExceeded { caller: caller.account.to_string(), quota: "tokens_per_day" };
+            host.news.tell(exceeded, &self.turn.session_id);
+        }
+        checked
     }
 
     /// The model, and behind the configured one its fallbacks, in order: if all fail, the first one's error is told. Once

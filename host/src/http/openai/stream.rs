@@ -1,5 +1,6 @@
 //! An answer, piece by piece.
 
+use super::super::token::Bearer;
 use super::super::turns::{Told, follow};
 use super::super::{Api, Problem};
 use super::{Frame, failed, usage};
@@ -25,8 +26,13 @@ struct Telling {
     is_over: bool,
 }
 
-pub(super) async fn streamed(api: &Api, letter: Letter, frame: Frame, wants_usage: bool) -> Result<Response, Problem> {
-    let told = follow(api, letter).await?;
+pub(super) async fn streamed(
+    api: &Api,
+    bearer: &Bearer,
+    letter: Letter,
+    (frame, wants_usage): (Frame, bool),
+) -> Result<Response, Problem> {
+    let told = follow(api, bearer, letter).await?;
     let begun = frame.chunk(&json!({ "role": "assistant", "content": "" }), None);
     let ready = VecDeque::from([begun]);
     let telling = Telling { told, frame, wants_usage, has_said: false, ready, is_over: false };

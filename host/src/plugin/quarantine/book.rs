@@ -38,6 +38,16 @@ pub(super) struct Book {
 
 type Stamp = Option<(SystemTime, u64)>;
 
+/// The version of the file that is written and read. Another one says nothing: faults are counted anew.
+const VERSION: u32 = 2;
+
+/// The file.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    version: u32,
+    breakers: Vec<Line>,
+}
+
 /// A line of the file: a map would need keys that are texts.
 #[derive(Serialize, Deserialize)]
 struct Line {
@@ -106,13 +116,16 @@ impl Book {
 /// Empty, when there is no file, or one that was not written here: what it said is lost, and faults are counted anew.
 fn read(dir: &PrivateDir) -> Breakers {
     let Some(bytes) = dir.read(FILE, MAX_BYTES) else { return Breakers::new() };
-    let lines: Vec<Line> = serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-        tracing::warn!(
-            "`{}` is not understood, and who was in quarantine is not: {error}",
-            dir.path().join(FILE).display()
-        );
+    let wrong = |why: &str| {
+        let file = dir.path().join(FILE);
+        tracing::warn!("`{}` is not understood, and who was in quarantine is not: {why}", file.display());
         Vec::new()
-    });
+    };
+    let lines = match serde_json::from_slice::<Written>(&bytes) {
+        Ok(Written { version: VERSION, breakers }) => breakers,
+        Ok(Written { version, .. }) => wrong(&format!("it is of version {version}, not {VERSION}")),
+        Err(error) => wrong(&error.to_string()),
+    };
     lines.into_iter().map(|line| ((line.digest, line.hook), line.breaker)).collect()
 }
 
@@ -122,8 +135,8 @@ fn write(dir: &PrivateDir, breakers: &Breakers) -> Result<(), String> {
         hook: hook.clone(),
         breaker: breaker.clone(),
     };
-    let lines: Vec<Line> = breakers.iter().map(line).collect();
-    let text = serde_json::to_vec_pretty(&lines).map_err(|error| error.to_string())?;
+    let written = Written { version: VERSION, breakers: breakers.iter().map(line).collect() };
+    let text = serde_json::to_vec_pretty(&written).map_err(|error| error.to_string())?;
     dir.write(FILE, &[&text])
         .map_err(|error| format!("cannot be written: {}", crate::wording::plain(&error.to_string())))
 }

@@ -148,6 +148,7 @@ fn tell(line: &str) {
 
 fn waves(seeds: impl Iterator<Item = u64>) {
     let (home, model) = (home(), echo());
+    home.configure("[quotas.anonymous]\nrequests_per_minute = 1_000_000_000");
     let token = token_of(&home, "stranger", "anonymous", r#""turns""#, "");
     let serve = serve(&home, &model);
     let shapes = corpus();
@@ -177,6 +178,7 @@ fn bodies_of_64_callers_take_at_most_64_mb() {
 #[test]
 fn no_shape_takes_more_when_all_callers_send_it() {
     let (home, model) = (home(), echo());
+    home.configure("[quotas.anonymous]\nrequests_per_minute = 1_000_000_000");
     let token = token_of(&home, "stranger", "anonymous", r#""turns""#, "");
     let serve = serve(&home, &model);
     say(&serve, "http:still", "there");
