@@ -16,6 +16,7 @@ pub(crate) mod process;
 mod secrets;
 pub(crate) mod selection;
 pub(crate) mod sink;
+mod sidecars;
 mod spill;
 pub(crate) mod stages;
 mod subturn;
@@ -24,6 +25,8 @@ pub(crate) mod toolbox;
 pub(crate) mod turn;
 mod usage;
 pub(crate) mod view;
+
+pub(crate) use spill::SIDECAR as SPILL;
 
 use crate::net::Target;
 use crate::plugin::bindings::{Error, types};

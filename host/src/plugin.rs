@@ -20,6 +20,7 @@ mod live;
 mod load;
 mod manifest;
 mod meter;
+mod name;
 mod pace;
 mod private;
 pub(crate) mod quarantine;
@@ -45,12 +46,13 @@ pub(crate) use json::{check as check_json, object as json_object, parse as parse
 pub(crate) use quarantine::Caller;
 pub use quarantine::Held;
 
-pub(crate) use found::{bytes_of, check_name, digest_of, is_embedded, user_dir, workspace_dir};
+pub(crate) use found::{bytes_of, digest_of, is_embedded, user_dir, workspace_dir};
 pub(crate) use idle::Idle;
 pub(crate) use load::{MAX_FILE, digest, is_digest};
 pub use load::{OnFault, Plugin, Source};
 pub use manifest::{Behind, Manifest, Want};
 pub(crate) use meter::{Count, Meter};
+pub(crate) use name::check_name;
 pub(crate) use private::PrivateDir;
 pub use set::PluginSet;
 pub(crate) use set::{CALLED_BY_NAME, grant_command, is_called, model_name};

@@ -49,6 +49,7 @@ mod plugin_check;
 mod plugin_commands;
 mod plugin_fetch;
 mod plugin_kept;
+mod plugin_names;
 mod plugin_repro;
 mod plugins;
 mod policy;

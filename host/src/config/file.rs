@@ -3,6 +3,7 @@
 use super::limits::LimitsTable;
 use super::{Budget, Channel, Plugin, Policy, Process, Quotas, Serve, Token, Trusted, serve};
 use crate::files::{Access, read_text};
+use crate::plugin::{check_name, one_line};
 use crate::tape::Durability;
 use anyhow::Result;
 use serde::Deserialize;
@@ -73,6 +74,10 @@ impl File {
 
     /// What holds whatever the environment says: whoever reads a part of the file takes nothing of one that is wrong.
     fn check(&self) -> Result<()> {
+        for name in self.plugins.keys() {
+            let table = || format!("`[plugins.{}]` of config.toml", one_line(name));
+            check_name(name).map_err(|error| anyhow::anyhow!("{}: {error}; rename the table, and the file", table()))?;
+        }
         self.budget.tokens_per_day.map_or(Ok(()), |tokens| positive("budget.tokens_per_day", tokens))?;
         self.windows
             .iter()

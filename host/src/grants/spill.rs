@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// The sidecar's name, and the tool that reads it, whose results are never put away again.
-const SIDECAR: &str = "spill";
+pub(crate) const SIDECAR: &str = "spill";
 const READER: &str = "spill.read";
 
 /// Bytes of a chunk, at most: it ends at a character.

@@ -2,6 +2,7 @@
 
 mod crossing;
 
+use super::sidecars::owner;
 use crate::hooks;
 use crate::plugin::bindings::entries::{self, Draft, Entry, Hit, Info};
 use crate::plugin::bindings::tape::{Host, HostCursor, HostTape};
@@ -95,14 +96,12 @@ impl State {
         outcome.map_err(Error::from)
     }
 
-    /// Refuses unless that sidecar is the plugin's own: it has the plugin's name, alone or in front of a dot.
+    /// Refuses unless that sidecar is the plugin's own.
     pub(super) fn owns_sidecar(&self, name: &str) -> Result<(), Error> {
         if !self.holds("tape:append") {
             self.granted("tape:event")?;
         }
-        let own = name.strip_prefix(&*self.plugin.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-        // Bub keeps what its builtin tools spill under this name, on the same tapes.
-        if own || (name == "spill" && self.plugin.name == "builtin") {
+        if owner(name) == self.plugin.name {
             return Ok(());
         }
         Err(Error::denied(format!(

@@ -17,10 +17,10 @@ use std::time::Instant;
 const HOOK: &str = "selector";
 
 /// The selection that is no plugin's: nothing of what was said before the turn.
-const SIMPLE: &str = "simple";
+pub(crate) const SIMPLE: &str = "simple";
 
 /// What stands in place of a selector's name where the whole window is taken.
-const EVERYTHING: &str = "everything";
+pub(crate) const EVERYTHING: &str = "everything";
 
 /// Second selectors that run at once: they are left out first when there is much to do.
 const SHADOWS: usize = 2;

@@ -15,9 +15,6 @@ use std::time::{Duration, SystemTime};
 /// Files of one directory that are looked at, by name. Each is read and hashed at every start.
 const MAX_FILES: usize = 64;
 
-/// The longest name of a plugin, in bytes: it is part of the names of tapes and folders.
-const MAX_NAME: usize = 64;
-
 /// A file that was written to less long ago may still be written to.
 pub(super) const QUIET: Duration = Duration::from_millis(100);
 
@@ -103,17 +100,6 @@ fn list(dir: &Path, source: Source) -> Vec<Found> {
 /// Whether the program carries a guest of that name.
 pub(crate) fn is_embedded(name: &str) -> bool {
     EMBEDDED.iter().any(|embedded| embedded.name == name)
-}
-
-/// Whether a plugin may have that name: it is typed in commands, and stands in names of tapes and folders.
-pub(crate) fn check_name(name: &str) -> Result<()> {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
-    if name.len() > MAX_NAME || !name.starts_with(char::is_alphanumeric) || !name.chars().all(is_plain) {
-        bail!(
-            "a plugin's name has at most {MAX_NAME} letters, digits, `-`, `_` and `.`, a letter or a digit first; rename the file"
-        );
-    }
-    Ok(())
 }
 
 /// What a look at a file gave.

@@ -6,6 +6,7 @@ use super::command::{self, Command};
 use super::compiler;
 use super::engine::{Bench, Engines};
 use super::manifest::{Behind, Manifest, Want};
+use super::name::check_name;
 use super::store::{LOAD, State};
 use super::tool::{self, Tool};
 use crate::config::{self, Limits};
@@ -63,7 +64,8 @@ pub enum OnFault {
 
 /// A component that was loaded, with what it may do.
 pub struct Plugin {
-    /// Its name: unique among all plugins.
+    /// Its name: unique among all plugins, at most 64 lower-case ASCII letters, digits, `-` and `_`. It is the identity
+    /// that grants, settings and sidecars belong to.
     pub name: String,
     /// Where it came from.
     pub source: Source,
@@ -140,6 +142,9 @@ impl Plugin {
     /// Takes what it says of itself.
     fn describe(&mut self, manifest: Manifest) -> Result<()> {
         let manifest = manifest.checked()?;
+        if let Some(name) = &manifest.name {
+            check_name(name).with_context(|| format!("it calls itself `{}`", super::one_line(name)))?;
+        }
         if let Some(name) = manifest.name.as_deref().filter(|name| self.reserved.contains(name)) {
             bail!("it calls itself `{name}`, which is the name of an embedded plugin");
         }

@@ -2,8 +2,9 @@
 //! version that does not load leaves the one before it in its place.
 
 use super::embedded::EMBEDDED;
-use super::found::{Found, Look, Stamp, check_name, is_embedded, look, user_dir};
+use super::found::{Found, Look, Stamp, is_embedded, look, user_dir};
 use super::load::{Candidate, OnFault, Plugin, Source, compile, digest, introduce};
+use super::name::check_name;
 use crate::config::{self, Limits};
 use crate::grants::Grants;
 use crate::host::Host;
@@ -130,7 +131,8 @@ impl Shelf {
 impl Slot {
     /// `false`: somebody may still be writing to it.
     async fn look(&mut self, host: &Arc<Host>, found: &Found, waits: bool) -> Result<bool> {
-        if let Err(error) = check_name(&found.name).and_then(|()| check_taken(host, found)) {
+        let named = check_name(&found.name).map_err(|error| anyhow::anyhow!("{error}; rename the file"));
+        if let Err(error) = named.and_then(|()| check_taken(host, found)) {
             // Not the file is wrong but its name: no version of it serves, and it is looked at when the name is free.
             *self = Self::default();
             return Err(error);

@@ -35,7 +35,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     let name =
         name.or_else(|| fetch::name_of(&from)).with_context(|| format!("`{shown}` names no file; --name gives one"))?;
     // Before anything is fetched or read: a name that cannot be needs no bytes.
-    let place = Place::of(&config, &name)?;
+    let place = Place::of(&config, &name).map_err(|error| anyhow::anyhow!("{error:#}; --name gives it another"))?;
     let bytes = bytes(&from, &shown, sha256.as_deref()).await?;
     let is_off = !config.plugin(&name).enabled && !plugin::is_embedded(&name);
     let host = Host::start(config, workspace, Box::new(Printer::default())).await?;

@@ -1,0 +1,49 @@
+//! The names of plugins: what one may be, and which no file may have.
+//!
+//! A name is typed in commands, stands in `config.toml`, and decides whose sidecars and folders are whose. So it holds
+//! no character that looks like another one, no two names differ in case alone, and none holds the dot that stands
+//! between a plugin's name and what its sidecar is called.
+
+use super::one_line;
+use anyhow::{Result, bail};
+
+/// The longest name, in bytes: it is part of the names of tapes and folders.
+const MAX_NAME: usize = 64;
+
+/// What no plugin may be called although the host has no plugin of that name, and what the host calls by it.
+const RESERVED: [(&str, &str); 3] = [
+    (crate::grants::SPILL, "the sidecar of long tool results"),
+    (crate::hooks::SIMPLE, "the selection without a plugin"),
+    (crate::hooks::EVERYTHING, "the selection of a whole window"),
+];
+
+/// Whether a plugin may have that name.
+///
+/// # Errors
+///
+/// What is wrong with it. What to do about it depends on where the name stands, and is said there.
+pub(crate) fn check_name(name: &str) -> Result<()> {
+    let what = match name.chars().find(|character| !is_plain(*character)) {
+        Some(other) => format!("`{}` (U+{:04X}) is none of them", one_line(&other.to_string()), u32::from(other)),
+        None if name.is_empty() => "it is empty".to_owned(),
+        None if name.len() > MAX_NAME => format!("it has {}", name.len()),
+        None if !name.starts_with(|first: char| first.is_ascii_alphanumeric()) => {
+            format!("it begins with `{}`", &name[..1])
+        }
+        None => return check_reserved(name),
+    };
+    bail!(
+        "a plugin's name has at most {MAX_NAME} lower-case ASCII letters, digits, `-` and `_`, a letter or a digit first: {what}"
+    );
+}
+
+fn is_plain(character: char) -> bool {
+    character.is_ascii_lowercase() || character.is_ascii_digit() || matches!(character, '-' | '_')
+}
+
+fn check_reserved(name: &str) -> Result<()> {
+    match RESERVED.iter().find(|(reserved, _)| *reserved == name) {
+        Some((_, what)) => bail!("the name is reserved: the host calls {what} by it"),
+        None => Ok(()),
+    }
+}
