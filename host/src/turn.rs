@@ -7,6 +7,7 @@ mod audience;
 mod begin;
 mod choice;
 mod flows;
+mod holdings;
 mod memo;
 mod preview;
 mod progress;

@@ -117,3 +117,28 @@ pub fn counter_is_refused_what_it_was_not_granted() {
     home.configure("[plugins.counter]\ngrants = [\"secret:bench\"]");
     home.run(["hi"]).finish().says("[cli:local]\n0\n");
 }
+
+/// What is said in 10,000 pieces is 20 MiB, and whoever renders it hands over more than a call may.
+const TRICKLE: u64 = 10_000;
+
+#[test]
+fn a_later_stage_that_has_no_room_left_names_the_plugin_that_filled_the_turn() {
+    let home = glutton("trickle", TRICKLE);
+    let finished = home.run(["hi"]).finish();
+    let fault = "hook `run-model-stream` of plugin `glutton`: made its turn hold 19 MiB, which broke another call: \
+        hook `render-outbound` of plugin `builtin`: handed over more than 16 MiB at once";
+    assert_eq!(finished.code, Some(1), "{} bytes on stdout", finished.stdout.len());
+    assert!(finished.stderr.contains(fault), "{}", finished.stderr);
+}
+
+#[test]
+fn a_plugin_that_fills_its_turns_is_quarantined() {
+    let home = glutton("trickle", TRICKLE);
+    for _ in 0..3 {
+        assert_eq!(home.run(["hi"]).finish().code, Some(1));
+    }
+    let breakers = fs::read_to_string(home.bub_home().join("quarantine/breakers.json")).expect("something broke");
+    assert!(breakers.contains("run-model-stream") && breakers.contains("glutton"), "{breakers}");
+    // It is not asked any more, so the next one answers.
+    home.run(["ECHO:next"]).finish().says("[cli:local]\nnext\n");
+}

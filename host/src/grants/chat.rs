@@ -12,8 +12,8 @@ use crate::inline::Inline;
 use crate::model::{self, Event};
 use crate::plugin::bindings::chat::{Host, HostCompletion};
 use crate::plugin::bindings::{Error, ErrorKind, ToolCall, exchange};
-use crate::plugin::deeper;
 use crate::plugin::store::State;
+use crate::plugin::{Running, deeper};
 use crate::turn::Turn;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -143,7 +143,8 @@ impl State {
         let depth = deeper(self.depth, self.plugin.limits.depth)?;
         let request = Request::new(&turn, model, request)?;
         let _working = turn.working();
-        Ok(Exchange { turn, _working, depth, caller: self.plugin.clone(), request })
+        let caller = Running::new(&self.plugin, self.hook);
+        Ok(Exchange { turn, _working, depth, caller, request })
     }
 }
 

@@ -78,6 +78,34 @@ impl Site {
     }
 }
 
+/// The export of a plugin that runs.
+#[derive(Clone)]
+pub(crate) struct Running {
+    pub(crate) plugin: Arc<Plugin>,
+    pub(crate) hook: &'static str,
+}
+
+impl Running {
+    pub(crate) fn new(plugin: &Arc<Plugin>, hook: &'static str) -> Self {
+        Self { plugin: Arc::clone(plugin), hook }
+    }
+
+    /// Whether that is the same export of the same plugin.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.plugin, &other.plugin) && self.hook == other.hook
+    }
+}
+
+tokio::task_local! {
+    static RUNNING: Running;
+}
+
+/// Whose code runs in this task at this moment: what the host does for it, it does in the same task. None outside of any
+/// call.
+pub(crate) fn running() -> Option<Running> {
+    RUNNING.try_with(Running::clone).ok()
+}
+
 /// A plugin's own instance, for one call.
 ///
 /// `'c` is how long what the caller lends lives: its name here is what lets a boxed future borrow both from the visit
@@ -135,10 +163,13 @@ pub(crate) async fn call<'c, T: Send>(
     let (began, mut busy) = (Instant::now(), Duration::ZERO);
     let outcome = tokio::time::timeout(
         limit,
-        timed(&mut busy, async {
-            let instance = live.instance(host, plugin, &site).await?;
-            run(Visit { exports: &live.ready.exports, store: &mut live.store, instance, lent: PhantomData }).await
-        }),
+        RUNNING.scope(
+            Running::new(plugin, hook),
+            timed(&mut busy, async {
+                let instance = live.instance(host, plugin, &site).await?;
+                run(Visit { exports: &live.ready.exports, store: &mut live.store, instance, lent: PhantomData }).await
+            }),
+        ),
     )
     .await;
     let (took, fuel) = (began.elapsed(), live.fuel(plugin));
@@ -148,8 +179,9 @@ pub(crate) async fn call<'c, T: Send>(
     let broken = match outcome {
         Ok(Ok(value)) => {
             host.meter.add(&plugin.name, hook, took, fuel, None);
-            if counts {
-                host.quarantine.succeeded(plugin, &site, pass);
+            // Where others break by what it made the turn hold, its own call did not go well.
+            if counts && !turn.as_ref().is_some_and(|turn| turn.holds_much_of(plugin)) {
+                host.quarantine.succeeded(plugin, hook, &session, pass);
             }
             if let Some(turn) = &turn {
                 live.rest(plugin, turn);
@@ -159,6 +191,15 @@ pub(crate) async fn call<'c, T: Send>(
         Ok(Err(error)) => fault(classify(&error, live.store.data())),
         Err(_) => fault(FaultKind::Deadline(limit)),
     };
+    if let Some((holder, broken)) = turn.as_deref().and_then(|turn| filled(turn, plugin, &broken)) {
+        host.meter.add(&plugin.name, hook, took, fuel, None);
+        host.meter.add(&holder.name, broken.hook, Duration::ZERO, 0, Some(&broken.kind));
+        host.news.tell(News::Fault { plugin: holder.name.clone(), hook: broken.hook, what: broken.kind.to_string() }, &session);
+        let call = quarantine::Call { host, witness: quarantine::Witness::default(), turn: turn.as_deref() };
+        let consequence = host.quarantine.faulted((&holder, &session, Pass::default()), &broken, call);
+        tell(turn.as_deref(), &holder, consequence).await;
+        return Err(broken);
+    }
     host.meter.add(&plugin.name, hook, took, fuel, Some(&broken.kind));
     host.news.tell(News::Fault { plugin: plugin.name.clone(), hook, what: broken.kind.to_string() }, &session);
     // That a model, a page or a disk was slow says nothing of the plugin that waited for it.
@@ -170,6 +211,19 @@ pub(crate) async fn call<'c, T: Send>(
         tell(turn.as_deref(), plugin, consequence).await;
     }
     Err(broken)
+}
+
+/// A fault that is another plugin's: the call ran out of room, and by then another plugin made the turn hold so much that
+/// handing it over takes half of that room. The call ends all the same, because the turn has no room for what it does.
+fn filled(turn: &Turn, plugin: &Arc<Plugin>, broken: &Fault) -> Option<(Arc<Plugin>, Fault)> {
+    let (FaultKind::OutOfMemory(limit) | FaultKind::TooMuchOutput(limit) | FaultKind::TooMuchKept(limit)) = broken.kind
+    else {
+        return None;
+    };
+    let holder = turn.largest_holder().filter(|holder| holder.bytes >= limit / 2 && holder.plugin.name != plugin.name)?;
+    let kind = FaultKind::FilledTurn { bytes: holder.bytes, broke: Box::new(broken.clone()) };
+    let fault = Fault { plugin: holder.plugin.name.clone(), hook: holder.hook, kind };
+    Some((holder.plugin, fault))
 }
 
 /// Says that a plugin is not asked from here on: in the log, and on the tape of the turn that it broke.

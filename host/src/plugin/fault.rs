@@ -39,6 +39,13 @@ pub enum FaultKind {
     TooMuchOutput(usize),
     /// It made the turn hold more than this, in bytes: what it emitted, set and wrote together.
     TooMuchKept(usize),
+    /// It made the turn hold so much, in bytes, that the call of another plugin had no room left.
+    FilledTurn {
+        /// What it made the turn hold, in bytes.
+        bytes: usize,
+        /// How that call ended.
+        broke: Box<Fault>,
+    },
     /// It called the host more often than this.
     TooManyCalls(u32),
     /// It held more handles than this.
@@ -68,6 +75,9 @@ impl fmt::Display for FaultKind {
             Self::StackOverflow => f.write_str("out of stack"),
             Self::TooMuchOutput(bytes) => write!(f, "handed over more than {} MiB at once", bytes >> 20),
             Self::TooMuchKept(bytes) => write!(f, "made its turn hold more than {} MiB", bytes >> 20),
+            Self::FilledTurn { bytes, broke } => {
+                write!(f, "made its turn hold {} MiB, which broke another call: {broke}", bytes >> 20)
+            }
             Self::TooManyCalls(calls) => write!(f, "called the host more than {calls} times"),
             Self::TooManyHandles(handles) => write!(f, "held more than {handles} handles"),
             Self::Held(held) => held.fmt(f),

@@ -15,7 +15,7 @@ use crate::plugin::{Caller, Idle};
 use crate::tape::{self, Tape};
 use jiff::Zoned;
 use serde_json::{Map, Value};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -94,7 +94,7 @@ impl Turn {
             shared: None,
             begun: tokio::sync::OnceCell::new(),
             first,
-            held: AtomicUsize::new(0),
+            held: Mutex::default(),
             working: Arc::new(()),
             progress: Mutex::new(progress),
             deadline: Instant::now() + host.config.limits().turn_deadline(),

@@ -2,6 +2,7 @@
 
 use super::account::Account;
 use super::flows::Flows;
+use super::holdings::Holdings;
 use super::memo::{Memo, Pieces};
 use super::sent::Sent;
 use super::{Audience, Speaker};
@@ -10,21 +11,18 @@ use crate::error::Failure;
 use crate::grants::hook_grant;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind, Principal, Prompt, StreamEvent, ToolCall};
-use crate::plugin::{Caller, Held, Idle, Plugin, PluginSet, Site, model_name, too_much_held};
+use crate::plugin::{Held, Idle, Plugin, PluginSet, Site, model_name};
 use crate::tape::{self, Media, Sought, Tape};
 use jiff::Zoned;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
-
-/// What the guests of one turn may make it hold together, in bytes: text that was said, state, entries.
-const MAX_HELD: usize = 64 << 20;
 
 /// How long a turn that no turn may be inside of waits for its tasks at its end.
 const REST: Duration = Duration::from_secs(1);
@@ -109,8 +107,8 @@ pub struct Turn {
     pub(super) shared: Option<Tape>,
     /// Whether the tape is known to have an anchor.
     pub(super) begun: tokio::sync::OnceCell<bool>,
-    /// Bytes that guests have made the turn hold.
-    pub(super) held: AtomicUsize,
+    /// What guests have made the turn hold.
+    pub(super) held: Mutex<Holdings>,
     /// Clones of this are with the tasks that work for the turn: tools and model calls.
     pub(super) working: Arc<()>,
     /// The last id on the tape when the turn began.
@@ -218,16 +216,6 @@ impl Turn {
     /// To be kept by a task for as long as it works for the turn.
     pub(crate) fn working(&self) -> Arc<()> {
         self.working.clone()
-    }
-
-    /// Counts what a guest makes the turn hold.
-    ///
-    /// # Errors
-    ///
-    /// It is more than a turn may hold: the guest's call ends.
-    pub(crate) fn hold(&self, bytes: usize) -> wasmtime::Result<()> {
-        let held = self.held.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
-        if held > MAX_HELD { Err(too_much_held(MAX_HELD)) } else { Ok(()) }
     }
 
     /// The tape, with its first anchor on it. A turn whose plugins never ask for the tape leaves none behind.

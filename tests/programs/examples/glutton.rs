@@ -24,6 +24,12 @@ impl exports::bub::hooks::run_model_stream::Guest for Glutton {
                     turn.emit(&text)?;
                 }
             }
+            "trickle" => {
+                let text = StreamEvent::Text("x".repeat(2 << 10));
+                for _ in 0..amount {
+                    turn.emit(&text)?;
+                }
+            }
             "set" => {
                 let value = Value::from("x".repeat(MIB - 2)).to_string();
                 for key in 0..amount {

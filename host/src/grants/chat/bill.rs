@@ -22,7 +22,7 @@ impl Exchange {
             &account.model,
             self.turn.billed_session(),
             &self.turn.workspace.to_string_lossy(),
-            &self.caller.name,
+            &self.caller.plugin.name,
             &self.request.purpose,
             tokens,
         );

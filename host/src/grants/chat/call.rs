@@ -11,7 +11,7 @@ use crate::inline::Inline;
 use crate::model::{self, Event};
 use crate::plugin::bindings::exported::after_llm_call::LlmResult;
 use crate::plugin::bindings::{Error, ErrorKind, ToolCall, exchange};
-use crate::plugin::{Plugin, Site, call};
+use crate::plugin::{Plugin, Running, Site, call};
 use crate::turn::Turn;
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,7 +24,7 @@ pub(super) struct Exchange {
     pub(super) _working: Arc<()>,
     pub(super) depth: u32,
     /// Whose call it is: whatever the chain makes of it, it stays within that plugin's grants.
-    pub(super) caller: Arc<Plugin>,
+    pub(super) caller: Running,
     pub(super) request: Request,
 }
 
@@ -55,14 +55,14 @@ impl Exchange {
         }
         // A plugin that rewrites a request cannot spend on a model that the caller may not call.
         let grant = grant_of(&self.request.model);
-        if self.request.model != asked && !self.turn.calls.host.ledger.allows(&self.caller, &grant) {
-            let _ = listener.send(Err(self.caller.refusal(&grant))).await;
+        if self.request.model != asked && !self.turn.calls.host.ledger.allows(&self.caller.plugin, &grant) {
+            let _ = listener.send(Err(self.caller.plugin.refusal(&grant))).await;
             return;
         }
         // Only now: what a plugin answers in place of the model costs nothing.
         let host = &self.turn.calls.host;
-        let own = host.config.plugin(&self.caller.name).daily_tokens;
-        if let Err(error) = host.budget.check(&self.caller.name, own) {
+        let own = host.config.plugin(&self.caller.plugin.name).daily_tokens;
+        if let Err(error) = host.budget.check(&self.caller.plugin.name, own) {
             let _ = listener.send(Err(error)).await;
             return;
         }
@@ -71,7 +71,7 @@ impl Exchange {
             return;
         }
         let began = Instant::now();
-        let mut account = Account::new(&self.turn, &listener);
+        let mut account = Account::new(&self.turn, &self.caller, &listener);
         let ended = tokio::select! {
             biased;
             () = listener.closed() => Err(Error::cancelled()),
@@ -181,6 +181,8 @@ pub(crate) async fn ask_provider(
 /// What a call comes to: every event goes to the listener, and is kept for those who observe the call.
 pub(super) struct Account<'a> {
     turn: &'a Turn,
+    /// Who asked, and whose what is said becomes.
+    caller: &'a Running,
     listener: &'a mpsc::Sender<Outcome>,
     /// The model that was asked last; empty while none was.
     pub(super) model: String,
@@ -193,9 +195,10 @@ pub(super) struct Account<'a> {
 }
 
 impl<'a> Account<'a> {
-    fn new(turn: &'a Turn, listener: &'a mpsc::Sender<Outcome>) -> Self {
+    fn new(turn: &'a Turn, caller: &'a Running, listener: &'a mpsc::Sender<Outcome>) -> Self {
         Self {
             turn,
+            caller,
             listener,
             model: String::new(),
             events: 0,
@@ -215,7 +218,8 @@ impl<'a> Account<'a> {
         self.received += weight(&event);
         match &event {
             Event::Text(text) => {
-                self.turn.hold(text.len()).map_err(|error| Error::new(ErrorKind::Provider, error.to_string()))?;
+                let held = self.turn.hold_for(Some(self.caller.clone()), text.len());
+                held.map_err(|error| Error::new(ErrorKind::Provider, error.to_string()))?;
                 self.text.push_str(text);
             }
             Event::ToolCalls(calls) => self.tool_calls.extend(calls.iter().cloned().map(into_call)),

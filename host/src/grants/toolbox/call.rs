@@ -11,6 +11,7 @@ use crate::hooks::{self, ToolVerdict};
 use crate::plugin::bindings::schema::Effect;
 use crate::plugin::bindings::{Error, ErrorKind, MessageKind, Principal, ToolCall};
 use crate::plugin::{
+    Running,
     Plugin, Site, Tool, Visit, call, check_json, contract, effect_name, model_name, one_line, parse_json,
 };
 use crate::turn::{Heard, Turn};
@@ -241,7 +242,7 @@ pub(crate) async fn ask(
         })
     });
     match answer.await {
-        Ok(Ok(result)) => match turn.hold(result.len()) {
+        Ok(Ok(result)) => match turn.hold_for(Some(Running::new(plugin, "call-tool")), result.len()) {
             Ok(()) => Ok(result),
             Err(_) => Err(Error::new(
                 ErrorKind::Tool,

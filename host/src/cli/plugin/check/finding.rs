@@ -191,7 +191,7 @@ pub(super) fn fix(fault: &FaultKind) -> &'static str {
         }
         FaultKind::StackOverflow => "bound the recursion, or make a loop of it",
         FaultKind::TooMuchOutput(_) => "hand over less at once, in several calls or by reference",
-        FaultKind::TooMuchKept(_) => "write and emit less in one turn",
+        FaultKind::TooMuchKept(_) | FaultKind::FilledTurn { .. } => "write and emit less in one turn",
         FaultKind::TooManyCalls(_) => "ask the host for pages instead of single entries; `calls` is the bound",
         FaultKind::TooManyHandles(_) => "drop what the host has lent once it was used",
         FaultKind::Contract(_) => "answer as the comment on that function in wit/ says",
