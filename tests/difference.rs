@@ -101,10 +101,11 @@ pub fn plugin_is_named(tape: &mut [Value]) {
     }
 }
 
-/// Section 6: a turn says at its end, out of context, that the owner did not cause it, and which grants dropped-in plugins
-/// used. The original knows neither taint nor grants.
+/// Section 6: a turn says, out of context, that the owner did not cause it, which grants dropped-in plugins used, and what the
+/// host denied. The original knows neither taint nor grants.
 pub fn account_is_written_down(tape: &mut Vec<Value>) {
-    tape.retain(|entry| !is_event(entry, "turn.tainted") && !is_event(entry, "plugin.grant"));
+    let of_host = ["turn.tainted", "plugin.grant", "plugin.denied"];
+    tape.retain(|entry| !of_host.iter().any(|name| is_event(entry, name)));
     number(tape);
 }
 

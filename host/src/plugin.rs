@@ -35,7 +35,7 @@ mod wants;
 
 pub use bindings::SERVED;
 pub(crate) use cache::Cache;
-pub(crate) use call::{Answering, Running, Site, Visit, call, deeper, running};
+pub(crate) use call::{Answering, Running, Site, Visit, call, running};
 pub use command::Command;
 pub(crate) use embedded::embedded;
 pub use engine::Engines;

@@ -232,3 +232,33 @@ fn a_client_that_leaves_while_bash_runs_finds_the_call_on_the_tape() {
     assert_eq!(said["model_output"], "on", "{said}");
     until("the end of the programs", || is_gone(&home));
 }
+
+#[test]
+fn a_client_that_leaves_while_a_turn_inside_the_turn_runs_bash_leaves_no_program() {
+    for session in ["temp", "inherit", "http:kept"] {
+        let home = home();
+        let task = json!({ "prompt": "you do it", "session": session });
+        let server = Server::new([Answer::tool_call("subagent", &task.to_string()), bash(STUBBORN)]);
+        let serve = serving(&home, &server);
+        leave_while_it_runs(&home, &serve, "http:a");
+        let calls = |session: &str| -> Vec<String> {
+            let end = end_of(&home, session).into_iter().filter(|(kind, _)| kind == "tool_call");
+            end.map(|(_, payload)| payload["calls"][0]["function"]["name"].as_str().unwrap_or_default().to_owned())
+                .collect()
+        };
+        assert!(calls("http:a").contains(&"subagent".to_owned()), "{session}: {:?}", end_of(&home, "http:a"));
+        match session {
+            "inherit" => {
+                assert!(calls("http:a").contains(&"bash".to_owned()), "{:?}", end_of(&home, "http:a"));
+                let said = end_of(&home, "http:a").iter().any(|(_, payload)| {
+                    payload["content"].as_str().is_some_and(|text| text.ends_with("\ndo it") || text == "do it")
+                });
+                assert!(said, "the message is lost: {:?}", end_of(&home, "http:a"));
+            }
+            "http:kept" => says_what_began(&home, "http:kept", "bash", "cancelled"),
+            _ => {}
+        }
+        until("the end of the programs", || is_gone(&home));
+        drop(serve);
+    }
+}

@@ -144,10 +144,13 @@ impl Field {
         (meta.atime(), meta.atime_nsec())
     }
 
-    /// What the tape says was refused.
+    /// What the tape says was refused for want of a grant of an import; hooks that are not granted have events of their own.
     fn denied(&self) -> Vec<String> {
         let tape = tape::read(&self.home.tape_file("cli:local"));
-        let events = tape.into_iter().filter(|entry| entry["payload"]["name"] == "plugin.denied");
+        let of_imports = |entry: &Value| {
+            entry["payload"]["name"] == "plugin.denied" && entry["payload"]["data"]["reason"] == "grant"
+        };
+        let events = tape.into_iter().filter(of_imports);
         let mut grants: Vec<String> =
             events.map(|event| event["payload"]["data"]["grant"].as_str().unwrap_or_default().to_owned()).collect();
         grants.sort();

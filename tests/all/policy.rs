@@ -1,6 +1,7 @@
 //! What a tool call may do: by who caused the turn, whether text from outside is in it, what the tool does, and where
 //! it was said. What is denied is not done.
 
+mod ends;
 mod flows;
 mod fuzz;
 mod run_later;

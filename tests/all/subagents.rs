@@ -1,5 +1,7 @@
 //! Turns inside turns, and results that are too long for a conversation.
 
+mod reach;
+
 use crate::home;
 use bub_tests::{Answer, Server, tape};
 use serde_json::{Value, json};

@@ -13,7 +13,7 @@ use crate::model::{self, Event};
 use crate::plugin::bindings::chat::{Host, HostCompletion};
 use crate::plugin::bindings::{Error, ErrorKind, ToolCall, exchange};
 use crate::plugin::store::State;
-use crate::plugin::{Running, deeper};
+use crate::plugin::Running;
 use crate::turn::Turn;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -123,6 +123,7 @@ impl Host for State {
 
 impl HostCompletion for State {
     async fn next(&mut self, completion: Resource<Completion>) -> Result<Result<Option<exchange::Event>, Error>> {
+        self.has_read = true;
         match self.table.get_mut(&completion)?.next().await {
             None => Ok(Ok(None)),
             Some(Ok(event)) => Ok(Ok(Some(into_guest(event)))),
@@ -140,7 +141,7 @@ impl State {
     fn exchange(&self, turn: Arc<Turn>, mut request: exchange::Request) -> std::result::Result<Exchange, Error> {
         let model = self.model_of(&turn, request.model.take());
         self.granted(&grant_of(&model))?;
-        let depth = deeper(self.depth, self.plugin.limits.depth)?;
+        let depth = self.deeper()?;
         let request = Request::new(&turn, model, request)?;
         let _working = turn.working();
         let caller = Running::new(&self.plugin, self.hook);

@@ -3,7 +3,7 @@
 use crate::files::ProtectedFiles;
 use crate::host::Host;
 use crate::plugin::{Plugin, Source};
-use crate::turn::Turn;
+use crate::turn::{Denial, DenialReason, TaintSource, Turn};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
@@ -75,7 +75,11 @@ pub(crate) fn open(
         match (opened, turn) {
             (Ok(()), Some(turn)) => is_open(host, plugin, turn, &named, &grant),
             (Ok(()), None) | (Err(Refusal::Absent), _) => {}
-            (Err(Refusal::Because(reason)), _) => {
+            (Err(Refusal::Because(reason)), turn) => {
+                if let Some(turn) = turn {
+                    let (plugin, grant) = (&plugin.name, &format!("fs:{grant}"));
+                    turn.denied(Denial { reason: DenialReason::Reach, plugin, tool: "", grant, message: &reason });
+                }
                 tracing::warn!("plugin `{}` does not get `fs:{grant}`: {reason}", plugin.name);
             }
         }
@@ -99,7 +103,9 @@ fn is_open(host: &Host, plugin: &Plugin, turn: &Turn, named: &Named<'_>, grant: 
     if let Named::InWorkspace(inside) = named
         && !host.config.trusts(&turn.workspace)
     {
-        turn.taint(|| format!("the workspace's `{inside}`, whose owner has not said `bub-wasm trust`"));
+        turn.taint(TaintSource::workspace(&turn.workspace), || {
+            format!("the workspace's `{inside}`, whose owner has not said `bub-wasm trust`")
+        });
     }
 }
 

@@ -5,7 +5,7 @@ use crate::host::Host;
 use crate::net::{self, Body, Gate, Outgoing, Target};
 use crate::plugin::Plugin;
 use crate::secret::{self, Filler};
-use crate::turn::Turn;
+use crate::turn::{Denial, DenialReason, Turn};
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, StreamBody};
 use reqwest::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
@@ -50,16 +50,28 @@ impl WasiHttpHooks for Http {
                     Ok((from_response(response, turn.map(|turn| (turn, plugin, grant))), late))
                 }
                 Err(error) => {
-                    if let net::Error::NotGranted { host: target } = &error
-                        && let Some(turn) = &turn
-                    {
-                        turn.refused(&plugin, &format!("http:{target}"));
+                    if let Some(turn) = &turn {
+                        write_down(turn, &plugin, &error);
                     }
                     say(&host, &plugin, &error, keeps_tapes);
                     Err(into_error(&error))
                 }
             }
         })
+    }
+}
+
+/// Writes a request down that was denied.
+fn write_down(turn: &Turn, plugin: &Plugin, error: &net::Error) {
+    let deny = |reason, grant: &str| {
+        turn.denied(Denial { reason, plugin: &plugin.name, tool: "", grant, message: &error.to_string() });
+    };
+    match error {
+        net::Error::NotGranted { host } => turn.refused(plugin, &format!("http:{host}")),
+        net::Error::Private { host, .. } => deny(DenialReason::Reach, &format!("http:{host}")),
+        // A secret that it does not hold, or that is not bound to that host.
+        net::Error::Refused(_) => deny(DenialReason::Reach, "secret"),
+        _ => {}
     }
 }
 

@@ -49,6 +49,11 @@ pub enum Flow {
         /// As the call names it.
         path: String,
     },
+    /// A turn inside the turn goes on in a session that is not the turn's own: it reads that conversation and adds to it.
+    OtherSession {
+        /// Its id, clipped.
+        session: String,
+    },
 }
 
 impl Flow {
@@ -59,6 +64,7 @@ impl Flow {
                 Effect::Send
             }
             Self::RunsLater { .. } => Effect::Run,
+            Self::OtherSession { .. } => Effect::Write,
         }
     }
 }
@@ -75,6 +81,7 @@ impl Display for Flow {
                 write!(f, "more was read, or would go to `{to}`, than is compared: what was read may be in it")
             }
             Self::RunsLater { path } => write!(f, "`{path}` runs later"),
+            Self::OtherSession { session } => write!(f, "session `{session}` would be read and written to"),
         }
     }
 }

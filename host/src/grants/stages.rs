@@ -7,8 +7,8 @@ use crate::hooks;
 use crate::plugin::bindings::schema::ToolSpec;
 use crate::plugin::bindings::stages::Host;
 use crate::plugin::bindings::{Error, ModelOptions, Prompt};
+use crate::plugin::check_json;
 use crate::plugin::store::State;
-use crate::plugin::{check_json, deeper};
 use crate::tape::json;
 use crate::turn::Turn;
 use std::borrow::Cow;
@@ -38,6 +38,7 @@ impl Host for State {
             Ok(entered) => entered,
             Err(refusal) => return Ok(Err(refusal)),
         };
+        self.has_read = true;
         for message in &new {
             if let Err(reason) = check_json(message) {
                 return Ok(Err(Error::invalid(format!("a new message is {reason}"))));
@@ -90,7 +91,7 @@ impl State {
     /// The turn and the depth of a call that other plugins answer.
     fn enter(&self, turn: &Resource<TurnHandle>) -> Result<Result<(Arc<Turn>, u32), Error>> {
         let turn = self.turn_of(turn)?;
-        Ok(self.granted("agent").and_then(|()| deeper(self.depth, self.plugin.limits.depth)).map(|depth| (turn, depth)))
+        Ok(self.granted("agent").and_then(|()| self.deeper()).map(|depth| (turn, depth)))
     }
 
     /// The tools of a turn that are for models, and which the plugin may call.

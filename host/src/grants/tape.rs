@@ -1,17 +1,16 @@
 //! `bub:tape/tape`: the tapes that a guest has been handed.
 
 mod crossing;
+mod writing;
 
 use super::sidecars::owner;
 use crate::hooks;
 use crate::plugin::bindings::entries::{self, Draft, Entry, Hit, Info};
 use crate::plugin::bindings::tape::{Host, HostCursor, HostTape};
 use crate::plugin::bindings::{Error, Principal};
-use crate::plugin::deeper;
 use crate::plugin::store::State;
-use crate::tape::{self, Tape, json};
-use crate::turn::Turn;
-use std::borrow::Cow;
+use crate::tape::{self, Tape};
+use crate::turn::{DenialReason, Turn};
 use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::Result;
@@ -19,6 +18,7 @@ use wasmtime::component::Resource;
 
 pub(crate) use crossing::{attach, current, from_query, into_entries, into_hits, into_info, taint};
 use crossing::{into_entry, weight};
+use writing::prepared;
 
 /// A tape in a guest's hands.
 #[derive(Clone)]
@@ -104,51 +104,11 @@ impl State {
         if owner(name) == self.plugin.name {
             return Ok(());
         }
-        Err(Error::denied(format!(
+        let message = format!(
             "the sidecar `{name}` is not plugin `{0}`'s: its own are called `{0}` or `{0}.NAME`",
             self.plugin.name
-        )))
-    }
-
-    /// The drafts as they will stand: checked, and with the host's own words in their meta.
-    fn sign(&self, handle: &TapeHandle, drafts: Vec<Draft>) -> Result<Vec<tape::Draft>, Error> {
-        let only_events = drafts.iter().all(|draft| draft.kind == "event");
-        if !(only_events && self.holds("tape:append")) {
-            self.granted(if only_events { "tape:event" } else { "tape:append" })?;
-        }
-        handle.may_change()?;
-        drafts.into_iter().map(|draft| self.sign_one(handle, &draft)).collect()
-    }
-
-    fn sign_one(&self, TapeHandle { turn, is_shared, .. }: &TapeHandle, draft: &Draft) -> Result<tape::Draft, Error> {
-        let payload = match draft.kind.as_str() {
-            // What the tape keeps is the media themselves: marks are a turn's own.
-            "message" => turn.calls.media.fill_in(&draft.payload)?,
-            _ => Cow::Borrowed(&*draft.payload),
-        };
-        let mut signed = tape::Draft::new(&draft.kind, &payload, &draft.meta)?;
-        if json::get(&draft.meta, "plugin").is_some() {
-            return Err(Error::denied("`plugin` in an entry's meta is the host's to write"));
-        }
-        if let Some(id) = json::get(&draft.meta, "run_id") {
-            let given = json::string(id).is_some_and(|id| turn.gave_run_id(&id));
-            if !given {
-                return Err(Error::invalid(format!("the run id {id} was not given out by this turn")));
-            }
-        }
-        // The record of the turn is the model hook's own; whatever anybody else writes carries a name.
-        if !turn.speaks(&self.plugin.name) {
-            signed = signed.with_meta("plugin", &json::quote(&self.plugin.name))?;
-        }
-        // What other sessions read says for itself that text from outside may be in it: their turns know nothing of this
-        // one. Who copies what stood there before says that it is clean.
-        match json::get(&draft.meta, TAINTED_MARK) {
-            Some("true") => Ok(signed),
-            Some("false") => Ok(signed.without_meta(TAINTED_MARK)?),
-            Some(_) => Err(Error::invalid("`tainted` in an entry's meta is `true` or `false`")),
-            None if *is_shared && turn.tainted().is_some() => Ok(signed.with_meta(TAINTED_MARK, "true")?),
-            None => Ok(signed),
-        }
+        );
+        Err(self.denied(DenialReason::Reach, &format!("sidecar:{name}"), Error::denied(message)))
     }
 }
 
@@ -165,7 +125,7 @@ impl HostTape for State {
     async fn append(&mut self, handle: Resource<TapeHandle>, drafts: Vec<Draft>) -> Result<Result<u64, Error>> {
         let handle = self.handle_of(&handle)?;
         handle.turn.hold(weight(&handle.turn, &drafts))?;
-        Ok(match self.sign(&handle, drafts) {
+        Ok(match prepared(&handle, self.signed(&handle, drafts)).await {
             Ok(drafts) => {
                 let outcome = handle.tape.append(drafts).await;
                 self.written(&handle, outcome)
@@ -182,7 +142,7 @@ impl HostTape for State {
     ) -> Result<Result<u64, Error>> {
         let handle = self.handle_of(&handle)?;
         handle.turn.hold(weight(&handle.turn, &drafts))?;
-        Ok(match self.sign(&handle, drafts) {
+        Ok(match prepared(&handle, self.signed(&handle, drafts)).await {
             Ok(drafts) => {
                 let outcome = handle.tape.append_direct(last, drafts).await;
                 self.written(&handle, outcome)
@@ -209,7 +169,7 @@ impl HostTape for State {
             payload: draft.payload().to_owned(),
             meta: draft.meta().to_owned(),
         });
-        Ok(match self.sign(&handle, drafts.collect()) {
+        Ok(match prepared(&handle, self.signed(&handle, drafts.collect())).await {
             Ok(drafts) => {
                 let outcome = handle.tape.append(drafts).await;
                 self.written(&handle, outcome)
@@ -224,6 +184,7 @@ impl HostTape for State {
         query: entries::Query,
     ) -> Result<Result<Resource<Cursor>, Error>> {
         let (tape, turn) = self.tape_of(&handle)?;
+        self.has_read = true;
         match tape.cursor(&from_query(query)).await {
             Ok(cursor) => Ok(Ok(self.table.push(Cursor { cursor, turn })?)),
             Err(error) => Ok(Err(error.into())),
@@ -248,7 +209,11 @@ impl HostTape for State {
                 Err(error) => return Ok(Err(error.into())),
             },
         };
-        Ok(tape.search(&search).await.map(|hits| into_hits(&turn, hits)).map_err(Error::from))
+        self.has_read = true;
+        let hits = tape.search(&search).await.inspect(|hits| {
+            hits.iter().for_each(|hit| turn.reads(&tape, std::slice::from_ref(&hit.entry)));
+        });
+        Ok(hits.map(|hits| into_hits(&turn, hits)).map_err(Error::from))
     }
 
     async fn tail(
@@ -258,7 +223,8 @@ impl HostTape for State {
         max: u32,
     ) -> Result<Result<Vec<Entry>, Error>> {
         let (tape, turn) = self.tape_of(&handle)?;
-        let entries = tape.tail(before, max.min(MAX_BATCH) as usize).await;
+        self.has_read = true;
+        let entries = tape.tail(before, max.min(MAX_BATCH) as usize).await.inspect(|found| turn.reads(&tape, found));
         Ok(entries.map(|entries| into_entries(&turn, entries)).map_err(Error::from))
     }
 
@@ -269,12 +235,15 @@ impl HostTape for State {
         before: Option<u64>,
     ) -> Result<Result<Option<Entry>, Error>> {
         let (tape, turn) = self.tape_of(&handle)?;
+        self.has_read = true;
         let anchor = tape.last_anchor(name.as_deref(), before).await;
+        let anchor = anchor.inspect(|anchor| turn.reads(&tape, anchor.as_slice()));
         Ok(anchor.map(|entry| entry.map(|entry| into_entry(&turn, entry))).map_err(Error::from))
     }
 
     async fn zone(&mut self, handle: Resource<TapeHandle>, name: String) -> Result<Result<Vec<Entry>, Error>> {
         let (tape, turn) = self.tape_of(&handle)?;
+        self.has_read = true;
         Ok(match tape.zone(&name).await {
             Ok(entries) if entries.iter().map(|entry| entry.payload.len()).sum::<usize>() > MAX_ZONE => {
                 Err(Error::invalid(format!("the zone `{name}` holds more than {MAX_ZONE} bytes")))
@@ -299,6 +268,9 @@ impl HostTape for State {
             return Ok(Err(Error::invalid("the turn's own tape is merged by the host, when the turn ends")));
         }
         let outcome = handle.tape.merge().await;
+        if handle.turn.is_tape(&handle.tape) {
+            handle.turn.forget_written_taint(false);
+        }
         Ok(self.written(&handle, outcome))
     }
 
@@ -308,10 +280,10 @@ impl HostTape for State {
         }
         let handle = self.handle_of(&handle)?;
         if let Err(refusal) = handle.may_change() {
-            return Ok(Err(refusal));
+            return Ok(Err(self.denied(DenialReason::Policy, "tape:workspace", refusal)));
         }
         // A hook that empties the tape itself would be asked for ever.
-        let depth = match deeper(self.depth, self.plugin.limits.depth) {
+        let depth = match self.deeper() {
             Ok(depth) => depth,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -320,6 +292,9 @@ impl HostTape for State {
             false => Vec::new(),
         };
         let outcome = handle.tape.reset(archive).await;
+        if handle.turn.is_tape(&handle.tape) {
+            handle.turn.forget_written_taint(true);
+        }
         let archived = match self.written(&handle, outcome) {
             Ok(archived) => archived,
             Err(error) => return Ok(Err(error)),
@@ -358,6 +333,7 @@ impl HostCursor for State {
     async fn next(&mut self, cursor: Resource<Cursor>, max: u32) -> Result<Result<Vec<Entry>, Error>> {
         let Cursor { cursor, turn } = self.table.get_mut(&cursor)?;
         let entries = cursor.next(max.min(MAX_BATCH) as usize).await;
+        let entries = entries.inspect(|found| turn.reads(cursor.tape(), found));
         Ok(entries.map(|entries| into_entries(turn, entries)).map_err(Error::from))
     }
 

@@ -11,7 +11,7 @@ use crate::plugin::bindings::schema::{Effect, ToolSpec};
 use crate::plugin::bindings::toolbox::Host;
 use crate::plugin::bindings::{Error, ToolCall, schema};
 use crate::plugin::store::State;
-use crate::plugin::{Plugin, Tool, deeper, is_called};
+use crate::plugin::{Plugin, Tool, is_called};
 use crate::turn::Turn;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -41,7 +41,7 @@ impl Host for State {
         calls: Vec<ToolCall>,
     ) -> Result<Result<Vec<Result<String, Error>>, Error>> {
         let turn = self.turn_of(&turn)?;
-        let depth = match deeper(self.depth, self.plugin.limits.depth) {
+        let depth = match self.deeper() {
             Ok(depth) => depth,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -51,6 +51,7 @@ impl Host for State {
                 calls.len()
             ))));
         }
+        self.has_read = true;
         let mut running: Vec<Work<_>> = Vec::new();
         // The places belong to this one call: a tool that calls tools gets others, so nobody waits for their own caller.
         let places = Arc::new(Semaphore::new(MAX_AT_ONCE));

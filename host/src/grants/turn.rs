@@ -3,10 +3,10 @@
 use super::tape::TapeHandle;
 use crate::hooks;
 use crate::plugin::bindings::turn::{Host, HostTurn};
-use crate::plugin::bindings::{Envelope, Error, MessageKind, Principal, StreamEvent};
+use crate::plugin::bindings::{Envelope, Error, ErrorKind, MessageKind, Principal, StreamEvent};
 use crate::plugin::store::State;
 use crate::plugin::{check_json, parse_json};
-use crate::turn::Turn;
+use crate::turn::{DenialReason, TaintSource, Turn};
 use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
 use std::fs::File;
@@ -58,7 +58,9 @@ impl HostTurn for State {
         let turn = self.turn_of(&turn)?;
         let text = agents_text(&turn.workspace, &self.host.config.home);
         if text.is_some() && !self.host.config.trusts(&turn.workspace) {
-            turn.taint(|| "the workspace's AGENTS.md, whose owner has not said `bub-wasm trust`".to_owned());
+            turn.taint(TaintSource::workspace(&turn.workspace), || {
+                "the workspace's AGENTS.md, whose owner has not said `bub-wasm trust`".to_owned()
+            });
         }
         Ok(text)
     }
@@ -91,7 +93,10 @@ impl HostTurn for State {
     async fn set(&mut self, turn: Resource<TurnHandle>, key: String, value: String) -> Result<Result<(), Error>> {
         let turn = self.turn_of(&turn)?;
         turn.hold(key.len() + value.len())?;
-        Ok(set(&turn, key, &value))
+        Ok(set(&turn, key, &value).map_err(|error| match error.kind {
+            ErrorKind::Denied => self.denied(DenialReason::Reserved, "", error),
+            _ => error,
+        }))
     }
 
     async fn state(&mut self, turn: Resource<TurnHandle>) -> Result<String> {
@@ -123,7 +128,8 @@ impl HostTurn for State {
     async fn emit(&mut self, turn: Resource<TurnHandle>, event: StreamEvent) -> Result<Result<(), Error>> {
         let turn = self.turn_of(&turn)?;
         if self.hook != "run-model-stream" || !turn.speaks(&self.plugin.name) {
-            return Ok(Err(Error::denied("only the model hook that is asked may emit events")));
+            let error = Error::denied("only the model hook that is asked may emit events");
+            return Ok(Err(self.denied(DenialReason::Reserved, "", error)));
         }
         if let StreamEvent::ToolResults(json) | StreamEvent::Usage(json) | StreamEvent::Final(json) = &event
             && let Err(reason) = check_json(json)

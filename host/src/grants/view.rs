@@ -163,7 +163,9 @@ impl View {
                         None => renderer.push(entry),
                     });
                     if known.is_none() {
-                        renderer.push(&self.beyond(id).await?);
+                        let entry = self.beyond(id).await?;
+                        self.turn.reads(&self.tape, std::slice::from_ref(&entry));
+                        renderer.push(&entry);
                     }
                 }
                 Part::Message(message) => {

@@ -65,6 +65,7 @@ pub(crate) async fn before_llm_call(
 
 /// A gate that is in quarantine is among them: it is not asked, and denies.
 fn asked<'a>(turn: &'a Turn, site: &'a Site) -> impl Iterator<Item = &'a Arc<Plugin>> {
+    turn.passes_over_ungranted(site.hook);
     let granted = turn.calls.granted(site.hook);
     granted.filter(|plugin| plugin.on_fault == OnFault::Deny || turn.calls.held(plugin, site).is_none())
 }

@@ -11,8 +11,9 @@ use std::sync::Arc;
 /// Walks the plugins once, latest first, and asks each by whichever of the two model hooks it exports.
 pub(crate) async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<String>, Failure> {
     let mut held_back = None;
+    let hooks = ["run-model", "run-model-stream"];
+    hooks.iter().for_each(|hook| turn.passes_over_ungranted(hook));
     for plugin in turn.calls.plugins.iter().rev() {
-        let hooks = ["run-model", "run-model-stream"];
         let Some(hook) = hooks.into_iter().find(|hook| turn.calls.may_answer(plugin, hook)) else { continue };
         if let Some(held) = turn.calls.held(plugin, &Site::of(hook, turn)) {
             held_back.get_or_insert(held);

@@ -54,6 +54,7 @@ pub(crate) async fn select(
         return Ok(Selected { by: SIMPLE.to_owned(), selection, took: began.elapsed(), fuel: 0 });
     }
     let site = Site::inside(HOOK, turn, depth);
+    turn.passes_over_ungranted(HOOK);
     let meant = meant(&turn.calls, chosen);
     let found = meant.iter().find(|plugin| turn.calls.held(plugin, &site).is_none());
     if let Some(held) = meant.first().and_then(|plugin| turn.calls.held(plugin, &site)) {

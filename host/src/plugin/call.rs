@@ -181,7 +181,7 @@ pub(crate) async fn call<'c, T: Send>(
             host.meter.add(&plugin.name, hook, took, fuel, None);
             // Where others break by what it made the turn hold, its own call did not go well.
             if counts && !turn.as_ref().is_some_and(|turn| turn.holds_much_of(plugin)) {
-                host.quarantine.succeeded(plugin, hook, &session, pass);
+                host.quarantine.succeeded(plugin, &site, pass);
             }
             if let Some(turn) = &turn {
                 live.rest(plugin, turn);
@@ -196,7 +196,7 @@ pub(crate) async fn call<'c, T: Send>(
         host.meter.add(&holder.name, broken.hook, Duration::ZERO, 0, Some(&broken.kind));
         host.news.tell(News::Fault { plugin: holder.name.clone(), hook: broken.hook, what: broken.kind.to_string() }, &session);
         let call = quarantine::Call { host, witness: quarantine::Witness::default(), turn: turn.as_deref() };
-        let consequence = host.quarantine.faulted((&holder, &session, Pass::default()), &broken, call);
+        let consequence = host.quarantine.faulted((&holder, &site, Pass::default()), &broken, call);
         tell(turn.as_deref(), &holder, consequence).await;
         return Err(broken);
     }

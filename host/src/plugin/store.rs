@@ -1,6 +1,7 @@
 //! What lives in a store: everything that one call of one guest holds, gone when the call ends.
 
 use super::bindings::{Error, Prompt};
+use super::call::deeper;
 use super::fault::{Break, FaultKind};
 use super::load::{Plugin, Source};
 use super::quarantine::Witness;
@@ -8,7 +9,7 @@ use super::stderr::Stderr;
 use crate::grants::guard::FileGuard;
 use crate::grants::http::Http;
 use crate::host::Host;
-use crate::turn::Turn;
+use crate::turn::{Denial, DenialReason, Turn};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wasmtime::component::ResourceTable;
@@ -49,6 +50,8 @@ pub struct State {
     pub(crate) witness: Witness,
     /// What is kept from the guest of the directories that it is given; none where it is given none.
     pub(crate) file_guard: Option<FileGuard>,
+    /// Whether the call was given text of a tape, a model or a tool: what it writes may say the same.
+    pub(crate) has_read: bool,
     wasi: WasiCtx,
     http: Http,
     http_ctx: WasiHttpCtx,
@@ -89,6 +92,7 @@ impl State {
             stderr,
             witness: Witness::default(),
             file_guard,
+            has_read: false,
             wasi,
             http,
             http_ctx: WasiHttpCtx::new(),
@@ -117,7 +121,7 @@ impl State {
         }
         self.http.turn.clone_from(&turn);
         (self.hook, self.turn, self.depth) = (hook, turn, depth);
-        (self.calls, self.gave_way) = (0, Instant::now());
+        (self.calls, self.gave_way, self.has_read) = (0, Instant::now(), false);
     }
 
     /// One more call of the host by the guest: the state is asked for once in each.
@@ -157,6 +161,24 @@ impl State {
             turn.refused(&self.plugin, grant);
         }
         Err(self.plugin.refusal(grant))
+    }
+
+    /// Writes down that the call was denied something with that error, which it returns.
+    pub(crate) fn denied(&self, reason: DenialReason, what: &str, error: Error) -> Error {
+        if let Some(turn) = &self.turn {
+            let (plugin, message) = (&self.plugin.name, &error.message);
+            turn.denied(Denial { reason, plugin, tool: "", grant: what, message });
+        }
+        error
+    }
+
+    /// How deep a call inside this one is.
+    ///
+    /// # Errors
+    ///
+    /// Too deep.
+    pub(crate) fn deeper(&self) -> std::result::Result<u32, Error> {
+        deeper(self.depth, self.plugin.limits.depth).map_err(|error| self.denied(DenialReason::Limit, "", error))
     }
 
     /// Whether the plugin holds that grant, at this moment.

@@ -227,6 +227,11 @@ impl Tape {
         self.store.newest(&self.name, sought, None).await
     }
 
+    /// See [`Store::newest`]: the newest with an id below `before`.
+    pub async fn newest_before(&self, sought: &Sought, before: Option<u64>) -> Result<Option<Entry>> {
+        self.store.newest(&self.name, sought, before).await
+    }
+
     /// See [`Store::query`].
     pub async fn query(&self, query: &Query) -> Result<Vec<Entry>> {
         self.store.query(&self.name, query).await
@@ -280,6 +285,11 @@ pub struct Cursor {
 }
 
 impl Cursor {
+    /// What it reads from.
+    pub fn tape(&self) -> &Tape {
+        &self.tape
+    }
+
     /// The next entries, at most `max`; empty: the end.
     pub async fn next(&mut self, max: usize) -> Result<Vec<Entry>> {
         self.position.next(&*self.tape.store, &self.tape.name, max).await

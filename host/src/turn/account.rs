@@ -2,13 +2,13 @@
 //! that text from outside is in it.
 
 use super::Turn;
-use crate::host::News;
+use super::denial::Denials;
+use super::taint::Taint;
 use crate::plugin::{Held, Plugin};
 use crate::usage::Tokens;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Different refusals, and different uses, that a turn writes down. A guest that asks for ever new names would otherwise
-/// fill the tape with them.
+/// Different uses that a turn writes down. A guest that asks for ever new names would otherwise fill the tape with them.
 const MAX_LINES: usize = 64;
 
 /// Plugin, digest of its bytes, grant.
@@ -17,20 +17,20 @@ type Use = (String, String, String);
 /// The account of one turn.
 #[derive(Default)]
 pub(super) struct Account {
-    /// Plugin and grant; how often it was refused.
-    pub(super) refusals: BTreeMap<(String, String), u64>,
+    /// What was denied in it, and in turns inside of it that are not kept.
+    pub(super) denials: Denials,
     /// How often a grant was used, and how many bytes came back.
     pub(super) uses: BTreeMap<Use, (u64, u64)>,
     /// Plugins in quarantine of which the turn has said that it goes on without them.
     told: BTreeSet<String>,
     /// What its model calls have used.
     spent: Tokens,
-    /// Why text from outside is in the context of this turn; none while there is none.
-    taint: Option<String>,
+    /// Whether text from outside is in the context of this turn.
+    pub(super) taint: Taint,
 }
 
 impl Account {
-    pub(super) fn new(taint: Option<String>) -> Self {
+    pub(super) fn new(taint: Taint) -> Self {
         Self { taint, ..Self::default() }
     }
 }
@@ -46,32 +46,9 @@ impl Turn {
         self.account(|account| account.spent)
     }
 
-    /// From here on text that somebody else wrote is in the context of this turn.
-    pub(crate) fn taint(&self, why: impl FnOnce() -> String) {
-        self.account(|account| {
-            account.taint.get_or_insert_with(why);
-        });
-    }
-
-    /// Why the turn is tainted, if it is.
-    pub(crate) fn tainted(&self) -> Option<String> {
-        self.account(|account| account.taint.clone())
-    }
-
     /// Whether the turn has yet to say that it goes on without that plugin. It is said once.
     pub(crate) fn says_once(&self, held: &Held) -> bool {
         self.account(|account| account.told.insert(held.plugin.clone()))
-    }
-
-    /// Counts a refusal.
-    pub(crate) fn refused(&self, plugin: &Plugin, grant: &str) {
-        let news = News::Denied { plugin: plugin.name.clone(), grant: grant.to_owned() };
-        self.calls.host.news.tell(news, &self.outermost().session_id);
-        self.account(|account| {
-            if account.refusals.len() < MAX_LINES {
-                *account.refusals.entry((plugin.name.clone(), grant.to_owned())).or_default() += 1;
-            }
-        });
     }
 
     /// Counts a use of a grant that reaches outside.

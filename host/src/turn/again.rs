@@ -1,6 +1,6 @@
 //! A turn that begins as one is told to have been: for a call that is made again.
 
-use super::{Audience, Calls, Turn};
+use super::{Audience, Calls, TaintSource, Turn};
 use crate::error::Failure;
 use crate::plugin::Caller;
 use crate::plugin::bindings::{Envelope, Principal};
@@ -49,7 +49,7 @@ impl Turn {
             turn.started = started.to_zoned(jiff::tz::TimeZone::system());
         }
         if told.tainted {
-            turn.taint(|| "the turn was tainted".to_owned());
+            turn.taint(TaintSource::outside("told"), || "the turn was tainted".to_owned());
         }
         for (key, value) in told.state.into_iter().filter(|(key, _)| !key.starts_with("_runtime")) {
             turn.set(key, value);

@@ -4,8 +4,10 @@ mod caller;
 
 use super::Audience;
 use super::account::Account;
-use super::progress::{Calls, Progress, Speech, Turn};
+use super::calls::Calls;
+use super::progress::{Progress, Speech, Turn};
 use super::settle::PASSING;
+use super::taint::{Taint, TaintSource};
 use crate::channel::foreign;
 use crate::config::Commands;
 use crate::error::Failure;
@@ -78,9 +80,13 @@ impl Turn {
             state,
             prompt: None,
             run_ids: Vec::new(),
+            session_prefix: audience
+                .speaker
+                .as_ref()
+                .map_or_else(String::new, |speaker| speaker.session_prefix.clone()),
             speech: Speech::default(),
             settled: false,
-            account: Account::new(taint(principal, &message)),
+            account: Account::new(Taint::new(taint(principal, &message))),
         };
         Ok(Self {
             calls: calls.clone(),
@@ -104,12 +110,14 @@ impl Turn {
             caller,
             allowed_tools: None,
             parent: None,
+            is_shared: AtomicBool::new(false),
             inner: Semaphore::new(MAX_INNER),
             selector: tokio::sync::OnceCell::new(),
             selected: Mutex::default(),
             fell_back: AtomicBool::new(false),
             ratios: Mutex::default(),
             changes: AtomicU64::default(),
+            tainted_before: AtomicU64::default(),
             memo: Mutex::default(),
             pieces: Mutex::default(),
             sent: Mutex::default(),
@@ -126,10 +134,11 @@ fn commands(host: &Host, message: &Envelope, audience: &Audience) -> Commands {
 
 /// Why a turn of that message begins tainted: another principal than the owner caused it, or a part of it is another
 /// author's.
-fn taint(principal: Principal, message: &Envelope) -> Option<String> {
+fn taint(principal: Principal, message: &Envelope) -> Option<(TaintSource, String)> {
     let channel = &message.channel;
     let by_other = (principal != Principal::Owner).then(|| format!("said on channel `{channel}`"));
-    by_other.or_else(|| foreign(message))
+    let why = by_other.or_else(|| foreign(message))?;
+    Some((TaintSource::outside(format!("channel:{channel}")), why))
 }
 
 /// The turn's fork of its tape, when no other turn of the session runs.

@@ -1,18 +1,17 @@
 //! A turn in progress: what its hooks share.
 
 use super::account::Account;
+use super::calls::Calls;
 use super::flows::Flows;
 use super::holdings::Holdings;
 use super::memo::{Memo, Pieces};
 use super::sent::Sent;
-use super::{Audience, Speaker};
-use crate::channel::{Channel, shown};
+use super::Audience;
+use crate::channel::shown;
 use crate::error::Failure;
-use crate::grants::hook_grant;
-use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind, Principal, Prompt, StreamEvent, ToolCall};
-use crate::plugin::{Held, Idle, Plugin, PluginSet, Site, model_name};
-use crate::tape::{self, Media, Sought, Tape};
+use crate::plugin::{Caller, Idle, model_name};
+use crate::tape::{self, Tape};
 use jiff::Zoned;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,70 +25,6 @@ use tokio::time::Instant;
 
 /// How long a turn that no turn may be inside of waits for its tasks at its end.
 const REST: Duration = Duration::from_secs(1);
-
-/// Who can be called: the host, and the plugins that served when the turn began.
-pub struct Calls {
-    pub(crate) host: Arc<Host>,
-    pub(crate) plugins: Arc<PluginSet>,
-    /// What the marks stand for that guests have in place of media.
-    pub(crate) media: Media,
-    /// Takes what no plugin delivers, in place of the host's channel.
-    pub(super) channel: Option<Arc<dyn Channel>>,
-    /// Who says the message that is asked about before its turn begins, where its channel does not know better.
-    pub(super) speaker: Option<Speaker>,
-}
-
-impl Calls {
-    /// Everybody who serves at this moment.
-    pub fn new(host: &Arc<Host>) -> Arc<Self> {
-        Self::answered_on(host, None)
-    }
-
-    /// The same; what no plugin delivers goes there, where it is not the host's channel that takes it.
-    pub(crate) fn answered_on(host: &Arc<Host>, channel: Option<Arc<dyn Channel>>) -> Arc<Self> {
-        Arc::new(Self { host: host.clone(), plugins: host.plugins(), media: Media::default(), channel, speaker: None })
-    }
-
-    /// Where envelopes go that no plugin delivers.
-    pub(crate) fn channel(&self) -> &dyn Channel {
-        self.channel.as_deref().unwrap_or_else(|| self.host.channel())
-    }
-
-    /// The plugins that implement that hook and may be asked it unasked, latest registered first. An export is authority
-    /// as much as an import is: one that is not granted is not called.
-    pub(crate) fn granted<'a>(&'a self, hook: &'a str) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
-        self.plugins.exporting(hook).filter(|plugin| self.may_answer(plugin, hook))
-    }
-
-    /// The same, less those that are in quarantine: the next one answers meanwhile.
-    pub(crate) fn asked<'a>(&'a self, site: &'a Site) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
-        self.granted(site.hook).filter(|plugin| self.held(plugin, site).is_none())
-    }
-
-    /// Why the plugin is not asked there for a while, if it is not.
-    pub(crate) fn held(&self, plugin: &Plugin, site: &Site) -> Option<Held> {
-        self.host.quarantine.held(plugin, site)
-    }
-
-    /// Whether the plugin implements that hook and may be asked it.
-    pub(crate) fn may_answer(&self, plugin: &Plugin, hook: &str) -> bool {
-        plugin.implements(hook) && self.host.ledger.allows(plugin, &hook_grant(hook))
-    }
-
-    /// A gate that is configured and cannot judge a tool call: it did not load, or it is not granted the hook. What it
-    /// would have judged is denied.
-    pub(crate) fn absent_gate(&self) -> Option<&str> {
-        self.host.config.gates().find(|gate| match self.plugins.iter().find(|plugin| plugin.name == *gate) {
-            None => true,
-            Some(plugin) => plugin.implements("before-tool-call") && !self.may_answer(plugin, "before-tool-call"),
-        })
-    }
-
-    /// The plugin that answers for that model provider.
-    pub(crate) fn provider(&self, name: &str) -> Option<&Arc<Plugin>> {
-        self.plugins.provider(name).filter(|plugin| self.may_answer(plugin, "provider"))
-    }
-}
 
 /// One pass of one inbound envelope through the pipeline. It lives until the turn ends; guests hold handles to it.
 pub struct Turn {
@@ -125,6 +60,8 @@ pub struct Turn {
     pub(super) allowed_tools: Option<BTreeSet<String>>,
     /// The turn that this one is inside of.
     pub(super) parent: Option<Arc<Self>>,
+    /// Whether a turn inside of it has written to its tape.
+    pub(super) is_shared: AtomicBool,
     /// Turns inside of it that run at the same time.
     pub(super) inner: Semaphore,
     /// Which plugin selects, as the session, the channel or the user says; none: nobody does.
@@ -137,6 +74,8 @@ pub struct Turn {
     pub(super) ratios: Mutex<BTreeMap<String, gist::Ratio>>,
     /// How often something has changed that hooks may look at.
     pub(super) changes: AtomicU64,
+    /// Below this id the tape has text from outside, of phases that were over when the turn began; 0: it has none.
+    pub(super) tainted_before: AtomicU64,
     pub(super) memo: Mutex<Option<Memo>>,
     pub(super) pieces: Mutex<Pieces>,
     pub(super) sent: Mutex<Sent>,
@@ -152,6 +91,8 @@ pub(super) struct Progress {
     pub(super) state: Map<String, Value>,
     pub(super) prompt: Option<String>,
     pub(super) run_ids: Vec<String>,
+    /// What the ids of all sessions begin with that whoever speaks in the turn reaches.
+    pub(super) session_prefix: String,
     pub(super) speech: Speech,
     /// Whether the turn's writes are on the tape.
     pub(super) settled: bool,
@@ -227,11 +168,7 @@ impl Turn {
             }
             let is_new = self.tape.bootstrap().await?;
             // Whoever has the tape in hand can read what it says. Looked for from the end: a long phase is not read for it.
-            if let Some(tainted) = self.tape.newest(&Sought::event(super::TAINTED)).await?
-                && self.tape.last_anchor(None, None).await?.is_none_or(|anchor| anchor.id < tainted.id)
-            {
-                self.taint(|| "an earlier turn of this conversation was tainted".to_owned());
-            }
+            self.inherit_taint().await?;
             tape::Result::Ok(is_new)
         };
         self.begun.get_or_try_init(begin).await?;
@@ -356,6 +293,20 @@ impl Turn {
     /// Who caused the turn: written by the host, from the channel's configuration and the sender.
     pub(crate) fn principal(&self) -> Principal {
         self.principal
+    }
+
+    /// What the ids of all sessions begin with that the turn may go on in; empty: it may in all.
+    pub(crate) fn session_prefix(&self) -> String {
+        self.progress().session_prefix.clone()
+    }
+
+    /// Somebody else speaks in the turn, too: it reaches what both reach.
+    pub(super) fn narrow_to(&self, prefix: String) {
+        let mut progress = self.progress();
+        // Both reach the turn's own session, so one of the two begins with the other.
+        if prefix.len() > progress.session_prefix.len() {
+            progress.session_prefix = prefix;
+        }
     }
 
     /// Whether that is the tape that the turn itself writes to.

@@ -1,12 +1,10 @@
 //! How a turn ends on the tape.
 
 use super::Turn;
+use super::denial::DENIED;
 use crate::error::Failure;
 use crate::plugin::bindings::{Envelope, MessageKind};
 use crate::tape::{self, Draft};
-
-/// The event that says that text from outside is in a conversation. Who reads the conversation is tainted by it.
-pub(crate) const TAINTED: &str = "turn.tainted";
 
 /// Sessions whose turns leave nothing behind.
 pub(crate) const PASSING: &str = "temp/";
@@ -38,8 +36,8 @@ impl Turn {
     pub(super) async fn settle(&self, failure: Option<&Failure>) -> Result<(), Failure> {
         self.write_account().await?;
         // Only where there is a conversation that the next turn will read.
-        if let Some(why) = self.tainted().filter(|_| failure.is_some() || self.has_begun()) {
-            self.note(TAINTED, &serde_json::json!({ "why": why })).await?;
+        if self.tainted().is_some() && (failure.is_some() || self.has_begun()) {
+            self.write_taint().await?;
         }
         self.write_addresses(failure.is_some()).await?;
         if let Some(failure) = failure {
@@ -69,11 +67,10 @@ impl Turn {
         }
     }
 
-    /// What the host has counted since it was asked last, out of context: what was refused to plugins, and what they used.
+    /// What the host has counted since it was asked last, out of context: what was denied, and what plugins used.
     pub(super) async fn write_account(&self) -> tape::Result<()> {
-        for ((plugin, grant), times) in self.account(|account| std::mem::take(&mut account.refusals)) {
-            let data = serde_json::json!({ "plugin": plugin, "grant": grant, "times": times });
-            self.note("plugin.denied", &data).await?;
+        for data in self.account(|account| std::mem::take(&mut account.denials)).into_events() {
+            self.note(DENIED, &data).await?;
         }
         for ((plugin, digest, grant), (times, bytes)) in self.account(|account| std::mem::take(&mut account.uses)) {
             let data = serde_json::json!({

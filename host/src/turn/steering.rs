@@ -1,9 +1,10 @@
 //! What is said to a session while a turn of it runs: made a prompt by the same hooks as any message, and never lost.
 
-use super::{Said, Turn, build_prompt};
+use super::{Said, TaintSource, Turn, build_prompt};
 use crate::error::Failure;
 use crate::plugin::bindings::{Envelope, MessageKind, Principal, Prompt};
 use crate::tape::{self, Draft, Entry, json};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 impl Turn {
@@ -43,13 +44,17 @@ impl Turn {
         match turn.principal {
             Principal::Owner => self.hears_owner(&turn.message.content),
             // What somebody else says in a turn of the owner is text from outside.
-            _ => self.taint(|| format!("said on channel `{}` while the turn ran", turn.message.channel)),
+            _ => {
+                let channel = &turn.message.channel;
+                self.taint(TaintSource::outside(format!("channel:{channel}")), || {
+                    format!("said on channel `{channel}` while the turn ran")
+                });
+            }
         }
         let prompt = build_prompt(&turn).await?;
         self.takes(&turn.message).await?;
-        if let Some(why) = turn.tainted() {
-            self.taint(|| why);
-        }
+        self.share_taint_of(&turn);
+        self.narrow_to(turn.session_prefix());
         Ok(prompt)
     }
 
@@ -65,9 +70,11 @@ impl Turn {
                 None => drafts.push(user_message(&text)?),
             }
         }
-        // A later step has a prompt of its own, so any message that is left stands for the first.
-        if said.is_empty() {
-            drafts.push(user_message(&self.prompt_text())?);
+        // A later step has a prompt of its own, so any message that is left stands for the first, unless a turn inside this
+        // one has written it.
+        let prompt = self.prompt_text();
+        if said.is_empty() || (self.is_shared.load(Ordering::Relaxed) && !said.contains(&prompt)) {
+            drafts.push(user_message(&prompt)?);
         }
         Ok(drafts)
     }

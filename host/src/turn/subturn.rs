@@ -2,7 +2,8 @@
 
 use super::progress::Turn;
 use super::settle::PASSING;
-use super::{Audience, Cancel, Prompt, run_model};
+use super::{Audience, Cancel, DenialReason, Prompt, Speaker, run_model};
+use crate::config::Commands;
 use crate::error::Failure;
 use crate::plugin::bindings::{Envelope, Error, ErrorKind, MessageKind};
 use crate::plugin::model_name;
@@ -43,9 +44,11 @@ impl Turn {
         working: Arc<()>,
     ) -> Result<String, Failure> {
         if self.nesting() >= MAX_NESTED {
-            return Err(refused(ErrorKind::Denied, format!("turns inside turns may go {MAX_NESTED} deep, no deeper")));
+            let message = format!("turns inside turns may go {MAX_NESTED} deep, no deeper");
+            self.denied_call(DenialReason::Limit, "", TOOL, &Error::denied(&*message));
+            return Err(refused(ErrorKind::Denied, message));
         }
-        let audience = self.audience.of_inner().abandoned_by(abandoned);
+        let audience = self.audience.of_inner().spoken_by(Some(self.speaker())).abandoned_by(abandoned);
         let begin = async {
             // Closed by nobody: there is a place in the end.
             let place = self.inner.acquire().await;
@@ -57,11 +60,12 @@ impl Turn {
             begun = begin => begun?,
         };
         let outcome = turn.work(&inner.prompt).await;
+        if turn.is_tape(&self.tape) {
+            self.is_shared.store(true, Ordering::Relaxed);
+        }
         let settled = turn.settle(outcome.as_ref().err()).await;
         self.fuel.fetch_add(turn.fuel(), Ordering::Relaxed);
-        if turn.tainted().is_some() {
-            self.taint(|| "a turn inside this one was tainted".to_owned());
-        }
+        self.share_taint_of(&turn);
         if turn.changes.load(Ordering::Relaxed) > 0 {
             self.changed();
         }
@@ -91,7 +95,6 @@ impl Turn {
         turn.deadline = self.deadline;
         turn.shared = self.shared.clone();
         turn.flows = self.flows.clone();
-        turn.principal = self.principal;
         turn.caller = self.caller.clone();
         turn.allowed_tools = self.inner_tools(inner.tools.as_deref())?;
         turn.parent = Some(Arc::clone(self));
@@ -109,10 +112,21 @@ impl Turn {
             state.insert("allowed_tools".to_owned(), tools.iter().map(String::as_str).collect::<Vec<_>>().into());
         }
         turn.replace_state(state);
-        if let Some(why) = self.tainted() {
-            turn.taint(|| why);
-        }
+        turn.share_taint_of(self);
         Ok(turn)
+    }
+
+    /// The session that a turn inside this one is to be in, unless that is its own: one that is not kept, or one that is in
+    /// the hands of this turn already.
+    pub(crate) fn foreign_session<'a>(&self, session: Option<&'a str>) -> Option<&'a str> {
+        let session = session.filter(|session| !matches!(*session, "" | "temp" | INHERIT))?;
+        let is_own = self.session_id == session || self.ancestors().any(|turn| turn.session_id == session);
+        (!is_own).then_some(session)
+    }
+
+    /// Who this turn is for: turns inside of it are for nobody else, and reach no further.
+    fn speaker(&self) -> Speaker {
+        Speaker { principal: self.principal, commands: Commands::None, session_prefix: self.session_prefix() }
     }
 
     /// The session of a turn inside this one, and its fork of that session's tape.
@@ -131,6 +145,10 @@ impl Turn {
                 Ok((session.to_owned(), self.tape().await?.fork()))
             }
             Some("") => Err(refused(ErrorKind::InvalidInput, "the session of a turn inside a turn needs a name")),
+            Some(session) if session.starts_with(PASSING) => Err(refused(
+                ErrorKind::InvalidInput,
+                format!("a session's name does not begin with `{PASSING}`; `temp` is a session that is not kept"),
+            )),
             Some(session) => {
                 let name = tape_name(&self.workspace, session);
                 Ok((session.to_owned(), super::begin::open(calls, &name, session).await?))

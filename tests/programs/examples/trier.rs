@@ -19,6 +19,7 @@ use bub::tape::entries::{Draft, Query, Start};
 use bub::tape::tape::Tape;
 use bub::tools::toolbox;
 use bub::turn::stages;
+use bub::turn::subturn;
 use bub::turn::turn::Turn;
 use bub::types::types::{Envelope, Error, ErrorKind, Prompt, ToolCall};
 use exports::bub::context::selector::{Part, Selected};
@@ -86,12 +87,15 @@ fn attempt(turn: &Turn, grant: &str) -> Result<String, Error> {
     match (kind, behind) {
         ("tape", "read") => Ok(turn.tape()?.name()),
         ("tape", "event") => append(&turn.tape()?, "event", json!({ "name": "tried", "data": {} })),
+        ("event", name) => append(&turn.tape()?, "event", json!({ "name": name, "data": {} })),
         ("tape", "append") => append(&turn.tape()?, "message", json!({ "role": "user", "content": "forged" })),
         ("tape", "reset") => turn.tape()?.reset(false).map(|archive| archive.unwrap_or_default()),
         ("tape", "workspace") => Ok(turn.workspace_tape()?.name()),
         ("shared", _) => append(&turn.workspace_tape()?, "event", json!({ "name": "tried", "data": {} })),
         ("model", model) => ask(turn, model),
         ("tools", tool) => use_tool(turn, tool),
+        // Needs the grant `agent`: a turn in that session.
+        ("session", name) => begin_turn(turn, name),
         ("agent", _) => stages::system_prompt(turn, &Prompt::Text("tried".to_owned())),
         ("http", host) => outside::get(&format!("{host}/tried"), &[], "").map_err(|code| failure(&code)),
         ("fs", path) => touch(path),
@@ -127,6 +131,13 @@ fn ask(turn: &Turn, model: &str) -> Result<String, Error> {
         }
     }
     Ok(said)
+}
+
+fn begin_turn(turn: &Turn, session: &str) -> Result<String, Error> {
+    let prompt = Prompt::Text("ECHO:begun".to_owned());
+    let request =
+        subturn::Request { prompt, session: Some(session.to_owned()), model: None, tools: None, skills: None };
+    subturn::run(turn, &request)
 }
 
 fn use_tool(turn: &Turn, tool: &str) -> Result<String, Error> {

@@ -12,7 +12,7 @@ use crate::model::{self, Event};
 use crate::plugin::bindings::exported::after_llm_call::LlmResult;
 use crate::plugin::bindings::{Error, ErrorKind, ToolCall, exchange};
 use crate::plugin::{Plugin, Running, Site, call};
-use crate::turn::Turn;
+use crate::turn::{Denial, DenialReason, Turn};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
@@ -56,17 +56,20 @@ impl Exchange {
         // A plugin that rewrites a request cannot spend on a model that the caller may not call.
         let grant = grant_of(&self.request.model);
         if self.request.model != asked && !self.turn.calls.host.ledger.allows(&self.caller.plugin, &grant) {
+            self.turn.refused(&self.caller.plugin, &grant);
             let _ = listener.send(Err(self.caller.plugin.refusal(&grant))).await;
             return;
         }
         // Only now: what a plugin answers in place of the model costs nothing.
         let host = &self.turn.calls.host;
-        let own = host.config.plugin(&self.caller.plugin.name).daily_tokens;
-        if let Err(error) = host.budget.check(&self.caller.plugin.name, own) {
-            let _ = listener.send(Err(error)).await;
-            return;
-        }
-        if let Err(error) = self.check_quota() {
+        let name = &self.caller.plugin.name;
+        let own = host.config.plugin(name).daily_tokens;
+        let allowed = host.budget.check(name, own).and_then(|()| self.check_quota());
+        if let Err(error) = allowed {
+            if error.kind == ErrorKind::Denied {
+                let (reason, message) = (DenialReason::Budget, error.message.as_str());
+                self.turn.denied(Denial { reason, plugin: name, tool: "", grant: &grant, message });
+            }
             let _ = listener.send(Err(error)).await;
             return;
         }

@@ -4,7 +4,7 @@ use super::TAINTED_MARK;
 use crate::plugin::bindings::MessageKind;
 use crate::plugin::bindings::entries::{self, Draft, Entry, Hit, Info};
 use crate::tape::{self, Tape, json};
-use crate::turn::Turn;
+use crate::turn::{TaintSource, Turn};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -35,7 +35,9 @@ pub(crate) async fn current(tape: &Tape) -> tape::Result<BTreeMap<String, (u64, 
 /// command, which is no part of the conversation.
 pub(crate) fn taint(turn: &Turn, entry: &tape::Entry) {
     if turn.message.kind != MessageKind::Command && json::get(&entry.meta, TAINTED_MARK) == Some("true") {
-        turn.taint(|| format!("entry {} of a tape, which was written in a tainted turn", entry.id));
+        turn.taint(TaintSource::outside("entry"), || {
+            format!("entry {} of a tape, which was written in a tainted turn", entry.id)
+        });
     }
 }
 

@@ -14,14 +14,11 @@ use crate::plugin::{
     Running,
     Plugin, Site, Tool, Visit, call, check_json, contract, effect_name, model_name, one_line, parse_json,
 };
-use crate::turn::{Heard, Turn};
+use crate::turn::{DenialReason, Heard, TaintSource, Turn};
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-
-/// How deep a call is that the model hook itself makes: what a person typed, when the turn is a command.
-const TYPED: u32 = 1;
 
 /// Tool calls of this process so far.
 static CALLS: AtomicU64 = AtomicU64::new(0);
@@ -41,7 +38,9 @@ pub(super) async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<
 /// One call from the chain before it to the chain after it. Whatever happens is a result that the model can read.
 async fn intercepted(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<String, Error> {
     if let Some(gate) = turn.calls.absent_gate() {
-        return Err(Error::denied(format!("the gate `{gate}` is not there to allow it")));
+        let error = Error::denied(format!("the gate `{gate}` is not there to allow it"));
+        turn.denied_call(DenialReason::Gate, gate, &call.name, &error);
+        return Err(error);
     }
     let asked = call.clone();
     let (call, outcome) = match hooks::before_tool_call(turn, depth, call).await {
@@ -49,11 +48,18 @@ async fn intercepted(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<Str
             let outcome = decided(turn, depth, &call, asking).await;
             (call, outcome)
         }
-        ToolVerdict::Answered(outcome) => (asked, outcome),
+        ToolVerdict::Answered(outcome) => {
+            if let Err(error) = &outcome
+                && error.kind == ErrorKind::Denied
+            {
+                turn.denied_call(DenialReason::Gate, "", &asked.name, error);
+            }
+            (asked, outcome)
+        }
     };
     let result = hooks::after_tool_call(turn, depth, &call, outcome).await?;
     // What a command answers is no part of the conversation.
-    let tool = tool_of(turn, &call.name).filter(|_| !is_typed(turn, depth));
+    let tool = tool_of(turn, &call.name).filter(|_| !turn.is_typed(depth));
     if let Some((plugin, tool)) = tool {
         turn.was_told(plugin, tool, &call.arguments, &result);
     }
@@ -62,11 +68,6 @@ async fn intercepted(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<Str
         turn.was_shown(plugin, tool, &shown);
     }
     Ok(shown)
-}
-
-/// Whether it is the call that a person typed as a command.
-fn is_typed(turn: &Turn, depth: u32) -> bool {
-    turn.message.kind == MessageKind::Command && depth == TYPED
 }
 
 /// The call, if it may be made.
@@ -79,18 +80,24 @@ async fn decided(
     let Some((plugin, tool)) = tool_of(turn, &call.name) else {
         return Err(unknown(turn, &call.name));
     };
-    let (arguments, parsed) = arguments(turn, tool, call)?;
+    let (arguments, parsed) = arguments(turn, tool, call).inspect_err(|error| {
+        if error.kind == ErrorKind::Denied {
+            turn.denied_call(DenialReason::Policy, &plugin.name, &tool.name, error);
+        }
+    })?;
     allowed(turn, depth, (plugin, tool), (call, &parsed), asking).await?;
     // A turn that it begins has tools with effects of their own.
     let may_act = tool.effect != Effect::Read || turn.calls.host.ledger.allows(plugin, "agent");
     if may_act {
         turn.tool_begins(call).await?;
     }
-    if tool.effect == Effect::Read {
-        return ask(turn, depth, plugin, &tool.name, &arguments).await;
-    }
     let outcome = ask(turn, depth, plugin, &tool.name, &arguments).await;
-    turn.changed();
+    if let Err(error) = &outcome {
+        turn.tool_failed(&plugin.name, &tool.name, error);
+    }
+    if tool.effect != Effect::Read {
+        turn.changed();
+    }
     outcome
 }
 
@@ -106,7 +113,7 @@ async fn allowed(
     let config = &turn.calls.host.config;
     let channel = &turn.message.channel;
     let mut askers: Vec<_> = asking.into_iter().map(|(plugin, why)| Asker::plugin(plugin, &why)).collect();
-    let is_typed = is_typed(turn, depth);
+    let is_typed = turn.is_typed(depth);
     let tainted = turn.tainted();
     // A clean owner may do everything, so that nothing has to be found out about the call.
     let flows = match (turn.principal(), &tainted) {
@@ -129,22 +136,29 @@ async fn allowed(
         Verdict::Ask => askers.insert(0, Asker::of_flows(judgement.effect, judgement.why)),
         Verdict::Deny => {
             let because = flows.iter().map(|flow| format!(" ({flow})")).collect::<String>();
-            return Err(Error::denied(format!(
+            let error = Error::denied(format!(
                 "`{}` would {}{because}, which only the owner may do on channel `{channel}`; tools that read can be listed in `tools` of `[channels.{channel}]`",
                 model_name(&tool.name),
                 effect_name(judgement.effect),
-            )));
+            ));
+            turn.denied_call(DenialReason::Policy, &plugin.name, &tool.name, &error);
+            return Err(error);
         }
     }
-    consent(turn, (plugin, tool), judgement.effect, call, askers).await?;
+    let consented = consent(turn, (plugin, tool), judgement.effect, call, askers).await;
+    consented.inspect_err(|error| turn.denied_call(DenialReason::Approval, &plugin.name, &tool.name, error))?;
     // What a command answers is shown to who typed it, and is no part of the conversation.
     if is_typed {
         return Ok(());
     }
     if tool.reads_outside {
-        turn.taint(|| format!("`{}` read what somebody else wrote", tool.name));
+        turn.taint(TaintSource::outside(format!("tool:{}", tool.name)), || {
+            format!("`{}` read what somebody else wrote", tool.name)
+        });
     } else if shows_workspace(turn, plugin, tool) && !config.trusts(&turn.workspace) {
-        turn.taint(|| format!("`{}` reads a workspace whose owner has not said `bub-wasm trust`", tool.name));
+        turn.taint(TaintSource::workspace(&turn.workspace), || {
+            format!("`{}` reads a workspace whose owner has not said `bub-wasm trust`", tool.name)
+        });
     }
     Ok(())
 }

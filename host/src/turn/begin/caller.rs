@@ -1,7 +1,8 @@
 //! Whose message a turn is about, to quarantine and quotas.
 
 use super::super::Speaker;
-use super::super::progress::{Calls, Turn};
+use super::super::Turn;
+use super::super::calls::Calls;
 use super::principal;
 use crate::config::Quota;
 use crate::host::Host;

@@ -157,7 +157,7 @@ impl Findings {
         let data = json::get(&entry.payload, "data");
         let text = |key: &str| data.and_then(|data| json::get(data, key)).and_then(json::string).unwrap_or_default();
         match json::get(&entry.payload, "name").and_then(json::string).as_deref() {
-            Some("plugin.denied") if text("plugin") == plugin.name => {
+            Some("plugin.denied") if text("plugin") == plugin.name && text("reason") == "grant" => {
                 let grant = text("grant");
                 let fix = match (&plugin.wants, plugin.asks_for(&grant)) {
                     (None, _) => "nobody is told that it needs it: give it a manifest, and name it in `wants`",
