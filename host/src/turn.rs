@@ -5,9 +5,7 @@ mod afterwards;
 mod again;
 mod audience;
 mod begin;
-mod calls;
 mod choice;
-mod denial;
 mod flows;
 mod holdings;
 mod memo;
@@ -17,7 +15,6 @@ mod sent;
 mod settle;
 mod steering;
 mod subturn;
-mod taint;
 
 use crate::channel::{reply, shown};
 use crate::error::Failure;
@@ -27,17 +24,14 @@ use crate::plugin::bindings::{Envelope, Prompt};
 use crate::usage::Tokens;
 use std::sync::Arc;
 
+pub(crate) use self::{sent::Message, settle::PASSING};
+pub(crate) use account::{Denial, DenialReason, TAINTED, TaintSource};
 pub(crate) use afterwards::Afterwards;
 pub(crate) use again::Told;
 pub use audience::{Audience, Cancel, Heard, Listener, Said, Speaker, Steering};
-pub use calls::Calls;
-pub(crate) use denial::{Denial, DenialReason};
 pub(crate) use preview::{Preview, Requester};
-pub use progress::Turn;
-pub(crate) use sent::Message;
-pub(crate) use settle::PASSING;
+pub use progress::{Calls, Turn};
 pub(crate) use subturn::Inner;
-pub(crate) use taint::{TAINTED, TaintSource};
 
 /// What a turn gave.
 #[derive(Debug)]
@@ -66,13 +60,7 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: Audienc
     };
     let turn = begun.ok();
     if let Some(turn) = &turn {
-        turn.leave().await;
-        // Behind an answer there is more to come.
-        if outcome.is_err()
-            && let Err(error) = turn.write_account().await
-        {
-            tracing::warn!("what was denied last is not on the tape: {error}");
-        }
+        turn.end(outcome.is_err()).await;
     }
     if let (Some(turn), Ok(result)) = (&turn, &outcome) {
         host.afterwards.begin(turn.clone(), result.output.clone());

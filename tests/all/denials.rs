@@ -69,6 +69,7 @@ fn a_call_that_an_absent_gate_denies_is_an_event() {
 #[test]
 fn a_path_and_an_address_out_of_reach_are_events() {
     let home = home();
+    assert_eq!(home.bub(["trust"]).finish().code, Some(0));
     let read = Answer::tool_call("fs_read", r#"{"path": "../outside.txt"}"#);
     let fetch = Answer::tool_call("web_fetch", r#"{"url": "http://127.0.0.1:9/"}"#);
     let server = Server::new([read, fetch, Answer::text("done")]);

@@ -43,7 +43,11 @@ fn a_name_that_reads_like_another_or_is_the_hosts_is_refused_wherever_a_plugin_g
         let file = file.to_str().expect("UTF-8");
         // A name that begins with `-` is an option to the command line.
         let given = format!("--name={name}");
-        home.bub(["plugin", "add", file]).finish().refuses(&["is no name for a plugin", what, "--name gives it another"]);
+        home.bub(["plugin", "add", file]).finish().refuses(&[
+            "is no name for a plugin",
+            what,
+            "--name gives it another",
+        ]);
         home.bub(["plugin", "add", programs::PROMPT_UPPER, &given]).finish().refuses(&[what]);
         home.bub(["plugin", "check", file]).finish().refuses(&["does not load", what]);
         assert_eq!(fs::read_dir(home.bub_home().join("plugins")).expect("it is there").count(), 0);

@@ -28,7 +28,9 @@ pub(crate) fn choosy_forks_its_sidecar_eight_deep_with_the_turns_own_and_no_deep
 
 #[test]
 fn the_sidecar_of_another_plugin_is_denied() {
-    for sidecar in ["builtin", "spill", "spill.notes", "choosy2", "choosy-notes", "builtin.choosy", "context-builder.recall"] {
+    for sidecar in
+        ["builtin", "spill", "spill.notes", "choosy2", "choosy-notes", "builtin.choosy", "context-builder.recall"]
+    {
         let finished = choosy(sidecar).run(["ECHO:alive"]).watched().finish().says("[cli:local]\nalive\n");
         let seen = finished.saw_hook("selector");
         assert_eq!(seen.len(), 1, "{sidecar}\n{finished}");

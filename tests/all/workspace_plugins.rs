@@ -145,7 +145,8 @@ fn a_name_that_is_none_is_refused_and_obeyed_by_no_terminal() {
         fs::create_dir_all(dir(&home)).expect("it can be made");
         fs::write(dir(&home).join(format!("{name}.wasm")), upper()).expect("it can be written");
         let finished = home.run(["hi"]).finish().says("[cli:local]\nhi\n");
-        let finished = finished.mentions("did not load: a plugin's name has at most 64 lower-case ASCII letters, digits");
+        let finished =
+            finished.mentions("did not load: a plugin's name has at most 64 lower-case ASCII letters, digits");
         let shown = home.bub(["plugin", "list"]).finish();
         assert!(!format!("{finished}{shown}").contains('\u{1b}'), "{finished}\n{shown}");
         assert!(shown.stdout.contains("did not load"), "{shown}");

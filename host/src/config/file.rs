@@ -76,7 +76,8 @@ impl File {
     fn check(&self) -> Result<()> {
         for name in self.plugins.keys() {
             let table = || format!("`[plugins.{}]` of config.toml", one_line(name));
-            check_name(name).map_err(|error| anyhow::anyhow!("{}: {error}; rename the table, and the file", table()))?;
+            check_name(name)
+                .map_err(|error| anyhow::anyhow!("{}: {error}; rename the table, and the file", table()))?;
         }
         self.budget.tokens_per_day.map_or(Ok(()), |tokens| positive("budget.tokens_per_day", tokens))?;
         self.windows

@@ -194,7 +194,10 @@ pub(crate) async fn call<'c, T: Send>(
     if let Some((holder, broken)) = turn.as_deref().and_then(|turn| filled(turn, plugin, &broken)) {
         host.meter.add(&plugin.name, hook, took, fuel, None);
         host.meter.add(&holder.name, broken.hook, Duration::ZERO, 0, Some(&broken.kind));
-        host.news.tell(News::Fault { plugin: holder.name.clone(), hook: broken.hook, what: broken.kind.to_string() }, &session);
+        host.news.tell(
+            News::Fault { plugin: holder.name.clone(), hook: broken.hook, what: broken.kind.to_string() },
+            &session,
+        );
         let call = quarantine::Call { host, witness: quarantine::Witness::default(), turn: turn.as_deref() };
         let consequence = host.quarantine.faulted((&holder, &site, Pass::default()), &broken, call);
         tell(turn.as_deref(), &holder, consequence).await;
@@ -220,7 +223,8 @@ fn filled(turn: &Turn, plugin: &Arc<Plugin>, broken: &Fault) -> Option<(Arc<Plug
     else {
         return None;
     };
-    let holder = turn.largest_holder().filter(|holder| holder.bytes >= limit / 2 && holder.plugin.name != plugin.name)?;
+    let holder =
+        turn.largest_holder().filter(|holder| holder.bytes >= limit / 2 && holder.plugin.name != plugin.name)?;
     let kind = FaultKind::FilledTurn { bytes: holder.bytes, broke: Box::new(broken.clone()) };
     let fault = Fault { plugin: holder.plugin.name.clone(), hook: holder.hook, kind };
     Some((holder.plugin, fault))

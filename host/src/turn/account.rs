@@ -1,12 +1,19 @@
 //! What the tape will say of a turn, out of context: what was refused to its plugins, what they reached outside, and
 //! that text from outside is in it.
 
+mod denial;
+mod taint;
+
 use super::Turn;
-use super::denial::Denials;
-use super::taint::Taint;
 use crate::plugin::{Held, Plugin};
 use crate::usage::Tokens;
 use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) use denial::DENIED;
+use denial::Denials;
+pub(crate) use denial::{Denial, DenialReason};
+pub(super) use taint::Taint;
+pub(crate) use taint::{TAINTED, TaintSource};
 
 /// Different uses that a turn writes down. A guest that asks for ever new names would otherwise fill the tape with them.
 const MAX_LINES: usize = 64;

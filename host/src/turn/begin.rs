@@ -2,12 +2,10 @@
 
 mod caller;
 
-use super::Audience;
-use super::account::Account;
-use super::calls::Calls;
-use super::progress::{Progress, Speech, Turn};
+use super::account::{Account, Taint};
+use super::progress::{Calls, Progress, Speech, Turn};
 use super::settle::PASSING;
-use super::taint::{Taint, TaintSource};
+use super::{Audience, TaintSource};
 use crate::channel::foreign;
 use crate::config::Commands;
 use crate::error::Failure;

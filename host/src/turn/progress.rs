@@ -1,12 +1,13 @@
 //! A turn in progress: what its hooks share.
 
+mod calls;
+
+use super::Audience;
 use super::account::Account;
-use super::calls::Calls;
 use super::flows::Flows;
 use super::holdings::Holdings;
 use super::memo::{Memo, Pieces};
 use super::sent::Sent;
-use super::Audience;
 use crate::channel::shown;
 use crate::error::Failure;
 use crate::plugin::bindings::{Envelope, MessageKind, Principal, Prompt, StreamEvent, ToolCall};
@@ -22,6 +23,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+
+pub use calls::Calls;
+
+/// What the guests of one turn may make it hold together, in bytes: text that was said, state, entries.
+const MAX_HELD: usize = 64 << 20;
 
 /// How long a turn that no turn may be inside of waits for its tasks at its end.
 const REST: Duration = Duration::from_secs(1);

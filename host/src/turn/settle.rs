@@ -1,7 +1,7 @@
 //! How a turn ends on the tape.
 
 use super::Turn;
-use super::denial::DENIED;
+use super::account::DENIED;
 use crate::error::Failure;
 use crate::plugin::bindings::{Envelope, MessageKind};
 use crate::tape::{self, Draft};
@@ -79,6 +79,14 @@ impl Turn {
             self.note("plugin.grant", &data).await?;
         }
         Ok(())
+    }
+
+    /// The turn is over. Of one that failed what was counted last is written down; behind an answer there is more to come.
+    pub(super) async fn end(&self, has_failed: bool) {
+        self.leave().await;
+        if has_failed && let Err(error) = self.write_account().await {
+            tracing::warn!("what was denied last is not on the tape: {error}");
+        }
     }
 
     /// The same for a failure behind the model stage: the conversation is on the tape already.

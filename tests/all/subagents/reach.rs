@@ -80,15 +80,6 @@ fn a_clean_owner_reaches_another_session_unasked() {
     assert!(server.requests()[1].body.contains("behind the clock"), "it is that session");
 }
 
-#[test]
-fn what_the_owner_types_as_a_command_reaches_another_session_in_a_tainted_conversation() {
-    let home = with_secret();
-    untrusted(&home);
-    home.run(["ECHO:hi"]).finish().says("[cli:local]\nhi\n");
-    let typed = format!(",subagent prompt=ECHO:typed session={PRIVATE}");
-    home.run([typed.as_str()]).finish().says("[cli:local]\ntyped\n");
-}
-
 /// A turn inside the turn has no more than the one around it.
 #[test]
 fn a_turn_inside_a_turn_inside_a_tainted_turn_needs_the_owners_word_too() {

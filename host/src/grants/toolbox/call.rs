@@ -11,8 +11,7 @@ use crate::hooks::{self, ToolVerdict};
 use crate::plugin::bindings::schema::Effect;
 use crate::plugin::bindings::{Error, ErrorKind, MessageKind, Principal, ToolCall};
 use crate::plugin::{
-    Running,
-    Plugin, Site, Tool, Visit, call, check_json, contract, effect_name, model_name, one_line, parse_json,
+    Plugin, Running, Site, Tool, Visit, call, check_json, contract, effect_name, model_name, one_line, parse_json,
 };
 use crate::turn::{DenialReason, Heard, TaintSource, Turn};
 use serde_json::Value;

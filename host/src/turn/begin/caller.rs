@@ -1,8 +1,6 @@
 //! Whose message a turn is about, to quarantine and quotas.
 
-use super::super::Speaker;
-use super::super::Turn;
-use super::super::calls::Calls;
+use super::super::{Calls, Speaker, Turn};
 use super::principal;
 use crate::config::Quota;
 use crate::host::Host;

@@ -1,7 +1,6 @@
 //! What the host has denied in a turn: each denial is an event on a tape that is kept, counted and bounded.
 
-use super::Turn;
-use super::settle::PASSING;
+use super::super::{PASSING, Turn};
 use crate::host::News;
 use crate::plugin::bindings::{Error, ErrorKind};
 use crate::plugin::{Plugin, Source};
@@ -10,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The event that says what the host has denied, and how often.
-pub(super) const DENIED: &str = "plugin.denied";
+pub(in super::super) const DENIED: &str = "plugin.denied";
 
 /// Different denials that a turn writes down. A guest that asks for ever new names would otherwise fill the tape with them.
 const MAX_DENIALS: usize = 64;
@@ -79,7 +78,7 @@ type Key = (DenialReason, String, String, String);
 
 /// The denials of one turn that no event says yet.
 #[derive(Debug, Default)]
-pub(super) struct Denials {
+pub(in super::super) struct Denials {
     /// How often, and what was said first.
     counted: BTreeMap<Key, (u64, String)>,
     /// Those beyond the bound.
@@ -104,7 +103,7 @@ impl Denials {
     }
 
     /// The data of an event for each.
-    pub(super) fn into_events(self) -> Vec<Value> {
+    pub(in super::super) fn into_events(self) -> Vec<Value> {
         let counted = self.counted.into_iter().map(|((reason, plugin, tool, grant), (times, message))| {
             let mut data = Map::new();
             data.insert("reason".to_owned(), reason.name().into());

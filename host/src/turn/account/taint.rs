@@ -6,7 +6,7 @@
 //! the files of a workspace ends for the turns that begin once the workspace is trusted. What an earlier, tainted phase of
 //! the tape holds taints the turn that reads it.
 
-use super::Turn;
+use super::super::Turn;
 use crate::plugin::bindings::{MessageKind, Principal};
 use crate::tape::{self, Draft, Entry, Sought, Tape, json};
 use std::path::Path;
@@ -62,7 +62,7 @@ impl TaintSource {
 
 /// The taint of one turn.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Taint {
+pub(in super::super) struct Taint {
     /// Each source once, with the reason that was given first, in the order of their arrival.
     sources: Vec<(TaintSource, String)>,
     /// How many of them the tape says behind its newest anchor.
@@ -71,7 +71,7 @@ pub(super) struct Taint {
 
 impl Taint {
     /// The taint that a turn begins with.
-    pub(super) fn new(source: Option<(TaintSource, String)>) -> Self {
+    pub(in super::super) fn new(source: Option<(TaintSource, String)>) -> Self {
         Self { sources: source.into_iter().collect(), written: 0 }
     }
 
@@ -101,7 +101,7 @@ impl Turn {
     }
 
     /// What taints that turn taints this one.
-    pub(super) fn share_taint_of(&self, other: &Self) {
+    pub(in super::super) fn share_taint_of(&self, other: &Self) {
         let sources = other.account(|account| account.taint.sources.clone());
         for (source, why) in sources {
             self.taint(source, || why);
@@ -161,7 +161,7 @@ impl Turn {
     }
 
     /// Takes over what earlier turns of the conversation have left.
-    pub(super) async fn inherit_taint(&self) -> tape::Result<()> {
+    pub(in super::super) async fn inherit_taint(&self) -> tape::Result<()> {
         let anchor = self.tape.last_anchor(None, None).await?.map_or(0, |anchor| anchor.id);
         let mut before = None;
         for looked_at in 1..=MAX_LOOKED_AT {

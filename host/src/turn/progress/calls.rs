@@ -1,6 +1,6 @@
 //! Who can be called in a turn: the plugins that served when it began.
 
-use super::Speaker;
+use super::super::Speaker;
 use crate::channel::Channel;
 use crate::grants::hook_grant;
 use crate::host::Host;
@@ -15,9 +15,9 @@ pub struct Calls {
     /// What the marks stand for that guests have in place of media.
     pub(crate) media: Media,
     /// Takes what no plugin delivers, in place of the host's channel.
-    pub(super) channel: Option<Arc<dyn Channel>>,
+    pub(in super::super) channel: Option<Arc<dyn Channel>>,
     /// Who says the message that is asked about before its turn begins, where its channel does not know better.
-    pub(super) speaker: Option<Speaker>,
+    pub(in super::super) speaker: Option<Speaker>,
 }
 
 impl Calls {
