@@ -122,6 +122,10 @@ impl ChatInput {
         let is_timely = self.since.is_some_and(|since| at.saturating_duration_since(since) >= ANSWER_DELAY);
         if key.code == KeyCode::Enter && !key.modifiers.contains(KeyModifiers::ALT) {
             let is_plain = key.modifiers.is_empty() && key.kind == KeyEventKind::Press;
+            // It leaves a blank line as it is, which is then no longer one of plain keys alone.
+            if !is_plain && !self.line.text().is_empty() {
+                self.touch(false);
+            }
             return self.enter(is_plain && is_timely);
         }
         // A capital letter is a letter, and a key that is held down is a key that may have been pressed before.
