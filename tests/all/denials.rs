@@ -75,7 +75,7 @@ fn a_path_and_an_address_out_of_reach_are_events() {
     let server = Server::new([read, fetch, Answer::text("done")]);
     home.run(["go"]).model(&server).finish();
     says(&home, "cli:local", "tool", &[("plugin", "workspace"), ("tool", "fs.read")], 1);
-    says(&home, "cli:local", "reach", &[("plugin", "web"), ("grant", "http:")], 1);
+    says(&home, "cli:local", "grant", &[("plugin", "web"), ("grant", "http:http://127.0.0.1:9")], 1);
 }
 
 #[test]

@@ -98,6 +98,11 @@ impl Fork {
         self.local().begin_tool(&self.tape, call);
     }
 
+    /// Forgets that a tool began: it has ended, and no entry will say so.
+    pub(super) fn end_tool(&self, call: &str) {
+        self.local().end_tool(call);
+    }
+
     /// The entries that close what was interrupted.
     pub(super) fn interrupted_calls(&self) -> Result<Vec<Draft>> {
         self.local().interrupted_calls(&self.tape)

@@ -129,6 +129,14 @@ impl Tape {
         Ok(())
     }
 
+    /// Ends what [`Self::keep_tool`] began, where no entry says what came of it: a tool that a person called by a command is
+    /// no part of the conversation, and is not open once it has answered.
+    pub fn end_tool(&self, call: &str) {
+        if let Some(fork) = &self.fork {
+            fork.end_tool(call);
+        }
+    }
+
     /// The entries that close what an interruption left open in this fork, as a recovery would write them: calls of tools
     /// that began, with a result that says that they may or may not have run.
     ///

@@ -38,6 +38,13 @@ pub(super) fn forget_written(begun: &mut Vec<String>, payload: &str) {
     }
 }
 
+/// Removes that call, once.
+pub(super) fn forget(begun: &mut Vec<String>, call: &str) {
+    if let Some(at) = begun.iter().position(|begun| begun == call) {
+        begun.remove(at);
+    }
+}
+
 /// The entries that close a turn's own entries, of which `begun` holds the calls that none of them has: the next model
 /// call can stand behind them.
 pub(super) fn close<'a>(

@@ -91,6 +91,9 @@ async fn decided(
         turn.tool_begins(call).await?;
     }
     let outcome = ask(turn, depth, plugin, &tool.name, &arguments).await;
+    if may_act && turn.is_typed(depth) {
+        turn.typed_tool_ends(call);
+    }
     if let Err(error) = &outcome {
         turn.tool_failed(&plugin.name, &tool.name, error);
     }

@@ -105,6 +105,11 @@ impl Locals {
         }
     }
 
+    /// A tool that began has ended, and no entry will say so.
+    pub(in super::super) fn end_tool(&mut self, call: &str) {
+        interruption::forget(&mut self.begun_tools, call);
+    }
+
     /// The entries that close what was interrupted: results for calls that stand open, and calls that began and were not
     /// written, with theirs.
     pub(in super::super) fn interrupted_calls(&self, main: &str) -> Result<Vec<Draft>> {
