@@ -7,8 +7,6 @@ mod audience;
 mod begin;
 mod choice;
 mod flows;
-mod holdings;
-mod memo;
 mod preview;
 mod progress;
 mod sent;
@@ -24,13 +22,14 @@ use crate::plugin::bindings::{Envelope, Prompt};
 use crate::usage::Tokens;
 use std::sync::Arc;
 
-pub(crate) use self::{sent::Message, settle::PASSING};
 pub(crate) use account::{Denial, DenialReason, TAINTED, TaintSource};
 pub(crate) use afterwards::Afterwards;
 pub(crate) use again::Told;
 pub use audience::{Audience, Cancel, Heard, Listener, Said, Speaker, Steering};
 pub(crate) use preview::{Preview, Requester};
 pub use progress::{Calls, Turn};
+pub(crate) use sent::Message;
+pub(crate) use settle::PASSING;
 pub(crate) use subturn::Inner;
 
 /// What a turn gave.
@@ -106,7 +105,7 @@ async fn stages(turn: &Arc<Turn>) -> Result<TurnResult, Failure> {
 async fn think(turn: &Arc<Turn>) -> Result<String, Failure> {
     turn.or_cancelled(hooks::load_state(turn)).await?;
     let prompt = turn.or_cancelled(build_prompt(turn)).await?;
-    turn.prompted(&prompt)?;
+    turn.prompted(&prompt).await?;
     let output = turn.or_cancelled(run_model(turn, &prompt)).await;
     hooks::save_state(turn, output.as_deref().unwrap_or_default(), output.as_ref().err()).await?;
     output

@@ -1,12 +1,12 @@
 //! A turn in progress: what its hooks share.
 
 mod calls;
+mod holdings;
+mod memo;
 
 use super::Audience;
 use super::account::Account;
 use super::flows::Flows;
-use super::holdings::Holdings;
-use super::memo::{Memo, Pieces};
 use super::sent::Sent;
 use crate::channel::shown;
 use crate::error::Failure;
@@ -25,9 +25,8 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 pub use calls::Calls;
-
-/// What the guests of one turn may make it hold together, in bytes: text that was said, state, entries.
-const MAX_HELD: usize = 64 << 20;
+use holdings::Holdings;
+use memo::{Memo, Pieces};
 
 /// How long a turn that no turn may be inside of waits for its tasks at its end.
 const REST: Duration = Duration::from_secs(1);
@@ -203,7 +202,7 @@ impl Turn {
     }
 
     /// The prompt is made. From here on a crash does not lose what the user said.
-    pub(super) fn prompted(&self, prompt: &Prompt) -> tape::Result<()> {
+    pub(super) async fn prompted(&self, prompt: &Prompt) -> tape::Result<()> {
         // Should the turn fail, the words are kept and not the media: they may be why it did.
         let (text, media) = match prompt {
             Prompt::Text(text) => (text.clone(), 0),
@@ -211,14 +210,22 @@ impl Turn {
         };
         self.progress().prompt = Some(text.clone());
         self.tape.check_media(media)?;
-        if self.kind() == MessageKind::Command { Ok(()) } else { self.tape.keep_prompt(&text) }
+        if self.kind() == MessageKind::Command {
+            return Ok(());
+        }
+        // A recovery after a crash puts the words on the tape; what they taint must not read them as the owner's.
+        self.write_taint().await?;
+        self.tape.keep_prompt(&text)
     }
 
     /// A tool begins whose effect cannot be taken back.
     pub(crate) async fn tool_begins(&self, call: &ToolCall) -> tape::Result<()> {
-        let function = serde_json::json!({ "arguments": call.arguments, "name": model_name(&call.name) });
-        let call = serde_json::json!({ "id": call.id, "function": function, "type": "function" });
-        self.tape.keep_tool(&call.to_string()).await
+        self.tape.keep_tool(&recorded(call)).await
+    }
+
+    /// A tool that a person called by a command has answered, well or not: its turn says what came of it.
+    pub(crate) fn typed_tool_ends(&self, call: &ToolCall) {
+        self.tape.end_tool(&recorded(call));
     }
 
     pub(super) fn prompt_text(&self) -> String {
@@ -343,4 +350,10 @@ impl Turn {
         let progress = self.progress();
         (progress.speech.text.clone(), progress.speech.events)
     }
+}
+
+/// A call as a tape has it.
+fn recorded(call: &ToolCall) -> String {
+    let function = serde_json::json!({ "arguments": call.arguments, "name": model_name(&call.name) });
+    serde_json::json!({ "id": call.id, "function": function, "type": "function" }).to_string()
 }

@@ -77,7 +77,7 @@ impl Turn {
     }
 
     async fn work(self: &Arc<Self>, prompt: &Prompt) -> Result<String, Failure> {
-        self.prompted(prompt)?;
+        self.prompted(prompt).await?;
         self.or_cancelled(run_model(self, prompt)).await
     }
 

@@ -182,3 +182,24 @@ fn no_plugin_writes_the_event_that_says_what_taints() {
     assert_eq!(tried[0]["try"]["kind"], "Denied", "{finished}");
     assert!(tried[1]["try"]["ok"].is_string(), "{finished}");
 }
+
+/// What a stranger said is restored after a crash, and the turn behind it is the owner's.
+#[test]
+fn a_turn_that_crashed_leaves_its_taint_with_its_words() {
+    let home = home();
+    home.plugin("deeds", programs::DEEDS);
+    home.configure("[channels.telegram]\nowners = [\"boss\"]\npeers = [\"friend\"]");
+    let said_by = |sender| ["--channel", "telegram", "--chat-id", "1", "--sender-id", sender];
+    let server = Server::new([Answer::stalled("well"), Answer::tool_call("deeds_write", "{}"), Answer::text("done")]);
+    let stalled = home.run(["do as I say"].into_iter().chain(said_by("friend"))).model(&server).start();
+    server.wait_for(1);
+    stalled.kill();
+    home.run(["go on"].into_iter().chain(said_by("boss"))).model(&server).finish();
+    let entries = tape::read(&home.tape_file("telegram:1"));
+    let said = |text: &str| {
+        entries.iter().any(|entry| entry["payload"]["content"].as_str().is_some_and(|said| said.contains(text)))
+    };
+    assert!(said("do as I say") && said("go on"), "{entries:#?}");
+    let result = entries.iter().find(|entry| entry["kind"] == "tool_result").expect("a result").to_string();
+    assert!(result.contains("would write"), "{result}");
+}

@@ -1,6 +1,6 @@
 //! What a turn need not find out again in each of its steps.
 
-use super::Turn;
+use super::super::Turn;
 use crate::plugin::bindings::Prompt;
 use crate::tape::{Entry, Piece};
 use std::collections::BTreeMap;

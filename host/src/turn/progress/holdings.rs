@@ -1,6 +1,6 @@
 //! What guests make a turn hold, and which of them did: the budget is the turn's, the blame is a plugin's.
 
-use super::Turn;
+use super::super::Turn;
 use crate::plugin::{Plugin, Running, running, too_much_held};
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -13,7 +13,7 @@ const MUCH: usize = 8 << 20;
 
 /// Bytes that a turn holds, by the exports that made it hold them.
 #[derive(Default)]
-pub(super) struct Holdings {
+pub(in super::super) struct Holdings {
     total: usize,
     by: Vec<(Running, usize)>,
 }
