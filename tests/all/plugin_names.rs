@@ -13,7 +13,7 @@ const REFUSED: [(&str, &str); 8] = [
     ("Builtin", "`B` (U+0042) is none of them"),
     ("shell.", "`.` (U+002E) is none of them"),
     ("context-builder.recall", "`.` (U+002E) is none of them"),
-    ("two words", "` ` (U+0020) is none of them"),
+    ("two words", ": U+0020 is none of them"),
     ("-notes", "it begins with `-`"),
     ("spill", "the name is reserved: the host calls the sidecar of long tool results by it"),
     ("simple", "the name is reserved"),

@@ -24,6 +24,10 @@ const RESERVED: [(&str, &str); 3] = [
 /// What is wrong with it. What to do about it depends on where the name stands, and is said there.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     let what = match name.chars().find(|character| !is_plain(*character)) {
+        // Nothing of it would be seen between the backticks.
+        Some(other) if other.is_whitespace() || other.is_control() => {
+            format!("U+{:04X} is none of them", u32::from(other))
+        }
         Some(other) => format!("`{}` (U+{:04X}) is none of them", one_line(&other.to_string()), u32::from(other)),
         None if name.is_empty() => "it is empty".to_owned(),
         None if name.len() > MAX_NAME => format!("it has {}", name.len()),
