@@ -50,8 +50,10 @@ impl Cut {
     }
 
     fn end(&self) -> ! {
-        while self.hangs {
-            std::hint::spin_loop();
+        if self.hangs {
+            loop {
+                std::hint::spin_loop();
+            }
         }
         std::process::abort()
     }

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::super::ids::LARGEST_ID;
 
 /// Bytes between two marks, at first.
-const STEP: u64 = 256 * 1024;
+const STEP: u64 = 64 * 1024;
 
 /// The most marks. Where there would be more, every second one goes, and they are twice as far apart from then on.
-const MOST: usize = 512;
+const MOST: usize = 1024;
 
 /// Beginnings of lines, each with the id of the last entry before it, in the order of the file. Its beginning is always one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

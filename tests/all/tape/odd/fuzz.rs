@@ -16,7 +16,7 @@ const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/corpus/ids")
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// How many tapes a plain run looks at.
-const SAMPLE: u64 = 150;
+const SAMPLE: u64 = 48;
 
 /// Looks at a tape on a thread of its own, which is left behind where it does not end.
 fn within_the_limit(name: &str, bytes: Vec<u8>, seed: u64) {

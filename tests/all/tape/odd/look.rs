@@ -56,7 +56,8 @@ fn open(dir: &Path) -> Arc<FileStore> {
 
 /// Reads in pages from some end: each brings what was not brought before, and there is an end.
 async fn makes_progress(store: &dyn Store, count: usize, chance: &mut Chance) {
-    let step = 1 + chance.below(9);
+    // Each page of a long tape numbers a stretch of it.
+    let step = 1 + chance.below(9) + count / 20;
     match chance.below(5) {
         0 => {
             let (mut after, mut steps) = (0, 0);
@@ -77,7 +78,8 @@ async fn makes_progress(store: &dyn Store, count: usize, chance: &mut Chance) {
             }
         }
         2 => {
-            let sought = Sought::anchor(*chance.one_of(&["memory/seal", "notes/open", "phase"]));
+            let name = *chance.one_of(&["memory/seal", "notes/open", "phase"]);
+            let sought = Sought::anchor(name);
             let (mut before, mut steps) = (None, 0);
             while let Some(found) = store.newest(NAME, &sought, before).await.unwrap() {
                 assert!(before.is_none_or(|before| found.id < before) && sought.is(&found));

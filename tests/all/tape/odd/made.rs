@@ -30,10 +30,10 @@ const ODD: [&str; 22] = [
 
 /// The bytes of a tape.
 pub(super) fn tape(chance: &mut Chance) -> Vec<u8> {
-    let count = match chance.below(12) {
+    let count = match chance.below(24) {
         0 => 0,
         // So many, and so long, that their file is more than one stretch of what is marked in it.
-        1 => 300 + chance.below(300),
+        1 => 120 + chance.below(120),
         _ => 1 + chance.below(40),
     };
     let (oddity, filler) = (chance.below(6), if count > 40 { 2000 } else { chance.below(60) });
