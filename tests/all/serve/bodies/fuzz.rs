@@ -29,7 +29,7 @@ const MOST: u64 = 64_000_000;
 const LARGEST: usize = 33 << 20;
 
 /// The largest that strangers may send, in bytes.
-const ALLOWED: usize = 8 << 20;
+const ALLOWED: usize = 4 << 20;
 
 /// A body: one unit again and again, between a beginning and an end.
 #[derive(Debug, Clone, Deserialize)]
@@ -98,11 +98,11 @@ fn send(serve: &Serve<'_>, token: &str, sent: &Sent) -> Option<Said> {
     let block = unit.repeat(each);
     let blocks = std::iter::repeat_n(block.as_str(), count / each);
     let pieces = [prefix.as_str()].into_iter().chain(blocks).chain([&block[..count % each * unit.len()], suffix]);
-    let mut write = |piece: &str| match sent.is_chunked {
+    let write = |piece: &str| match sent.is_chunked {
         true => stream.write_all(format!("{:x}\r\n{piece}\r\n", piece.len()).as_bytes()).is_ok(),
         false => stream.write_all(piece.as_bytes()).is_ok(),
     };
-    let is_taken = pieces.filter(|piece| !piece.is_empty()).all(|piece| write(piece));
+    let is_taken = pieces.filter(|piece| !piece.is_empty()).all(write);
     if is_taken && sent.is_chunked {
         let _ = stream.write_all(b"0\r\n\r\n");
     }
