@@ -5,6 +5,7 @@ use crate::serve::{Serve, Served};
 use md5::{Digest, Md5};
 use std::fmt::Write as _;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -88,7 +89,9 @@ impl Home {
             }
             _ => format!("{before}{text}\n"),
         };
-        fs::write(path, config).expect("config.toml can be written");
+        fs::write(&path, config).expect("config.toml can be written");
+        // It may hold a token: were others able to read it, each start would warn of that.
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("its rights can be set");
     }
 
     /// Drops a component into `$BUB_HOME/plugins` under that name.

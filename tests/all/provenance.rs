@@ -45,8 +45,10 @@ impl Kind {
     }
 
     /// What the tape says of an owner's turn.
-    fn why(self) -> Option<&'static str> {
+    fn why(self, channel: &str) -> Option<&'static str> {
         match self {
+            // On Telegram it is the picture of a message that is replied to, and that message is quoted as `[photo]`.
+            Self::AttachedFile if channel == "telegram" => Self::Quoted.why(channel),
             Self::Written => None,
             Self::Quoted => Some("the message quotes text by Eve"),
             Self::Forwarded => Some("the message forwards text by Eve"),
@@ -154,7 +156,7 @@ fn update(server: &StandIn, kind: Kind, chat: i64, sender: i64) -> Value {
     let chat = json!({ "id": chat, "type": "supergroup", "title": "Friends" });
     let said = |from: Value, text: &str| json!({ "chat": chat, "from": from, "text": text });
     let from = json!({ "id": sender, "is_bot": false, "first_name": "Ada" });
-    let eve = || json!({ "id": 7, "is_bot": false, "first_name": "Eve" });
+    let eve = || json!({ "id": 70, "is_bot": false, "first_name": "Eve" });
     let mut message = said(from, ORDER);
     match kind {
         Kind::Written => {}
@@ -258,7 +260,7 @@ fn an_order_is_carried_out_where_its_principal_wrote_it_and_nowhere_else() {
         let tainted = entries.iter().find(|entry| entry["payload"]["name"] == "turn.tainted");
         let why = tainted.map(|entry| entry["payload"]["data"]["why"].as_str().unwrap_or_default().to_owned());
         match *principal {
-            "owner" => assert_eq!(why.as_deref(), kind.why(), "{case}"),
+            "owner" => assert_eq!(why.as_deref(), kind.why(channel), "{case}"),
             _ => assert!(why.is_some_and(|why| why.starts_with("said on channel")), "{case}"),
         }
         let said = entries.iter().find(|entry| entry["payload"]["role"] == "user").expect("a message");
