@@ -54,7 +54,7 @@ impl Default for Serve {
             max_waiting_per_session: 64,
             enabled_channels: vec!["all".to_owned()],
             body_budget_mib: 128,
-            unknown_body_budget_mib: 4,
+            unknown_body_budget_mib: 2,
             patience_seconds: 30,
             drain_seconds: 20,
         }

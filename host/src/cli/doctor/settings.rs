@@ -188,7 +188,7 @@ fn keys(config: &Config) -> Vec<Key> {
         ),
         key(
             "serve.unknown_body_budget_mib",
-            4,
+            2,
             json!(config.serve.unknown_body_budget_mib),
             "the same, of all other callers together",
         ),

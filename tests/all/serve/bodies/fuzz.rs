@@ -29,7 +29,7 @@ const MOST: u64 = 64_000_000;
 const LARGEST: usize = 33 << 20;
 
 /// The largest that strangers may send, in bytes.
-const ALLOWED: usize = 4 << 20;
+const ALLOWED: usize = 2 << 20;
 
 /// A body: one unit again and again, between a beginning and an end.
 #[derive(Debug, Clone, Deserialize)]
