@@ -214,7 +214,9 @@ impl Turn {
             return Ok(());
         }
         // A recovery after a crash puts the words on the tape; what they taint must not read them as the owner's.
-        self.write_taint().await?;
+        if self.tainted().is_some() {
+            self.write_taint().await?;
+        }
         self.tape.keep_prompt(&text)
     }
 
