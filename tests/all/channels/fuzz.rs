@@ -124,12 +124,13 @@ fn is_command(given: &Value) -> bool {
 
 /// Whether a part of the message that reaches a model is another author's.
 fn is_foreign(given: &Value) -> bool {
-    if is_command(given) {
-        return has_foreign_context(given);
-    }
     let all = |key: &str| given[key].as_array().cloned().unwrap_or_default();
     let is_other = |said: &Value| matches!(said.as_str(), Some("quoted" | "forwarded" | "attached"));
     let by_address = |item: &Value| item[3].as_str().is_some_and(|url| url.starts_with("https://"));
+    if is_command(given) {
+        // Of what came along, only the sender's own files are left, and what an address leads to is another author's.
+        return all("media").iter().any(|item| !is_other(&item[4]) && by_address(item)) || has_foreign_context(given);
+    }
     all("passages").iter().any(|passage| is_other(&passage[0]))
         || all("media").iter().any(|item| is_other(&item[4]) || by_address(item))
         || has_foreign_context(given)
