@@ -96,7 +96,8 @@ impl Field {
         let file = self.home.tape_file(&session);
         let entries = if file.is_file() { tape::read(&file) } else { Vec::new() };
         let tainted = entries.iter().any(|entry| entry["payload"]["name"] == "turn.tainted");
-        assert_eq!(tainted, is_foreign(given), "{given}: {entries:?}");
+        // A command is the owner's own word, and no part of a conversation.
+        assert_eq!(tainted, is_foreign(given) && !is_command(given), "{given}: {entries:?}");
     }
 }
 
