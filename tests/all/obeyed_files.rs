@@ -171,6 +171,7 @@ fn a_file_in_which_a_key_may_stand_and_that_others_can_read_is_warned_of_once() 
     fs::write(&env, "BUB_MAX_STEPS=3\n").expect("the home can be written");
     mode(&env, 0o644);
     home.configure("[plugins.builtin.config]\napi_key = \"abcdef\"");
+    mode(&config, 0o644);
     let finished = home.run(["hi"]).finish();
     for file in [&env, &config] {
         let warning = format!("other users can read `{0}`, where keys may stand: `chmod 600 {0}`", file.display());
