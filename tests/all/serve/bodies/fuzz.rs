@@ -25,8 +25,8 @@ const CALLERS: u64 = 64;
 /// What they may take together, above what the idle program has, in bytes.
 const MOST: u64 = 64_000_000;
 
-/// The same while waves of them come for minutes: the allocator keeps some of what each wave has freed.
-const MOST_IN_WAVES: u64 = 96_000_000;
+/// The same while waves of them come for a minute. A wave leaves memory behind: 18,368 bodies came to 89 MB.
+const MOST_IN_WAVES: u64 = 128_000_000;
 
 /// The largest body, in bytes: the most that anybody may send, and a little more.
 const LARGEST: usize = 33 << 20;
