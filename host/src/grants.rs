@@ -13,6 +13,7 @@ mod log;
 pub mod policy;
 pub(crate) mod powers;
 pub(crate) mod process;
+mod recall;
 mod secrets;
 pub(crate) mod selection;
 mod sidecars;
@@ -51,6 +52,7 @@ const KINDS: &[(&str, Behind)] = &[
     ("process", Behind::Nothing),
     ("secret", Behind::Name),
     ("usage", Behind::Nothing),
+    ("recall", Behind::Nothing),
 ];
 
 /// What stands behind the colon of a grant.
@@ -151,7 +153,7 @@ pub(crate) fn shell_word(grant: &str) -> String {
 /// What it takes to be asked a hook.
 pub(crate) fn hook_grant(hook: &str) -> String {
     // The interface is called `store` in its package; said alone it would not say what it stores.
-    let name = if hook == "store" { "tape-store" } else { hook };
+    let name = if matches!(hook, "store" | "store-query") { "tape-store" } else { hook };
     format!("hook:{name}")
 }
 

@@ -10,6 +10,7 @@ wit_bindgen::generate!({
             import bub:tape/tape@0.1.0;
             import bub:turn/turn@0.1.0;
             import bub:context/view@0.1.0;
+            import bub:context/recall@0.1.0;
             import bub:model/chat@0.1.0;
             export bub:context/selector@0.1.0;
             export bub:hooks/after-turn@0.1.0;

@@ -29,6 +29,9 @@ pub(crate) fn of_grant(grant: &str) -> String {
         ("http", "*" | "https://*") => "talks to every public host of the internet",
         ("http", "http://*") => "talks to every public host of the internet, without encryption",
         ("process", _) => "runs any program as you: no sandbox holds what it starts",
+        ("recall", _) => {
+            "looks through the workspace's memory, and through all conversations that whoever causes a turn may see"
+        }
         ("usage", _) => "sees what model calls have used",
         _ => return of_target(kind, target),
     };
@@ -118,7 +121,7 @@ fn hook_of(grant: &str) -> Option<&'static str> {
 
 /// Whether who holds it gets to know what is said.
 fn listens(grant: &str) -> bool {
-    matches!(grant, "tape:read" | "tape:*" | "tape:workspace")
+    matches!(grant, "tape:read" | "tape:*" | "tape:workspace" | "recall")
         || HOOKS.iter().any(|spec| spec.listens && hook_grant(spec.name) == grant)
 }
 

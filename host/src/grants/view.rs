@@ -77,6 +77,11 @@ impl View {
         serde_json::json!({ "entries": seen.values().map(entry).collect::<Vec<_>>() })
     }
 
+    /// The turn that it is for.
+    pub(super) fn turn(&self) -> &Arc<Turn> {
+        &self.turn
+    }
+
     pub(crate) fn about(&self) -> &About {
         &self.about
     }

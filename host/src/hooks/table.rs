@@ -83,6 +83,12 @@ pub const HOOKS: &[HookSpec] = &[
         "sees the conversation so far; decides what of it the model is told, in which words",
     ),
     hook(
+        "embedder",
+        Way::FirstResult,
+        "build_tape_context",
+        "sees the questions, and what memory and conversations are looked through for; decides what is near to what",
+    ),
+    hook(
         "before-llm-call",
         Way::Chain,
         "before_llm_call",

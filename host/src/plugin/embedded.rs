@@ -38,7 +38,7 @@ pub(crate) const EMBEDDED: &[Embedded] = &[
     ),
     guest!("tapes", ["tape:read", "tape:append", "tape:reset"]),
     guest!("memory", ["hook:system-prompt", "hook:before-reset", "tape:read", "tape:append", "tape:workspace"]),
-    guest!("context-builder", ["hook:selector", "hook:after-turn", "tape:read", "tape:event", "model:*"]),
+    guest!("context-builder", ["hook:selector", "hook:after-turn", "recall", "tape:read", "tape:event", "model:*"]),
     guest!("telegram", ["hook:channel", "http:api.telegram.org", "secret:telegram_token"]),
 ];
 
