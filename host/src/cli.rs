@@ -11,6 +11,7 @@ mod prompt;
 mod run;
 mod secret;
 mod serve;
+mod sessions;
 mod tape;
 mod text;
 mod trust;

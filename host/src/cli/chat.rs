@@ -17,6 +17,7 @@ pub use input::{ChatInput, InputOutcome};
 
 use super::paint::Paint;
 use super::plugin::{Arrivals, Consent};
+use super::sessions::Sessions;
 use super::watchdog::Watchdog;
 use super::{log, text};
 use crate::channel::{kind_of, message};
@@ -57,7 +58,7 @@ pub(super) struct Arguments {
     /// The session to go on with [default: cli_session]
     #[arg(long)]
     session_id: Option<String>,
-    /// Go on with the last chat in this workspace, and show how it ended
+    /// Go on with the session that was used last in this workspace, and show how it ended
     #[arg(long, conflicts_with = "session_id")]
     resume: bool,
     #[command(flatten)]
@@ -70,10 +71,11 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     let sees = std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !is_dumb;
     let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
     let last = Last::of(&config, &workspace);
+    let sessions = Sessions::new(&config);
     let mut arrivals = Arrivals::new(consent, sees)?;
     let session = match (session_id, resume) {
         (Some(session), _) => session,
-        (None, true) => last.session()?.unwrap_or_else(|| SESSION.to_owned()),
+        (None, true) => sessions.latest(&workspace)?.unwrap_or_else(|| SESSION.to_owned()),
         (None, false) => SESSION.to_owned(),
     };
     if sees {
@@ -84,7 +86,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     arrivals.decide(&host)?;
     host.plugins().announce(&host);
     let _watch = host.watch();
-    last.keep(&session);
+    sessions.note(&session, &workspace);
     let envelope = maker(&host, chat_id, session.clone());
     let stop = on_stop()?;
     let outcome = if sees {

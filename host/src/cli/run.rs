@@ -1,12 +1,13 @@
 //! `run`: one message, one turn, its answer.
 
+use super::sessions::Sessions;
 use super::watchdog::Watchdog;
 use crate::channel::{Printer, attach, kind_of, message};
 use crate::config::Config;
 use crate::host::Host;
 use crate::plugin::bindings::Envelope;
 use crate::turn::{Audience, run_turn};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -29,6 +30,9 @@ pub(super) struct Arguments {
     /// The session to go on with [default: CHANNEL:CHAT_ID]
     #[arg(long)]
     session_id: Option<String>,
+    /// Go on with the session that was used last in this workspace, by `run` or `chat`
+    #[arg(short, long = "continue", conflicts_with = "session_id")]
+    continues: bool,
     /// Allow what would be asked: effects of tools, as in `write,run`
     #[arg(long, value_delimiter = ',', value_parser = ["write", "send", "run"])]
     allow: Vec<String>,
@@ -42,14 +46,26 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     let folder = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
     let foreign = (!config.trusts(&folder)).then_some(folder.as_path());
     let media = attach::items(&arguments.attach, kind_of(commands, &arguments.message), foreign)?;
+    let sessions = Sessions::new(&config);
+    let session = match arguments.continues {
+        true => Some(sessions.latest(&folder)?.with_context(|| {
+            format!("no session was held in `{}` yet: leave `-c` out to begin one", folder.display())
+        })?),
+        false => arguments.session_id.clone(),
+    };
     let printer = Printer::allowing(arguments.allow.clone());
     let host = Host::start(config, workspace, Box::new(printer.clone())).await?;
     host.plugins().announce(&host);
     let cancel = on_signal()?;
-    let Arguments { message: content, channel, chat_id, sender_id, session_id, .. } = arguments;
+    let Arguments { message: content, channel, chat_id, sender_id, .. } = arguments;
     let kind = kind_of(commands, &content);
-    let message = Envelope { media, ..message(session_id, [&channel, &chat_id, &sender_id], &content, kind) };
+    // On another channel it is somebody else who speaks.
+    let is_terminals = channel == "cli";
+    let message = Envelope { media, ..message(session, [&channel, &chat_id, &sender_id], &content, kind) };
     let outcome = run_turn(&host, message, Audience::new(cancel)).await;
+    if let (Ok(turn), true) = (&outcome, is_terminals) {
+        sessions.note(&turn.session_id, &folder);
+    }
     // Nobody could find them again: the next run is another process.
     host.close().await;
     match outcome {

@@ -26,3 +26,27 @@ fn where_there_was_no_chat_one_begins() {
     let home = trusting();
     chat(&home, 80, &["--resume"]).sees("session cli_session");
 }
+
+#[test]
+fn the_session_of_run_is_resumed_and_run_continues_that_of_the_chat() {
+    let home = trusting();
+    home.run(["ECHO:of run", "--session-id", "cli:roses"]).finish().says("[cli:local]\nof run\n");
+    // Somebody else's session is not the terminal's.
+    home.run(["ECHO:of a stranger", "--channel", "telegram", "--chat-id", "7"]).finish();
+    let chat = chat(&home, 80, &["--resume"]);
+    chat.sees("session cli:roses");
+    chat.say(",quit").ends();
+    let other = super::chat(&home, 80, &["--session-id", "cli:tulips"]);
+    other.say("ECHO:of chat").sees("\nof chat");
+    other.waits();
+    other.say(",quit").ends();
+    home.run(["-c", "ECHO:and of run"]).finish().says("[cli:local]\nand of run\n");
+    let tape = format!("{:?}", bub_tests::tape::read(&home.tape_file("cli:tulips")));
+    assert!(tape.contains("and of run"), "{tape}");
+}
+
+#[test]
+fn where_no_session_was_held_nothing_is_continued() {
+    let home = trusting();
+    home.run(["-c", "ECHO:hi"]).finish().refuses(&["no session was held in", "leave `-c` out"]);
+}

@@ -1,5 +1,5 @@
-//! What a chat remembers from one time to the next, beside its tape: which session was the last here, and whether its
-//! owner was asked to vouch for the workspace.
+//! What a chat remembers from one time to the next, beside its tape: what was typed, and whether its owner was asked to
+//! vouch for the workspace.
 
 use super::super::paint::Paint;
 use super::super::{prompt, text, trust};
@@ -8,7 +8,7 @@ use super::screen::Screen;
 use crate::config::Config;
 use crate::host::Host;
 use crate::tape::{json, tape_name};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -40,27 +40,6 @@ impl Last {
     /// What was typed here.
     pub(super) fn history(&self) -> PathBuf {
         self.file("lines")
-    }
-
-    /// The session of the last chat here; none: there was none.
-    ///
-    /// # Errors
-    ///
-    /// Its file is there and cannot be read.
-    pub(super) fn session(&self) -> Result<Option<String>> {
-        let file = self.file("session");
-        match fs::read_to_string(&file) {
-            Ok(session) => Ok(Some(session.trim_end().to_owned()).filter(|session| !session.is_empty())),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).with_context(|| format!("`{}` cannot be read", file.display())),
-        }
-    }
-
-    /// Remembers the session. Where that fails, only `--resume` is the poorer for it.
-    pub(super) fn keep(&self, session: &str) {
-        if let Err(error) = self.write("session", session) {
-            tracing::warn!("`chat --resume` will not find this session: {error}");
-        }
     }
 
     fn write(&self, ending: &str, text: &str) -> std::io::Result<()> {
