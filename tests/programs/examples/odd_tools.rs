@@ -1,5 +1,5 @@
 //! Tools that a host must be careful with: `again` calls itself, `for.people` is not for models, `big` answers with
-//! 15 MiB, `plain` with little.
+//! 15 MiB, `plain` with little, `exact` with the arguments that it was called with, which its schema says.
 
 wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/tools", generate_all });
 
@@ -11,15 +11,24 @@ use serde_json::{Value, json};
 
 struct OddTools;
 
+const EXACT: &str = r##"{"type": "object", "required": ["count"], "properties": {
+    "count": {"type": "integer", "minimum": 1},
+    "unit": {"type": "string", "default": "tokens"},
+    "list": {"$ref": "#/$defs/list"},
+    "closed": {"type": "object", "additionalProperties": false}
+}, "$defs": {"list": {"type": "array", "items": {"enum": ["a", "b"]}}}}"##;
+
 impl exports::bub::tools::tools::Guest for OddTools {
     fn list_tools() -> Vec<ToolSpec> {
-        vec![tool("again", true), tool("for.people", false), tool("big", true), tool("plain", true)]
+        let exact = ToolSpec { parameters: EXACT.to_owned(), ..tool("exact", true) };
+        vec![tool("again", true), tool("for.people", false), tool("big", true), tool("plain", true), exact]
     }
 
-    fn call_tool(turn: Turn, name: String, _arguments: String) -> Result<String, Error> {
+    fn call_tool(turn: Turn, name: String, arguments: String) -> Result<String, Error> {
         let answer = match name.as_str() {
             "again" => again(&turn),
             "big" => json!("x".repeat(15 << 20)),
+            "exact" => json!(arguments),
             other => json!(format!("`{other}` was called")),
         };
         Ok(answer.to_string())
