@@ -29,6 +29,7 @@ pub(crate) mod view;
 
 pub(crate) use spill::SIDECAR as SPILL;
 
+use crate::hooks::HOOKS;
 use crate::net::Target;
 use crate::plugin::bindings::{Error, types};
 use crate::plugin::store::State;
@@ -87,6 +88,7 @@ impl Grants {
             (Behind::Name, Some(target)) if kind == "http" && !target.is_empty() => {
                 Target::parse(target).map(drop).map_err(|reason| format!("`{grant}`, but {reason}"))
             }
+            (Behind::Name, Some(hook)) if kind == "hook" && !hook.is_empty() => check_hook(grant, hook),
             (Behind::Name, Some(name)) if !name.is_empty() => Ok(()),
             (Behind::OneOf(names), Some(name)) if name == "*" || names.contains(&name) => Ok(()),
             (Behind::OneOf(names), Some(name)) => {
@@ -95,7 +97,9 @@ impl Grants {
                 Err(format!("`{grant}`, which is no grant{hint}"))
             }
             (Behind::Path, Some(path)) => match path.rsplit_once(':') {
-                Some((path, "ro" | "rw")) if !path.is_empty() => Ok(()),
+                Some((path, "ro" | "rw")) if !path.is_empty() => {
+                    fs::check_path(path).map_err(|reason| format!("`{grant}`, {reason}"))
+                }
                 _ => Err(format!("`{grant}`, which does not end with `:ro` or `:rw`")),
             },
             (Behind::Name | Behind::OneOf(_), _) => {
@@ -148,6 +152,29 @@ impl From<Grants> for Vec<String> {
 pub(crate) fn shell_word(grant: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_.:/,@~".contains(c);
     if grant.chars().all(is_plain) { grant.to_owned() } else { format!("'{}'", grant.replace('\'', r"'\''")) }
+}
+
+/// Whether there is such a hook, or several that begin like it.
+///
+/// # Errors
+///
+/// What is wrong with it, and which hook it could have been.
+fn check_hook(grant: &str, hook: &str) -> Result<(), String> {
+    let mut known = HOOKS.iter().map(|spec| hook_grant(spec.name)).chain([hook_grant("manifest")]);
+    let is_known = match grant.strip_suffix('*') {
+        Some(prefix) => known.any(|known| known.starts_with(prefix)),
+        None => known.any(|known| known == grant),
+    };
+    if is_known {
+        return Ok(());
+    }
+    let names: Vec<String> = HOOKS.iter().map(|spec| hook_grant(spec.name)).collect();
+    let names = names.iter().filter_map(|name| name.strip_prefix("hook:"));
+    let near = crate::nearest::nearest(hook, names);
+    let hint = near.map_or("; `bub-wasm hooks` lists those that there are".to_owned(), |near| {
+        format!("; did you mean `hook:{near}`")
+    });
+    Err(format!("`{grant}`, and there is no such hook{hint}"))
 }
 
 /// What it takes to be asked a hook.

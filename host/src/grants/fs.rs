@@ -5,7 +5,7 @@ use crate::host::Host;
 use crate::plugin::{Plugin, Source};
 use crate::turn::{Denial, DenialReason, TaintSource, Turn};
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
 /// Stands in a grant for the directory that the turn is about.
@@ -46,6 +46,23 @@ impl<'a> Named<'a> {
             Self::InWorkspace(inside) => (*inside).to_owned(),
             Self::Path(_) | Self::InHome(_) => found.to_string_lossy().into_owned(),
         }
+    }
+}
+
+/// Whether a grant may name that path: one that says where it is, whatever directory the program was started in.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub(super) fn check_path(path: &str) -> Result<(), String> {
+    match Named::parse(path) {
+        Named::Path(path) if !path.starts_with('/') => {
+            Err("whose path is neither absolute nor `<workspace>`, `<workspace>/DIR` or `~/DIR`".to_owned())
+        }
+        Named::InWorkspace(inside) if Path::new(inside).components().any(|part| part == Component::ParentDir) => {
+            Err("which leads out of the workspace".to_owned())
+        }
+        _ => Ok(()),
     }
 }
 

@@ -79,7 +79,7 @@ fn ask(host: &Host, plugin: &Plugin) -> Result<()> {
         // Nobody has answered: the next chat asks again.
         Decision::Leave => return Ok(()),
         // It is remembered, so that it is asked once.
-        Decision::Nothing => grants::write(host, plugin, &Grants::default(), false)?,
+        Decision::Nothing => drop(grants::write(host, plugin, &Grants::default(), false)?),
         Decision::Give(_) => {}
     }
     consent::settle(&mut out, host, plugin, &decision)?;

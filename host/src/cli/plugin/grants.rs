@@ -80,17 +80,22 @@ pub(super) fn revoke(out: &mut impl Write, host: &Host, plugin: &Plugin, grants:
             bail!("plugin `{}` was not given `{grant}`{hint}", plugin.name);
         }
     }
-    write(host, plugin, &left, false)?;
+    let stops_following = write(host, plugin, &left, false)?;
     writeln!(out, "plugin `{}` no longer may: {}", plugin.name, gone.join(" "))?;
+    if stops_following {
+        writeln!(out, "what it is granted next is for the bytes that it has then; `--follow` says otherwise")?;
+    }
     Ok(())
 }
 
-/// Writes down what the plugin has from here on, and for which bytes.
+/// Writes down what the plugin has from here on, and for which bytes. That its grants follow its name ends with the last of
+/// them: who grants anew says so anew. Whether it ended now.
 ///
 /// # Errors
 ///
 /// The configuration cannot be written.
-pub(super) fn write(host: &Host, plugin: &Plugin, grants: &Grants, follow: bool) -> Result<()> {
+pub(super) fn write(host: &Host, plugin: &Plugin, grants: &Grants, follow: bool) -> Result<bool> {
+    let mut stops_following = false;
     edit::edit(&host.config.file(), |document| {
         // Of a stranger's file the name says nothing: what it may do stands where it is trusted.
         if plugin.source == Source::Workspace {
@@ -98,20 +103,26 @@ pub(super) fn write(host: &Host, plugin: &Plugin, grants: &Grants, follow: bool)
             return Ok(());
         }
         let table = edit::plugin(document, &plugin.name)?;
-        edit::set_list(table, "grants", grants.iter());
         // The program's own guests change with the program, and no file can take their names.
         if plugin.source == Source::User {
-            match follow || host.config.plugin(&plugin.name).follow {
-                true => {
-                    table["follow"] = toml_edit::value(true);
-                    table.remove("digest");
-                }
-                false => table["digest"] = toml_edit::value(plugin.digest.as_str()),
+            // All of them may have been taken away while that was kept.
+            let had_none =
+                table.get("grants").and_then(toml_edit::Item::as_array).is_some_and(toml_edit::Array::is_empty);
+            let followed = !had_none && table.get("follow").and_then(toml_edit::Item::as_bool).unwrap_or_default();
+            let is_empty = grants.iter().next().is_none();
+            stops_following = followed && is_empty;
+            if follow || (followed && !is_empty) {
+                table["follow"] = toml_edit::value(true);
+                table.remove("digest");
+            } else {
+                table.remove("follow");
+                table["digest"] = toml_edit::value(plugin.digest.as_str());
             }
         }
+        edit::set_list(table, "grants", grants.iter());
         Ok(())
     })?;
     // Who gave it may ask for it at once.
     host.ledger.look_now();
-    Ok(())
+    Ok(stops_following)
 }
