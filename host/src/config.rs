@@ -17,7 +17,7 @@ mod seclude;
 mod serve;
 mod tapes;
 
-use crate::files::{Access, ProtectedFiles, check_directory};
+use crate::files::{Access, ProtectedFiles, check_directory, make_private_dir};
 use crate::model;
 use crate::plugin::OnFault;
 use crate::plugin::bindings::Principal;
@@ -224,6 +224,17 @@ impl Config {
             tokens: file.tokens,
             quotas: file.quotas,
         })
+    }
+
+    /// Creates the home directory with its missing parents, for commands that are about to write there. Commands that
+    /// only read do without.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be created.
+    pub fn make_home(&self) -> Result<()> {
+        // Before anything is put into it: what is made on the way to a file would be open to the group under some umasks.
+        make_private_dir(&self.home).with_context(|| format!("the home `{}` cannot be created", self.home.display()))
     }
 
     /// What is configured for that plugin, or what holds when nothing is.

@@ -3,9 +3,11 @@
 //! **Invariant**: this room knows nothing of what stands in a file; it answers for which file it is, and whose.
 
 mod access;
+mod directory;
 mod protected;
 mod read;
 
 pub(crate) use access::{Access, check_directory};
+pub(crate) use directory::make_private_dir;
 pub(crate) use protected::{Change, ProtectedFiles};
 pub(crate) use read::{read_regular, read_text};

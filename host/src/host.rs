@@ -47,11 +47,12 @@ impl Deref for Host {
 }
 
 impl Host {
-    /// Opens the home directory and loads all plugins. Outbound envelopes that no plugin delivers go to `channel`.
+    /// Opens the home directory, which need not exist, and loads all plugins. Outbound envelopes that no plugin delivers
+    /// go to `channel`.
     ///
     /// # Errors
     ///
-    /// The workspace is no directory, or the home directory cannot be made.
+    /// The workspace is no directory, or the tapes cannot be opened.
     pub async fn start(config: Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Arc<Self>> {
         let ground = Arc::new(Ground::new(&config, workspace, channel)?);
         config.warn_of_exposed();

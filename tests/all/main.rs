@@ -25,6 +25,7 @@ mod estimate;
 mod fallback;
 mod faults;
 mod files;
+mod fresh_home;
 mod gates;
 mod gateway;
 mod grants;

@@ -81,6 +81,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     if sees {
         config = last.ask_for_trust(config, &workspace)?;
     }
+    config.make_home()?;
     let (desk, matters) = Desk::new(sees);
     let host = Host::start(config, &workspace, Box::new(desk)).await?;
     arrivals.decide(&host)?;

@@ -53,6 +53,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         })?),
         false => arguments.session_id.clone(),
     };
+    config.make_home()?;
     let printer = Printer::allowing(arguments.allow.clone());
     let host = Host::start(config, workspace, Box::new(printer.clone())).await?;
     host.plugins().announce(&host);

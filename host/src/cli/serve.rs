@@ -4,7 +4,7 @@ mod renewal;
 
 use super::watchdog::Watchdog;
 use crate::channel::{Answer, Channel, Question};
-use crate::config::{Config, Print};
+use crate::config::{Config, DEFAULT_MODEL, Print};
 use crate::error::Failure;
 use crate::gateway::Gateway;
 use crate::host::Host;
@@ -39,6 +39,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
         config.serve.listen = listen;
     }
     config.serve.check_exposure(arguments.insecure_http)?;
+    config.make_home()?;
     // The owner's is made by the first of the two; what changes behind the look is seen as a change.
     Tokens::load(&config)?;
     let print = Print::of(renewal::own_files(&config));
@@ -51,6 +52,11 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     let host = Host::start(config, workspace, Box::new(Nobody)).await?;
     if arguments.check {
         println!("ready to serve at {}", host.config.serve.listen);
+        if host.config.model.model == DEFAULT_MODEL {
+            println!(
+                "no model is configured: `{DEFAULT_MODEL}` only repeats what it is told; set `BUB_MODEL` or `model`"
+            );
+        }
         host.close().await;
         return Ok(ExitCode::SUCCESS);
     }

@@ -1,6 +1,6 @@
 //! What commands write into config.toml: the user's comments and order stay as they are.
 
-use crate::files::read_text;
+use crate::files::{make_private_dir, read_text};
 use anyhow::{Context, Result};
 use std::fs;
 use std::io::Write;
@@ -30,6 +30,7 @@ fn read(path: &Path) -> Result<DocumentMut> {
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
     let mode = fs::metadata(path).map(|meta| meta.permissions().mode() & 0o777).unwrap_or(0o600);
     let draft = path.with_extension(format!("toml.{}.new", std::process::id()));
+    path.parent().map_or(Ok(()), make_private_dir)?;
     let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&draft)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;

@@ -12,8 +12,6 @@ use crate::process::Processes;
 use crate::tape::{FileStore, Journals, SqliteStore, Store};
 use crate::turn::Afterwards;
 use anyhow::{Context, Result};
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
@@ -57,15 +55,9 @@ pub struct Ground {
 impl Ground {
     /// # Errors
     ///
-    /// The workspace is no directory, or the home directory cannot be made.
+    /// The workspace is no directory, or the tapes cannot be opened.
     pub(super) fn new(config: &Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Self> {
         let workspace = workspace_dir(workspace)?;
-        // Before anything is put into it: what is made on the way to a file would be open to the group under some umasks.
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&config.home)
-            .with_context(|| format!("`{}` cannot be made", config.home.display()))?;
         let (store, journals) = tapes(config)?;
         let engines = Engines::new().map_err(anyhow::Error::from).context("the WebAssembly engine does not start")?;
         Ok(Self {

@@ -89,6 +89,7 @@ impl FileStore {
     }
 
     async fn lock(&self, action: &str, tape: &str) -> Result<Lock> {
+        self.files.make().map_err(failed(action, tape))?;
         let path = self.files.lock_path(tape);
         let lock = Lock::wait(self.queues.of(family(tape)), &path, PATIENCE, |_| ()).await;
         lock.map_err(|refused| {
@@ -236,6 +237,7 @@ impl Store for FileStore {
         Box::pin(async move {
             check_tape_name(tape)?;
             // The lock file is what an append makes first, so making it shows whether the directory takes files.
+            self.files.make().map_err(failed("append to", tape))?;
             lock::open(&self.files.lock_path(tape)).map_err(failed("append to", tape))?;
             match OpenOptions::new().append(true).open(self.files.path(tape, "")) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(failed("append to", tape)(error)),

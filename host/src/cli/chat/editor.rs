@@ -2,6 +2,7 @@
 
 use super::super::paint::Paint;
 use super::complete::Commands;
+use crate::files::make_private_dir;
 use crate::host::Host;
 use anyhow::{Context, Result};
 use reedline::{
@@ -91,7 +92,7 @@ impl Editor {
 /// The file, and its directory, for nobody else: what a person says to an agent is theirs.
 pub(super) fn private(file: &Path) -> std::io::Result<()> {
     if let Some(dir) = file.parent() {
-        fs::create_dir_all(dir)?;
+        make_private_dir(dir)?;
         fs::set_permissions(dir, fs::Permissions::from_mode(0o700))?;
     }
     fs::OpenOptions::new().append(true).create(true).mode(0o600).open(file).map(drop)

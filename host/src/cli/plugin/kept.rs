@@ -1,6 +1,7 @@
 //! Files of the user's directory of plugins: put there, taken away, and kept once more, so that there is a way back.
 
 use crate::config::{self, Config, edit};
+use crate::files::make_private_dir;
 use crate::grants::Grants;
 use crate::plugin::{self, PrivateDir, one_line, user_dir};
 use anyhow::{Context, Result, bail};
@@ -87,7 +88,7 @@ impl Place {
         let file = self.file();
         // Not one that is looked at: it does not end as plugins do.
         let draft = self.dir.join(format!(".{}.{}.new", self.name, std::process::id()));
-        let written = fs::create_dir_all(&self.dir)
+        let written = make_private_dir(&self.dir)
             .and_then(|()| fs::File::create(&draft))
             .and_then(|mut out| out.write_all(bytes).and_then(|()| out.sync_all()))
             .and_then(|()| fs::rename(&draft, &file));

@@ -52,17 +52,23 @@ type Sight = (Arc<File>, u64);
 
 impl Directory {
     pub(super) fn open(dir: PathBuf, durability: Durability, indexes: Indexes) -> Result<Self> {
-        let made = match fs::metadata(&dir) {
+        let found = match fs::metadata(&dir) {
             Ok(found) if found.is_dir() => Ok(()),
             Ok(_) => Err(ErrorKind::NotADirectory.into()),
-            Err(error) if error.kind() == ErrorKind::NotFound => private_dir(&dir),
+            // The first write creates it.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
         };
-        made.map_err(|source| Error::Io {
+        found.map_err(|source| Error::Io {
             action: format!("open the directory of tapes `{}`", dir.display()),
             source,
         })?;
         Ok(Self { dir, durability, opened: Arc::default(), indexes: Arc::new(indexes), pinned: None })
+    }
+
+    /// Creates the directory where it is missing, for whoever is about to write.
+    pub(super) fn make(&self) -> io::Result<()> {
+        if self.dir.is_dir() { Ok(()) } else { private_dir(&self.dir) }
     }
 
     /// The same, in which that tape is read as it is now.
@@ -240,7 +246,11 @@ impl Directory {
 
     pub(super) fn names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
-        for found in fs::read_dir(&self.dir)? {
+        let listed = match fs::read_dir(&self.dir) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(names),
+            listed => listed?,
+        };
+        for found in listed {
             let file = found?.file_name();
             let stem = file.to_str().and_then(|name| name.strip_suffix(".jsonl"));
             names.extend(stem.filter(|stem| is_listed(stem) && check_tape_name(stem).is_ok()).map(str::to_owned));
