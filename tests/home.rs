@@ -194,6 +194,12 @@ impl Home {
         self.tapes_dir().join(format!("{}__{}.jsonl", self.workspace_half(), half(session_id)))
     }
 
+    /// The file of a sidecar of a session's tape.
+    pub fn sidecar_file(&self, session_id: &str, sidecar: &str) -> PathBuf {
+        let name = format!("{}__{}__sidecar__{sidecar}.jsonl", self.workspace_half(), half(session_id));
+        self.tapes_dir().join(name)
+    }
+
     /// The part of every tape's name that is the workspace.
     pub fn workspace_half(&self) -> String {
         half(self.workspace().to_str().expect("the path is UTF-8"))

@@ -31,10 +31,16 @@ fn is_anchor(entry: &Value, name: &str) -> bool {
     entry["kind"] == "anchor" && entry["payload"]["name"] == name
 }
 
-/// The last zone on the tape, from its open to its seal.
+/// The entries of what holds the zone: the workspace's tape, or the sidecar of the session's.
+fn kept(home: &Home, session: &str) -> Vec<Value> {
+    let file = if session == WORKSPACE { home.tape_file(session) } else { home.sidecar_file(session, "memory") };
+    if file.exists() { tape::read(&file) } else { Vec::new() }
+}
+
+/// The last zone, from its open to its seal.
 #[track_caller]
 fn zone(home: &Home, session: &str) -> Vec<Value> {
-    let entries = entries(home, session);
+    let entries = kept(home, session);
     let seal = entries.iter().rposition(|entry| is_anchor(entry, "memory/seal")).expect("there is a zone");
     let open = entries[..seal].iter().rposition(|entry| is_anchor(entry, "memory/open")).expect("it was opened");
     entries[open..=seal].to_vec()

@@ -2,6 +2,7 @@
 
 mod change;
 mod context;
+mod erase;
 mod export;
 mod named;
 mod odd_ids;

@@ -7,9 +7,17 @@ use crate::scope::Scope;
 use crate::snapshot::Snapshot;
 use crate::{Draft, Error, zone};
 
-/// The zone on the session's own tape. Nobody else writes there while the turn runs, so what is written joins the turn's
-/// other writes.
-pub struct Session(Tape);
+/// The session's sidecar that holds its zone: an anchor on the tape itself would move the view of Bub, which begins behind
+/// the newest anchor of any name.
+const SIDECAR: &str = "memory";
+
+/// The session's zone, in a sidecar of its tape. Only the session's own turn writes there, so what is written joins the
+/// turn's other writes. Tapes of earlier versions hold a zone themselves, which is read as long as its version is the
+/// higher one, and never written again.
+pub struct Session {
+    tape: Tape,
+    sidecar: Tape,
+}
 
 /// The zone on the workspace's tape. Any session may write there at any moment, so what is written is there at once.
 pub struct Workspace(Tape);
@@ -19,22 +27,21 @@ impl Session {
     ///
     /// `denied`, without the grant.
     pub fn of(turn: &Turn) -> Result<Self, Error> {
-        turn.tape().map(Self)
-    }
-
-    /// For finding what was said.
-    pub fn tape(&self) -> &Tape {
-        &self.0
+        let tape = turn.tape()?;
+        let sidecar = tape.sidecar(SIDECAR)?;
+        Ok(Self { tape, sidecar })
     }
 }
 
 impl Shelf for Session {
     fn read(&self) -> Result<(Option<Snapshot>, u64), Error> {
-        Ok((snapshot(&self.0)?, 0))
+        let (own, older) = (snapshot(&self.sidecar)?, snapshot(&self.tape)?);
+        let version = |zone: &Option<Snapshot>| zone.as_ref().map_or(0, |zone| zone.version);
+        Ok((if version(&older) > version(&own) { older } else { own }, 0))
     }
 
     fn write(&self, _seen: u64, entries: &[Draft]) -> Result<(), Error> {
-        self.0.append(entries).map(drop)
+        self.sidecar.append(entries).map(drop)
     }
 }
 
@@ -61,7 +68,7 @@ fn snapshot(tape: &Tape) -> Result<Option<Snapshot>, Error> {
 /// `denied`, without the grant.
 pub fn read(turn: &Turn, scope: Scope) -> Result<Option<Snapshot>, Error> {
     match scope {
-        Scope::Session => snapshot(&turn.tape()?),
+        Scope::Session => Ok(Session::of(turn)?.read()?.0),
         Scope::Workspace => snapshot(&turn.workspace_tape()?),
     }
 }

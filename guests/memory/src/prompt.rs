@@ -62,35 +62,25 @@ fn may_write(turn: &Turn) -> bool {
     turn.principal() == Principal::Owner && allowed.is_none_or(lists)
 }
 
-/// The zone as it holds. A session without one gets one, and when a turn begins old notes are dropped.
+/// The zone as it holds. When a turn begins old notes are dropped; nothing is written where nothing is remembered.
 fn zone(turn: &Turn, scope: Scope, today: &str, is_first: bool) -> Result<Snapshot, Error> {
     let found = memory::read(turn, scope)?;
     let may_change = scope == Scope::Session || turn.principal() == Principal::Owner;
     if !may_change || turn.session_id().starts_with(PASSING) {
         return Ok(found.unwrap_or_default());
     }
-    let kept = match &found {
-        // Not only in the first step: the one before this may have emptied the tape.
-        None if scope == Scope::Session => ensure(turn),
-        Some(zone) if is_first && is_due(zone, today) => prune(turn, scope, today),
-        _ => return Ok(found.unwrap_or_default()),
-    };
-    match kept {
-        Ok(()) => return Ok(memory::read(turn, scope)?.unwrap_or_default()),
-        // It is tried again in the next turn.
-        Err(error) if is_first => {
-            log(Level::Warn, &format!("the {}'s memory stays as it is: {}", scope.name(), error.message));
-        }
-        Err(_) => {}
+    let zone = found.unwrap_or_default();
+    if !is_first || !is_due(&zone, today) {
+        return Ok(zone);
     }
-    Ok(found.unwrap_or_default())
-}
-
-/// An empty zone, where there is none.
-fn ensure(turn: &Turn) -> Result<(), Error> {
-    memory::change(turn, Scope::Session, |zone| {
-        Ok(if zone.version == 0 { Changed::Write(()) } else { Changed::Leave(()) })
-    })
+    match prune(turn, scope, today) {
+        Ok(()) => Ok(memory::read(turn, scope)?.unwrap_or_default()),
+        // It is tried again in the next turn.
+        Err(error) => {
+            log(Level::Warn, &format!("the {}'s memory stays as it is: {}", scope.name(), error.message));
+            Ok(zone)
+        }
+    }
 }
 
 /// Whether notes have grown old, and none were dropped today.

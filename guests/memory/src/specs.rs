@@ -49,7 +49,7 @@ pub fn all() -> Vec<ToolSpec> {
         tool("memory.clear", "Forget everything.", Effect::Write, json!({ "scope": scope("both") }), &[]),
         tool(
             "memory.forget",
-            "Forget the lines in which a text stands, or the notes of a day.",
+            "Forget what the user wants forgotten: the lines of the memory in which a text stands, or the notes of a day, and everything that was said with it in the sessions of this workspace.",
             Effect::Write,
             json!({
                 "query": { "type": "string", "description": "A text, upper or lower case, or a date as in `2026-02-10`." },

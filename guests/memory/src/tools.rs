@@ -1,10 +1,11 @@
 //! The tools.
 
 use crate::arguments::{self, Daily, Forget, Recall, Save, Scoped};
+use crate::bub::tape::entries::Forgotten;
 use crate::bub::types::types::{MessageKind, Principal};
 use crate::change::Changed;
 use crate::exports::bub::tools::tools::Turn;
-use crate::memory::{self, Session};
+use crate::memory;
 use crate::scope::{ALL, Scope};
 use crate::snapshot::{Part, Snapshot};
 use crate::{Error, ErrorKind, day, error, export, prompt, recall};
@@ -18,9 +19,22 @@ const TOO_LONG: usize = 64 << 10;
 /// Days whose notes are recalled, unless said otherwise.
 const RECALLED: i64 = 7;
 
-/// What was forgotten stands on the tape.
-const ERASED: &str =
-    "It is found by no recall and no search any more. The tape still holds it: only `tape.reset` erases.";
+/// What was cleared stands on the tape.
+const CLEARED: &str = "It is found by no recall and no search any more. The tape still holds it, and so does the \
+                       conversation in which it was said.";
+
+/// What was forgotten stands on the tape, and who can change that.
+const ERASED: &str = "The files of the tapes still hold it, and so do archives of them: only the user takes it out, with \
+                      `bub-wasm tape erase --text`.";
+
+/// Texts that are looked for at once.
+const MAX_TEXTS: usize = 256;
+
+/// A shorter text stands nearly everywhere: it is forgotten in the memory alone. In characters.
+const SHORTEST: usize = 3;
+
+/// Of a line that was dropped from the memory, only one of so many characters is looked for in what was said.
+const SHORTEST_LINE: usize = 8;
 
 /// Calls the tool of that name.
 pub fn call(turn: &Turn, name: &str, arguments: &str) -> Result<String, Error> {
@@ -79,7 +93,7 @@ fn recall(turn: &Turn, Recall { query, days }: &Recall) -> Result<String, Error>
     let today = day::of(&turn.started());
     let mut found = recall::of_zones(&zones(turn, &ALL)?, query, &today, days);
     if let Some(query) = query {
-        let said = recall::of_tape(Session::of(turn)?.tape(), query)?;
+        let said = recall::of_tape(&turn.tape()?, query)?;
         if !said.is_empty() {
             found.push(format!("## Said in this conversation\n{}", said.join("\n")));
         }
@@ -108,7 +122,7 @@ fn clear(turn: &Turn, Scoped { scope }: &Scoped) -> Result<String, Error> {
     }
     Ok(match cleared.is_empty() {
         true => "nothing was remembered".to_owned(),
-        false => format!("cleared the memory of the {}. {ERASED}", cleared.join(" and the ")),
+        false => format!("cleared the memory of the {}. {CLEARED}", cleared.join(" and the ")),
     })
 }
 
@@ -120,19 +134,69 @@ fn forget(turn: &Turn, Forget { query, dry_run, scope }: &Forget) -> Result<Stri
     }
     let dry_run = dry_run.as_ref().map_or(Ok(false), |dry_run| dry_run.get())?;
     let now = day::now();
+    let scopes = arguments::scopes(scope.as_deref(), &ALL)?;
     let mut dropped = Vec::new();
-    for scope in arguments::scopes(scope.as_deref(), &ALL)? {
+    let mut texts = said(query);
+    for scope in scopes.iter().copied() {
         let lines = memory::change(turn, scope, |zone| {
             let lines = zone.forget(query, &now);
             Ok(if dry_run || lines.is_empty() { Changed::Leave(lines) } else { Changed::Write(lines) })
         })?;
+        texts.extend(lines.iter().filter_map(|line| text_of(line)));
         dropped.extend(lines.into_iter().map(|line| format!("- {} {line}", scope.name())));
     }
-    Ok(match (dropped.is_empty(), dry_run) {
-        (true, _) => format!("nothing that is remembered matches `{query}`"),
-        (false, true) => format!("would be forgotten:\n{}", dropped.join("\n")),
-        (false, false) => format!("forgotten, lines: {}. {ERASED}", dropped.len()),
+    let conversation = conversation(turn, &scopes, texts, dry_run)?;
+    let shown = conversation.as_ref().map_or(0, |forgotten| forgotten.entries);
+    let entries = conversation.map(|forgotten| {
+        let tapes = if forgotten.tapes == 1 { "one tape".to_owned() } else { format!("{} tapes", forgotten.tapes) };
+        format!("entries of what was said and done, on {tapes}: {}", forgotten.entries)
+    });
+    let entries = entries.filter(|_| shown > 0);
+    Ok(match (dropped.is_empty() && shown == 0, dry_run) {
+        (true, _) => format!("nothing that is remembered or was said matches `{query}`"),
+        (false, true) => {
+            dropped.extend(entries.map(|entries| format!("- {entries}")));
+            format!("would be forgotten:\n{}", dropped.join("\n"))
+        }
+        (false, false) => {
+            let entries = entries.map_or_else(String::new, |entries| format!("; {entries}"));
+            format!(
+                "forgotten, lines of the memory: {}{entries}. No view, recall, search or summary gives it any more, from \
+                 the end of this turn on. {ERASED}",
+                dropped.len()
+            )
+        }
     })
+}
+
+/// What of the query is looked for in what was said: a date names a day's notes, and stands in many texts.
+fn said(query: &str) -> Vec<String> {
+    let is_text = !day::is_one(query) && query.chars().count() >= SHORTEST;
+    is_text.then(|| query.to_owned()).into_iter().collect()
+}
+
+/// The text of a line that was dropped, without where it stood and what makes it an item of a list.
+fn text_of(line: &str) -> Option<String> {
+    let (_, text) = line.split_once(": ")?;
+    let text = text.trim_start_matches(['-', '*', '#', ' ']).trim();
+    (text.chars().count() >= SHORTEST_LINE).then(|| text.to_owned())
+}
+
+/// Has what was said with these texts forgotten: on the session's tape, or on those of all sessions of the workspace where
+/// its memory is meant. None: there is nothing to look for, or it is not the owner who speaks.
+fn conversation(
+    turn: &Turn,
+    scopes: &[Scope],
+    mut texts: Vec<String>,
+    dry_run: bool,
+) -> Result<Option<Forgotten>, Error> {
+    texts.dedup();
+    texts.truncate(MAX_TEXTS);
+    if texts.is_empty() || turn.principal() != Principal::Owner {
+        return Ok(None);
+    }
+    let tape = if scopes.contains(&Scope::Workspace) { turn.workspace_tape()? } else { turn.tape()? };
+    tape.forget(&texts, dry_run).map(Some)
 }
 
 /// The zones that the turn may see.

@@ -5,6 +5,7 @@ mod change;
 mod compare;
 mod context;
 mod copy;
+mod erase;
 mod export;
 mod info;
 mod list;
@@ -48,6 +49,8 @@ enum Command {
     Fork(copy::Arguments),
     /// Empty a tape and its sidecars
     Reset(change::Reset),
+    /// Take entries out of a tape for good; a receipt says which, and not what they said
+    Erase(erase::Arguments),
     /// Write a tape in another form
     Export(export::Arguments),
     /// Look for what crashes and other programs may have done to a tape. Exit code 1 when there is something
@@ -67,6 +70,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         Command::Handoff(arguments) => change::handoff(&arguments, config, workspace).await,
         Command::Fork(arguments) => copy::run(&arguments, config, workspace).await,
         Command::Reset(arguments) => change::reset(&arguments, config, workspace).await,
+        Command::Erase(arguments) => erase::run(&arguments, config, workspace).await,
         Command::Export(arguments) => export::run(&arguments, config, workspace).await,
         Command::Verify(arguments) => verify::run(&arguments, config, workspace).await,
         Command::Gc(arguments) => tidy::run(&arguments, &config),

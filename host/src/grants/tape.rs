@@ -5,7 +5,7 @@ mod writing;
 
 use super::sidecars::owner;
 use crate::hooks;
-use crate::plugin::bindings::entries::{self, Draft, Entry, Hit, Info};
+use crate::plugin::bindings::entries::{self, Draft, Entry, Forgotten, Hit, Info};
 use crate::plugin::bindings::tape::{Host, HostCursor, HostTape};
 use crate::plugin::bindings::{Error, Principal};
 use crate::plugin::store::State;
@@ -69,6 +69,10 @@ const TAINTED_MARK: &str = "tainted";
 /// The longest zone that crosses, in bytes.
 const MAX_ZONE: usize = 4 << 20;
 
+/// Texts that are forgotten at once, and the characters that one has at least: a shorter one stands nearly everywhere.
+const MAX_TEXTS: usize = 256;
+const SHORTEST_TEXT: usize = 3;
+
 /// Entries that cross at once, whatever a guest asks for.
 pub(crate) const MAX_BATCH: u32 = 256;
 
@@ -101,7 +105,7 @@ impl State {
         if !self.holds("tape:append") {
             self.granted("tape:event")?;
         }
-        if owner(name) == self.plugin.name {
+        if owner(name) == self.plugin.name && name != tape::FORGOTTEN {
             return Ok(());
         }
         let message = format!(
@@ -110,6 +114,13 @@ impl State {
         );
         Err(self.denied(DenialReason::Reach, &format!("sidecar:{name}"), Error::denied(message)))
     }
+}
+
+/// What was just written and says again what was forgotten in this turn is forgotten too.
+async fn forget_again(handle: &TapeHandle, written: Result<u64, Error>, drafts: &[tape::Draft]) -> Result<u64, Error> {
+    let first = written?;
+    handle.turn.forget_written(&handle.tape, drafts).await?;
+    Ok(first)
 }
 
 impl HostTape for State {
@@ -127,8 +138,8 @@ impl HostTape for State {
         handle.turn.hold(weight(&handle.turn, &drafts))?;
         Ok(match prepared(&handle, self.signed(&handle, drafts)).await {
             Ok(drafts) => {
-                let outcome = handle.tape.append(drafts).await;
-                self.written(&handle, outcome)
+                let outcome = handle.tape.append(drafts.clone()).await;
+                forget_again(&handle, self.written(&handle, outcome), &drafts).await
             }
             Err(error) => Err(error),
         })
@@ -144,8 +155,8 @@ impl HostTape for State {
         handle.turn.hold(weight(&handle.turn, &drafts))?;
         Ok(match prepared(&handle, self.signed(&handle, drafts)).await {
             Ok(drafts) => {
-                let outcome = handle.tape.append_direct(last, drafts).await;
-                self.written(&handle, outcome)
+                let outcome = handle.tape.append_direct(last, drafts.clone()).await;
+                forget_again(&handle, self.written(&handle, outcome), &drafts).await
             }
             Err(error) => Err(error),
         })
@@ -208,6 +219,7 @@ impl HostTape for State {
                 Ok(current) => current,
                 Err(error) => return Ok(Err(error.into())),
             },
+            ..tape::Search::default()
         };
         self.has_read = true;
         let hits = tape.search(&search).await.inspect(|hits| {
@@ -251,6 +263,31 @@ impl HostTape for State {
             Ok(entries) => Ok(into_entries(&turn, entries)),
             Err(error) => Err(error.into()),
         })
+    }
+
+    async fn forget(
+        &mut self,
+        handle: Resource<TapeHandle>,
+        texts: Vec<String>,
+        dry_run: bool,
+    ) -> Result<Result<Forgotten, Error>> {
+        if let Err(refusal) = self.granted("tape:append") {
+            return Ok(Err(refusal));
+        }
+        let handle = self.handle_of(&handle)?;
+        if handle.turn.principal() != Principal::Owner {
+            let refusal = Error::denied("only the owner can have the conversation forget something");
+            return Ok(Err(self.denied(DenialReason::Policy, "tape:append", refusal)));
+        }
+        if texts.len() > MAX_TEXTS || texts.iter().any(|text| text.trim().chars().count() < SHORTEST_TEXT) {
+            let message = format!(
+                "what is to be forgotten are at most {MAX_TEXTS} texts of {SHORTEST_TEXT} characters or more each"
+            );
+            return Ok(Err(Error::invalid(message)));
+        }
+        handle.turn.hold(texts.iter().map(String::len).sum())?;
+        let forgot = handle.turn.forget(&handle.tape, handle.is_shared, &texts, dry_run).await;
+        Ok(self.written(&handle, forgot).map(|forgot| Forgotten { entries: forgot.entries, tapes: forgot.tapes }))
     }
 
     async fn fork(&mut self, handle: Resource<TapeHandle>) -> Result<Result<Resource<TapeHandle>, Error>> {

@@ -32,11 +32,13 @@ impl Entry {
         line(self.id, &self.kind, &self.payload, &self.meta, &self.date)
     }
 
-    /// Reads a line as leniently as Bub does: `None` when it is no JSON object, or its id no whole number, its kind no
+    /// Reads a line as leniently as Bub does, and behind a byte order mark too, which editors leave at a file's beginning
+    /// (and joined files in their middle): `None` when it is no JSON object, or its id no whole number, its kind no
     /// text, its payload no object. A number that no id can be counts as 0 or as the greatest. A meta that is no object counts as empty; the date may come from an older tape's
     /// `timestamp`.
     pub fn parse(line: &str) -> Option<Self> {
         let keys = ["id", "kind", "payload", "meta", "date", "timestamp"];
+        let line = line.strip_prefix('\u{feff}').unwrap_or(line);
         let [id, kind, payload, meta, date, timestamp] = json::pick(line, keys);
         let id = ids::parse(id?)?;
         let kind = json::string(kind?)?;

@@ -9,6 +9,7 @@ mod commit;
 mod derived;
 mod directory;
 mod end;
+mod erase;
 mod index;
 mod marks;
 mod numbered;
@@ -17,6 +18,7 @@ mod read;
 mod scan;
 mod search;
 mod slot;
+mod sweep;
 mod tidy;
 
 use std::fs::OpenOptions;
@@ -27,6 +29,7 @@ use std::time::Duration;
 
 use super::Durability;
 use super::entry::Entry;
+use super::erase::Erasure;
 use super::error::{Error, Result};
 use super::info::Info;
 use super::lock::{self, Lock, Queues, Refused};
@@ -39,6 +42,7 @@ use derived::{Indexes, beside};
 use directory::{Directory, failed};
 
 pub use attach::attach;
+pub use erase::{Traces, empty_trash, erase_traces};
 pub use index::Index;
 pub use tidy::{Leftover, tidy};
 
@@ -81,6 +85,11 @@ impl FileStore {
 
     fn new(dir: PathBuf, durability: Durability, indexes: Indexes) -> Result<Self> {
         Ok(Self { files: Arc::new(Directory::open(dir, durability, indexes)?), queues: Arc::default() })
+    }
+
+    /// How many bytes of tapes were parsed to index them since this store was opened.
+    pub fn bytes_indexed(&self) -> u64 {
+        self.files.indexes.bytes_folded()
     }
 
     /// Where the tapes lie.
@@ -150,6 +159,11 @@ impl Store for FileStore {
         Box::pin(self.look(tape, |files, tape| files.prepare(tape)))
     }
 
+    fn index<'a>(&'a self, tape: &'a str) -> Future<'a, ()> {
+        let (files, tape) = (Arc::clone(&self.files), tape.to_owned());
+        Box::pin(beside(move |_| files.index(&tape)))
+    }
+
     fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>> {
         Box::pin(async move {
             check_tape_name(tape)?;
@@ -171,6 +185,16 @@ impl Store for FileStore {
             let archive = if archive { self.archive_name(tape).await? } else { None };
             self.write(tape, lock, Commit::reset(tape, archive.clone())).await?;
             Ok(archive)
+        })
+    }
+
+    fn erase<'a>(&'a self, tape: &'a str, erasure: Erasure) -> Future<'a, u64> {
+        Box::pin(async move {
+            check_tape_name(tape)?;
+            let lock = self.lock("take entries out of", tape).await?;
+            let (files, tape) = (Arc::clone(&self.files), tape.to_owned());
+            // The lock is given back when the work ends, whether anybody waits for that or not.
+            beside(move |_| files.erase(&tape, lock.file(), &erasure)).await
         })
     }
 

@@ -1,10 +1,12 @@
 //! One tape, as the rest of the host holds it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::draft::{Draft, bootstrap, handoff};
 use super::entry::Entry;
+use super::erase::Erasure;
 use super::error::{Error, Result};
+use super::forgotten::{self, Forgotten};
 use super::fork::Fork;
 use super::info::Info;
 use super::journal::{Journal, Journals};
@@ -13,7 +15,12 @@ use super::query::{Position, Query};
 use super::search::{Hit, Search};
 use super::sought::Sought;
 use super::store::Store;
+use super::words::Words;
+use super::zone::{self, MEMORY};
 use crate::wording;
+
+/// How many entries are looked at in one step.
+const PAGE: usize = 256;
 
 /// A tape of a store, or a fork of one. Cheap to clone; clones are the same tape.
 #[derive(Clone)]
@@ -27,7 +34,13 @@ pub struct Tape {
     depth: usize,
     /// Who is asked before the tape is emptied outside a turn.
     journals: Option<Arc<Journals>>,
+    /// What is forgotten is not shown; none: the tape is read as it stands.
+    veil: Option<Arc<Veil>>,
 }
+
+/// What is known to be forgotten, as the sidecar with that last id says.
+#[derive(Default)]
+struct Veil(Mutex<(u64, Arc<Forgotten>)>);
 
 impl Tape {
     /// The tape of that name; it need not be there yet.
@@ -37,7 +50,15 @@ impl Tape {
     /// [`Error::InvalidInput`] when no tape may have the name.
     pub fn open(store: Arc<dyn Store>, name: &str) -> Result<Self> {
         check_tape_name(name)?;
-        Ok(Self { name: name.into(), store: Arc::clone(&store), root: store, fork: None, depth: 0, journals: None })
+        Ok(Self {
+            name: name.into(),
+            store: Arc::clone(&store),
+            root: store,
+            fork: None,
+            depth: 0,
+            journals: None,
+            veil: None,
+        })
     }
 
     pub fn name(&self) -> &str {
@@ -49,6 +70,11 @@ impl Tape {
         Self { journals: Some(Arc::clone(journals)), ..self }
     }
 
+    /// The same as guests and models are shown it: without the words of entries that are [forgotten](Self::forgotten).
+    pub fn veiled(self) -> Self {
+        Self { veil: Some(Arc::default()), ..self }
+    }
+
     /// A child whose writes stay apart until [`merge`](Tape::merge). Dropping it with all its clones discards them.
     pub fn fork(&self) -> Self {
         self.over(Fork::new(Arc::clone(&self.store), &*self.name))
@@ -57,7 +83,7 @@ impl Tape {
     pub(super) fn over(&self, fork: Fork) -> Self {
         let fork = Arc::new(fork);
         let store = Arc::clone(&fork) as Arc<dyn Store>;
-        Self { store, fork: Some(fork), depth: self.depth + 1, ..self.clone() }
+        Self { store, fork: Some(fork), depth: self.depth + 1, veil: self.new_veil(), ..self.clone() }
     }
 
     /// Whether both are the same tape at the same fork.
@@ -161,7 +187,7 @@ impl Tape {
 
     /// The same tape without any fork: what is stored of it now.
     pub fn stored(&self) -> Self {
-        Self { store: Arc::clone(&self.root), fork: None, depth: 0, ..self.clone() }
+        Self { store: Arc::clone(&self.root), fork: None, depth: 0, veil: self.new_veil(), ..self.clone() }
     }
 
     /// The tape that a plugin keeps beside this one. It is forked, merged and emptied with it.
@@ -204,6 +230,11 @@ impl Tape {
         Ok(true)
     }
 
+    /// See [`Store::index`].
+    pub async fn index(&self) -> Result<()> {
+        self.root.index(&self.name).await
+    }
+
     /// See [`Store::last_id`].
     pub async fn last_id(&self) -> Result<u64> {
         self.store.last_id(&self.name).await
@@ -211,26 +242,27 @@ impl Tape {
 
     /// See [`Store::read`].
     pub async fn read(&self, after: u64, max: usize) -> Result<Vec<Entry>> {
-        self.store.read(&self.name, after, max).await
+        self.shown(self.store.read(&self.name, after, max).await?).await
     }
 
     /// See [`Store::tail`].
     pub async fn tail(&self, before: Option<u64>, max: usize) -> Result<Vec<Entry>> {
-        self.store.tail(&self.name, before, max).await
+        self.shown(self.store.tail(&self.name, before, max).await?).await
     }
 
     /// The newest anchor before `before`: of that name, a zone's too, or any that is no zone's.
     pub async fn last_anchor(&self, name: Option<&str>, before: Option<u64>) -> Result<Option<Entry>> {
         let sought = name.map_or(Sought::Phase, Sought::anchor);
-        self.store.newest(&self.name, &sought, before).await
+        let found = self.store.newest(&self.name, &sought, before).await?;
+        Ok(self.shown(found.into_iter().collect()).await?.pop())
     }
 
     /// See [`Store::since_anchor`].
     pub async fn since_anchor(&self) -> Result<Vec<Entry>> {
-        self.store.since_anchor(&self.name).await
+        self.shown(self.store.since_anchor(&self.name).await?).await
     }
 
-    /// See [`Store::newest`].
+    /// See [`Store::newest`]. As it stands, also where it is forgotten: for the host's own look-ups.
     pub async fn newest(&self, sought: &Sought) -> Result<Option<Entry>> {
         self.store.newest(&self.name, sought, None).await
     }
@@ -242,22 +274,27 @@ impl Tape {
 
     /// See [`Store::query`].
     pub async fn query(&self, query: &Query) -> Result<Vec<Entry>> {
-        self.store.query(&self.name, query).await
+        self.cursor(query).await?.next(usize::MAX).await
     }
 
     /// A position in the answer of a query, for reading it in parts. It keeps the tape open.
     pub async fn cursor(&self, query: &Query) -> Result<Cursor> {
-        Ok(Cursor { position: Position::new(&*self.store, &self.name, query).await?, tape: self.clone() })
+        let position = Position::new(&*self.store, &self.name, query).await?;
+        Ok(Cursor { position, tape: self.clone(), by_text: query.text.is_some() })
     }
 
     /// See [`Store::zone`].
     pub async fn zone(&self, name: &str) -> Result<Vec<Entry>> {
-        self.store.zone(&self.name, name, None).await
+        self.shown(self.store.zone(&self.name, name, None).await?).await
     }
 
     /// See [`Store::search`].
     pub async fn search(&self, search: &Search) -> Result<Vec<Hit>> {
-        self.store.search(&self.name, search, None).await
+        let forgotten = self.not_shown().await?;
+        if forgotten.is_empty() {
+            return self.store.search(&self.name, search, None).await;
+        }
+        self.store.search(&self.name, &Search { forgotten, ..search.clone() }, None).await
     }
 
     /// See [`Store::info`].
@@ -272,7 +309,149 @@ impl Tape {
             Some(journals) if self.depth == 0 => Some(journals.exclusively(&*self.store, family(&self.name)).await?),
             _ => None,
         };
-        self.store.reset(&self.name, archive).await
+        let outcome = self.store.reset(&self.name, archive).await;
+        if let Some(veil) = &self.veil {
+            *veil.lock() = Default::default();
+        }
+        outcome
+    }
+
+    /// Takes entries out of the tape or its sidecar of that name for good. It waits for the session's turn to end. How many
+    /// were taken out.
+    ///
+    /// # Errors
+    ///
+    /// See [`Store::erase`]; [`Error::Busy`] where a turn does not end in time.
+    pub async fn erase(&self, sidecar: Option<&str>, erasure: Erasure) -> Result<u64> {
+        if self.depth > 0 {
+            return Err(Error::invalid("nothing is taken out of a tape while a turn has it"));
+        }
+        let _alone = match &self.journals {
+            Some(journals) => Some(journals.exclusively(&*self.root, family(&self.name)).await?),
+            None => None,
+        };
+        let name = sidecar.map_or_else(|| Ok(self.name.to_string()), |sidecar| sidecar_name(&self.name, sidecar))?;
+        self.root.erase(&name, erasure).await
+    }
+
+    fn new_veil(&self) -> Option<Arc<Veil>> {
+        self.veil.as_ref().map(|_| Arc::default())
+    }
+
+    /// Which entries of the tape and of its sidecars the owner has had forgotten. Whoever keeps something that was made of
+    /// entries asks this before it is shown.
+    ///
+    /// # Errors
+    ///
+    /// The sidecar that says so cannot be read.
+    pub async fn forgotten(&self) -> Result<Arc<Forgotten>> {
+        let sidecar = sidecar_name(family(&self.name), forgotten::SIDECAR)?;
+        let last = self.store.last_id(&sidecar).await?;
+        if last == 0 {
+            return Ok(Arc::default());
+        }
+        if let Some((known, forgotten)) = self.veil.as_ref().map(|veil| veil.lock().clone())
+            && known == last
+        {
+            return Ok(forgotten);
+        }
+        let mut forgotten = Forgotten::default();
+        let mut after = 0;
+        loop {
+            let page = self.store.read(&sidecar, after, PAGE).await?;
+            let Some(end) = page.last() else { break };
+            after = end.id;
+            page.iter().for_each(|entry| forgotten.fold(entry));
+        }
+        let forgotten = Arc::new(forgotten);
+        if let Some(veil) = &self.veil {
+            *veil.lock() = (after, Arc::clone(&forgotten));
+        }
+        Ok(forgotten)
+    }
+
+    /// What is not shown of this tape.
+    async fn not_shown(&self) -> Result<Arc<Forgotten>> {
+        match &self.veil {
+            Some(_) => self.forgotten().await,
+            None => Ok(Arc::default()),
+        }
+    }
+
+    async fn shown(&self, entries: Vec<Entry>) -> Result<Vec<Entry>> {
+        if entries.is_empty() {
+            return Ok(entries);
+        }
+        let forgotten = self.not_shown().await?;
+        if forgotten.is_empty() {
+            return Ok(entries);
+        }
+        Ok(entries.into_iter().map(|entry| forgotten.shown(entry)).collect())
+    }
+
+    /// Has all entries of the tape and of its sidecars forgotten in which one of the texts stands, but for the zone of the
+    /// memory that holds: whoever keeps that changes it. `derived` names sidecars that were made of the tape: of those
+    /// everything is forgotten where anything is. How many entries were not forgotten before; `dry`: only counts.
+    ///
+    /// # Errors
+    ///
+    /// The tape cannot be read, or the sidecar not be written.
+    pub async fn forget(&self, words: &Words, derived: &[String], dry: bool) -> Result<u64> {
+        let known = self.forgotten().await?;
+        let family = family(&self.name);
+        let mut marks = Vec::new();
+        self.find(family, &known, &mut marks, |entry| words.stand_in(entry)).await?;
+        let prefix = sidecar_name(family, forgotten::SIDECAR)?;
+        let prefix = prefix.trim_end_matches(forgotten::SIDECAR);
+        for sidecar in self.store.sidecars(family).await? {
+            let name = sidecar.strip_prefix(prefix).unwrap_or_default();
+            if name == forgotten::SIDECAR {
+                continue;
+            }
+            let is_derived = !marks.is_empty() && derived.iter().any(|derived| derived == name);
+            self.find(&sidecar, &known, &mut marks, |entry| is_derived || words.stand_in(entry)).await?;
+        }
+        if !dry && !marks.is_empty() {
+            self.mark(&marks).await?;
+        }
+        Ok(marks.len() as u64)
+    }
+
+    /// Has entries of the tape or its sidecars forgotten that were just written.
+    ///
+    /// # Errors
+    ///
+    /// The sidecar cannot be written.
+    pub async fn forget_entries<'e>(&self, entries: impl IntoIterator<Item = &'e Entry>) -> Result<()> {
+        let marks: Vec<forgotten::Mark> = entries.into_iter().map(forgotten::Mark::new).collect();
+        if marks.is_empty() { Ok(()) } else { self.mark(&marks).await }
+    }
+
+    async fn mark(&self, marks: &[forgotten::Mark]) -> Result<()> {
+        let sidecar = sidecar_name(family(&self.name), forgotten::SIDECAR)?;
+        self.store.append(&sidecar, forgotten::events(marks)?, None).await.map(drop)
+    }
+
+    /// The entries of one tape that `wanted` accepts and that are not forgotten, but for the memory that holds.
+    async fn find(
+        &self,
+        tape: &str,
+        known: &Forgotten,
+        marks: &mut Vec<forgotten::Mark>,
+        wanted: impl Fn(&Entry) -> bool,
+    ) -> Result<()> {
+        let holds = zone::ids(&self.store.zone(tape, MEMORY, None).await?);
+        let mut after = 0;
+        loop {
+            let page = self.store.read(tape, after, PAGE).await?;
+            let Some(end) = page.last() else { return Ok(()) };
+            after = end.id;
+            let found = page.iter().filter(|entry| holds.as_ref().is_none_or(|holds| !holds.contains(&entry.id)));
+            let found = found.filter(|entry| wanted(entry) && forgotten::can_be(entry) && !known.holds(entry));
+            marks.extend(found.map(forgotten::Mark::new));
+            // A long tape leaves room for others.
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Names of the tapes beside this one.
@@ -290,6 +469,14 @@ impl Tape {
 pub struct Cursor {
     tape: Tape,
     position: Position,
+    /// Entries are found by what they say: of what is forgotten nothing is found.
+    by_text: bool,
+}
+
+impl Veil {
+    fn lock(&self) -> std::sync::MutexGuard<'_, (u64, Arc<Forgotten>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Cursor {
@@ -300,6 +487,17 @@ impl Cursor {
 
     /// The next entries, at most `max`; empty: the end.
     pub async fn next(&mut self, max: usize) -> Result<Vec<Entry>> {
-        self.position.next(&*self.tape.store, &self.tape.name, max).await
+        loop {
+            let mut found = self.position.next(&*self.tape.store, &self.tape.name, max).await?;
+            if self.by_text && !found.is_empty() {
+                let forgotten = self.tape.not_shown().await?;
+                found.retain(|entry| !forgotten.holds(entry));
+                // An empty page says that the end is reached.
+                if found.is_empty() {
+                    continue;
+                }
+            }
+            return self.tape.shown(found).await;
+        }
     }
 }

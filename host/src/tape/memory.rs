@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::entry::Entry;
+use super::erase::{Erasure, Verdict};
 use super::error::Result;
 use super::name::{SIDECAR, check_tape_name, is_listed};
 use super::shelf::{self, Shelf};
@@ -72,6 +73,10 @@ impl Store for MemoryStore {
             shelf::commit(&mut *tapes, Commit::reset(tape, archive.clone()))?;
             Ok(archive)
         })
+    }
+
+    fn erase<'a>(&'a self, tape: &'a str, erasure: Erasure) -> Future<'a, u64> {
+        Box::pin(async move { Shelf::erase(&mut *self.tapes(), tape, &erasure) })
     }
 
     fn sidecars<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<String>> {
@@ -153,6 +158,28 @@ impl Shelf for Tapes {
         let kept = self.tapes.entry(name.to_owned()).or_insert_with(|| Kept { archive, ..Kept::default() });
         kept.entries.extend(entries);
         Ok(())
+    }
+
+    fn erase(&mut self, tape: &str, erasure: &Erasure) -> Result<u64> {
+        let Some(kept) = self.tapes.get_mut(tape) else { return Ok(0) };
+        let next = kept.entries.last().map_or(1, |last| last.id + 1);
+        let mut erased = 0;
+        let left = std::mem::take(&mut kept.entries).into_iter().filter_map(|entry| match erasure.verdict(&entry) {
+            Verdict::Stays => Some(entry),
+            Verdict::Goes => {
+                erased += 1;
+                None
+            }
+            Verdict::Blanked(blank) => {
+                erased += 1;
+                Some(blank)
+            }
+        });
+        kept.entries = left.collect();
+        if erased > 0 {
+            kept.entries.extend(erasure.receipt().map(|receipt| receipt.clone().numbered(next)));
+        }
+        Ok(erased)
     }
 
     fn merged(&mut self, tape: &str) -> Result<Option<String>> {

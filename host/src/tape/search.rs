@@ -23,9 +23,11 @@ pub use collector::Collector;
 pub use matcher::Matcher;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::entry::Entry;
+use super::forgotten::Forgotten;
 
 /// What is looked for, and how much of it. [`Search::default`] wants twenty entries of any kind and date, and has no text
 /// yet.
@@ -44,6 +46,8 @@ pub struct Search {
     pub patience: Option<Duration>,
     /// Zones whose past is passed over, by name, with the first and the last id of what holds of each.
     pub current: BTreeMap<String, (u64, u64)>,
+    /// Entries that are passed over.
+    pub forgotten: Arc<Forgotten>,
 }
 
 impl Default for Search {
@@ -56,6 +60,7 @@ impl Default for Search {
             limit: 20,
             patience: None,
             current: BTreeMap::new(),
+            forgotten: Arc::default(),
         }
     }
 }

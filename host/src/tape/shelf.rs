@@ -2,6 +2,7 @@
 
 use super::draft::Draft;
 use super::entry::Entry;
+use super::erase::Erasure;
 use super::error::{Error, Result};
 use super::name::{self, archive_beside};
 use super::store::{Commit, Outcome, next_id};
@@ -28,6 +29,9 @@ pub(super) trait Shelf {
 
     /// Puts entries behind those that are there. Where there is nothing, it makes a tape, or an archive.
     fn add(&mut self, name: &str, archive: bool, entries: Vec<Entry>) -> Result<()>;
+
+    /// Takes out what an erasure names, and puts its receipt behind the last entry. How many entries that were.
+    fn erase(&mut self, tape: &str, erasure: &Erasure) -> Result<u64>;
 
     /// The key of the last write to a tape or its sidecars that had one.
     fn merged(&mut self, tape: &str) -> Result<Option<String>>;

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use super::Durability;
 use super::entry::Entry;
+use super::erase::Erasure;
 use super::error::Result;
 use super::info::Info;
 use super::name::check_tape_name;
@@ -84,6 +85,18 @@ impl Store for SqliteStore {
                 Ok(archive)
             };
             self.database.write(action, reset).await
+        })
+    }
+
+    fn erase<'a>(&'a self, tape: &'a str, erasure: Erasure) -> Future<'a, u64> {
+        Box::pin(async move {
+            let of = tape.to_owned();
+            let action = format!("take entries out of tape `{tape}`");
+            let erased = self.database.write(action, move |shelf| shelf.erase(&of, &erasure)).await?;
+            if erased > 0 {
+                self.database.empty_log().await?;
+            }
+            Ok(erased)
         })
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::draft::Draft;
 use super::entry::{Entry, LONGEST_LINE};
+use super::erase::Erasure;
 use super::error::{Error, Result};
 use super::info::Info;
 use super::name::family;
@@ -117,9 +118,13 @@ pub trait Store: Send + Sync {
     /// What lies behind this store was written past it: what of it was found is looked for again.
     fn look_again(&self) {}
 
-    /// Learns what reading the tape needs, where that may take reading all of it: a turn waits for it once, at its
-    /// beginning.
+    /// Learns what reading the tape needs, as far as a turn can wait for it: once, at its beginning.
     fn prepare<'a>(&'a self, _tape: &'a str) -> Future<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Derives from the whole tape what makes it quick to look things up, and keeps it for later: nobody waits for it.
+    fn index<'a>(&'a self, _tape: &'a str) -> Future<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 
@@ -170,6 +175,21 @@ pub trait Store: Send + Sync {
             let archive = if archive { self.archive_name(tape).await? } else { None };
             self.commit(Commit::reset(tape, archive.clone())).await?;
             Ok(archive)
+        })
+    }
+
+    /// Takes entries out of a tape, a sidecar or an archive for good: all of them or, where this process ends, none. The
+    /// others keep their ids, and in files their bytes. How many were taken out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidInput`] where the store has no means to, or the ids of others would change.
+    fn erase<'a>(&'a self, tape: &'a str, _erasure: Erasure) -> Future<'a, u64> {
+        Box::pin(async move {
+            let message = format!(
+                "what keeps tape `{tape}` takes no single entries out: `bub-wasm tape reset --discard` empties the tape"
+            );
+            Err(Error::invalid(message))
         })
     }
 

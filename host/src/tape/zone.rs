@@ -156,6 +156,16 @@ pub(super) async fn walk<S: Store + ?Sized>(
     Ok(entries)
 }
 
+/// The version of a zone that was read whole; none where there is no zone.
+pub fn version(zone: &[Entry]) -> Option<u64> {
+    zone.last().and_then(Mark::of).map(|mark| mark.version)
+}
+
+/// The ids of a zone that was read whole; none where there is no zone.
+pub fn ids(zone: &[Entry]) -> Option<std::ops::RangeInclusive<u64>> {
+    zone.first().zip(zone.last()).map(|(open, seal)| open.id..=seal.id)
+}
+
 /// Refuses a stretch that does not come to its seal.
 pub(super) fn check(name: &str, entries: &[Entry], seal: u64) -> Result<()> {
     match entries.last() {

@@ -32,6 +32,7 @@ impl Afterwards {
                 tracing::warn!("what the turn's last hooks used is not on the tape: {error}");
             }
             turn.calls.host.processes.end_turn(&turn.id).await;
+            turn.index_tape().await;
         });
     }
 

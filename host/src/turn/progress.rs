@@ -43,6 +43,8 @@ pub struct Turn {
     /// Fuel that all calls of the turn have used.
     pub(crate) fuel: AtomicU64,
     pub(super) tape: Tape,
+    /// Texts that the owner has had forgotten in it: what it writes with one of them is forgotten when it ends.
+    pub(super) forgets: Mutex<Vec<String>>,
     /// In place of the workspace's own tape, where the turn must not write to that one.
     pub(super) shared: Option<Tape>,
     /// Whether the tape is known to have an anchor.
@@ -183,8 +185,11 @@ impl Turn {
     /// The workspace's own tape, shared by its sessions.
     pub(crate) fn workspace_tape(&self) -> tape::Result<Tape> {
         match &self.shared {
-            Some(tape) => Ok(tape.clone()),
-            None => self.calls.host.tapes_of(&self.calls).open(&tape::workspace_tape_name(&self.workspace)),
+            Some(tape) => Ok(tape.clone().veiled()),
+            None => {
+                let tapes = self.calls.host.tapes_of(&self.calls);
+                Ok(tapes.open(&tape::workspace_tape_name(&self.workspace))?.veiled())
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! How a turn ends on the tape.
 
+mod forget;
+
 use super::Turn;
 use super::account::DENIED;
 use crate::error::Failure;
@@ -50,6 +52,7 @@ impl Turn {
             entries.push(error_entry(failure)?);
             tape.append(entries).await?;
         }
+        self.forget_own().await?;
         self.mark_settled();
         if !self.session_id.starts_with(PASSING) {
             self.tape.merge().await?;
@@ -79,6 +82,15 @@ impl Turn {
             self.note("plugin.grant", &data).await?;
         }
         Ok(())
+    }
+
+    /// Behind the answer: a long tape that has no index gets one, for the turns that come.
+    pub(super) async fn index_tape(&self) {
+        if !self.session_id.starts_with(PASSING)
+            && let Err(error) = self.tape.index().await
+        {
+            tracing::debug!("the tape is not indexed: {error}");
+        }
     }
 
     /// The turn is over. Of one that failed what was counted last is written down; behind an answer there is more to come.

@@ -98,18 +98,20 @@ fn how_long_notes_are_kept_is_configured() {
 }
 
 #[test]
-fn a_session_gets_its_zone_once() {
+fn a_session_has_no_zone_until_something_is_saved_in_it() {
     let home = keeping();
     for _ in 0..3 {
         system(&home, SESSION);
     }
-    let entries = entries(&home, SESSION);
-    assert_eq!(entries.iter().filter(|entry| is_anchor(entry, "memory/open")).count(), 1);
-    assert_eq!(contents(&home, SESSION), (1, None, Vec::new()));
+    assert!(kept(&home, SESSION).is_empty());
+    assert!(!entries(&home, SESSION).iter().any(|entry| is_anchor(entry, "memory/open")));
+    typed(&home, ",memory.save content=x scope=session");
+    assert_eq!(contents(&home, SESSION), (1, Some("x".to_owned()), Vec::new()));
+    assert!(!entries(&home, SESSION).iter().any(|entry| is_anchor(entry, "memory/open")));
 }
 
 #[test]
-fn an_old_tape_without_a_zone_gets_an_empty_one_and_keeps_its_view() {
+fn an_old_tape_without_a_zone_keeps_its_view_and_gets_none() {
     let home = keeping();
     let message = |role: &str, text: &str| ("message", json!({ "role": role, "content": text }), json!({}));
     let start = ("anchor", json!({ "name": "session/start", "state": { "owner": "human" } }), json!({}));
@@ -119,7 +121,7 @@ fn an_old_tape_without_a_zone_gets_an_empty_one_and_keeps_its_view() {
     let messages = server.requests()[0].messages();
     let texts: Vec<&str> = messages.iter().skip(1).filter_map(|message| message["content"].as_str()).collect();
     assert_eq!(texts[..2], ["an old question", "an old answer"]);
-    assert_eq!(contents(&home, SESSION), (1, None, Vec::new()));
+    assert!(kept(&home, SESSION).is_empty());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The data flows of the design.
 
-use super::{SESSION, bubs, call, entries, is_anchor, keeping, plant, zone};
+use super::{SESSION, bubs, call, entries, keeping, kept, plant, zone};
 use bub_tests::{Answer, Server};
 use serde_json::{Value, json};
 
@@ -34,30 +34,21 @@ fn lines(lines: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_new_session_begins_with_an_empty_zone() {
+fn a_new_session_has_its_start_and_no_zone() {
     let home = keeping();
     let server = Server::new([Answer::text("Hi! How can I help?")]);
     home.run(["hello"]).model(&server).finish().says("[cli:local]\nHi! How can I help?\n");
     let entries = entries(&home, SESSION);
     let ids: Vec<u64> = entries.iter().filter_map(|entry| entry["id"].as_u64()).collect();
     assert_eq!(ids, (1..=entries.len() as u64).collect::<Vec<_>>());
-    let expected = [
-        ("anchor", "session/start"),
-        ("anchor", r#"memory/open {"version":1}"#),
-        ("anchor", r#"memory/seal {"version":1}"#),
-        ("message", "user hello"),
-        ("message", "assistant Hi! How can I help?"),
-    ];
+    let expected =
+        [("anchor", "session/start"), ("message", "user hello"), ("message", "assistant Hi! How can I help?")];
     assert_eq!(shown(&entries), lines(&expected));
-    for anchor in entries.iter().filter(|entry| is_anchor(entry, "memory/open") || is_anchor(entry, "memory/seal")) {
-        assert_eq!(anchor["meta"], json!({ "zone": true, "plugin": "memory" }));
-    }
-    let handoffs: Vec<&Value> = entries.iter().filter(|entry| entry["payload"]["name"] == "handoff").collect();
-    assert_eq!(handoffs.len(), 1, "a zone is no handoff: {handoffs:?}");
+    assert!(kept(&home, SESSION).is_empty());
 }
 
 #[test]
-fn what_is_remembered_is_a_new_zone_in_front_of_the_step_that_asked_for_it() {
+fn what_is_remembered_is_a_zone_of_the_sidecar_and_the_tape_holds_the_conversation_alone() {
     let home = keeping();
     let server = Server::new([
         Answer::text("Hi!"),
@@ -69,20 +60,25 @@ fn what_is_remembered_is_a_new_zone_in_front_of_the_step_that_asked_for_it() {
     finished.says("[cli:local]\nGot it, I'll remember that!\n");
     let expected = [
         ("anchor", "session/start"),
-        ("anchor", r#"memory/open {"version":1}"#),
-        ("anchor", r#"memory/seal {"version":1}"#),
         ("message", "user hello"),
         ("message", "assistant Hi!"),
-        ("anchor", r#"memory/open {"version":2}"#),
-        ("event", "memory.long_term User likes Python"),
-        ("anchor", r#"memory/seal {"version":2}"#),
         ("message", "user remember: I like Python"),
         ("tool_call", "memory_save"),
         ("tool_result", "saved to long-term memory"),
     ];
-    let shown = shown(&entries(&home, SESSION));
-    assert_eq!(shown[..expected.len()], lines(&expected));
-    assert_eq!(shown.last(), lines(&[("message", "assistant Got it, I'll remember that!")]).first());
+    let told = shown(&entries(&home, SESSION));
+    assert_eq!(told[..expected.len()], lines(&expected));
+    assert_eq!(told.last(), lines(&[("message", "assistant Got it, I'll remember that!")]).first());
+    let zone = kept(&home, SESSION);
+    let expected = [
+        ("anchor", r#"memory/open {"version":1}"#),
+        ("event", "memory.long_term User likes Python"),
+        ("anchor", r#"memory/seal {"version":1}"#),
+    ];
+    assert_eq!(shown(&zone), lines(&expected));
+    for anchor in [&zone[0], &zone[2]] {
+        assert_eq!(anchor["meta"], json!({ "zone": true, "plugin": "memory" }));
+    }
     // The conversation that was there before the zone is in the request behind it.
     let last = server.requests().pop().expect("it was asked").body;
     assert!(last.contains("hello") && last.contains("Hi!") && !last.contains("memory/open"), "{last}");

@@ -72,7 +72,9 @@ fn a_reset_archives_unless_it_is_told_to_discard() {
     assert_eq!(fs::read(archive).ok(), fs::read(golden()).ok(), "{done}");
     assert!(!tape_file(&home, BUBS).exists());
     fs::copy(golden(), tape_file(&home, BUBS)).expect("a recorded tape");
-    tape(&home, ["reset", BUBS, "--discard", "-y"]).says(&format!("tape `{BUBS}` is empty\n"));
+    tape(&home, ["reset", BUBS, "--discard", "-y"]).says(&format!(
+        "tape `{BUBS}` is empty\nits entries lie in the trash for a day; bub-wasm tape gc --now empties it\n"
+    ));
     assert_eq!(files(&home).iter().filter(|name| name.ends_with(".bak")).count(), 1, "{:?}", files(&home));
 }
 

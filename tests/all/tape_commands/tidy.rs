@@ -96,3 +96,22 @@ fn a_lock_that_somebody_holds_stays() {
 fn a_home_without_tapes_is_tidy() {
     assert_eq!(tape(&crate::home(), ["gc"]).stdout, "0 files of 0 B were removed\n");
 }
+
+/// What was thrown away lies in the trash for a day from then on, however old its last entry is; `--now` does not wait.
+#[test]
+fn what_was_discarded_stays_for_a_day_unless_the_trash_is_emptied_now() {
+    let home = home_with_bubs();
+    let file = home.tapes_dir().join(format!("{BUBS}.jsonl"));
+    let then = SystemTime::now() - Duration::from_secs(9 * 24 * 60 * 60);
+    File::options().append(true).open(&file).and_then(|file| file.set_modified(then)).expect("it is ours");
+    let trash = || fs::read_dir(home.tapes_dir().join("trash")).map_or(0, |files| files.count());
+    tape(&home, ["reset", BUBS, "--discard", "--yes"]);
+    tape(&home, ["gc"]);
+    assert_eq!(trash(), 1, "it is kept for a day");
+    let said = tape(&home, ["gc", "--now", "--dry-run"]);
+    assert!(said.stdout.contains("was thrown away") && trash() == 1, "{said}");
+    let said = json(&tape(&home, ["gc", "--now", "--json"]));
+    assert_eq!(said["files"].as_array().map(Vec::len), Some(1), "{said}");
+    assert_eq!(trash(), 0);
+    tape(&home, ["gc", "--now"]).says("0 files of 0 bytes were removed\n");
+}

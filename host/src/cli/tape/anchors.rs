@@ -39,6 +39,8 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     let mut out = std::io::stdout().lock();
     if arguments.json {
         print_json(&mut out, found.tape.name(), "anchors", &anchors)?;
+        drop(out);
+        found.keep_index().await;
         return Ok(ExitCode::SUCCESS);
     }
     let paint = Paint::of_stdout();
@@ -55,5 +57,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     if anchors.is_empty() {
         writeln!(std::io::stderr(), "there is no anchor on tape `{}`", found.tape.name())?;
     }
+    drop(out);
+    found.keep_index().await;
     Ok(ExitCode::SUCCESS)
 }

@@ -109,7 +109,12 @@ pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -
     match (arguments.json, archive) {
         (true, archive) => writeln!(out, "{}", json!({ "tape": name, "archive": archive }))?,
         (false, Some(archive)) => writeln!(out, "tape `{name}` is empty\nits entries are in `{archive}`")?,
-        (false, None) => writeln!(out, "tape `{name}` is empty")?,
+        (false, None) => {
+            writeln!(out, "tape `{name}` is empty")?;
+            if arguments.discard && found.place.dir.is_some() {
+                writeln!(out, "its entries lie in the trash for a day; bub-wasm tape gc --now empties it")?;
+            }
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -5,6 +5,7 @@ use super::super::text::{self, WIDTH};
 use super::compare;
 use super::named::Named;
 use super::outline::content;
+use super::place::keep_index;
 use crate::channel::Printer;
 use crate::config::Config;
 use crate::hooks;
@@ -50,7 +51,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     let messages =
         preview(arguments, &host, arguments.selector.as_deref(), async |preview| preview.messages(&host).await).await;
     host.close().await;
-    let messages = messages?;
+    let (messages, (store, tape)) = messages?;
     let mut out = io::stdout().lock();
     let is_terminal = out.is_terminal();
     let shown = |message: &String| if is_terminal { text::json_line(message) } else { message.clone() };
@@ -62,13 +63,17 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     } else {
         messages.iter().try_for_each(|message| writeln!(out, "{message}"))?;
     }
+    out.flush()?;
+    drop(out);
+    keep_index(&*store, &tape).await;
     Ok(ExitCode::SUCCESS)
 }
 
 /// What two selectors make of the same tape.
 async fn compare(arguments: &Arguments, host: &Arc<Host>, names: [&String; 2]) -> Result<[compare::Side; 2]> {
     let side = async |name: &String| {
-        preview(arguments, host, Some(name), async |preview| preview.look(host, compare::side).await).await
+        let looked = preview(arguments, host, Some(name), async |preview| preview.look(host, compare::side).await);
+        Ok::<_, anyhow::Error>(looked.await?.0)
     };
     // The first call of a component pays for what later ones find done.
     side(names[0]).await?;
@@ -82,7 +87,7 @@ async fn preview<T>(
     host: &Arc<Host>,
     selector: Option<&str>,
     look: impl AsyncFnOnce(Preview<'_>) -> Result<T>,
-) -> Result<T> {
+) -> Result<(T, (Arc<dyn Store>, String))> {
     let found = arguments.named.find_with(host).await?;
     let (tape, session) = match &found {
         // The hooks are told some session: a name does not say which it was made of.
@@ -110,8 +115,9 @@ async fn preview<T>(
     let store: Arc<dyn Store> = Arc::clone(tapes.store());
     let prompt = arguments.prompt.as_deref();
     let requester = Requester::at_terminal();
+    let behind = (Arc::clone(&store), tape.clone());
     let preview = Preview { store, tape: &tape, session_id: &session, prompt, selector, requester };
-    look(preview).await
+    Ok((look(preview).await?, behind))
 }
 
 fn require_selector(host: &Arc<Host>, name: &str) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Which tape is meant.
 
 use super::super::text;
-use super::place::{Place, SESSION, require_listed};
+use super::place::{Place, SESSION, keep_index, require_listed};
 use crate::config::Config;
 use crate::host::Host;
 use crate::nearest;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// How a command is told which tape is meant.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub(super) struct Named {
     /// The tape: a name as `list` shows it, or a path to a `.jsonl` [default: that of the session]
     #[arg(value_name = "TAPE")]
@@ -30,6 +30,16 @@ pub(super) struct Found {
 }
 
 impl Named {
+    /// The tape of that name, or at that path.
+    pub(super) fn of_tape(tape: &str) -> Self {
+        Self { tape: Some(tape.to_owned()), session: None }
+    }
+
+    /// The tape of that session.
+    pub(super) fn of_session(session: &str) -> Self {
+        Self { tape: None, session: Some(session.to_owned()) }
+    }
+
     /// The tape that is meant.
     ///
     /// # Errors
@@ -80,6 +90,14 @@ impl Found {
     /// The tape's file, where it is one.
     pub(super) fn file(&self) -> Option<PathBuf> {
         self.place.file(self.tape.name())
+    }
+
+    /// Behind what a command has shown: the next one finds its way by the index. A directory that is nobody's home has no
+    /// place for one.
+    pub(super) async fn keep_index(&self) {
+        if let Some(tapes) = self.place.tapes().filter(|_| !self.place.is_elsewhere) {
+            keep_index(&**tapes.store(), self.tape.name()).await;
+        }
     }
 
     /// For commands that write.

@@ -171,3 +171,10 @@ fn tapes(store: FileStore, dir: &Path, config: &Config) -> Tapes {
 pub(super) fn store(place: &Place) -> Result<&Arc<dyn Store>> {
     Ok(place.tapes().context("nothing was ever kept here")?.store())
 }
+
+/// Indexes a tape behind a look at it, so that the next one finds its way. What cannot be kept costs nothing but time.
+pub(super) async fn keep_index(store: &dyn Store, tape: &str) {
+    if let Err(error) = store.index(tape).await {
+        tracing::debug!("tape `{tape}` is not indexed: {error}");
+    }
+}

@@ -74,6 +74,8 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         }
         writeln!(io::stderr(), "no entry fits{}", arguments.hint())?;
     }
+    drop(out);
+    found.keep_index().await;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,10 +1,10 @@
 //! `tape gc`.
 
 use super::super::text::{self, WIDTH};
-use crate::config::Config;
+use crate::config::{Config, TapePlace};
 use crate::host::leftovers;
-use crate::tape::Leftover;
-use anyhow::Result;
+use crate::tape::{Leftover, empty_trash};
+use anyhow::{Context, Result};
 use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
@@ -14,13 +14,23 @@ pub(super) struct Arguments {
     /// Only say what would be removed
     #[arg(long)]
     dry_run: bool,
+    /// Empty the trash too: what was thrown away less than a day ago
+    #[arg(long)]
+    now: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(arguments: &Arguments, config: &Config) -> Result<ExitCode> {
-    let found = leftovers(config, arguments.dry_run)?;
+    let mut found = leftovers(config, arguments.dry_run)?;
+    if arguments.now && config.tapes.place == TapePlace::Files {
+        let trash = empty_trash(&config.tapes_dir(), arguments.dry_run).context("the trash cannot be looked at")?;
+        // What is old enough to go anyway was told by then, where nothing was removed.
+        let known: Vec<_> = found.iter().map(|leftover| leftover.path.clone()).collect();
+        let trash = trash.into_iter().filter(|(path, _)| !known.contains(path));
+        found.extend(trash.map(|(path, bytes)| Leftover { path, bytes, why: "was thrown away" }));
+    }
     let bytes: u64 = found.iter().map(|leftover| leftover.bytes).sum();
     let mut out = std::io::stdout().lock();
     if arguments.json {

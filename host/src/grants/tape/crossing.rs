@@ -24,9 +24,15 @@ pub(super) fn weight(turn: &Turn, drafts: &[Draft]) -> usize {
     drafts.iter().map(|draft| draft.payload.len() + draft.meta.len() + media(draft)).fold(0, usize::saturating_add)
 }
 
-/// The zones of which a guest's search finds only what holds.
+/// The zones of which a guest's search finds only what holds. A session's memory is in a sidecar: where that has a later
+/// version, nothing of what an earlier version of the program left on the tape holds.
 pub(crate) async fn current(tape: &Tape) -> tape::Result<BTreeMap<String, (u64, u64)>> {
-    let zone = tape.zone(tape::MEMORY).await?;
+    let mut zone = tape.zone(tape::MEMORY).await?;
+    if !zone.is_empty()
+        && tape::zone_version(&tape.sidecar(tape::MEMORY)?.zone(tape::MEMORY).await?) >= tape::zone_version(&zone)
+    {
+        zone.clear();
+    }
     let ends = |entry: Option<&tape::Entry>| entry.map_or(0, |entry| entry.id);
     Ok(BTreeMap::from([(tape::MEMORY.to_owned(), (ends(zone.first()), ends(zone.last())))]))
 }

@@ -110,7 +110,9 @@ pub(in crate::http) async fn entries(
     Asked(range): Asked<Range>,
 ) -> Result<Response, Problem> {
     let (session, tape) = by_session(&api, &bearer, session).await?;
-    let found = range.read(&**api.gateway.host().tapes().store(), tape.name()).await?;
+    let mut found = range.read(&**api.gateway.host().tapes().store(), tape.name()).await?;
+    let forgotten = tape.forgotten().await?;
+    found.entries = found.entries.into_iter().map(|entry| forgotten.shown(entry)).collect();
     Ok(page(tape.name(), Some(&session), &found))
 }
 

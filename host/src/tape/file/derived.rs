@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use lru::LruCache;
@@ -21,6 +22,7 @@ use super::directory::{Directory, failed};
 use super::end::{End, Tail};
 use super::index::Index;
 use super::numbered::{Numbered, Seen, odd};
+use super::sweep::Swept;
 
 /// How many tapes' indexes are kept in memory, a few kilobytes each.
 const KEPT: usize = 1024;
@@ -39,9 +41,19 @@ pub(super) struct Indexes {
     kept: Mutex<Kept>,
     /// Tapes whose ids on the lines are known not to grow.
     odd: Mutex<HashSet<String>>,
+    /// What was looked for in tapes that are not indexed, by the name of the tape.
+    swept: Mutex<LruCache<String, Swept>>,
+    /// How many bytes were folded.
+    folded: AtomicU64,
     /// Where they outlive the process; none: nowhere.
     dir: Option<PathBuf>,
 }
+
+/// Tapes of which it is remembered what was looked for without an index.
+const SWEPT: NonZeroUsize = NonZeroUsize::new(16).unwrap();
+
+/// How far back of a long tape without an index the ids are looked at when a turn begins, in bytes.
+const WINDOW: u64 = 8 * 1024 * 1024;
 
 /// The ones that were used last.
 struct Kept {
@@ -74,7 +86,13 @@ impl Level {
 impl Default for Indexes {
     fn default() -> Self {
         let kept = Mutex::new(Kept { indexes: LruCache::unbounded(), names: 0 });
-        Self { kept, odd: Mutex::default(), dir: None }
+        Self {
+            kept,
+            odd: Mutex::default(),
+            swept: Mutex::new(LruCache::new(SWEPT)),
+            folded: AtomicU64::new(0),
+            dir: None,
+        }
     }
 }
 
@@ -148,6 +166,15 @@ impl Indexes {
         self.lock().indexes.peek(tape).filter(|level| level.is_of(file)).map_or(0, |level| level.index.length())
     }
 
+    /// The tape's file is another one from here on.
+    pub(super) fn forget(&self, tape: &str) {
+        self.take(tape);
+        self.forget_odd(tape);
+        if let Some(path) = self.path(tape) {
+            let _removed = fs::remove_file(path);
+        }
+    }
+
     pub(super) fn is_odd(&self, tape: &str) -> bool {
         self.odd().contains(tape)
     }
@@ -159,6 +186,14 @@ impl Indexes {
 
     pub(super) fn forget_odd(&self, tape: &str) {
         self.odd().remove(tape);
+    }
+
+    pub(super) fn bytes_folded(&self) -> u64 {
+        self.folded.load(Ordering::Relaxed)
+    }
+
+    fn swept(&self) -> MutexGuard<'_, LruCache<String, Swept>> {
+        self.swept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn odd(&self) -> MutexGuard<'_, HashSet<String>> {
@@ -185,7 +220,10 @@ impl Directory {
             (None, Some(path)) => Level { index: Index::load(path, file, end), file: Weak::new() },
             (None, None) => Level::default(),
         };
+        let before = level.index.length();
         level.catch_up(file, end, self.has_compared(tape))?;
+        let folded = level.index.length().checked_sub(before).unwrap_or(level.index.length());
+        self.indexes.folded.fetch_add(folded, Ordering::Relaxed);
         if level.index.is_odd() {
             self.note_odd(tape);
         }
@@ -208,14 +246,61 @@ impl Directory {
         }
     }
 
-    /// Learns how the tape is to be read, so that its entries have the same ids from here on.
+    /// Learns how the tape is to be read, so that its entries have the same ids as long as the turn runs. Of a long tape that
+    /// is not indexed, only the phase that its view begins with is looked at, or its last 8 MiB.
     pub(super) fn prepare(&self, tape: &str) -> Result<()> {
         check_tape_name(tape)?;
         let prepare = || match self.seen(tape)? {
-            Some((file, end)) if self.indexes.length_of(tape, &file) < end => self.ask(tape, &file, end, |_| Ok(())),
-            _ => Ok(()),
+            Some((file, end)) if self.indexes.length_of(tape, &file) >= end => Ok(()),
+            Some((file, end)) if self.is_indexed(tape, &file, end) => self.ask(tape, &file, end, |_| Ok(())),
+            Some((file, end)) => self.numbered(tape, &file, end, |of| {
+                let mut entries = of.backward(end)?;
+                while let Some(Seen { start, entry }) = entries.next(&|_| true)? {
+                    if entry.is_some_and(|entry| entry.begins_phase()) || end.saturating_sub(start) > WINDOW {
+                        break;
+                    }
+                }
+                Ok(())
+            }),
+            None => Ok(()),
         };
         prepare().map_err(failed("read", tape))
+    }
+
+    /// Indexes all of the tape.
+    pub(super) fn index(&self, tape: &str) -> Result<()> {
+        check_tape_name(tape)?;
+        let index = || match self.seen(tape)? {
+            Some((file, end)) => self.ask(tape, &file, end, |_| Ok(())),
+            None => Ok(()),
+        };
+        index().map_err(failed("read", tape))
+    }
+
+    /// Whether asking the index costs little: it is at hand, and little of the tape was written since.
+    fn is_indexed(&self, tape: &str, file: &Arc<File>, end: u64) -> bool {
+        let is_near = |length: u64| end.saturating_sub(length) <= FAR;
+        if is_near(self.indexes.length_of(tape, file)) {
+            return true;
+        }
+        if self.indexes.has(tape) {
+            // One of another file: holding it against this one costs a look at its edges.
+            let Some(level) = self.indexes.take(tape) else { return false };
+            let is_of = level.is_of(file);
+            let fits = is_of || level.index.fits(file, end);
+            let length = level.index.length();
+            if fits {
+                self.indexes.put(tape, Level { file: Arc::downgrade(file), ..level });
+            }
+            return fits && is_near(length);
+        }
+        let Some(path) = self.indexes.path(tape) else { return false };
+        let index = Index::load(&path, file, end);
+        let length = index.length();
+        if length > 0 {
+            self.indexes.put(tape, Level { index, file: Arc::downgrade(file) });
+        }
+        is_near(length)
     }
 
     /// Whether so much of the tape was not folded that this is no work for a thread that serves others.
@@ -277,7 +362,8 @@ impl Directory {
             Newest::Unknown => Ok(None),
         };
         // An entry that lacks its newline stands in no index.
-        let mut asked = tail == Tail::Nothing && self.indexes.has(tape);
+        let is_indexed = of.marks.is_some() || self.is_indexed(tape, file, of.end);
+        let mut asked = tail == Tail::Nothing && is_indexed && self.indexes.has(tape);
         if asked && let Some(found) = asks()? {
             return Ok(found);
         }
@@ -297,15 +383,39 @@ impl Directory {
                 learn(asked, Some(Place { id: entry.id, offset: start }));
                 return Ok(Some(entry));
             }
-            if !asked && from.saturating_sub(start) > NEAR {
+            let is_far = from.saturating_sub(start) > NEAR;
+            if !asked && is_far && is_indexed {
                 asked = true;
                 if let Some(found) = asks()? {
                     return Ok(found);
+                }
+            } else if is_far && !is_indexed && before.is_none() {
+                match self.swept(tape, file, sought) {
+                    Some((until, found)) if until >= start => return Ok(found),
+                    // Little was written since: it is looked at here.
+                    Some((until, _)) if start - until <= FAR => {}
+                    _ => return self.sweep(tape, file, start, sought),
                 }
             }
         }
         learn(asked, None);
         Ok(None)
+    }
+
+    /// The newest that is sought in the first `end` bytes of a long tape without an index. What a turn looks up besides is
+    /// looked for at the same time.
+    fn sweep(&self, tape: &str, file: &Arc<File>, end: u64, sought: &Sought) -> io::Result<Option<Entry>> {
+        let swept = Swept::of(file, end, sought)?;
+        let found = swept.knows(file, sought).cloned().flatten();
+        self.indexes.swept().put(tape.to_owned(), swept);
+        Ok(found)
+    }
+
+    /// What an earlier pass has found, and of how many bytes.
+    fn swept(&self, tape: &str, file: &Arc<File>, sought: &Sought) -> Option<(u64, Option<Entry>)> {
+        let mut swept = self.indexes.swept();
+        let swept = swept.get(tape)?;
+        Some((swept.end, swept.knows(file, sought)?.clone()))
     }
 
     /// The zone of that name that holds, by the index; none where the index cannot tell.
@@ -315,6 +425,9 @@ impl Directory {
             let Some((file, end)) = self.seen(tape)? else {
                 return Ok(Some((Vec::new(), 0)));
             };
+            if !self.is_indexed(tape, &file, end) {
+                return Ok(None);
+            }
             let place = match self.ask(tape, &file, end, |index| Ok(index.whole(&file, end)?.zone(name)))? {
                 Newest::Known(place) if before.is_none_or(|before| place.seal.id < before) => place,
                 Newest::Nothing => return Ok(Some((Vec::new(), 0))),

@@ -43,6 +43,8 @@ struct Pinned {
     tape: String,
     /// What of its file could be seen then.
     sight: Option<Sight>,
+    /// Whether its entries have the ids on their lines, as far as was known then.
+    by_lines: bool,
     /// Whether its index was held against the file since.
     compared: AtomicBool,
 }
@@ -73,13 +75,19 @@ impl Directory {
 
     /// The same, in which that tape is read as it is now.
     pub(super) fn pinned(&self, tape: &str) -> io::Result<Self> {
-        let pinned = Pinned { tape: tape.to_owned(), sight: self.seen(tape)?, compared: AtomicBool::new(false) };
+        let (sight, by_lines) = (self.seen(tape)?, !self.indexes.is_odd(tape));
+        let pinned = Pinned { tape: tape.to_owned(), sight, by_lines, compared: AtomicBool::new(false) };
         Ok(Self { pinned: Some(Arc::new(pinned)), ..self.clone() })
     }
 
     /// Whether the tape's index was held against its file since that was looked at; it is from here on.
     pub(super) fn has_compared(&self, tape: &str) -> bool {
         self.pin_of(tape).is_some_and(|pinned| pinned.compared.swap(true, Ordering::Relaxed))
+    }
+
+    /// Whether a turn has the tape, and its entries under the ids on their lines: that stays so until the turn ends.
+    pub(super) fn is_read_by_lines(&self, tape: &str) -> bool {
+        self.pin_of(tape).is_some_and(|pinned| pinned.by_lines)
     }
 
     fn pin_of(&self, tape: &str) -> Option<&Pinned> {
@@ -214,6 +222,11 @@ impl Directory {
                 Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => fs::rename(&path, &target)?,
                 Err(error) => return Err(error.into()),
             }
+            if archive.is_none() {
+                // A rename changes no time, and the time of the last append may be long ago: a day begins here.
+                let _kept =
+                    File::options().append(true).open(&target).and_then(|file| file.set_modified(SystemTime::now()));
+            }
             moved.push((tape.to_owned(), target));
             fail::point("commit.moved");
             self.sync_dir()?;
@@ -234,8 +247,7 @@ impl Directory {
         let mut removed = (0, 0);
         for found in fs::read_dir(self.dir.join(TRASH)).into_iter().flatten().flatten() {
             let Ok(about) = found.metadata() else { continue };
-            // The time of the last append: it cannot have been put here earlier. A rename does not change it, so a tape
-            // that was not written for long goes at once when the next one is thrown away, never by itself.
+            // It was set when the file was put here.
             let moved = about.modified().ok().and_then(|time| now.duration_since(time).ok());
             if moved.is_some_and(|age| age > KEPT) && fs::remove_file(found.path()).is_ok() {
                 removed = (removed.0 + 1, removed.1 + about.len());

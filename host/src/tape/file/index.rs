@@ -151,6 +151,11 @@ impl Index {
         Ok(found.map_or(Newest::Unknown, Newest::Known))
     }
 
+    /// Whether the file, of which `end` bytes are valid, begins with what was folded.
+    pub(super) fn fits(&self, file: &File, end: u64) -> bool {
+        self.folded.fits(file, end).unwrap_or(false)
+    }
+
     /// Whether an entry's line says another id than the entry has.
     pub(super) fn is_odd(&self) -> bool {
         self.folded.is_odd

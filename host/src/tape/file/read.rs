@@ -75,6 +75,18 @@ impl Directory {
         end: u64,
         read: impl Fn(&Numbered<'_>) -> io::Result<T>,
     ) -> io::Result<T> {
+        if self.is_read_by_lines(tape) {
+            return read(&Numbered { file, end, marks: None }).map_err(|error| {
+                if !is_odd(&error) {
+                    return error;
+                }
+                // Numbered otherwise, an entry would have another id than it had a moment ago in the same turn.
+                self.note_odd(tape);
+                io::Error::other(
+                    "the ids of its entries do not grow, which was found only now: try again in the next turn",
+                )
+            });
+        }
         if !self.indexes.is_odd(tape) {
             match read(&Numbered { file, end, marks: None }) {
                 Err(error) if is_odd(&error) => self.note_odd(tape),

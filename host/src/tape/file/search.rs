@@ -1,6 +1,6 @@
 //! A search over a tape's file, from its end.
 
-mod blocks;
+pub(super) mod blocks;
 
 use std::fs::File;
 use std::io;

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use super::super::lock;
 use super::super::name::{check_tape_name, family};
 use super::directory::{KEPT, TRASH};
+use super::erase::DRAFT;
 
 /// A file that was removed, or would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +38,10 @@ pub fn tidy(dir: &Path, index: &Path, now: SystemTime, dry: bool) -> io::Result<
     for name in &names {
         if let Some(tape) = name.strip_suffix(".jsonl") {
             tidy.empty_tape(tape);
+        }
+        if name.strip_suffix(DRAFT).is_some_and(|name| name.contains(".jsonl")) && tidy.is_old(&dir.join(name)) {
+            let bytes = fs::metadata(dir.join(name)).map_or(0, |about| about.len());
+            tidy.remove(dir.join(name), bytes, "was never finished");
         }
         if name.ends_with(".jsonl.torn") {
             let path = dir.join(name);

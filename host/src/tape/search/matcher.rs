@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::super::entry::Entry;
 use super::super::error::{Error, Result};
+use super::super::forgotten::Forgotten;
 use super::super::json;
 use super::super::media::without_data;
 use super::super::query::Filter;
@@ -27,6 +29,7 @@ pub struct Matcher {
     phrase: Option<Pattern>,
     letters: usize,
     current: BTreeMap<String, (u64, u64)>,
+    forgotten: Arc<Forgotten>,
 }
 
 impl Matcher {
@@ -54,7 +57,14 @@ impl Matcher {
         let mut words = words.into_iter().map(Word::new).collect::<Result<Vec<Word>>>()?;
         words.sort_by_key(|word| std::cmp::Reverse(word.bytes));
         let letters = words.iter().map(|word| word.letters).sum();
-        Ok(Self { filter, words, phrase, letters, current: search.current.clone() })
+        Ok(Self {
+            filter,
+            words,
+            phrase,
+            letters,
+            current: search.current.clone(),
+            forgotten: Arc::clone(&search.forgotten),
+        })
     }
 
     /// The score of an entry in which every word stands: 1.0 or 0.9.
@@ -96,7 +106,9 @@ impl Matcher {
             let current = entry.zone_name().and_then(|zone| self.current.get(&zone));
             current.is_some_and(|(first, last)| !(*first..=*last).contains(&entry.id))
         };
-        self.filter.accepts(entry) && (self.current.is_empty() || !is_past())
+        self.filter.accepts(entry)
+            && (self.current.is_empty() || !is_past())
+            && (self.forgotten.is_empty() || !self.forgotten.holds(entry))
     }
 
     /// Whether [`forgiving`](Self::forgiving) can find anything.

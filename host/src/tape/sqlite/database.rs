@@ -87,6 +87,16 @@ impl Database {
         .await
     }
 
+    /// Empties the write-ahead log, in which what was deleted may stand.
+    pub(super) async fn empty_log(&self) -> Result<()> {
+        let writer = Arc::clone(&self.writer).lock_owned().await;
+        blocking(move || {
+            let empty = || writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()));
+            empty().map_err(failed("empty the log of the database of tapes"))
+        })
+        .await
+    }
+
     /// Looks at one moment of the database.
     pub(super) async fn peek<T: Send + 'static>(
         &self,

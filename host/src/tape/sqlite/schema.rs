@@ -72,6 +72,8 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection> 
         // `NORMAL` loses the last writes with the power, and nothing else.
         let synchronous = if durability == Durability::Fsync { "FULL" } else { "NORMAL" };
         connection.pragma_update(None, "synchronous", synchronous)?;
+        // What is deleted leaves no bytes behind in the file.
+        connection.pragma_update(None, "secure_delete", true)?;
         connection.pragma_update(None, "journal_size_limit", LOG)
     };
     settle().map_err(failed(&action))?;

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::super::entry::Entry;
+use super::super::erase::{Erasure, Verdict};
 use super::super::error::{Error, Result};
 use super::super::info::Info;
 use super::super::name::{SIDECAR, is_listed};
@@ -12,6 +13,9 @@ use super::look::{self, LARGEST_ID, Seen, columns};
 
 /// How many entries of a tape wait until the index of the search takes them, at most. A search looks at each of them.
 const BATCH: u64 = 128;
+
+/// Entries that are looked at in one step.
+const PAGE: usize = 256;
 
 /// Tapes by name, for a write or for whoever looks what one would find.
 pub(super) struct Writing<'c> {
@@ -133,6 +137,41 @@ impl Shelf for Writing<'_> {
             Some(number) => self.append(&Seen { connection: self.connection, number }, &entries).map_err(self.failed),
             None => Ok(()),
         }
+    }
+
+    fn erase(&mut self, tape: &str, erasure: &Erasure) -> Result<u64> {
+        let Some(number) = self.number(tape)? else { return Ok(0) };
+        let seen = Seen { connection: self.connection, number };
+        let last = look::last_id(&seen).map_err(self.failed)?;
+        let (mut erased, mut after) = (0, 0);
+        loop {
+            let page = seen.page(after, PAGE).map_err(self.failed)?;
+            let Some(end) = page.last() else { break };
+            after = end.id;
+            for entry in &page {
+                let place = seen.place(entry.id);
+                let blank = match erasure.verdict(entry) {
+                    Verdict::Stays => continue,
+                    Verdict::Goes => None,
+                    Verdict::Blanked(blank) => Some(blank),
+                };
+                erased += 1;
+                self.execute("DELETE FROM gram WHERE rowid = ?", (place,))?;
+                self.execute("DELETE FROM entry WHERE place = ?", (place,))?;
+                if let Some(blank) = blank {
+                    self.insert(&seen, &blank).map_err(self.failed)?;
+                }
+            }
+        }
+        if erased > 0 {
+            // Counted again by whoever asks next.
+            self.execute("UPDATE tape SET info = '' WHERE number = ?", (number,))?;
+            self.execute("INSERT INTO gram (gram) VALUES ('optimize')", ())?;
+            if let Some(receipt) = erasure.receipt() {
+                self.append(&seen, &[receipt.clone().numbered(last + 1)]).map_err(self.failed)?;
+            }
+        }
+        Ok(erased)
     }
 
     fn merged(&mut self, tape: &str) -> Result<Option<String>> {

@@ -10,7 +10,7 @@ use super::super::super::entry::LONGEST_LINE;
 const BLOCK: u64 = 1024 * 1024;
 
 /// Whole lines of a file, from its end toward its beginning.
-pub(super) struct Blocks<'f> {
+pub(in super::super) struct Blocks<'f> {
     file: &'f File,
     /// Where what was read begins.
     at: u64,
@@ -24,13 +24,13 @@ pub(super) struct Blocks<'f> {
 
 impl<'f> Blocks<'f> {
     /// Lines before `end`, which is the end of the file or the beginning of a line.
-    pub(super) fn new(file: &'f File, end: u64) -> Self {
+    pub(in super::super) fn new(file: &'f File, end: u64) -> Self {
         Self { file, at: end, block: Vec::new(), rest: 0, pieces: Vec::new(), length: 0 }
     }
 
     /// The lines before those given out last, with newlines between them; `None`: the beginning. A line that is too long
     /// to be read is left out.
-    pub(super) fn next(&mut self) -> io::Result<Option<&[u8]>> {
+    pub(in super::super) fn next(&mut self) -> io::Result<Option<&[u8]>> {
         self.set_aside(self.rest);
         while self.at > 0 {
             self.fill()?;

@@ -1,0 +1,186 @@
+//! What the owner has had forgotten: entries that stay on the tape and whose words no guest, no model and no search is
+//! given any more.
+//!
+//! Which they are stands in a sidecar of the tape that the host alone writes, as events `memory.forgotten`. An event names
+//! entries by a digest, so that it holds for the tape, for its sidecars and for copies of them, whatever ids the entries
+//! have there, and repeats nothing of what they say. Nothing is taken out of a file by this: `Store::erase` does that.
+
+use std::collections::HashSet;
+
+use sha2::{Digest as _, Sha256};
+
+use super::draft::{Draft, event};
+use super::entry::Entry;
+use super::error::Result;
+use super::json;
+
+/// The sidecar of a tape that says what is forgotten of it and of its other sidecars.
+pub const SIDECAR: &str = "forgotten";
+
+/// The event that names forgotten entries.
+pub const EVENT: &str = "memory.forgotten";
+
+/// What stands in place of the words of a forgotten entry.
+pub const PLACEHOLDER: &str = "(forgotten)";
+
+/// Entries that one event names.
+const NAMED: usize = 256;
+
+/// Bytes of a SHA-256 that name an entry.
+const BYTES: usize = 16;
+
+/// Which entries of a tape and of its sidecars are forgotten.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    digests: HashSet<[u8; BYTES]>,
+    /// Lengths of their payloads: an entry of another length needs no digest.
+    lengths: HashSet<usize>,
+}
+
+impl Forgotten {
+    /// Adds what an entry of the sidecar names. What is no such event adds nothing.
+    pub(super) fn fold(&mut self, entry: &Entry) {
+        if entry.event_name().as_deref() != Some(EVENT) {
+            return;
+        }
+        let named = json::get(&entry.payload, "data").and_then(|data| json::get(data, "entries"));
+        for named in named.and_then(|named| json::elements(named).ok()).unwrap_or_default() {
+            let digest = json::get(named, "digest").and_then(json::string).and_then(|digest| from_hex(&digest));
+            let bytes = json::get(named, "bytes").and_then(|bytes| bytes.parse().ok());
+            if let (Some(digest), Some(bytes)) = (digest, bytes) {
+                self.digests.insert(digest);
+                self.lengths.insert(bytes);
+            }
+        }
+    }
+
+    /// Whether nothing is forgotten.
+    pub fn is_empty(&self) -> bool {
+        self.digests.is_empty()
+    }
+
+    /// Whether that entry is forgotten.
+    pub fn holds(&self, entry: &Entry) -> bool {
+        self.lengths.contains(&entry.payload.len()) && self.digests.contains(&digest(entry))
+    }
+
+    /// The entry as it is shown: without its words where it is forgotten.
+    pub fn shown(&self, entry: Entry) -> Entry {
+        if self.holds(&entry) { without_words(&entry) } else { entry }
+    }
+}
+
+/// What names an entry, without what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    id: u64,
+    bytes: usize,
+    digest: [u8; BYTES],
+}
+
+impl Mark {
+    pub(super) fn new(entry: &Entry) -> Self {
+        Self { id: entry.id, bytes: entry.payload.len(), digest: digest(entry) }
+    }
+}
+
+/// Events that name these entries, for [`SIDECAR`].
+pub(super) fn events(marks: &[Mark]) -> Result<Vec<Draft>> {
+    let named =
+        |Mark { id, bytes, digest }: &Mark| format!(r#"{{"id": {id}, "bytes": {bytes}, "digest": "{}"}}"#, hex(digest));
+    let events = marks.chunks(NAMED).map(|marks| {
+        let entries: Vec<String> = marks.iter().map(named).collect();
+        event(EVENT, &format!(r#"{{"entries": [{}]}}"#, entries.join(", ")))?.with_meta("context", "false")
+    });
+    events.collect()
+}
+
+/// Whether an entry of that sort can be forgotten: what only steers the program says nothing of anybody, and would be missed.
+pub(super) fn can_be(entry: &Entry) -> bool {
+    !entry.is("event") || entry.event_name().is_none_or(|name| !STEERING.contains(&name.as_str()))
+}
+
+/// Events that hold settings of a session, or say what is forgotten and erased.
+const STEERING: [&str; 7] = [
+    EVENT,
+    "tape.erased",
+    "turn.tainted",
+    "turn.addresses",
+    "model_switch",
+    "reasoning_effort_switch",
+    "selector_switch",
+];
+
+/// The name of an entry in events and receipts: a part of the SHA-256 of its kind, payload and date, in hex.
+pub fn digest_of(entry: &Entry) -> String {
+    hex(&digest(entry))
+}
+
+fn digest(entry: &Entry) -> [u8; BYTES] {
+    let mut sum = Sha256::new();
+    for part in [&entry.kind, &entry.payload, &entry.date] {
+        sum.update(part.as_bytes());
+        sum.update([0]);
+    }
+    let mut digest = [0; BYTES];
+    digest.iter_mut().zip(sum.finalize()).for_each(|(to, from)| *to = from);
+    digest
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn from_hex(text: &str) -> Option<[u8; BYTES]> {
+    let mut bytes = [0; BYTES];
+    if text.len() != 2 * BYTES || !text.is_ascii() {
+        return None;
+    }
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+/// The same entry, as much of it as keeps a conversation whole: who spoke, which tools were called, and how many results
+/// there were.
+pub(super) fn without_words(entry: &Entry) -> Entry {
+    let gone = json::quote(PLACEHOLDER);
+    let field = |key: &str| json::get(&entry.payload, key).map(str::to_owned);
+    let items = |key: &str| {
+        let list = json::get(&entry.payload, key).and_then(|list| json::elements(list).ok());
+        list.unwrap_or_default()
+    };
+    let payload = match &*entry.kind {
+        "message" => format!(r#"{{"role": {}, "content": {gone}}}"#, field("role").unwrap_or_else(|| gone.clone())),
+        "tool_call" => {
+            let calls: Vec<String> = items("calls").into_iter().map(call_without_arguments).collect();
+            format!(r#"{{"calls": [{}]}}"#, calls.join(", "))
+        }
+        "tool_result" => format!(r#"{{"results": [{}]}}"#, vec![gone; items("results").len()].join(", ")),
+        "anchor" | "event" => {
+            let key = if entry.is("anchor") { "state" } else { "data" };
+            let kept = field("name").unwrap_or_else(|| gone.clone());
+            format!(r#"{{"name": {kept}, "{key}": {gone}}}"#)
+        }
+        "system" => format!(r#"{{"content": {gone}}}"#),
+        "error" => format!(r#"{{"kind": "unknown", "message": {gone}}}"#),
+        _ => "{}".to_owned(),
+    };
+    let meta = Draft::from(entry.clone()).with_meta("forgotten", "true");
+    let meta = meta.map_or_else(|_| r#"{"forgotten": true}"#.to_owned(), |draft| draft.meta().to_owned());
+    Entry { payload: payload.into(), meta: meta.into(), ..entry.clone() }
+}
+
+fn call_without_arguments(call: &str) -> String {
+    let field = |object: Option<&str>, key: &str| {
+        let value = object.and_then(|object| json::get(object, key));
+        value.unwrap_or(r#""""#).to_owned()
+    };
+    let function = json::get(call, "function");
+    format!(
+        r#"{{"id": {}, "function": {{"arguments": "{{}}", "name": {}}}, "type": "function"}}"#,
+        field(Some(call), "id"),
+        field(function, "name")
+    )
+}
