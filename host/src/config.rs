@@ -184,8 +184,14 @@ impl Config {
         max_steps.map_or(Ok(()), |steps| positive("max_steps", steps))?;
         let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);
         let verbosity = environment.number("VERBOSE")?.unwrap_or_default();
-        let tapes =
-            TapeSettings::new(&home, file.tape_store.as_deref(), file.durability, file.lock_wait, file.shared_fs)?;
+        let tapes = TapeSettings::new(
+            &home,
+            file.tape_store.as_deref(),
+            file.durability,
+            file.lock_wait,
+            file.shared_fs,
+            file.memory_history_days,
+        )?;
         let spill_threshold = environment.number("SPILL_THRESHOLD")?.or(file.spill_threshold);
         let mut exposed = Vec::new();
         if environment.access == Some(Access::ReadableByOthers) {

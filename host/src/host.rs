@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 pub use ground::Ground;
-pub(crate) use leftovers::leftovers;
+pub(crate) use leftovers::{Compacted, compact_memories, cutoff, leftovers};
 pub use news::{Heard, News, NewsRoom, Reader, Tally};
 pub use watch::Watch;
 

@@ -8,6 +8,7 @@
 //! **Invariant**: this room knows nothing of wasm, hooks or channels, and no part of it but the stores and the journal
 //! knows of files.
 
+mod compact;
 mod date;
 mod digest;
 mod draft;

@@ -5,6 +5,7 @@ mod crash;
 mod flows;
 mod forgetting;
 mod grants;
+mod growth;
 mod limits;
 mod long;
 mod people;

@@ -6,6 +6,7 @@ mod fork;
 mod fuzz;
 mod index;
 mod json;
+mod long;
 mod many;
 mod media;
 mod odd;
@@ -34,6 +35,7 @@ struct Room {
 impl Room {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("tapes")).unwrap();
         let store = Arc::new(FileStore::open(dir.path().join("tapes")).unwrap());
         Self { dir, store }
     }

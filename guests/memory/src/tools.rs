@@ -25,7 +25,7 @@ const CLEARED: &str = "It is found by no recall and no search any more. The tape
 
 /// What was forgotten stands on the tape, and who can change that.
 const ERASED: &str = "The files of the tapes still hold it, and so do archives of them: only the user takes it out, with \
-                      `bub-wasm tape erase --text`.";
+                      `bub-wasm tape erase --forgotten`.";
 
 /// Texts that are looked for at once.
 const MAX_TEXTS: usize = 256;

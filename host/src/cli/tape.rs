@@ -73,6 +73,6 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         Command::Erase(arguments) => erase::run(&arguments, config, workspace).await,
         Command::Export(arguments) => export::run(&arguments, config, workspace).await,
         Command::Verify(arguments) => verify::run(&arguments, config, workspace).await,
-        Command::Gc(arguments) => tidy::run(&arguments, &config),
+        Command::Gc(arguments) => tidy::run(&arguments, config, workspace).await,
     }
 }

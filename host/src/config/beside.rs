@@ -39,7 +39,7 @@ impl Config {
 
     /// What cannot change while the program runs, as a person would write it.
     fn standing(&self) -> [(&'static str, String); 9] {
-        let TapeSettings { place, journal, shared_fs } = &self.tapes;
+        let TapeSettings { place, journal, shared_fs, memory_history_days: _ } = &self.tapes;
         let below = |path: &PathBuf| path.strip_prefix(&self.home).unwrap_or(path).display().to_string();
         let tls = |path: fn(&TlsFiles) -> &PathBuf| {
             self.serve.tls.as_ref().map_or_else(|| "none".to_owned(), |tls| path(tls).display().to_string())

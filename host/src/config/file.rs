@@ -36,6 +36,7 @@ pub(super) struct File {
     pub(super) tape_store: Option<String>,
     pub(super) durability: Durability,
     pub(super) lock_wait: Option<f64>,
+    pub(super) memory_history_days: Option<u32>,
     pub(super) shared_fs: bool,
     pub(super) budget: Budget,
     pub(super) policy: Policy,

@@ -54,7 +54,7 @@ impl Config {
             trusted_workspaces: vec![trial.workspace],
             limits: self.limits.hurried(TURN),
             spill_threshold: self.spill_threshold,
-            tapes: TapeSettings::new(&trial.home, None, Durability::default(), None, false)?,
+            tapes: TapeSettings::new(&trial.home, None, Durability::default(), None, false, None)?,
             budget: Budget::default(),
             policy: self.policy.clone(),
             selector: trial.selector,

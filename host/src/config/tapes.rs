@@ -32,7 +32,15 @@ pub struct TapeSettings {
     pub journal: JournalSettings,
     /// The user knows that the home lies on a network file system whose locks hold everywhere.
     pub shared_fs: bool,
+    /// For how long a version of a memory is kept after another took its place, in days.
+    pub memory_history_days: u32,
 }
+
+/// For how long a version of a memory is kept, unless configured.
+const HISTORY_DAYS: u32 = 30;
+
+/// A hundred years.
+const MOST_DAYS: u32 = 36_500;
 
 impl TapeSettings {
     pub(super) fn new(
@@ -41,7 +49,14 @@ impl TapeSettings {
         durability: Durability,
         lock_wait: Option<f64>,
         shared_fs: bool,
+        history_days: Option<u32>,
     ) -> Result<Self> {
+        let memory_history_days = history_days.unwrap_or(HISTORY_DAYS);
+        if !(1..=MOST_DAYS).contains(&memory_history_days) {
+            bail!(
+                "`memory_history_days` of config.toml: `{memory_history_days}` is not a number from 1 to {MOST_DAYS}"
+            );
+        }
         let place = match store {
             None | Some("files") => TapePlace::Files,
             Some(store) => match store.strip_prefix("sqlite:").filter(|path| !path.is_empty()) {
@@ -54,6 +69,6 @@ impl TapeSettings {
             let wrong = || format!("`lock_wait` of config.toml: `{seconds}` is not a number of seconds");
             journal.lock_wait = Duration::try_from_secs_f64(seconds).ok().with_context(wrong)?;
         }
-        Ok(Self { place, journal, shared_fs })
+        Ok(Self { place, journal, shared_fs, memory_history_days })
     }
 }

@@ -1,7 +1,7 @@
 //! What nobody needs any more is removed, soon after the start and once a day, beside the turns.
 
 use super::Gateway;
-use crate::host::leftovers;
+use crate::host::{Compacted, compact_memories, leftovers};
 use crate::wording;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +15,7 @@ impl Gateway {
     pub(super) async fn tidy(self: Arc<Self>) {
         while !self.is_stopping() {
             self.tidy_tapes().await;
+            self.tidy_memories().await;
             self.tidy_records().await;
             sleep(ROUND).await;
         }
@@ -32,6 +33,19 @@ impl Gateway {
                 tracing::info!("what nobody needs is removed from the tapes: {files} of {bytes}");
             }
             Err(error) => tracing::warn!("what is left over of tapes stays for now: {error:#}"),
+        }
+    }
+
+    async fn tidy_memories(&self) {
+        let host = self.host();
+        match compact_memories(&host.tapes(), host.config.tapes.memory_history_days, false).await {
+            Ok(Compacted { entries: 0, .. }) => {}
+            Ok(Compacted { entries, tapes }) => {
+                let entries = wording::count(entries, "entry", "entries");
+                let tapes = wording::count(tapes, "tape", "tapes");
+                tracing::info!("old versions of memories are taken out: {entries} of {tapes}");
+            }
+            Err(error) => tracing::warn!("old versions of memories stay for now: {error:#}"),
         }
     }
 

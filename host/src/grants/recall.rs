@@ -49,7 +49,7 @@ async fn remembered(turn: &Arc<Turn>, options: &Options) -> tape::Result<Vec<Hit
     }
     let mut found = Vec::new();
     for tape in tapes {
-        for entry in tape.zone(tape::MEMORY).await? {
+        for entry in tape.memory().await? {
             let source = match entry.event_name().as_deref() {
                 Some("memory.long_term") => Source::Memory,
                 Some("memory.daily") => Source::Note,

@@ -32,6 +32,16 @@ impl Erasure {
         Self { chosen, receipt: None }
     }
 
+    /// Names one more.
+    pub(super) fn add(&mut self, entry: &Entry) {
+        self.chosen.insert(entry.id, digest_of(entry));
+    }
+
+    /// Names all that the other one does.
+    pub(super) fn add_all(&mut self, other: Self) {
+        self.chosen.extend(other.chosen);
+    }
+
     /// The same, with a receipt at the tape's end: ids and digests, and who asked for it. The date is the receipt's own.
     ///
     /// # Errors

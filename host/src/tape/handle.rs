@@ -288,6 +288,14 @@ impl Tape {
         self.shown(self.store.zone(&self.name, name, None).await?).await
     }
 
+    /// The zone of the memory that holds: in the sidecar of a session's tape, or, as an earlier version wrote it, on the tape
+    /// itself, where that has the higher version. The workspace's own stands on its tape.
+    pub async fn memory(&self) -> Result<Vec<Entry>> {
+        let on_tape = self.zone(MEMORY).await?;
+        let beside = self.sidecar(MEMORY)?.zone(MEMORY).await?;
+        Ok(if zone::version(&on_tape) > zone::version(&beside) { on_tape } else { beside })
+    }
+
     /// See [`Store::search`].
     pub async fn search(&self, search: &Search) -> Result<Vec<Hit>> {
         let forgotten = self.not_shown().await?;

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
+use super::compact::superseded;
 use super::error::Result;
 use super::fork::Fork;
 use super::handle::Tape;
 use super::journal::{Journals, Recovered};
-use super::name::check_tape_name;
+use super::name::{check_tape_name, sidecar_name};
 use super::store::Store;
 
 /// A store of tapes with the journals of the turns that write to it.
@@ -38,6 +41,23 @@ impl Tapes {
     /// [`Error::InvalidInput`](super::Error::InvalidInput) when no tape may have the name.
     pub fn open(&self, name: &str) -> Result<Tape> {
         Ok(Tape::open(Arc::clone(&self.store), name)?.guarded(&self.journals))
+    }
+
+    /// Takes out of a tape, or of its sidecar of that name, what of its zones holds no longer since before `cutoff`. How many
+    /// entries those are; `dry`: only counts.
+    ///
+    /// # Errors
+    ///
+    /// The tape cannot be read, a turn has it, or what keeps it cannot take entries out.
+    pub async fn compact(&self, name: &str, sidecar: Option<&str>, cutoff: Timestamp, dry: bool) -> Result<u64> {
+        let tape = self.open(name)?;
+        let kept_in = sidecar.map_or_else(|| Ok(name.to_owned()), |sidecar| sidecar_name(name, sidecar))?;
+        let gone = superseded(&*self.store, &kept_in, cutoff).await?;
+        match gone.len() as u64 {
+            0 => Ok(0),
+            count if dry => Ok(count),
+            _ => tape.erase(sidecar, gone).await,
+        }
     }
 
     /// Puts what an interrupted turn left on the tape where no model sees it: the turn is about to be begun again.

@@ -33,6 +33,7 @@ impl Afterwards {
             }
             turn.calls.host.processes.end_turn(&turn.id).await;
             turn.index_tape().await;
+            turn.compact_memory().await;
         });
     }
 

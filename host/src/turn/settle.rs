@@ -5,8 +5,15 @@ mod forget;
 use super::Turn;
 use super::account::DENIED;
 use crate::error::Failure;
+use crate::host::cutoff;
 use crate::plugin::bindings::{Envelope, MessageKind};
 use crate::tape::{self, Draft};
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::time::Duration;
+
+const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Sessions whose turns leave nothing behind.
 pub(crate) const PASSING: &str = "temp/";
@@ -93,6 +100,22 @@ impl Turn {
         }
     }
 
+    /// Behind the answer, once a day for a workspace: old versions of its memory and of the session's go.
+    pub(super) async fn compact_memory(&self) {
+        let config = &self.calls.host.config;
+        let workspace = tape::workspace_tape_name(&self.workspace);
+        let mark = config.index_dir().join(format!("{workspace}.zones"));
+        if self.session_id.starts_with(PASSING) || self.shared.is_some() || !is_due(&mark) {
+            return;
+        }
+        let (tapes, cutoff) = (self.calls.host.tapes_of(&self.calls), cutoff(config.tapes.memory_history_days));
+        for (name, sidecar) in [(workspace.as_str(), None), (self.tape.name(), Some(tape::MEMORY))] {
+            if let Err(error) = tapes.compact(name, sidecar, cutoff, false).await {
+                tracing::debug!("the memory on tape `{name}` keeps its old versions for now: {error}");
+            }
+        }
+    }
+
     /// The turn is over. Of one that failed what was counted last is written down; behind an answer there is more to come.
     pub(super) async fn end(&self, has_failed: bool) {
         self.leave().await;
@@ -110,6 +133,17 @@ impl Turn {
         }
         outcome
     }
+}
+
+/// Whether that was done last more than a day ago, as a file says; from here on it says that it is done now. Where it cannot
+/// be written nothing is due.
+fn is_due(mark: &Path) -> bool {
+    let made = fs::metadata(mark).and_then(|about| about.modified()).ok();
+    if made.is_some_and(|made| made.elapsed().is_ok_and(|age| age < A_DAY)) {
+        return false;
+    }
+    let dir = mark.parent().map_or(Ok(()), |dir| DirBuilder::new().recursive(true).mode(0o700).create(dir));
+    dir.and_then(|()| fs::write(mark, "")).is_ok()
 }
 
 fn error_entry(failure: &Failure) -> tape::Result<Draft> {

@@ -148,7 +148,10 @@ fn what_was_said_with_it_leaves_the_requests_of_all_sessions_and_the_rest_stays(
         answer.starts_with("forgotten, lines of the memory: 1; entries of what was said and done, on "),
         "{answer}"
     );
-    assert!(answer.contains("files of the tapes still hold it") && answer.contains("tape erase --text"), "{answer}");
+    assert!(
+        answer.contains("files of the tapes still hold it") && answer.contains("tape erase --forgotten"),
+        "{answer}"
+    );
     assert!(!answer.contains(SECRET), "{answer}");
 
     for session in [SESSION, "another"] {

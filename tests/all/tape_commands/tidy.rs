@@ -113,5 +113,5 @@ fn what_was_discarded_stays_for_a_day_unless_the_trash_is_emptied_now() {
     let said = json(&tape(&home, ["gc", "--now", "--json"]));
     assert_eq!(said["files"].as_array().map(Vec::len), Some(1), "{said}");
     assert_eq!(trash(), 0);
-    tape(&home, ["gc", "--now"]).says("0 files of 0 bytes were removed\n");
+    tape(&home, ["gc", "--now"]).says("0 files of 0 B were removed\n");
 }

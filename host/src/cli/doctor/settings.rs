@@ -45,6 +45,12 @@ fn keys(config: &Config) -> Vec<Key> {
         ),
         key("tape_store", "files", config.tapes.place.to_string(), "`files`, or `sqlite:PATH`"),
         key("durability", "os", config.tapes.journal.durability.name(), "`os`, or `fsync` for losses of power too"),
+        key(
+            "memory_history_days",
+            30,
+            config.tapes.memory_history_days,
+            "days for which a version of the memory is kept after the next one",
+        ),
         key("lock_wait", 30.0, config.tapes.journal.lock_wait.as_secs_f64(), "seconds for another turn of the session"),
         key("shared_fs", false, config.tapes.shared_fs, "locks of the network file system hold everywhere"),
         key("trusted_workspaces", json!([]), json!(config.trusted_workspaces), "written by `bub-wasm trust`"),

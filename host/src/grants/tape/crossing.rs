@@ -28,9 +28,7 @@ pub(super) fn weight(turn: &Turn, drafts: &[Draft]) -> usize {
 /// version, nothing of what an earlier version of the program left on the tape holds.
 pub(crate) async fn current(tape: &Tape) -> tape::Result<BTreeMap<String, (u64, u64)>> {
     let mut zone = tape.zone(tape::MEMORY).await?;
-    if !zone.is_empty()
-        && tape::zone_version(&tape.sidecar(tape::MEMORY)?.zone(tape::MEMORY).await?) >= tape::zone_version(&zone)
-    {
+    if !zone.is_empty() && tape::zone_version(&tape.memory().await?) != tape::zone_version(&zone) {
         zone.clear();
     }
     let ends = |entry: Option<&tape::Entry>| entry.map_or(0, |entry| entry.id);

@@ -306,7 +306,11 @@ impl Directory {
     pub(super) fn beside(&self, tape: &str) -> io::Result<Vec<String>> {
         let prefix = format!("{tape}{SIDECAR}");
         let mut names = Vec::new();
-        for found in fs::read_dir(self.dir())? {
+        let listed = match fs::read_dir(self.dir()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(names),
+            listed => listed?,
+        };
+        for found in listed {
             let file = found?.file_name();
             let name = file.to_str().and_then(|name| name.strip_suffix(".jsonl"));
             names.extend(name.filter(|name| name.starts_with(&prefix)).map(str::to_owned));

@@ -57,7 +57,7 @@ pub fn tidy(dir: &Path, index: &Path, now: SystemTime, dry: bool) -> io::Result<
     for (name, bytes) in files(index) {
         let path = index.join(&name);
         let is_gone = |tape: &str| check_tape_name(tape).is_ok() && !dir.join(format!("{tape}.jsonl")).exists();
-        if name.strip_suffix(".index").is_some_and(is_gone) {
+        if name.strip_suffix(".index").or_else(|| name.strip_suffix(".zones")).is_some_and(is_gone) {
             tidy.remove(path, bytes, "is derived from a tape that is gone");
         } else if name.ends_with(".new") && tidy.is_old(&path) {
             tidy.remove(path, bytes, "was never finished");

@@ -1,0 +1,105 @@
+//! Versions of zones that hold no longer: what a tape that is written for years would grow by.
+//!
+//! Each change of a zone writes all of it anew. A version is kept for a while after a later one took its place, so that
+//! what was lost by mistake can be read; then it is taken out of the tape. The version that holds always stays.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use super::date;
+use super::entry::Entry;
+use super::erase::Erasure;
+use super::error::Result;
+use super::store::Store;
+use super::zone::Mark;
+
+/// Entries that are looked at in one step.
+const PAGE: usize = 256;
+
+/// A version of a zone.
+struct Version {
+    version: u64,
+    entries: Erasure,
+    /// When it was sealed, or begun where it has no seal.
+    date: Option<Timestamp>,
+}
+
+/// The versions of one zone, in the order of the tape.
+#[derive(Default)]
+struct Versions {
+    /// Without their seal so far.
+    open: Vec<Version>,
+    holds: Option<Version>,
+}
+
+/// What is to be taken out of a tape: of its zones the versions in whose place another stands since before `cutoff`, and
+/// those that were never sealed and begun before it.
+///
+/// # Errors
+///
+/// The tape cannot be read.
+pub async fn superseded<S: Store + ?Sized>(store: &S, tape: &str, cutoff: Timestamp) -> Result<Erasure> {
+    let mut zones: HashMap<String, Versions> = HashMap::new();
+    let mut gone = Erasure::default();
+    let mut after = 0;
+    loop {
+        let page = store.read(tape, after, PAGE).await?;
+        let Some(end) = page.last() else { break };
+        after = end.id;
+        for entry in &page {
+            if let Some(mark) = Mark::of(entry) {
+                zones.entry(mark.zone.clone()).or_default().mark(&mark, entry, cutoff, &mut gone);
+            } else if let Some(zone) = entry.zone_name()
+                && let Some(open) = zones.get_mut(&zone).and_then(|versions| versions.open.last_mut())
+            {
+                open.entries.add(entry);
+            }
+        }
+        tokio::task::yield_now().await;
+    }
+    for open in zones.into_values().flat_map(|versions| versions.open) {
+        if is_before(open.date, cutoff) {
+            gone.add_all(open.entries);
+        }
+    }
+    Ok(gone)
+}
+
+impl Versions {
+    fn mark(&mut self, mark: &Mark, entry: &Entry, cutoff: Timestamp, gone: &mut Erasure) {
+        let date = date_of(entry);
+        if mark.opens {
+            let entries = Erasure::new([entry]);
+            return self.open.push(Version { version: mark.version, entries, date });
+        }
+        // A seal without its open belongs to nothing, and is left.
+        let Some(at) = self.open.iter().rposition(|open| open.version == mark.version) else { return };
+        let mut sealed = self.open.remove(at);
+        sealed.entries.add(entry);
+        sealed.date = date;
+        let old = match self.holds.take() {
+            Some(holds) if holds.version > sealed.version => {
+                self.holds = Some(holds);
+                Some(sealed)
+            }
+            holds => {
+                self.holds = Some(sealed);
+                holds
+            }
+        };
+        // From this moment on it has held no longer.
+        if let Some(old) = old.filter(|_| is_before(date, cutoff)) {
+            gone.add_all(old.entries);
+        }
+    }
+}
+
+fn date_of(entry: &Entry) -> Option<Timestamp> {
+    date::span(&entry.date).map(|(first, _)| first)
+}
+
+/// What has no date that can be read is kept.
+fn is_before(date: Option<Timestamp>, cutoff: Timestamp) -> bool {
+    date.is_some_and(|date| date < cutoff)
+}
