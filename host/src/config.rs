@@ -272,10 +272,15 @@ impl Config {
         token.map(|token| token.quota).unwrap_or_default().or(self.quotas.of(principal))
     }
 
-    /// The plugin that selects on that channel, where the user names one.
-    pub fn selector(&self, channel: &str) -> Option<&str> {
-        let own = self.channels.get(channel).and_then(|channel| channel.selector.as_ref());
-        own.or(self.selector.as_ref()).map(String::as_str)
+    /// The channels for which the user names a selector.
+    pub(crate) fn channels_with_selector(&self) -> impl Iterator<Item = &str> {
+        self.channels.iter().filter(|(_, channel)| channel.selector.is_some()).map(|(name, _)| name.as_str())
+    }
+
+    /// The plugin that selects on that channel, where the user names one, and whether they name it for that channel alone.
+    pub fn selector(&self, channel: &str) -> Option<(&str, bool)> {
+        let own = self.channels.get(channel).and_then(|channel| channel.selector.as_deref());
+        own.map(|name| (name, true)).or_else(|| Some((self.selector.as_deref()?, false)))
     }
 
     /// Tokens that a model takes in, where it is known: the user's word before ours.

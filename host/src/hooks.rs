@@ -30,7 +30,7 @@ pub(crate) use interception::{
 pub(crate) use model::{continue_prompt, run_model, system_prompt};
 pub(crate) use options::model_options;
 pub(crate) use prompt::build_prompt;
-pub(crate) use select::{EVERYTHING, SIMPLE, select, selectors, shadow};
+pub(crate) use select::{EVERYTHING, InCharge, SIMPLE, in_charge, select, selectors, shadow};
 pub use stages::{Admission, resolve_session};
 pub(crate) use stages::{
     admit_message, after_turn, before_reset, dispatch, host_owned, load_state, render_outbound, save_state, tell,

@@ -18,7 +18,8 @@
 use crate::bub::plugin::{config, log};
 use crate::bub::turn::turn::Turn;
 use crate::bub::types::types::{
-    Envelope, Error, ErrorKind, MessageKind, ModelChoice, ModelOptions, Prompt, StreamEvent, ToolCall,
+    CutOrder, Envelope, Error, ErrorKind, MessageKind, ModelChoice, ModelOptions, Prompt, StreamEvent, SystemPart,
+    ToolCall,
 };
 use crate::exports::bub::hooks::*;
 use serde_json::{Value, json};
@@ -181,9 +182,10 @@ impl continue_prompt::Guest for Script {
 }
 
 impl system_prompt::Guest for Script {
-    fn system_prompt(_turn: Turn, _prompt: Prompt) -> Result<Option<String>, Error> {
+    fn system_prompt(_turn: Turn, _prompt: Prompt) -> Result<Vec<SystemPart>, Error> {
         saw("system-prompt", json!({}));
-        Ok(text(answer("system-prompt")?))
+        let part = |text| SystemPart { name: "scripted".to_owned(), text, cut: CutOrder::Normal };
+        Ok(text(answer("system-prompt")?).map(part).into_iter().collect())
     }
 }
 

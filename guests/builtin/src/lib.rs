@@ -58,7 +58,7 @@ mod toolset;
 use bub::plugin::log::{Level, log};
 use bub::tools::schema::ToolSpec;
 use bub::turn::turn::Turn;
-use bub::types::types::{Envelope, Error, MessageKind, ModelOptions, Prompt};
+use bub::types::types::{Envelope, Error, MessageKind, ModelOptions, Prompt, SystemPart};
 use exports::bub::context::selector::{Selected, View};
 use exports::bub::{context, hooks};
 
@@ -100,8 +100,8 @@ impl hooks::continue_prompt::Guest for Builtin {
 }
 
 impl hooks::system_prompt::Guest for Builtin {
-    fn system_prompt(turn: Turn, _prompt: Prompt) -> Result<Option<String>, Error> {
-        system::prompt(&turn).map(Some)
+    fn system_prompt(turn: Turn, _prompt: Prompt) -> Result<Vec<SystemPart>, Error> {
+        system::parts(&turn)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The system prompt: what an agent is told about itself, its workspace and its tools.
 
 use crate::bub::tools::schema::ToolSpec;
+use crate::bub::types::types::{CutOrder, SystemPart};
 use crate::{Error, Turn, toolset};
 use std::borrow::Cow;
 
@@ -8,11 +9,17 @@ const AGENT: &str = include_str!("system.md");
 const WORKSPACE_FILE: &str = "AGENTS.md";
 const WORKSPACE_TAG: &str = "workspace_instructions";
 
-/// The agent's own part, then the workspace's, then the tools; a part that says nothing is left out.
-pub fn prompt(turn: &Turn) -> Result<String, Error> {
+/// The agent's own part, then the workspace's, then the tools; a part that says nothing is left out. The request offers the
+/// tools once more, and the workspace's file can be read: these two are cut first.
+pub fn parts(turn: &Turn) -> Result<Vec<SystemPart>, Error> {
     let workspace = turn.workspace_text(WORKSPACE_FILE).unwrap_or_default();
-    let parts = [AGENT.trim().to_owned(), quoted(workspace.trim()), listed(&toolset::offered(turn)?)];
-    Ok(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n"))
+    let tools = listed(&toolset::offered(turn)?);
+    let part = |name: &str, text: String, cut| SystemPart { name: name.to_owned(), text, cut };
+    Ok(vec![
+        part("agent", AGENT.trim().to_owned(), CutOrder::Normal),
+        part("workspace", quoted(workspace.trim()), CutOrder::First),
+        part("tools", tools, CutOrder::First),
+    ])
 }
 
 /// Between marks, and in such a way that the text cannot end the quotation itself.

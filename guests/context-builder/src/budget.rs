@@ -89,6 +89,11 @@ impl Tracker {
         true
     }
 
+    /// Gives back what was counted and is not needed.
+    pub fn release(&mut self, category: Category, tokens: u64) {
+        self.breakdown[category as usize] -= tokens.min(self.breakdown[category as usize]);
+    }
+
     pub fn used(&self) -> u64 {
         self.breakdown.iter().sum()
     }
@@ -97,7 +102,6 @@ impl Tracker {
         self.total - self.used()
     }
 
-    #[cfg(test)]
     pub fn of(&self, category: Category) -> u64 {
         self.breakdown[category as usize]
     }

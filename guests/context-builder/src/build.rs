@@ -1,31 +1,40 @@
 //! The whole list of messages, in the order of the original's build: system prompt, summary, memories, recent messages,
-//! current input, pinned instruction. The two last are given their room first: they must be there.
+//! current input, pinned instruction. The two last are given their room first: they must be there. Each other step is sure of
+//! its share; what one does not use is lent to those that would be cut, and the rest goes to the recent messages.
 
 mod input;
 #[cfg(test)]
 mod laws;
+mod left;
+#[cfg(test)]
+mod lost;
 #[cfg(test)]
 mod steps;
+pub mod system;
 
 use crate::budget::{Budget, Category, Tracker};
 use crate::compress::Compression;
 use crate::exports::bub::context::selector::{Part, Selected};
-use crate::options::{LEAST_BUDGET, Options};
-use crate::pin::{self, ActiveTask};
-use crate::retrieval::{self, Known};
+use crate::options::{LEAST_BUDGET, Language, Options};
+use crate::pin::{self, ActiveTask, Goal};
+use crate::retrieval::{self, Known, Memory};
 use crate::scale::Scale;
 use crate::source::Source;
-use crate::summary::Summary;
+use crate::summary::{self, Summary};
 use crate::thread::{self, Unit};
-use crate::window::{Fitted, Phase, Window, weigh_one};
+use crate::window::{CONTINUE, Fitted, Phase, Window, weigh_one};
 use crate::{Error, ErrorKind};
 use gist::chat;
+use left::{Covered, Left};
 use serde_json::{Value, json};
+use system::Cut;
 
 /// What is to be sent, as far as the selection does not decide it.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     pub system_prompt: String,
+    /// What it is made of.
+    pub system_parts: Vec<system::Part>,
     /// The words of the current prompt.
     pub prompt: String,
     /// User messages that are not on the tape yet.
@@ -43,6 +52,8 @@ pub struct Request {
 #[derive(Debug)]
 pub struct Built {
     pub system_prompt: Option<String>,
+    /// The parts of it that were shortened.
+    pub cuts: Vec<Cut>,
     pub before: Vec<Value>,
     pub history: Vec<Unit>,
     /// In place of what was said, where it had to be cut.
@@ -67,23 +78,31 @@ pub fn context(options: &Options, request: &Request, source: &dyn Source) -> Res
         );
         return Err(Error { kind: ErrorKind::Config, message, details: None });
     }
-    let mut build = Build::new(options, request, total);
-    build.tools(total);
-    let system_prompt = build.system_prompt();
-    let said = build.said();
     let first = source.first()?;
     let phase = first.as_ref().map_or(0, |first| first.id);
+    let mut build = Build::new(options, request, total);
+    build.tools(total);
+    let system = build.system_share();
+    let naming = build.name_what_is_left(first.is_some());
+    let said = build.said();
     let summary = if options.enable_summary { build.newest_summary(source, phase) } else { None };
     let through = summary.as_ref().map_or(0, |summary| summary.through);
     let mut window = Window::read(source, through, options, request.scale, build.tracker.left())?;
+    build.language = options.language.of(request.spoken().chain(window.spoken()));
+    let anchor = first.as_ref().filter(|first| first.kind == "anchor").map(|anchor| anchor.payload.clone());
     let head = window.take_phase(first.as_ref());
     let own = build.own_input(&window);
     let net = build.safety_net(&own);
-    let pinned = build.pin(&window);
-    let head = head.and_then(|head| build.phase(head));
-    let shown = summary.as_ref().and_then(|summary| build.summary(summary));
-    let found = build.memories(source, &window, &own, phase);
-    let fitted = build.recent(&window, &own);
+    let goal = build.goal(source, &window, anchor.as_deref(), phase);
+    let pinned = build.pin(&window, goal.as_ref());
+
+    let found = build.find(source, &window, &own, phase);
+    let needs = build.needs(&window, &own, head.as_ref(), summary.as_ref(), &found);
+    let (system_prompt, cuts) = build.system_prompt(system, needs);
+    let head = head.and_then(|head| build.phase(head, needs));
+    let shown = summary.as_ref().and_then(|summary| build.summary(summary, needs));
+    let told = build.memories(found, needs);
+    let (fitted, quoting) = build.recent(&window, &own, naming);
 
     let window_start = fitted.units.first().map_or(request.began.saturating_add(1), Unit::id);
     let mut history: Vec<Unit> = head.into_iter().chain(fitted.units).collect();
@@ -91,11 +110,22 @@ pub fn context(options: &Options, request: &Request, source: &dyn Source) -> Res
     let kept: Vec<u64> = history.iter().map(Unit::id).collect();
     history.extend(own.into_iter().filter(|own| !kept.contains(&own.id())));
     history.sort_by_key(Unit::id);
+    let kept: Vec<u64> = history.iter().map(Unit::id).collect();
+    // Before the first message of a tape without an anchor stands entry 0.
+    let begins = if anchor.is_some() { phase } else { phase.saturating_sub(1) };
+    let covered = Covered {
+        phase: begins,
+        has_anchor: anchor.is_some(),
+        through: through.max(begins),
+        is_shown: shown.is_some(),
+    };
+    let left = build.left(source, &window, covered, &kept, quoting)?;
+    let before = build.earlier(shown, &left, naming);
     let metadata = json!({
         "includedMessageCount": history.iter().map(Unit::len).sum::<usize>(),
-        "summarizedMessageCount": if shown.is_some() { through } else { 0 },
-        "usedSummary": shown.is_some(),
-        "retrievedMemoryCount": found.as_ref().map_or(0, |(_, count)| *count),
+        "summarizedMessageCount": if covered.is_shown { through } else { 0 },
+        "usedSummary": covered.is_shown,
+        "retrievedMemoryCount": told.as_ref().map_or(0, |(_, count)| *count),
         "budget": total,
         "reserved": build.budget.reserved,
         "ratio": request.scale.0.value(),
@@ -103,11 +133,16 @@ pub fn context(options: &Options, request: &Request, source: &dyn Source) -> Res
         "compressedResults": fitted.compressed,
         "windowStart": window_start,
         "safetyNet": net.is_some(),
+        "language": if build.language == Language::Chinese { "zh" } else { "en" },
+        "goal": goal.map(|goal| goal.shown()),
+        "quoted": left.ids,
+        "notShown": left.ranges(),
     });
     build.log.push(format!("context built: {} tokens of {total}", build.tracker.used()));
     Ok(Built {
         system_prompt,
-        before: shown.into_iter().chain(found.map(|(message, _)| message)).collect(),
+        cuts,
+        before: before.into_iter().chain(told.map(|(message, _)| message)).collect(),
         history,
         said,
         after: net.into_iter().chain(pinned).collect(),
@@ -117,10 +152,24 @@ pub fn context(options: &Options, request: &Request, source: &dyn Source) -> Res
     })
 }
 
+impl Request {
+    /// What the user says in this request, newest first.
+    fn spoken(&self) -> impl Iterator<Item = String> {
+        self.said
+            .iter()
+            .rev()
+            .map(|message| thread::words(&message["content"]))
+            .filter(|text| !text.starts_with(CONTINUE))
+    }
+}
+
 impl Built {
     /// As the host takes it: the notes are what was decided, and what it costs.
     pub fn selected(self) -> Selected {
-        let notes = json!({ "tokenStats": self.tracker.stats(), "metadata": self.metadata });
+        let mut notes = json!({ "tokenStats": self.tracker.stats(), "metadata": self.metadata });
+        if !self.cuts.is_empty() {
+            notes["cuts"] = self.cuts.iter().map(Cut::note).collect();
+        }
         Selected {
             system_prompt: self.system_prompt,
             before: self.before.iter().map(own).collect(),
@@ -154,7 +203,19 @@ struct Build<'a> {
     scale: Scale,
     budget: Budget,
     tracker: Tracker,
+    language: Language,
     log: Vec<String>,
+}
+
+/// What the steps want that can be cut, in tokens; each is sure of its share, and what others do not need is lent.
+#[derive(Debug, Clone, Copy, Default)]
+struct Needs {
+    system_prompt: u64,
+    /// The phase's anchor and the summary.
+    summary: u64,
+    retrieved: u64,
+    /// Of the recent messages, no more than their share: what they take beyond it is what the others leave.
+    recent: u64,
 }
 
 impl<'a> Build<'a> {
@@ -166,6 +227,7 @@ impl<'a> Build<'a> {
             scale: request.scale,
             budget: Budget::allocate(total, &options.shares),
             tracker: Tracker::new(total),
+            language: Language::English,
             log,
         }
     }
@@ -185,25 +247,86 @@ impl<'a> Build<'a> {
         self.log.push(format!("[0] tools: {tools} tokens"));
     }
 
-    /// 1. Always there, cut to its share. The text where it had to be cut.
-    fn system_prompt(&mut self) -> Option<String> {
-        let whole = &self.request.system_prompt;
-        let cut = self.scale.cut(whole, self.budget.system_prompt);
-        let tokens = if cut.is_empty() { 0 } else { self.scale.plain(cut) };
-        self.take(Category::SystemPrompt, tokens);
-        self.log.push(format!("[1] system prompt: {tokens} tokens"));
-        (cut != whole).then(|| cut.to_owned())
+    /// 1. Always there: its share is set aside before all else. How much was.
+    fn system_share(&mut self) -> u64 {
+        let share = self.system_weight().min(self.budget.system_prompt).min(self.tracker.left());
+        self.take(Category::SystemPrompt, share);
+        share
     }
 
-    /// 6. The goal once more, if there is room for it.
-    fn pin(&mut self, window: &Window) -> Option<Value> {
+    /// Room to name what will be left out, where there is something that could be. How much was set aside.
+    fn name_what_is_left(&mut self, has_history: bool) -> u64 {
+        let room = if has_history { self.naming_room().min(self.tracker.left()) } else { 0 };
+        self.take(Category::Summary, room);
+        room
+    }
+
+    /// What is left when each has what it needs of its share, but for the parts that are told already.
+    fn lendable(&self, others: u64) -> u64 {
+        self.tracker.left().saturating_sub(others)
+    }
+
+    fn needs(
+        &self,
+        window: &Window,
+        own: &[Unit],
+        head: Option<&Phase>,
+        summary: Option<&Summary>,
+        found: &[Memory],
+    ) -> Needs {
+        let left = self.tracker.left();
+        let head = head.map_or(0, |head| weigh_one(&head.unit, self.scale));
+        let summary = summary.map_or(0, |summary| self.scale.plain(&summary.shown(self.language)));
+        let memories = retrieval::message(found, self.language).map_or(0, |text| self.scale.plain(&text));
+        let share = self.budget.recent_messages.min(left);
+        Needs {
+            system_prompt: self.system_weight(),
+            summary: head + summary,
+            retrieved: memories,
+            recent: window.fit(self.options, self.compression(), share, own).tokens,
+        }
+    }
+
+    /// The rest of step 1: whole where others leave the room, else cut. The text where it had to be cut.
+    fn system_prompt(&mut self, share: u64, needs: Needs) -> (Option<String>, Vec<Cut>) {
+        let others = needs.summary.min(self.budget.summary) + needs.retrieved.min(self.budget.retrieved) + needs.recent;
+        let most = share + self.lendable(others);
+        let (text, cuts) = self.cut_system(most);
+        let tokens = match &text {
+            Some(text) if text.is_empty() => 0,
+            Some(text) => self.scale.plain(text),
+            None => needs.system_prompt,
+        };
+        self.tracker.release(Category::SystemPrompt, share);
+        self.take(Category::SystemPrompt, tokens);
+        self.log.push(format!("[1] system prompt: {tokens} tokens"));
+        for Cut { part, tokens, kept } in &cuts {
+            self.log.push(format!("[1] {part} was cut from {tokens} to {kept} tokens"));
+        }
+        (text, cuts)
+    }
+
+    /// The goal of the thread: what this turn says is to be done, or what an earlier one has said where this one only goes
+    /// on with it.
+    fn goal(&mut self, source: &dyn Source, window: &Window, anchor: Option<&str>, phase: u64) -> Option<Goal> {
         if !self.options.enable_instruction_pinning {
             return None;
         }
-        let began = self.request.began;
-        let goal = window.own_input(began).first().map(|(_, text)| thread::typed(text));
-        let task = ActiveTask::of(window.exchanges.last(), began);
-        let text = pin::instruction(goal.unwrap_or_else(|| thread::typed(&self.request.prompt)), &task)?;
+        let asked = pin::Asked { source, window, request: self.request, anchor, phase };
+        match asked.goal() {
+            Ok(goal) => goal,
+            Err(error) => {
+                self.log.push(format!("[6] the goal cannot be looked up: {}", error.message));
+                None
+            }
+        }
+    }
+
+    /// 6. The goal once more, if there is room for it.
+    fn pin(&mut self, window: &Window, goal: Option<&Goal>) -> Option<Value> {
+        let goal = goal?;
+        let task = ActiveTask::of(window.exchanges.last(), self.request.began);
+        let text = pin::instruction(goal, &task)?;
         let tokens = self.scale.plain(&text);
         if !self.tracker.allocate(Category::Pinning, tokens) {
             self.log.push("[6] pinned instruction: no room, skipped".to_owned());
@@ -214,12 +337,12 @@ impl<'a> Build<'a> {
     }
 
     /// The anchor that this phase begins with: its state is what the phase before has left to this one.
-    fn phase(&mut self, anchor: Phase) -> Option<Unit> {
+    fn phase(&mut self, anchor: Phase, needs: Needs) -> Option<Unit> {
         let mut unit = anchor.unit;
-        if weigh_one(&unit, self.scale) > self.budget.summary {
-            let text = self
-                .scale
-                .ends(&anchor.text, self.budget.summary, |left| format!("[... {left} characters left out ...]"));
+        let lent = self.lendable(needs.retrieved.min(self.budget.retrieved) + needs.recent);
+        let most = lent.max(self.budget.summary.min(self.tracker.left()));
+        if weigh_one(&unit, self.scale) > most {
+            let text = self.scale.ends(&anchor.text, most, |left| format!("[... {left} characters left out ...]"));
             unit = Unit::Cut { id: unit.id(), message: json!({ "role": "assistant", "content": text }) };
         }
         let tokens = weigh_one(&unit, self.scale);
@@ -237,31 +360,55 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// 2. What the thread was about before the window, cut to its share.
-    fn summary(&mut self, summary: &Summary) -> Option<Value> {
-        let shown = summary.shown(self.options.language);
-        let text = self.scale.cut(&shown, self.budget.summary.min(self.tracker.left()));
+    /// 2. What the thread was about before the window, cut to its share and what is lent.
+    fn summary(&mut self, summary: &Summary, needs: Needs) -> Option<String> {
+        let shown = summary.shown(self.language);
+        let lent = self.lendable(needs.retrieved.min(self.budget.retrieved) + needs.recent);
+        let text = self.scale.cut(&shown, lent.max(self.budget.summary.min(self.tracker.left())));
         let tokens = self.scale.plain(text);
         // A label with nothing behind it says nothing.
-        let is_short = !text.contains('\n');
+        let is_short = summary.content.is_empty() || !text.contains('\n');
         if is_short || !self.tracker.allocate(Category::Summary, tokens) {
             self.log.push("[2] summary: no room, skipped".to_owned());
             return None;
         }
         self.log.push(format!("[2] summary: {tokens} tokens, through entry {}", summary.through));
-        Some(system(text))
+        Some(text.to_owned())
     }
 
-    /// 3. What is remembered of it, with how many.
-    fn memories(&mut self, source: &dyn Source, window: &Window, own: &[Unit], phase: u64) -> Option<(Value, usize)> {
+    /// The summary, and behind it what is left out and neither in it nor in the window.
+    fn earlier(&mut self, summary: Option<String>, left: &Left, naming: u64) -> Option<Value> {
+        let told = summary.as_ref().map_or(0, |summary| self.scale.plain(summary));
+        self.tracker.release(Category::Summary, naming + told);
+        let summary = summary.unwrap_or_else(|| summary::label(self.language).to_owned());
+        if left.is_empty() {
+            if told == 0 {
+                return None;
+            }
+            self.take(Category::Summary, told);
+            return Some(system(&summary));
+        }
+        let text = format!("{summary}\n{}", left.shown(self.language, self.is_searchable()));
+        let tokens = self.scale.plain(&text);
+        self.take(Category::Summary, tokens.min(self.tracker.left()));
+        self.log.push(format!(
+            "[2] not in the window: {} quoted, {} ranges named",
+            left.ids.len(),
+            left.ranges().len()
+        ));
+        Some(system(&text))
+    }
+
+    /// 3. What is remembered of what is asked.
+    fn find(&mut self, source: &dyn Source, window: &Window, own: &[Unit], phase: u64) -> Vec<Memory> {
         if !self.options.enable_memory_retrieval {
-            return None;
+            return Vec::new();
         }
         let asked = window.own_input(self.request.began);
         let question = asked.first().map_or(self.request.prompt.as_str(), |(_, text)| *text);
         let question = thread::typed(question);
         if question.trim().is_empty() {
-            return None;
+            return Vec::new();
         }
         // What the window will hold at least.
         let rest = self.tracker.left().saturating_sub(self.budget.retrieved);
@@ -270,10 +417,14 @@ impl<'a> Build<'a> {
         let known = Known { system_prompt: &self.request.system_prompt, window_start, phase };
         let found = retrieval::search(source, question, self.options, known);
         self.log.extend(found.missed.iter().map(|why| format!("[3] {why}")));
-        let mut memories = found.memories;
-        let most = self.budget.retrieved.min(self.tracker.left());
+        found.memories
+    }
+
+    /// As many of them as there is room for, with how many.
+    fn memories(&mut self, mut memories: Vec<Memory>, needs: Needs) -> Option<(Value, usize)> {
+        let most = self.lendable(needs.recent).max(self.budget.retrieved.min(self.tracker.left()));
         loop {
-            let text = retrieval::message(&memories, self.options.language)?;
+            let text = retrieval::message(&memories, self.language)?;
             let tokens = self.scale.plain(&text);
             if tokens <= most {
                 self.take(Category::Retrieved, tokens);
@@ -284,17 +435,28 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// 4. The sliding window: its own share, and what the others have left.
-    fn recent(&mut self, window: &Window, own: &[Unit]) -> Fitted {
-        let fitted = window.fit(self.options, self.compression(), self.tracker.left(), own);
+    /// 4. The sliding window: its own share, and what the others have left. Where it cannot hold everything, what the
+    /// summary's share still has is kept for quoting the newest of the rest: how much.
+    fn recent(&mut self, window: &Window, own: &[Unit], naming: u64) -> (Fitted, u64) {
+        let all = |fitted: &Fitted| {
+            let there: usize = window.exchanges.iter().map(|exchange| exchange.units.len()).sum();
+            window.unread_before.is_none() && fitted.units.len() == there
+        };
+        let left = self.tracker.left();
+        let mut fitted = window.fit(self.options, self.compression(), left, own);
+        let mut quoting = 0;
+        if !all(&fitted) && self.options.enable_summary {
+            let told = self.tracker.of(Category::Summary).saturating_sub(naming);
+            quoting = self.budget.summary.saturating_sub(told).min(left / 4);
+            fitted = window.fit(self.options, self.compression(), left - quoting, own);
+        }
         self.take(Category::RecentMessages, fitted.tokens);
         self.log.push(format!("[4] recent messages: {} tokens, {} exchanges", fitted.tokens, fitted.rounds));
-        fitted
+        (fitted, quoting)
     }
 
     fn compression(&self) -> Compression {
-        let searchable = self.request.tools.iter().any(|(name, ..)| name == "tape.search");
-        Compression { scale: self.scale, above: self.options.compress_above, searchable }
+        Compression { scale: self.scale, above: self.options.compress_above, searchable: self.is_searchable() }
     }
 }
 

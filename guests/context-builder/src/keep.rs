@@ -6,15 +6,12 @@ use crate::bub::model::exchange::{Event, Request};
 use crate::bub::tape::entries::{Draft, Entry, Query, Start};
 use crate::bub::tape::tape::Tape;
 use crate::bub::turn::turn::Turn;
+use crate::digest::{self, Rule, Thread};
 use crate::options::{Category, Language, Options};
 use crate::source;
 use crate::summary::{self, Summary};
-use crate::thread::{self, Unit, exchanges};
-use crate::{Error, ErrorKind, RECALL, SELECTED, SIDECAR, log_line, retrieval};
+use crate::{Error, ErrorKind, RECALL, SELECTED, SIDECAR, log_line, retrieval, thread};
 use serde_json::{Value, json};
-
-/// Entries that have left the window and are summarised at once, at most: the newest of them.
-const MOST: usize = 1_024;
 
 /// Characters of each side of an exchange that are kept to be found again.
 const KEPT: usize = 400;
@@ -61,54 +58,74 @@ fn beginning(text: &str) -> String {
     text.trim().chars().take(KEPT).collect()
 }
 
-/// The next summary, when enough has left the window since the last one.
+/// The next summaries, when enough has left the window since the last one.
 fn summarise(turn: &Turn, tape: &Tape, options: &Options, metadata: &Value) -> Result<(), Error> {
     let Some(window_start) = metadata["windowStart"].as_u64() else { return Ok(()) };
     let sidecar = tape.sidecar(SIDECAR)?;
-    let phase = tape.last_anchor(None, None)?.map_or(0, |anchor| anchor.id);
     let last = newest(&sidecar, summary::EVENT)?.and_then(|entry| Summary::of(&source::data(&entry)?));
-    // What was said before this phase is in its anchor.
-    let last = last.filter(|last| last.through >= phase);
-    let after = last.as_ref().map_or(phase, |last| last.through);
-    let left = left_the_window(tape, after, window_start)?;
-    let units: Vec<Unit> = exchanges(&left).into_iter().flat_map(|exchange| exchange.units).collect();
-    let messages: usize = units.iter().map(Unit::len).sum();
-    let tokens: u64 = units.iter().flat_map(Unit::weights).sum();
-    let (after_messages, after_tokens) = (options.summary_after_messages, options.summary_after_tokens);
-    let Some(through) = left.last().map(|entry| entry.id) else { return Ok(()) };
-    if !summary::is_due(messages as u64, tokens, after_messages, after_tokens) {
-        return Ok(());
-    }
-    let texts: Vec<String> = left.iter().filter_map(text).collect();
-    let most = metadata["budget"].as_u64().unwrap_or(options.total_budget) * options.shares.summary / 100;
-    let (content, by) = match &options.summary_model {
-        Some(model) => match ask(turn, model, last.as_ref(), &texts, most, options.language) {
-            Ok(content) => (content, model.as_str()),
-            Err(error) => {
-                log_line(true, &format!("model `{model}` did not summarise: {}; sentences are quoted", error.message));
-                (quote(last.as_ref(), &texts, most), "extract")
-            }
-        },
-        None => (quote(last.as_ref(), &texts, most), "extract"),
+    let rule = Rule {
+        phase: tape.last_anchor(None, None)?.map_or(0, |anchor| anchor.id),
+        window_start,
+        after_messages: options.summary_after_messages,
+        after_tokens: options.summary_after_tokens,
+        most: metadata["budget"].as_u64().unwrap_or(options.total_budget) * options.shares.summary / 100,
     };
-    if content.trim().is_empty() {
-        return Ok(());
-    }
-    write(&sidecar, summary::EVENT, &Summary { content, through }.record(messages, by))
+    let language = if metadata["language"] == "zh" { Language::Chinese } else { Language::English };
+    digest::summarise(
+        &Behind { turn, tape, sidecar, model: options.summary_model.as_deref(), language, most: rule.most },
+        rule,
+        last,
+    )
 }
 
-/// Without a model: the sentences that say most, those of the last summary among them.
-fn quote(last: Option<&Summary>, texts: &[String], most: u64) -> String {
-    let before = last.map(|last| last.content.as_str());
-    let texts: Vec<&str> = before.into_iter().chain(texts.iter().map(String::as_str)).collect();
-    gist::extract(&texts, most.saturating_sub(16))
+/// The thread behind its turn.
+struct Behind<'a> {
+    turn: &'a Turn,
+    tape: &'a Tape,
+    sidecar: Tape,
+    model: Option<&'a str>,
+    language: Language,
+    most: u64,
+}
+
+impl Thread for Behind<'_> {
+    fn next(&self, after: u64, max: usize) -> Result<Vec<Entry>, Error> {
+        let cursor = self.tape.query(&Query { kinds: Vec::new(), ..source::events(Start::AfterId(after)) })?;
+        let mut entries: Vec<Entry> = Vec::new();
+        while entries.len() < max {
+            let page = cursor.next(u32::try_from(max - entries.len()).unwrap_or(u32::MAX).min(256))?;
+            if page.is_empty() {
+                break;
+            }
+            entries.extend(page);
+        }
+        Ok(entries)
+    }
+
+    fn ask(&self, before: Option<&Summary>, lines: &[String]) -> Option<Result<String, Error>> {
+        let model = self.model?;
+        let asked = ask(self.turn, model, before, lines, self.most, self.language);
+        Some(asked.map_err(|error| Error {
+            message: format!("model `{model}` did not summarise: {}", error.message),
+            ..error
+        }))
+    }
+
+    fn warn(&self, line: &str) {
+        log_line(true, line);
+    }
+
+    fn keep(&self, summary: &Summary, messages: usize, is_asked: bool) -> Result<(), Error> {
+        let by = self.model.filter(|_| is_asked).unwrap_or("extract");
+        write(&self.sidecar, summary::EVENT, &summary.record(messages, by))
+    }
 }
 
 fn ask(
     turn: &Turn,
     model: &str,
     last: Option<&Summary>,
-    texts: &[String],
+    lines: &[String],
     most: u64,
     language: Language,
 ) -> Result<String, Error> {
@@ -119,7 +136,7 @@ fn ask(
         }
     };
     let before = last.map(|last| last.shown(language)).unwrap_or_default();
-    let conversation = gist::ends(&texts.join("\n"), most * 8, |left| format!("[... {left} characters left out ...]"));
+    let conversation = lines.join("\n");
     let request = Request {
         model: Some(model.to_owned()),
         messages: vec![
@@ -142,44 +159,6 @@ fn ask(
         return Err(Error { kind: ErrorKind::Provider, message: "it said nothing".to_owned(), details: None });
     }
     Ok(content)
-}
-
-/// A line of the conversation: who, and what.
-fn text(entry: &Entry) -> Option<String> {
-    let payload: Value = serde_json::from_str(&entry.payload).ok()?;
-    match entry.kind.as_str() {
-        "message" => {
-            let words = thread::words(&payload["content"]);
-            let words = thread::typed(&words).trim();
-            (!words.is_empty() && !words.starts_with("Continue the task until all targets are completed."))
-                .then(|| format!("{}: {words}", payload["role"].as_str().unwrap_or("user")))
-        }
-        "tool_result" => {
-            let results = payload["results"].as_array()?;
-            let short = results.iter().map(|result| {
-                let text = result.as_str().map_or_else(|| result.to_string(), str::to_owned);
-                gist::to_tokens(&text, 60).to_owned()
-            });
-            Some(format!("tool: {}", short.collect::<Vec<_>>().join(" | ")))
-        }
-        _ => None,
-    }
-}
-
-/// The conversation behind `after` that is in front of the window; of more than is summarised at once the newest.
-fn left_the_window(tape: &Tape, after: u64, window_start: u64) -> Result<Vec<Entry>, Error> {
-    let mut left: Vec<Entry> = Vec::new();
-    loop {
-        let before = left.first().map_or(window_start, |first| first.id);
-        let mut page = tape.tail(Some(before), 256)?;
-        let is_all = page.len() < 256 || page.first().is_some_and(|first| first.id <= after + 1);
-        page.retain(|entry| entry.id > after);
-        page.append(&mut left);
-        left = page;
-        if is_all || left.len() >= MOST {
-            return Ok(left);
-        }
-    }
 }
 
 fn read(tape: &Tape, after: u64, kinds: &[&str], limit: Option<u32>) -> Result<Vec<Entry>, Error> {

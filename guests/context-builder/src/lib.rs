@@ -29,9 +29,11 @@ static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes
 mod budget;
 mod build;
 mod compress;
+mod digest;
 #[cfg(test)]
 mod fake;
 mod keep;
+mod language;
 mod options;
 mod pin;
 mod retrieval;
@@ -43,12 +45,14 @@ mod thread;
 mod tool;
 mod window;
 
+use bub::context::view::WrittenPart;
 use bub::plugin::config;
 use bub::plugin::log::{Level, log};
 use bub::tools::schema::ToolSpec;
 use bub::turn::turn::Turn;
 use bub::types::types::{Error, ErrorKind, MessageKind, Prompt};
 use build::Request;
+use build::system::Part;
 use exports::bub::context::selector::{Selected, View};
 use exports::bub::{context, hooks, tools};
 use gist::Ratio;
@@ -107,6 +111,7 @@ impl tools::tools::Guest for ContextBuilder {
 fn request(view: &View) -> Request {
     Request {
         system_prompt: view.system_prompt(),
+        system_parts: view.system_parts().into_iter().map(part).collect(),
         prompt: match view.prompt() {
             Prompt::Text(text) => text,
             Prompt::Parts(parts) => thread::words(&serde_json::from_str(&parts).unwrap_or_default()),
@@ -117,6 +122,15 @@ fn request(view: &View) -> Request {
         room: view.budget().map(u64::from),
         scale: Scale(Ratio::kept(view.ratio())),
     }
+}
+
+fn part(written: WrittenPart) -> Part {
+    let WrittenPart { plugin, part } = written;
+    let name = match plugin {
+        Some(plugin) => format!("{plugin}/{}", part.name),
+        None => part.name,
+    };
+    Part { name, text: part.text, cut: part.cut }
 }
 
 fn read(session: &Map<String, Value>) -> Result<Options, Error> {

@@ -18,7 +18,7 @@ pub struct Options {
     pub enable_instruction_pinning: bool,
     pub include_current_input: bool,
     pub debug: bool,
-    pub language: Language,
+    pub language: Speech,
     pub categories: Vec<Category>,
     pub retrieval_limit: u64,
     pub min_similarity: f64,
@@ -34,6 +34,14 @@ pub struct Options {
 pub enum Language {
     Chinese,
     English,
+}
+
+/// How the language of the labels is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speech {
+    /// That of what the user says.
+    Conversation,
+    Always(Language),
 }
 
 /// Where memories are looked for.
@@ -67,7 +75,7 @@ pub struct Key {
 }
 
 const CATEGORIES: &[&str] = &["user_preference", "note", "history"];
-const LANGUAGES: &[&str] = &["zh", "en"];
+const LANGUAGES: &[&str] = &["auto", "zh", "en"];
 const MANY: u64 = 100_000_000;
 
 macro_rules! keys {
@@ -91,8 +99,8 @@ keys! {
     "enable_tool_result_compression" = true, Kind::Flag, "whether long results of earlier exchanges are shortened";
     "enable_instruction_pinning" = true, Kind::Flag, "whether the goal stands once more at the end";
     "include_current_input" = false, Kind::Flag, "whether the current input is cut to its share";
-    "debug" = true, Kind::Flag, "whether each step says in the log, at level debug, what it did";
-    "language" = "zh", Kind::Word(LANGUAGES), "of the labels: `zh` or `en`";
+    "debug" = false, Kind::Flag, "whether each step says in the log, at level debug, what it did";
+    "language" = "auto", Kind::Word(LANGUAGES), "of the labels: `zh`, `en`, or `auto`, as the user writes";
     "categories" = ["user_preference", "note", "history"], Kind::Words(CATEGORIES), "where memories are looked for";
     "retrieval_limit" = 3, Kind::Number(1, 20), "memories, at most";
     "min_similarity" = 0.6, Kind::Fraction, "how near a memory must be, 0 to 1";
@@ -210,7 +218,11 @@ impl Options {
             enable_instruction_pinning: flag("enable_instruction_pinning"),
             include_current_input: flag("include_current_input"),
             debug: flag("debug"),
-            language: if all["language"] == "en" { Language::English } else { Language::Chinese },
+            language: match all["language"].as_str() {
+                Some("zh") => Speech::Always(Language::Chinese),
+                Some("en") => Speech::Always(Language::English),
+                _ => Speech::Conversation,
+            },
             categories: categories.map(category).collect(),
             retrieval_limit: number("retrieval_limit"),
             min_similarity: all["min_similarity"].as_f64().unwrap_or(1.0),
@@ -253,7 +265,9 @@ mod tests {
         let options = read(json!({})).unwrap();
         assert_eq!((options.total_budget, options.sliding_window_size), (48_000, 20));
         assert_eq!(options.shares, Shares::ORIGINAL);
-        assert!(options.enable_summary && options.enable_memory_retrieval && options.debug);
+        assert!(options.enable_summary && options.enable_memory_retrieval);
+        // The original logs each step and labels in Chinese; here who looks for it sets it.
+        assert_eq!((options.debug, options.language), (false, Speech::Conversation));
         assert!(options.enable_tool_result_compression && options.enable_instruction_pinning);
         assert!(!options.include_current_input);
         assert_eq!(options.categories, [Category::UserPreference, Category::Note, Category::History]);

@@ -1,9 +1,181 @@
 //! Instruction pinning: the goal once more at the end, where results of tools do not wash it away.
+//!
+//! The goal is the thread's. A message that says what is to be done is the goal; one that only goes on ("continue", "yes",
+//! "继续") leaves the goal as it is, and so does what the agent loop says to itself. It ends with the next such message, with
+//! a word that ends it ("thanks", "stop", "谢谢"), with `,context done`, and with a handoff; an automatic handoff, which begins
+//! a phase in the middle of the work, carries it along in its state.
 
-use crate::thread::{Exchange, Unit};
+use crate::Error;
+use crate::bub::tape::entries::{Query, Start};
+use crate::build::Request;
+use crate::source::{self, PATIENCE, Source};
+use crate::thread::{self, Exchange, Unit};
+use crate::window::{CONTINUE, Window};
+use gist::{Intent, intent};
+use serde_json::Value;
 
 /// Characters of the goal that are repeated.
 const GOAL: usize = 200;
+
+/// Messages that are looked through for a goal beyond the window.
+const LOOKED_AT: u32 = 256;
+
+/// The event that says that the task is done.
+pub const DONE: &str = "context.goal";
+
+/// The goal, and what the user says now where that is another thing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Goal {
+    pub text: String,
+    pub latest: Option<String>,
+}
+
+impl Goal {
+    /// As much of it as is repeated.
+    pub fn shown(&self) -> String {
+        let (goal, dots) = beginning(self.text.trim(), GOAL);
+        format!("{goal}{dots}")
+    }
+}
+
+fn beginning(text: &str, most: usize) -> (&str, &str) {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => (&text[..end], "..."),
+        None => (text, ""),
+    }
+}
+
+/// Where a goal is looked for.
+pub struct Asked<'a> {
+    pub source: &'a dyn Source,
+    pub window: &'a Window,
+    pub request: &'a Request,
+    /// The anchor that the phase begins with.
+    pub anchor: Option<&'a str>,
+    /// Its id, or that of the first entry.
+    pub phase: u64,
+}
+
+/// What messages that were looked at come to.
+enum Found {
+    Goal(String),
+    Ended,
+    Nothing,
+}
+
+impl Asked<'_> {
+    /// The goal; none where nothing is to be done.
+    pub fn goal(&self) -> Result<Option<Goal>, Error> {
+        let began = self.request.began;
+        let mut own: Vec<String> =
+            self.window.own_input(began).into_iter().map(|(_, text)| thread::typed(text).to_owned()).collect();
+        let said = self.request.said.iter().map(|message| thread::words(&message["content"]));
+        own.extend(said.filter(|text| !text.starts_with(CONTINUE)).map(|text| thread::typed(&text).to_owned()));
+        if own.is_empty() {
+            own.extend(self.begun()?);
+        }
+        if own.iter().all(|text| text.is_empty()) && self.request.said.is_empty() {
+            return Ok(None);
+        }
+        let latest = own.last().filter(|latest| !latest.trim().is_empty()).cloned();
+        // The first task of a turn is what it is about: what is said meanwhile adds to it.
+        match first_task(own.iter().map(String::as_str)) {
+            Found::Goal(text) => return Ok(Some(Goal { text, latest: None })),
+            Found::Ended => return Ok(None),
+            Found::Nothing => {}
+        }
+        let done = source::newest_id(self.source, DONE)?.unwrap_or_default();
+        let text = match self.earlier(done) {
+            Found::Goal(text) => Some(text),
+            Found::Ended => None,
+            Found::Nothing => match self.beyond(done)? {
+                Found::Goal(text) => Some(text),
+                Found::Ended => None,
+                Found::Nothing => self.carried().filter(|_| done <= self.phase),
+            },
+        };
+        Ok(text.map(|text| Goal { text, latest }))
+    }
+
+    /// The prompt with which the turn began: behind an anchor of the turn's own it stands on no message.
+    fn begun(&self) -> Result<Option<String>, Error> {
+        if !self.request.prompt.starts_with(CONTINUE) {
+            return Ok(Some(thread::typed(&self.request.prompt).to_owned()));
+        }
+        let start = Query { name: Some("loop.start".to_owned()), ..source::events(Start::AfterId(self.request.began)) };
+        let found = self.source.query(None, &start, 1, PATIENCE)?;
+        let prompt = found.first().and_then(source::data).and_then(|data| data["prompt"].as_str().map(str::to_owned));
+        Ok(prompt.map(|prompt| thread::typed(&prompt).to_owned()))
+    }
+
+    /// What earlier turns of the window say, newest first.
+    fn earlier(&self, done: u64) -> Found {
+        for exchange in self.window.exchanges.iter().rev() {
+            let asked = exchange.units.iter().filter_map(|unit| match unit {
+                Unit::Message { id, asked: Some(text), .. }
+                    if *id <= self.request.began && *id > done && !text.starts_with(CONTINUE) =>
+                {
+                    Some(thread::typed(text))
+                }
+                _ => None,
+            });
+            match first_task(asked) {
+                Found::Nothing => {}
+                found => return found,
+            }
+        }
+        Found::Nothing
+    }
+
+    /// The same of what has left the window, in this phase: earlier ones may hold what this conversation must not see.
+    fn beyond(&self, done: u64) -> Result<Found, Error> {
+        let first = self.window.exchanges.first().and_then(|exchange| exchange.units.first()).map(Unit::id);
+        let messages = Query {
+            kinds: vec!["message".to_owned()],
+            newest_first: true,
+            limit: Some(LOOKED_AT),
+            ..source::events(Start::AfterId(self.phase.max(done).saturating_sub(1)))
+        };
+        for entry in self.source.query(None, &messages, LOOKED_AT, PATIENCE)? {
+            let payload: Value = serde_json::from_str(&entry.payload).unwrap_or_default();
+            let text = thread::words(&payload["content"]);
+            let is_earlier = entry.id <= self.request.began && first.is_none_or(|first| entry.id < first);
+            if !is_earlier || payload["role"] != "user" || text.starts_with(CONTINUE) {
+                continue;
+            }
+            match first_task(std::iter::once(thread::typed(&text))) {
+                Found::Nothing => {}
+                found => return Ok(found),
+            }
+        }
+        Ok(Found::Nothing)
+    }
+
+    /// The goal that an automatic handoff has carried along.
+    fn carried(&self) -> Option<String> {
+        let payload: Value = serde_json::from_str(self.anchor?).ok()?;
+        let is_automatic = payload["name"].as_str()?.starts_with("auto_handoff/");
+        let goal = payload["state"]["goal"].as_str().filter(|goal| !goal.trim().is_empty());
+        goal.filter(|_| is_automatic).map(str::to_owned)
+    }
+}
+
+/// The first of them that says what is to be done; ended, where one that says that comes without.
+fn first_task<'a>(said: impl Iterator<Item = &'a str>) -> Found {
+    let mut found = Found::Nothing;
+    for text in said {
+        // A command is for the program.
+        if text.trim_start().starts_with(',') {
+            continue;
+        }
+        match intent(text) {
+            Intent::Task => return Found::Goal(text.to_owned()),
+            Intent::End => found = Found::Ended,
+            Intent::Continue => {}
+        }
+    }
+    found
+}
 
 /// The task of a turn: what its calls of tools have come to.
 #[derive(Debug, Default, PartialEq)]
@@ -51,20 +223,22 @@ impl ActiveTask {
 }
 
 /// The instruction for a goal; none without one.
-pub fn instruction(goal: &str, task: &ActiveTask) -> Option<String> {
-    if goal.trim().is_empty() {
+pub fn instruction(goal: &Goal, task: &ActiveTask) -> Option<String> {
+    if goal.text.trim().is_empty() {
         return None;
     }
-    let (goal, dots) = match goal.char_indices().nth(GOAL) {
-        Some((end, _)) => (&goal[..end], "..."),
-        None => (goal, ""),
-    };
+    let latest = goal.latest.as_ref().map(|latest| {
+        let (latest, dots) = beginning(latest.trim(), GOAL);
+        format!("The User's Latest Message: \"{latest}{dots}\"\n")
+    });
+    let latest = latest.unwrap_or_default();
+    let goal = goal.shown();
     let status = task.status();
     let status = if status.is_empty() { status } else { format!("\n\n{status}") };
     Some(format!(
         "[CRITICAL INSTRUCTION]\n\
-         User's Current Goal: \"{goal}{dots}\"\n\
-         Status: ACTIVE\n\
+         User's Current Goal: \"{goal}\"\n\
+         {latest}Status: ACTIVE\n\
          Guide:\n\
          1. If you have just received tool outputs, briefly ANALYZE them first.\n\
          2. If the goal is complex, form a concise PLAN before executing.\n\
@@ -81,7 +255,7 @@ mod tests {
     #[test]
     fn a_goal_of_200_characters_is_whole_and_one_of_201_is_cut() {
         let none = ActiveTask::default();
-        let pinned = |goal: &str| instruction(goal, &none);
+        let pinned = |goal: &str| instruction(&Goal { text: goal.to_owned(), latest: None }, &none);
         assert_eq!(pinned(""), None);
         assert_eq!(pinned(" \n"), None);
         assert!(pinned("twenty characters !!").unwrap().contains("Goal: \"twenty characters !!\"\n"));
@@ -102,7 +276,8 @@ mod tests {
             task.status(),
             "Progress: 4 tool calls so far (fs_read x2, bash, web_fetch), 1 failed; last: web_fetch"
         );
-        assert!(instruction("go", &task).unwrap().ends_with("last: web_fetch"));
+        let goal = Goal { text: "go".to_owned(), latest: None };
+        assert!(instruction(&goal, &task).unwrap().ends_with("last: web_fetch"));
         assert_eq!(ActiveTask::of(exchanges.last(), 100).status(), "");
         assert_eq!(ActiveTask::of(None, 0).status(), "");
     }

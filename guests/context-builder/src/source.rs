@@ -60,6 +60,11 @@ pub fn newest(source: &dyn Source, sidecar: Option<&str>, name: &str) -> Result<
     Ok(found.first().and_then(data))
 }
 
+/// The id of the newest event of that name on the tape.
+pub fn newest_id(source: &dyn Source, name: &str) -> Result<Option<u64>, Error> {
+    Ok(source.query(None, &newest_events(name, 1), 1, PATIENCE)?.first().map(|entry| entry.id))
+}
+
 /// What an event says.
 pub fn data(entry: &Entry) -> Option<Value> {
     serde_json::from_str::<Value>(&entry.payload).ok()?.get("data").cloned()

@@ -22,11 +22,11 @@ impl Summary {
         Ok(source::newest(source, Some(SIDECAR), EVENT)?.and_then(|data| Self::of(&data)))
     }
 
-    /// What a record says; none where it says nothing.
+    /// What a record says. One without a word covers messages of which nothing was worth a sentence.
     pub fn of(data: &Value) -> Option<Self> {
-        let content = data.get("content")?.as_str()?.trim();
+        let content = data.get("content")?.as_str()?.trim().to_owned();
         let through = data.get("through")?.as_u64()?;
-        (!content.is_empty()).then(|| Self { content: content.to_owned(), through })
+        Some(Self { content, through })
     }
 
     /// As it is kept: who made it is for people.
@@ -63,12 +63,12 @@ mod tests {
     }
 
     #[test]
-    fn a_record_comes_back_and_an_empty_one_is_none() {
+    fn a_record_comes_back_and_what_is_no_record_is_none() {
         let summary = Summary { content: "谈了猫。".to_owned(), through: 12 };
         assert_eq!(Summary::of(&summary.record(3, "extract")), Some(summary.clone()));
         assert_eq!(summary.shown(Language::Chinese), "[对话背景摘要]\n谈了猫。");
         assert_eq!(summary.shown(Language::English), "[Conversation summary]\n谈了猫。");
-        for data in [json!({}), json!({"content": " ", "through": 1}), json!({"content": "x"}), json!(null)] {
+        for data in [json!({}), json!({"content": 1, "through": 1}), json!({"content": "x"}), json!(null)] {
             assert_eq!(Summary::of(&data), None, "{data}");
         }
     }

@@ -42,6 +42,14 @@ impl Unit {
         }
     }
 
+    /// The last of its entries.
+    pub fn last_id(&self) -> u64 {
+        match self {
+            Self::Calls { results, .. } => results.id,
+            Self::Message { .. } | Self::Cut { .. } => self.id(),
+        }
+    }
+
     /// Each message's own estimate, so that each can be corrected by itself.
     pub fn weights(&self) -> Vec<u64> {
         match self {

@@ -17,7 +17,7 @@ const NEXT: u32 = 256;
 const MOST: usize = 8_192;
 
 /// How the loop asks for its later steps: no words of the user's.
-const CONTINUE: &str = "Continue the task until all targets are completed.";
+pub const CONTINUE: &str = "Continue the task until all targets are completed.";
 
 /// The anchor of a phase, and what the model reads of it.
 pub struct Phase {
@@ -29,6 +29,8 @@ pub struct Phase {
 pub struct Window {
     /// In the order of the tape; the last one may be this turn's.
     pub exchanges: Vec<Exchange>,
+    /// The first entry that was read, where there may be others before it.
+    pub unread_before: Option<u64>,
 }
 
 /// What is taken of it.
@@ -54,18 +56,32 @@ impl Window {
             page.append(&mut entries);
             entries = page;
             let mut exchanges = exchanges(&entries);
-            if is_all || entries.len() >= MOST {
-                return Ok(Self { exchanges });
+            if is_all {
+                return Ok(Self { exchanges, unread_before: None });
+            }
+            if entries.len() >= MOST {
+                let unread_before = entries.first().map(|entry| entry.id);
+                return Ok(Self { exchanges, unread_before });
             }
             // The first one may begin further back.
             let whole = exchanges.get(1..).unwrap_or_default();
             let weight: u64 = whole.iter().map(|exchange| weigh(&exchange.units, scale)).sum();
             if whole.len() as u64 >= options.sliding_window_size || (weight > most && whole.len() > 1) {
                 exchanges.remove(0);
-                return Ok(Self { exchanges });
+                let unread_before = exchanges.first().and_then(|first| first.units.first()).map(Unit::id);
+                return Ok(Self { exchanges, unread_before });
             }
             size = NEXT;
         }
+    }
+
+    /// What the user said, newest first.
+    pub fn spoken(&self) -> impl Iterator<Item = String> {
+        let units = self.exchanges.iter().rev().flat_map(|exchange| exchange.units.iter().rev());
+        units.filter_map(|unit| match unit {
+            Unit::Message { asked: Some(text), .. } if !text.starts_with(CONTINUE) => Some(text.clone()),
+            _ => None,
+        })
     }
 
     /// What the user said in this turn and stands on the tape already: it is the current input of later steps. What the

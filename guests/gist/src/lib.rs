@@ -4,10 +4,12 @@
 pub mod chat;
 mod cut;
 mod extract;
+mod intent;
 mod tokens;
 mod words;
 
 pub use cut::{ends, to_tokens};
 pub use extract::{extract, sentences};
+pub use intent::{Intent, intent};
 pub use tokens::{Ratio, estimate};
 pub use words::{Corpus, marks, terms};

@@ -40,7 +40,7 @@ mod tools;
 mod zone;
 
 use bub::tape::entries::{Draft, Entry};
-use bub::types::types::{Error, ErrorKind, Prompt};
+use bub::types::types::{CutOrder, Error, ErrorKind, Prompt, SystemPart};
 use exports::bub::hooks::before_reset::{self, Attachment};
 use exports::bub::hooks::system_prompt;
 use exports::bub::tools::tools::{ToolSpec, Turn};
@@ -51,7 +51,7 @@ const COPY: &str = "export.md";
 struct Memory;
 
 impl system_prompt::Guest for Memory {
-    fn system_prompt(turn: Turn, _prompt: Prompt) -> Result<Option<String>, Error> {
+    fn system_prompt(turn: Turn, _prompt: Prompt) -> Result<Vec<SystemPart>, Error> {
         Ok(prompt::of(&turn))
     }
 }

@@ -7,7 +7,7 @@ use crate::change::Changed;
 use crate::exports::bub::tools::tools::Turn;
 use crate::scope::{self, Scope};
 use crate::snapshot::Snapshot;
-use crate::{Error, block, day, memory};
+use crate::{CutOrder, Error, SystemPart, block, day, memory};
 use serde_json::Value;
 
 /// The key of the turn's state under which it is kept that the turn has begun.
@@ -26,7 +26,7 @@ const RULE: &str = "When the user tells you what will matter in later conversati
 
 /// The date, the rule, and what is remembered. Nobody would be helped by an error, which ends the turn: what cannot be read
 /// is left out and said in the log.
-pub fn of(turn: &Turn) -> Option<String> {
+pub fn of(turn: &Turn) -> Vec<SystemPart> {
     let today = day::of(&turn.started());
     let is_first = turn.get(BEGUN).is_none();
     if is_first {
@@ -44,9 +44,15 @@ pub fn of(turn: &Turn) -> Option<String> {
         }
     }
     let may_write = may_write(turn);
-    let rule = may_write.then(|| RULE.to_owned());
-    let parts = [Some(format!("Today is {today}.")), rule, block::of(&zones, &today, may_write)];
-    Some(parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
+    // A model that is not told them answers wrongly; the rule it can do without.
+    let date = part("date", format!("Today is {today}."), CutOrder::Last);
+    let rule = may_write.then(|| part("memory-rule", RULE.to_owned(), CutOrder::Normal));
+    let memory = block::of(&zones, &today, may_write).map(|block| part("memory", block, CutOrder::Last));
+    [Some(date), rule, memory].into_iter().flatten().collect()
+}
+
+fn part(name: &str, text: String, cut: CutOrder) -> SystemPart {
+    SystemPart { name: name.to_owned(), text, cut }
 }
 
 /// The zones that the turn may see. What the owner has told the agent in other sessions is not for strangers.

@@ -32,16 +32,17 @@ mod roots;
 mod template;
 mod tool;
 
-use bub::types::types::{Error, ErrorKind, Prompt};
+use bub::types::types::{CutOrder, Error, ErrorKind, Prompt, SystemPart};
 use exports::bub::hooks::system_prompt;
 use exports::bub::tools::tools::{self, ToolSpec, Turn};
 
 struct Skills;
 
 impl system_prompt::Guest for Skills {
-    fn system_prompt(turn: Turn, prompt: Prompt) -> Result<Option<String>, Error> {
+    fn system_prompt(turn: Turn, prompt: Prompt) -> Result<Vec<SystemPart>, Error> {
         let skills = offered::or_none(&turn);
-        Ok(block::of(&skills, &hints::text(&prompt)))
+        let part = |text| SystemPart { name: "skills".to_owned(), text, cut: CutOrder::Normal };
+        Ok(block::of(&skills, &hints::text(&prompt)).map(part).into_iter().collect())
     }
 }
 

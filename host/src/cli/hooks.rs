@@ -2,9 +2,10 @@
 
 use crate::channel::Printer;
 use crate::config::Config;
-use crate::hooks::{HOOKS, Way};
+use crate::hooks::{HOOKS, InCharge, Way, in_charge};
 use crate::host::{Host, told};
-use crate::turn::Calls;
+use crate::tape::tape_name;
+use crate::turn::{Calls, Choice};
 use anyhow::Result;
 use std::io::Write;
 use std::path::Path;
@@ -20,16 +21,29 @@ pub(super) struct Arguments {
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
     let calls = Calls::new(&host);
+    // The session of the terminal, unless it cannot be read: hooks are shown all the same.
+    let tape = host.tapes().open(&tape_name(workspace, TERMINAL))?;
+    let choice = match Choice::of_session(&host.config, CHANNEL, &tape).await {
+        Ok(choice) => choice,
+        Err(error) => {
+            tracing::warn!("what session `{TERMINAL}` has chosen cannot be read: {error}");
+            Choice::configured(&host.config, CHANNEL)
+        }
+    };
     let mut out = std::io::stdout().lock();
     if arguments.json {
-        writeln!(out, "{:#}", told::hooks(&calls))?;
+        writeln!(out, "{:#}", told::hooks(&calls, choice.as_ref()))?;
     } else {
-        write!(out, "{}", as_text(&calls))?;
+        write!(out, "{}", as_text(&calls, choice.as_ref()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_text(calls: &Calls) -> String {
+/// The channel of the terminal, and the session that it has unless another one is named.
+const CHANNEL: &str = "cli";
+const TERMINAL: &str = "cli:local";
+
+fn as_text(calls: &Calls, choice: Option<&Choice>) -> String {
     let mut text = String::new();
     for hook in HOOKS {
         let names = told::plugins_of(hook, calls, true);
@@ -37,6 +51,12 @@ fn as_text(calls: &Calls) -> String {
             let arrow = if hook.way == Way::FirstResult { " > " } else { ", " };
             text.push_str(&format!("{:<21} {:<12} {}\n", hook.name, hook.way.name(), names.join(arrow)));
         }
+    }
+    let InCharge { name, why } = in_charge(calls, choice);
+    text.push_str(&format!("\nactive selector: {name} ({why})\n"));
+    for channel in calls.host.config.channels_with_selector().filter(|channel| *channel != CHANNEL) {
+        let InCharge { name, why } = in_charge(calls, Choice::configured(&calls.host.config, channel).as_ref());
+        text.push_str(&format!("on channel {channel}: {name} ({why})\n"));
     }
     for (plugin, reason) in &calls.plugins.failed {
         text.push_str(&format!("plugin `{plugin}` did not load: {reason}\n"));

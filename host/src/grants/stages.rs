@@ -5,11 +5,11 @@ use super::turn::TurnHandle;
 use super::view::{About, View};
 use crate::hooks;
 use crate::plugin::bindings::schema::ToolSpec;
-use crate::plugin::bindings::stages::Host;
+use crate::plugin::bindings::stages::{Host, SelectorList};
 use crate::plugin::bindings::{Error, ModelOptions, Prompt};
 use crate::plugin::check_json;
 use crate::plugin::store::State;
-use crate::tape::json;
+use crate::tape::{Sought, json};
 use crate::turn::Turn;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,7 +23,8 @@ impl Host for State {
             Ok(entered) => entered,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        Ok(hooks::system_prompt(&turn, depth, &prompt).await.map_err(|failure| failure.to_error()))
+        let told = hooks::system_prompt(&turn, depth, &prompt).await;
+        Ok(told.map(|told| told.text.to_string()).map_err(|failure| failure.to_error()))
     }
 
     async fn messages(
@@ -46,16 +47,23 @@ impl Host for State {
         }
         let model = self.model_of(&turn, model);
         let tools = self.usable(&turn);
-        let about = About { prompt, system_prompt, model, said: new, tools };
+        let system = turn.in_parts(&system_prompt);
+        let about = About { prompt, system, model, said: new, tools };
         Ok(request(&turn, depth, about, None).await.map(|request| request.into_messages(&turn)))
     }
 
-    async fn selectors(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Vec<String>, Error>> {
+    async fn selectors(&mut self, turn: Resource<TurnHandle>) -> Result<Result<SelectorList, Error>> {
         let turn = match self.enter(&turn)? {
             Ok((turn, _)) => turn,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        Ok(Ok(hooks::selectors(&turn.calls).rev().map(str::to_owned).collect()))
+        let choice = match turn.choice_now().await {
+            Ok(choice) => choice,
+            Err(error) => return Ok(Err(error.into())),
+        };
+        let names = hooks::selectors(&turn.calls).rev().map(str::to_owned).collect();
+        let hooks::InCharge { name, why } = hooks::in_charge(&turn.calls, choice.as_ref());
+        Ok(Ok(SelectorList { names, active: name, why }))
     }
 
     async fn steering(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Vec<Prompt>, Error>> {
@@ -146,7 +154,7 @@ impl Request {
 
     /// The system prompt as a message; none where it is empty.
     pub(crate) fn system(&self) -> Option<String> {
-        let text = self.selected.selection.system_prompt.as_ref().unwrap_or(&self.view.about().system_prompt);
+        let text = self.selected.selection.system_prompt.as_deref().unwrap_or(&self.view.about().system.text);
         (!text.is_empty()).then(|| format!(r#"{{"role": "system", "content": {}}}"#, json::quote(text)))
     }
 }
@@ -161,9 +169,28 @@ pub(crate) async fn request(turn: &Arc<Turn>, depth: u32, about: About, named: O
         let mut said = serde_json::json!({ "selector": selected.by, "digest": digest });
         said.as_object_mut().into_iter().for_each(|said| said.extend(notes.clone()));
         turn.note("context.selected", &said).await?;
+        note_cuts(turn, &said).await?;
     }
     if named.is_none() {
         hooks::shadow(turn, depth, &view, &selected);
     }
     Ok(Request { view, selected })
+}
+
+/// The event that says which parts of the system prompt were shortened.
+const CUT: &str = "context.cut";
+
+/// Writes down what was cut of the system prompt, where the turn does not say so already.
+async fn note_cuts(turn: &Arc<Turn>, notes: &serde_json::Value) -> Result<(), Error> {
+    let cuts = notes.get("cuts").filter(|cuts| cuts.as_array().is_some_and(|cuts| !cuts.is_empty()));
+    let Some(cuts) = cuts else { return Ok(()) };
+    let data = serde_json::json!({ "selector": notes["selector"], "cuts": cuts });
+    let newest = turn.tape().await?.newest(&Sought::event(CUT)).await?;
+    let is_said = newest.filter(|newest| newest.id > turn.began()).is_some_and(|newest| {
+        json::get(&newest.payload, "data").and_then(|said| serde_json::from_str(said).ok()) == Some(data.clone())
+    });
+    if !is_said {
+        turn.note(CUT, &data).await?;
+    }
+    Ok(())
 }

@@ -10,7 +10,7 @@ use crate::plugin::bindings::{Error, Prompt};
 use crate::plugin::{check_json, contract};
 use crate::tape::view::sees;
 use crate::tape::{self, Entry, Renderer, Tape, json};
-use crate::turn::Turn;
+use crate::turn::{SystemPrompt, Turn};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +36,7 @@ pub struct View {
 /// What the request is about.
 pub(crate) struct About {
     pub(crate) prompt: Prompt,
-    pub(crate) system_prompt: String,
+    pub(crate) system: SystemPrompt,
     pub(crate) model: String,
     /// The user's messages that are not on the tape yet.
     pub(crate) said: Vec<String>,

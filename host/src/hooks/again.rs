@@ -10,7 +10,7 @@ use crate::plugin::bindings::exported::before_llm_call::LlmRequest;
 use crate::plugin::bindings::{Error, Prompt};
 use crate::plugin::{Plugin, one_line};
 use crate::tape::{Draft, tape_name};
-use crate::turn::{Audience, Calls, Told, Turn};
+use crate::turn::{Audience, Calls, SystemPrompt, Told, Turn};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -98,8 +98,8 @@ async fn in_turn(
         "selector" => {
             let said = serde_json::json!({ "role": "user", "content": prompt }).to_string();
             let model = turn.calls.host.config.model.model.clone();
-            let (system_prompt, prompt) = (String::new(), Prompt::Text(prompt));
-            let about = About { prompt, system_prompt, model, said: vec![said], tools: Vec::new() };
+            let (system, prompt) = (SystemPrompt::default(), Prompt::Text(prompt));
+            let about = About { prompt, system, model, said: vec![said], tools: Vec::new() };
             let view = View::new(turn, about).await.map_err(|error| error.to_string())?;
             super::select(turn, 0, &view, Some(&plugin.name)).await.err()
         }

@@ -3,9 +3,9 @@
 use super::visit::visit;
 use super::{aloud, first, one, pass_over};
 use crate::error::Failure;
-use crate::plugin::bindings::{Error, ErrorKind, Prompt, StreamEvent};
+use crate::plugin::bindings::{Error, ErrorKind, Prompt, StreamEvent, SystemPart};
 use crate::plugin::{Held, Plugin, Site, contract};
-use crate::turn::Turn;
+use crate::turn::{SystemPrompt, Turn};
 use std::sync::Arc;
 
 /// Walks the plugins once, latest first, and asks each by whichever of the two model hooks it exports.
@@ -81,10 +81,13 @@ pub(crate) async fn continue_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Promp
     first(&turn.calls, &Site::inside("continue-prompt", turn, depth), ask).await
 }
 
-/// All parts in order of registration, the empty ones left out, with a blank line between them. A plugin that faults
-/// leaves its part out: the others still hold. In later steps of a turn nobody is asked anew for a prompt that was asked
-/// for, unless something has changed meanwhile.
-pub(crate) async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<String, Failure> {
+/// The most parts that one plugin may make of its say.
+const MAX_PARTS: usize = 64;
+
+/// All parts in order of registration, the empty ones left out. A plugin that faults leaves its parts out: the others
+/// still hold. In later steps of a turn nobody is asked anew for a prompt that was asked for, unless something has changed
+/// meanwhile.
+pub(crate) async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<SystemPrompt, Failure> {
     let site = Site::inside("system-prompt", turn, depth);
     let asked: Vec<_> = turn.calls.asked(&site).rev().collect();
     let made = turn.making(prompt, asked.iter().map(|plugin| plugin.digest.clone()).collect());
@@ -94,9 +97,12 @@ pub(crate) async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt)
     let mut is_whole = true;
     let mut parts = Vec::new();
     for plugin in asked {
-        let ask = visit!(turn; system_prompt.call_system_prompt(prompt));
+        let ask = visit!(turn; system_prompt.call_system_prompt(prompt), answer => {
+            check_parts(answer.as_deref().unwrap_or_default())?;
+            Ok(answer)
+        });
         match one(&turn.calls, plugin, site.clone(), ask).await {
-            Ok(part) => parts.extend(part.filter(|part| !part.is_empty())),
+            Ok(said) => parts.extend(said.into_iter().map(|part| (plugin.name.as_str(), part))),
             Err(failure @ Failure::Fault(_)) => {
                 is_whole = false;
                 aloud(&turn.calls, &site, &failure).await;
@@ -104,9 +110,27 @@ pub(crate) async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt)
             Err(failure) => return Err(failure),
         }
     }
-    let told = parts.join("\n\n");
-    if is_whole {
-        turn.keep_told(made, &told);
-    }
+    let told = SystemPrompt::of(parts);
+    turn.keep_told(is_whole.then_some(made), &told);
     Ok(told)
+}
+
+/// The name of a part is shown to people, so it holds nothing but a name.
+fn check_parts(parts: &[SystemPart]) -> wasmtime::Result<()> {
+    if parts.len() > MAX_PARTS {
+        return Err(contract(format!("it made {} parts of the system prompt, and may make {MAX_PARTS}", parts.len())));
+    }
+    let is_name = |name: &str| {
+        let may_stand = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        (1..=64).contains(&name.len()) && name.bytes().all(may_stand)
+    };
+    match parts.iter().find(|part| !is_name(&part.name)) {
+        Some(part) => {
+            let shown: String = part.name.chars().take(64).flat_map(char::escape_debug).collect();
+            Err(contract(format!(
+                "it named a part of the system prompt `{shown}`; a name is 1 to 64 lower-case letters, digits and `-`"
+            )))
+        }
+        None => Ok(()),
+    }
 }

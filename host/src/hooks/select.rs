@@ -9,7 +9,7 @@ use crate::grants::stages::Selected;
 use crate::grants::view::View;
 use crate::plugin::bindings::{Error, ErrorKind};
 use crate::plugin::{Plugin, Site, Source};
-use crate::turn::{Calls, Turn};
+use crate::turn::{Calls, Choice, Turn};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,6 +30,45 @@ static SHADOW: tokio::sync::Semaphore = tokio::sync::Semaphore::const_new(SHADOW
 /// The plugins that select, and may be asked to, latest registered first; and at last what is no plugin.
 pub(crate) fn selectors(calls: &Calls) -> impl DoubleEndedIterator<Item = &str> {
     calls.granted(HOOK).map(|plugin| plugin.name.as_str()).chain([SIMPLE])
+}
+
+/// What selects in a turn that begins now, and why it is that.
+pub(crate) struct InCharge {
+    pub(crate) name: String,
+    /// For people, in one line without a full stop.
+    pub(crate) why: String,
+}
+
+/// Who would be asked to select, by the rule of [`select`].
+pub(crate) fn in_charge(calls: &Calls, choice: Option<&Choice>) -> InCharge {
+    let (chosen, by) = (choice.map(|choice| choice.name.as_str()), choice.map(|choice| choice.by.shown()));
+    if let Some(by) = by.as_ref().filter(|_| chosen == Some(SIMPLE)) {
+        return InCharge { name: SIMPLE.to_owned(), why: format!("chosen by {by}") };
+    }
+    let meant = meant(calls, chosen);
+    let site = Site::about(HOOK, "");
+    let held = meant.first().and_then(|plugin| calls.held(plugin, &site));
+    match (meant.iter().find(|plugin| calls.held(plugin, &site).is_none()), chosen, by) {
+        (Some(found), Some(_), Some(by)) => InCharge { name: found.name.clone(), why: format!("chosen by {by}") },
+        (Some(found), ..) => {
+            let why = match (&held, found.source) {
+                (Some(held), _) => format!("plugin `{}` would be asked, and is {held}", held.plugin),
+                (None, Source::Embedded) => "the default: nobody has chosen another one".to_owned(),
+                (None, _) => "the latest of your own plugins that select; nobody has chosen another one".to_owned(),
+            };
+            InCharge { name: found.name.clone(), why }
+        }
+        (None, chosen, by) => {
+            let chosen = chosen.unwrap_or_default();
+            let by = by.unwrap_or_default();
+            let why = match held {
+                Some(held) => format!("`{chosen}`, chosen by {by}, is {held}"),
+                None if chosen.is_empty() => "no plugin selects".to_owned(),
+                None => format!("no plugin `{chosen}`, chosen by {by}, selects, or it is not granted `hook:selector`"),
+            };
+            InCharge { name: EVERYTHING.to_owned(), why }
+        }
+    }
 }
 
 /// What is taken from the view: by the plugin that is named, else by the one that is chosen for the turn, else by the

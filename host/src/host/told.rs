@@ -2,9 +2,9 @@
 
 use super::Host;
 use crate::grants::powers;
-use crate::hooks::{HOOKS, HookSpec};
+use crate::hooks::{HOOKS, HookSpec, InCharge, in_charge};
 use crate::plugin::{CALLED_BY_NAME, Held, Plugin, PluginSet};
-use crate::turn::Calls;
+use crate::turn::{Calls, Choice};
 use serde_json::{Value, json};
 
 /// The plugins of a hook in the order in which they run.
@@ -20,8 +20,8 @@ pub(crate) fn plugins_of<'a>(hook: &HookSpec, calls: &'a Calls, is_asked: bool) 
     names
 }
 
-/// All hooks, and who answers each.
-pub(crate) fn hooks(calls: &Calls) -> Value {
+/// All hooks, and who answers each; and what selects where `choice` holds.
+pub(crate) fn hooks(calls: &Calls, choice: Option<&Choice>) -> Value {
     let hooks = HOOKS.iter().map(|hook| {
         json!({
             "hook": hook.name,
@@ -31,7 +31,17 @@ pub(crate) fn hooks(calls: &Calls) -> Value {
             "not_granted": plugins_of(hook, calls, false),
         })
     });
-    json!({ "hooks": hooks.collect::<Value>(), "failed": failed(&calls.plugins) })
+    let config = &calls.host.config;
+    let selector = |choice: Option<&Choice>| {
+        let InCharge { name, why } = in_charge(calls, choice);
+        json!({ "active": name, "why": why })
+    };
+    let mut selects = selector(choice);
+    // Only where a channel has a choice of its own.
+    let channels = config.channels_with_selector();
+    let channels = channels.map(|name| (name.to_owned(), selector(Choice::configured(config, name).as_ref())));
+    selects["channels"] = channels.collect::<serde_json::Map<_, _>>().into();
+    json!({ "hooks": hooks.collect::<Value>(), "selector": selects, "failed": failed(&calls.plugins) })
 }
 
 /// All plugins, those that did not load or are not run, and those in quarantine.

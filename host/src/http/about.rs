@@ -5,7 +5,7 @@ use super::{Api, Problem};
 use crate::config::Scope;
 use crate::hooks;
 use crate::host::{Host, told};
-use crate::turn::Calls;
+use crate::turn::{Calls, Choice};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -15,7 +15,9 @@ use std::sync::Arc;
 /// As `bub-wasm hooks --json`.
 pub(super) async fn hooks(Caller { api, bearer }: Caller) -> Result<Json<Value>, Problem> {
     bearer.needs(Scope::Read)?;
-    Ok(Json(told::hooks(&Calls::new(&api.gateway.host()))))
+    let host = api.gateway.host();
+    let choice = Choice::configured(&host.config, "http");
+    Ok(Json(told::hooks(&Calls::new(&host), choice.as_ref())))
 }
 
 /// As `bub-wasm plugin list --json`, less the sessions that others have.

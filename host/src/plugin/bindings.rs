@@ -61,7 +61,7 @@ pub use generated::exports::bub::{
 
 pub use types::{
     Envelope, Error, ErrorKind, MediaItem, MediaKind, MessageKind, ModelChoice, ModelOptions, Passage, Principal,
-    Prompt, Provenance, StreamEvent, ToolCall,
+    Prompt, Provenance, StreamEvent, SystemPart, ToolCall,
 };
 
 macro_rules! exports {

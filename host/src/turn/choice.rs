@@ -1,7 +1,8 @@
 //! Which selector a turn has: what the session says goes before the channel, and that before the user's word for all.
 
 use super::Turn;
-use crate::tape::{self, Sought, json};
+use crate::config::Config;
+use crate::tape::{self, Sought, Tape, json};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -11,27 +12,65 @@ const SWITCH: &str = "selector_switch";
 /// The choice that is none.
 const DEFAULT: &str = "default";
 
+/// Whose word a choice is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ChosenBy {
+    /// A person's, on the session's tape.
+    Session,
+    /// The configuration's, for that channel.
+    Channel(String),
+    /// The configuration's, for all.
+    Configuration,
+}
+
+impl ChosenBy {
+    /// Where the choice was made, in a few words.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Self::Session => "`,selector` in this session".to_owned(),
+            Self::Channel(channel) => format!("`selector` in `[channels.{channel}]`"),
+            Self::Configuration => "`selector` in the configuration".to_owned(),
+        }
+    }
+}
+
+/// The selector that is chosen, and by whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) name: String,
+    pub(crate) by: ChosenBy,
+}
+
+impl Choice {
+    /// What the configuration says for a channel. None: nobody has chosen.
+    pub(crate) fn configured(config: &Config, channel: &str) -> Option<Self> {
+        let (name, is_channels) = config.selector(channel)?;
+        let by = if is_channels { ChosenBy::Channel(channel.to_owned()) } else { ChosenBy::Configuration };
+        (name != DEFAULT).then(|| Self { name: name.to_owned(), by })
+    }
+
+    /// What holds for the session of that tape. An event with a plugin's name in its meta was not written by the agent
+    /// itself, and chooses nothing; and `default` lifts what the session has chosen before.
+    pub(crate) async fn of_session(config: &Config, channel: &str, tape: &Tape) -> tape::Result<Option<Self>> {
+        let newest = tape.newest(&Sought::event(SWITCH)).await?;
+        let own = newest.filter(|entry| json::get(&entry.meta, "plugin").is_none());
+        let name = own.and_then(|entry| json::string(json::get(json::get(&entry.payload, "data")?, "selector")?));
+        let chosen = name.filter(|name| !name.is_empty() && name != DEFAULT);
+        let session = chosen.map(|name| Self { name, by: ChosenBy::Session });
+        Ok(session.or_else(|| Self::configured(config, channel)))
+    }
+}
+
 impl Turn {
     /// The name of the selector that is chosen; none: nobody has chosen.
     pub(crate) async fn selector(&self) -> tape::Result<Option<&str>> {
-        let choose = async || {
-            let session = self.session_selector().await?;
-            let configured = || self.calls.host.config.selector(&self.message.channel).map(str::to_owned);
-            let chosen = session.or_else(configured);
-            tape::Result::Ok(chosen.filter(|name| name != DEFAULT))
-        };
-        Ok(self.selector.get_or_try_init(choose).await?.as_deref())
+        let chosen = self.selector.get_or_try_init(|| self.choice_now()).await?;
+        Ok(chosen.as_ref().map(|choice| choice.name.as_str()))
     }
 
-    /// What a person said on this session's tape. An event with a plugin's name in its meta was not written by the agent
-    /// itself, and chooses nothing.
-    async fn session_selector(&self) -> tape::Result<Option<String>> {
-        let newest = self.tape().await?.newest(&Sought::event(SWITCH)).await?;
-        let own = newest.filter(|entry| json::get(&entry.meta, "plugin").is_none());
-        Ok(own.and_then(|entry| {
-            let name = json::get(json::get(&entry.payload, "data")?, "selector")?;
-            json::string(name).filter(|name| !name.is_empty())
-        }))
+    /// The choice that the next turn will find: this one keeps that with which it began to select.
+    pub(crate) async fn choice_now(&self) -> tape::Result<Option<Choice>> {
+        Choice::of_session(&self.calls.host.config, &self.message.channel, &self.tape().await?).await
     }
 
     /// That plugin has selected for a model call of the turn.

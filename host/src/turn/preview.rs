@@ -135,7 +135,7 @@ impl Preview<'_> {
         let session = turn.get("model").and_then(|model| model.as_str().map(str::to_owned));
         let model = session.unwrap_or_else(|| turn.calls.host.config.model.model.clone());
         let tools = stages::offered(turn).collect();
-        let about = About { prompt, system_prompt: system, model, said: new, tools };
+        let about = About { prompt, system, model, said: new, tools };
         let request = async {
             let request = stages::request(turn, DEPTH, about, self.selector).await;
             // One line, whoever wrote it.

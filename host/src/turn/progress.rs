@@ -6,6 +6,7 @@ mod memo;
 
 use super::Audience;
 use super::account::Account;
+use super::choice::Choice;
 use super::flows::Flows;
 use super::sent::Sent;
 use crate::channel::shown;
@@ -26,6 +27,7 @@ use tokio::time::Instant;
 
 pub use calls::Calls;
 use holdings::Holdings;
+pub(crate) use memo::SystemPrompt;
 use memo::{Memo, Pieces};
 
 /// How long a turn that no turn may be inside of waits for its tasks at its end.
@@ -72,7 +74,7 @@ pub struct Turn {
     /// Turns inside of it that run at the same time.
     pub(super) inner: Semaphore,
     /// Which plugin selects, as the session, the channel or the user says; none: nobody does.
-    pub(super) selector: tokio::sync::OnceCell<Option<String>>,
+    pub(super) selector: tokio::sync::OnceCell<Option<Choice>>,
     /// The selector in charge has failed in this turn: the default one takes its place until the end.
     pub(super) fell_back: AtomicBool,
     /// The plugins that have selected for its model calls.

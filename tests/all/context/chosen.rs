@@ -70,6 +70,59 @@ fn a_selector_is_chosen_for_all_for_a_channel_and_for_a_session() {
     );
 }
 
+/// The line of `,selector` and of `hooks` that names what selects.
+#[track_caller]
+fn is_active(home: &Home, name: &str, why: &str) {
+    let listed = home.run([",selector"]).finish();
+    assert!(listed.stdout.contains(&format!("\nActive: {name} ({why}).\n")), "{listed}");
+    let hooks = home.bub(["hooks"]).finish();
+    assert!(hooks.stdout.contains(&format!("\nactive selector: {name} ({why})\n")), "{hooks}");
+    let hooks = home.bub(["hooks", "--json"]).finish();
+    let told: serde_json::Value = serde_json::from_str(&hooks.stdout).expect("it is JSON");
+    assert_eq!((&told["selector"]["active"], &told["selector"]["why"]), (&name.into(), &why.into()), "{told}");
+}
+
+#[test]
+fn hooks_and_the_command_name_the_active_selector_and_why_it_is_active() {
+    let home = home();
+    is_active(&home, "builtin", "the default: nobody has chosen another one");
+    home.configure("selector = \"context-builder\"");
+    is_active(&home, "context-builder", "chosen by `selector` in the configuration");
+    home.configure("[channels.cli]\nselector = \"simple\"");
+    home.configure("[channels.telegram]\nselector = \"builtin\"");
+    is_active(&home, "simple", "chosen by `selector` in `[channels.cli]`");
+    let hooks = home.bub(["hooks"]).finish();
+    assert!(
+        hooks.stdout.contains("\non channel telegram: builtin (chosen by `selector` in `[channels.telegram]`)\n"),
+        "{hooks}"
+    );
+    home.run([",selector builtin"]).finish();
+    is_active(&home, "builtin", "chosen by `,selector` in this session");
+    home.run([",selector default"]).finish();
+    is_active(&home, "simple", "chosen by `selector` in `[channels.cli]`");
+}
+
+#[test]
+fn a_plugin_that_is_dropped_in_is_active_and_one_that_is_missing_is_named() {
+    let home = choosy("first");
+    is_active(&home, "choosy", "the latest of your own plugins that select; nobody has chosen another one");
+    home.configure("selector = \"ghost\"");
+    let why =
+        "no plugin `ghost`, chosen by `selector` in the configuration, selects, or it is not granted `hook:selector`";
+    is_active(&home, "everything", why);
+}
+
+#[test]
+fn a_session_that_lifts_its_own_choice_has_what_is_configured() {
+    let home = home();
+    home.configure("selector = \"context-builder\"");
+    home.run([",selector builtin"]).finish();
+    home.run([",selector default"]).finish();
+    let server = Server::new(["a"].map(Answer::text));
+    talk(&home, &server, &["one"]);
+    assert!(is_pinned(&server, 0));
+}
+
 #[test]
 fn a_session_can_choose_only_what_there_is() {
     let refused = home().run([",selector context-bilder"]).finish();

@@ -13,7 +13,7 @@ use bub::plugin::config;
 use bub::tape::entries::Entry;
 use bub::tools::schema::{Effect, ToolSpec};
 use bub::turn::turn::Turn;
-use bub::types::types::{Envelope, Error, ErrorKind, ModelOptions, Prompt, StreamEvent, ToolCall};
+use bub::types::types::{Envelope, Error, ErrorKind, ModelOptions, Prompt, StreamEvent, SystemPart, ToolCall};
 use exports::bub::channel::channel::{self, Description, Inbox, WebhookRequest, WebhookResponse};
 use exports::bub::context::selector::Selected;
 use exports::bub::hooks::{admit_message, before_llm_call, before_reset, before_tool_call, commands};
@@ -88,9 +88,9 @@ impl hooks::continue_prompt::Guest for Endless {
 }
 
 impl hooks::system_prompt::Guest for Endless {
-    fn system_prompt(_turn: Turn, _prompt: Prompt) -> Result<Option<String>, Error> {
+    fn system_prompt(_turn: Turn, _prompt: Prompt) -> Result<Vec<SystemPart>, Error> {
         pass("system-prompt");
-        Ok(None)
+        Ok(Vec::new())
     }
 }
 

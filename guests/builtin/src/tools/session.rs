@@ -2,7 +2,7 @@
 
 use super::invalid;
 use crate::bub::tape::entries::{Query, Start};
-use crate::bub::turn::stages;
+use crate::bub::turn::stages::{self, SelectorList};
 use crate::bub::types::types::{ModelChoice, ModelOptions};
 use crate::{Error, Turn, json, record};
 use serde_json::{Value, json};
@@ -37,13 +37,13 @@ pub fn model(turn: &Turn, arguments: &Value) -> Result<String, Error> {
 
 /// Lets that plugin select; without one, says which there are.
 pub fn selector(turn: &Turn, arguments: &Value) -> Result<String, Error> {
-    let selectors = stages::selectors(turn)?;
+    let SelectorList { names: selectors, active, why } = stages::selectors(turn)?;
     if arguments.get("name").is_none_or(Value::is_null) {
-        let chosen = newest(turn, SELECTOR, "selector")?.filter(|name| name != DEFAULT);
-        let mark = |name: &String| if chosen.as_ref() == Some(name) { '*' } else { ' ' };
+        let mark = |name: &String| if active == *name { '*' } else { ' ' };
         let lines: String = selectors.iter().map(|name| format!("{} {name}\n", mark(name))).collect();
         return Ok(format!(
-            "{lines}`,selector NAME` lets another one select in this session, `,selector default` what is configured."
+            "{lines}Active: {active} ({why}).\n\
+             `,selector NAME` lets another one select in this session, `,selector default` what is configured."
         ));
     }
     let name = word(arguments, "name")?;

@@ -9,7 +9,7 @@ use serde_json::Map;
 
 /// One thing that happens on a tape.
 #[derive(Debug, Clone)]
-enum Deed {
+pub(super) enum Deed {
     Start,
     End,
     User(String),
@@ -21,7 +21,7 @@ enum Deed {
     Anchor(String),
 }
 
-fn text() -> impl Strategy<Value = String> {
+pub(super) fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z ]{0,40}",
         "[\\u{4e00}-\\u{4e40}🎉a-z \\n]{0,80}",
@@ -29,7 +29,7 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+pub(super) fn deed() -> impl Strategy<Value = Deed> {
     prop_oneof![
         2 => Just(Deed::Start),
         1 => Just(Deed::End),
@@ -45,25 +45,28 @@ fn tape() -> impl Strategy<Value = Tape> {
     (prop::option::of(text().prop_map(Deed::Anchor)), prop::collection::vec(deed(), 0..60)).prop_map(
         |(anchor, deeds)| {
             let mut tape = Tape::default();
-            for deed in anchor.into_iter().chain(deeds) {
-                match deed {
-                    Deed::Start => tape.start(),
-                    Deed::End => tape.end(),
-                    Deed::User(text) => tape.user(&text),
-                    Deed::Assistant(text) => tape.assistant(&text),
-                    Deed::Tools(results) => {
-                        let names: Vec<String> = (0..results.len()).map(|at| format!("tool_{at}")).collect();
-                        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                        tape.call(&names).push("tool_result", json!({ "results": results }))
-                    }
-                    Deed::Call => tape.call(&["lost"]),
-                    Deed::Result(text) => tape.result(&text),
-                    Deed::Anchor(text) => tape.anchor("phase", json!({ "summary": text })),
-                };
-            }
+            anchor.into_iter().chain(deeds).for_each(|deed| happen(&mut tape, deed));
             tape
         },
     )
+}
+
+/// Lets it happen on a tape.
+pub(super) fn happen(tape: &mut Tape, deed: Deed) {
+    match deed {
+        Deed::Start => tape.start(),
+        Deed::End => tape.end(),
+        Deed::User(text) => tape.user(&text),
+        Deed::Assistant(text) => tape.assistant(&text),
+        Deed::Tools(results) => {
+            let names: Vec<String> = (0..results.len()).map(|at| format!("tool_{at}")).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            tape.call(&names).push("tool_result", json!({ "results": results }))
+        }
+        Deed::Call => tape.call(&["lost"]),
+        Deed::Result(text) => tape.result(&text),
+        Deed::Anchor(text) => tape.anchor("phase", json!({ "summary": text })),
+    };
 }
 
 /// The messages of the request, as the host will render them.

@@ -1,8 +1,9 @@
 //! Each step of the original's build, at its boundaries.
 
 use super::*;
+use crate::bub::types::types::CutOrder;
 use crate::fake::{Store, Tape};
-use crate::options::Language;
+use crate::options::{Language, Speech};
 use crate::window::user;
 use crate::{RECALL, SIDECAR};
 use gist::Ratio;
@@ -54,33 +55,68 @@ fn summarised(through: u64) -> Store {
     store
 }
 
+fn part(name: &str, text: &str, cut: CutOrder) -> system::Part {
+    system::Part { name: name.to_owned(), text: text.to_owned(), cut }
+}
+
+/// A request whose system prompt is made of these.
+fn prompted(parts: Vec<system::Part>) -> Request {
+    let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
+    Request { system_prompt: texts.join("\n\n"), system_parts: parts, ..request("hello") }
+}
+
 #[test]
-fn step_1_the_system_prompt_is_there_and_cut_to_its_share_at_a_paragraph() {
-    let paragraph = "word ".repeat(100);
-    let text = vec![paragraph.trim(); 20].join("\n\n");
+fn step_1_a_long_system_prompt_is_whole_as_long_as_nobody_else_needs_the_room() {
     let small = Options { total_budget: 4_000, ..options() };
-    let request = Request { system_prompt: text.clone(), ..request("hello") };
-    let cut = built(&small, &request, &Store::default()).system_prompt.expect("it is cut");
-    assert!(text.starts_with(&cut) && cut.ends_with("word") && cut.split("\n\n").all(|part| part == paragraph.trim()));
-    assert!(chat::plain(&cut) <= 800, "its share is 20 percent");
-    // Exactly its share, and one token more.
-    let exact = "abcd".repeat(796);
-    let fits = Request { system_prompt: exact.clone(), ..request.clone() };
-    let fits = built(&small, &fits, &Store::default());
-    assert_eq!((fits.system_prompt, fits.tracker.of(Category::SystemPrompt)), (None, 800));
-    let over = Request { system_prompt: exact + "x", ..request };
-    assert!(built(&small, &over, &Store::default()).system_prompt.is_some());
+    let long = prompted(vec![part("a/agent", &"abcd".repeat(2_996), CutOrder::Normal)]);
+    let alone = built(&small, &long, &Store::default());
+    assert_eq!((&alone.system_prompt, alone.tracker.of(Category::SystemPrompt)), (&None, 3_000));
+    assert!(alone.cuts.is_empty());
+    // A long conversation takes its share of 55 percent, and no more.
+    let mut tape = Tape::default();
+    for _ in 0..19 {
+        tape.start().user("q").assistant(&"abcd".repeat(290)).end();
+    }
+    let beside = built(&small, &long, &Store::of(tape));
+    let (system, recent) = (beside.tracker.of(Category::SystemPrompt), beside.tracker.of(Category::RecentMessages));
+    assert!((800..1_900).contains(&system) && recent > 1_400, "{:?}", beside.tracker);
+    assert_eq!(beside.cuts[0].part, "a/agent");
+    assert!(beside.tracker.used() <= 4_000 && beside.tracker.used() > 3_500, "{:?}", beside.tracker);
+}
+
+#[test]
+fn step_1_memory_and_date_are_cut_last_and_a_cut_is_noted() {
+    let small = Options { total_budget: 2_000, ..options() };
+    let parts = vec![
+        part("builtin/agent", &"You are an agent. ".repeat(40), CutOrder::Normal),
+        part("builtin/workspace", &format!("<w>\n{}\n</w>", "A rule.\n".repeat(4_000)), CutOrder::First),
+        part("memory/date", "Today is 2026-11-21.", CutOrder::Last),
+        part("memory/memory", &format!("<memory>\n{}</memory>", "- a fact\n".repeat(40)), CutOrder::Last),
+    ];
+    let there = built(&small, &prompted(parts), &Store::of(talk(200)));
+    let text = there.system_prompt.as_deref().expect("it is cut");
+    assert!(text.contains("Today is 2026-11-21.") && text.contains("- a fact\n</memory>"), "{text}");
+    assert!(there.cuts.iter().any(|cut| cut.part == "builtin/workspace" && cut.kept < cut.tokens), "{:?}", there.cuts);
+    assert!(there.cuts.iter().all(|cut| !cut.part.starts_with("memory/")), "{:?}", there.cuts);
+    let notes: Value = serde_json::from_str(&there.selected().notes).unwrap();
+    assert_eq!(notes["cuts"][0]["part"], "builtin/workspace");
 }
 
 #[test]
 fn step_2_the_summary_stands_under_its_label_with_the_id_it_covers() {
     let store = summarised(8);
     let there = built(&options(), &request("hello"), &store);
-    assert_eq!(roles(&there)[0], ("system".to_owned(), "[对话背景摘要]\n谈了三件事。".to_owned()));
+    assert_eq!(
+        roles(&there)[0],
+        ("system".to_owned(), "[Conversation summary]\n谈了三件事。".to_owned()),
+        "as the user writes"
+    );
     assert_eq!((&there.metadata["usedSummary"], &there.metadata["summarizedMessageCount"]), (&json!(true), &json!(8)));
     assert_eq!(ids(&there)[0], 10, "the window begins behind it");
-    let english = Options { language: Language::English, ..options() };
-    assert!(roles(&built(&english, &request("hello"), &store))[0].1.starts_with("[Conversation summary]\n"));
+    let chinese = built(&options(), &request("请继续说下去吧"), &store);
+    assert!(roles(&chinese)[0].1.starts_with("[对话背景摘要]\n"));
+    let english = Options { language: Speech::Always(Language::English), ..options() };
+    assert!(roles(&built(&english, &request("请继续说下去吧"), &store))[0].1.starts_with("[Conversation summary]\n"));
     let off = Options { enable_summary: false, ..options() };
     let without = built(&off, &request("hello"), &store);
     assert_eq!((ids(&without)[0], &without.metadata["usedSummary"]), (2, &json!(false)));
@@ -108,7 +144,7 @@ fn step_3_memories_stand_under_their_label_and_an_empty_prompt_looks_for_none() 
     let near = Options { min_similarity: 0.2, ..options() };
     let there = built(&near, &request("What is the harbour gate code?"), &store);
     assert!(
-        roles(&there)[0].1.starts_with("[相关历史记忆]\n- The harbour gate code is 7319. (相关度: 0."),
+        roles(&there)[0].1.starts_with("[Related memories]\n- The harbour gate code is 7319. (similarity: 0."),
         "{:?}",
         roles(&there)
     );
@@ -275,12 +311,14 @@ fn the_state_of_the_phases_anchor_is_told_first() {
     let there = built(&options(), &request("hello"), &Store::of(tape.clone()));
     assert_eq!(ids(&there)[0], 1, "although the window begins later");
     assert!(ids(&there)[1] > 10);
-    // One that is too long is cut to the summary's share.
+    // One that is too long for what others leave is cut.
     let mut long = Tape::default();
     long.anchor("phase", json!({ "summary": "a long story ".repeat(1_000) })).start().user("q").assistant("a").end();
     let small = Options { total_budget: 2_000, ..options() };
+    let whole = built(&Options { total_budget: 6_000, ..options() }, &request("hello"), &Store::of(long.clone()));
+    assert!(matches!(&whole.history[0], Unit::Message { .. }), "what others do not need is lent");
     let there = built(&small, &request("hello"), &Store::of(long));
-    assert!(matches!(&there.history[0], Unit::Cut { message, .. } if chat::message(message) <= 200));
+    assert!(matches!(&there.history[0], Unit::Cut { message, .. } if chat::message(message) < 2_000));
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn keys(config: &Config) -> Vec<Key> {
         key(
             "selector",
             "builtin",
-            json!(config.selector("")),
+            json!(config.selector("").map(|(name, _)| name)),
             "the plugin that selects what of the tape a model is told",
         ),
         key("shadow_selector", Value::Null, json!(config.shadow_selector), "a second one, compared with it in the log"),

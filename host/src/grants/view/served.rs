@@ -4,7 +4,7 @@ use super::View;
 use crate::grants::tape::{MAX_BATCH, TapeHandle, current, from_query, into_entries, into_hits, into_info};
 use crate::plugin::bindings::entries::{self, Hit};
 use crate::plugin::bindings::schema::ToolSpec;
-use crate::plugin::bindings::view::{Host, HostView};
+use crate::plugin::bindings::view::{Host, HostView, WrittenPart};
 use crate::plugin::bindings::{Error, ErrorKind, Prompt};
 use crate::plugin::store::State;
 use crate::tape::Search;
@@ -115,7 +115,11 @@ impl HostView for State {
     }
 
     async fn system_prompt(&mut self, view: Resource<View>) -> Result<String> {
-        Ok(self.table.get(&view)?.about.system_prompt.clone())
+        Ok(self.table.get(&view)?.about.system.text.to_string())
+    }
+
+    async fn system_parts(&mut self, view: Resource<View>) -> Result<Vec<WrittenPart>> {
+        Ok(self.table.get(&view)?.about.system.parts.to_vec())
     }
 
     async fn model(&mut self, view: Resource<View>) -> Result<String> {

@@ -1,7 +1,9 @@
 //! What a turn need not find out again in each of its steps.
 
 use super::super::Turn;
-use crate::plugin::bindings::Prompt;
+use crate::plugin::bindings::types::CutOrder;
+use crate::plugin::bindings::view::WrittenPart;
+use crate::plugin::bindings::{Prompt, SystemPart};
 use crate::tape::{Entry, Piece};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -21,10 +23,36 @@ pub(crate) struct Made {
     is_tainted: bool,
 }
 
-/// The system prompt of an earlier step.
+/// What the plugins answered to `system-prompt`: the text that the agent loop gets, and the parts that it is made of.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SystemPrompt {
+    pub(crate) text: Arc<str>,
+    pub(crate) parts: Arc<[WrittenPart]>,
+}
+
+impl SystemPrompt {
+    /// Of each part its plugin and what it says; those that say nothing are left out.
+    pub(crate) fn of(parts: Vec<(&str, SystemPart)>) -> Self {
+        let parts = parts.into_iter().filter(|(_, part)| !part.text.is_empty());
+        let parts: Vec<WrittenPart> =
+            parts.map(|(plugin, part)| WrittenPart { plugin: Some(plugin.to_owned()), part }).collect();
+        let texts: Vec<&str> = parts.iter().map(|written| written.part.text.as_str()).collect();
+        Self { text: texts.join("\n\n").into(), parts: parts.into() }
+    }
+
+    /// A text of the agent loop's own: nobody knows what is in it.
+    fn own(text: &str) -> Self {
+        let part = SystemPart { name: "own".to_owned(), text: text.to_owned(), cut: CutOrder::Normal };
+        let parts = (!text.is_empty()).then_some(WrittenPart { plugin: None, part });
+        Self { text: text.into(), parts: parts.into_iter().collect() }
+    }
+}
+
+/// The system prompt that was asked for last.
 pub(crate) struct Memo {
-    made: Made,
-    text: String,
+    /// What it stands for; none where a part of it is missing.
+    made: Option<Made>,
+    told: SystemPrompt,
 }
 
 /// Entries taken apart to be messages, by their ids. A tape that was emptied gives the same ids again, so what the entry
@@ -77,13 +105,21 @@ impl Turn {
     }
 
     /// The system prompt that was made of the same.
-    pub(crate) fn told_before(&self, made: &Made) -> Option<String> {
+    pub(crate) fn told_before(&self, made: &Made) -> Option<SystemPrompt> {
         let memo = self.memo.lock().unwrap_or_else(PoisonError::into_inner);
-        memo.as_ref().filter(|memo| memo.made == *made).map(|memo| memo.text.clone())
+        memo.as_ref().filter(|memo| memo.made.as_ref() == Some(made)).map(|memo| memo.told.clone())
     }
 
-    /// Keeps it for the next step.
-    pub(crate) fn keep_told(&self, made: Made, text: &str) {
-        *self.memo.lock().unwrap_or_else(PoisonError::into_inner) = Some(Memo { made, text: text.to_owned() });
+    /// Keeps it for the next step, and its parts for the selector.
+    pub(crate) fn keep_told(&self, made: Option<Made>, told: &SystemPrompt) {
+        *self.memo.lock().unwrap_or_else(PoisonError::into_inner) = Some(Memo { made, told: told.clone() });
+    }
+
+    /// The parts of a text that the agent loop sends as system prompt: those that the plugins answered, where it is what
+    /// they answered last.
+    pub(crate) fn in_parts(&self, text: &str) -> SystemPrompt {
+        let memo = self.memo.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = memo.as_ref().map(|memo| &memo.told).filter(|told| *told.text == *text);
+        known.cloned().unwrap_or_else(|| SystemPrompt::own(text))
     }
 }

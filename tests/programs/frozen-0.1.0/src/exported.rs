@@ -6,7 +6,7 @@ use crate::bub::model::exchange::Request;
 use crate::bub::model::sink::Sink;
 use crate::bub::tools::schema::{Effect, ToolSpec};
 use crate::bub::turn::turn::Turn;
-use crate::bub::types::types::{Envelope, Error, ErrorKind, ModelOptions, Prompt, ToolCall};
+use crate::bub::types::types::{CutOrder, Envelope, Error, ErrorKind, ModelOptions, Prompt, SystemPart, ToolCall};
 use crate::exports::bub::channel::channel;
 use crate::exports::bub::context::selector;
 use crate::exports::bub::hooks::*;
@@ -24,7 +24,8 @@ impl manifest::Guest for Frozen {
     fn describe() -> manifest::Manifest {
         let hooks = ["build-prompt", "system-prompt", "before-tool-call", "after-turn", "provider", "selector"];
         let hooks = hooks.map(|hook| format!("hook:{hook}"));
-        let others = ["tape:read", "tape:append", "tape:event", "tape:workspace", "agent", "model:*", "usage", "process"];
+        let others =
+            ["tape:read", "tape:append", "tape:event", "tape:workspace", "agent", "model:*", "usage", "process"];
         let wants = hooks.into_iter().chain(others.map(str::to_owned));
         let wants = wants.map(|grant| manifest::GrantRequest { grant, why: "to be asked".into() }).collect();
         let (name, version, about) = ("frozen".into(), "0.1.0".into(), "A plugin of 0.1.0".into());
@@ -64,8 +65,8 @@ impl continue_prompt::Guest for Frozen {
 }
 
 impl system_prompt::Guest for Frozen {
-    fn system_prompt(_turn: Turn, _prompt: Prompt) -> Result<Option<String>, Error> {
-        Ok(Some("It is cold.".into()))
+    fn system_prompt(_turn: Turn, _prompt: Prompt) -> Result<Vec<SystemPart>, Error> {
+        Ok(vec![SystemPart { name: "cold".into(), text: "It is cold.".into(), cut: CutOrder::Normal }])
     }
 }
 
@@ -123,11 +124,7 @@ impl before_tool_call::Guest for Frozen {
 }
 
 impl after_tool_call::Guest for Frozen {
-    fn after_tool_call(
-        _turn: Turn,
-        _call: ToolCall,
-        _outcome: Result<String, Error>,
-    ) -> Result<Option<String>, Error> {
+    fn after_tool_call(_turn: Turn, _call: ToolCall, _outcome: Result<String, Error>) -> Result<Option<String>, Error> {
         Ok(None)
     }
 }
@@ -171,11 +168,7 @@ impl store::Guest for Frozen {
         not_here()
     }
 
-    fn newest(
-        _tape: String,
-        _sought: store::Sought,
-        _before: Option<u64>,
-    ) -> Result<Option<store::Entry>, Error> {
+    fn newest(_tape: String, _sought: store::Sought, _before: Option<u64>) -> Result<Option<store::Entry>, Error> {
         not_here()
     }
 

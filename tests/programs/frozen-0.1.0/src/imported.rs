@@ -80,8 +80,7 @@ fn of_others(turn: &Turn, count: &mut impl FnMut(bool)) {
     count(stages::steering(turn).is_ok());
     count(stages::continue_prompt(turn, &prompt).is_ok());
     count(stages::model_options(turn).is_ok());
-    let request =
-        subturn::Request { prompt, session: None, model: None, tools: Some(vec![]), skills: None };
+    let request = subturn::Request { prompt, session: None, model: None, tools: Some(vec![]), skills: None };
     count(subturn::run(turn, &request).is_ok());
     let request = exchange::Request {
         model: None,

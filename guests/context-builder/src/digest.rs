@@ -1,0 +1,167 @@
+//! Summaries of what has left the window: in parts, each from where the last one ended, so that however much leaves at once
+//! nothing is passed over.
+
+use crate::Error;
+use crate::bub::tape::entries::Entry;
+use crate::summary::{self, Summary};
+use crate::thread::{self, Unit, exchanges};
+use crate::window::CONTINUE;
+use serde_json::Value;
+
+/// Entries of one part, at most.
+pub const PART: usize = 1_024;
+
+/// Tokens of one part, at most: as many as a summary is made of without skipping most of them.
+const PART_TOKENS: u64 = 16_000;
+
+/// Parts that are made behind one turn by quoting, and by asking a model. The others wait for the next turn; until then
+/// the request names them.
+const PARTS: usize = 64;
+const ASKED: usize = 4;
+
+/// Tokens of one message that go into a summary: both of its ends. What was too long for a request must not come back
+/// through its summary.
+const LINE: u64 = 400;
+
+/// Tokens of a tool's result that do.
+const RESULT: u64 = 60;
+
+/// The thread whose messages have left the window, and where its summaries are kept.
+pub trait Thread {
+    /// The next entries behind that one, oldest first, at most so many; fewer: there are no more.
+    fn next(&self, after: u64, max: usize) -> Result<Vec<Entry>, Error>;
+    /// Asks a model to summarise, where one is named: the summary before, and the lines.
+    fn ask(&self, before: Option<&Summary>, lines: &[String]) -> Option<Result<String, Error>>;
+    /// A line for the log.
+    fn warn(&self, line: &str);
+    /// Keeps it, and whether a model made it.
+    fn keep(&self, summary: &Summary, messages: usize, is_asked: bool) -> Result<(), Error>;
+}
+
+/// What is summarised, and when.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    /// The anchor that the phase begins with, or 0.
+    pub phase: u64,
+    /// The first entry that the window holds.
+    pub window_start: u64,
+    pub after_messages: u64,
+    pub after_tokens: u64,
+    /// Tokens of a summary.
+    pub most: u64,
+}
+
+/// Makes the next summaries, when enough has left the window since the last one. A model that fails is not asked again for
+/// the other parts: sentences are quoted, which needs nobody.
+pub fn summarise(thread: &dyn Thread, rule: Rule, last: Option<Summary>) -> Result<(), Error> {
+    // What was said before this phase is in its anchor.
+    let mut last = last.filter(|last| last.through >= rule.phase);
+    let mut after = last.as_ref().map_or(rule.phase, |last| last.through);
+    let mut is_due = false;
+    let mut fails = false;
+    let mut asked = 0;
+    for _ in 0..PARTS {
+        let Some(part) = Part::next(thread, after, rule)? else { return Ok(()) };
+        // Where a first part is too small, so is the rest: it is the last one.
+        is_due |=
+            summary::is_due(part.messages as u64, part.tokens, rule.after_messages, rule.after_tokens) || part.is_full;
+        if !is_due {
+            return Ok(());
+        }
+        let answer = if fails { None } else { thread.ask(last.as_ref(), &part.lines) };
+        let (content, is_asked) = match answer {
+            Some(Ok(content)) => (gist::to_tokens(content.trim(), rule.most).to_owned(), true),
+            Some(Err(error)) => {
+                thread.warn(&format!("{}; sentences are quoted", error.message));
+                fails = true;
+                (quote(last.as_ref(), &part.lines, rule.most), false)
+            }
+            None => (quote(last.as_ref(), &part.lines, rule.most), false),
+        };
+        // Of a part that says nothing the summary before still holds, and now covers it too.
+        let before = || last.as_ref().map(|last| last.content.clone()).unwrap_or_default();
+        let content = if content.trim().is_empty() { before() } else { content };
+        let summary = Summary { content, through: part.through };
+        thread.keep(&summary, part.messages, is_asked)?;
+        after = part.through;
+        last = Some(summary);
+        asked += usize::from(is_asked);
+        if asked == ASKED {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// A part of what has left the window.
+struct Part {
+    lines: Vec<String>,
+    messages: usize,
+    tokens: u64,
+    through: u64,
+    /// There may be more behind it.
+    is_full: bool,
+}
+
+impl Part {
+    /// The next one; none where nothing is left.
+    fn next(thread: &dyn Thread, after: u64, rule: Rule) -> Result<Option<Self>, Error> {
+        let mut entries = thread.next(after, PART)?;
+        let mut is_full = entries.len() == PART;
+        let before = entries.len();
+        entries.retain(|entry| entry.id < rule.window_start);
+        is_full &= entries.len() == before;
+        let Some(mut through) = entries.last().map(|entry| entry.id) else { return Ok(None) };
+        let mut lines = Vec::new();
+        let mut weight = 0;
+        let mut taken = entries.len();
+        for (at, entry) in entries.iter().enumerate() {
+            let Some(line) = line(entry, LINE) else { continue };
+            weight += gist::estimate(&line) + 1;
+            if weight > PART_TOKENS && !lines.is_empty() {
+                (taken, is_full) = (at, true);
+                through = entries[at - 1].id;
+                break;
+            }
+            lines.push(line);
+        }
+        entries.truncate(taken);
+        // Anchors of zones, and those that a phase begins with, are no messages.
+        entries.retain(|entry| entry.kind != "anchor");
+        let units: Vec<Unit> = exchanges(&entries).into_iter().flat_map(|exchange| exchange.units).collect();
+        let messages = units.iter().map(Unit::len).sum();
+        let tokens = units.iter().flat_map(Unit::weights).sum();
+        Ok(Some(Self { lines, messages, tokens, through, is_full }))
+    }
+}
+
+/// Without a model: the sentences that say most, those of the last summary among them.
+fn quote(last: Option<&Summary>, lines: &[String], most: u64) -> String {
+    let before = last.map(|last| last.content.as_str());
+    let texts: Vec<&str> = before.into_iter().chain(lines.iter().map(String::as_str)).collect();
+    gist::extract(&texts, most.saturating_sub(16))
+}
+
+/// A line of the conversation: who, and what, in about so many tokens; none of what is no message, or says nothing.
+pub fn line(entry: &Entry, most: u64) -> Option<String> {
+    let payload: Value = serde_json::from_str(&entry.payload).ok()?;
+    match entry.kind.as_str() {
+        "message" => {
+            let words = thread::words(&payload["content"]);
+            let words = thread::typed(&words).trim();
+            let said = || gist::ends(words, most, |left| format!("[... {left} characters left out ...]"));
+            (!words.is_empty() && !words.starts_with(CONTINUE))
+                .then(|| format!("{}: {}", payload["role"].as_str().unwrap_or("user"), said()))
+        }
+        "tool_result" => {
+            let results = payload["results"].as_array()?;
+            let each = (most / results.len().max(1) as u64).clamp(4, RESULT);
+            let short = results.iter().map(|result| {
+                let text = result.as_str().map_or_else(|| result.to_string(), str::to_owned);
+                gist::to_tokens(&text, each).to_owned()
+            });
+            Some(format!("tool: {}", short.collect::<Vec<_>>().join(" | ")))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,472 @@
+//! What a message is to the task of a conversation: a task of its own, a word to go on, or the end.
+
+/// What somebody wants with a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intent {
+    /// It says what is to be done.
+    Task,
+    /// It goes on with what is being done: "continue", "yes", a thumb.
+    Continue,
+    /// What was being done is over: "thanks", "stop".
+    End,
+}
+
+/// Words that add nothing to a clause of these.
+const FILLERS: &[&str] = &[
+    "please",
+    "pls",
+    "now",
+    "then",
+    "just",
+    "and",
+    "so",
+    "well",
+    "great",
+    "good",
+    "perfect",
+    "nice",
+    "very",
+    "much",
+    "many",
+    "a",
+    "lot",
+    "again",
+    "bitte",
+    "dann",
+    "jetzt",
+    "mal",
+    "schön",
+    "super",
+    "einfach",
+    "por",
+    "favor",
+    "stp",
+    "svp",
+    "пожалуйста",
+    "vielen",
+    "oh",
+    "ah",
+    "it",
+    "that",
+    "all",
+    "das",
+    "alles",
+    "ください",
+    "お願いします",
+];
+
+/// Words to go on, as they stand without fillers.
+const CONTINUE: &[&str] = &[
+    "continue",
+    "go on",
+    "go ahead",
+    "go",
+    "no",
+    "nope",
+    "nein",
+    "non",
+    "нет",
+    "不",
+    "不是",
+    "いいえ",
+    "아니요",
+    "proceed",
+    "carry on",
+    "keep going",
+    "keep on",
+    "resume",
+    "next",
+    "next step",
+    "more",
+    "yes",
+    "y",
+    "yep",
+    "yeah",
+    "sure",
+    "ok",
+    "okay",
+    "k",
+    "right",
+    "correct",
+    "agreed",
+    "do",
+    "try",
+    "retry",
+    "weiter",
+    "mach weiter",
+    "mache weiter",
+    "weitermachen",
+    "fahr fort",
+    "fahre fort",
+    "fortfahren",
+    "ja",
+    "jawohl",
+    "genau",
+    "los",
+    "mach",
+    "nochmal",
+    "noch einmal",
+    "einverstanden",
+    "continuez",
+    "vas-y",
+    "vas y",
+    "oui",
+    "encore",
+    "la suite",
+    "suite",
+    "d'accord",
+    "d accord",
+    "continúa",
+    "continua",
+    "continuar",
+    "sigue",
+    "seguir",
+    "sí",
+    "si",
+    "adelante",
+    "vale",
+    "sim",
+    "prossiga",
+    "avanti",
+    "sì",
+    "va bene",
+    "продолжай",
+    "продолжайте",
+    "продолжить",
+    "дальше",
+    "да",
+    "давай",
+    "ещё",
+    "хорошо",
+    "devam",
+    "devam et",
+    "evet",
+    "dalej",
+    "kontynuuj",
+    "tak",
+    "ga door",
+    "ga verder",
+    "verder",
+    "fortsätt",
+    "fortsæt",
+    "تابع",
+    "استمر",
+    "نعم",
+    "أكمل",
+    "जारी रखें",
+    "जारी रखो",
+    "हाँ",
+    "आगे",
+    "继续",
+    "请继续",
+    "继续吧",
+    "继续做",
+    "继续说",
+    "接着",
+    "接着来",
+    "接着做",
+    "接着说",
+    "往下",
+    "往下说",
+    "下一步",
+    "再来",
+    "再试一次",
+    "好",
+    "好的",
+    "好吧",
+    "可以",
+    "行",
+    "是",
+    "是的",
+    "对",
+    "对的",
+    "嗯",
+    "嗯嗯",
+    "同意",
+    "繼續",
+    "請繼續",
+    "好呀",
+    "続けて",
+    "続き",
+    "続ける",
+    "つづけて",
+    "はい",
+    "次",
+    "次へ",
+    "うん",
+    "계속",
+    "계속해",
+    "계속해줘",
+    "계속해주세요",
+    "네",
+    "예",
+    "응",
+    "다음",
+];
+
+/// Words that end it, as they stand without fillers.
+const END: &[&str] = &[
+    "thanks",
+    "thank you",
+    "thank",
+    "thx",
+    "ty",
+    "cheers",
+    "done",
+    "we are done",
+    "we re done",
+    "i m done",
+    "finished",
+    "that s all",
+    "that is all",
+    "that s it",
+    "that will be all",
+    "stop",
+    "cancel",
+    "abort",
+    "quit",
+    "never mind",
+    "nevermind",
+    "forget",
+    "bye",
+    "goodbye",
+    "enough",
+    "danke",
+    "danke dir",
+    "dank",
+    "dankeschön",
+    "fertig",
+    "das war s",
+    "das wars",
+    "war s",
+    "wars",
+    "stopp",
+    "abbrechen",
+    "vergiss es",
+    "vergiss",
+    "tschüss",
+    "genug",
+    "merci",
+    "merci beaucoup",
+    "terminé",
+    "arrête",
+    "annule",
+    "laisse tomber",
+    "gracias",
+    "muchas gracias",
+    "listo",
+    "para",
+    "cancela",
+    "olvídalo",
+    "obrigado",
+    "obrigada",
+    "grazie",
+    "basta",
+    "спасибо",
+    "готово",
+    "стоп",
+    "хватит",
+    "отмена",
+    "забудь",
+    "teşekkürler",
+    "dziękuję",
+    "dzięki",
+    "bedankt",
+    "tack",
+    "tak skal du have",
+    "شكرا",
+    "شكراً",
+    "धन्यवाद",
+    "谢谢",
+    "谢谢你",
+    "谢谢您",
+    "多谢",
+    "感谢",
+    "完成",
+    "完成了",
+    "做完了",
+    "结束",
+    "结束了",
+    "好了",
+    "停",
+    "停止",
+    "停下",
+    "取消",
+    "算了",
+    "不用了",
+    "再见",
+    "謝謝",
+    "多謝",
+    "ありがとう",
+    "ありがとうございます",
+    "終わり",
+    "終了",
+    "やめて",
+    "中止",
+    "감사합니다",
+    "고마워",
+    "고마워요",
+    "끝",
+    "그만",
+    "취소",
+    "됐어",
+];
+
+/// What a message wants, as far as it can be told without understanding it. A message of which every clause is a word to go on or to end is no task: it goes on where one of
+/// them says so. One without a word, a thumb or a picture, goes on.
+pub fn intent(text: &str) -> Intent {
+    let mut goes_on = false;
+    let mut ends = false;
+    for clause in text.split([',', '.', '!', '?', ';', ':', '\n', '，', '。', '！', '？', '；', '、', '…', '~', '～'])
+    {
+        let lower = clause.to_lowercase().replace(['’', '\''], " ");
+        let words: Vec<&str> = lower
+            .split(|c: char| !c.is_alphanumeric() && c != '-' && !is_mark(c))
+            .filter(|word| !word.is_empty())
+            .collect();
+        let whole = words.join(" ");
+        let kept: Vec<&str> = words.iter().copied().filter(|word| !FILLERS.contains(word)).collect();
+        let kept = kept.join(" ");
+        let is_among = |list: &[&str]| list.contains(&whole.as_str()) || list.contains(&kept.as_str());
+        // A compound of two: "ok thanks", "yes continue".
+        let parted = |list: &[&str]| {
+            let mut parts = kept.split(' ');
+            kept.contains(' ') && parts.all(|word| CONTINUE.contains(&word) || END.contains(&word)) && {
+                kept.split(' ').any(|word| list.contains(&word))
+            }
+        };
+        // A number or a letter answers a question that offered several.
+        if whole.is_empty() || kept.is_empty() || kept.parse::<u64>().is_ok() || kept.len() == 1 {
+            continue;
+        } else if is_among(END) || !is_among(CONTINUE) && parted(END) {
+            ends = true;
+        } else if is_among(CONTINUE) || parted(CONTINUE) {
+            goes_on |= !is_assent(&kept);
+        } else {
+            return Intent::Task;
+        }
+    }
+    if ends && !goes_on { Intent::End } else { Intent::Continue }
+}
+
+/// Combining marks of scripts that write vowels so.
+fn is_mark(character: char) -> bool {
+    matches!(character, '\u{900}'..='\u{903}' | '\u{93a}'..='\u{94f}')
+}
+
+/// Words that agree to whatever stands beside them: "ok, thanks" ends, "thanks, continue" does not.
+fn is_assent(word: &str) -> bool {
+    const ASSENT: &[&str] = &[
+        "ok",
+        "okay",
+        "k",
+        "yes",
+        "yeah",
+        "yep",
+        "y",
+        "sure",
+        "right",
+        "ja",
+        "oui",
+        "sí",
+        "si",
+        "sim",
+        "да",
+        "хорошо",
+        "好",
+        "好的",
+        "行",
+        "嗯",
+        "对",
+        "是的",
+        "はい",
+        "네",
+    ];
+    ASSENT.contains(&word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_to_go_on_is_no_task_in_any_language() {
+        for text in [
+            "continue",
+            "Continue.",
+            "go on",
+            "Go on!",
+            "please continue",
+            "ok",
+            "yes, go ahead",
+            "weiter",
+            "Mach weiter bitte",
+            "继续",
+            "继续。",
+            "请继续",
+            "好的，继续",
+            "続けて",
+            "계속해줘",
+            "продолжай",
+            "sigue",
+            "vas-y",
+            "👍",
+            "",
+            "  \n",
+            "devam et",
+            "do it",
+            "thanks, continue",
+            "yes",
+            "next",
+            "try again",
+            "जारी रखें",
+            "no",
+            "不",
+            "1",
+            "42",
+            "b",
+        ] {
+            assert_eq!(intent(text), Intent::Continue, "{text}");
+        }
+    }
+
+    #[test]
+    fn thanks_and_stop_end_it() {
+        for text in [
+            "thanks",
+            "Thank you very much!",
+            "ok, thanks",
+            "ok thanks",
+            "stop",
+            "never mind",
+            "danke",
+            "谢谢",
+            "好的，谢谢",
+            "算了",
+            "ありがとうございます",
+            "done",
+            "That's all, thanks.",
+        ] {
+            assert_eq!(intent(text), Intent::End, "{text}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_a_task() {
+        for text in [
+            "continue with the second file",
+            "go on holiday planning",
+            "write a poem",
+            "继续写第二章",
+            "mach weiter mit dem Test",
+            "stop the server",
+            "thanks, now write the tests",
+            "ok but in blue",
+            "谢谢，再写一个测试",
+            "next.js or remix",
+            "Ada",
+        ] {
+            assert_eq!(intent(text), Intent::Task, "{text}");
+        }
+    }
+}
