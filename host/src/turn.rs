@@ -23,16 +23,14 @@ use crate::usage::Tokens;
 use std::sync::Arc;
 
 pub(crate) use account::{Denial, DenialReason, TAINTED, TaintSource};
-pub(crate) use afterwards::Afterwards;
-pub(crate) use again::Told;
 pub use audience::{Audience, Cancel, Heard, Listener, Said, Speaker, Steering};
-pub(crate) use choice::Choice;
 pub(crate) use preview::{Preview, Requester};
 pub(crate) use progress::SystemPrompt;
 pub use progress::{Calls, Turn};
 pub(crate) use sent::Message;
 pub(crate) use settle::PASSING;
 pub(crate) use subturn::Inner;
+pub(crate) use {afterwards::Afterwards, again::Told, choice::Choice};
 
 /// What a turn gave.
 #[derive(Debug)]

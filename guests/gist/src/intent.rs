@@ -12,308 +12,38 @@ pub enum Intent {
 }
 
 /// Words that add nothing to a clause of these.
-const FILLERS: &[&str] = &[
-    "please",
-    "pls",
-    "now",
-    "then",
-    "just",
-    "and",
-    "so",
-    "well",
-    "great",
-    "good",
-    "perfect",
-    "nice",
-    "very",
-    "much",
-    "many",
-    "a",
-    "lot",
-    "again",
-    "bitte",
-    "dann",
-    "jetzt",
-    "mal",
-    "schön",
-    "super",
-    "einfach",
-    "por",
-    "favor",
-    "stp",
-    "svp",
-    "пожалуйста",
-    "vielen",
-    "oh",
-    "ah",
-    "it",
-    "that",
-    "all",
-    "das",
-    "alles",
-    "ください",
-    "お願いします",
-];
+const FILLERS: &str = "please|pls|now|then|just|and|so|well|great|good|perfect|nice|very|much|many|a|lot|again|bitte|dann|\
+    jetzt|mal|schön|super|einfach|por|favor|stp|svp|пожалуйста|vielen|oh|ah|it|that|all|das|alles|ください|\
+    お願いします";
 
 /// Words to go on, as they stand without fillers.
-const CONTINUE: &[&str] = &[
-    "continue",
-    "go on",
-    "go ahead",
-    "go",
-    "no",
-    "nope",
-    "nein",
-    "non",
-    "нет",
-    "不",
-    "不是",
-    "いいえ",
-    "아니요",
-    "proceed",
-    "carry on",
-    "keep going",
-    "keep on",
-    "resume",
-    "next",
-    "next step",
-    "more",
-    "yes",
-    "y",
-    "yep",
-    "yeah",
-    "sure",
-    "ok",
-    "okay",
-    "k",
-    "right",
-    "correct",
-    "agreed",
-    "do",
-    "try",
-    "retry",
-    "weiter",
-    "mach weiter",
-    "mache weiter",
-    "weitermachen",
-    "fahr fort",
-    "fahre fort",
-    "fortfahren",
-    "ja",
-    "jawohl",
-    "genau",
-    "los",
-    "mach",
-    "nochmal",
-    "noch einmal",
-    "einverstanden",
-    "continuez",
-    "vas-y",
-    "vas y",
-    "oui",
-    "encore",
-    "la suite",
-    "suite",
-    "d'accord",
-    "d accord",
-    "continúa",
-    "continua",
-    "continuar",
-    "sigue",
-    "seguir",
-    "sí",
-    "si",
-    "adelante",
-    "vale",
-    "sim",
-    "prossiga",
-    "avanti",
-    "sì",
-    "va bene",
-    "продолжай",
-    "продолжайте",
-    "продолжить",
-    "дальше",
-    "да",
-    "давай",
-    "ещё",
-    "хорошо",
-    "devam",
-    "devam et",
-    "evet",
-    "dalej",
-    "kontynuuj",
-    "tak",
-    "ga door",
-    "ga verder",
-    "verder",
-    "fortsätt",
-    "fortsæt",
-    "تابع",
-    "استمر",
-    "نعم",
-    "أكمل",
-    "जारी रखें",
-    "जारी रखो",
-    "हाँ",
-    "आगे",
-    "继续",
-    "请继续",
-    "继续吧",
-    "继续做",
-    "继续说",
-    "接着",
-    "接着来",
-    "接着做",
-    "接着说",
-    "往下",
-    "往下说",
-    "下一步",
-    "再来",
-    "再试一次",
-    "好",
-    "好的",
-    "好吧",
-    "可以",
-    "行",
-    "是",
-    "是的",
-    "对",
-    "对的",
-    "嗯",
-    "嗯嗯",
-    "同意",
-    "繼續",
-    "請繼續",
-    "好呀",
-    "続けて",
-    "続き",
-    "続ける",
-    "つづけて",
-    "はい",
-    "次",
-    "次へ",
-    "うん",
-    "계속",
-    "계속해",
-    "계속해줘",
-    "계속해주세요",
-    "네",
-    "예",
-    "응",
-    "다음",
-];
+const CONTINUE: &str = "continue|go on|go ahead|go|no|nope|nein|non|нет|不|不是|いいえ|아니요|proceed|carry on|keep going|keep on|\
+    resume|next|next step|more|yes|y|yep|yeah|sure|ok|okay|k|right|correct|agreed|do|try|retry|weiter|\
+    mach weiter|mache weiter|weitermachen|fahr fort|fahre fort|fortfahren|ja|jawohl|genau|los|mach|\
+    nochmal|noch einmal|einverstanden|continuez|vas-y|vas y|oui|encore|la suite|suite|d'accord|d accord|\
+    continúa|continua|continuar|sigue|seguir|sí|si|adelante|vale|sim|prossiga|avanti|sì|va bene|\
+    продолжай|продолжайте|продолжить|дальше|да|давай|ещё|хорошо|devam|devam et|evet|dalej|kontynuuj|tak|\
+    ga door|ga verder|verder|fortsätt|fortsæt|تابع|استمر|نعم|أكمل|जारी रखें|जारी रखो|हाँ|आगे|继续|请继续|继续吧|\
+    继续做|继续说|接着|接着来|接着做|接着说|往下|往下说|下一步|再来|再试一次|好|好的|好吧|可以|行|是|是的|对|对的|嗯|嗯嗯|同意|繼續|請繼續|好呀|続けて|続き|続ける|つづけて|\
+    はい|次|次へ|うん|계속|계속해|계속해줘|계속해주세요|네|예|응|다음";
 
 /// Words that end it, as they stand without fillers.
-const END: &[&str] = &[
-    "thanks",
-    "thank you",
-    "thank",
-    "thx",
-    "ty",
-    "cheers",
-    "done",
-    "we are done",
-    "we re done",
-    "i m done",
-    "finished",
-    "that s all",
-    "that is all",
-    "that s it",
-    "that will be all",
-    "stop",
-    "cancel",
-    "abort",
-    "quit",
-    "never mind",
-    "nevermind",
-    "forget",
-    "bye",
-    "goodbye",
-    "enough",
-    "danke",
-    "danke dir",
-    "dank",
-    "dankeschön",
-    "fertig",
-    "das war s",
-    "das wars",
-    "war s",
-    "wars",
-    "stopp",
-    "abbrechen",
-    "vergiss es",
-    "vergiss",
-    "tschüss",
-    "genug",
-    "merci",
-    "merci beaucoup",
-    "terminé",
-    "arrête",
-    "annule",
-    "laisse tomber",
-    "gracias",
-    "muchas gracias",
-    "listo",
-    "para",
-    "cancela",
-    "olvídalo",
-    "obrigado",
-    "obrigada",
-    "grazie",
-    "basta",
-    "спасибо",
-    "готово",
-    "стоп",
-    "хватит",
-    "отмена",
-    "забудь",
-    "teşekkürler",
-    "dziękuję",
-    "dzięki",
-    "bedankt",
-    "tack",
-    "tak skal du have",
-    "شكرا",
-    "شكراً",
-    "धन्यवाद",
-    "谢谢",
-    "谢谢你",
-    "谢谢您",
-    "多谢",
-    "感谢",
-    "完成",
-    "完成了",
-    "做完了",
-    "结束",
-    "结束了",
-    "好了",
-    "停",
-    "停止",
-    "停下",
-    "取消",
-    "算了",
-    "不用了",
-    "再见",
-    "謝謝",
-    "多謝",
-    "ありがとう",
-    "ありがとうございます",
-    "終わり",
-    "終了",
-    "やめて",
-    "中止",
-    "감사합니다",
-    "고마워",
-    "고마워요",
-    "끝",
-    "그만",
-    "취소",
-    "됐어",
-];
+const END: &str = "thanks|thank you|thank|thx|ty|cheers|done|we are done|we re done|i m done|finished|that s all|\
+    that is all|that s it|that will be all|stop|cancel|abort|quit|never mind|nevermind|forget|bye|\
+    goodbye|enough|danke|danke dir|dank|dankeschön|fertig|das war s|das wars|war s|wars|stopp|abbrechen|\
+    vergiss es|vergiss|tschüss|genug|merci|merci beaucoup|terminé|arrête|annule|laisse tomber|gracias|\
+    muchas gracias|listo|para|cancela|olvídalo|obrigado|obrigada|grazie|basta|спасибо|готово|стоп|\
+    хватит|отмена|забудь|teşekkürler|dziękuję|dzięki|bedankt|tack|tak skal du have|شكرا|شكراً|धन्यवाद|\
+    谢谢|谢谢你|谢谢您|多谢|感谢|完成|完成了|做完了|结束|结束了|好了|停|停止|停下|取消|算了|不用了|再见|謝謝|多謝|ありがとう|ありがとうございます|終わり|終了|やめて|中止|\
+    감사합니다|고마워|고마워요|끝|그만|취소|됐어";
 
-/// What a message wants, as far as it can be told without understanding it. A message of which every clause is a word to go on or to end is no task: it goes on where one of
-/// them says so. One without a word, a thumb or a picture, goes on.
+/// Whether a list, with bars between its items, has that one.
+fn holds(list: &str, item: &str) -> bool {
+    list.split('|').any(|listed| listed == item)
+}
+
+/// What a message wants, as far as it can be told without understanding it. A message of which every clause is a word to go
+/// on or to end is no task: it goes on where one of them says so. One without a word, a thumb or a picture, goes on.
 pub fn intent(text: &str) -> Intent {
     let mut goes_on = false;
     let mut ends = false;
@@ -325,14 +55,14 @@ pub fn intent(text: &str) -> Intent {
             .filter(|word| !word.is_empty())
             .collect();
         let whole = words.join(" ");
-        let kept: Vec<&str> = words.iter().copied().filter(|word| !FILLERS.contains(word)).collect();
+        let kept: Vec<&str> = words.iter().copied().filter(|word| !holds(FILLERS, word)).collect();
         let kept = kept.join(" ");
-        let is_among = |list: &[&str]| list.contains(&whole.as_str()) || list.contains(&kept.as_str());
+        let is_among = |list: &str| holds(list, &whole) || holds(list, &kept);
         // A compound of two: "ok thanks", "yes continue".
-        let parted = |list: &[&str]| {
+        let parted = |list: &str| {
             let mut parts = kept.split(' ');
-            kept.contains(' ') && parts.all(|word| CONTINUE.contains(&word) || END.contains(&word)) && {
-                kept.split(' ').any(|word| list.contains(&word))
+            kept.contains(' ') && parts.all(|word| holds(CONTINUE, word) || holds(END, word)) && {
+                kept.split(' ').any(|word| holds(list, word))
             }
         };
         // A number or a letter answers a question that offered several.
@@ -356,33 +86,8 @@ fn is_mark(character: char) -> bool {
 
 /// Words that agree to whatever stands beside them: "ok, thanks" ends, "thanks, continue" does not.
 fn is_assent(word: &str) -> bool {
-    const ASSENT: &[&str] = &[
-        "ok",
-        "okay",
-        "k",
-        "yes",
-        "yeah",
-        "yep",
-        "y",
-        "sure",
-        "right",
-        "ja",
-        "oui",
-        "sí",
-        "si",
-        "sim",
-        "да",
-        "хорошо",
-        "好",
-        "好的",
-        "行",
-        "嗯",
-        "对",
-        "是的",
-        "はい",
-        "네",
-    ];
-    ASSENT.contains(&word)
+    const ASSENT: &str = "ok|okay|k|yes|yeah|yep|y|sure|right|ja|oui|sí|si|sim|да|хорошо|好|好的|行|嗯|对|是的|はい|네";
+    holds(ASSENT, word)
 }
 
 #[cfg(test)]

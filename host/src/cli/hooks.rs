@@ -22,7 +22,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
     let calls = Calls::new(&host);
     // The session of the terminal, unless it cannot be read: hooks are shown all the same.
-    let tape = host.tapes().open(&tape_name(workspace, TERMINAL))?;
+    let tape = host.tapes().open(&tape_name(&host.workspace, TERMINAL))?;
     let choice = match Choice::of_session(&host.config, CHANNEL, &tape).await {
         Ok(choice) => choice,
         Err(error) => {
