@@ -70,6 +70,42 @@ fn length_channel_token_and_scope_are_checked_before_the_body_is_read() {
     assert_eq!(say(&serve, "http:still", "there")["model_output"], "you said: there");
 }
 
+/// All connections are open before the first byte of a body is sent, so that none makes room for another.
+#[test]
+fn a_thousand_bodies_for_a_channel_that_does_not_exist_take_little_memory() {
+    const CONNECTIONS: usize = 1_024;
+    const MOST: u64 = 64_000_000;
+    const SENDERS: usize = 32;
+    let (home, model) = (home(), echo());
+    let serve = serve(&home, &model);
+    say(&serve, "http:still", "there");
+    let idle = serve.program().memory().unwrap_or_default();
+    serve.program().forget_peak();
+    let body = vec![b'x'; 1 << 20];
+    let length = format!("content-length: {}", body.len());
+    let mut streams: Vec<_> = (0..CONNECTIONS).map(|_| announce(&serve, "/channels/none", "", &length)).collect();
+    thread::scope(|scope| {
+        for some in streams.chunks_mut(CONNECTIONS / SENDERS) {
+            // The server may hang up on a body that it does not want.
+            scope.spawn(|| some.iter_mut().for_each(|stream| drop(stream.write_all(&body))));
+        }
+    });
+    let mut refused = 0;
+    for stream in streams {
+        let mut bytes = Vec::new();
+        // A reset connection may lose its answer.
+        if { stream }.read_to_end(&mut bytes).is_ok() && !bytes.is_empty() {
+            Said::parse(&bytes).refused(404, "no channel of this name");
+            refused += 1;
+        }
+    }
+    assert!(refused > CONNECTIONS / 2, "{refused} answers");
+    let peak = serve.program().peak().unwrap_or_default().saturating_sub(idle);
+    let _ = writeln!(std::io::stderr(), "{CONNECTIONS} connections: {peak} bytes above {idle}");
+    assert!(peak <= MOST, "{peak} bytes above the idle program's {idle}");
+    assert_eq!(say(&serve, "http:still", "there")["model_output"], "you said: there");
+}
+
 #[test]
 fn a_body_in_chunks_is_counted_as_it_comes() {
     let (home, model) = (home(), echo());
