@@ -51,12 +51,12 @@ pub(crate) struct Api {
     readers: Arc<Semaphore>,
     bodies: body::BodyBudget,
     requests: quota::RequestCounts,
-    parsers: Arc<Semaphore>,
+    parsers: body::ParserPool,
 }
 
 impl Api {
-    fn new(gateway: Arc<Gateway>, door: Door) -> Self {
-        Self {
+    fn new(gateway: Arc<Gateway>, door: Door) -> anyhow::Result<Self> {
+        Ok(Self {
             gateway,
             door,
             answered: tapes::Answered::default(),
@@ -64,8 +64,8 @@ impl Api {
             readers: Arc::new(Semaphore::new(READERS)),
             bodies: body::BodyBudget::default(),
             requests: quota::RequestCounts::default(),
-            parsers: Arc::new(Semaphore::new(PARSERS)),
-        }
+            parsers: body::ParserPool::new(PARSERS)?,
+        })
     }
 
     /// How long a body may take to arrive.

@@ -2,6 +2,7 @@
 
 mod budget;
 mod linger;
+mod parsers;
 
 use super::{Api, Problem};
 use crate::tape::json::Bounds;
@@ -11,6 +12,7 @@ pub(super) use budget::{BodyBudget, BodyCharge, CallerClass};
 use http_body::Body as HttpBody;
 use http_body_util::BodyExt;
 pub(super) use linger::lingering;
+pub(super) use parsers::ParserPool;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, timeout_at};
 
@@ -115,14 +117,9 @@ pub(super) async fn work<R: Send + 'static>(
     if bytes.len() <= INLINE {
         return Ok((work(bytes)?, charge));
     }
-    // The semaphore is never closed.
-    let place = api.parsers.clone().acquire_owned().await.map_err(|error| Problem::internal(&error))?;
-    let worked = tokio::task::spawn_blocking(move || {
-        let _place = place;
-        // A client that leaves does not end the work, so the charge goes with it.
-        (work(bytes), charge)
-    });
-    let (worked, charge) = worked.await.map_err(|error| Problem::internal(&error))?;
+    // A client that leaves does not end the work, so the charge goes with it.
+    let worked = api.parsers.run(move || (work(bytes), charge)).await;
+    let (worked, charge) = worked.map_err(|error| Problem::internal(&error))?;
     Ok((worked?, charge))
 }
 

@@ -69,7 +69,7 @@ pub async fn listen(gateway: Arc<Gateway>, door: Door) -> Result<Server> {
     })?;
     let address = listener.local_addr()?;
     let is_encrypted = door.rules().tls.is_some();
-    let api = Arc::new(Api::new(gateway, door));
+    let api = Arc::new(Api::new(gateway, door)?);
     let service = TowerToHyperService::new(router(Arc::clone(&api)));
     let (stop, mut stopped) = watch::channel(false);
     let task = tokio::spawn(async move {
