@@ -2,7 +2,7 @@
 //! types: only the first was said by the plugin.
 
 use crate::plugin::bindings::{Error, ErrorKind};
-use crate::plugin::{Fault, FaultKind, one_line, parse_json};
+use crate::plugin::{Fault, FaultKind, is_embedded, one_line, parse_json};
 use std::fmt;
 use std::time::Duration;
 
@@ -60,7 +60,37 @@ impl Failure {
         Some(wait.min(LONGEST_WAIT))
     }
 
-    /// The failure as guests and tapes see it.
+    /// What a person is told: what is wrong, and what to do about it. Through which of the program's own hooks and plugins
+    /// it came is for the log, which has the [`Display`](fmt::Display).
+    pub fn told(&self) -> String {
+        match self {
+            Self::Hook { plugin, error, .. } if is_embedded(plugin) => one_line(&error.message),
+            Self::Hook { hook, plugin, error } => {
+                let message = one_line(&error.message);
+                let remedy = match (*hook, error.kind) {
+                    // It is for another moment, or another question.
+                    (_, ErrorKind::Temporary | ErrorKind::InvalidInput | ErrorKind::Cancelled) => String::new(),
+                    ("selector", _) => "; to select without it: `selector = \"builtin\"` in config.toml".to_owned(),
+                    _ => format!("; to go on without it: `bub-wasm plugin remove {plugin}`"),
+                };
+                format!("{message} (said by plugin `{plugin}`, hook `{hook}`){remedy}")
+            }
+            Self::Fault(fault) => format!("{fault}{}", remedy(fault)),
+            Self::NoModel => format!("{self}; `bub-wasm hooks` shows which plugins answer `run-model`"),
+            Self::Deadline(_) => {
+                format!("{self}; to allow more, raise `turn_deadline_ms` of `[limits]` in config.toml")
+            }
+            Self::Cancelled => "the turn was ended before it was done".to_owned(),
+            Self::Tape(_) | Self::Channel(_) | Self::Refused(_) => self.to_string(),
+        }
+    }
+
+    /// The failure as a person is told of it, by a plugin or over HTTP.
+    pub fn to_told(&self) -> Error {
+        Error { message: self.told(), ..self.to_error() }
+    }
+
+    /// The failure as tapes have it, and whoever looks for the place where it began.
     pub fn to_error(&self) -> Error {
         let kind = match self {
             Self::Hook { error, .. } => {
@@ -89,6 +119,25 @@ impl fmt::Display for Failure {
             Self::Cancelled => f.write_str("cancelled"),
             Self::Deadline(limit) => write!(f, "the turn ran longer than {} ms", limit.as_millis()),
         }
+    }
+}
+
+/// What the user can do about a plugin that broke.
+fn remedy(fault: &Fault) -> String {
+    let plugin = &fault.plugin;
+    let raise = |limit: &str| format!("; to allow more, raise `{limit}` of `[plugins.{plugin}.limits]` in config.toml");
+    match &fault.kind {
+        FaultKind::OutOfFuel(_) => raise("fuel"),
+        FaultKind::OutOfMemory(_) => raise("memory_mib"),
+        FaultKind::Deadline(_) => raise("deadline_ms"),
+        FaultKind::TooMuchOutput(_) => raise("output_mib"),
+        FaultKind::TooManyCalls(_) => raise("calls"),
+        // It says so itself.
+        FaultKind::Held(_) => String::new(),
+        _ if is_embedded(plugin) => String::new(),
+        _ => format!(
+            "; to look closer: `bub-wasm plugin check {plugin}`; to go on without it: `bub-wasm plugin remove {plugin}`"
+        ),
     }
 }
 

@@ -116,6 +116,6 @@ async fn aloud(calls: &Calls, site: &Site, failure: &Failure) {
     let message = site.turn.as_ref().map(|turn| turn.envelope());
     // An observer of `on-error` that fails is not told of itself.
     if site.hook != "on-error" {
-        Box::pin(tell(calls, site.turn.as_ref(), stage(site.hook), &failure.to_error(), message.as_ref())).await;
+        Box::pin(tell(calls, site.turn.as_ref(), stage(site.hook), &failure.to_told(), message.as_ref())).await;
     }
 }

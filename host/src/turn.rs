@@ -69,7 +69,7 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: Audienc
         // A channel whose client has left is not told that it has left.
         if !matches!(failure, Failure::Cancelled) {
             let message = turn.as_ref().map_or(inbound, |turn| turn.envelope());
-            hooks::tell(&calls, turn.as_ref(), "turn", &failure.to_error(), Some(&message)).await;
+            hooks::tell(&calls, turn.as_ref(), "turn", &failure.to_told(), Some(&message)).await;
         }
     }
     outcome
@@ -144,7 +144,7 @@ async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<String, Failure>
     if turn.message.channel != "cli" {
         return Err(failure);
     }
-    hooks::tell(&turn.calls, Some(turn), "run_model", &failure.to_error(), Some(&turn.message)).await;
+    hooks::tell(&turn.calls, Some(turn), "run_model", &failure.to_told(), Some(&turn.message)).await;
     Ok(match prompt {
         Prompt::Text(text) => text.clone(),
         Prompt::Parts(_) => shown(&turn.message),

@@ -16,7 +16,8 @@ pub fn failure(stage: &str, error: &Error, message: Envelope) -> Option<Envelope
     if stage == "dispatch_outbound" || error.kind == ErrorKind::Cancelled {
         return None;
     }
-    let content = format!("stage `{stage}` failed: {}", error.message);
+    // Which stage failed is for the log; the message says what is wrong and what to do.
+    let content = error.message.clone();
     let session_id = message.session_id.clone();
     Some(Envelope { session_id, kind: MessageKind::Error, ..reply(message, content) })
 }

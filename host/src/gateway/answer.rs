@@ -26,7 +26,7 @@ pub struct Answer {
 impl Answer {
     /// Of a turn that was not.
     pub(super) fn failed(session_id: String, failure: &Failure) -> Self {
-        Self { error: Some(failure.to_error()), ..Self::silent(session_id) }
+        Self { error: Some(failure.to_told()), ..Self::silent(session_id) }
     }
 
     /// Of a message that was not to be answered.

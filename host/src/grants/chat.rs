@@ -163,7 +163,7 @@ fn into_error(error: model::Error) -> Error {
         model::ErrorKind::Temporary => ErrorKind::Temporary,
         model::ErrorKind::Cancelled => ErrorKind::Cancelled,
     };
-    Error::new(kind, error.message)
+    Error::new(kind, error.told())
 }
 
 fn into_call(call: model::ToolCall) -> ToolCall {

@@ -24,7 +24,7 @@ impl Host for State {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let told = hooks::system_prompt(&turn, depth, &prompt).await;
-        Ok(told.map(|told| told.text.to_string()).map_err(|failure| failure.to_error()))
+        Ok(told.map(|told| told.text.to_string()).map_err(|failure| failure.to_told()))
     }
 
     async fn messages(
@@ -71,7 +71,7 @@ impl Host for State {
             Ok((turn, _)) => turn,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        Ok(turn.steering().await.map_err(|failure| failure.to_error()))
+        Ok(turn.steering().await.map_err(|failure| failure.to_told()))
     }
 
     async fn continue_prompt(
@@ -83,7 +83,7 @@ impl Host for State {
             Ok(entered) => entered,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        Ok(hooks::continue_prompt(&turn, depth, &prompt).await.map_err(|failure| failure.to_error()))
+        Ok(hooks::continue_prompt(&turn, depth, &prompt).await.map_err(|failure| failure.to_told()))
     }
 
     async fn model_options(&mut self, turn: Resource<TurnHandle>) -> Result<Result<ModelOptions, Error>> {
@@ -162,7 +162,7 @@ impl Request {
 /// Lets the selector in charge select, or the plugin that `named` names, and writes its notes down.
 pub(crate) async fn request(turn: &Arc<Turn>, depth: u32, about: About, named: Option<&str>) -> Result<Request, Error> {
     let view = View::new(turn, about).await?;
-    let selected = hooks::select(turn, depth, &view, named).await.map_err(|failure| failure.to_error())?;
+    let selected = hooks::select(turn, depth, &view, named).await.map_err(|failure| failure.to_told())?;
     if let Some(notes) = &selected.selection.notes {
         // Who decided stands with what was decided.
         let digest = turn.calls.plugins.iter().find(|plugin| plugin.name == selected.by).map(|plugin| &plugin.digest);

@@ -138,7 +138,12 @@ impl Server<'_> {
                 true => format!("could not connect to `{host}` in time"),
                 false => format!("could not connect to `{host}`: {}", cause(error)),
             };
-            return self.failure(ErrorKind::Temporary, &text, true);
+            let failure = self.failure(ErrorKind::Temporary, &text, true);
+            let provider = self.provider().to_ascii_uppercase();
+            let remedy = format!(
+                "see that it runs, or set another address by `BUB_{provider}_API_BASE`; `bub-wasm doctor` tries it"
+            );
+            return Failure { error: failure.error.with_remedy(remedy), ..failure };
         }
         if error.is_timeout() {
             return self.silent();
@@ -156,7 +161,32 @@ impl Server<'_> {
             "" => format!("the server answered {status}"),
             words => format!("the server answered {status}: {}", self.redaction.line(words)),
         };
-        Failure { asked, ..self.failure(refusal.kind(), &text, refusal.is_passing()) }
+        let failure = self.failure(refusal.kind(), &text, refusal.is_passing());
+        let error = failure.error.with_remedy(self.remedy(status));
+        Failure { error, asked, ..failure }
+    }
+
+    /// What the user can do about an answer with that status.
+    fn remedy(&self, status: u16) -> String {
+        let (provider, host) = (self.provider(), &self.endpoint.host);
+        let variable = provider.to_ascii_uppercase();
+        match status {
+            401 | 403 => {
+                let wrong = if self.endpoint.key.is_some() { "the key is refused" } else { "it wants a key" };
+                let host = host.split(':').next().unwrap_or_default();
+                format!("{wrong}: set one by `bub-wasm secret set {provider} --host {host}` or `BUB_{variable}_API_KEY`, and try it by `bub-wasm doctor`")
+            }
+            404 => format!("the model's name or the server's address is wrong: name another model by `-m PROVIDER:MODEL` or `BUB_MODEL`, another address by `BUB_{variable}_API_BASE`"),
+            429 => "it limits how much may be asked of it: try again later, or name others in `fallback_models` of config.toml".to_owned(),
+            500.. => "try again later, or name others in `fallback_models` of config.toml".to_owned(),
+            _ => String::new(),
+        }
+    }
+
+    /// The provider's name, as variables and secrets have it.
+    fn provider(&self) -> String {
+        let provider = self.endpoint.label.split(':').next().unwrap_or_default();
+        provider.to_ascii_lowercase().replace(['-', '.'], "_")
     }
 
     /// A response that seemed good holds an error.

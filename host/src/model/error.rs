@@ -26,11 +26,26 @@ pub struct Error {
     pub kind: ErrorKind,
     /// What to show.
     pub message: String,
+    /// What the user can do about it, with the command or the setting that does it; empty where nothing is known.
+    pub remedy: String,
 }
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error { kind, message: message.into() }
+        Error { kind, message: message.into(), remedy: String::new() }
+    }
+
+    /// The same with what can be done about it.
+    pub(crate) fn with_remedy(self, remedy: impl Into<String>) -> Error {
+        Error { remedy: remedy.into(), ..self }
+    }
+
+    /// What is wrong, and what can be done about it.
+    pub fn told(&self) -> String {
+        match self.remedy.as_str() {
+            "" => self.message.clone(),
+            remedy => format!("{}; {remedy}", self.message),
+        }
     }
 }
 

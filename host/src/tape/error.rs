@@ -41,7 +41,11 @@ impl fmt::Display for Error {
             }
             Self::Busy { waited, pid } => {
                 let who = pid.map_or_else(String::new, |pid| format!(" in process {pid}"));
-                write!(f, "another turn of this session still runs{who}, after {} seconds", waited.as_secs_f64())
+                let waited = waited.as_secs_f64();
+                write!(
+                    f,
+                    "another turn of this session still runs{who}, after {waited} seconds; wait for its end, take another session by `--session-id`, or raise `lock_wait` of config.toml"
+                )
             }
         }
     }

@@ -74,7 +74,7 @@ on-error = ["so sorry"]"#]);
 #[test]
 fn an_error_is_named_after_its_hook_and_plugin() {
     let home = bare_with(&[r#"build-prompt = { error = "no prompt" }"#]);
-    home.run(["hi"]).finish().fails("hook `build-prompt` of plugin `a`: no prompt");
+    home.run(["hi"]).finish().fails("no prompt (said by plugin `a`, hook `build-prompt`)");
 }
 
 #[test]
