@@ -260,6 +260,20 @@ impl Finished {
         self
     }
 
+    /// It went well and printed this, but calls of tools were denied that somebody has to allow.
+    #[track_caller]
+    pub fn says_and_denies(self, stdout: &str) -> Self {
+        assert!(self.code == Some(3) && self.stdout == stdout, "expected {stdout:?} and exit code 3\n{self}");
+        self
+    }
+
+    /// It went well, whatever was denied in it.
+    #[track_caller]
+    pub fn answers(self) -> Self {
+        assert!(matches!(self.code, Some(0 | 3)), "expected exit code 0 or 3\n{self}");
+        self
+    }
+
     /// It failed, printed nothing and said this somewhere on stderr.
     #[track_caller]
     pub fn fails(self, with: &str) -> Self {

@@ -31,6 +31,11 @@ pub trait Channel: Send + Sync {
         let _ = question;
         Box::pin(std::future::ready(None))
     }
+
+    /// A call of the owner's turn was not made: nobody could be asked, or the approval mode lets nothing but reading happen.
+    fn not_asked(&self, question: &Question) {
+        let _ = question;
+    }
 }
 
 /// A tool call that the owner is to decide about.
@@ -38,12 +43,16 @@ pub trait Channel: Send + Sync {
 pub struct Question {
     /// The tool's name.
     pub tool: String,
+    /// Whose it is; none: it came with the program, so that what its name and its arguments mean is known.
+    pub plugin: Option<String>,
     /// The arguments as the tool will get them: JSON that a model wrote, so a terminal must not be given them as they are.
     pub arguments: String,
     /// What the tool does: `read`, `write`, `send` or `run`.
     pub effect: &'static str,
     /// Why it is asked.
     pub why: String,
+    /// Whether nothing but the files of a workspace that is not trusted is the reason: `bub-wasm trust` ends it.
+    pub ends_with_trust: bool,
 }
 
 /// What the owner says to a [`Question`].

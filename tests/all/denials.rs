@@ -111,7 +111,7 @@ fn what_is_denied_in_turns_inside_the_turn_is_on_the_tape_of_the_outermost() {
         Answer::text("inner"),
         Answer::text("done"),
     ]);
-    home.run(["go"]).model(&server).finish().says("[cli:local]\ndone\n");
+    home.run(["go"]).model(&server).finish().says_and_denies("[cli:local]\ndone\n");
     assert!(!home.workspace().join("made").exists());
     says(&home, "cli:local", "approval", &[("plugin", "shell"), ("tool", "bash")], 1);
 

@@ -98,7 +98,9 @@ fn may(channel: &str, sender: &str, clean: &[&str], tainted: &[&str], refusal: &
         let home = with_deeds();
         let finished = all_effects(&home, channel, sender, taint, &[]);
         let expected = if taint == Taint::None { clean } else { tainted };
-        assert_eq!(finished.code, Some(0), "{taint:?}: {finished}");
+        // Only the owner could have been asked.
+        let is_denied = refusal == ASKED && expected.len() < EFFECTS.len();
+        assert_eq!(finished.code, Some(if is_denied { 3 } else { 0 }), "{taint:?}: {finished}");
         assert_eq!(done(&finished), expected, "{taint:?}: {finished}");
         // What was not done, the model reads why, call by call.
         let tape = format!("{:?}", tape::read(&home.tape_file(&format!("{channel}:1"))));
@@ -223,7 +225,7 @@ fn a_plugin_that_reads_the_tape_by_itself_inherits_its_taint() {
     home.configure("[plugins.trier]\ngrants = [\"tape:read\", \"tools:*\"]");
     home.configure("[plugins.trier.config]\ntries = [\"tape:read\", \"tools:deeds.write\"]");
     home.plugin("trier", programs::TRIER);
-    let finished = home.run(["hi"]).watched().finish().says("[cli:local]\ntried\n");
+    let finished = home.run(["hi"]).watched().finish().says_and_denies("[cli:local]\ntried\n");
     assert_eq!(finished.saw_hook("run-model")[0]["plugin"], "trier", "{finished}");
     assert!(done(&finished).is_empty(), "{finished}");
 }
@@ -240,7 +242,7 @@ fn what_a_tool_shows_of_a_workspace_that_nobody_vouched_for_lets_nothing_more_be
         };
         assert!(then_written("read").is_empty(), "{reading}");
         let tape = format!("{:?}", tape::read(&home.tape_file("cli:read")));
-        assert!(tape.contains("whose owner has not said `bub-wasm trust`"), "{reading}: {tape}");
+        assert!(tape.contains("of this untrusted workspace is in the conversation"), "{reading}: {tape}");
         home.bub(["trust"]).finish();
         assert_eq!(then_written("trusted"), ["write"], "{reading}");
     }

@@ -69,7 +69,8 @@ fn in_turn(home: &Home, calls: Vec<Call>) -> Vec<Value> {
         response(status, &format!("content-type: {kind}\r\n"), &body)
     });
     let run = home.run(["go on"]).env("BUB_MODEL", "openai:fake-model").env("BUB_API_KEY", "sk-fake");
-    let finished = run.env("BUB_API_BASE", format!("{}/v1", model.base())).finish().says("[cli:local]\ndone\n");
+    let finished = run.env("BUB_API_BASE", format!("{}/v1", model.base())).finish().answers();
+    assert_eq!(finished.stdout, "[cli:local]\ndone\n", "{finished}");
     let heard = model.heard();
     let last = heard.last().and_then(|request| request.split_once("\r\n\r\n")).map_or("", |(_, body)| body);
     let messages: Value = serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {last}\n{finished}"));

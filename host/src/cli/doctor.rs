@@ -236,8 +236,7 @@ fn trust(host: &Host) -> Finding {
         (true, _) => finding(what, State::Well, "is trusted"),
         (false, false) => finding(what, State::Well, "is not trusted, and has no AGENTS.md"),
         (false, true) => {
-            let text =
-                "its AGENTS.md taints every turn, whose tools may then only read; bub-wasm trust, if you vouch for it";
+            let text = "is not trusted: it has an AGENTS.md, so the agent asks before it changes or runs anything; bub-wasm trust, if you vouch for it";
             finding(what, State::Note, text)
         }
     }

@@ -40,6 +40,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     }
     config.serve.check_exposure(arguments.insecure_http)?;
     config.make_home()?;
+    config.policy.unattended();
     // The owner's is made by the first of the two; what changes behind the look is seen as a change.
     Tokens::load(&config)?;
     let print = Print::of(renewal::own_files(&config));

@@ -31,7 +31,11 @@ pub(super) fn run(arguments: &Arguments, config: &Config, workspace: &Path) -> R
     let workspace =
         workspace.canonicalize().with_context(|| format!("there is no workspace `{}`", workspace.display()))?;
     set(config, &workspace, !arguments.revoke)?;
-    let trust = if arguments.revoke { "is no longer trusted" } else { "is trusted: what its files say taints no turn" };
+    let trust = if arguments.revoke {
+        "is no longer trusted"
+    } else {
+        "is trusted: the agent changes and runs things without asking once it has read its files"
+    };
     writeln!(out, "`{}` {trust}", workspace.display())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,7 +3,7 @@
 use crate::channel::{Answer, Question};
 use crate::plugin::bindings::schema::Effect;
 use crate::plugin::bindings::{Error, ToolCall};
-use crate::plugin::{Plugin, Tool, effect_name, model_name, one_line};
+use crate::plugin::{Plugin, Source, Tool, effect_name, model_name, one_line};
 use crate::tape::json;
 use crate::turn::Turn;
 use sha2::{Digest, Sha256};
@@ -21,23 +21,25 @@ pub(super) struct Asker {
     /// The plugin; empty: the host.
     name: String,
     why: String,
+    /// Whether to trust the workspace would have spared the question.
+    ends_with_trust: bool,
 }
 
 impl Asker {
     /// The host's own rules.
-    pub(super) fn host(why: String) -> Self {
-        Self { name: HOST.to_owned(), why }
+    pub(super) fn host(why: String, ends_with_trust: bool) -> Self {
+        Self { name: HOST.to_owned(), why, ends_with_trust }
     }
 
     /// The same, where this call does more than its tool declares: what was said of the tool is not said of that.
-    pub(super) fn of_flows(effect: Effect, why: String) -> Self {
-        Self { name: format!("{HOST}:{}", effect_name(effect)), why }
+    pub(super) fn of_flows(effect: Effect, why: String, ends_with_trust: bool) -> Self {
+        Self { name: format!("{HOST}:{}", effect_name(effect)), why, ends_with_trust }
     }
 
     /// What a plugin said before the call.
     pub(super) fn plugin(name: String, why: &str) -> Self {
         let why = format!("{} (asked for by the plugin `{name}`)", one_line(why));
-        Self { name, why }
+        Self { name, why, ends_with_trust: false }
     }
 }
 
@@ -128,12 +130,13 @@ pub(super) async fn consent(
     if open.is_empty() {
         return Ok(());
     }
-    let why = open.iter().map(|asker| asker.why.as_str()).collect::<Vec<_>>().join("; ");
+    if host.config.policy.allows(effect_name(effect)) {
+        return Ok(());
+    }
     let question = Question {
-        tool: tool.name.clone(),
-        arguments: call.arguments.clone(),
-        effect: effect_name(effect),
-        why: why.clone(),
+        why: open.iter().map(|asker| asker.why.as_str()).collect::<Vec<_>>().join("; "),
+        ends_with_trust: open.iter().all(|asker| asker.ends_with_trust),
+        ..about((plugin, tool), effect, call)
     };
     match host.channel().ask(&question).await {
         Some(Answer::Once) => Ok(()),
@@ -146,7 +149,22 @@ pub(super) async fn consent(
             host.consents.keep(open.iter().map(of_tool), false);
             Err(refused(&name))
         }
-        None => Err(nobody(turn, &question, &name)),
+        None => {
+            host.channel().not_asked(&question);
+            Err(nobody(&question, &name))
+        }
+    }
+}
+
+/// A question about that call, without the reason for it.
+pub(super) fn about((plugin, tool): (&Plugin, &Tool), effect: Effect, call: &ToolCall) -> Question {
+    Question {
+        tool: tool.name.clone(),
+        plugin: (plugin.source != Source::Embedded).then(|| plugin.name.clone()),
+        arguments: call.arguments.clone(),
+        effect: effect_name(effect),
+        why: String::new(),
+        ends_with_trust: false,
     }
 }
 
@@ -155,11 +173,11 @@ fn refused(name: &str) -> Error {
 }
 
 /// What the model, and whoever reads over its shoulder, can do where nobody answers.
-fn nobody(turn: &Turn, question: &Question, name: &str) -> Error {
+fn nobody(question: &Question, name: &str) -> Error {
     let Question { effect, why, .. } = question;
-    let trust = match turn.calls.host.config.trusts(&turn.workspace) {
-        true => "",
-        false => ", and `bub-wasm trust` vouches for the files of the workspace",
+    let trust = match question.ends_with_trust {
+        true => ", and `bub-wasm trust` vouches for the files of the workspace",
+        false => "",
     };
     Error::denied(format!(
         "`{name}` would {effect}, which needs the owner's word in this turn ({why}); `chat` asks for it, `run --allow {effect}` gives it{trust}"

@@ -121,7 +121,7 @@ fn is_open(host: &Host, plugin: &Plugin, turn: &Turn, named: &Named<'_>, grant: 
         && !host.config.trusts(&turn.workspace)
     {
         turn.taint(TaintSource::workspace(&turn.workspace), || {
-            format!("the workspace's `{inside}`, whose owner has not said `bub-wasm trust`")
+            format!("`{inside}` of this untrusted workspace is in the conversation")
         });
     }
 }

@@ -4,11 +4,15 @@
 //! Injection cannot be detected. What an injected model may do can be bounded. The verdict is a pure function of a
 //! [`Case`]; its facts are found by others: the flows by `grants/flow.rs`, what runs later by [`run_later`].
 
+mod approval;
+pub mod destructive;
 pub mod run_later;
 
 use crate::plugin::bindings::Principal;
 use crate::plugin::bindings::schema::Effect;
 use std::fmt::{self, Display, Formatter};
+
+pub use approval::ApprovalMode;
 
 /// What the host says to a tool call, after all plugins have had their say. A later one permits less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,6 +53,11 @@ pub enum Flow {
         /// As the call names it.
         path: String,
     },
+    /// A command destroys what cannot be brought back, as far as that can be seen of it.
+    Destructive {
+        /// What of it, clipped: `rm -rf build`.
+        command: String,
+    },
     /// A turn inside the turn goes on in a session that is not the turn's own: it reads that conversation and adds to it.
     OtherSession {
         /// Its id, clipped.
@@ -63,7 +72,7 @@ impl Flow {
             Self::UnknownAddress { .. } | Self::UnnamedAddress | Self::Leak { .. } | Self::Unchecked { .. } => {
                 Effect::Send
             }
-            Self::RunsLater { .. } => Effect::Run,
+            Self::RunsLater { .. } | Self::Destructive { .. } => Effect::Run,
             Self::OtherSession { .. } => Effect::Write,
         }
     }
@@ -81,6 +90,7 @@ impl Display for Flow {
                 write!(f, "more was read, or would go to `{to}`, than is compared: what was read may be in it")
             }
             Self::RunsLater { path } => write!(f, "`{path}` runs later"),
+            Self::Destructive { command } => write!(f, "`{command}` may destroy something"),
             Self::OtherSession { session } => write!(f, "session `{session}` would be read and written to"),
         }
     }
@@ -91,6 +101,11 @@ impl Display for Flow {
 pub struct Case<'a> {
     /// Who caused the turn.
     pub principal: Principal,
+    /// When the owner is asked.
+    pub mode: ApprovalMode,
+    /// Whether the owner is asked about a destructive command also where `mode` would let it be made, but for
+    /// [`ApprovalMode::All`].
+    pub asks_destructive: bool,
     /// Why text from outside is in the turn; none while there is none.
     pub taint: Option<&'a str>,
     /// What the tool declares.
@@ -108,25 +123,32 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// What the call does: what the tool declares, or what a flow raises it to. Approvals are given for this.
     pub effect: Effect,
-    /// Why, in words for the owner and the model: the taint, then each flow. Empty where neither is.
+    /// Why, in words for the owner and the model: why text from outside is in the turn, then each flow, then the mode.
     pub why: String,
 }
 
-/// A clean owner may do everything, and is asked for all but reading once text from outside is in the turn. Others may
-/// read what the channel lists.
+/// The owner may do what the approval mode says: in `auto` everything while the turn is clean, and is asked for all but
+/// reading once text from outside is in it. Others may read what the channel lists.
 pub fn judge(case: &Case<'_>) -> Judgement {
     let effects = case.flows.iter().map(Flow::effect);
     let effect = effects.fold(case.declared, |one, other| if rank(other) > rank(one) { other } else { one });
-    let verdict = match (case.principal, effect) {
-        (Principal::Owner, _) if case.taint.is_none() => Verdict::Allow,
-        (Principal::Owner, Effect::Read) => Verdict::Allow,
-        (Principal::Owner, _) => Verdict::Ask,
-        (_, Effect::Read) if case.is_listed => Verdict::Allow,
+    let is_destructive = case.flows.iter().any(|flow| matches!(flow, Flow::Destructive { .. }));
+    let verdict = match (case.principal, case.mode, effect) {
+        (Principal::Owner, ApprovalMode::All, _) | (Principal::Owner, _, Effect::Read) => Verdict::Allow,
+        (Principal::Owner, ApprovalMode::ReadOnly, _) => Verdict::Deny,
+        (Principal::Owner, ApprovalMode::Ask, _) => Verdict::Ask,
+        (Principal::Owner, ApprovalMode::Auto, _) if case.taint.is_some() => Verdict::Ask,
+        (Principal::Owner, ApprovalMode::Auto, _) if case.asks_destructive && is_destructive => Verdict::Ask,
+        (Principal::Owner, ApprovalMode::Auto, _) => Verdict::Allow,
+        (_, _, Effect::Read) if case.is_listed => Verdict::Allow,
         _ => Verdict::Deny,
     };
     let taint = case.taint.into_iter().map(str::to_owned);
-    let why = taint.chain(case.flows.iter().map(Flow::to_string)).collect::<Vec<_>>().join("; ");
-    Judgement { verdict, effect, why }
+    let mut why: Vec<String> = taint.chain(case.flows.iter().map(Flow::to_string)).collect();
+    if verdict == Verdict::Ask && why.is_empty() {
+        why.push("the approval mode is `ask`".to_owned());
+    }
+    Judgement { verdict, effect, why: why.join("; ") }
 }
 
 /// How much an effect can do: what may run programs may do all that stands before it.

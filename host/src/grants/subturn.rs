@@ -5,7 +5,7 @@ use super::policy::{Case, Flow, Verdict, judge};
 use super::turn::TurnHandle;
 use crate::plugin::bindings::schema::{Effect, ToolSpec};
 use crate::plugin::bindings::subturn::{Host, Request};
-use crate::plugin::bindings::{Error, Prompt, ToolCall};
+use crate::plugin::bindings::{Error, Principal, Prompt, ToolCall};
 use crate::plugin::store::State;
 use crate::plugin::{Plugin, Tool};
 use crate::turn::{DenialReason, Inner, Turn};
@@ -61,8 +61,11 @@ async fn may_enter(turn: &Turn, depth: u32, plugin: &Plugin, session: &str, prom
         return Err(error);
     }
     let tainted = turn.tainted();
+    let policy = &turn.calls.host.config.policy;
     let case = Case {
         principal: turn.principal(),
+        mode: policy.approve,
+        asks_destructive: policy.ask_destructive,
         taint: tainted.as_deref(),
         declared: Effect::Read,
         is_listed: false,
@@ -72,7 +75,7 @@ async fn may_enter(turn: &Turn, depth: u32, plugin: &Plugin, session: &str, prom
     match judgement.verdict {
         Verdict::Allow => Ok(()),
         // What the owner typed as a command is the owner's word already.
-        Verdict::Ask if turn.is_typed(depth) => Ok(()),
+        Verdict::Ask | Verdict::Deny if turn.is_typed(depth) && turn.principal() == Principal::Owner => Ok(()),
         Verdict::Ask => {
             let arguments = serde_json::json!({ "plugin": plugin.name, "prompt": prompt.text(), "session": session });
             let call = ToolCall { id: None, name: TOOL.to_owned(), arguments: arguments.to_string() };
@@ -85,9 +88,19 @@ async fn may_enter(turn: &Turn, depth: u32, plugin: &Plugin, session: &str, prom
                 reads_outside: false,
             };
             let tool = Tool::new(spec).map_err(Error::invalid)?;
-            let asker = Asker::of_flows(judgement.effect, judgement.why);
+            let is_spared = judge(&Case { taint: None, ..case }).verdict == Verdict::Allow;
+            let ends_with_trust = is_spared && turn.is_tainted_by_workspace_alone();
+            let asker = Asker::of_flows(judgement.effect, judgement.why, ends_with_trust);
             let consented = consent(turn, (plugin, &tool), judgement.effect, &call, vec![asker]).await;
             consented.inspect_err(|error| turn.denied_call(DenialReason::Approval, &plugin.name, TOOL, error))
+        }
+        Verdict::Deny if turn.principal() == Principal::Owner => {
+            let error = Error::denied(format!(
+                "session `{shown}` is not this turn's own, and the approval mode is `{}`",
+                policy.approve
+            ));
+            turn.denied_call(DenialReason::Approval, &plugin.name, TOOL, &error);
+            Err(error)
         }
         Verdict::Deny => {
             let error = Error::denied(format!(

@@ -59,7 +59,7 @@ impl HostTurn for State {
         let text = agents_text(&turn.workspace, &self.host.config.home);
         if text.is_some() && !self.host.config.trusts(&turn.workspace) {
             turn.taint(TaintSource::workspace(&turn.workspace), || {
-                "the workspace's AGENTS.md, whose owner has not said `bub-wasm trust`".to_owned()
+                "AGENTS.md of this untrusted workspace is in the conversation".to_owned()
             });
         }
         Ok(text)

@@ -49,7 +49,9 @@ impl Turn {
             turn.started = started.to_zoned(jiff::tz::TimeZone::system());
         }
         if told.tainted {
-            turn.taint(TaintSource::outside("told"), || "the turn was tainted".to_owned());
+            turn.taint(TaintSource::outside("told"), || {
+                "text that somebody else wrote is in the conversation".to_owned()
+            });
         }
         for (key, value) in told.state.into_iter().filter(|(key, _)| !key.starts_with("_runtime")) {
             turn.set(key, value);

@@ -19,6 +19,13 @@ const MAX_WAITING: usize = 64;
 pub enum Heard {
     /// What the model hook emits.
     Event(StreamEvent),
+    /// A model's server did not answer, and is asked again.
+    Retry {
+        /// What was wrong.
+        why: String,
+        /// How long it is left alone.
+        pause: Duration,
+    },
     /// A tool begins to run.
     ToolBegins {
         /// Tells calls that run at the same time apart; one of a turn inside the turn too.
@@ -250,12 +257,19 @@ impl Turn {
         listener.send(Heard::Event(event)).await.map_err(left)
     }
 
+    /// Tells whoever listens to the outermost turn that a model's server is asked again. A slow listener misses it.
+    pub(crate) fn tell_retry(&self, why: &str, pause: Duration) {
+        if let Some(listener) = &self.outermost().audience.listener {
+            let _ = listener.try_send(Heard::Retry { why: why.to_owned(), pause });
+        }
+    }
+
     /// Tells whoever listens to the outermost turn of a tool.
     pub(crate) async fn tell_tool(&self, heard: Heard) {
         let news = match &heard {
             Heard::ToolBegins { name, .. } => Some(News::ToolBegins { tool: name.clone() }),
             Heard::ToolEnds { took, error, .. } => Some(News::ToolEnds { took: *took, error: error.clone() }),
-            Heard::Event(_) => None,
+            Heard::Event(_) | Heard::Retry { .. } => None,
         };
         if let Some(news) = news {
             self.calls.host.news.tell(news, &self.outermost().session_id);

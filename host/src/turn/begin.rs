@@ -135,7 +135,8 @@ fn commands(host: &Host, message: &Envelope, audience: &Audience) -> Commands {
 /// author's.
 fn taint(principal: Principal, message: &Envelope) -> Option<(TaintSource, String)> {
     let channel = &message.channel;
-    let by_other = (principal != Principal::Owner).then(|| format!("said on channel `{channel}`"));
+    let by_other = (principal != Principal::Owner)
+        .then(|| format!("somebody else than the owner said it, on channel `{channel}`"));
     let why = by_other.or_else(|| foreign(message))?;
     Some((TaintSource::outside(format!("channel:{channel}")), why))
 }

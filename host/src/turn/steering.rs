@@ -47,7 +47,7 @@ impl Turn {
             _ => {
                 let channel = &turn.message.channel;
                 self.taint(TaintSource::outside(format!("channel:{channel}")), || {
-                    format!("said on channel `{channel}` while the turn ran")
+                    format!("what somebody else said on channel `{channel}` is in the conversation")
                 });
             }
         }

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use bub_wasm::grants::flow::address::{Addresses, meant, written};
 use bub_wasm::grants::flow::{Conversation, Reach, Reading, of_request};
 use bub_wasm::grants::policy::run_later::{PATTERNS, RunsLater, named, resolve};
-use bub_wasm::grants::policy::{Case, Flow, judge, rank};
+use bub_wasm::grants::policy::{ApprovalMode, Case, Flow, judge, rank};
 use bub_wasm::plugin::bindings::Principal;
 use bub_wasm::plugin::bindings::schema::Effect;
 use serde_json::json;
@@ -18,6 +18,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const PRINCIPALS: [Principal; 3] = [Principal::Owner, Principal::Peer, Principal::Anonymous];
+const MODES: [ApprovalMode; 4] = [ApprovalMode::Ask, ApprovalMode::Auto, ApprovalMode::ReadOnly, ApprovalMode::All];
 const EFFECTS: [Effect; 4] = [Effect::Read, Effect::Write, Effect::Send, Effect::Run];
 
 /// Seeds that once led to a wrong answer, and some that did not.
@@ -61,6 +62,8 @@ fn judged(chance: &mut Chance, seed: u64) {
     let fewer: Vec<Flow> = flows.iter().filter(|_| chance.below(2) == 0).cloned().collect();
     let case = Case {
         principal: *chance.one_of(&PRINCIPALS),
+        mode: *chance.one_of(&MODES),
+        asks_destructive: chance.below(2) == 0,
         taint: None,
         declared: *chance.one_of(&EFFECTS),
         is_listed: chance.below(2) == 0,
@@ -79,6 +82,12 @@ fn judged(chance: &mut Chance, seed: u64) {
     let listed = judge(&Case { is_listed: true, ..tainted });
     let unlisted = judge(&Case { is_listed: false, ..tainted });
     assert!(unlisted.verdict >= listed.verdict, "seed {seed}: not to be listed permits more");
+    let asked = judge(&Case { asks_destructive: true, ..case });
+    let unasked = judge(&Case { asks_destructive: false, ..case });
+    assert!(asked.verdict >= unasked.verdict, "seed {seed}: to ask about what destroys permits more");
+    let of_mode = |mode| judge(&Case { mode, ..tainted }).verdict;
+    let [ask, auto, read_only, all] = MODES.map(of_mode);
+    assert!(read_only >= ask && ask >= auto && auto >= all, "seed {seed}: the modes are not in their order: {case:?}");
     for principal in PRINCIPALS {
         let other = judge(&Case { principal, ..tainted });
         assert!(
@@ -90,8 +99,9 @@ fn judged(chance: &mut Chance, seed: u64) {
 
 fn flow(chance: &mut Chance) -> Flow {
     let name = format!("name{}", chance.below(9));
-    match chance.below(5) {
+    match chance.below(6) {
         0 => Flow::UnknownAddress { address: name },
+        4 => Flow::Destructive { command: name },
         1 => Flow::UnnamedAddress,
         2 => Flow::Leak { source: name.clone(), to: name },
         3 => Flow::Unchecked { to: name },
@@ -136,7 +146,8 @@ fn leaves(chance: &mut Chance, seed: u64) {
     let declared = *chance.one_of(&EFFECTS);
     for principal in PRINCIPALS {
         let verdict = |flows: &[Flow]| {
-            judge(&Case { principal, taint: Some("a page"), declared, is_listed: true, flows }).verdict
+            let (mode, taint) = (ApprovalMode::Auto, Some("a page"));
+            judge(&Case { principal, mode, asks_destructive: false, taint, declared, is_listed: true, flows }).verdict
         };
         let all = flows(&said, &page, &[], false);
         let least = verdict(&all);

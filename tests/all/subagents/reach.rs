@@ -45,7 +45,7 @@ fn in_a_tainted_turn_another_session_needs_the_owners_word() {
     untrusted(&home);
     let before = entries_of(&home, PRIVATE);
     let server = Server::new([subagent(PRIVATE), Answer::text("done")]);
-    home.run(["go"]).model(&server).finish().says("[cli:local]\ndone\n");
+    home.run(["go"]).model(&server).finish().says_and_denies("[cli:local]\ndone\n");
     let result = results(&server, 1).remove(0);
     assert!(
         result.contains("denied") && result.contains("needs the owner's word") && result.contains(PRIVATE),
@@ -93,7 +93,7 @@ fn a_turn_inside_a_turn_inside_a_tainted_turn_needs_the_owners_word_too() {
         Answer::text("could not"),
         Answer::text("done"),
     ]);
-    home.run(["go"]).model(&server).finish().says("[cli:local]\ndone\n");
+    home.run(["go"]).model(&server).finish().says_and_denies("[cli:local]\ndone\n");
     assert!(results(&server, 2)[0].contains("needs the owner's word"), "{:?}", results(&server, 2));
     is_untouched(&home, before, &server);
 }

@@ -1,6 +1,7 @@
 //! Every key of config.toml.
 
 use crate::config::{Config, DEFAULT_MODEL, Limits, Serve};
+use crate::grants::policy::ApprovalMode;
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -59,6 +60,18 @@ fn keys(config: &Config) -> Vec<Key> {
             Value::Null,
             json!(config.budget.tokens_per_day),
             "tokens that all model calls together may use in a day, local time",
+        ),
+        key(
+            "policy.approve",
+            ApprovalMode::default().name(),
+            config.policy.approve.name(),
+            "when the owner is asked about tool calls: `ask`, `auto`, `read-only` or `all`",
+        ),
+        key(
+            "policy.ask_destructive",
+            false,
+            config.policy.ask_destructive,
+            "the owner is asked about commands that destroy something, whatever else is so",
         ),
         key(
             "policy.runs_later",

@@ -133,6 +133,7 @@ impl Renewal {
         if let Some(listen) = self.above.listen {
             config.serve.listen = listen;
         }
+        config.policy.unattended();
         let tokens = Tokens::load(&config)?;
         let (config, waiting) = config.beside(&before.config);
         config.serve.check_exposure(self.above.insecure_http)?;

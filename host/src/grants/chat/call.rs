@@ -134,7 +134,9 @@ impl Exchange {
 
     async fn ask_server(&self, model: &str, account: &mut Account<'_>) -> Result<(), Error> {
         let request = self.request.to_server(&self.turn, model)?;
-        let mut completion = self.turn.calls.host.model.complete(request);
+        let turn = self.turn.clone();
+        let on_retry = move |why: &str, pause| turn.tell_retry(why, pause);
+        let mut completion = self.turn.calls.host.model.complete(request).on_retry(Box::new(on_retry));
         while let Some(event) = completion.next().await {
             account.pass(event.map_err(into_error)?).await?;
         }

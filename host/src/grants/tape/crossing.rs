@@ -40,7 +40,7 @@ pub(crate) async fn current(tape: &Tape) -> tape::Result<BTreeMap<String, (u64, 
 pub(crate) fn taint(turn: &Turn, entry: &tape::Entry) {
     if turn.message.kind != MessageKind::Command && json::get(&entry.meta, TAINTED_MARK) == Some("true") {
         turn.taint(TaintSource::outside("entry"), || {
-            format!("entry {} of a tape, which was written in a tainted turn", entry.id)
+            format!("entry {} of a tape is in the conversation, and holds text that somebody else wrote", entry.id)
         });
     }
 }

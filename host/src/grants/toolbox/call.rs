@@ -1,11 +1,12 @@
 //! One call of a tool, from whoever asks for it to the guest and back.
 
-use super::super::consent::{Asker, consent};
+use super::super::consent::{Asker, about, consent};
 use super::super::flow::{self, Reach};
-use super::super::policy::{Case, Flow, Verdict, judge, run_later};
+use super::super::policy::{ApprovalMode, Case, Flow, Verdict, destructive, judge, run_later};
 use super::super::turn::TurnHandle;
 use super::super::{fs, spill};
 use super::{dotted, tool_of};
+use crate::channel::Question;
 use crate::error::Failure;
 use crate::hooks::{self, ToolVerdict};
 use crate::plugin::bindings::schema::Effect;
@@ -117,13 +118,19 @@ async fn allowed(
     let mut askers: Vec<_> = asking.into_iter().map(|(plugin, why)| Asker::plugin(plugin, &why)).collect();
     let is_typed = turn.is_typed(depth);
     let tainted = turn.tainted();
-    // A clean owner may do everything, so that nothing has to be found out about the call.
-    let flows = match (turn.principal(), &tainted) {
-        (Principal::Owner, None) => Vec::new(),
+    let policy = &config.policy;
+    // A clean owner may mostly do everything, so that nothing has to be found out about the call.
+    let mut flows = match (turn.principal(), &tainted, policy.approve) {
+        (Principal::Owner, None, ApprovalMode::Auto) | (Principal::Owner, _, ApprovalMode::All) => Vec::new(),
         _ => flows(turn, plugin, tool, arguments).await?,
     };
+    if tool.effect == Effect::Run {
+        flows.extend(destroys(arguments));
+    }
     let case = Case {
         principal: turn.principal(),
+        mode: policy.approve,
+        asks_destructive: policy.ask_destructive,
         taint: tainted.as_deref(),
         declared: tool.effect,
         is_listed: config.lists(channel, &tool.name),
@@ -134,8 +141,27 @@ async fn allowed(
         Verdict::Allow => {}
         // What the owner typed as a command is the owner's word already.
         Verdict::Ask if is_typed => {}
-        Verdict::Ask if judgement.effect == tool.effect => askers.insert(0, Asker::host(judgement.why)),
-        Verdict::Ask => askers.insert(0, Asker::of_flows(judgement.effect, judgement.why)),
+        Verdict::Deny if is_typed && turn.principal() == Principal::Owner => {}
+        Verdict::Ask => {
+            let is_spared = judge(&Case { taint: None, ..case }).verdict == Verdict::Allow;
+            let ends_with_trust = is_spared && turn.is_tainted_by_workspace_alone();
+            askers.insert(
+                0,
+                match judgement.effect == tool.effect {
+                    true => Asker::host(judgement.why, ends_with_trust),
+                    false => Asker::of_flows(judgement.effect, judgement.why, ends_with_trust),
+                },
+            );
+        }
+        Verdict::Deny if turn.principal() == Principal::Owner => {
+            let effect = effect_name(judgement.effect);
+            let why = format!("the approval mode is `{}`", policy.approve);
+            let name = model_name(&tool.name);
+            let error = Error::denied(format!("`{name}` would {effect}, and {why}; only calls that read are made"));
+            turn.calls.host.channel().not_asked(&Question { why, ..about((plugin, tool), judgement.effect, call) });
+            turn.denied_call(DenialReason::Approval, &plugin.name, &tool.name, &error);
+            return Err(error);
+        }
         Verdict::Deny => {
             let because = flows.iter().map(|flow| format!(" ({flow})")).collect::<String>();
             let error = Error::denied(format!(
@@ -155,11 +181,11 @@ async fn allowed(
     }
     if tool.reads_outside {
         turn.taint(TaintSource::outside(format!("tool:{}", tool.name)), || {
-            format!("`{}` read what somebody else wrote", tool.name)
+            format!("what `{}` read, which somebody else wrote, is in the conversation", tool.name)
         });
     } else if shows_workspace(turn, plugin, tool) && !config.trusts(&turn.workspace) {
         turn.taint(TaintSource::workspace(&turn.workspace), || {
-            format!("`{}` reads a workspace whose owner has not said `bub-wasm trust`", tool.name)
+            format!("what `{}` read of this untrusted workspace is in the conversation", tool.name)
         });
     }
     Ok(())
@@ -180,6 +206,13 @@ async fn flows(turn: &Turn, plugin: &Plugin, tool: &Tool, arguments: &Value) -> 
         flows.extend(run_later(turn, arguments));
     }
     Ok(flows)
+}
+
+/// The first command among the arguments that destroys something.
+fn destroys(arguments: &Value) -> Option<Flow> {
+    let texts = arguments.as_object()?.values().filter_map(Value::as_str);
+    let command = texts.into_iter().find_map(destructive::destructive)?;
+    Some(Flow::Destructive { command: one_line(&command) })
 }
 
 /// Whether a tool of the plugin may change a file.

@@ -8,6 +8,7 @@
 
 use super::super::Turn;
 use crate::plugin::bindings::{MessageKind, Principal};
+use crate::plugin::one_line;
 use crate::tape::{self, Draft, Entry, Sought, Tape, json};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -23,6 +24,9 @@ const MAX_LOOKED_AT: usize = 64;
 
 /// In front of a workspace's path in what an event says.
 const WORKSPACE: &str = "workspace:";
+
+/// Characters of a tool's or a channel's name that are told.
+const MAX_NAME: usize = 64;
 
 /// How deep a call is that the model hook itself makes: what a person typed, when the turn is a command.
 const TYPED: u32 = 1;
@@ -49,6 +53,24 @@ impl TaintSource {
         match text.strip_prefix(WORKSPACE) {
             Some(path) => Self::Workspace(path.to_owned()),
             None => Self::Outside(text),
+        }
+    }
+
+    /// Why a turn is tainted by what an earlier one of its conversation read, in words that do not depend on the tape beyond
+    /// a name.
+    fn earlier(&self) -> String {
+        let name = |name: &str| one_line(name).chars().filter(|c| *c != '`').take(MAX_NAME).collect::<String>();
+        match self {
+            Self::Workspace(_) => "files of this untrusted workspace were read earlier in the conversation".to_owned(),
+            Self::Outside(what) => match what.split_once(':') {
+                Some(("tool", tool)) => {
+                    format!("what `{}` read earlier, which somebody else wrote, is in the conversation", name(tool))
+                }
+                Some(("channel", channel)) => {
+                    format!("what somebody else wrote earlier on channel `{}` is in the conversation", name(channel))
+                }
+                _ => "text that somebody else wrote was read earlier in the conversation".to_owned(),
+            },
         }
     }
 
@@ -111,6 +133,12 @@ impl Turn {
     /// Why the turn is tainted, if it is.
     pub(crate) fn tainted(&self) -> Option<String> {
         self.account(|account| account.taint.sources.first().map(|(_, why)| why.clone()))
+    }
+
+    /// Whether the turn is tainted by the files of workspaces and by nothing else.
+    pub(crate) fn is_tainted_by_workspace_alone(&self) -> bool {
+        let is_workspace = |(source, _): &(TaintSource, String)| matches!(source, TaintSource::Workspace(_));
+        self.account(|account| !account.taint.sources.is_empty() && account.taint.sources.iter().all(is_workspace))
     }
 
     /// Whether a call at that depth is one that a person typed as a command.
@@ -176,7 +204,8 @@ impl Turn {
                 break;
             }
             for source in lasting {
-                self.taint(source, || "an earlier turn of this conversation was tainted".to_owned());
+                let why = source.earlier();
+                self.taint(source, || why);
             }
             break;
         }
@@ -223,7 +252,10 @@ impl Turn {
         let tainted = entries.iter().find(|entry| entry.id < bound && says(entry) && !entry.is_zone());
         if let Some(entry) = tainted {
             self.taint(TaintSource::outside("earlier"), || {
-                format!("entry {} of an earlier phase of this conversation, which was tainted", entry.id)
+                format!(
+                    "entry {} of an earlier part of this conversation holds text that somebody else wrote",
+                    entry.id
+                )
             });
         }
     }

@@ -1,0 +1,51 @@
+//! When the owner is asked about tool calls.
+
+use serde::Deserialize;
+use std::fmt::{self, Display, Formatter};
+
+/// When the owner is asked, for the owner's own turns: nothing here lets anybody else do more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApprovalMode {
+    /// Before each call that does more than read.
+    Ask,
+    /// Before each call that does more than read once text that somebody else wrote is in the conversation.
+    #[default]
+    Auto,
+    /// Never: calls that do more than read are not made.
+    ReadOnly,
+    /// Never: all calls are made.
+    All,
+}
+
+impl ApprovalMode {
+    /// All of them, by the names that users write.
+    pub const NAMES: [&'static str; 4] = ["ask", "auto", "read-only", "all"];
+
+    /// The mode of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "ask" => Self::Ask,
+            "auto" => Self::Auto,
+            "read-only" => Self::ReadOnly,
+            "all" => Self::All,
+            _ => return None,
+        })
+    }
+
+    /// As users write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Auto => "auto",
+            Self::ReadOnly => "read-only",
+            Self::All => "all",
+        }
+    }
+}
+
+impl Display for ApprovalMode {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

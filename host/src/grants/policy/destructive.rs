@@ -1,0 +1,260 @@
+//! Which commands destroy what cannot be brought back: files, history, machines, what others use.
+//!
+//! A rule against accidents, not against an attacker: a command is read as a shell would roughly read it, and a program
+//! that is named by a variable, a script or another interpreter is not followed.
+
+/// What wraps another command: the words behind it are looked at as a command of their own.
+const WRAPPERS: [&str; 16] = [
+    "sudo", "doas", "env", "nohup", "time", "xargs", "exec", "command", "nice", "ionice", "setsid", "stdbuf",
+    "timeout", "busybox", "then", "do",
+];
+
+/// Programs that do nothing else.
+const ALWAYS: [&str; 19] = [
+    "rm",
+    "shred",
+    "unlink",
+    "truncate",
+    "dd",
+    "wipefs",
+    "fdisk",
+    "parted",
+    "sgdisk",
+    "blkdiscard",
+    "mkswap",
+    "shutdown",
+    "reboot",
+    "poweroff",
+    "halt",
+    "killall",
+    "pkill",
+    "userdel",
+    "groupdel",
+];
+
+/// Words that destroy whatever stands around them: databases, and what interpreters are told.
+const WORDS: [&str; 9] = [
+    "drop table",
+    "drop database",
+    "drop schema",
+    "truncate table",
+    "delete from",
+    "rmtree(",
+    "rmsync(",
+    "os.remove(",
+    "os.unlink(",
+];
+
+/// What of the command destroys something, as it is written, clipped; none where nothing is known to.
+pub fn destructive(command: &str) -> Option<String> {
+    if command.len() > MAX_COMMAND {
+        return Some(clip(command));
+    }
+    within(command, MAX_DEPTH)
+}
+
+/// The longest command that is looked at, in bytes: a longer one is taken for destructive.
+const MAX_COMMAND: usize = 64 << 10;
+
+/// How deep commands are looked at that run commands.
+const MAX_DEPTH: usize = 4;
+
+fn within(command: &str, depth: usize) -> Option<String> {
+    let lower = command.to_lowercase();
+    if let Some(word) = WORDS.iter().find(|word| lower.contains(*word)) {
+        return Some((*word).to_owned());
+    }
+    commands(command).into_iter().find(|words| is_destructive(words, depth)).map(|words| clip(&words.join(" ")))
+}
+
+fn clip(text: &str) -> String {
+    const SHOWN: usize = 80;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// The simple commands of a line of shell, each as its words. What stands in quotes is one word, and a line of its own too
+/// where a shell is told to run it.
+fn commands(line: &str) -> Vec<Vec<String>> {
+    let mut all = vec![Vec::new()];
+    let (mut word, mut quote, mut begun) = (String::new(), None, false);
+    let mut characters = line.chars().peekable();
+    let end = |word: &mut String, begun: &mut bool, all: &mut Vec<Vec<String>>| {
+        if std::mem::take(begun)
+            && let Some(last) = all.last_mut()
+        {
+            last.push(std::mem::take(word));
+        }
+    };
+    while let Some(character) = characters.next() {
+        match (character, quote) {
+            ('\\', None | Some('"')) => match characters.next() {
+                // A line that goes on.
+                Some('\n') | None => {}
+                Some(escaped) => {
+                    word.push(escaped);
+                    begun = true;
+                }
+            },
+            // What is computed stands in quotes, too.
+            ('`', None | Some('"')) => {
+                end(&mut word, &mut begun, &mut all);
+                all.push(Vec::new());
+                quote = None;
+            }
+            ('$', None | Some('"')) if characters.peek() == Some(&'(') => {
+                characters.next();
+                end(&mut word, &mut begun, &mut all);
+                all.push(Vec::new());
+                quote = None;
+            }
+            (quoted, Some(by)) if quoted == by => quote = None,
+            (other, Some(_)) => word.push(other),
+            ('\'' | '"', None) => (quote, begun) = (Some(character), true),
+            (';' | '&' | '|' | '\n' | '(' | ')' | '{' | '}', None) => {
+                end(&mut word, &mut begun, &mut all);
+                all.push(Vec::new());
+            }
+            ('>' | '<', None) => {
+                end(&mut word, &mut begun, &mut all);
+                if let Some(last) = all.last_mut() {
+                    last.push(character.to_string());
+                }
+            }
+            (space, None) if space.is_whitespace() => end(&mut word, &mut begun, &mut all),
+            (other, None) => {
+                word.push(other);
+                begun = true;
+            }
+        }
+    }
+    end(&mut word, &mut begun, &mut all);
+    all.retain(|words| !words.is_empty());
+    all
+}
+
+fn is_destructive(words: &[String], depth: usize) -> bool {
+    if to_a_device(words) {
+        return true;
+    }
+    let Some(at) = words.iter().position(|word| !is_assignment(word)) else { return false };
+    let program = program(&words[at]);
+    let arguments: Vec<&str> = words[at + 1..].iter().map(String::as_str).collect();
+    if WRAPPERS.contains(&program) {
+        // Behind its options and their values stands the command: each word may be its first.
+        let starts = (at + 1..words.len()).filter(|from| !WRAPPERS.contains(&self::program(&words[*from])));
+        return starts.into_iter().any(|from| is_destructive(&words[from..], depth));
+    }
+    let has = |wanted: &[&str]| arguments.iter().any(|argument| wanted.contains(argument));
+    let flag = |letter: char, long: &str| {
+        arguments.iter().any(|argument| match argument.strip_prefix("--") {
+            Some(name) => name == long || name.starts_with(&format!("{long}=")),
+            None => argument.strip_prefix('-').is_some_and(|letters| letters.contains(letter)),
+        })
+    };
+    let verbs: Vec<&str> = arguments.iter().filter(|argument| !argument.starts_with('-')).copied().collect();
+    let begins = |wanted: &[&str]| verbs.len() >= wanted.len() && verbs.iter().zip(wanted).all(|(is, want)| is == want);
+    match program {
+        program if ALWAYS.contains(&program) || program.starts_with("mkfs") => true,
+        "sh" | "bash" | "zsh" | "dash" | "fish" | "eval" => {
+            depth > 0 && arguments.iter().any(|told| within(told, depth - 1).is_some())
+        }
+        "find" => {
+            has(&["-delete"]) || (depth > 0 && follows(&arguments, &["-exec", "-execdir", "-ok", "-okdir"], depth - 1))
+        }
+        "kill" => true,
+        "chmod" | "chown" | "chgrp" => flag('R', "recursive"),
+        "crontab" => flag('r', "remove"),
+        "rsync" => arguments.iter().any(|argument| argument.starts_with("--delete")),
+        "systemctl" | "service" => has(&["stop", "disable", "mask", "kill"]),
+        "git" => git(&arguments),
+        "docker" | "podman" => has(&["rm", "rmi", "prune", "kill"]) || (has(&["down"]) && flag('v', "volumes")),
+        "kubectl" | "oc" => has(&["delete", "drain", "replace"]),
+        "terraform" | "tofu" | "pulumi" => has(&["destroy", "apply", "up"]),
+        "helm" => has(&["uninstall", "delete", "rollback"]),
+        "npm" | "pnpm" | "yarn" | "cargo" | "gem" => begins(&["publish"]) || has(&["unpublish", "yank", "push"]),
+        "twine" => begins(&["upload"]),
+        "gh" => has(&["delete", "archive"]),
+        "aws" | "gsutil" | "az" | "gcloud" | "s3cmd" => {
+            arguments.iter().any(|word| ["rm", "rb", "delete", "del"].contains(word) || word.starts_with("delete-"))
+        }
+        "apt" | "apt-get" | "dnf" | "yum" | "pacman" | "brew" | "pip" | "pip3" => {
+            has(&["remove", "purge", "autoremove", "uninstall", "-R", "-Rs", "-Rns"])
+        }
+        _ => false,
+    }
+}
+
+/// Whether what is run behind one of these is destructive.
+fn follows(arguments: &[&str], markers: &[&str], depth: usize) -> bool {
+    let runs = |(at, _): (usize, &&str)| {
+        let told: Vec<String> = arguments[at + 1..].iter().map(|word| (*word).to_owned()).collect();
+        is_destructive(&told, depth)
+    };
+    arguments.iter().enumerate().filter(|(_, argument)| markers.contains(argument)).take(MAX_DEPTH).any(runs)
+}
+
+fn git(arguments: &[&str]) -> bool {
+    // Options of git itself, some with a value, stand in front of what it is to do.
+    let mut rest = arguments;
+    while let [option, tail @ ..] = rest
+        && option.starts_with('-')
+    {
+        rest = if ["-C", "-c", "--git-dir", "--work-tree"].contains(option) {
+            tail.get(1..).unwrap_or_default()
+        } else {
+            tail
+        };
+    }
+    let [verb, options @ ..] = rest else { return false };
+    let has = |wanted: &[&str]| options.iter().any(|option| wanted.contains(option));
+    let flag = |letter: char, long: &str| {
+        let is = |option: &&&str| match option.strip_prefix("--") {
+            Some(name) => name.starts_with(long),
+            None => option.strip_prefix('-').is_some_and(|letters| letters.contains(letter)),
+        };
+        options.iter().any(|option| is(&option))
+    };
+    match *verb {
+        "push" => {
+            flag('f', "force")
+                || flag('d', "delete")
+                || has(&["--mirror", "--prune"])
+                || options.iter().any(|option| option.starts_with(['+', ':']))
+        }
+        "reset" => has(&["--hard", "--merge"]),
+        "clean" => !flag('n', "dry-run"),
+        "checkout" | "switch" => flag('f', "force") || has(&["--", ".", "--discard-changes"]),
+        "restore" => !has(&["--staged", "-S"]) || flag('W', "worktree"),
+        "branch" | "tag" => has(&["-D", "-d", "--delete"]),
+        "stash" => has(&["drop", "clear"]),
+        "reflog" => has(&["expire", "delete"]),
+        "gc" => options.iter().any(|option| option.starts_with("--prune")),
+        "worktree" => has(&["remove", "prune"]),
+        "update-ref" => flag('d', "delete"),
+        "filter-branch" | "filter-repo" | "rm" => true,
+        _ => false,
+    }
+}
+
+/// A program's name without the path to it.
+fn program(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or_default()
+}
+
+/// `NAME=value` in front of a command.
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=')
+        .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+}
+
+/// Whether something is written to a device.
+fn to_a_device(words: &[String]) -> bool {
+    let is_device = |path: &String| {
+        let harmless = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
+        path.starts_with("/dev/") && !path.starts_with("/dev/fd/") && !harmless.contains(&path.as_str())
+    };
+    words.windows(2).any(|pair| pair[0] == ">" && is_device(&pair[1]))
+}
