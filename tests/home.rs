@@ -138,7 +138,9 @@ impl Home {
             .env("BUB_HOME", self.bub_home())
             .env("BUB_CACHE", &self.cache)
             // Nobody waits for a server that is not there to get well.
-            .env("BUB_RETRY_BASE_MS", "1");
+            .env("BUB_RETRY_BASE_MS", "1")
+            // Tests compare what is printed with what the original prints; those of other formats say so.
+            .env("BUB_FORMAT", "bub");
         run.arguments(arguments, &self.workspace());
         run
     }

@@ -1,13 +1,17 @@
 //! The command line: one file a command.
 
+mod approval;
 mod chat;
 mod command;
+mod denied;
+mod diff;
 mod doctor;
 mod hooks;
 mod log;
 mod paint;
 mod plugin;
 mod prompt;
+mod question;
 mod run;
 mod secret;
 mod serve;

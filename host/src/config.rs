@@ -7,6 +7,7 @@ mod dotenv;
 pub(crate) mod edit;
 mod environment;
 mod file;
+mod format;
 mod limits;
 mod plugins;
 mod policy;
@@ -36,6 +37,7 @@ use std::time::Duration;
 
 pub use beside::Waiting;
 pub use channels::{Channel, Commands, Resend};
+pub use format::AnswerFormat;
 pub use limits::Limits;
 pub use plugins::{Plugin, Trusted};
 pub use policy::Policy;
@@ -70,6 +72,8 @@ pub struct Config {
     pub print: Print,
     /// `BUB_VERBOSE`.
     verbosity: u64,
+    /// `BUB_FORMAT`: what `run` prints.
+    pub format: AnswerFormat,
     /// Where compiled code is kept: `$BUB_HOME/cache`, or `BUB_CACHE`.
     pub cache_dir: PathBuf,
     /// The model and how it is reached.
@@ -140,11 +144,23 @@ impl Config {
     ///
     /// One line that names the file or the variable, and what is wrong with it.
     pub fn load(home: Option<&Path>) -> Result<Self> {
+        Self::load_for(home, None)
+    }
+
+    /// The same with that model in place of the configured one, where one is named.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn load_for(home: Option<&Path>, model: Option<&str>) -> Result<Self> {
         let home = home_dir(home)?;
         // Before anything is read: what changes meanwhile is then seen as a change.
         let print = Print::of(sources(&home));
         check_directory(&home).map_err(anyhow::Error::msg)?;
-        let environment = Environment::read(&home)?;
+        let mut environment = Environment::read(&home)?;
+        if let Some(model) = model {
+            environment.set("MODEL", model);
+        }
         let file = File::read(&home.join(file::FILE))?;
         let mut model = environment.model()?;
         if !environment.has("MODEL") {
@@ -184,6 +200,11 @@ impl Config {
         max_steps.map_or(Ok(()), |steps| positive("max_steps", steps))?;
         let cache_dir = environment.get("CACHE").map_or_else(|| home.join("cache"), PathBuf::from);
         let verbosity = environment.number("VERBOSE")?.unwrap_or_default();
+        let format = environment.get("FORMAT").map_or(Ok(AnswerFormat::default()), |name| {
+            let names = AnswerFormat::NAMES.join("`, `");
+            let wrong = || format!("environment variable `BUB_FORMAT`: `{name}` is none of `{names}`");
+            AnswerFormat::parse(name.trim()).with_context(wrong)
+        })?;
         let tapes = TapeSettings::new(
             &home,
             file.tape_store.as_deref(),
@@ -208,6 +229,7 @@ impl Config {
             exposed,
             print,
             verbosity,
+            format,
             model,
             fallback_models,
             secrets,

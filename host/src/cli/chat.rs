@@ -15,6 +15,8 @@ mod view;
 
 pub use input::{ChatInput, InputOutcome};
 
+use super::approval::Approval;
+use super::denied::DeniedCalls;
 use super::paint::Paint;
 use super::plugin::{Arrivals, Consent};
 use super::sessions::Sessions;
@@ -24,11 +26,13 @@ use crate::channel::{kind_of, message};
 use crate::config::Config;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind};
+use crate::turn::TurnResult;
 use anyhow::Result;
 use complete::OWN;
-use desk::Desk;
+pub(super) use desk::{Desk, Matter};
 use editor::{Editor, Typed};
-use resume::Last;
+pub(super) use question::brief;
+pub(super) use resume::Last;
 use screen::Screen;
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
@@ -63,12 +67,13 @@ pub(super) struct Arguments {
     resume: bool,
     #[command(flatten)]
     consent: Consent,
+    #[command(flatten)]
+    approval: Approval,
 }
 
 pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Path) -> Result<ExitCode> {
-    let Arguments { chat_id, session_id, resume, consent } = arguments;
-    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    let sees = std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !is_dumb;
+    let Arguments { chat_id, session_id, resume, consent, approval } = arguments;
+    let sees = sees();
     let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
     let last = Last::of(&config, &workspace);
     let sessions = Sessions::new(&config);
@@ -82,7 +87,9 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
         config = last.ask_for_trust(config, &workspace)?;
     }
     config.make_home()?;
-    let (desk, matters) = Desk::new(sees);
+    approval.apply(&mut config);
+    let denied = DeniedCalls::default();
+    let (desk, matters) = Desk::new(sees, denied.clone());
     let host = Host::start(config, &workspace, Box::new(desk)).await?;
     arrivals.decide(&host)?;
     host.plugins().announce(&host);
@@ -98,13 +105,74 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
         }
         let (taker, logs) = mpsc::unbounded_channel();
         log::divert(taker);
-        let talk = Talk { host: Arc::clone(&host), matters, logs, stop, paint, thinking: false, envelope, arrivals };
+        let talk = Talk {
+            host: Arc::clone(&host),
+            matters,
+            logs,
+            stop,
+            paint,
+            thinking: false,
+            envelope,
+            arrivals,
+            sums_up: true,
+        };
         converse(talk, &last.history()).await
     } else {
-        plain::run(&host, matters, &*envelope, stop, arrivals).await
+        plain::run(&host, matters, &*envelope, stop, arrivals, &denied).await
     };
+    sessions.note(&session, &workspace);
     host.close().await;
     outcome
+}
+
+/// Whether a person sits there who sees what is drawn, and answers.
+pub(super) fn sees() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !is_dumb
+}
+
+/// One message, said by a person who looks on.
+pub(super) struct Once<'h> {
+    pub(super) host: &'h Arc<Host>,
+    pub(super) matters: mpsc::Receiver<Matter>,
+    pub(super) message: Envelope,
+}
+
+/// Runs a turn as a chat does, and others for what is said meanwhile and has to wait. What the last of them came to, unless
+/// it failed, and the exit code.
+///
+/// # Errors
+///
+/// The terminal has gone.
+pub(super) async fn once(once: Once<'_>, denied: &DeniedCalls) -> Result<(Option<TurnResult>, u8)> {
+    let Once { host, matters, message } = once;
+    let stop = on_stop()?;
+    let (taker, logs) = mpsc::unbounded_channel();
+    log::divert(taker);
+    let (commands, like) = (host.config.commands(&message.channel), message.clone());
+    // What is said while it runs is said by the same person in the same place.
+    let envelope = Box::new(move |content: &str| Envelope {
+        content: content.to_owned(),
+        kind: kind_of(commands, content),
+        passages: Vec::new(),
+        media: Vec::new(),
+        ..like.clone()
+    });
+    let (host, paint, arrivals) = (Arc::clone(host), Paint::of_stdout(), Arrivals::default());
+    let mut talk = Talk { host, matters, logs, stop, paint, thinking: false, envelope, arrivals, sums_up: false };
+    let mut queue = VecDeque::from([message]);
+    let mut result = None;
+    while let Some(message) = queue.pop_front() {
+        let left = talk.turn(message, String::new()).await?;
+        result = left.result;
+        queue.extend(left.queue);
+        if left.leaves || result.is_none() {
+            break;
+        }
+    }
+    log::restore();
+    let code = super::run::exit_code(result.is_some(), denied);
+    Ok((result, code))
 }
 
 /// Turn after turn, until the person leaves.

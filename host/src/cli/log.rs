@@ -36,6 +36,11 @@ pub(super) fn divert(taker: mpsc::UnboundedSender<String>) {
     *TAKER.lock().unwrap_or_else(PoisonError::into_inner) = Some(taker);
 }
 
+/// From here on lines go to stderr again.
+pub(super) fn restore() {
+    *TAKER.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
 /// From here on lines are nobody's, until the answer is dropped: they are about a trial. Whoever has set `RUST_LOG` wants
 /// to see them.
 pub(super) fn hush() -> Option<mpsc::UnboundedReceiver<String>> {

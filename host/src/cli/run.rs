@@ -1,23 +1,37 @@
 //! `run`: one message, one turn, its answer.
 
+mod output;
+mod piped;
+
+use super::approval::Approval;
+use super::chat::{self, Desk, Last, Once};
+use super::denied::{self, DeniedCalls};
 use super::sessions::Sessions;
 use super::watchdog::Watchdog;
-use crate::channel::{Printer, attach, kind_of, message};
-use crate::config::Config;
+use crate::channel::{attach, kind_of, message};
+use crate::config::{AnswerFormat, Config};
+use crate::grants::policy::ApprovalMode;
 use crate::host::Host;
-use crate::plugin::bindings::Envelope;
-use crate::turn::{Audience, run_turn};
+use crate::plugin::bindings::{Envelope, MessageKind, Passage, Provenance};
+use crate::turn::{Audience, TurnResult, run_turn};
 use anyhow::{Context, Result};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use output::Output;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// What to say to the agent
-    message: String,
+    /// What to say to the agent; `-`: what stands on standard input
+    message: Option<String>,
+    /// `-`: wait for the end of standard input, and say it behind the message
+    #[arg(value_name = "-", value_parser = ["-"])]
+    waits: Option<String>,
     /// The channel that the message comes from
     #[arg(long, default_value = "cli")]
     channel: String,
@@ -33,47 +47,167 @@ pub(super) struct Arguments {
     /// Go on with the session that was used last in this workspace, by `run` or `chat`
     #[arg(short, long = "continue", conflicts_with = "session_id")]
     continues: bool,
-    /// Allow what would be asked: effects of tools, as in `write,run`
-    #[arg(long, value_delimiter = ',', value_parser = ["write", "send", "run"])]
-    allow: Vec<String>,
+    /// The model for this turn, before that of the configuration and of the session
+    #[arg(short, long, value_name = "PROVIDER:MODEL")]
+    model: Option<String>,
+    /// How the answer is printed [default: $BUB_FORMAT, else text]
+    #[arg(long, value_parser = format())]
+    format: Option<AnswerFormat>,
+    /// The same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    #[command(flatten)]
+    approval: Approval,
     /// Send an image, sound, video or document along: a file, or an https address that the model's side fetches
     #[arg(long, value_name = "FILE|URL")]
     attach: Vec<String>,
 }
 
-pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let commands = config.commands(&arguments.channel);
+fn format() -> impl TypedValueParser<Value = AnswerFormat> {
+    // clap has refused every other word.
+    PossibleValuesParser::new(AnswerFormat::NAMES).map(|name| AnswerFormat::parse(&name).unwrap_or_default())
+}
+
+/// What is heard and not yet printed, at most.
+const HEARD: usize = 256;
+
+/// How long nothing is heard before that is said.
+const SLOW: Duration = Duration::from_secs(10);
+
+pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace: &Path) -> Result<ExitCode> {
     let folder = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+    let format = if arguments.json { AnswerFormat::Json } else { arguments.format.unwrap_or(config.format) };
+    let commands = config.commands(&arguments.channel);
+    let is_command = |text: &str| kind_of(commands, text) == MessageKind::Command;
+    let piped = match &arguments.message {
+        // A command is what was typed, and nothing else.
+        Some(text) if is_command(text) && arguments.waits.is_none() => None,
+        Some(text) => piped::read(text == "-" || arguments.waits.is_some())?,
+        None => piped::read(false)?,
+    };
+    let said = arguments.message.take().filter(|text| text != "-");
+    // What somebody pipes and says no word about is their message, but no command: only what is typed is one.
+    let (content, piped, kind) = match (said, piped) {
+        (Some(said), piped) => {
+            let kind = kind_of(commands, &said);
+            (said, piped, kind)
+        }
+        (None, Some(piped)) => (piped.trim_end().to_owned(), None, MessageKind::Normal),
+        (None, None) => return Ok(nothing_said()),
+    };
+    // On another channel it is somebody else who speaks.
+    let is_terminals = arguments.channel == "cli";
+    let sees = format == AnswerFormat::Text && chat::sees();
+    config.make_home()?;
+    let mode = arguments.approval.mode(&config);
+    if sees && is_terminals && kind != MessageKind::Command && matches!(mode, ApprovalMode::Ask | ApprovalMode::Auto) {
+        config = Last::of(&config, &folder).ask_for_trust(config, &folder)?;
+    }
+    if let Some(model) = &arguments.model {
+        config = Config::load_for(Some(&config.home), Some(model))?;
+    }
+    arguments.approval.apply(&mut config);
     let foreign = (!config.trusts(&folder)).then_some(folder.as_path());
-    let media = attach::items(&arguments.attach, kind_of(commands, &arguments.message), foreign)?;
+    let media = attach::items(&arguments.attach, kind, foreign)?;
     let sessions = Sessions::new(&config);
     let session = match arguments.continues {
         true => Some(sessions.latest(&folder)?.with_context(|| {
             format!("no session was held in `{}` yet: leave `-c` out to begin one", folder.display())
         })?),
-        false => arguments.session_id.clone(),
+        false => arguments.session_id,
     };
-    config.make_home()?;
-    let printer = Printer::allowing(arguments.allow.clone());
-    let host = Host::start(config, workspace, Box::new(printer.clone())).await?;
+    let addressed = [arguments.channel.as_str(), &arguments.chat_id, &arguments.sender_id];
+    let message = Envelope { media, ..message(session, addressed, &content, kind) };
+    let message = with_piped(with_model(message, arguments.model.as_deref()), piped, foreign.is_some());
+    let denied = DeniedCalls::default();
+    let (desk, matters) = Desk::new(sees, denied.clone());
+    let host = Host::start(config, workspace, Box::new(desk)).await?;
     host.plugins().announce(&host);
-    let cancel = on_signal()?;
-    let Arguments { message: content, channel, chat_id, sender_id, .. } = arguments;
-    let kind = kind_of(commands, &content);
-    // On another channel it is somebody else who speaks.
-    let is_terminals = channel == "cli";
-    let message = Envelope { media, ..message(session, [&channel, &chat_id, &sender_id], &content, kind) };
-    let outcome = run_turn(&host, message, Audience::new(cancel)).await;
-    if let (Ok(turn), true) = (&outcome, is_terminals) {
+    let (outcome, code) = match sees {
+        true => chat::once(Once { host: &host, matters, message }, &denied).await?,
+        false => unattended(&host, matters, message, format, &denied).await?,
+    };
+    if let (Some(turn), true) = (&outcome, is_terminals) {
         sessions.note(&turn.session_id, &folder);
     }
     // Nobody could find them again: the next run is another process.
     host.close().await;
-    match outcome {
-        Ok(_) => Ok(ExitCode::SUCCESS),
-        // An observer of `on-error` has said it already.
-        Err(_) if printer.said_error() => Ok(ExitCode::FAILURE),
-        Err(failure) => Err(failure.into()),
+    denied.tell(&mut std::io::stderr(), host.config.policy.approve)?;
+    Ok(ExitCode::from(code))
+}
+
+fn nothing_said() -> ExitCode {
+    eprintln!("error: there is nothing to say: `bub-wasm run MESSAGE`, or pipe a text to `bub-wasm run -`");
+    ExitCode::from(2)
+}
+
+/// The message with a model of its own.
+fn with_model(mut message: Envelope, model: Option<&str>) -> Envelope {
+    if let Some(model) = model {
+        message.context.push(("model".to_owned(), serde_json::Value::from(model).to_string()));
+    }
+    message
+}
+
+/// The message with what was piped. Who trusts the workspace vouches for it too; else it is a text of another author, as a
+/// file of the workspace is.
+fn with_piped(mut message: Envelope, piped: Option<String>, is_foreign: bool) -> Envelope {
+    let Some(text) = piped else { return message };
+    if !is_foreign {
+        message.content = format!("{}\n\n{}", message.content, text.trim_end());
+        return message;
+    }
+    let author = Some("standard input".to_owned());
+    message.passages.push(Passage { author, provenance: Provenance::Attached, text });
+    message
+}
+
+/// A turn beside which nobody sits. The result, unless it failed, and the exit code.
+async fn unattended(
+    host: &Arc<Host>,
+    mut matters: mpsc::Receiver<chat::Matter>,
+    message: Envelope,
+    format: AnswerFormat,
+    denied: &DeniedCalls,
+) -> Result<(Option<TurnResult>, u8)> {
+    let cancel = on_signal()?;
+    let (listener, mut heard) = mpsc::channel(HEARD);
+    let turn = run_turn(host, message, Audience::new(cancel).heard_by(listener));
+    tokio::pin!(turn);
+    let mut output = Output::new(format);
+    let mut silent_since = Instant::now();
+    let outcome = loop {
+        tokio::select! {
+            biased;
+            Some(heard) = heard.recv() => {
+                silent_since = Instant::now();
+                output.hear(heard)?;
+            }
+            Some(matter) = matters.recv() => output.matter(matter)?,
+            outcome = &mut turn => break outcome,
+            () = tokio::time::sleep_until(silent_since + SLOW) => {
+                output.slow(SLOW)?;
+                silent_since = Instant::now();
+            }
+        }
+    };
+    while let Ok(heard) = heard.try_recv() {
+        output.hear(heard)?;
+    }
+    while let Ok(matter) = matters.try_recv() {
+        output.matter(matter)?;
+    }
+    let code = exit_code(outcome.is_ok(), denied);
+    output.end(&outcome, denied, code)?;
+    Ok((outcome.ok(), code))
+}
+
+/// 0: it went well, 1: it failed, 3: it went well, but for calls that nobody could be asked about.
+pub(super) fn exit_code(went_well: bool, denied: &DeniedCalls) -> u8 {
+    match (went_well, denied.is_empty()) {
+        (false, _) => 1,
+        (true, true) => 0,
+        (true, false) => denied::EXIT_CODE,
     }
 }
 

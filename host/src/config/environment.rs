@@ -47,6 +47,11 @@ impl Environment {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    /// Stands in place of what was read.
+    pub(super) fn set(&mut self, name: &str, value: &str) {
+        self.variables.insert(name.to_owned(), value.to_owned());
+    }
+
     pub(super) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }

@@ -41,6 +41,7 @@ impl Config {
             exposed: Vec::new(),
             print: self.print.clone(),
             verbosity: self.verbosity,
+            format: self.format,
             cache_dir: self.cache_dir.clone(),
             model: model::Settings::new(trial.model),
             fallback_models: Vec::new(),

@@ -174,7 +174,12 @@ pub(super) async fn follow(api: &Api, bearer: &Bearer, letter: Letter) -> Result
             };
             match event {
                 // The last one says what came of it all.
-                Some(Heard::Event(StreamEvent::Final(_)) | Heard::ToolBegins { .. } | Heard::ToolEnds { .. }) => {}
+                Some(
+                    Heard::Event(StreamEvent::Final(_))
+                    | Heard::Retry { .. }
+                    | Heard::ToolBegins { .. }
+                    | Heard::ToolEnds { .. },
+                ) => {}
                 Some(Heard::Event(event)) => is_read = tell(Told::Heard(event)).await,
                 None => break,
             }

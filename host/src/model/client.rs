@@ -179,6 +179,7 @@ impl Shared {
             }
             let pause = retry::pause(self.settings.retry_delay, failed, asked);
             tracing::info!(failed, ?pause, "{error}; asking again");
+            outlet.retry(&error.message, pause).await;
             tokio::time::sleep(pause).await;
         }
     }

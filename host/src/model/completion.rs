@@ -1,6 +1,7 @@
 //! The way from the work that reads an answer to whoever wants it.
 
 use std::fmt;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
@@ -16,8 +17,18 @@ const CAPACITY: usize = 64;
 
 /// An answer that is under way. The work goes on while the next event is waited for. Dropping it ends the request.
 pub struct Completion {
-    work: Inline<BoxFuture<'static, ()>, Result<Event, Error>>,
+    work: Inline<BoxFuture<'static, ()>, Said>,
     is_over: bool,
+    on_retry: Option<OnRetry>,
+}
+
+/// Hears of what was wrong and how long the server is left alone, whenever a request is about to be made again.
+pub type OnRetry = Box<dyn Fn(&str, Duration) + Send>;
+
+/// What comes out of the work.
+enum Said {
+    Event(Result<Event, Error>),
+    Retry(String, Duration),
 }
 
 impl fmt::Debug for Completion {
@@ -37,7 +48,13 @@ impl Completion {
         let (text, reasoning) = (Veil::new(patterns.clone()), Veil::new(patterns));
         let outlet = Outlet { sender, has_sent: false, text, reasoning };
         let work: BoxFuture<'static, ()> = Box::pin(work(outlet));
-        Completion { work: Inline::new(work, events), is_over: false }
+        Completion { work: Inline::new(work, events), is_over: false, on_retry: None }
+    }
+
+    /// Tells of requests that are made again.
+    #[must_use]
+    pub fn on_retry(self, on_retry: OnRetry) -> Completion {
+        Completion { on_retry: Some(on_retry), ..self }
     }
 
     /// The next event; `None` after [`Event::Finish`] or an error.
@@ -49,9 +66,20 @@ impl Completion {
         if self.is_over {
             return None;
         }
-        let next = self.work.next().await.unwrap_or_else(|| {
-            Err(Error::new(ErrorKind::Cancelled, "the request was ended before its answer was whole"))
-        });
+        let next = loop {
+            match self.work.next().await {
+                Some(Said::Event(event)) => break event,
+                Some(Said::Retry(why, pause)) => {
+                    if let Some(on_retry) = &self.on_retry {
+                        on_retry(&why, pause);
+                    }
+                }
+                None => {
+                    let why = "the request was ended before its answer was whole";
+                    break Err(Error::new(ErrorKind::Cancelled, why));
+                }
+            }
+        };
         self.is_over = matches!(next, Ok(Event::Finish(_)) | Err(_));
         Some(next)
     }
@@ -59,7 +87,7 @@ impl Completion {
 
 /// The writing end.
 pub(crate) struct Outlet {
-    sender: mpsc::Sender<Result<Event, Error>>,
+    sender: mpsc::Sender<Said>,
     has_sent: bool,
     /// What a server says of the key that it was given reaches nobody.
     text: Veil,
@@ -70,6 +98,11 @@ impl Outlet {
     /// Whether the reader has been told anything. From then on no other request may answer in this one's place.
     pub(crate) fn has_sent(&self) -> bool {
         self.has_sent
+    }
+
+    /// The request is made again. That is no part of an answer.
+    pub(crate) async fn retry(&self, why: &str, pause: Duration) {
+        let _ = self.sender.send(Said::Retry(why.to_owned(), pause)).await;
     }
 
     /// Waits while the reader is slow. What is sent to a reader that has left is lost: its leaving ends the work.
@@ -116,12 +149,12 @@ impl Outlet {
     }
 
     async fn tell(&self, event: Event) {
-        let _ = self.sender.send(Ok(event)).await;
+        let _ = self.sender.send(Said::Event(Ok(event))).await;
     }
 
     /// The last thing that is sent. What was held back because a key may have begun there is not shown: the answer is cut
     /// off anyway.
     pub(crate) async fn fail(self, error: Error) {
-        let _ = self.sender.send(Err(error)).await;
+        let _ = self.sender.send(Said::Event(Err(error))).await;
     }
 }

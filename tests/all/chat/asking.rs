@@ -33,7 +33,10 @@ fn a_tool_is_asked_for_and_denied_and_asked_for_and_allowed() {
     let chat = wary(&home);
     chat.say(WRITE).sees(CHOICES);
     let screen = chat.screen();
-    assert!(screen.contains("`bash` wants to run: ") && screen.contains("  cmd: echo made >> made.txt"), "{screen}");
+    assert!(screen.contains("Run this command?\n  echo made >> made.txt\n"), "{screen}");
+    let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = "Asked because files of this untrusted workspace were read earlier in the conversation.";
+    assert!(words.contains(why) && !words.contains("taint"), "{screen}");
     chat.answer("n").sees("said no");
     chat.waits();
     assert_eq!(made(&home), 0);
@@ -57,13 +60,13 @@ fn always_holds_for_exactly_that_call_never_for_the_tool_and_both_for_the_sessio
         for calls in [3, 4] {
             first.say(WRITE).until("the turn over", |screen| screen.matches("1 tool call").count() == calls);
             first.waits();
-            assert_eq!(first.screen().matches("wants to run").count(), 1, "{}", first.screen());
+            assert_eq!(first.screen().matches("Run this command?").count(), 1, "{}", first.screen());
         }
         assert_eq!(made(&home), times);
         // Another call of the tool was not asked about when the answer was `always`.
         first.say(&WRITE.replace("made >>", "more >>"));
         let questions = if key == "a" { 2 } else { 1 };
-        let seen = |screen: &str| screen.matches("wants to run").count() == questions;
+        let seen = |screen: &str| screen.matches("Run this command?").count() == questions;
         first.until("another call", |screen| seen(screen) && screen.matches("more >>").count() > questions);
         if key == "a" {
             first.answer("n");
@@ -83,7 +86,7 @@ fn a_change_is_shown_as_it_will_be_made() {
     let chat = wary(&home);
     chat.say(r#"TOOL:fs.edit {"path": "notes.txt", "old": "run everything", "new": "run\n  nothing"}"#);
     let screen = chat.sees("- run everything");
-    for line in ["  path: notes.txt", "  - run everything", "  + run", "  +   nothing"] {
+    for line in ["Edit `notes.txt`?", "  - run everything", "  + run", "  +   nothing"] {
         assert!(screen.lines().any(|shown| shown == line), "{line}: {screen}");
     }
     chat.answer("y").waits();

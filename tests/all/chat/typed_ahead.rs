@@ -52,7 +52,7 @@ fn a_draft_outlives_the_question_and_the_question_the_draft() {
 fn early_keys_keys_with_modifiers_and_pastes_answer_nothing() {
     let home = home();
     let chat = wary(&home);
-    chat.say(WRITE).sees("wants to run");
+    chat.say(WRITE).sees("Run this command?");
     // Quicker than anybody reads.
     chat.say("y");
     let seen = |count| chat.until("a refusal", move |screen: &str| screen.matches(REJECTED).count() == count);

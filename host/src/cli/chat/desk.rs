@@ -1,5 +1,6 @@
 //! The channel of a chat: what a turn hands to it waits for the loop that owns the screen.
 
+use super::super::denied::DeniedCalls;
 use crate::channel::{Answer, Channel, Question};
 use crate::error::Failure;
 use crate::plugin::bindings::Envelope;
@@ -11,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 const WAITING: usize = 64;
 
 /// Something that a turn wants of the person.
-pub(super) enum Matter {
+pub(in crate::cli) enum Matter {
     /// To be shown.
     Envelope(Box<Envelope>),
     /// To be answered. Whoever asked may have left: then nobody takes the answer.
@@ -19,17 +20,19 @@ pub(super) enum Matter {
 }
 
 /// Hands envelopes and questions over.
-pub(super) struct Desk {
+pub(in crate::cli) struct Desk {
     matters: mpsc::Sender<Matter>,
     /// Whether somebody is there to answer.
     asks: bool,
+    denied: DeniedCalls,
 }
 
 impl Desk {
-    /// A desk, and the end at which its matters come out. `asks`: somebody sits there who answers questions.
-    pub(super) fn new(asks: bool) -> (Self, mpsc::Receiver<Matter>) {
+    /// A desk, and the end at which its matters come out. `asks`: somebody sits there who answers questions. Calls that
+    /// nobody is asked about are put down in `denied`.
+    pub(in crate::cli) fn new(asks: bool, denied: DeniedCalls) -> (Self, mpsc::Receiver<Matter>) {
         let (matters, taken) = mpsc::channel(WAITING);
-        (Self { matters, asks }, taken)
+        (Self { matters, asks, denied }, taken)
     }
 }
 
@@ -50,5 +53,9 @@ impl Channel for Desk {
             self.matters.send(Matter::Question(Box::new(question.clone()), answer)).await.ok()?;
             answered.await.ok()
         })
+    }
+
+    fn not_asked(&self, question: &Question) {
+        self.denied.add(question);
     }
 }

@@ -1,5 +1,6 @@
 //! A chat where there is no terminal: a message a line, answers as they come, errors on stderr.
 
+use super::super::denied::DeniedCalls;
 use super::super::plugin::Arrivals;
 use super::super::watchdog::Interrupts;
 use super::desk::Matter;
@@ -25,6 +26,7 @@ pub(super) async fn run(
     envelope: &(dyn Fn(&str) -> Envelope + Send),
     mut stop: watch::Receiver<bool>,
     mut arrivals: Arrivals,
+    denied: &DeniedCalls,
 ) -> Result<ExitCode> {
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let mut code = ExitCode::SUCCESS;
@@ -63,7 +65,9 @@ pub(super) async fn run(
             said.matter(matter)?;
         }
         code = if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-        said.end(outcome.err().map(|failure| failure.to_string()))?;
+        let mode = host.config.policy.approve;
+        denied.tell(&mut std::io::stderr(), mode)?;
+        said.end(outcome.err().map(|failure| failure.told()))?;
     }
 }
 
@@ -90,7 +94,7 @@ impl Printed {
         let Matter::Envelope(envelope) = matter else { return Ok(()) };
         if envelope.kind == MessageKind::Error {
             self.said_error = true;
-            writeln!(std::io::stderr(), "{}", one_line(&envelope.content))?;
+            writeln!(std::io::stderr(), "error: {}", one_line(&envelope.content))?;
         } else if envelope.content.trim() != self.all.trim() {
             self.line()?;
             writeln!(std::io::stdout(), "{}", envelope.content)?;

@@ -21,13 +21,13 @@ const SHOWN: usize = 6;
 const LINES: usize = 20;
 
 /// The chats of one workspace.
-pub(super) struct Last {
+pub(in crate::cli) struct Last {
     /// `$BUB_HOME/history/WORKSPACE`, without an ending.
     stem: PathBuf,
 }
 
 impl Last {
-    pub(super) fn of(config: &Config, workspace: &Path) -> Self {
+    pub(in crate::cli) fn of(config: &Config, workspace: &Path) -> Self {
         let name = tape_name(workspace, "");
         let half = name.split_once("__").map_or(name.as_str(), |(half, _)| half);
         Self { stem: config.home.join("history").join(half) }
@@ -53,7 +53,7 @@ impl Last {
     /// # Errors
     ///
     /// The terminal has gone, or the configuration cannot be written.
-    pub(super) fn ask_for_trust(&self, config: Config, workspace: &Path) -> Result<Config> {
+    pub(in crate::cli) fn ask_for_trust(&self, config: Config, workspace: &Path) -> Result<Config> {
         if config.trusts(workspace) || self.file("asked").exists() {
             return Ok(config);
         }

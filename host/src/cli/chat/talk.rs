@@ -2,7 +2,7 @@
 
 use super::super::paint::Paint;
 use super::super::plugin::Arrivals;
-use super::super::{prompt, text};
+use super::super::{prompt, question as asked, text};
 use super::desk::Matter;
 use super::input::{ChatInput, InputOutcome};
 use super::keys::Keys;
@@ -15,7 +15,7 @@ use crate::hooks::{self, Admission};
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind};
 use crate::plugin::one_line;
-use crate::turn::{Audience, Calls, Steering, run_turn};
+use crate::turn::{Audience, Calls, Steering, TurnResult, run_turn};
 use anyhow::Result;
 use std::collections::VecDeque;
 use std::io;
@@ -42,6 +42,8 @@ pub(super) struct Talk {
     /// Makes an envelope of what is typed.
     pub(super) envelope: Box<dyn Fn(&str) -> Envelope + Send>,
     pub(super) arrivals: Arrivals,
+    /// Whether the end of a turn says how long it has taken and what it has used.
+    pub(super) sums_up: bool,
 }
 
 /// How a turn left the conversation.
@@ -52,6 +54,8 @@ pub(super) struct Left {
     pub(super) typed: String,
     /// The person wants to leave.
     pub(super) leaves: bool,
+    /// What the turn came to; none: it failed.
+    pub(super) result: Option<TurnResult>,
 }
 
 /// A turn that is being drawn.
@@ -271,7 +275,7 @@ impl Running<'_> {
         if !self.shown
             && let Some((question, _)) = self.asked.front()
         {
-            let lines = question::lines(question, Screen::width(), self.talk.paint);
+            let lines = asked::lines(question, &self.talk.host.workspace, Screen::width(), self.talk.paint);
             self.view.put(lines, Screen::width());
             self.shown = true;
             self.question += 1;
@@ -286,22 +290,27 @@ impl Running<'_> {
         Ok(())
     }
 
-    fn finish(mut self, outcome: Result<crate::turn::TurnResult, Failure>) -> Result<Left> {
-        let failure = outcome.err();
+    fn finish(mut self, outcome: Result<TurnResult, Failure>) -> Result<Left> {
+        let (result, failure) = match outcome {
+            Ok(result) => (Some(result), None),
+            Err(failure) => (None, Some(failure)),
+        };
         match &failure {
             Some(Failure::Cancelled) => {
                 self.tell("the turn was ended; what it had done is on the tape", Paint::dim);
             }
             Some(failure) if !self.said_error => {
-                self.tell(&failure.to_string(), Paint::red);
+                self.tell(&failure.told(), Paint::red);
             }
             _ => {}
         }
         while let Ok(line) = self.talk.logs.try_recv() {
             self.log(&line);
         }
-        let mut lines = self.view.finish(Screen::width());
-        lines.push(String::new());
+        let mut lines = self.view.finish(Screen::width(), self.talk.sums_up);
+        if self.talk.sums_up {
+            lines.push(String::new());
+        }
         self.screen.draw(&lines, &[])?;
         let mut queue: VecDeque<Envelope> = self.steering.take().into_iter().map(|said| said.message).collect();
         queue.append(&mut self.later);
@@ -312,6 +321,6 @@ impl Running<'_> {
             typed =
                 unheard.into_iter().chain(Some(typed).filter(|typed| !typed.is_empty())).collect::<Vec<_>>().join("\n");
         }
-        Ok(Left { queue, typed, leaves: self.leaves })
+        Ok(Left { queue, typed, leaves: self.leaves, result })
     }
 }

@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 /// Tools that run at the same time and are seen doing so.
 const MAX_SEEN: usize = 6;
 
+/// How long nothing is heard before that is said.
+const SLOW: Duration = Duration::from_secs(10);
+
 const WHEEL: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /// A tool that runs.
@@ -29,6 +32,8 @@ pub(super) struct View {
     paint: Paint,
     said: Said,
     began: Instant,
+    /// When something was last heard.
+    heard: Instant,
     tools: BTreeMap<u64, Running>,
     tools_run: usize,
     tokens: u64,
@@ -61,6 +66,7 @@ impl View {
             paint,
             said: Said::new(paint.has_colors(), plain),
             began: Instant::now(),
+            heard: Instant::now(),
             tools: BTreeMap::new(),
             tools_run: 0,
             tokens: 0,
@@ -83,6 +89,7 @@ impl View {
     }
 
     pub(super) fn hear(&mut self, heard: Heard, width: usize) {
+        self.heard = Instant::now();
         match heard {
             Heard::Event(StreamEvent::Text(piece)) => {
                 self.reasoned(width);
@@ -94,6 +101,11 @@ impl View {
             Heard::Event(StreamEvent::Reasoning(piece)) if self.thinking => self.reasoning.push_str(&piece),
             Heard::Event(StreamEvent::Usage(usage)) => self.tokens = self.tokens.saturating_add(tokens(&usage)),
             Heard::Event(_) => {}
+            Heard::Retry { why, pause } => {
+                self.pause(width);
+                let line = format!("{}; asking again in {:.1} s", text::line(&why), pause.as_secs_f64());
+                self.lines.extend(text::fold(&line, width).iter().map(|line| self.paint.dim(line)));
+            }
             Heard::ToolBegins { call, name, arguments, nested } => {
                 self.pause(width);
                 let brief = question::brief(&name, &arguments);
@@ -185,6 +197,9 @@ impl View {
         if self.tokens > 0 {
             parts.push(tokens_said(self.tokens));
         }
+        if self.tools.is_empty() && self.heard.elapsed() >= SLOW {
+            parts.push("the model is silent".to_owned());
+        }
         if foot.waiting > 0 {
             parts.push(format!("{} waiting", foot.waiting));
         }
@@ -201,7 +216,8 @@ impl View {
     }
 
     /// The turn is over: what is left of it, and what it took.
-    pub(super) fn finish(&mut self, width: usize) -> Vec<String> {
+    /// `sums_up`: with that.
+    pub(super) fn finish(&mut self, width: usize, sums_up: bool) -> Vec<String> {
         self.pause(width);
         for Running { brief, nested, .. } in std::mem::take(&mut self.tools).into_values() {
             let brief = text::cut(&format!("{brief}: ended with the turn"), width.saturating_sub(2 * nested + 2));
@@ -211,6 +227,9 @@ impl View {
             self.lines.pop();
         }
         let mut lines = self.settled();
+        if !sums_up {
+            return lines;
+        }
         let mut took = vec![seconds(self.began.elapsed())];
         if self.tools_run > 0 {
             took.push(format!("{} tool call{}", self.tools_run, if self.tools_run == 1 { "" } else { "s" }));

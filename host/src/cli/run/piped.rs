@@ -1,0 +1,90 @@
+//! What stands on standard input beside the message.
+//!
+//! With `-` it is read to its end, however long that takes. Without it, a file is read to its end; a pipe too, if its first
+//! bytes come, or it ends, within [`PATIENCE`], and else it is left out, which is said; anything else is not read.
+
+use anyhow::{Context, Result, bail};
+use std::io::{IsTerminal, Read, stdin};
+use std::os::fd::AsFd;
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// How long a pipe may be silent before its first byte, where nobody has said `-`.
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The longest text that is read, in bytes.
+const MAX_TEXT: usize = 1 << 20;
+
+/// The text on standard input; none where there is none. `waits`: somebody has said `-`.
+///
+/// # Errors
+///
+/// It cannot be read, is too long, or no text.
+pub(super) fn read(waits: bool) -> Result<Option<String>> {
+    let bytes = match (waits, Kind::of_stdin()) {
+        (true, _) => all(Vec::new())?,
+        (false, Kind::File) => all(Vec::new())?,
+        (false, Kind::Pipe) => match first()? {
+            Some(first) => all(first)?,
+            None => return Ok(None),
+        },
+        (false, Kind::Other) => return Ok(None),
+    };
+    let text =
+        String::from_utf8(bytes).ok().context("standard input is no text: send a file along by `--attach FILE`")?;
+    Ok(Some(text).filter(|text| !text.trim().is_empty()))
+}
+
+enum Kind {
+    File,
+    Pipe,
+    /// A terminal, `/dev/null`, nothing at all.
+    Other,
+}
+
+impl Kind {
+    fn of_stdin() -> Self {
+        use rustix::fs::{FileType, fstat};
+        if stdin().is_terminal() {
+            return Self::Other;
+        }
+        match fstat(stdin().as_fd()).map(|about| FileType::from_raw_mode(about.st_mode)) {
+            Ok(FileType::RegularFile) => Self::File,
+            Ok(FileType::Fifo | FileType::Socket) => Self::Pipe,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The first bytes of a pipe, or none at all, once there are any or it has ended; none, where neither happens in time.
+fn first() -> Result<Option<Vec<u8>>> {
+    let (sender, read) = mpsc::channel();
+    // It may wait for ever, and ends with the process.
+    std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {
+        let mut bytes = vec![0; 64 << 10];
+        let _ = sender.send(stdin().lock().read(&mut bytes).map(|length| {
+            bytes.truncate(length);
+            bytes
+        }));
+    })?;
+    match read.recv_timeout(PATIENCE) {
+        Ok(first) => first.map(Some).context("standard input cannot be read"),
+        Err(_) => {
+            let seconds = PATIENCE.as_secs();
+            tracing::warn!(
+                "nothing came on standard input within {seconds} s, so it is left out: `-` behind the message waits for it"
+            );
+            Ok(None)
+        }
+    }
+}
+
+/// The rest, behind what was read already.
+fn all(mut bytes: Vec<u8>) -> Result<Vec<u8>> {
+    let rest = (MAX_TEXT + 1).saturating_sub(bytes.len()) as u64;
+    stdin().lock().take(rest).read_to_end(&mut bytes).context("standard input cannot be read")?;
+    if bytes.len() > MAX_TEXT {
+        bail!("standard input holds more than 1 MiB: send less of it, or name a file that the agent can read");
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,39 @@
+//! `run` as a person or a script uses it: what is asked, what is printed, what is read beside the message, and how a turn
+//! that fails is told of.
+
+mod approval;
+mod destructive;
+mod errors;
+mod format;
+mod piped;
+mod terminal;
+
+use crate::home;
+use bub_tests::{Finished, Home, Run};
+
+/// `bub-wasm run` as it is without the tests' own format.
+fn plain<'h>(home: &'h Home, arguments: &[&str]) -> Run<'h> {
+    home.run(arguments.iter().copied()).env("BUB_FORMAT", "")
+}
+
+/// A home whose owner vouches for the workspace.
+fn trusting() -> Home {
+    let home = home();
+    assert_eq!(home.bub(["trust"]).finish().code, Some(0));
+    home
+}
+
+/// A home with a workspace that nobody vouches for, and a file in it.
+fn untrusted() -> Home {
+    let home = home();
+    std::fs::write(home.workspace().join("notes.txt"), "one\ntwo\nthree\n").expect("a file");
+    home
+}
+
+/// What was said on stderr holds none of the words that only the program's authors know.
+#[track_caller]
+fn speaks_plainly(finished: &Finished) {
+    for word in ["taint", "stage `", "run-model-stream", "plugin `builtin`"] {
+        assert!(!finished.stderr.contains(word), "`{word}`\n{finished}");
+    }
+}
