@@ -15,6 +15,7 @@
 //! | `body` | the request becomes JSON, as chat completions have it |
 //! | `messages` | the same request as Anthropic's Messages API has it, and what is read of its answer |
 //! | `attempt` | one POST and the reading of its answer |
+//! | `embeddings` | the other thing that servers do: texts become vectors |
 //! | `retry` | whether the same server is asked again, and when |
 //! | `intake` | bytes become whole documents or server-sent events, within bounds |
 //! | `answer`, `calls` | documents become events, pieces of tool calls become calls |
@@ -34,6 +35,7 @@ mod body;
 mod calls;
 mod client;
 mod completion;
+mod embeddings;
 mod endpoint;
 mod error;
 mod exchange;
@@ -52,6 +54,7 @@ mod window;
 
 pub use client::Client;
 pub use completion::Completion;
+pub use embeddings::{Embedded, check as check_vectors};
 pub use endpoint::{key_wanted, known_provider, split};
 pub use error::{Error, ErrorKind};
 pub use exchange::{Event, Request, ToolCall, ToolSpec};

@@ -12,6 +12,7 @@ const ROWS: &[&[&str]] = &[
     &["channel"],
     &["config"],
     &["error"],
+    &["recall"],
     &["model", "nearest", "net", "process", "secret", "tape", "usage"],
     &["files", "inline", "redact_stream", "variables", "wording"],
 ];

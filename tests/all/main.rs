@@ -63,6 +63,7 @@ mod programs;
 mod provenance;
 mod proxies;
 mod quarantine;
+mod retrieval;
 mod run;
 mod secret;
 mod secrets_seen;
