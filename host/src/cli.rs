@@ -10,6 +10,7 @@ mod hooks;
 mod log;
 mod paint;
 mod plugin;
+mod progress;
 mod prompt;
 mod question;
 mod run;

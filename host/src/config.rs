@@ -2,6 +2,7 @@
 //! A workspace configures nothing.
 
 mod beside;
+mod bub;
 mod channels;
 mod dotenv;
 pub(crate) mod edit;
@@ -13,6 +14,7 @@ mod plugins;
 mod policy;
 mod print;
 mod process;
+mod providers;
 mod quotas;
 mod seclude;
 mod serve;
@@ -22,7 +24,6 @@ use crate::files::{Access, ProtectedFiles, check_directory, make_private_dir};
 use crate::model;
 use crate::plugin::OnFault;
 use crate::plugin::bindings::Principal;
-use crate::recall::Baseline;
 use crate::redact_stream::{Patterns, encodings};
 use crate::secret::Secrets;
 use crate::variables;
@@ -33,10 +34,11 @@ use limits::LimitsTable;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
 pub use beside::Waiting;
+pub use bub::{Pauses, Unread};
 pub use channels::{Channel, Commands, Resend};
 pub use format::AnswerFormat;
 pub use limits::Limits;
@@ -69,6 +71,8 @@ pub struct Config {
     pub home: PathBuf,
     /// Files in which a key may stand, and which other users can read.
     pub exposed: Vec<PathBuf>,
+    /// What was said to Bub, and is not read.
+    pub unread: Vec<Unread>,
     /// What [`Self::sources`] held when they were read.
     pub print: Print,
     /// `BUB_VERBOSE`.
@@ -112,14 +116,14 @@ pub struct Config {
     windows: BTreeMap<String, u32>,
     /// Tokens of a model's window that requests stay away from; none: a twentieth.
     pub context_reserve: Option<u32>,
-    /// The model that compares meanings, `provider:model`; none: words alone are compared, unless a plugin does it.
-    pub embedding_model: Option<String>,
-    /// What that model says of unrelated texts; none: it is measured.
-    pub embedding_scale: Option<Baseline>,
     /// What programs of plugins get.
     pub process: Process,
     /// How `serve` is reached.
     pub serve: Serve,
+    /// How long messages are waited for where the file says nothing of the channel.
+    pub pauses: Pauses,
+    /// `BUB_STREAM_OUTPUT`: whether an answer is shown while it grows, on channels that can change what they have sent.
+    pub stream_output: bool,
     /// Who may reach it, beside the bearer of `serve.token`.
     pub tokens: Vec<Token>,
     /// What callers may take, by principal.
@@ -193,14 +197,12 @@ impl Config {
             model.timeout = Some(timeout.with_context(wrong)?);
         }
         let secrets = Secrets::load(&home, environment.all())?;
-        let models = std::iter::once(&model.model)
-            .chain(&fallback_models)
-            .chain(&file.embedding_model)
-            .cloned()
-            .collect::<Vec<_>>();
-        for name in models {
-            key_from_secrets(&mut model, &secrets, &name)?;
-        }
+        let models = std::iter::once(&model.model).chain(&fallback_models).cloned().collect::<Vec<_>>();
+        providers::fill_addresses(&mut model, &environment, &models);
+        providers::fill_from_secrets(&mut model, &secrets, &models)?;
+        providers::fill_keys(&mut model, &environment, &models);
+        let (mut serve, mut plugins) = (file.serve, file.plugins);
+        bub::fill(&environment, &mut serve, &mut plugins)?;
         let own = crate::model::secrets(&model);
         // Only those that nobody says by chance: a local server's key may be `test`.
         let own = own.iter().filter(|secret| secret.len() >= MIN_SECRET);
@@ -223,6 +225,7 @@ impl Config {
             file.memory_history_days,
         )?;
         let spill_threshold = environment.number("SPILL_THRESHOLD")?.or(file.spill_threshold);
+        let unread = bub::unread(&environment, &home);
         let mut exposed = Vec::new();
         if environment.access == Some(Access::ReadableByOthers) {
             exposed.push(home.join(environment::FILE));
@@ -244,7 +247,7 @@ impl Config {
             secrets,
             hidden,
             max_steps,
-            plugins: file.plugins,
+            plugins,
             trusted_plugins: file.trusted_plugins,
             program: own_program()?,
             channels: file.channels,
@@ -256,10 +259,11 @@ impl Config {
             shadow_selector: file.shadow_selector,
             windows: file.windows,
             context_reserve: file.context_reserve,
-            embedding_model: file.embedding_model,
-            embedding_scale: file.embedding_scale,
             process: file.process,
-            serve: file.serve,
+            serve,
+            pauses: bub::Pauses::read(&environment)?,
+            stream_output: environment.flag("STREAM_OUTPUT")?.unwrap_or(true),
+            unread,
             tokens: file.tokens,
             quotas: file.quotas,
         })
@@ -279,6 +283,11 @@ impl Config {
     /// What is configured for that plugin, or what holds when nothing is.
     pub fn plugin(&self, name: &str) -> Plugin {
         self.plugins.get(name).cloned().unwrap_or_default()
+    }
+
+    /// The names of all `[plugins.NAME]`.
+    pub(crate) fn plugin_tables(&self) -> impl Iterator<Item = &str> {
+        self.plugins.keys().map(String::as_str)
     }
 
     /// What is configured for that channel.
@@ -345,11 +354,6 @@ impl Config {
         self.home.join("cache/index")
     }
 
-    /// Where what is looked through for questions is kept, a file a workspace: derived from the tapes too.
-    pub fn recall_dir(&self) -> PathBuf {
-        self.home.join("index")
-    }
-
     /// The same in characters, of which a token has four.
     pub fn spill_chars(&self) -> usize {
         usize::try_from(self.spill_threshold.saturating_mul(4)).unwrap_or(usize::MAX)
@@ -372,6 +376,16 @@ impl Config {
         for path in self.exposed.iter().filter(|path| warned.insert((*path).clone())) {
             tracing::warn!("other users can read `{0}`, where keys may stand: `chmod 600 {0}`", path.display());
         }
+    }
+
+    /// Warns of what was said to Bub and is not read: once in a process.
+    pub fn warn_of_unread(&self) {
+        static WARNED: Once = Once::new();
+        WARNED.call_once(|| {
+            for Unread { name, advice } in &self.unread {
+                tracing::warn!("`{name}` is not read: {advice}");
+            }
+        });
     }
 
     /// What the program obeys or keeps for itself, wherever it lies: no plugin opens or replaces it.
@@ -438,21 +452,6 @@ fn own_program() -> Result<PathBuf> {
     } else {
         std::env::current_exe().context("this program does not know where it is")
     }
-}
-
-/// A model's key is a secret like any other: it goes to the hosts that it is bound to. A key of the environment wins.
-fn key_from_secrets(settings: &mut model::Settings, secrets: &Secrets, model: &str) -> Result<()> {
-    let Some((provider, host, is_https)) = model::key_wanted(settings, model) else { return Ok(()) };
-    let Some(key) = secrets.key_for(&provider)? else { return Ok(()) };
-    // The model then says that it has no key; nothing else has to wait for it.
-    if let Err(error) = secrets.check_host(&key.name, &host, is_https) {
-        tracing::warn!("model `{model}`: {error}");
-        return Ok(());
-    }
-    if let Some(text) = key.value.expose_text() {
-        settings.keys.insert(provider, model::Secret::new(text));
-    }
-    Ok(())
 }
 
 fn home_dir(home: Option<&Path>) -> Result<PathBuf> {

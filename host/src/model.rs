@@ -13,9 +13,9 @@
 //! | `endpoint` | `provider:model` becomes an address, a key and a name |
 //! | `protocol` | where a protocol is posted to, and how it shows the key |
 //! | `body` | the request becomes JSON, as chat completions have it |
+//! | `files` | text files in messages become text there |
 //! | `messages` | the same request as Anthropic's Messages API has it, and what is read of its answer |
 //! | `attempt` | one POST and the reading of its answer |
-//! | `embeddings` | the other thing that servers do: texts become vectors |
 //! | `retry` | whether the same server is asked again, and when |
 //! | `intake` | bytes become whole documents or server-sent events, within bounds |
 //! | `answer`, `calls` | documents become events, pieces of tool calls become calls |
@@ -35,10 +35,10 @@ mod body;
 mod calls;
 mod client;
 mod completion;
-mod embeddings;
 mod endpoint;
 mod error;
 mod exchange;
+mod files;
 mod intake;
 mod messages;
 mod object;
@@ -52,15 +52,16 @@ mod settings;
 mod veil;
 mod window;
 
-pub use client::Client;
+pub use client::{Client, Reached};
 pub use completion::Completion;
-pub use embeddings::{Embedded, check as check_vectors};
-pub use endpoint::{key_wanted, known_provider, split};
+pub use endpoint::{
+    has_own, is_address, key_wanted, known_provider, known_providers, provider_of, reachable, server_of, split,
+};
 pub use error::{Error, ErrorKind};
 pub use exchange::{Event, Request, ToolCall, ToolSpec};
 pub use object::Object;
 pub use overflow::is_context_length;
 pub use redaction::secrets;
-pub use route::{Route, shown as shown_proxy};
+pub use route::{Route, is_this_machine, shown as shown_proxy};
 pub use settings::{Secret, Settings};
 pub use window::window;

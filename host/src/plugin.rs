@@ -9,6 +9,7 @@ mod cache;
 mod call;
 mod command;
 pub(crate) mod compiler;
+pub(crate) mod compiling;
 mod embedded;
 mod engine;
 mod fault;

@@ -163,7 +163,10 @@ impl Secrets {
         let found = self.find(name)?;
         Ok(match found.source {
             None => Origin::Missing,
-            Some(_) if found.from_variable => Origin::Variable(format!("{PREFIX}{}", key(name))),
+            Some(_) if found.from_variable => {
+                let variable = self.variables.get(&key(name)).map(|variable| variable.name.clone());
+                Origin::Variable(variable.unwrap_or_else(|| format!("{PREFIX}{}", key(name))))
+            }
             Some(Source::Text(_)) => Origin::Written,
             Some(Source::File(path)) => Origin::File(path.clone()),
         })

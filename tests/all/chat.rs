@@ -3,6 +3,7 @@
 mod arrivals;
 mod asking;
 mod lines;
+mod meant;
 mod plain;
 mod resume;
 mod steering;

@@ -132,6 +132,67 @@ fn a_session_keeps_the_model_and_the_effort_that_it_was_given() {
 }
 
 #[test]
+fn what_is_no_model_and_no_effort_is_refused_with_what_is_meant() {
+    let home = home();
+    home.configure("model = \"openai:gpt-4o\"\nfallback_models = [\"groq:llama\"]");
+    for (line, says) in [
+        (",model nope", "write `provider:model`"),
+        (",model default", "configured is `openai:gpt-4o`"),
+        (",model gpt-4o", "did you mean `openai:gpt-4o`"),
+        (",model opnai:gpt-4o", "did you mean `openai`"),
+        (",model nobody:x", "no provider is called `nobody`"),
+        (",reasoning_effort banana", "`minimal`, `low`, `medium`, `high`, `xhigh`, `max`, and `none`"),
+        (",reasoning_effort hihg", "did you mean `high`"),
+        (",reasoning_effort default", "no reasoning effort"),
+    ] {
+        home.run([line]).finish().fails(says);
+    }
+    let switched = |name: &str| {
+        let entries = tape::read(&home.tape_file("cli:local"));
+        entries.iter().filter(|entry| entry["payload"]["name"] == name).count()
+    };
+    assert_eq!((switched("model_switch"), switched("reasoning_effort_switch")), (0, 0));
+}
+
+#[test]
+fn a_model_that_no_list_here_has_can_be_chosen() {
+    let home = home();
+    home.configure("model = \"openai:gpt-4o\"");
+    for (line, remark) in [
+        (",model openai:of-tomorrow", ""),
+        (",model openai:gpt-4p", " It is not among those configured; did you mean `openai:gpt-4o`?"),
+        (",model groq:llama", " No key for `groq` is known: set `GROQ_API_KEY`."),
+        (",model offline:demo", ""),
+    ] {
+        let model = line.split(' ').nth(1).unwrap();
+        let says = format!("[cli:local]\nSession model set to {model} (applies from the next turn).{remark}\n");
+        home.run([line]).env("OPENAI_API_KEY", "sk-fake-fake-fake").finish().says(&says);
+    }
+    home.run([",model mine:x"]).env("BUB_MINE_API_BASE", "http://127.0.0.1:9/v1").finish();
+    let listed = home.run([",model"]).finish();
+    assert!(listed.stdout.contains("* mine:x"), "{listed}");
+}
+
+#[test]
+fn a_slip_in_a_commands_name_is_no_command_of_the_shell() {
+    let home = home();
+    for (line, says) in [
+        (",modle", "did you mean `,model`"),
+        (",modle $(touch pwned)", "did you mean `,model`"),
+        (",tape.inof", "did you mean `,tape.info`"),
+        (",tape", "`,tape.info`"),
+        (",hepl", "did you mean `,help`"),
+    ] {
+        home.run([line]).finish().fails(says);
+    }
+    assert!(!home.workspace().join("pwned").exists());
+    // What the shell knows runs, whatever it looks like.
+    home.run([",kill -l 15"]).finish().says("[cli:local]\nTERM\n");
+    home.run([",ls"]).finish();
+    home.run([",definitely-not-a-program"]).finish().fails("exited with code 127");
+}
+
+#[test]
 fn help_names_every_command() {
     let finished = home().run([",help"]).finish();
     for name in [",help", ",tape.search query=...", ",fs.read path=...", ",bash cmd=...", ",model  ", "shell"] {

@@ -41,9 +41,120 @@ fn a_model_that_does_not_answer_is_wrong_and_one_that_does_is_well() {
     home.configure("model = \"mine:some\"\napi_base = \"http://127.0.0.1:9/v1\"");
     assert_eq!(finding(&home, "model `mine:some`").0, "wrong");
     assert_eq!(home.bub(["doctor"]).finish().code, Some(1));
-    let server = Server::new([Answer::text("anything")]);
+    let server = listing(r#"{"object": "list", "data": [{"id": "other"}, {"id": "some"}]}"#);
     home.configure(&format!("api_base = \"{}\"", server.base()));
-    assert_eq!(finding(&home, "model `mine:some`").0, "ok");
+    let (state, text) = finding(&home, "model `mine:some`");
+    assert!(state == "ok" && text.ends_with("answers, and has it"), "{text}");
+    assert_eq!(server.requests().len(), 1, "one question, and no tokens");
+}
+
+/// A model's server with that list, which knows none of its models by a page of its own.
+fn listing(list: &'static str) -> Server {
+    Server::ruled(move |request| match request.path.as_str() {
+        "/v1/models" => Answer::Whole(200, "application/json", list.to_owned()),
+        _ => Answer::Whole(404, "application/json", r#"{"error": {"message": "no"}}"#.to_owned()),
+    })
+}
+
+/// What is said of `mine:some-model` at that server.
+#[track_caller]
+fn model_at(server: &Server) -> (String, String) {
+    let home = home();
+    home.configure(&format!("model = \"mine:some-model\"\napi_base = \"{}\"", server.base()));
+    finding(&home, "model `mine:some-model`")
+}
+
+#[test]
+fn a_model_that_its_server_does_not_have_is_wrong_with_near_names() {
+    for list in [
+        r#"{"data": [{"id": "some-model-2"}, {"id": "unlike"}]}"#,
+        r#"{"models": [{"name": "some-model-2"}, {"name": "unlike"}]}"#,
+        r#"["some-model-2", "unlike"]"#,
+    ] {
+        let (state, text) = model_at(&listing(list));
+        assert!(state == "wrong" && text.contains("does not have it among its 2 models"), "{text}");
+        assert!(text.contains("near to it: `some-model-2`") && !text.contains("unlike"), "{text}");
+    }
+    // Names of strangers, for a terminal.
+    let (_, text) = model_at(&listing(r#"{"data": [{"id": "some-model\u001b[2J"}]}"#));
+    assert!(!text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn a_name_that_stands_for_a_listed_model_is_well() {
+    for list in [r#"{"data": [{"id": "models/some-model"}]}"#, r#"{"data": [{"id": "some-model:latest"}]}"#] {
+        assert_eq!(model_at(&listing(list)).0, "ok", "{list}");
+    }
+    let server = Server::ruled(|request| match request.path.as_str() {
+        "/v1/models" => Answer::Whole(200, "application/json", r#"{"data": [{"id": "dated"}]}"#.to_owned()),
+        path => {
+            assert_eq!(path, "/v1/models/some-model");
+            Answer::Whole(200, "application/json", r#"{"id": "dated"}"#.to_owned())
+        }
+    });
+    assert_eq!(model_at(&server).0, "ok");
+}
+
+#[test]
+fn a_page_that_answers_everything_is_no_models_server() {
+    for status in [200, 404] {
+        let server = Server::ruled(move |_| Answer::Whole(status, "text/html", "<html>Welcome</html>".to_owned()));
+        let (state, text) = model_at(&server);
+        assert!(state == "wrong" && text.contains("is no model's server"), "{text}");
+    }
+    let server = Server::ruled(|_| Answer::Whole(200, "application/json", r#"{"status": "ok"}"#.to_owned()));
+    assert_eq!(model_at(&server).0, "wrong", "JSON alone is not enough");
+}
+
+#[test]
+fn a_models_server_that_lists_nothing_is_told_by_how_it_refuses() {
+    let server = Server::ruled(|request| match request.method.as_str() {
+        "GET" => Answer::Whole(404, "text/plain", "not found".to_owned()),
+        _ => Answer::refusal("messages: must not be empty"),
+    });
+    let (state, text) = model_at(&server);
+    assert!(state == "note" && text.contains("lists no models"), "{text}");
+    assert_eq!(server.requests()[1].json()["messages"], serde_json::json!([]), "nothing is paid for");
+    let server = Server::ruled(|request| match request.method.as_str() {
+        "GET" => Answer::Whole(404, "text/plain", "not found".to_owned()),
+        _ => Answer::Whole(404, "application/json", r#"{"error": {"message": "model `some-model` not found"}}"#.into()),
+    });
+    let (state, text) = model_at(&server);
+    assert!(state == "wrong" && text.contains("does not have it"), "{text}");
+    let server = Server::ruled(|_| Answer::Whole(401, "application/json", r#"{"error": {}}"#.to_owned()));
+    assert!(model_at(&server).1.contains("refuses the key"));
+}
+
+#[test]
+fn a_granted_secret_that_does_not_exist_is_wrong() {
+    let home = home();
+    home.plugin("echo", programs::ECHO);
+    home.configure("[plugins.echo]\nfollow = true\ngrants = [\"hook:run-model\", \"secret:weather\"]");
+    let finished = home.bub(["doctor"]).finish();
+    assert_eq!(finished.code, Some(1), "{finished}");
+    let line = "wrong plugin `echo`: is granted secret `weather`, which does not exist; bub-wasm secret set weather --host HOST";
+    assert!(finished.stdout.contains(line), "{finished}");
+    let finished = home.bub(["doctor"]).env("BUB_SECRET_WEATHER", "sunny-sunny").finish();
+    assert!(!finished.stdout.contains("does not exist"), "{finished}");
+}
+
+#[test]
+fn a_table_of_a_plugin_that_is_not_there_is_noted() {
+    let home = home();
+    home.configure("[plugins.memroy.config]\nretention_days = 3\n[plugins.web]\nenabled = false");
+    let (state, text) = finding(&home, "`[plugins.memroy]`");
+    assert!(state == "note" && text.contains("did you mean `memory`"), "{text}");
+    let finished = home.bub(["doctor"]).finish();
+    assert!(!finished.stdout.contains("[plugins.web]"), "{finished}");
+}
+
+#[test]
+fn a_plugin_whose_file_has_another_name_than_its_manifest_is_noted() {
+    let home = home();
+    home.plugin("parrot", programs::ECHO);
+    let finished = home.bub(["doctor"]).finish();
+    let line = "note  plugin `parrot`: calls itself `echo` in its manifest; it is known by its file's name";
+    assert!(finished.stdout.contains(line), "{finished}");
 }
 
 #[test]

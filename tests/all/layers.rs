@@ -12,9 +12,8 @@ const ROWS: &[&[&str]] = &[
     &["channel"],
     &["config"],
     &["error"],
-    &["recall"],
-    &["model", "nearest", "net", "process", "secret", "tape", "usage"],
-    &["files", "inline", "redact_stream", "variables", "wording"],
+    &["model", "net", "process", "secret", "tape", "usage"],
+    &["files", "inline", "nearest", "redact_stream", "variables", "wording"],
 ];
 
 /// Uses that point upward, each with its reason. None may be added without one.

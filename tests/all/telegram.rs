@@ -9,6 +9,7 @@ mod people;
 mod served;
 pub mod stand_in;
 mod trouble;
+mod variables;
 
 use serde_json::{Value, json};
 

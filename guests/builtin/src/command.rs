@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::bub::tools::toolbox;
 use crate::bub::types::types::{ErrorKind, StreamEvent, ToolCall};
-use crate::{Error, Prompt, Turn, agent, content, json, record};
+use crate::{Error, Prompt, Turn, agent, content, json, nearest, record};
 use serde_json::{Value, json};
 
 /// The tool that gets a line that names no other tool.
@@ -39,21 +39,47 @@ fn call(turn: &Turn, line: &str, name: &str, rest: &[String]) -> Result<String, 
     let tools = toolbox::list_tools(turn)?;
     let (tool, arguments) = match tools.iter().find(|tool| tool.name == name) {
         Some(tool) => (tool.name.clone(), arguments::of(&tool.name, &json::value(&tool.parameters), rest)?),
-        None if runs_any(turn) && tools.iter().any(|tool| tool.name == SHELL) => {
+        None => {
+            let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+            let meant = nearest::meant(name, &names);
+            let has_shell = runs_any(turn) && names.contains(&SHELL);
+            // A slip in a tool's name must not run as a program, and a program that is called like one must run.
+            if !has_shell || (!meant.is_empty() && !is_program(turn, name)) {
+                return Err(Error::new(ErrorKind::NotFound, unknown(name, &meant)));
+            }
             (SHELL.to_owned(), json!({ "cmd": line }))
         }
-        None => {
-            let message = format!("no command is called `{name}`; `,help` shows those that there are");
-            return Err(Error::new(ErrorKind::NotFound, message));
-        }
     };
-    let call = ToolCall { id: None, name: tool, arguments: arguments.to_string() };
-    let mut results = toolbox::call_tools(turn, &[call])?;
-    let result = results.pop().ok_or_else(|| invalid("the command gave no result".to_owned()))?;
+    let result = invoke(turn, tool, &arguments)?;
     Ok(match json::value(&result?) {
         Value::String(text) => text,
         other => other.to_string(),
     })
+}
+
+fn invoke(turn: &Turn, tool: String, arguments: &Value) -> Result<Result<String, Error>, Error> {
+    let call = ToolCall { id: None, name: tool, arguments: arguments.to_string() };
+    let mut results = toolbox::call_tools(turn, &[call])?;
+    results.pop().ok_or_else(|| invalid("the command gave no result".to_owned()))
+}
+
+/// Whether the shell knows a program, or a word of its own, of that name.
+fn is_program(turn: &Turn, name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
+    // Anything else is the shell's own grammar.
+    if name.starts_with('-') || !name.chars().all(is_plain) {
+        return true;
+    }
+    let asked = invoke(turn, SHELL.to_owned(), &json!({ "cmd": format!("command -v {name}") }));
+    asked.is_ok_and(|found| found.is_ok())
+}
+
+fn unknown(name: &str, meant: &[&str]) -> String {
+    let meant: Vec<String> = meant.iter().map(|name| format!("`,{name}`")).collect();
+    match meant.as_slice() {
+        [] => format!("no command is called `{name}`; `,help` shows those that there are"),
+        meant => format!("no command is called `{name}`; did you mean {}", meant.join(" or ")),
+    }
 }
 
 /// Whether what names no tool may go to the shell: as the channel is configured.

@@ -45,6 +45,7 @@ mod command;
 mod content;
 mod error;
 mod json;
+mod nearest;
 mod outbound;
 mod prompt;
 mod record;

@@ -1,6 +1,7 @@
 //! The tools that belong to the agent loop itself: what it put aside, which model it asks and what that used, and
 //! further agents.
 
+mod choice;
 mod help;
 pub mod session;
 mod spill;
@@ -71,7 +72,7 @@ pub fn list() -> Vec<ToolSpec> {
                 "reasoning_effort",
                 "Let the model think more or less in this session, from the next turn on.",
                 json!({"type": "object", "properties": {
-                    "reasoning_effort": {"type": "string", "description": "What the model knows: `low`, `medium`, `high`; `none` leaves it to the model."},
+                    "reasoning_effort": {"type": "string", "description": "`minimal`, `low`, `medium`, `high`, `xhigh` or `max`, as far as the model knows them; `none` leaves it to the model."},
                 }, "required": ["reasoning_effort"]}),
             )
         },

@@ -60,8 +60,9 @@ use options::Options;
 use scale::Scale;
 use serde_json::{Map, Value};
 
-/// This plugin's sidecar: the summary.
+/// This plugin's sidecars: the summary, and exchanges to be found again.
 const SIDECAR: &str = "context-builder";
+const RECALL: &str = "context-builder.recall";
 
 /// The event in which the host keeps a selector's notes.
 const SELECTED: &str = "context.selected";
@@ -85,12 +86,12 @@ impl context::selector::Guest for ContextBuilder {
 }
 
 impl hooks::after_turn::Guest for ContextBuilder {
-    fn after_turn(turn: Turn, _output: String) {
+    fn after_turn(turn: Turn, output: String) {
         if turn.message().kind == MessageKind::Command {
             return;
         }
         let options = || tool::session(&turn).and_then(|session| read(&session));
-        if let Err(error) = keep::after_turn(&turn, options) {
+        if let Err(error) = keep::after_turn(&turn, &output, options) {
             log_line(true, &format!("nothing is kept of the turn: {}", error.message));
         }
     }

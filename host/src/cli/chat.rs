@@ -6,6 +6,7 @@ mod editor;
 mod input;
 mod keys;
 mod markdown;
+mod meant;
 mod plain;
 mod question;
 mod resume;
@@ -23,6 +24,7 @@ use super::sessions::Sessions;
 use super::watchdog::Watchdog;
 use super::{log, text};
 use crate::channel::{kind_of, message};
+use crate::cli::progress;
 use crate::config::Config;
 use crate::host::Host;
 use crate::plugin::bindings::{Envelope, MessageKind};
@@ -87,10 +89,11 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
         config = last.ask_for_trust(config, &workspace)?;
     }
     config.make_home()?;
+    config.warn_of_unread();
     approval.apply(&mut config);
     let denied = DeniedCalls::default();
     let (desk, matters) = Desk::new(sees, denied.clone());
-    let host = Host::start(config, &workspace, Box::new(desk)).await?;
+    let host = progress::start(config, &workspace, Box::new(desk)).await?;
     arrivals.decide(&host)?;
     host.plugins().announce(&host);
     let _watch = host.watch();
@@ -188,6 +191,8 @@ async fn converse(mut talk: Talk, history: &Path) -> Result<ExitCode> {
     let mut editor = Editor::new(&talk.host, history, talk.paint, stopped)?;
     let mut queue: VecDeque<Envelope> = VecDeque::new();
     let mut begun = String::new();
+    // What was said in another program's words, and not sent yet.
+    let mut hinted: Option<String> = None;
     loop {
         let envelope = match queue.pop_front() {
             Some(envelope) => envelope,
@@ -226,7 +231,16 @@ async fn converse(mut talk: Talk, history: &Path) -> Result<ExitCode> {
                         println!("{}", talk.paint.dim(format!("the model's reasoning is {is}")));
                         continue;
                     }
+                    Typed::Line(line)
+                        if hinted.as_deref() != Some(line.trim()) && meant::hint(&talk.host, &line).is_some() =>
+                    {
+                        let hint = meant::hint(&talk.host, &line).unwrap_or_default();
+                        println!("{}", talk.paint.dim(text::line(&hint)));
+                        hinted = Some(line.trim().to_owned());
+                        continue;
+                    }
                     Typed::Line(line) => {
+                        hinted = None;
                         if talk.arrivals.are_decided() {
                             talk.arrivals.decide(&talk.host)?;
                         }

@@ -2,10 +2,10 @@
 
 use super::run::on_signal;
 use crate::channel::Printer;
+use crate::cli::progress;
 use crate::config::Config;
 use crate::error::Failure;
 use crate::hooks;
-use crate::host::Host;
 use crate::turn::Calls;
 use crate::wording;
 use anyhow::Result;
@@ -20,7 +20,7 @@ const USAGE: u8 = 2;
 /// The first of `words` is the command's name.
 pub(super) async fn run(words: &[String], config: Config, workspace: &Path) -> Result<ExitCode> {
     let (name, arguments) = words.split_first().map_or(("", words), |(name, rest)| (name.as_str(), rest));
-    let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
+    let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
     let mut cancel = on_signal()?;
     let calls = Calls::new(&host);
     let outcome = tokio::select! {
@@ -41,7 +41,26 @@ pub(super) async fn run(words: &[String], config: Config, workspace: &Path) -> R
     }
 }
 
+/// Bub's commands that are called otherwise here.
+const OF_BUB: [(&str, &str); 6] = [
+    ("gateway", "`bub-wasm serve` serves channels and the API; `enabled_channels` of `[serve]` says which"),
+    ("install", "`bub-wasm plugin add FILE|URL` installs a plugin, which is a WebAssembly component"),
+    ("uninstall", "`bub-wasm plugin remove NAME` removes a plugin"),
+    (
+        "update",
+        "`bub-wasm plugin add FILE|URL` replaces a plugin by another version, and `plugin rollback` takes that back",
+    ),
+    (
+        "onboard",
+        "settings stand in config.toml and .env: `bub-wasm doctor` says what is missing, `doctor --config` shows all keys",
+    ),
+    ("login", "`bub-wasm secret set openai --host api.openai.com` keeps a key; there is no login by a browser"),
+];
+
 fn unknown(calls: &Calls, name: &str) -> String {
+    if let Some((_, counterpart)) = OF_BUB.iter().find(|(known, _)| *known == name) {
+        return format!("there is no command `{name}` here: {counterpart}");
+    }
     let own = super::Arguments::command();
     let own = own.get_subcommands().map(clap::Command::get_name);
     let of_plugins = calls.plugins.iter().flat_map(|plugin| &plugin.commands).map(|command| command.name.as_str());

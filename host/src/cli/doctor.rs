@@ -1,14 +1,16 @@
 //! `doctor`: what is well, what is not, and what to do about it.
 
+mod grants;
 mod proxy;
 mod settings;
 mod tapes;
 
 use crate::channel::Printer;
+use crate::cli::progress;
 use crate::config::{self, Config};
 use crate::grants::shell_word;
 use crate::host::Host;
-use crate::model;
+use crate::model::{self, Reached};
 use crate::plugin::{Source, grant_command, one_line};
 use crate::process::Environment;
 use crate::turn::Calls;
@@ -66,7 +68,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         settings::print(&mut out, &config, arguments.json)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
+    let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
     let mut findings = files(&host.config);
     findings.push(finding("engine", State::Well, host.engines.describe()));
     findings.push(cache(&host));
@@ -74,6 +76,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     findings.push(reach(&host).await);
     findings.push(proxy::finding(&host).await);
     findings.extend(plugins(&host));
+    findings.extend(grants::findings(&host));
     findings.push(trust(&host));
     findings.extend(budget(&host));
     findings.extend(tapes::findings(&host).await);
@@ -109,9 +112,8 @@ fn files(config: &Config) -> Vec<Finding> {
         let text = format!("others can read `{0}`, where keys may stand; chmod 600 {0}", path.display());
         findings.push(finding(name, State::Note, text));
     }
-    if config.home.join("config.yml").exists() {
-        let text = "Bub's file is not read; write what it sets into config.toml (`bub-wasm doctor --config` shows the keys) or .env";
-        findings.push(finding("config.yml", State::Note, text));
+    for unread in &config.unread {
+        findings.push(finding(&unread.name, State::Note, format!("is not read: {}", unread.advice)));
     }
     let secrets = config.secrets.names();
     if !secrets.is_empty() {
@@ -162,7 +164,8 @@ async fn reach(host: &Host) -> Finding {
         Ok(_) => {}
     }
     match host.model.probe(label).await {
-        Ok(text) => finding(what, State::Well, text),
+        Ok(Reached::Listed(text)) => finding(what, State::Well, text),
+        Ok(Reached::Answers(text)) => finding(what, State::Note, text),
         Err(error) => {
             // The error names the model again.
             let text = error.message.strip_prefix(&format!("{what}: ")).unwrap_or(&error.message).to_owned();

@@ -1,9 +1,10 @@
 //! `hooks`: which plugin answers which hook.
 
 use crate::channel::Printer;
+use crate::cli::progress;
 use crate::config::Config;
 use crate::hooks::{HOOKS, InCharge, Way, in_charge};
-use crate::host::{Host, told};
+use crate::host::told;
 use crate::tape::tape_name;
 use crate::turn::{Calls, Choice};
 use anyhow::Result;
@@ -19,7 +20,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
+    let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
     let calls = Calls::new(&host);
     // The session of the terminal, unless it cannot be read: hooks are shown all the same.
     let tape = host.tapes().open(&tape_name(&host.workspace, TERMINAL))?;

@@ -9,6 +9,19 @@ use tracing_subscriber::fmt::MakeWriter;
 /// Takes the lines while somebody owns the screen.
 static TAKER: Mutex<Option<mpsc::UnboundedSender<String>>> = Mutex::new(None);
 
+/// A line that stands at the end of stderr for a while: lines of the log are put above it.
+static STATUS: Mutex<Option<String>> = Mutex::new(None);
+
+/// Takes the status line away: back to the first column, and everything behind that is cleared.
+const CLEAR: &str = "\r\x1b[K";
+
+/// Shows that line at the end of stderr, in the place of the one before; none: takes it away. For terminals only.
+pub(super) fn status(line: Option<&str>) {
+    let mut status = STATUS.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = write!(io::stderr(), "{CLEAR}{}", line.unwrap_or_default());
+    *status = line.map(str::to_owned);
+}
+
 /// How the log is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Format {
@@ -67,7 +80,17 @@ impl Write for Lines {
         let taker = TAKER.lock().unwrap_or_else(PoisonError::into_inner);
         match taker.as_ref() {
             Some(taker) if taker.send(String::from_utf8_lossy(line).into_owned()).is_ok() => Ok(line.len()),
-            _ => io::stderr().write_all(line).map(|()| line.len()),
+            _ => {
+                let status = STATUS.lock().unwrap_or_else(PoisonError::into_inner);
+                match status.as_ref() {
+                    Some(status) => {
+                        let line = String::from_utf8_lossy(line);
+                        write!(io::stderr(), "{CLEAR}{line}{status}")?;
+                    }
+                    None => io::stderr().write_all(line)?,
+                }
+                Ok(line.len())
+            }
         }
     }
 

@@ -15,6 +15,7 @@ mod trust;
 
 use super::text;
 use crate::channel::Printer;
+use crate::cli::progress;
 use crate::config::Config;
 use crate::host::{Host, told};
 use crate::plugin::{Plugin, PluginSet};
@@ -105,7 +106,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         // Nothing is loaded for it: a file is read for its digest, and no more.
         Command::Trust(arguments) => trust::run(&arguments, &config),
         Command::OfLoaded(command) => {
-            let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
+            let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
             of_loaded(command, &host)?;
             Ok(ExitCode::SUCCESS)
         }

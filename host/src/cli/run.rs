@@ -9,6 +9,7 @@ use super::denied::{self, DeniedCalls};
 use super::sessions::Sessions;
 use super::watchdog::Watchdog;
 use crate::channel::{attach, kind_of, message};
+use crate::cli::progress;
 use crate::config::{AnswerFormat, Config};
 use crate::grants::policy::ApprovalMode;
 use crate::host::Host;
@@ -99,6 +100,7 @@ pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace:
     let is_terminals = arguments.channel == "cli";
     let sees = format == AnswerFormat::Text && chat::sees();
     config.make_home()?;
+    config.warn_of_unread();
     let mode = arguments.approval.mode(&config);
     if sees && is_terminals && kind != MessageKind::Command && matches!(mode, ApprovalMode::Ask | ApprovalMode::Auto) {
         config = Last::of(&config, &folder).ask_for_trust(config, &folder)?;
@@ -121,7 +123,7 @@ pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace:
     let message = with_piped(with_model(message, arguments.model.as_deref()), piped, foreign.is_some());
     let denied = DeniedCalls::default();
     let (desk, matters) = Desk::new(sees, denied.clone());
-    let host = Host::start(config, workspace, Box::new(desk)).await?;
+    let host = progress::start(config, workspace, Box::new(desk)).await?;
     host.plugins().announce(&host);
     let (outcome, code) = match sees {
         true => chat::once(Once { host: &host, matters, message }, &denied).await?,

@@ -4,10 +4,10 @@ mod renewal;
 
 use super::watchdog::Watchdog;
 use crate::channel::{Answer, Channel, Question};
+use crate::cli::progress;
 use crate::config::{Config, DEFAULT_MODEL, Print};
 use crate::error::Failure;
 use crate::gateway::Gateway;
-use crate::host::Host;
 use crate::http::{self, Door, Tls, Tokens};
 use crate::plugin::bindings::Envelope;
 use anyhow::Result;
@@ -41,6 +41,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     config.serve.check_exposure(arguments.insecure_http)?;
     config.make_home()?;
     config.policy.unattended();
+    config.warn_of_unread();
     // The owner's is made by the first of the two; what changes behind the look is seen as a change.
     Tokens::load(&config)?;
     let print = Print::of(renewal::own_files(&config));
@@ -50,7 +51,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     let mut hangup = signal(SignalKind::hangup())?;
     let had_terminal = has_terminal();
     let door = Door::new(tokens, tls, &config.serve);
-    let host = Host::start(config, workspace, Box::new(Nobody)).await?;
+    let host = progress::start(config, workspace, Box::new(Nobody)).await?;
     if arguments.check {
         println!("ready to serve at {}", host.config.serve.listen);
         if host.config.model.model == DEFAULT_MODEL {

@@ -3,6 +3,7 @@
 use super::dotenv;
 use crate::files::{Access, read_text};
 use crate::model::{Secret, Settings};
+use crate::plugin::one_line;
 use crate::variables;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
@@ -16,13 +17,15 @@ pub(super) const FILE: &str = ".env";
 /// All variables that begin with `BUB_`, upper-cased and without it. The process wins over the file.
 pub(super) struct Environment {
     variables: HashMap<String, String>,
+    /// Those that providers' own tools read, as `OPENAI_API_KEY`, by their whole names.
+    providers: HashMap<String, String>,
     /// Who can read the file; none when there is none.
     pub(super) access: Option<Access>,
 }
 
 impl Environment {
     pub(super) fn read(home: &Path) -> Result<Self> {
-        let mut variables = HashMap::new();
+        let (mut variables, mut providers) = (HashMap::new(), HashMap::new());
         let file = home.join(FILE);
         let read = read_text(&file, dotenv::MAX_FILE).map_err(anyhow::Error::msg)?;
         let access = read.as_ref().map(|(_, access)| *access);
@@ -32,15 +35,26 @@ impl Environment {
             let lines = dotenv::parse(&text, lookup)
                 .map_err(|refused| anyhow::anyhow!("`{}` line {}: {}", file.display(), refused.line, refused.what))?;
             for (name, value) in lines {
-                insert(&mut variables, &name, value);
+                if is_of_provider(&name) {
+                    providers.insert(name, value);
+                } else {
+                    insert(&mut variables, &name, value);
+                }
             }
         }
         for (name, value) in variables::all() {
-            if let (Ok(name), Ok(value)) = (name.into_string(), value.into_string()) {
-                insert(&mut variables, &name, value);
+            let Ok(name) = name.into_string() else { continue };
+            match value.into_string() {
+                Ok(value) if is_of_provider(&name) => drop(providers.insert(name, value)),
+                Ok(value) => insert(&mut variables, &name, value),
+                // The value may be a key: it is not repeated.
+                Err(_) if name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("BUB_")) => {
+                    bail!("environment variable `{}` is not UTF-8", one_line(&name))
+                }
+                Err(_) => {}
             }
         }
-        Ok(Self { variables, access })
+        Ok(Self { variables, providers, access })
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&str> {
@@ -54,6 +68,45 @@ impl Environment {
 
     pub(super) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
+    }
+
+    /// A variable of a provider's own tools, by its whole name, without blanks around it.
+    pub(super) fn of_provider(&self, name: &str) -> Option<&str> {
+        self.providers.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// The names of all that begin with `BUB_`, without that, and are set.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.iter().filter(|(_, value)| !value.is_empty()).map(|(name, _)| name.as_str())
+    }
+
+    /// Words with commas between them, or a JSON list of texts and numbers; `null` is nothing.
+    pub(super) fn list(&self, name: &str) -> Result<Option<Vec<String>>> {
+        let Some(text) = self.get(name).map(str::trim).filter(|text| *text != "null") else { return Ok(None) };
+        let word = |value: &Value| match value {
+            Value::String(text) => Some(text.trim().to_owned()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        };
+        let words = match text.starts_with('[') {
+            true => serde_json::from_str::<Vec<Value>>(text).ok().and_then(|list| list.iter().map(word).collect()),
+            false => Some(text.split(',').map(|word| word.trim().to_owned()).collect::<Vec<_>>()),
+        };
+        let is_word = |word: &String| !word.contains(|c: char| c.is_whitespace() || c.is_control());
+        let words = words.map(|words| words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>());
+        let words = words.filter(|words| words.iter().all(is_word));
+        words
+            .map(Some)
+            .with_context(|| format!("environment variable `BUB_{name}`: not a list: write `a,b`, or `[\"a\", \"b\"]`"))
+    }
+
+    /// A number of seconds, which may be 0.
+    pub(super) fn seconds(&self, name: &str) -> Result<Option<f64>> {
+        let Some(text) = self.get(name).filter(|text| *text != "null") else { return Ok(None) };
+        let seconds = text.trim().parse::<f64>().ok().filter(|seconds| Duration::try_from_secs_f64(*seconds).is_ok());
+        seconds.map(Some).with_context(|| {
+            format!("environment variable `BUB_{name}`: `{}` is not a number of seconds", one_line(text))
+        })
     }
 
     /// A whole number.
@@ -196,6 +249,12 @@ fn by_provider(name: &str, text: &str) -> Result<Vec<(String, String)>> {
             _ => bail!("environment variable `BUB_{name}`: what stands for `{provider}` is not a string"),
         })
         .collect()
+}
+
+/// Whether a variable is one of those that [`super::providers`] looks at. Their tools know them in capitals only.
+fn is_of_provider(name: &str) -> bool {
+    let ends = ["_API_KEY", "_BASE_URL", "_API_BASE"];
+    !name.starts_with("BUB_") && (ends.iter().any(|end| name.ends_with(end)) || name == super::providers::OLLAMA_HOST)
 }
 
 fn insert(variables: &mut HashMap<String, String>, name: &str, value: String) {

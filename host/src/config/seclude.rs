@@ -1,6 +1,6 @@
 //! A configuration for trying a plugin: nothing in it is the user's that could be used up, given away or reached.
 
-use super::{Budget, Config, Plugin, Process, Quotas, Serve, TapeSettings};
+use super::{Budget, Config, Pauses, Plugin, Process, Quotas, Serve, TapeSettings};
 use crate::model;
 use crate::secret::Secrets;
 use crate::tape::Durability;
@@ -61,11 +61,12 @@ impl Config {
             selector: trial.selector,
             shadow_selector: None,
             windows: self.windows.clone(),
-            embedding_model: None,
-            embedding_scale: None,
             context_reserve: self.context_reserve,
             process: Process::default(),
             serve: Serve::default(),
+            pauses: Pauses::default(),
+            stream_output: self.stream_output,
+            unread: Vec::new(),
             tokens: Vec::new(),
             quotas: Quotas::default(),
             home: trial.home,

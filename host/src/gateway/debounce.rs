@@ -128,19 +128,20 @@ impl Gateway {
     }
 
     fn patience(&self, channel: &str) -> Patience {
-        let settings = self.host().config.channel(channel);
+        let host = self.host();
+        let (settings, unset) = (host.config.channel(channel), host.config.pauses);
+        let given = |seconds: Option<f64>, otherwise: Duration| {
+            seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(otherwise)
+        };
         let waits = self.channels.get(channel).is_some_and(|channel| channel.needs_debounce);
         let seconds = |set: Option<f64>, unset: Duration| {
             let set = set.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
             set.unwrap_or(if waits { unset } else { Duration::ZERO })
         };
         Patience {
-            pause: seconds(settings.debounce_seconds, PAUSE),
-            pause_of_others: seconds(settings.max_wait_seconds, PAUSE_OF_OTHERS),
-            window: settings
-                .active_time_window
-                .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-                .unwrap_or(WINDOW),
+            pause: seconds(settings.debounce_seconds, given(unset.debounce_seconds, PAUSE)),
+            pause_of_others: seconds(settings.max_wait_seconds, given(unset.max_wait_seconds, PAUSE_OF_OTHERS)),
+            window: given(settings.active_time_window, given(unset.active_time_window, WINDOW)),
         }
     }
 }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::model::endpoint::Endpoint;
 use crate::model::error::{Error, ErrorKind};
 use crate::model::exchange::{Request, ToolSpec};
+use crate::model::files;
 use crate::model::messages;
 use crate::model::object::Object;
 use crate::model::protocol::Protocol;
@@ -82,7 +83,8 @@ impl<'a> Body<'a> {
         let size: usize = self.messages.iter().map(|message| message.len() + 1).sum();
         let mut text = String::with_capacity(size + 32 * 1024);
         text.push_str("{\"messages\":");
-        push_list(&mut text, self.messages);
+        let messages: Vec<_> = self.messages.iter().map(|message| files::as_text(message.as_ref())).collect();
+        push_list(&mut text, &messages);
         member(&mut text, "model", &quoted(&endpoint.model));
         if !self.max_tokens.is_null() {
             let name = endpoint.dialect.max_tokens;

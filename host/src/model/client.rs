@@ -1,5 +1,7 @@
 //! Which models are asked, in which order, and how often.
 
+mod probe;
+
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -20,7 +22,8 @@ use crate::model::redaction::{Redaction, is_secret_header, one_line};
 use crate::model::retry;
 use crate::model::route::{Route, check_key};
 use crate::model::settings::Settings;
-use crate::wording::cause;
+
+pub use probe::Reached;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -84,21 +87,6 @@ impl Client {
         })
     }
 
-    pub(super) fn settings(&self) -> &Settings {
-        &self.shared.settings
-    }
-
-    /// What a server says, without a key in it.
-    pub(super) fn redacted(&self, words: &str) -> String {
-        self.shared.redaction.line(words)
-    }
-
-    /// A request to that address of the endpoint's server, with its key.
-    pub(super) async fn post(&self, endpoint: &Endpoint, url: reqwest::Url) -> Result<reqwest::RequestBuilder, Error> {
-        let headers = self.shared.headers_for(endpoint)?;
-        Ok(self.shared.http(endpoint).await?.post(url).headers(headers))
-    }
-
     /// The way to that model's server, and whether all on it can read the key.
     ///
     /// # Errors
@@ -108,27 +96,6 @@ impl Client {
         let endpoint = Endpoint::resolve(&self.shared.settings, label)?;
         self.shared.headers_for(&endpoint)?;
         Ok((endpoint.host.clone(), Route::to(&endpoint.url).await))
-    }
-
-    /// Asks the model's server for anything at all: whether it is there, and takes the key.
-    ///
-    /// # Errors
-    ///
-    /// There is no address or no key, nobody answers within 10 seconds, or the key is refused.
-    pub async fn probe(&self, label: &str) -> Result<String, Error> {
-        let endpoint = Endpoint::resolve(&self.shared.settings, label)?;
-        let url = endpoint.protocol.models(&endpoint.url);
-        let headers = self.shared.headers_for(&endpoint)?;
-        let request = self.shared.http(&endpoint).await?.get(url).headers(headers).timeout(CONNECT_TIMEOUT);
-        let host = &endpoint.host;
-        let wrong = |text: String| Error::new(ErrorKind::Provider, format!("model `{label}`: {text}"));
-        match request.send().await {
-            Ok(response) if [401, 403].contains(&response.status().as_u16()) => {
-                Err(wrong(format!("`{host}` refuses the key (status {})", response.status().as_u16())))
-            }
-            Ok(_) => Ok(format!("`{host}` answers")),
-            Err(error) => Err(wrong(format!("`{host}` does not answer: {}", one_line(&cause(&error))))),
-        }
     }
 }
 

@@ -27,6 +27,50 @@ pub fn known_provider(name: &str) -> bool {
     BASES.iter().any(|(known, _)| *known == slug)
 }
 
+/// The providers whose addresses are known.
+pub fn known_providers() -> impl Iterator<Item = &'static str> {
+    BASES.iter().map(|(name, _)| *name)
+}
+
+/// The provider of `provider:model`, as variables name it but in lower case.
+pub fn provider_of(label: &str) -> Option<String> {
+    split(label).ok().map(|(provider, _)| slug(provider))
+}
+
+/// The providers that can be asked over HTTP: those whose addresses are known or given, each with whether it has a key or
+/// may do without. An address for all providers makes every other name one of them, which is then `*`.
+pub fn reachable(settings: &Settings) -> Vec<(String, bool)> {
+    let given = settings.bases.keys().map(|name| slug(name));
+    let mut names: Vec<String> = known_providers().map(str::to_owned).chain(given).collect();
+    names.extend(settings.api_base.as_ref().map(|_| "*".to_owned()));
+    names.sort_unstable();
+    names.dedup();
+    let has_key = |name: &String| {
+        let is_given = settings.api_base.is_some() || by_provider(&settings.bases, name).is_some();
+        is_given || name == "ollama" || settings.api_key.is_some() || by_provider(&settings.keys, name).is_some()
+    };
+    names.into_iter().map(|name| (name.clone(), has_key(&name))).collect()
+}
+
+/// Whether a server of that provider could be reached at `base`.
+pub fn is_address(provider: &str, base: &str) -> bool {
+    Protocol::of(&slug(provider)).address(base).is_some()
+}
+
+/// Where the key of that provider would go, by what `settings` say of addresses; none where no address is known.
+pub fn server_of(settings: &Settings, provider: &str) -> Option<Url> {
+    let slug = slug(provider);
+    let given = settings.api_base.as_deref().or_else(|| by_provider(&settings.bases, &slug).map(String::as_str));
+    let known = BASES.iter().find(|(name, _)| *name == slug).map(|(_, base)| *base);
+    Protocol::of(&slug).address(given.or(known)?)
+}
+
+/// Whether `settings` say the address, or the key, of that provider alone.
+pub fn has_own(settings: &Settings, provider: &str) -> (bool, bool) {
+    let slug = slug(provider);
+    (by_provider(&settings.bases, &slug).is_some(), by_provider(&settings.keys, &slug).is_some())
+}
+
 /// Where one model is asked, and as whom.
 pub(crate) struct Endpoint {
     /// `provider:model`, as errors name it.
@@ -86,9 +130,7 @@ pub fn key_wanted(settings: &Settings, label: &str) -> Option<(String, String, b
     if settings.api_key.is_some() || by_provider(&settings.keys, &slug).is_some() {
         return None;
     }
-    let given = settings.api_base.as_deref().or_else(|| by_provider(&settings.bases, &slug).map(String::as_str));
-    let known = BASES.iter().find(|(name, _)| *name == slug).map(|(_, base)| *base);
-    let url = Protocol::of(&slug).address(given.or(known)?)?;
+    let url = server_of(settings, &slug)?;
     Some((slug, url.host_str()?.to_owned(), url.scheme() == "https"))
 }
 
@@ -132,7 +174,7 @@ impl Endpoint {
             .filter(|key| !key.expose().trim().is_empty());
         if key.is_none() && given.is_none() && slug != "ollama" {
             return Err(wrong(format!(
-                "provider `{provider}` wants a key: set `BUB_{variable}_API_KEY` or `BUB_API_KEY`"
+                "provider `{provider}` wants a key: set `{variable}_API_KEY`, `BUB_{variable}_API_KEY` or `BUB_API_KEY`"
             )));
         }
 

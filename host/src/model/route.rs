@@ -62,7 +62,7 @@ pub(crate) fn check_key(endpoint: &Endpoint, carries_key: bool, insecure_http: b
 }
 
 /// Whether `url` names this machine by an address that no other answers to, or as `localhost`.
-fn is_this_machine(url: &Url) -> bool {
+pub fn is_this_machine(url: &Url) -> bool {
     match host(url) {
         Ok(address) => address.to_canonical().is_loopback(),
         Err(name) => is_localhost(name),

@@ -5,6 +5,7 @@
 //! guests that the program carries are compiled where they are: nobody else wrote them.
 
 use super::cache::{Cache, Key, Note};
+use super::compiling::Running;
 use super::engine::{Engines, precompile};
 use super::image::MAX_IMAGE;
 use super::load::MAX_FILE;
@@ -62,7 +63,7 @@ pub(super) async fn component(
     engines: &Engines,
     cache: &Cache,
     program: &PathBuf,
-    (bytes, digest): (&[u8], &str),
+    (name, bytes, digest): (&str, &[u8], &str),
     limits: &Limits,
 ) -> wasmtime::Result<Component> {
     let engine = &engines.pooled.engine;
@@ -81,7 +82,10 @@ pub(super) async fn component(
     {
         return Err(wasmtime::Error::msg(note.reason));
     }
-    match in_child(engines.reservation(), program, bytes, limits).await {
+    let running = Running::begin(name);
+    let compiled = in_child(engines.reservation(), program, bytes, limits).await;
+    drop(running);
+    match compiled {
         Ok(code) => {
             cache.keep(&key, &code);
             // SAFETY: these bytes came through a pipe from the process that was started a line above, which is this
@@ -101,12 +105,17 @@ pub(super) async fn component(
 }
 
 /// The component of an embedded guest, compiled here.
-pub(super) fn embedded(engines: &Engines, cache: &Cache, bytes: &[u8], digest: &str) -> wasmtime::Result<Component> {
+pub(super) fn embedded(
+    engines: &Engines,
+    cache: &Cache,
+    (name, bytes, digest): (&str, &[u8], &str),
+) -> wasmtime::Result<Component> {
     let engine = &engines.pooled.engine;
     let key = Key::new(engine, digest);
     if let Some(component) = cache.component(engine, &key) {
         return Ok(component);
     }
+    let _running = Running::begin(name);
     let component = Component::new(engine, bytes)?;
     cache.keep(&key, &component.serialize()?);
     Ok(component)

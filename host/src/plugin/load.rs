@@ -199,8 +199,8 @@ pub(crate) async fn compile(host: &Host, candidate: Candidate<'_>) -> Result<Plu
     let (bytes, digest) = (candidate.bytes, candidate.digest);
     let bench = &engines.pooled;
     let compiled = match candidate.source {
-        Source::Embedded => compiler::embedded(engines, cache, bytes, &digest),
-        _ => compiler::component(engines, cache, program, (bytes, &digest), &candidate.limits).await,
+        Source::Embedded => compiler::embedded(engines, cache, (candidate.name, bytes, &digest)),
+        _ => compiler::component(engines, cache, program, (candidate.name, bytes, &digest), &candidate.limits).await,
     };
     let component = compiled.map_err(one_cause).context("it does not compile")?;
     check_contracts(&component)?;
@@ -218,7 +218,12 @@ pub(crate) async fn compile(host: &Host, candidate: Candidate<'_>) -> Result<Plu
         source: candidate.source,
         file: candidate.file,
         digest,
-        hooks: names.iter().map(|name| name.rsplit('/').next().unwrap_or(name)).collect(),
+        // What a keeper of tapes can do beside keeping them is no hook of its own.
+        hooks: names
+            .iter()
+            .map(|name| name.rsplit('/').next().unwrap_or(name))
+            .filter(|hook| *hook != "store-query")
+            .collect(),
         wants: None,
         manifest: Manifest::default(),
         table: candidate.table,

@@ -7,9 +7,14 @@ use crate::secret::value::{Source, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// Variables of Bub's that hold what is a secret here: variable, what would follow `BUB_SECRET_`, the host that it is for.
+const OF_BUB: [(&str, &str, &str); 1] = [("BUB_TELEGRAM_TOKEN", "TELEGRAM_TOKEN", "api.telegram.org")];
+
 /// What the environment says of one secret.
 #[derive(Debug, Default)]
 pub(super) struct Variable {
+    /// The variable that holds the value.
+    pub(super) name: String,
     /// None when only its hosts are named.
     pub(super) source: Option<Source>,
     pub(super) hosts: Vec<Pattern>,
@@ -22,8 +27,15 @@ pub(super) struct Variable {
 /// [`Error::Invalid`] names the variable that is wrong, and never what it holds.
 pub(super) fn read(variables: impl Iterator<Item = (String, String)>) -> Result<BTreeMap<String, Variable>, Error> {
     let mut read: BTreeMap<String, Variable> = BTreeMap::new();
+    let mut of_bub = Vec::new();
     for (variable, text) in variables {
         let variable = variable.to_ascii_uppercase();
+        if let Some((_, key, host)) = OF_BUB.iter().find(|(name, ..)| *name == variable)
+            && !text.is_empty()
+        {
+            of_bub.push((variable, *key, *host, text));
+            continue;
+        }
         let Some(key) = variable.strip_prefix(PREFIX).filter(|_| !text.is_empty()) else { continue };
         let of_hosts = key.strip_suffix(HOSTS);
         let key = of_hosts.unwrap_or(key);
@@ -42,11 +54,26 @@ pub(super) fn read(variables: impl Iterator<Item = (String, String)>) -> Result<
                 ))
             })?;
         } else {
-            entry.source = Some(match text.strip_prefix("file:").map(Path::new) {
-                Some(path) if path.is_absolute() => Source::File(path.to_owned()),
-                _ => Source::Text(Value::new(text)),
-            });
+            entry.source = Some(source(text));
+            entry.name = variable;
+        }
+    }
+    for (variable, key, host, text) in of_bub {
+        let entry = read.entry(key.to_owned()).or_default();
+        // What is said of the secret by its own name stands above.
+        if entry.source.is_none() {
+            (entry.source, entry.name) = (Some(source(text)), variable);
+        }
+        if entry.hosts.is_empty() {
+            entry.hosts = host::parse_all(std::iter::once(host)).map_err(|error| Error::Invalid(error.to_string()))?;
         }
     }
     Ok(read)
+}
+
+fn source(text: String) -> Source {
+    match text.strip_prefix("file:").map(Path::new) {
+        Some(path) if path.is_absolute() => Source::File(path.to_owned()),
+        _ => Source::Text(Value::new(text)),
+    }
 }

@@ -189,6 +189,44 @@ fn a_session_has_one_turn_at_a_time_and_loses_none() {
 }
 
 #[test]
+fn bubs_variables_say_how_messages_are_waited_for_unless_the_channel_says_otherwise() {
+    let home = posting(
+        r#"arrivals = [
+            { id = "1", chat = "7", content = "hello" },
+            { id = "2", chat = "8", content = "for the agent" },
+            { id = "3", chat = "8", content = "between people", active = false },
+        ]
+        flags = ["polls", "needs-debounce"]
+        wait = 60000"#,
+    );
+    let model = echo();
+    let run = || serving(&home, &model).env("BUB_DEBOUNCE_SECONDS", "0").env("BUB_MAX_WAIT_SECONDS", "0");
+    // Nobody is listened to behind a message: only what is meant for the agent has a turn.
+    let serve = start(&home, run().env("BUB_ACTIVE_TIME_WINDOW", "0"));
+    serve.program().wait_for(r#""send":"you said: hello""#);
+    serve.program().wait_for(r#""send":"you said: for the agent""#);
+    serve.end();
+    assert!(model.requests().iter().all(|request| !request.body.contains("between people")));
+    let home = posting(
+        "arrivals = [{ id = \"1\", chat = \"7\", content = \"hello\" }]\nflags = [\"polls\", \"needs-debounce\"]",
+    );
+    home.configure("[channels.poster]\ndebounce_seconds = 0");
+    let serve = start(&home, serving(&home, &model).env("BUB_DEBOUNCE_SECONDS", "86400"));
+    serve.program().wait_for(r#""send":"you said: hello""#);
+    serve.end();
+}
+
+#[test]
+fn a_channel_that_bubs_variable_leaves_out_is_not_served() {
+    let home = posting("arrivals = [{ id = \"1\", content = \"hello\" }]");
+    let model = echo();
+    let serve = start(&home, serving(&home, &model).env("BUB_ENABLED_CHANNELS", "all,!poster"));
+    serve.strange("POST", "/channels/poster").body("anything").send().refused(404, "no channel");
+    serve.end();
+    assert!(model.requests().is_empty());
+}
+
+#[test]
 fn a_channel_that_is_not_enabled_is_not_served() {
     let home = posting("arrivals = [{ id = \"1\", content = \"hello\" }]");
     home.configure("[serve]\nenabled_channels = [\"all\", \"!poster\"]");

@@ -80,3 +80,16 @@ fn an_answer_grows_where_the_channel_can_change_what_it_has_sent() {
     let said = serve.end();
     assert!(said.stderr.contains(r#""update":"#), "{}", said.stderr);
 }
+
+#[test]
+fn an_answer_comes_whole_where_bubs_variable_says_so() {
+    let home = posting(&format!("{HELLO}flags = [\"polls\", \"edits\"]\nhandle = \"h1\""));
+    let text = "a long answer of which the first part would be shown while the rest is written";
+    let model = bub_tests::Server::ruled(move |_| bub_tests::Answer::stalled(text));
+    let run = serving(&home, &model).env("BUB_MODEL_TIMEOUT_SECONDS", "4").env("BUB_STREAM_OUTPUT", "false");
+    let serve = start(&home, run);
+    serve.program().wait_for(r#""send":"#);
+    let said = serve.end();
+    assert!(!said.stderr.contains(&format!(r#""send":"{text}""#)), "{}", said.stderr);
+    assert!(!said.stderr.contains(r#""update":"#), "{}", said.stderr);
+}

@@ -34,8 +34,8 @@ fn what_the_session_has_chosen_is_marked_from_then_on() {
     let home = offering(&[]);
     home.run([",model mine:third"]).finish();
     lists(&home, &["  mine:first", "  mine:second", "* mine:third"]);
-    home.run([",model else:where"]).finish();
-    lists(&home, &["* else:where", "  mine:first", "  mine:second", "  mine:third"]);
+    home.run([",model openai:elsewhere"]).finish();
+    lists(&home, &["* openai:elsewhere", "  mine:first", "  mine:second", "  mine:third"]);
     let other = home.run([",model", "--session-id", "other"]).finish();
     assert!(other.stdout.contains("* mine:first\n"), "{other}");
     // Looking switches nothing.

@@ -176,7 +176,7 @@ async fn what_is_missing_is_named_by_its_variable() {
     assert_eq!(error.kind, ErrorKind::Config);
     assert_eq!(
         error.message,
-        "model `openai:x`: provider `openai` wants a key: set `BUB_OPENAI_API_KEY` or `BUB_API_KEY`"
+        "model `openai:x`: provider `openai` wants a key: set `OPENAI_API_KEY`, `BUB_OPENAI_API_KEY` or `BUB_API_KEY`"
     );
     let error = error_of(Settings::new("my-cloud:x"), request()).await;
     assert_eq!(error.kind, ErrorKind::Config);

@@ -31,6 +31,11 @@ impl Bot {
 
     /// A bot with just this configuration, and this token; none, where it is empty.
     pub async fn with(config: &str, token: &str) -> Self {
+        Self::in_environment(config, token, "").await
+    }
+
+    /// The same with these variables.
+    pub async fn in_environment(config: &str, token: &str, variables: &str) -> Self {
         let server = StandIn::new();
         let dir = tempfile::tempdir().expect("a directory for the test");
         let base = server.base();
@@ -40,7 +45,7 @@ impl Bot {
             "{others}[plugins.telegram]\ngrants = {grants}\n\
              [plugins.telegram.config]\napi_base = \"{base}\"\npoll_seconds = 0\n{config}\n"
         );
-        let host = start(dir.path(), &config, &secret("telegram_token", token)).await;
+        let host = start_with(dir.path(), &config, &secret("telegram_token", token), variables).await;
         server.chat(42);
         server.chat(-100);
         Self { server, host, _dir: dir }
@@ -100,6 +105,11 @@ pub async fn only(calls: &Arc<Calls>) -> GuestChannel {
 
 /// A host in that directory.
 pub async fn start(dir: &Path, config: &str, secrets: &str) -> Arc<Host> {
+    start_with(dir, config, secrets, "").await
+}
+
+/// The same with these lines in its `.env`.
+pub async fn start_with(dir: &Path, config: &str, secrets: &str, variables: &str) -> Arc<Host> {
     let home = dir.join("home");
     fs::create_dir_all(home.join("plugins")).expect("it can be made");
     fs::write(home.join("config.toml"), config).expect("it can be written");
@@ -108,7 +118,7 @@ pub async fn start(dir: &Path, config: &str, secrets: &str) -> Arc<Host> {
     fs::set_permissions(file, fs::Permissions::from_mode(0o600)).expect("it is ours");
     // Compiled once for all tests.
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled");
-    fs::write(home.join(".env"), format!("BUB_CACHE={}\n", cache.display())).expect("it can be written");
+    fs::write(home.join(".env"), format!("BUB_CACHE={}\n{variables}", cache.display())).expect("it can be written");
     let mut config = Config::load(Some(&home)).expect("it is right");
     // What compiles is the program, and not this one.
     config.program = env!("CARGO_BIN_EXE_bub-wasm").into();

@@ -1,6 +1,6 @@
 //! What a session asks in place of what is configured: events on its tape.
 
-use super::invalid;
+use super::{choice, invalid};
 use crate::bub::tape::entries::{Query, Start};
 use crate::bub::turn::stages::{self, SelectorList};
 use crate::bub::types::types::{ModelChoice, ModelOptions};
@@ -31,8 +31,10 @@ pub fn model(turn: &Turn, arguments: &Value) -> Result<String, Error> {
         return Ok(listed(&offered, chosen_model(turn)?));
     }
     let model = word(arguments, "model_id")?;
+    let offered = stages::model_options(turn)?;
+    let remark = choice::check_model(&model, &choice::providers(), &offered).map_err(invalid)?;
     turn.tape()?.append(&[record::event(MODEL, json!({ "model": model }))])?;
-    Ok(format!("Session model set to {model} (applies from the next turn)."))
+    Ok(format!("Session model set to {model} (applies from the next turn).{remark}"))
 }
 
 /// Lets that plugin select; without one, says which there are.
@@ -56,6 +58,7 @@ pub fn selector(turn: &Turn, arguments: &Value) -> Result<String, Error> {
 
 pub fn reasoning_effort(turn: &Turn, arguments: &Value) -> Result<String, Error> {
     let effort = word(arguments, "reasoning_effort")?;
+    choice::check_effort(&effort).map_err(invalid)?;
     turn.tape()?.append(&[record::event(EFFORT, json!({ "reasoning_effort": effort }))])?;
     Ok(format!("Session reasoning effort set to {effort} (applies from the next turn)."))
 }

@@ -9,6 +9,7 @@ mod sandbox;
 
 use super::grants;
 use crate::channel::Printer;
+use crate::cli::progress;
 use crate::cli::{log, text};
 use crate::config::{self, Config};
 use crate::grants::{hook_grant, shell_word};
@@ -55,7 +56,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     if let Some(dir) = &repro {
         return repro::run(dir, name.as_deref(), &grant, json, &config).await;
     }
-    let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
+    let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
     let Tried { plugin, bytes, settings } = find(&host, &name.unwrap_or_default()).await?;
     let wanted = plugin.wanted();
     let mut grants = sandbox::inside(wanted.iter().map(String::as_str), plugin.provider.as_deref());

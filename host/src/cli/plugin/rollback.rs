@@ -3,8 +3,8 @@
 use super::kept::Place;
 use super::report;
 use crate::channel::Printer;
+use crate::cli::progress;
 use crate::config::Config;
-use crate::host::Host;
 use crate::plugin::{Source, one_line};
 use anyhow::{Context, Result};
 use std::io::Write;
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<ExitCode> {
     let place = Place::of(&config, name)?;
     let bytes = place.bytes_before()?;
-    let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
+    let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
     let plugins = host.plugins();
     let unchanged = || format!("the version before of plugin `{name}` does not load, and nothing is changed");
     let candidate = host.probe(name, &bytes).await.with_context(unchanged)?;

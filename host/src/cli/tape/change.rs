@@ -3,9 +3,9 @@
 use super::super::text;
 use super::named::{Found, Named};
 use crate::channel::Printer;
+use crate::cli::progress;
 use crate::config::Config;
 use crate::grants::tape::attach;
-use crate::host::Host;
 use crate::tape;
 use crate::turn::{Preview, Requester};
 use anyhow::{Context, Result, bail};
@@ -123,7 +123,7 @@ pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -
 async fn kept_beside(found: &Found, home: &Path, workspace: &Path) -> Vec<(String, String)> {
     let asked = async {
         let config = Config::load(Some(home))?;
-        let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
+        let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
         let tape = found.tape.name();
         let session_id = found.session.as_deref().unwrap_or(tape);
         let store = Arc::clone(host.tapes().store());

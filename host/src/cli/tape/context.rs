@@ -7,6 +7,7 @@ use super::named::Named;
 use super::outline::content;
 use super::place::keep_index;
 use crate::channel::Printer;
+use crate::cli::progress;
 use crate::config::Config;
 use crate::hooks;
 use crate::host::Host;
@@ -38,7 +39,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let host = Host::start(config, workspace, Box::new(Printer::default())).await?;
+    let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
     for name in arguments.selector.iter().chain(&arguments.against) {
         require_selector(&host, name)?;
     }

@@ -1,6 +1,7 @@
 //! Where tapes are kept.
 
 use crate::channel::Printer;
+use crate::cli::progress;
 use crate::config::{Config, Plugin, TapePlace};
 use crate::grants::hook_grant;
 use crate::host::Host;
@@ -49,7 +50,7 @@ impl Place {
             };
             return Ok(Self { tapes, dir: Some(dir), workspace: canonical, is_elsewhere: false, _host: None });
         }
-        Ok(Self::of(&Host::start(config, workspace, Box::new(Printer::default())).await?))
+        Ok(Self::of(&progress::start(config, workspace, Box::new(Printer::default())).await?))
     }
 
     /// The tapes that lie in a directory, which need be nobody's home.

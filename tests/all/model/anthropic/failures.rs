@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use bub_wasm::model::{Client, ErrorKind, Secret, Settings};
+use bub_wasm::model::{Client, ErrorKind, Reached, Secret, Settings};
 
 use super::super::{KEY, ask, error_of, finish, request, text};
 use super::{Answer, Server, begin, events, said, settings, start, stream, words};
@@ -146,18 +146,19 @@ async fn a_missing_key_is_named_by_its_variable() {
     assert_eq!(error.kind, ErrorKind::Config);
     assert_eq!(
         error.message,
-        "model `anthropic:x`: provider `anthropic` wants a key: set `BUB_ANTHROPIC_API_KEY` or `BUB_API_KEY`"
+        "model `anthropic:x`: provider `anthropic` wants a key: set `ANTHROPIC_API_KEY`, `BUB_ANTHROPIC_API_KEY` or `BUB_API_KEY`"
     );
 }
 
 #[tokio::test]
 async fn a_probe_asks_for_the_models_with_the_key() {
-    let server = Server::start([Answer::json(200, r#"{"data":[]}"#)]).await;
+    let server = Server::start([Answer::json(200, r#"{"data":[{"id":"x"}]}"#)]).await;
     let client = Client::new(Settings { api_key: Some(Secret::new(KEY)), ..settings(&server) }).unwrap();
-    assert_eq!(client.probe("anthropic:x").await.unwrap(), format!("`{}` answers", server.host()));
+    let listed = Reached::Listed(format!("`{}` answers, and has it", server.host()));
+    assert_eq!(client.probe("anthropic:x").await.unwrap(), listed);
     let head = &server.seen()[0].head;
     assert!(
-        head.starts_with("GET /v1/models HTTP/1.1\r\n") && head.contains(&format!("x-api-key: {KEY}\r\n")),
+        head.starts_with("GET /v1/models?limit=1000 HTTP/1.1\r\n") && head.contains(&format!("x-api-key: {KEY}\r\n")),
         "{head}"
     );
 }

@@ -1,0 +1,50 @@
+//! Text files in messages: chat completions have no part for them that all servers take, so they go as text.
+//!
+//! OpenAI and most servers refuse a `file` part of `text/plain`. A tape keeps the file as it came; only the request has its
+//! text in place of the part.
+
+use super::redaction::one_line;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// What there is no text file without, in the bytes of a message.
+const SIGN: &str = ";base64,";
+
+/// Types that are text under another name.
+const TEXTS: [&str; 5] =
+    ["application/json", "application/xml", "application/yaml", "application/toml", "application/x-yaml"];
+
+/// The message with the text of each text file in the place of the file; as it stands where there is none.
+pub(super) fn as_text(message: &str) -> Cow<'_, str> {
+    if memchr::memmem::find(message.as_bytes(), SIGN.as_bytes()).is_none() || !message.contains("\"file_data\"") {
+        return Cow::Borrowed(message);
+    }
+    let Ok(mut parsed) = serde_json::from_str::<Map<String, Value>>(message) else { return Cow::Borrowed(message) };
+    let parts = parsed.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten();
+    let mut changed = false;
+    for part in parts {
+        if let Some(text) = text_of(part) {
+            *part = json!({ "type": "text", "text": text });
+            changed = true;
+        }
+    }
+    if changed { Cow::Owned(Value::Object(parsed).to_string()) } else { Cow::Borrowed(message) }
+}
+
+/// The name of a text file and its text, fenced so that no line of it ends the fence.
+fn text_of(part: &Value) -> Option<String> {
+    let file = part.get("file").filter(|_| part["type"] == "file")?;
+    let (head, data) = file.get("file_data")?.as_str()?.split_once(SIGN)?;
+    let kind = head.strip_prefix("data:")?.split(';').next()?.to_ascii_lowercase();
+    if !kind.starts_with("text/") && !TEXTS.contains(&kind.as_str()) {
+        return None;
+    }
+    let text = String::from_utf8(STANDARD.decode(data.trim()).ok()?).ok()?;
+    let name = one_line(file.get("filename").and_then(Value::as_str).unwrap_or("file")).replace('`', "'");
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    Some(format!("Attached file `{name}`:\n{fence}\n{text}{end}{fence}"))
+}
