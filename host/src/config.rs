@@ -24,6 +24,7 @@ use crate::files::{Access, ProtectedFiles, check_directory, make_private_dir};
 use crate::model;
 use crate::plugin::OnFault;
 use crate::plugin::bindings::Principal;
+use crate::recall::Baseline;
 use crate::redact_stream::{Patterns, encodings};
 use crate::secret::Secrets;
 use crate::variables;
@@ -116,6 +117,10 @@ pub struct Config {
     windows: BTreeMap<String, u32>,
     /// Tokens of a model's window that requests stay away from; none: a twentieth.
     pub context_reserve: Option<u32>,
+    /// The model that compares meanings, `provider:model`; none: words alone are compared, unless a plugin does it.
+    pub embedding_model: Option<String>,
+    /// What that model says of unrelated texts; none: it is measured.
+    pub embedding_scale: Option<Baseline>,
     /// What programs of plugins get.
     pub process: Process,
     /// How `serve` is reached.
@@ -197,7 +202,11 @@ impl Config {
             model.timeout = Some(timeout.with_context(wrong)?);
         }
         let secrets = Secrets::load(&home, environment.all())?;
-        let models = std::iter::once(&model.model).chain(&fallback_models).cloned().collect::<Vec<_>>();
+        let models = std::iter::once(&model.model)
+            .chain(&fallback_models)
+            .chain(&file.embedding_model)
+            .cloned()
+            .collect::<Vec<_>>();
         providers::fill_addresses(&mut model, &environment, &models);
         providers::fill_from_secrets(&mut model, &secrets, &models)?;
         providers::fill_keys(&mut model, &environment, &models);
@@ -259,6 +268,8 @@ impl Config {
             shadow_selector: file.shadow_selector,
             windows: file.windows,
             context_reserve: file.context_reserve,
+            embedding_model: file.embedding_model,
+            embedding_scale: file.embedding_scale,
             process: file.process,
             serve,
             pauses: bub::Pauses::read(&environment)?,
@@ -352,6 +363,11 @@ impl Config {
     /// Where what is derived from tapes is kept. Beside them, not with compiled code: that may be shared by several homes.
     pub fn index_dir(&self) -> PathBuf {
         self.home.join("cache/index")
+    }
+
+    /// Where what is looked through for questions is kept, a file a workspace: derived from the tapes too.
+    pub fn recall_dir(&self) -> PathBuf {
+        self.home.join("index")
     }
 
     /// The same in characters, of which a token has four.

@@ -180,7 +180,7 @@ fn check_hook(grant: &str, hook: &str) -> Result<(), String> {
 /// What it takes to be asked a hook.
 pub(crate) fn hook_grant(hook: &str) -> String {
     // The interface is called `store` in its package; said alone it would not say what it stores.
-    let name = if matches!(hook, "store" | "store-query") { "tape-store" } else { hook };
+    let name = if hook == "store" { "tape-store" } else { hook };
     format!("hook:{name}")
 }
 

@@ -4,6 +4,7 @@
 mod again;
 mod channel;
 mod commands;
+mod embed;
 mod interception;
 mod model;
 mod options;
@@ -24,6 +25,7 @@ pub(crate) use again::{Again, again};
 pub(crate) use channel::described;
 pub use channel::{Arrival, GuestChannel, Inbox, WebhookRequest, WebhookResponse, channels};
 pub(crate) use commands::run_command;
+pub(crate) use embed::{embed, embedder, embedding_name};
 pub(crate) use interception::{
     LlmVerdict, ToolVerdict, after_llm_call, after_tool_call, before_llm_call, before_tool_call,
 };

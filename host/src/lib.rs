@@ -19,6 +19,7 @@ mod nearest;
 pub mod net;
 pub mod plugin;
 pub mod process;
+pub mod recall;
 pub mod redact_stream;
 pub mod secret;
 pub mod tape;

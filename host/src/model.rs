@@ -16,6 +16,7 @@
 //! | `files` | text files in messages become text there |
 //! | `messages` | the same request as Anthropic's Messages API has it, and what is read of its answer |
 //! | `attempt` | one POST and the reading of its answer |
+//! | `embeddings` | the other thing that servers do: texts become vectors |
 //! | `retry` | whether the same server is asked again, and when |
 //! | `intake` | bytes become whole documents or server-sent events, within bounds |
 //! | `answer`, `calls` | documents become events, pieces of tool calls become calls |
@@ -35,6 +36,7 @@ mod body;
 mod calls;
 mod client;
 mod completion;
+mod embeddings;
 mod endpoint;
 mod error;
 mod exchange;
@@ -54,6 +56,7 @@ mod window;
 
 pub use client::{Client, Reached};
 pub use completion::Completion;
+pub use embeddings::{Embedded, check as check_vectors};
 pub use endpoint::{
     has_own, is_address, key_wanted, known_provider, known_providers, provider_of, reachable, server_of, split,
 };

@@ -5,6 +5,7 @@ mod chosen;
 mod compared;
 mod examples;
 mod long;
+mod recall;
 
 use bub_tests::{Home, Request, tape};
 use serde_json::Value;

@@ -12,6 +12,7 @@ const ROWS: &[&[&str]] = &[
     &["channel"],
     &["config"],
     &["error"],
+    &["recall"],
     &["model", "net", "process", "secret", "tape", "usage"],
     &["files", "inline", "nearest", "redact_stream", "variables", "wording"],
 ];

@@ -64,6 +64,7 @@ mod programs;
 mod provenance;
 mod proxies;
 mod quarantine;
+mod retrieval;
 mod run;
 mod secret;
 mod secrets_seen;

@@ -17,7 +17,7 @@ use crate::compress::Compression;
 use crate::exports::bub::context::selector::{Part, Selected};
 use crate::options::{LEAST_BUDGET, Language, Options};
 use crate::pin::{self, ActiveTask, Goal};
-use crate::retrieval::{self, Known, Memory};
+use crate::retrieval::{self, Memory};
 use crate::scale::Scale;
 use crate::source::Source;
 use crate::summary::{self, Summary};
@@ -96,12 +96,15 @@ pub fn context(options: &Options, request: &Request, source: &dyn Source) -> Res
     let goal = build.goal(source, &window, anchor.as_deref(), phase);
     let pinned = build.pin(&window, goal.as_ref());
 
-    let found = build.find(source, &window, &own, phase);
-    let needs = build.needs(&window, &own, head.as_ref(), summary.as_ref(), &found);
+    let found = build.find(source, &window, &own);
+    let whole = retrieval::unsent(&found, &request.system_prompt, options);
+    let needs = build.needs(&window, &own, head.as_ref(), summary.as_ref(), &whole);
     let (system_prompt, cuts) = build.system_prompt(system, needs);
     let head = head.and_then(|head| build.phase(head, needs));
     let shown = summary.as_ref().and_then(|summary| build.summary(summary, needs));
-    let told = build.memories(found, needs);
+    // Of the system prompt what is really sent is compared: a memory that was cut off it is told.
+    let sent = system_prompt.as_deref().unwrap_or(&request.system_prompt);
+    let told = build.memories(retrieval::unsent(&found, sent, options), needs);
     let (fitted, quoting) = build.recent(&window, &own, naming);
 
     let window_start = fitted.units.first().map_or(request.began.saturating_add(1), Unit::id);
@@ -400,7 +403,7 @@ impl<'a> Build<'a> {
     }
 
     /// 3. What is remembered of what is asked.
-    fn find(&mut self, source: &dyn Source, window: &Window, own: &[Unit], phase: u64) -> Vec<Memory> {
+    fn find(&mut self, source: &dyn Source, window: &Window, own: &[Unit]) -> Vec<Memory> {
         if !self.options.enable_memory_retrieval {
             return Vec::new();
         }
@@ -414,8 +417,7 @@ impl<'a> Build<'a> {
         let rest = self.tracker.left().saturating_sub(self.budget.retrieved);
         let held = window.fit(self.options, self.compression(), rest, own);
         let window_start = held.units.first().map_or(self.request.began.saturating_add(1), Unit::id);
-        let known = Known { system_prompt: &self.request.system_prompt, window_start, phase };
-        let found = retrieval::search(source, question, self.options, known);
+        let found = retrieval::search(source, question, self.options, window_start);
         self.log.extend(found.missed.iter().map(|why| format!("[3] {why}")));
         found.memories
     }

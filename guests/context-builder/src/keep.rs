@@ -7,55 +7,31 @@ use crate::bub::tape::entries::{Draft, Entry, Query, Start};
 use crate::bub::tape::tape::Tape;
 use crate::bub::turn::turn::Turn;
 use crate::digest::{self, Rule, Thread};
-use crate::options::{Category, Language, Options};
+use crate::options::{Language, Options};
 use crate::source;
 use crate::summary::{self, Summary};
-use crate::{Error, ErrorKind, RECALL, SELECTED, SIDECAR, log_line, retrieval, thread};
+use crate::{Error, ErrorKind, SELECTED, SIDECAR, log_line};
 use serde_json::{Value, json};
-
-/// Characters of each side of an exchange that are kept to be found again.
-const KEPT: usize = 400;
 
 /// Sessions that leave nothing behind.
 const PASSING: &str = "temp/";
 
 /// Keeps what the turn has left, where this plugin selected for it. Its note says so, and is looked for before the options.
-pub fn after_turn(turn: &Turn, output: &str, options: impl FnOnce() -> Result<Options, Error>) -> Result<(), Error> {
+pub fn after_turn(turn: &Turn, options: impl FnOnce() -> Result<Options, Error>) -> Result<(), Error> {
     if turn.session_id().starts_with(PASSING) {
         return Ok(());
     }
     let tape = turn.tape()?;
     let Some(note) = newest(&tape, SELECTED)? else { return Ok(()) };
-    let Some(start) = newest(&tape, "loop.start")?.filter(|start| start.id < note.id) else { return Ok(()) };
+    if newest(&tape, "loop.start")?.is_none_or(|start| start.id > note.id) {
+        return Ok(());
+    }
     let Some(metadata) = source::data(&note).and_then(|data| data.get("metadata").cloned()) else { return Ok(()) };
     let options = &options()?;
-    if options.enable_memory_retrieval && options.categories.contains(&Category::History) {
-        remember(turn, &tape, &start, output)?;
-    }
     if options.enable_summary {
         summarise(turn, &tape, options, &metadata)?;
     }
     Ok(())
-}
-
-/// The exchange, short, to be found again when it is no longer shown.
-fn remember(turn: &Turn, tape: &Tape, start: &Entry, output: &str) -> Result<(), Error> {
-    let said = read(tape, start.id, &["message"], None)?;
-    let asked = said.iter().find_map(|entry| {
-        let message: Value = serde_json::from_str(&entry.payload).ok()?;
-        (message["role"] == "user").then(|| (entry.id, thread::words(&message["content"])))
-    });
-    let Some((id, asked)) = asked else { return Ok(()) };
-    let text = format!("{}\n{}", beginning(thread::typed(&asked)), beginning(output));
-    let mut data = json!({ "id": id, "text": text.trim() });
-    if turn.tainted() {
-        data["tainted"] = true.into();
-    }
-    write(&tape.sidecar(RECALL)?, retrieval::EVENT, &data)
-}
-
-fn beginning(text: &str) -> String {
-    text.trim().chars().take(KEPT).collect()
 }
 
 /// The next summaries, when enough has left the window since the last one.
@@ -159,12 +135,6 @@ fn ask(
         return Err(Error { kind: ErrorKind::Provider, message: "it said nothing".to_owned(), details: None });
     }
     Ok(content)
-}
-
-fn read(tape: &Tape, after: u64, kinds: &[&str], limit: Option<u32>) -> Result<Vec<Entry>, Error> {
-    let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
-    let query = Query { kinds, limit, ..source::events(Start::AfterId(after)) };
-    tape.query(&query)?.next(64)
 }
 
 fn newest(tape: &Tape, name: &str) -> Result<Option<Entry>, Error> {

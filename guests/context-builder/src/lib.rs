@@ -60,9 +60,8 @@ use options::Options;
 use scale::Scale;
 use serde_json::{Map, Value};
 
-/// This plugin's sidecars: the summary, and exchanges to be found again.
+/// This plugin's sidecar: the summary.
 const SIDECAR: &str = "context-builder";
-const RECALL: &str = "context-builder.recall";
 
 /// The event in which the host keeps a selector's notes.
 const SELECTED: &str = "context.selected";
@@ -86,12 +85,12 @@ impl context::selector::Guest for ContextBuilder {
 }
 
 impl hooks::after_turn::Guest for ContextBuilder {
-    fn after_turn(turn: Turn, output: String) {
+    fn after_turn(turn: Turn, _output: String) {
         if turn.message().kind == MessageKind::Command {
             return;
         }
         let options = || tool::session(&turn).and_then(|session| read(&session));
-        if let Err(error) = keep::after_turn(&turn, &output, options) {
+        if let Err(error) = keep::after_turn(&turn, options) {
             log_line(true, &format!("nothing is kept of the turn: {}", error.message));
         }
     }

@@ -1,5 +1,6 @@
 //! Where entries come from: the view that the host lends, behind what the selection needs of it.
 
+use crate::bub::context::recall::{self, Answer, Options};
 use crate::bub::context::view::View;
 use crate::bub::tape::entries::{Entry, Query, Start};
 use crate::{Error, ErrorKind};
@@ -12,6 +13,8 @@ pub trait Source {
     fn first(&self) -> Result<Option<Entry>, Error>;
     /// What a query finds beyond the window, on the tape or in a sidecar; `temporary` when it is not there in time.
     fn query(&self, sidecar: Option<&str>, query: &Query, max: u32, timeout_ms: u32) -> Result<Vec<Entry>, Error>;
+    /// What memory, notes and earlier conversations know of a question.
+    fn recall(&self, question: &str, options: &Options) -> Result<Answer, Error>;
 }
 
 impl Source for View {
@@ -25,6 +28,10 @@ impl Source for View {
 
     fn query(&self, sidecar: Option<&str>, query: &Query, max: u32, timeout_ms: u32) -> Result<Vec<Entry>, Error> {
         View::query(self, sidecar, query, max, timeout_ms)
+    }
+
+    fn recall(&self, question: &str, options: &Options) -> Result<Answer, Error> {
+        recall::search(self, question, options)
     }
 }
 

@@ -44,6 +44,8 @@ pub(super) struct File {
     pub(super) shadow_selector: Option<String>,
     pub(super) windows: BTreeMap<String, u32>,
     pub(super) context_reserve: Option<u32>,
+    pub(super) embedding_model: Option<String>,
+    pub(super) embedding_scale: Option<crate::recall::Baseline>,
     pub(super) serve: Serve,
     pub(super) tokens: Vec<Token>,
     pub(super) process: Process,
@@ -84,6 +86,13 @@ impl File {
         self.windows
             .iter()
             .try_for_each(|(model, tokens)| positive(&format!("windows.{model}"), u64::from(*tokens)))?;
+        if let Some(model) = &self.embedding_model {
+            crate::model::split(model).map_err(|error| anyhow::anyhow!("`embedding_model` of config.toml: {error}"))?;
+        }
+        if let Some(scale) = &self.embedding_scale {
+            let good = scale.spread > 0.0 && scale.spread.is_finite() && scale.median.is_finite();
+            anyhow::ensure!(good, "`embedding_scale` of config.toml needs a `median` and a `spread` above 0");
+        }
         self.serve.check()?;
         self.process.check()?;
         self.quotas.check()?;

@@ -61,6 +61,8 @@ impl Config {
             selector: trial.selector,
             shadow_selector: None,
             windows: self.windows.clone(),
+            embedding_model: None,
+            embedding_scale: None,
             context_reserve: self.context_reserve,
             process: Process::default(),
             serve: Serve::default(),

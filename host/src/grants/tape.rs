@@ -287,6 +287,9 @@ impl HostTape for State {
         }
         handle.turn.hold(texts.iter().map(String::len).sum())?;
         let forgot = handle.turn.forget(&handle.tape, handle.is_shared, &texts, dry_run).await;
+        if forgot.is_ok() && !dry_run {
+            super::recall::forget(&handle.turn, texts).await;
+        }
         Ok(self.written(&handle, forgot).map(|forgot| Forgotten { entries: forgot.entries, tapes: forgot.tapes }))
     }
 

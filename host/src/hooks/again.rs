@@ -155,6 +155,7 @@ async fn outside(calls: &Arc<Calls>, hook: &str, told: Value) -> Result<Option<F
             let (name, arguments): (String, Vec<String>) = arguments(told)?;
             super::run_command(calls, &name, &arguments).await.err()
         }
+        "embedder" => return Err("an embedder is asked again by the next question".to_owned()),
         "store" => return Err("what is kept of a `store` does not say which of its functions was called".to_owned()),
         hook => return Err(format!("calls of `{}` cannot be made again", one_line(hook))),
     })

@@ -9,6 +9,7 @@ use crate::net::Network;
 use crate::plugin::quarantine::Quarantine;
 use crate::plugin::{Cache, Engines, Meter, PluginSet, Shelf};
 use crate::process::Processes;
+use crate::recall::Recall;
 use crate::tape::{FileStore, Journals, SqliteStore, Store};
 use crate::turn::Afterwards;
 use anyhow::{Context, Result};
@@ -38,6 +39,8 @@ pub struct Ground {
     pub(super) channel: Box<dyn Channel>,
     /// What is done behind answers.
     pub(crate) afterwards: Afterwards,
+    /// What can be found again of memory and conversations.
+    pub(crate) recall: Arc<Recall>,
     /// Who is not asked for a while.
     pub(crate) quarantine: Quarantine,
     /// What calls into plugins come to.
@@ -72,6 +75,7 @@ impl Ground {
             processes: Processes::new(),
             channel,
             afterwards: Afterwards::default(),
+            recall: Arc::new(Recall::new(config.recall_dir())),
             quarantine: Quarantine::new(&config.home),
             meter: Meter::default(),
             news: NewsRoom::default(),

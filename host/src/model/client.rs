@@ -87,6 +87,21 @@ impl Client {
         })
     }
 
+    pub(super) fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
+    /// What a server says, without a key in it.
+    pub(super) fn redacted(&self, words: &str) -> String {
+        self.shared.redaction.line(words)
+    }
+
+    /// A request to that address of the endpoint's server, with its key.
+    pub(super) async fn post(&self, endpoint: &Endpoint, url: reqwest::Url) -> Result<reqwest::RequestBuilder, Error> {
+        let headers = self.shared.headers_for(endpoint)?;
+        Ok(self.shared.http(endpoint).await?.post(url).headers(headers))
+    }
+
     /// The way to that model's server, and whether all on it can read the key.
     ///
     /// # Errors

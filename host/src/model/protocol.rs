@@ -53,6 +53,15 @@ impl Protocol {
         url
     }
 
+    /// Where texts become vectors, at the server that chat requests go to.
+    pub(crate) fn embeddings(self, address: &Url) -> Url {
+        let mut url = self.models(address);
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop().push("embeddings");
+        }
+        url
+    }
+
     /// The header that carries the key, and what stands in it before the key.
     pub(crate) fn key_header(self) -> (HeaderName, &'static str) {
         match self {

@@ -150,7 +150,6 @@ exports! {
     provide_model_options "bub:hooks/provide-model-options" "0.1.0" exported::provide_model_options::GuestIndices, exported::provide_model_options::Guest;
     commands "bub:hooks/commands" "0.1.0" exported::commands::GuestIndices, exported::commands::Guest;
     store "bub:tape/store" "0.1.0" tape_exports::store::GuestIndices, tape_exports::store::Guest;
-    store_query "bub:tape/store-query" "0.1.0" tape_exports::store_query::GuestIndices, tape_exports::store_query::Guest;
     selector "bub:context/selector" "0.1.0" selector::GuestIndices, selector::Guest;
     tools "bub:tools/tools" "0.1.0" tools_exports::tools::GuestIndices, tools_exports::tools::Guest;
     provider "bub:model/provider" "0.1.0" model_exports::provider::GuestIndices, model_exports::provider::Guest;

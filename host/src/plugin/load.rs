@@ -218,12 +218,7 @@ pub(crate) async fn compile(host: &Host, candidate: Candidate<'_>) -> Result<Plu
         source: candidate.source,
         file: candidate.file,
         digest,
-        // What a keeper of tapes can do beside keeping them is no hook of its own.
-        hooks: names
-            .iter()
-            .map(|name| name.rsplit('/').next().unwrap_or(name))
-            .filter(|hook| *hook != "store-query")
-            .collect(),
+        hooks: names.iter().map(|name| name.rsplit('/').next().unwrap_or(name)).collect(),
         wants: None,
         manifest: Manifest::default(),
         table: candidate.table,

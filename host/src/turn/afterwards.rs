@@ -37,6 +37,11 @@ impl Afterwards {
         });
     }
 
+    /// Does something that no turn waits for, but the program's end.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.running().tasks.spawn(work);
+    }
+
     /// Waits until all of it is done. What begins meanwhile is not waited for.
     pub(crate) async fn wait(&self) {
         let tasks = std::mem::take(&mut self.running().tasks);

@@ -163,6 +163,11 @@ impl Turn {
         self.fuel.load(Ordering::Relaxed)
     }
 
+    /// The name of the tape that the turn writes to.
+    pub(crate) fn tape_name(&self) -> &str {
+        self.tape.name()
+    }
+
     /// To be kept by a task for as long as it works for the turn.
     pub(crate) fn working(&self) -> Arc<()> {
         self.working.clone()

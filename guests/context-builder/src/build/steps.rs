@@ -1,11 +1,12 @@
 //! Each step of the original's build, at its boundaries.
 
 use super::*;
+use crate::SIDECAR;
+use crate::bub::context::recall;
 use crate::bub::types::types::CutOrder;
 use crate::fake::{Store, Tape};
 use crate::options::{Language, Speech};
 use crate::window::user;
-use crate::{RECALL, SIDECAR};
 use gist::Ratio;
 use serde_json::Map;
 
@@ -138,9 +139,7 @@ fn step_2_a_summary_of_an_earlier_phase_or_one_that_cannot_be_read_stops_nothing
 #[test]
 fn step_3_memories_stand_under_their_label_and_an_empty_prompt_looks_for_none() {
     let mut store = Store::of(talk(1));
-    let mut recall = Tape::default();
-    recall.event(retrieval::EVENT, json!({ "id": 0, "text": "The harbour gate code is 7319." }));
-    store.sidecars.insert(RECALL.to_owned(), recall);
+    store.known.push((recall::Source::History, "The harbour gate code is 7319.".to_owned()));
     let near = Options { min_similarity: 0.2, ..options() };
     let there = built(&near, &request("What is the harbour gate code?"), &store);
     assert!(

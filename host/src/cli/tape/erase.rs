@@ -4,6 +4,7 @@ use super::super::text;
 use super::named::{Found, Named};
 use super::place::Place;
 use crate::config::Config;
+use crate::recall::Recall;
 use crate::tape::{Entry, Erasure, FORGOTTEN, Forgotten, MEMORY, Store, Tape, Traces, Words, erase_traces, zone_ids};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -64,6 +65,7 @@ impl Plan {
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let (named, wanted) = read(arguments)?;
+    let recall = Recall::new(config.recall_dir());
     let (place, tapes) = match named {
         Some(named) => {
             let Found { tape, place, .. } = find(&named, config, workspace).await?;
@@ -97,6 +99,8 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     for plan in &plans {
         erased.push((plan.tape.name().to_owned(), erase(plan).await?));
     }
+    // What was derived of the entries is derived again of what stands.
+    recall.clear().map_err(anyhow::Error::msg)?;
     let traces = trace(&place, &plans, &wanted, false)?;
     tell(arguments.json, &erased, &traces)?;
     Ok(ExitCode::SUCCESS)

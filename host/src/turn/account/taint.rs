@@ -22,6 +22,9 @@ const MAX_SOURCES: usize = 16;
 /// Events that are looked through for one whose sources still taint.
 const MAX_LOOKED_AT: usize = 64;
 
+/// The source of what an entry itself says to be tainted.
+pub(crate) const ENTRY: &str = "entry";
+
 /// In front of a workspace's path in what an event says.
 const WORKSPACE: &str = "workspace:";
 
@@ -127,6 +130,26 @@ impl Turn {
         let sources = other.account(|account| account.taint.sources.clone());
         for (source, why) in sources {
             self.taint(source, || why);
+        }
+    }
+
+    /// Whether text that this taints adds nothing to what taints the turn: it comes from a workspace that taints the turn too,
+    /// or that the user trusts, or it stands in the phase that the turn goes on with, and taints it for that.
+    pub(crate) fn is_tainted_by(&self, source: &str, is_of_phase: bool) -> bool {
+        let source = TaintSource::parse(source.to_owned());
+        let is_known = self.account(|account| account.taint.sources.iter().any(|(known, _)| *known == source));
+        match &source {
+            TaintSource::Workspace(path) => is_known || self.calls.host.config.trusts(Path::new(path)),
+            TaintSource::Outside(what) if what == ENTRY => is_known,
+            TaintSource::Outside(_) => is_of_phase && self.tainted().is_some(),
+        }
+    }
+
+    /// Whether that source taints nothing any more: a workspace that the user trusts.
+    pub(crate) fn has_trusted(&self, source: &str) -> bool {
+        match TaintSource::parse(source.to_owned()) {
+            TaintSource::Workspace(path) => self.calls.host.config.trusts(Path::new(&path)),
+            TaintSource::Outside(_) => false,
         }
     }
 

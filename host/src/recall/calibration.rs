@@ -1,0 +1,122 @@
+//! What a score means.
+//!
+//! A cosine says nothing by itself: one model gives 0.3 to what belongs together, another 0.7 to what does not. So each
+//! model's own scores of texts that have nothing to do with each other are measured ([`Baseline`]), and a score becomes
+//! the chance that an unrelated question reaches it *somewhere* among all that it was compared with:
+//!
+//! | | |
+//! | --- | --- |
+//! | z | (cosine - median of unrelated pairs) / their spread (1.4826 times the median deviation), and what the words add |
+//! | p | 1 / (1 + exp(1.65 z)): the tail of a logistic distribution |
+//! | chance | 1 - (1 - p)^n, of n passages |
+//! | score | 1 - chance^0.4 |
+//!
+//! So 0.6 is reached by one unrelated question in ten, 0.9 by one in three hundred, whatever the model and however many
+//! passages there are. Words alone are on the same scale by a fixed mapping.
+
+use serde::{Deserialize, Serialize};
+
+/// How fast the tail of unrelated scores falls. Cosines of short texts have a longer one than a logistic distribution of
+/// their spread (1.81).
+const TAIL: f64 = 1.65;
+
+/// One unrelated question in ten has the score 0.6.
+const CURVE: f64 = 0.4;
+
+/// The part of a question's words from which on they speak for a passage, and how much.
+const WORDS_FROM: f64 = 0.3;
+const WORDS_WEIGHT: f64 = 9.0;
+
+/// Among so many passages the part of a question's words that one in ten unrelated questions reaches is [`WORDS_FROM`];
+/// each ten times as many raise it by [`WORDS_STEP`].
+const WORDS_AMONG: f64 = 200.0;
+const WORDS_STEP: f64 = 0.05;
+
+/// What a model says of texts that have nothing to do with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Baseline {
+    /// The median of their cosines.
+    pub median: f64,
+    /// 1.4826 times the median distance from it: the standard deviation, were it not for pairs that are related after all.
+    pub spread: f64,
+}
+
+impl Baseline {
+    /// Of the cosines of unrelated pairs; none where they cannot tell anything apart.
+    pub fn of(mut cosines: Vec<f64>) -> Option<Self> {
+        let median = middle(&mut cosines)?;
+        let mut distances: Vec<f64> = cosines.iter().map(|cosine| (cosine - median).abs()).collect();
+        let spread = 1.4826 * middle(&mut distances)?;
+        (spread > 1e-6).then_some(Self { median, spread })
+    }
+
+    /// The score of a passage with that cosine that holds that part of the question's words, one of so many.
+    pub fn score(self, cosine: f64, coverage: f64, passages: u64) -> f64 {
+        let z = (cosine - self.median) / self.spread + WORDS_WEIGHT * (coverage - words_from(passages)).max(0.0);
+        let p = 1.0 / (1.0 + (TAIL * z).exp());
+        let chance = 1.0 - (1.0 - p).powf(passages.max(1) as f64);
+        (1.0 - chance.powf(CURVE)).clamp(0.0, 1.0)
+    }
+}
+
+/// The score of a passage by words alone.
+pub fn by_words(coverage: f64, passages: u64) -> f64 {
+    let from = words_from(passages);
+    match coverage < from {
+        true => 0.6 * coverage / from,
+        false => 0.6 + 0.35 * ((coverage - from) / (1.0 - from)).min(1.0),
+    }
+}
+
+fn words_from(passages: u64) -> f64 {
+    WORDS_FROM + WORDS_STEP * (passages as f64 / WORDS_AMONG).max(1.0).log10()
+}
+
+fn middle(numbers: &mut [f64]) -> Option<f64> {
+    let half = numbers.len() / 2;
+    (!numbers.is_empty()).then(|| *numbers.select_nth_unstable_by(half, f64::total_cmp).1)
+}
+
+/// Questions and statements that have nothing to do with each other.
+pub fn probes() -> (Vec<String>, Vec<String>) {
+    let text = include_str!("probes.txt");
+    let mut parts = text.split("\n\n").map(|part| {
+        part.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    });
+    (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scale_is_the_same_for_models_whose_cosines_are_not() {
+        let low = Baseline { median: 0.05, spread: 0.07 };
+        let high = Baseline { median: 0.75, spread: 0.02 };
+        for z in [0.0, 2.0, 4.0, 6.0] {
+            let (a, b) = (low.score(0.05 + z * 0.07, 0.0, 100), high.score(0.75 + z * 0.02, 0.0, 100));
+            assert!((a - b).abs() < 1e-9, "{a} {b}");
+        }
+        assert!(low.score(0.05 + 0.07 * 4.18, 0.0, 100) > 0.59 && low.score(0.2, 0.0, 100) < 0.3);
+        // Of more passages one is near by chance more often.
+        assert!(low.score(0.35, 0.0, 10) > low.score(0.35, 0.0, 10_000) + 0.2);
+    }
+
+    #[test]
+    fn a_baseline_is_learned_of_pairs_and_bears_a_few_that_are_related() {
+        let mut cosines: Vec<f64> = (0..200).map(|at| f64::from(at) / 1000.0).collect();
+        cosines.extend([0.9; 8]);
+        let learned = Baseline::of(cosines).unwrap();
+        assert!((learned.median - 0.104).abs() < 0.005 && learned.spread < 0.09, "{learned:?}");
+        assert_eq!(Baseline::of(vec![0.5; 9]), None);
+        assert_eq!(Baseline::of(Vec::new()), None);
+    }
+
+    #[test]
+    fn the_probes_are_questions_and_statements() {
+        let (questions, statements) = probes();
+        assert!(questions.len() > 30 && statements.len() > 30);
+    }
+}

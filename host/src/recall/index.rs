@@ -1,0 +1,409 @@
+//! The index of one workspace: passages, how they can be found by words, and what an embedding model has made of them.
+//!
+//! All of it is derived from the tapes and can be deleted at any time. A file that cannot be read, or that another version
+//! has made, is made anew.
+
+mod schema;
+
+use super::calibration::Baseline;
+use super::passages::{Fold, Passage, Source, Step};
+use super::words;
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Passages of a workspace that are kept: beyond that what was said first is dropped, memory and notes never.
+pub(super) const MOST: u64 = 20_000;
+
+/// Passages that are looked at closer, by each way of finding them.
+const CANDIDATES: u64 = 200;
+
+/// Trigrams of a question that are looked for.
+const TRIGRAMS: usize = 64;
+
+pub(super) type Result<T> = rusqlite::Result<T>;
+
+/// How much of a tape the index has.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known {
+    pub(super) number: i64,
+    pub(super) last: u64,
+    /// Of the entry of that id: another one there means that the tape was emptied or rewritten.
+    pub(super) print: String,
+    pub(super) fold: Fold,
+}
+
+/// A passage as it stands in the index.
+#[derive(Debug, Clone)]
+pub(super) struct Stored {
+    pub(super) number: i64,
+    pub(super) tape: String,
+    pub(super) passage: Passage,
+}
+
+/// Which passages somebody may be told.
+#[derive(Debug, Clone)]
+pub(super) struct Reach {
+    /// The turn's own tape, and what stands beside it.
+    pub(super) own: String,
+    /// The tape that all sessions of the workspace share.
+    pub(super) shared: Option<String>,
+    /// All other sessions too.
+    pub(super) all: bool,
+}
+
+impl Reach {
+    const CONDITION: &'static str =
+        "(?1 OR t.name = ?2 OR t.name = ?3 OR t.name LIKE ?2 || '\\_\\_sidecar\\_\\_%' ESCAPE '\\')";
+
+    fn values(&self) -> (bool, &str, &str) {
+        (self.all, &self.own, self.shared.as_deref().unwrap_or(""))
+    }
+}
+
+/// The index of a workspace. Used from threads that may block.
+#[derive(Clone)]
+pub(super) struct Index(Arc<Mutex<Connection>>);
+
+impl Index {
+    /// Opens the file, or makes it.
+    pub(super) fn open(path: &Path) -> std::result::Result<Self, String> {
+        schema::open(path).map(|connection| Self(Arc::new(Mutex::new(connection))))
+    }
+
+    /// Does something with the database, as one write.
+    pub(super) fn with<T>(&self, act: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let mut connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let transaction = connection.transaction()?;
+        let done = act(&transaction)?;
+        transaction.commit()?;
+        Ok(done)
+    }
+
+    /// What is known of a tape.
+    pub(super) fn known(&self, tape: &str) -> Result<Known> {
+        self.with(|connection| {
+            let query = "SELECT number, last, print, fold FROM tape WHERE name = ?";
+            let known = connection.query_row(query, [tape], |row| {
+                let fold: String = row.get(3)?;
+                Ok(Known {
+                    number: row.get(0)?,
+                    last: row.get::<_, i64>(1)?.unsigned_abs(),
+                    print: row.get(2)?,
+                    fold: serde_json::from_str(&fold).unwrap_or_default(),
+                })
+            });
+            if let Some(known) = known.optional()? {
+                return Ok(known);
+            }
+            connection.execute("INSERT INTO tape (name, last, print, fold) VALUES (?, 0, '', '{}')", [tape])?;
+            Ok(Known { number: connection.last_insert_rowid(), ..Known::default() })
+        })
+    }
+
+    /// Forgets all that it has of a tape.
+    pub(super) fn forget_tape(&self, tape: &str) -> Result<()> {
+        self.with(|connection| {
+            remove(connection, "tape IN (SELECT number FROM tape WHERE name = ?1)", params![tape])?;
+            connection.execute("DELETE FROM tape WHERE name = ?", [tape]).map(drop)
+        })
+    }
+
+    /// Takes what a page of the tape adds.
+    pub(super) fn add(&self, known: &Known, steps: &[Step]) -> Result<()> {
+        self.with(|connection| {
+            for step in steps {
+                for passage in &step.passages {
+                    insert(connection, known.number, passage)?;
+                }
+                if let Some(from) = step.taints_from {
+                    let taint = serde_json::to_string(&known.fold.taint).unwrap_or_default();
+                    let update = "UPDATE passage SET taint = ? WHERE tape = ? AND entry >= ? AND source = 2";
+                    connection.execute(update, params![taint, known.number, column(from)])?;
+                }
+            }
+            save(connection, known)
+        })
+    }
+
+    /// Puts the memory that holds on the tape in the place of the one before.
+    pub(super) fn replace_memory(&self, known: &Known, passages: &[Passage]) -> Result<()> {
+        self.with(|connection| {
+            remove(connection, "tape = ?1 AND source < 2", params![known.number])?;
+            for passage in passages {
+                insert(connection, known.number, passage)?;
+            }
+            save(connection, known)
+        })
+    }
+
+    /// Drops what was said first where there is more than is kept, and vectors of what is gone.
+    pub(super) fn evict(&self, most: u64) -> Result<()> {
+        self.with(|connection| {
+            let count: u64 = connection.query_row("SELECT count(*) FROM passage", [], number)?;
+            if count > most {
+                let oldest = "number IN (SELECT number FROM passage WHERE source = 2 ORDER BY date, number LIMIT ?1)";
+                remove(connection, oldest, params![column(count - most + most / 20)])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Removes the passages of these entries of a tape.
+    pub(super) fn forget_entries(&self, tape: &str, entries: &[u64]) -> Result<()> {
+        self.with(|connection| {
+            for entry in entries {
+                let which = "entry = ?2 AND tape IN (SELECT number FROM tape WHERE name = ?1)";
+                remove(connection, which, params![tape, column(*entry)])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Removes every passage in which the text stands, upper or lower case, and leaves no trace of it in the file.
+    pub(super) fn forget_text(&self, text: &str) -> Result<usize> {
+        let text = text.to_lowercase();
+        let removed = self.with(|connection| {
+            let mut statement = connection.prepare("SELECT number, text FROM passage")?;
+            let mut rows = statement.query([])?;
+            let mut gone = Vec::new();
+            while let Some(row) = rows.next()? {
+                if row.get_ref(1)?.as_str().unwrap_or_default().to_lowercase().contains(&text) {
+                    gone.push(row.get::<_, i64>(0)?);
+                }
+            }
+            for number in &gone {
+                remove(connection, "number = ?1", params![number])?;
+            }
+            connection.execute("INSERT INTO term (term) VALUES ('optimize')", [])?;
+            connection.execute("INSERT INTO gram (gram) VALUES ('optimize')", [])?;
+            Ok(gone.len())
+        })?;
+        if removed > 0 {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).execute_batch(
+                // The log beside the file holds pages too.
+                "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)",
+            )?;
+        }
+        Ok(removed)
+    }
+
+    /// How many passages are in reach.
+    pub(super) fn passages(&self, reach: &Reach) -> Result<u64> {
+        let query =
+            format!("SELECT count(*) FROM passage p JOIN tape t ON t.number = p.tape WHERE {}", Reach::CONDITION);
+        self.with(|connection| connection.query_row(&query, reach.values(), number))
+    }
+
+    /// In how many passages each of the terms stands.
+    pub(super) fn holding(&self, terms: &[String]) -> Result<Vec<u64>> {
+        self.with(|connection| {
+            let mut statement = connection.prepare_cached("SELECT count(*) FROM term WHERE term MATCH ?")?;
+            terms.iter().map(|term| statement.query_row([quoted(term)], number)).collect()
+        })
+    }
+
+    /// Passages that share words with the question, or pieces of words.
+    pub(super) fn by_words(&self, question: &str, terms: &[String], reach: &Reach) -> Result<Vec<Stored>> {
+        let widened: Vec<String> = terms.iter().flat_map(|term| words::widened(term)).map(quoted).collect();
+        let folded: Vec<char> = question.to_lowercase().chars().collect();
+        let whole = |gram: &&[char]| gram.iter().all(|c| c.is_alphanumeric());
+        let mut grams: Vec<String> =
+            folded.windows(3).filter(whole).map(|gram| quoted(&gram.iter().collect::<String>())).collect();
+        grams.dedup();
+        grams.truncate(TRIGRAMS);
+        let mut found = Vec::new();
+        for (table, wanted) in [("term", widened), ("gram", grams)] {
+            if !wanted.is_empty() {
+                found.extend(self.matching(table, &wanted.join(" OR "), reach)?);
+            }
+        }
+        Ok(found)
+    }
+
+    fn matching(&self, table: &str, expression: &str, reach: &Reach) -> Result<Vec<Stored>> {
+        let query = format!(
+            "SELECT {COLUMNS} FROM {table} JOIN passage p ON p.number = {table}.rowid \
+             JOIN tape t ON t.number = p.tape WHERE {table} MATCH ?4 AND {} ORDER BY rank LIMIT {CANDIDATES}",
+            Reach::CONDITION
+        );
+        let (all, own, shared) = reach.values();
+        self.with(|connection| {
+            connection.prepare_cached(&query)?.query_map(params![all, own, shared, expression], stored)?.collect()
+        })
+    }
+
+    /// The passages whose vectors are nearest to one, each with its cosine, and how many had one.
+    pub(super) fn by_meaning(&self, model: &str, vector: &[f32], reach: &Reach) -> Result<Vec<(Stored, f64)>> {
+        let query = format!(
+            "SELECT p.number, v.vector FROM passage p JOIN tape t ON t.number = p.tape \
+             JOIN vector v ON v.digest = p.digest AND v.model = ?4 WHERE {}",
+            Reach::CONDITION
+        );
+        let (all, own, shared) = reach.values();
+        self.with(|connection| {
+            let mut near: Vec<(i64, f64)> = Vec::new();
+            let mut statement = connection.prepare_cached(&query)?;
+            let mut rows = statement.query(params![all, own, shared, model])?;
+            while let Some(row) = rows.next()? {
+                if let Some(cosine) = cosine(vector, row.get_ref(1)?.as_blob().unwrap_or_default()) {
+                    near.push((row.get(0)?, cosine));
+                }
+            }
+            near.sort_by(|a, b| b.1.total_cmp(&a.1));
+            near.truncate(CANDIDATES as usize);
+            let query = format!("SELECT {COLUMNS} FROM passage p JOIN tape t ON t.number = p.tape WHERE p.number = ?");
+            let mut statement = connection.prepare_cached(&query)?;
+            near.into_iter().map(|(number, cosine)| Ok((statement.query_row([number], stored)?, cosine))).collect()
+        })
+    }
+
+    /// Texts that the model has made no vector of yet, memory and what is newest first.
+    pub(super) fn unembedded(&self, model: &str, most: usize) -> Result<Vec<String>> {
+        let query = "SELECT text FROM passage p WHERE NOT EXISTS \
+                     (SELECT 1 FROM vector v WHERE v.digest = p.digest AND v.model = ?) \
+                     GROUP BY digest ORDER BY min(source), max(number) DESC LIMIT ?";
+        self.with(|connection| {
+            let most = i64::try_from(most).unwrap_or(i64::MAX);
+            connection.prepare_cached(query)?.query_map(params![model, most], |row| row.get(0))?.collect()
+        })
+    }
+
+    /// Keeps what the model has made of these texts.
+    pub(super) fn keep_vectors(&self, model: &str, vectors: &[(String, Vec<f32>)]) -> Result<()> {
+        self.with(|connection| {
+            let insert = "INSERT OR REPLACE INTO vector (digest, model, vector) VALUES (?, ?, ?)";
+            let mut statement = connection.prepare_cached(insert)?;
+            for (text, vector) in vectors {
+                statement.execute(params![digest(text), model, packed(vector)])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// What is known of the model's scores.
+    pub(super) fn baseline(&self, model: &str) -> Result<Option<Baseline>> {
+        self.with(|connection| {
+            let query = "SELECT median, spread FROM baseline WHERE model = ?";
+            let found =
+                connection.query_row(query, [model], |row| Ok(Baseline { median: row.get(0)?, spread: row.get(1)? }));
+            found.optional()
+        })
+    }
+
+    /// Keeps what was learned of the model, with the scores that it was learned of. Of other models nothing is needed any
+    /// more.
+    pub(super) fn keep_baseline(&self, model: &str, baseline: Baseline, sample: &[f64]) -> Result<()> {
+        let sample = sample.iter().map(|cosine| format!("{cosine:.3}")).collect::<Vec<_>>().join(" ");
+        self.with(|connection| {
+            connection.execute("DELETE FROM vector WHERE model <> ?", [model])?;
+            connection.execute("DELETE FROM baseline WHERE model <> ?", [model])?;
+            let insert = "INSERT OR REPLACE INTO baseline (model, median, spread, sample) VALUES (?, ?, ?, ?)";
+            connection.execute(insert, params![model, baseline.median, baseline.spread, sample]).map(drop)
+        })
+    }
+}
+
+/// The columns that [`stored`] reads.
+const COLUMNS: &str = "p.number, t.name, p.entry, p.source, p.text, p.date, p.taint";
+
+fn stored(row: &Row<'_>) -> Result<Stored> {
+    let taint: String = row.get(6)?;
+    Ok(Stored {
+        number: row.get(0)?,
+        tape: row.get(1)?,
+        passage: Passage {
+            entry: row.get::<_, i64>(2)?.unsigned_abs(),
+            source: Source::of_number(row.get(3)?),
+            text: row.get(4)?,
+            date: row.get(5)?,
+            // What cannot be read could be anything.
+            taint: serde_json::from_str(&taint).unwrap_or_else(|_| vec!["outside".to_owned()]),
+        },
+    })
+}
+
+fn insert(connection: &Transaction<'_>, tape: i64, passage: &Passage) -> Result<()> {
+    let taint = serde_json::to_string(&passage.taint).unwrap_or_default();
+    let insert = "INSERT INTO passage (tape, entry, source, text, date, taint, digest) VALUES (?, ?, ?, ?, ?, ?, ?)";
+    let values = params![
+        tape,
+        column(passage.entry),
+        passage.source.number(),
+        passage.text,
+        passage.date,
+        taint,
+        digest(&passage.text)
+    ];
+    connection.prepare_cached(insert)?.execute(values)?;
+    let number = connection.last_insert_rowid();
+    let terms = words::terms(&passage.text).join(" ");
+    connection.prepare_cached("INSERT INTO term (rowid, terms) VALUES (?, ?)")?.execute(params![number, terms])?;
+    let text = passage.text.to_lowercase();
+    connection.prepare_cached("INSERT INTO gram (rowid, text) VALUES (?, ?)")?.execute(params![number, text])?;
+    Ok(())
+}
+
+/// Removes passages with all that is derived from them.
+fn remove(connection: &Transaction<'_>, which: &str, values: impl rusqlite::Params + Clone) -> Result<()> {
+    for table in ["term", "gram"] {
+        let delete = format!("DELETE FROM {table} WHERE rowid IN (SELECT number FROM passage WHERE {which})");
+        connection.execute(&delete, values.clone())?;
+    }
+    let removed = connection.execute(&format!("DELETE FROM passage WHERE {which}"), values)?;
+    if removed > 0 {
+        connection.execute("DELETE FROM vector WHERE digest NOT IN (SELECT digest FROM passage)", [])?;
+    }
+    Ok(())
+}
+
+fn save(connection: &Transaction<'_>, known: &Known) -> Result<()> {
+    let fold = serde_json::to_string(&known.fold).unwrap_or_default();
+    let update = "UPDATE tape SET last = ?, print = ?, fold = ? WHERE number = ?";
+    connection.execute(update, params![column(known.last), known.print, fold, known.number]).map(drop)
+}
+
+fn number(row: &Row<'_>) -> Result<u64> {
+    row.get(0).map(i64::unsigned_abs)
+}
+
+/// A term as FTS5 takes it: no term holds a quote.
+fn quoted(term: impl AsRef<str>) -> String {
+    format!("\"{}\"", term.as_ref().replace('"', ""))
+}
+
+fn column(id: u64) -> i64 {
+    i64::try_from(id).unwrap_or(i64::MAX)
+}
+
+/// What a text is known by.
+fn digest(text: &str) -> Vec<u8> {
+    Sha256::digest(text.as_bytes()).get(..16).unwrap_or_default().to_vec()
+}
+
+/// A vector of length 1, a byte a number, behind the largest of them: that is exact to a hundredth of a cosine.
+fn packed(vector: &[f32]) -> Vec<u8> {
+    let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
+    let most = vector.iter().map(|x| (x / length).abs()).fold(f32::MIN_POSITIVE, f32::max);
+    let bytes = vector.iter().map(|x| (x / length / most * 127.0).round() as i8 as u8);
+    most.to_le_bytes().into_iter().chain(bytes).collect()
+}
+
+/// The cosine of a vector of length 1 and a packed one; none where their lengths differ.
+fn cosine(vector: &[f32], packed: &[u8]) -> Option<f64> {
+    let (most, bytes) = packed.split_at_checked(4)?;
+    let most = f32::from_le_bytes(most.try_into().ok()?);
+    if bytes.len() != vector.len() {
+        return None;
+    }
+    let dot: f32 = vector.iter().zip(bytes).map(|(x, byte)| x * f32::from(*byte as i8)).sum();
+    Some(f64::from(dot * most / 127.0))
+}
+
+/// Where the index of a workspace lies.
+pub(super) fn path(dir: &Path, workspace: &Path) -> PathBuf {
+    let digest = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
+    let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    dir.join(format!("{name}.sqlite"))
+}
