@@ -29,7 +29,8 @@ fn resizing_while_it_streams_leaves_no_stray_line() {
         });
     }
     chat.press(["C-u", "C-c"]).sees("the turn was ended");
-    let screen = chat.waits();
+    chat.waits();
+    let screen = chat.visible();
     let words = screen.split_whitespace().filter(|word| *word == "seven").count();
     assert_eq!(words, 6, "said once: {screen}");
     assert!(!screen.contains("Ctrl-C ends") && !screen.contains('▏'), "{screen}");
