@@ -11,6 +11,7 @@ mod directory;
 mod end;
 mod erase;
 mod index;
+mod lookup;
 mod marks;
 mod numbered;
 mod opened;

@@ -1,12 +1,13 @@
 //! One tape, as the rest of the host holds it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+mod veil;
+
+use std::sync::Arc;
 
 use super::draft::{Draft, bootstrap, handoff};
 use super::entry::Entry;
 use super::erase::Erasure;
 use super::error::{Error, Result};
-use super::forgotten::{self, Forgotten};
 use super::fork::Fork;
 use super::info::Info;
 use super::journal::{Journal, Journals};
@@ -16,12 +17,9 @@ use super::search::{Hit, Search};
 use super::session::{SessionMark, session_mark};
 use super::sought::Sought;
 use super::store::Store;
-use super::words::Words;
 use super::zone::{self, MEMORY};
 use crate::wording;
-
-/// How many entries are looked at in one step.
-const PAGE: usize = 256;
+use veil::Veil;
 
 /// A tape of a store, or a fork of one. Cheap to clone; clones are the same tape.
 #[derive(Clone)]
@@ -38,10 +36,6 @@ pub struct Tape {
     /// What is forgotten is not shown; none: the tape is read as it stands.
     veil: Option<Arc<Veil>>,
 }
-
-/// What is known to be forgotten, as the sidecar with that last id says.
-#[derive(Default)]
-struct Veil(Mutex<(u64, Arc<Forgotten>)>);
 
 impl Tape {
     /// The tape of that name; it need not be there yet.
@@ -333,9 +327,7 @@ impl Tape {
             _ => None,
         };
         let outcome = self.store.reset(&self.name, archive).await;
-        if let Some(veil) = &self.veil {
-            *veil.lock() = Default::default();
-        }
+        veil::changed();
         outcome
     }
 
@@ -357,126 +349,6 @@ impl Tape {
         self.root.erase(&name, erasure).await
     }
 
-    fn new_veil(&self) -> Option<Arc<Veil>> {
-        self.veil.as_ref().map(|_| Arc::default())
-    }
-
-    /// Which entries of the tape and of its sidecars the owner has had forgotten. Whoever keeps something that was made of
-    /// entries asks this before it is shown.
-    ///
-    /// # Errors
-    ///
-    /// The sidecar that says so cannot be read.
-    pub async fn forgotten(&self) -> Result<Arc<Forgotten>> {
-        let sidecar = sidecar_name(family(&self.name), forgotten::SIDECAR)?;
-        let last = self.store.last_id(&sidecar).await?;
-        if last == 0 {
-            return Ok(Arc::default());
-        }
-        if let Some((known, forgotten)) = self.veil.as_ref().map(|veil| veil.lock().clone())
-            && known == last
-        {
-            return Ok(forgotten);
-        }
-        let mut forgotten = Forgotten::default();
-        let mut after = 0;
-        loop {
-            let page = self.store.read(&sidecar, after, PAGE).await?;
-            let Some(end) = page.last() else { break };
-            after = end.id;
-            page.iter().for_each(|entry| forgotten.fold(entry));
-        }
-        let forgotten = Arc::new(forgotten);
-        if let Some(veil) = &self.veil {
-            *veil.lock() = (after, Arc::clone(&forgotten));
-        }
-        Ok(forgotten)
-    }
-
-    /// What is not shown of this tape.
-    async fn not_shown(&self) -> Result<Arc<Forgotten>> {
-        match &self.veil {
-            Some(_) => self.forgotten().await,
-            None => Ok(Arc::default()),
-        }
-    }
-
-    async fn shown(&self, entries: Vec<Entry>) -> Result<Vec<Entry>> {
-        if entries.is_empty() {
-            return Ok(entries);
-        }
-        let forgotten = self.not_shown().await?;
-        if forgotten.is_empty() {
-            return Ok(entries);
-        }
-        Ok(entries.into_iter().map(|entry| forgotten.shown(entry)).collect())
-    }
-
-    /// Has all entries of the tape and of its sidecars forgotten in which one of the texts stands, but for the zone of the
-    /// memory that holds: whoever keeps that changes it. `derived` names sidecars that were made of the tape: of those
-    /// everything is forgotten where anything is. How many entries were not forgotten before; `dry`: only counts.
-    ///
-    /// # Errors
-    ///
-    /// The tape cannot be read, or the sidecar not be written.
-    pub async fn forget(&self, words: &Words, derived: &[String], dry: bool) -> Result<u64> {
-        let known = self.forgotten().await?;
-        let family = family(&self.name);
-        let mut marks = Vec::new();
-        self.find(family, &known, &mut marks, |entry| words.stand_in(entry)).await?;
-        let prefix = sidecar_name(family, forgotten::SIDECAR)?;
-        let prefix = prefix.trim_end_matches(forgotten::SIDECAR);
-        for sidecar in self.store.sidecars(family).await? {
-            let name = sidecar.strip_prefix(prefix).unwrap_or_default();
-            if name == forgotten::SIDECAR {
-                continue;
-            }
-            let is_derived = !marks.is_empty() && derived.iter().any(|derived| derived == name);
-            self.find(&sidecar, &known, &mut marks, |entry| is_derived || words.stand_in(entry)).await?;
-        }
-        if !dry && !marks.is_empty() {
-            self.mark(&marks).await?;
-        }
-        Ok(marks.len() as u64)
-    }
-
-    /// Has entries of the tape or its sidecars forgotten that were just written.
-    ///
-    /// # Errors
-    ///
-    /// The sidecar cannot be written.
-    pub async fn forget_entries<'e>(&self, entries: impl IntoIterator<Item = &'e Entry>) -> Result<()> {
-        let marks: Vec<forgotten::Mark> = entries.into_iter().map(forgotten::Mark::new).collect();
-        if marks.is_empty() { Ok(()) } else { self.mark(&marks).await }
-    }
-
-    async fn mark(&self, marks: &[forgotten::Mark]) -> Result<()> {
-        let sidecar = sidecar_name(family(&self.name), forgotten::SIDECAR)?;
-        self.store.append(&sidecar, forgotten::events(marks)?, None).await.map(drop)
-    }
-
-    /// The entries of one tape that `wanted` accepts and that are not forgotten, but for the memory that holds.
-    async fn find(
-        &self,
-        tape: &str,
-        known: &Forgotten,
-        marks: &mut Vec<forgotten::Mark>,
-        wanted: impl Fn(&Entry) -> bool,
-    ) -> Result<()> {
-        let holds = zone::ids(&self.store.zone(tape, MEMORY, None).await?);
-        let mut after = 0;
-        loop {
-            let page = self.store.read(tape, after, PAGE).await?;
-            let Some(end) = page.last() else { return Ok(()) };
-            after = end.id;
-            let found = page.iter().filter(|entry| holds.as_ref().is_none_or(|holds| !holds.contains(&entry.id)));
-            let found = found.filter(|entry| wanted(entry) && forgotten::can_be(entry) && !known.holds(entry));
-            marks.extend(found.map(forgotten::Mark::new));
-            // A long tape leaves room for others.
-            tokio::task::yield_now().await;
-        }
-    }
-
     /// Names of the tapes beside this one.
     pub async fn sidecars(&self) -> Result<Vec<String>> {
         self.store.sidecars(&self.name).await
@@ -494,12 +366,6 @@ pub struct Cursor {
     position: Position,
     /// Entries are found by what they say: of what is forgotten nothing is found.
     by_text: bool,
-}
-
-impl Veil {
-    fn lock(&self) -> std::sync::MutexGuard<'_, (u64, Arc<Forgotten>)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Cursor {

@@ -42,6 +42,14 @@ impl Afterwards {
         self.running().tasks.spawn(work);
     }
 
+    /// Waits until what had begun by now is done, of all sessions: what it writes must not come behind what follows.
+    pub(super) async fn wait_for_begun(&self) {
+        let sessions: Vec<_> = self.running().sessions.values().cloned().collect();
+        for session in sessions {
+            drop(session.lock().await);
+        }
+    }
+
     /// Waits until all of it is done. What begins meanwhile is not waited for.
     pub(crate) async fn wait(&self) {
         let tasks = std::mem::take(&mut self.running().tasks);

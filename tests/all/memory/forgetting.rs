@@ -284,3 +284,15 @@ fn no_summary_and_no_retrieval_of_the_context_builder_gives_it_back() {
         assert!(!sent.contains(SECRET), "{turn}: {sent}");
     }
 }
+
+#[test]
+fn a_copy_of_an_earlier_moment_has_forgotten_it_too() {
+    let home = keeping();
+    say(&home, SESSION, &format!("My phone is {SECRET}."), "Noted.");
+    let last = entries(&home, SESSION).last().and_then(|entry| entry["id"].as_u64()).expect("entries").to_string();
+    typed(&home, &format!(",memory.forget {SECRET}"));
+    let copied = home.bub(["tape", "fork", "--to", "copy", "--at", &last]).finish();
+    assert_eq!(copied.code, Some(0), "{copied}");
+    let sent = told(&say(&home, "copy", "go on", "yes"));
+    assert!(!sent.contains(SECRET) && sent.contains("(forgotten)"), "{sent}");
+}

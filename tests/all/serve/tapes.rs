@@ -167,3 +167,22 @@ fn a_write_of_another_host_is_looked_at_before_it_is_done() {
     let tapes = files.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "jsonl"));
     assert_eq!(tapes.count(), 1);
 }
+
+/// A client of the API is given no more than a model is.
+#[test]
+fn what_was_forgotten_is_given_to_no_client() {
+    let (home, model) = (home(), echo());
+    let serve = serve(&home, &model);
+    for content in ["the heron eats fish", "and the stork"] {
+        say(&serve, "http:birds", content);
+    }
+    let forgotten = home.run([",memory.forget heron"]).finish();
+    assert!(forgotten.stdout.contains("on one tape"), "{forgotten}");
+    let session = "/v1/sessions/http%3Abirds";
+    for path in ["entries?after=0", "anchors", "context?prompt=and%20now", "search?q=eats&kind=message,event,system"] {
+        let answer = serve.get(&format!("{session}/{path}")).to_string();
+        assert!(!answer.contains("eats fish"), "{path}: {answer}");
+    }
+    let entries = serve.get(&format!("{session}/entries?after=0")).to_string();
+    assert!(entries.contains("(forgotten)") && entries.contains("and the stork"), "{entries}");
+}

@@ -248,6 +248,8 @@ async fn what_cannot_be_written_gives_one_clear_error_and_leaves_nothing() {
 #[tokio::test]
 async fn files_belong_to_their_owner_alone() {
     let room = Room::new();
+    // It creates it.
+    std::fs::remove_dir(room.store.dir()).unwrap();
     room.tape().append(vec![message("user", "x")]).await.unwrap();
     let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(room.store.dir()), 0o700);

@@ -3,6 +3,7 @@
 mod any_ids;
 mod commits;
 mod database;
+mod erasures;
 mod forks;
 mod histories;
 mod model;
@@ -104,6 +105,8 @@ macro_rules! conformance {
                 zones::the_whole_zone_of_the_highest_version_holds
                 zones::a_fork_has_its_own_zone_or_what_it_sees_of_its_parents
                 zones::a_search_can_leave_out_what_a_zone_held_before
+                erasures::what_is_taken_out_is_gone_and_the_rest_stays_as_it_was
+                erasures::an_entry_that_says_something_else_by_now_stays
                 histories::any_history_is_read_as_it_was_written
                 any_ids::whatever_id_is_asked_for_the_answer_ends
                 any_ids::lines_that_bear_any_ids_are_read_in_their_order

@@ -59,3 +59,18 @@ fn another_selector_can_be_asked() {
     let plain: Vec<String> = builtins.iter().map(Value::to_string).collect();
     assert_ne!(plain.join("\n"), choosys);
 }
+
+/// A command that only reads makes the index of a long tape, behind what it prints; the next one finds it.
+#[test]
+fn looking_at_a_long_tape_keeps_its_index() {
+    const NAME: &str = "aaaa__bbbb";
+    let lines: Vec<String> = (1..=20_000).map(|id| super::message(id, "user", "a thought of some length")).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    for words in [&["context", NAME][..], &["show", NAME, "--last", "1"], &["anchors", NAME], &["info", NAME]] {
+        let home = super::home_with(NAME, &lines);
+        let index = home.bub_home().join(format!("cache/index/{NAME}.index"));
+        assert!(!index.exists());
+        tape(&home, words.iter().copied());
+        assert!(index.is_file(), "{words:?}");
+    }
+}

@@ -5,7 +5,7 @@ use super::named::Named;
 use super::place::{require_listed, store};
 use super::progress::Progress;
 use crate::config::Config;
-use crate::tape::{Draft, Entry, Store, Tape};
+use crate::tape::{Draft, Entry, FORGOTTEN, Store, Tape};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::io::Write;
@@ -102,7 +102,9 @@ impl Copy<'_> {
         for sidecar in self.store.sidecars(from).await? {
             let Some(suffix) = sidecar.strip_prefix(from) else { continue };
             // A sidecar has ids of its own; what it held at that moment is told by its dates.
-            let end = self.end.map(|end| end.date.clone());
+            // What was forgotten since is forgotten in the copy as well.
+            let is_forgotten = suffix.strip_prefix("__sidecar__") == Some(FORGOTTEN);
+            let end = self.end.map(|end| end.date.clone()).filter(|_| !is_forgotten);
             self.one(&sidecar, &format!("{to}{suffix}"), |entry| end.as_ref().is_none_or(|end| entry.date <= *end))
                 .await?;
         }

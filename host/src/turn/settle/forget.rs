@@ -30,6 +30,10 @@ impl Turn {
     ) -> tape::Result<Forgot> {
         let words = Words::new(texts.iter().map(String::as_str));
         let derived: Vec<String> = self.calls.plugins.exporting("selector").map(|plugin| plugin.name.clone()).collect();
+        if !dry {
+            // A summary that is being made of an earlier turn would be written behind this, and hold the text.
+            self.calls.host.afterwards.wait_for_begun().await;
+        }
         let mut forgot = Forgot::default();
         let mut add = |entries: u64| {
             forgot.entries += entries;

@@ -1,0 +1,185 @@
+//! Looking things up in a tape: near its end by reading, and further back by the index or in one pass.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::super::digest::{Newest, Place};
+use super::super::entry::Entry;
+use super::super::error::Result;
+use super::super::name::check_tape_name;
+use super::super::search::{Collector, Hit, Search};
+use super::super::sought::Sought;
+use super::super::zone;
+use super::derived::FAR;
+use super::directory::{Directory, failed};
+use super::end::{End, Tail};
+use super::index::Index;
+use super::numbered::{Numbered, Seen, odd};
+use super::sweep::Swept;
+
+/// How far back the newest entry of a sort is looked for before the index is asked, in bytes.
+const NEAR: u64 = 64 * 1024;
+
+impl Directory {
+    /// The newest entry before `before` that is sought: by the index where it is in memory, else near the end by looking,
+    /// and further back by the index.
+    pub(super) fn newest(&self, tape: &str, sought: &Sought, before: Option<u64>) -> Result<Option<Entry>> {
+        check_tape_name(tape)?;
+        let find = || match self.seen(tape)? {
+            Some((file, end)) => {
+                self.numbered(tape, &file, end, |of| {
+                    let last_id = self.end(tape, &file, of.end)?.last_id;
+                    let found = self.newest_of(tape, &file, of, (sought, before))?;
+                    // What stands before the last entry has a lower id, where the lines number the entries.
+                    match &found {
+                        Some(entry) if of.marks.is_none() && entry.id > last_id => Err(odd()),
+                        _ => Ok(found),
+                    }
+                })
+            }
+            None => Ok(None),
+        };
+        find().map_err(failed("read", tape))
+    }
+
+    fn newest_of(
+        &self,
+        tape: &str,
+        file: &Arc<File>,
+        of: &Numbered<'_>,
+        (sought, before): (&Sought, Option<u64>),
+    ) -> io::Result<Option<Entry>> {
+        // Whoever asks for all that is there asks for no less than who names no end.
+        let End { last_id, tail, .. } = self.end(tape, file, of.end)?;
+        let before = before.filter(|before| *before <= last_id);
+        // What is kept of an index may say anything: also that the ids on the lines are those of the entries.
+        let fits = |index: &Index| of.marks.is_none() || index.is_odd();
+        let question = |index: &Index| match fits(index) {
+            true => index.newest(file, sought, before),
+            false => Ok(Newest::Unknown),
+        };
+        let asks = || match self.ask(tape, file, of.end, question)? {
+            Newest::Known(entry) => Ok::<_, io::Error>(Some(Some(entry))),
+            Newest::Nothing => Ok(Some(None)),
+            Newest::Unknown => Ok(None),
+        };
+        // An entry that lacks its newline stands in no index.
+        let is_indexed = of.marks.is_some() || self.is_indexed(tape, file, of.end);
+        let mut asked = tail == Tail::Nothing && is_indexed && self.indexes.has(tape);
+        if asked && let Some(found) = asks()? {
+            return Ok(found);
+        }
+        let from = of.before(before, last_id)?;
+        let mut lines = of.backward(from)?;
+        let glance = sought.glance();
+        let learn = |asked: bool, place: Option<Place>| {
+            if asked && before.is_none() {
+                self.learn(tape, sought, place);
+            }
+        };
+        while let Some(Seen { start, entry }) = lines.next(&|line| glance.may_be(line))? {
+            if let Some(entry) = entry
+                && before.is_none_or(|before| entry.id < before)
+                && sought.is(&entry)
+            {
+                learn(asked, Some(Place { id: entry.id, offset: start }));
+                return Ok(Some(entry));
+            }
+            let is_far = from.saturating_sub(start) > NEAR;
+            if !asked && is_far && is_indexed {
+                asked = true;
+                if let Some(found) = asks()? {
+                    return Ok(found);
+                }
+            } else if is_far && !is_indexed && before.is_none() {
+                match self.swept(tape, file, sought) {
+                    Some((until, found)) if until >= start => return Ok(found),
+                    // Little was written since: it is looked at here.
+                    Some((until, _)) if start - until <= FAR => {}
+                    _ => return self.sweep(tape, file, start, sought),
+                }
+            }
+        }
+        learn(asked, None);
+        Ok(None)
+    }
+
+    /// The newest that is sought in the first `end` bytes of a long tape without an index. What a turn looks up besides is
+    /// looked for at the same time.
+    fn sweep(&self, tape: &str, file: &Arc<File>, end: u64, sought: &Sought) -> io::Result<Option<Entry>> {
+        let swept = Swept::of(file, end, sought)?;
+        let found = swept.knows(file, sought).cloned().flatten();
+        self.indexes.swept().put(tape.to_owned(), swept);
+        Ok(found)
+    }
+
+    /// What an earlier pass has found, and of how many bytes.
+    fn swept(&self, tape: &str, file: &Arc<File>, sought: &Sought) -> Option<(u64, Option<Entry>)> {
+        let mut swept = self.indexes.swept();
+        let swept = swept.get(tape)?;
+        Some((swept.end, swept.knows(file, sought)?.clone()))
+    }
+
+    /// The zone of that name that holds, by the index; none where the index cannot tell.
+    pub(super) fn zone(&self, tape: &str, name: &str, before: Option<u64>) -> Result<Option<Vec<Entry>>> {
+        check_tape_name(tape)?;
+        let find = || {
+            let Some((file, end)) = self.seen(tape)? else {
+                return Ok(Some((Vec::new(), 0)));
+            };
+            if !self.is_indexed(tape, &file, end) {
+                return Ok(None);
+            }
+            let place = match self.ask(tape, &file, end, |index| Ok(index.whole(&file, end)?.zone(name)))? {
+                Newest::Known(place) if before.is_none_or(|before| place.seal.id < before) => place,
+                Newest::Nothing => return Ok(Some((Vec::new(), 0))),
+                _ => return Ok(None),
+            };
+            let found = self.numbered(tape, &file, end, |of| {
+                let mut entries = of.from(place.open.offset)?;
+                let mut found: Vec<Entry> = Vec::new();
+                while found.len() <= zone::longest()
+                    && found.last().is_none_or(|last| last.id < place.seal.id)
+                    && let Some((_, entry)) = entries.next()?
+                {
+                    found.push(entry);
+                }
+                Ok(found)
+            })?;
+            // What is kept of an index may say anything.
+            let mark = |entry: Option<&Entry>| entry.and_then(zone::Mark::of).map(|mark| (mark.zone, mark.version));
+            let expected = Some((name.to_owned(), place.version));
+            let fits = found.len() > zone::longest() || mark(found.last()) == expected;
+            Ok((fits && mark(found.first()) == expected).then_some((found, place.seal.id)))
+        };
+        let found = find().map_err(failed("read", tape))?;
+        match found {
+            Some((entries, _)) if entries.is_empty() => Ok(Some(entries)),
+            Some((entries, seal)) => zone::check(name, &entries, seal).map(|()| Some(entries)),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn search(
+        &self,
+        tape: &str,
+        search: &Search,
+        before: Option<u64>,
+        stop: &AtomicBool,
+    ) -> Result<Vec<Hit>> {
+        check_tape_name(tape)?;
+        // What is wrong with it is said before the tape is looked at.
+        Collector::new(search)?;
+        let look = || match self.seen(tape)? {
+            Some((file, end)) => self.numbered(tape, &file, end, |of| {
+                let found = Collector::new(search).map_err(io::Error::other)?;
+                let end = self.before(tape, &file, of, before)?;
+                super::search::search(of, end, found, stop)
+            }),
+            None => Ok(Vec::new()),
+        };
+        look().map_err(failed("search", tape))
+    }
+}

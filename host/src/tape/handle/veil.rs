@@ -1,0 +1,155 @@
+//! What of a tape is forgotten, and what is shown in its place.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::super::entry::Entry;
+use super::super::error::Result;
+use super::super::forgotten::{self, Forgotten};
+use super::super::name::{family, sidecar_name};
+use super::super::words::Words;
+use super::super::zone::{self, MEMORY};
+use super::Tape;
+
+/// How many entries are looked at in one step.
+const PAGE: usize = 256;
+
+/// What is known to be forgotten, and how often this process had something forgotten or emptied a tape before it was looked
+/// up. What another process has forgotten meanwhile is seen by the next turn: a store may be far away, and every read asks.
+#[derive(Default)]
+pub(super) struct Veil(Mutex<Option<(u64, Arc<Forgotten>)>>);
+
+/// How often this process had something forgotten, or emptied a tape.
+static FORGOT: AtomicU64 = AtomicU64::new(0);
+
+/// Something was forgotten, or a tape emptied: what is known is looked up again.
+pub(super) fn changed() {
+    FORGOT.fetch_add(1, Ordering::Relaxed);
+}
+
+impl Tape {
+    pub(super) fn new_veil(&self) -> Option<Arc<Veil>> {
+        self.veil.as_ref().map(|_| Arc::default())
+    }
+
+    /// Which entries of the tape and of its sidecars the owner has had forgotten. Whoever keeps something that was made of
+    /// entries asks this before it is shown.
+    ///
+    /// # Errors
+    ///
+    /// The sidecar that says so cannot be read.
+    pub async fn forgotten(&self) -> Result<Arc<Forgotten>> {
+        let forgot = FORGOT.load(Ordering::Relaxed);
+        if let Some((known, forgotten)) = self.veil.as_ref().and_then(|veil| veil.lock().clone())
+            && known == forgot
+        {
+            return Ok(forgotten);
+        }
+        let sidecar = sidecar_name(family(&self.name), forgotten::SIDECAR)?;
+        let mut forgotten = Forgotten::default();
+        let mut after = 0;
+        loop {
+            let page = self.store.read(&sidecar, after, PAGE).await?;
+            let Some(end) = page.last() else { break };
+            after = end.id;
+            page.iter().for_each(|entry| forgotten.fold(entry));
+        }
+        let forgotten = Arc::new(forgotten);
+        if let Some(veil) = &self.veil {
+            *veil.lock() = Some((forgot, Arc::clone(&forgotten)));
+        }
+        Ok(forgotten)
+    }
+
+    /// What is not shown of this tape.
+    pub(super) async fn not_shown(&self) -> Result<Arc<Forgotten>> {
+        match &self.veil {
+            Some(_) => self.forgotten().await,
+            None => Ok(Arc::default()),
+        }
+    }
+
+    pub(super) async fn shown(&self, entries: Vec<Entry>) -> Result<Vec<Entry>> {
+        if entries.is_empty() {
+            return Ok(entries);
+        }
+        let forgotten = self.not_shown().await?;
+        if forgotten.is_empty() {
+            return Ok(entries);
+        }
+        Ok(entries.into_iter().map(|entry| forgotten.shown(entry)).collect())
+    }
+
+    /// Has all entries of the tape and of its sidecars forgotten in which one of the texts stands, but for the zone of the
+    /// memory that holds: whoever keeps that changes it. `derived` names sidecars that were made of the tape: of those
+    /// everything is forgotten where anything is. How many entries were not forgotten before; `dry`: only counts.
+    ///
+    /// # Errors
+    ///
+    /// The tape cannot be read, or the sidecar not be written.
+    pub async fn forget(&self, words: &Words, derived: &[String], dry: bool) -> Result<u64> {
+        let known = self.forgotten().await?;
+        let family = family(&self.name);
+        let mut marks = Vec::new();
+        self.find(family, &known, &mut marks, |entry| words.stand_in(entry)).await?;
+        let prefix = sidecar_name(family, forgotten::SIDECAR)?;
+        let prefix = prefix.trim_end_matches(forgotten::SIDECAR);
+        for sidecar in self.store.sidecars(family).await? {
+            let name = sidecar.strip_prefix(prefix).unwrap_or_default();
+            if name == forgotten::SIDECAR {
+                continue;
+            }
+            let is_derived = !marks.is_empty() && derived.iter().any(|derived| derived == name);
+            self.find(&sidecar, &known, &mut marks, |entry| is_derived || words.stand_in(entry)).await?;
+        }
+        if !dry && !marks.is_empty() {
+            self.mark(&marks).await?;
+        }
+        Ok(marks.len() as u64)
+    }
+
+    /// Has entries of the tape or its sidecars forgotten that were just written.
+    ///
+    /// # Errors
+    ///
+    /// The sidecar cannot be written.
+    pub async fn forget_entries<'e>(&self, entries: impl IntoIterator<Item = &'e Entry>) -> Result<()> {
+        let marks: Vec<forgotten::Mark> = entries.into_iter().map(forgotten::Mark::new).collect();
+        if marks.is_empty() { Ok(()) } else { self.mark(&marks).await }
+    }
+
+    async fn mark(&self, marks: &[forgotten::Mark]) -> Result<()> {
+        let sidecar = sidecar_name(family(&self.name), forgotten::SIDECAR)?;
+        let marked = self.store.append(&sidecar, forgotten::events(marks)?, None).await;
+        changed();
+        marked.map(drop)
+    }
+
+    /// The entries of one tape that `wanted` accepts and that are not forgotten, but for the memory that holds.
+    async fn find(
+        &self,
+        tape: &str,
+        known: &Forgotten,
+        marks: &mut Vec<forgotten::Mark>,
+        wanted: impl Fn(&Entry) -> bool,
+    ) -> Result<()> {
+        let holds = zone::ids(&self.store.zone(tape, MEMORY, None).await?);
+        let mut after = 0;
+        loop {
+            let page = self.store.read(tape, after, PAGE).await?;
+            let Some(end) = page.last() else { return Ok(()) };
+            after = end.id;
+            let found = page.iter().filter(|entry| holds.as_ref().is_none_or(|holds| !holds.contains(&entry.id)));
+            let found = found.filter(|entry| wanted(entry) && forgotten::can_be(entry) && !known.holds(entry));
+            marks.extend(found.map(forgotten::Mark::new));
+            // A long tape leaves room for others.
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+impl Veil {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<(u64, Arc<Forgotten>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
