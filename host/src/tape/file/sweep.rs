@@ -8,19 +8,22 @@ use std::fs::File;
 use std::io;
 use std::sync::{Arc, Weak};
 
-use aho_corasick::AhoCorasick;
+use memchr::memmem;
 
 use super::super::entry::Entry;
 use super::super::sought::Sought;
 use super::search::blocks::Blocks;
 
-/// What a turn looks up at its beginning, wherever it stands.
-const EVENTS: [&str; 5] =
-    ["turn.tainted", "turn.addresses", "selector_switch", "model_switch", "reasoning_effort_switch"];
-const ANCHORS: [&str; 2] = ["memory/open", "memory/seal"];
+/// What a turn looks up at its beginning, wherever it stands: names of events and of anchors, by what they have in common.
+/// Each part is looked for by itself, so few parts are few passes over what is in the processor's cache.
+const LOOKED_UP: [(&str, &str, &[&str]); 3] = [
+    ("_switch\"", "event", &["selector_switch", "model_switch", "reasoning_effort_switch"]),
+    ("\"turn.", "event", &["turn.tainted", "turn.addresses"]),
+    ("\"memory/", "anchor", &["memory/open", "memory/seal"]),
+];
 
 /// What may stand for a letter or a slash of a name: a line with one of these is read to know.
-const ESCAPES: [&str; 7] = [r"\u002", r"\u003", r"\u004", r"\u005", r"\u006", r"\u007", r"\/"];
+const ESCAPES: [&str; 2] = [r"\u00", r"\/"];
 
 /// What was found in the first bytes of a tape's file.
 #[derive(Default)]
@@ -40,44 +43,49 @@ impl Swept {
 
     /// Looks through the first `end` bytes, which end with a line, for what is sought and what a turn looks up besides.
     pub(super) fn of(file: &Arc<File>, end: u64, sought: &Sought) -> io::Result<Self> {
-        let mut all: Vec<Sought> = EVENTS.iter().map(|name| Sought::event(name)).collect();
-        all.extend(ANCHORS.iter().map(|name| Sought::anchor(name)));
-        if !all.contains(sought) {
-            all.push(sought.clone());
+        let named = |kind: &str, name: &str| Sought::Named { kind: kind.to_owned(), name: name.to_owned() };
+        let mut left: Vec<(String, Sought)> = Vec::new();
+        for (part, kind, names) in LOOKED_UP {
+            left.extend(names.iter().map(|name| (part.to_owned(), named(kind, name))));
         }
-        let mut left: Vec<&Sought> = all.iter().collect();
+        if !left.iter().any(|(_, other)| other == sought) {
+            left.push((part_of(sought), sought.clone()));
+        }
         let mut found = HashMap::new();
-        let mut finder = finder(&left)?;
         let mut blocks = Blocks::new(file, end);
         while !left.is_empty()
             && let Some(block) = blocks.next()?
         {
-            let before = left.len();
-            look(block, &finder, &mut left, &mut found);
-            if left.len() < before {
-                finder = self::finder(&left)?;
-            }
+            look(block, &mut left, &mut found);
         }
-        found.extend(left.into_iter().map(|sought| (key(sought), None)));
+        found.extend(left.into_iter().map(|(_, sought)| (key(&sought), None)));
         Ok(Self { file: Arc::downgrade(file), end, found })
     }
 }
 
 /// The newest of each sort in these lines.
-fn look(block: &[u8], finder: &AhoCorasick, left: &mut Vec<&Sought>, found: &mut HashMap<String, Option<Entry>>) {
+fn look(block: &[u8], left: &mut Vec<(String, Sought)>, found: &mut HashMap<String, Option<Entry>>) {
+    let mut parts: Vec<&str> = left.iter().map(|(part, _)| part.as_str()).chain(ESCAPES).collect();
+    parts.dedup();
     let mut lines: Vec<(usize, usize)> = Vec::new();
-    for hit in finder.find_iter(block) {
-        if lines.last().is_some_and(|(_, end)| hit.start() < *end) {
-            continue;
+    for part in parts {
+        let mut end = 0;
+        for hit in memmem::find_iter(block, part) {
+            if hit < end {
+                continue;
+            }
+            let begin = block.get(..hit).and_then(|head| memchr::memrchr(b'\n', head)).map_or(0, |at| at + 1);
+            let rest = block.get(hit..).unwrap_or_default();
+            end = memchr::memchr(b'\n', rest).map_or(block.len(), |at| hit + at);
+            lines.push((begin, end));
         }
-        let begin = block.get(..hit.start()).and_then(|head| memchr::memrchr(b'\n', head)).map_or(0, |at| at + 1);
-        let rest = block.get(hit.end()..).unwrap_or_default();
-        lines.push((begin, memchr::memchr(b'\n', rest).map_or(block.len(), |at| hit.end() + at)));
     }
+    lines.sort_unstable();
+    lines.dedup();
     for (begin, end) in lines.into_iter().rev() {
         let line = block.get(begin..end).and_then(|line| std::str::from_utf8(line).ok());
         let Some(entry) = line.and_then(Entry::parse) else { continue };
-        left.retain(|sought| {
+        left.retain(|(_, sought)| {
             let is_found = sought.is(&entry);
             if is_found {
                 found.insert(key(sought), Some(entry.clone()));
@@ -87,13 +95,15 @@ fn look(block: &[u8], finder: &AhoCorasick, left: &mut Vec<&Sought>, found: &mut
     }
 }
 
-fn finder(left: &[&Sought]) -> io::Result<AhoCorasick> {
-    let needles = left.iter().map(|sought| match sought {
-        Sought::Kind(kind) => kind.as_str(),
-        Sought::Named { name, .. } => name.as_str(),
+/// What stands in each line that may hold it, unless it is escaped there; nothing where it has to be escaped.
+fn part_of(sought: &Sought) -> String {
+    let part = match sought {
+        Sought::Kind(kind) => kind,
+        Sought::Named { name, .. } => name,
         Sought::Phase | Sought::Anchor => "anchor",
-    });
-    AhoCorasick::new(needles.chain(ESCAPES)).map_err(io::Error::other)
+    };
+    let is_plain = !part.chars().any(|character| character.is_control() || matches!(character, '"' | '\\'));
+    if is_plain { format!("\"{part}\"") } else { String::new() }
 }
 
 fn key(sought: &Sought) -> String {
