@@ -12,7 +12,11 @@ use memchr::memmem;
 
 use super::super::entry::Entry;
 use super::super::sought::Sought;
+use super::scan::Forward;
 use super::search::blocks::Blocks;
+
+/// So much of a file is worth a thread, in bytes.
+const LEAST: u64 = 8 * 1024 * 1024;
 
 /// What a turn looks up at its beginning, wherever it stands: names of events and of anchors, by what they have in common.
 /// Each part is looked for by itself, so few parts are few passes over what is in the processor's cache.
@@ -52,19 +56,52 @@ impl Swept {
             left.push((part_of(sought), sought.clone()));
         }
         let mut found = HashMap::new();
-        let mut blocks = Blocks::new(file, end);
-        while !left.is_empty()
-            && let Some(block) = blocks.next()?
-        {
-            look(block, &mut left, &mut found);
+        for mut in_part in in_parts(file, end, &left)?.into_iter().rev() {
+            left.retain(|(_, sought)| {
+                let newest = in_part.remove(&key(sought));
+                let is_found = newest.is_some();
+                found.extend(newest.map(|newest| (key(sought), Some(newest))));
+                !is_found
+            });
         }
         found.extend(left.into_iter().map(|(_, sought)| (key(&sought), None)));
         Ok(Self { file: Arc::downgrade(file), end, found })
     }
 }
 
+/// What is found in each part of the file, in their order: at most four, at the same time.
+fn in_parts(file: &File, end: u64, left: &[(String, Sought)]) -> io::Result<Vec<HashMap<String, Entry>>> {
+    let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get().min(4) as u64);
+    let parts = (end / LEAST).clamp(1, threads);
+    let mut bounds = vec![0];
+    for part in 1..parts {
+        // The line that a bound falls into belongs to the part in front of it.
+        let mut lines = Forward::glance(file, end / parts * part, end);
+        lines.next()?;
+        bounds.push(lines.at);
+    }
+    bounds.push(end);
+    std::thread::scope(|scope| {
+        let look = |start: u64, end: u64| -> io::Result<HashMap<String, Entry>> {
+            let mut left = left.to_vec();
+            let mut found = HashMap::new();
+            let mut blocks = Blocks::between(file, start, end);
+            while !left.is_empty()
+                && let Some(block) = blocks.next()?
+            {
+                look(block, &mut left, &mut found);
+            }
+            Ok(found)
+        };
+        let bounds = bounds.iter().zip(bounds.iter().skip(1));
+        let parts: Vec<_> = bounds.map(|(start, end)| scope.spawn(move || look(*start, *end))).collect();
+        let broken = |_| Err(io::Error::other("a thread that looked through the tape has ended"));
+        parts.into_iter().map(|part| part.join().unwrap_or_else(broken)).collect()
+    })
+}
+
 /// The newest of each sort in these lines.
-fn look(block: &[u8], left: &mut Vec<(String, Sought)>, found: &mut HashMap<String, Option<Entry>>) {
+fn look(block: &[u8], left: &mut Vec<(String, Sought)>, found: &mut HashMap<String, Entry>) {
     let mut parts: Vec<&str> = left.iter().map(|(part, _)| part.as_str()).chain(ESCAPES).collect();
     parts.dedup();
     let mut lines: Vec<(usize, usize)> = Vec::new();
@@ -88,7 +125,7 @@ fn look(block: &[u8], left: &mut Vec<(String, Sought)>, found: &mut HashMap<Stri
         left.retain(|(_, sought)| {
             let is_found = sought.is(&entry);
             if is_found {
-                found.insert(key(sought), Some(entry.clone()));
+                found.insert(key(sought), entry.clone());
             }
             !is_found
         });

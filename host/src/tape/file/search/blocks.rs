@@ -12,6 +12,8 @@ const BLOCK: u64 = 1024 * 1024;
 /// Whole lines of a file, from its end toward its beginning.
 pub(in super::super) struct Blocks<'f> {
     file: &'f File,
+    /// Nothing in front of this is read: the beginning of a line.
+    start: u64,
     /// Where what was read begins.
     at: u64,
     block: Vec<u8>,
@@ -25,18 +27,23 @@ pub(in super::super) struct Blocks<'f> {
 impl<'f> Blocks<'f> {
     /// Lines before `end`, which is the end of the file or the beginning of a line.
     pub(in super::super) fn new(file: &'f File, end: u64) -> Self {
-        Self { file, at: end, block: Vec::new(), rest: 0, pieces: Vec::new(), length: 0 }
+        Self::between(file, 0, end)
+    }
+
+    /// Lines from `start`, the beginning of one, to `end`.
+    pub(in super::super) fn between(file: &'f File, start: u64, end: u64) -> Self {
+        Self { file, start, at: end, block: Vec::new(), rest: 0, pieces: Vec::new(), length: 0 }
     }
 
     /// The lines before those given out last, with newlines between them; `None`: the beginning. A line that is too long
     /// to be read is left out.
     pub(in super::super) fn next(&mut self) -> io::Result<Option<&[u8]>> {
         self.set_aside(self.rest);
-        while self.at > 0 {
+        while self.at > self.start {
             self.fill()?;
             let newline = memchr::memchr(b'\n', &self.block);
             let first = match newline {
-                _ if self.at == 0 => 0,
+                _ if self.at == self.start => 0,
                 Some(newline) => newline + 1,
                 None => {
                     self.set_aside(self.block.len());
@@ -79,7 +86,7 @@ impl<'f> Blocks<'f> {
     /// Reads the block before what was read.
     fn fill(&mut self) -> io::Result<()> {
         loop {
-            let size = self.at.min(BLOCK);
+            let size = (self.at - self.start).min(BLOCK);
             self.block.resize(size as usize, 0);
             // One long line does not cost its memory until the end.
             self.block.shrink_to(2 * BLOCK as usize);
@@ -95,7 +102,7 @@ impl<'f> Blocks<'f> {
                     if length >= self.at {
                         return Err(error);
                     }
-                    *self = Self::new(self.file, length);
+                    *self = Self::between(self.file, self.start.min(length), length);
                 }
             }
         }
