@@ -153,7 +153,8 @@ impl Agent<'_> {
             said.iter().map(|prompt| json::text(&record::user_message(content::of(prompt)))).collect();
         let mut messages = stages::messages(self.turn, prompt, &system, &new, Some(model))?;
         let mut has_tools = true;
-        if let Some(room) = self.room {
+        // Behind the handoff of this turn the request is shorter already, so it is cut only where that was not enough.
+        if let Some(room) = self.room.filter(|_| self.refused != 1) {
             (messages, has_tools) = overflow::shorten(model, messages, &self.tools, room);
         }
         match budget::judge(&self.tape, model, self.settings.max_tokens, &messages, &self.tools)? {
