@@ -58,7 +58,10 @@ pub fn system_prompt_is_written_once(tape: &mut Vec<Value>) {
     number(tape);
 }
 
-/// A handoff that the loop makes leaves a summary to the next phase; the original leaves the error alone.
+/// What a handoff that the loop makes leaves to the next phase; the original leaves the error alone.
+const HANDED_ON: [&str; 3] = ["summary", "goal", "room"];
+
+/// A handoff that the loop makes leaves a summary, the goal and what was learned of the model to the next phase.
 pub fn handoff_has_summary(tape: &mut [Value]) {
     for entry in tape {
         let payload = &mut entry["payload"];
@@ -68,7 +71,7 @@ pub fn handoff_has_summary(tape: &mut [Value]) {
             _ => continue,
         };
         if let Some(state) = state.as_object_mut() {
-            state.shift_remove("summary");
+            state.retain(|key, _| !HANDED_ON.contains(&key.as_str()));
         }
     }
 }
@@ -87,7 +90,7 @@ pub fn told_handoff_has_summary(request: &mut Value) {
         };
         let (head, state) = text.split_once("]: ").expect("an anchor's state stands behind its name");
         let mut state: Value = serde_json::from_str(state).expect("a state is JSON");
-        state.as_object_mut().and_then(|state| state.shift_remove("summary"));
+        state.as_object_mut().into_iter().for_each(|state| state.retain(|key, _| !HANDED_ON.contains(&key.as_str())));
         *content = format!("{head}]: {}", python_json(&state)).into();
     }
 }

@@ -4,7 +4,7 @@ mod builder;
 mod chosen;
 mod compared;
 mod examples;
-mod long;
+pub(crate) mod long;
 mod recall;
 
 use bub_tests::{Home, Request, tape};

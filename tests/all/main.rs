@@ -49,6 +49,7 @@ mod memory;
 mod model;
 mod net;
 mod obeyed_files;
+mod overflow;
 mod plugin_add;
 mod plugin_check;
 mod plugin_commands;

@@ -13,11 +13,17 @@ use crate::bub::types::types::{ErrorKind, StreamEvent};
 use crate::budget::{self, Verdict};
 use crate::record::{self, Ending};
 use crate::settings::Settings;
-use crate::{Error, Prompt, Turn, content, json, toolset};
+use crate::{Error, Prompt, Turn, content, json, overflow, toolset};
 use serde_json::{Value, json};
 
 /// The anchor behind which a turn goes on whose messages were longer than the model takes.
 const OVERFLOW_ANCHOR: &str = "auto_handoff/context_overflow";
+
+/// The key of the turn's state under which a selector finds what a request may take.
+const ROOM: &str = "context_room";
+
+/// Tokens of a provider's refusal that an anchor keeps.
+const ERROR: u64 = 150;
 
 /// Answers a prompt. What is said goes out as it comes; what happened goes on the tape, a step at a time.
 pub fn run(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
@@ -34,7 +40,8 @@ pub fn run(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
         asked: prompt,
         steering: Vec::new(),
         recorded: false,
-        retried: false,
+        refused: 0,
+        room: None,
         handed_off: false,
         sent: Vec::new(),
         said: String::new(),
@@ -68,8 +75,10 @@ struct Agent<'a> {
     steering: Vec<Prompt>,
     /// A user message of this turn stands on the tape.
     recorded: bool,
-    /// The one retry after a context overflow is spent.
-    retried: bool,
+    /// Requests of this turn that were too long for the provider.
+    refused: u32,
+    /// What a request may take, where a provider has refused a longer one.
+    room: Option<u64>,
     /// The turn has begun a phase of its own because room was short: it does so once.
     handed_off: bool,
     /// The messages of the latest request: what the next phase has to know of is among them.
@@ -83,6 +92,7 @@ struct Agent<'a> {
 impl Agent<'_> {
     /// All steps; how many there were.
     fn work(&mut self) -> Result<u64, Error> {
+        self.remember_room()?;
         self.write(record::start(self.turn, &self.settings.model, self.asked))?;
         let mut prompt = self.asked.clone();
         let mut step = 0;
@@ -109,10 +119,18 @@ impl Agent<'_> {
                     self.allow_another(step)?;
                     prompt = self.asked.clone();
                 }
-                Err(error) if error.kind == ErrorKind::ContextLength && !self.retried => {
-                    self.retried = true;
-                    self.hand_off(&error)?;
-                    self.write(record::step_end(step, began, Ending::HandedOff(&error)))?;
+                Err(error) if error.kind == ErrorKind::ContextLength && self.refused < overflow::MAX_REFUSED => {
+                    self.refused += 1;
+                    let sent = overflow::weigh(&self.settings.model, &self.sent, &self.tools);
+                    self.keep_to(overflow::room(&error, sent))?;
+                    // The turn hands off once: behind its anchor only what it says itself can still be too long.
+                    let ending = if self.refused == 1 {
+                        self.hand_off(&error)?;
+                        Ending::HandedOff(&error)
+                    } else {
+                        Ending::Shortened(&error)
+                    };
+                    self.write(record::step_end(step, began, ending))?;
                     self.allow_another(step)?;
                     prompt = self.asked.clone();
                 }
@@ -134,10 +152,15 @@ impl Agent<'_> {
         let new: Vec<String> =
             said.iter().map(|prompt| json::text(&record::user_message(content::of(prompt)))).collect();
         let mut messages = stages::messages(self.turn, prompt, &system, &new, Some(model))?;
+        let mut has_tools = true;
+        // Behind the handoff of this turn the request is shorter already, so it is cut only where that was not enough.
+        if let Some(room) = self.room.filter(|_| self.refused != 1) {
+            (messages, has_tools) = overflow::shorten(model, messages, &self.tools, room);
+        }
         match budget::judge(&self.tape, model, self.settings.max_tokens, &messages, &self.tools)? {
             Verdict::HandOff(weight) if !self.handed_off => {
                 self.handed_off = true;
-                let state = budget::state(&weight, &messages);
+                let state = budget::state(&weight, &messages, &content::text(self.asked));
                 self.tape.handoff(budget::BUDGET_ANCHOR, Some(&state.to_string()))?;
                 return Err(budget::exceeded(&weight));
             }
@@ -152,7 +175,7 @@ impl Agent<'_> {
         let request = Request {
             model: Some(model.to_owned()),
             messages,
-            tools: std::mem::take(&mut self.tools),
+            tools: if has_tools { std::mem::take(&mut self.tools) } else { Vec::new() },
             max_tokens: self.settings.max_tokens,
             purpose: "turn".to_owned(),
             options: self
@@ -162,7 +185,10 @@ impl Agent<'_> {
                 .map(|effort| json!({ "reasoning_effort": effort }).to_string()),
         };
         let answer = answer::ask(self.turn, &request, &mut self.said);
-        (self.sent, self.tools) = (request.messages, request.tools);
+        self.sent = request.messages;
+        if has_tools {
+            self.tools = request.tools;
+        }
         let answer = answer?;
         let results = self.call(&answer)?;
 
@@ -228,10 +254,32 @@ impl Agent<'_> {
         }
     }
 
+    /// What an earlier turn of this phase has learned of the model's room.
+    fn remember_room(&mut self) -> Result<(), Error> {
+        let anchor = self.tape.last_anchor(None, None)?;
+        match anchor.and_then(|anchor| overflow::known(&anchor.payload, &self.settings.model)) {
+            Some(room) => self.keep_to(room),
+            None => Ok(()),
+        }
+    }
+
+    /// From here on requests take no more than that; the selector is told so.
+    fn keep_to(&mut self, room: u64) -> Result<(), Error> {
+        self.room = Some(room);
+        self.turn.set(ROOM, &room.to_string())
+    }
+
     /// Goes on behind a new anchor, where there is room again.
     fn hand_off(&self, error: &Error) -> Result<(), Error> {
-        let mut state = json!({"reason": "context_length_exceeded", "error": error.message});
-        budget::add_summary(&mut state, &self.sent);
+        let error = gist::to_tokens(&error.message, ERROR);
+        let mut state = json!({"reason": "context_length_exceeded", "error": error});
+        // What is asked now is asked again behind the anchor.
+        let asked = content::text(self.asked);
+        let room = self.room.unwrap_or(u64::MAX);
+        budget::add_summary(&mut state, &self.sent, &asked, room);
+        if let Some(room) = self.room {
+            overflow::learned(&mut state, &self.settings.model, room);
+        }
         self.tape.handoff(OVERFLOW_ANCHOR, Some(&state.to_string()))?;
         Ok(())
     }

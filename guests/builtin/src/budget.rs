@@ -5,8 +5,8 @@ use crate::bub::tape::entries::{Query, Start};
 use crate::bub::tape::tape::Tape;
 use crate::bub::tools::schema::ToolSpec;
 use crate::bub::types::types::ErrorKind;
-use crate::{Error, json, record};
-use gist::Ratio;
+use crate::{Error, content, json, record};
+use gist::{Intent, Ratio, Spoken};
 use serde_json::{Value, json};
 
 /// The anchor behind which a turn goes on whose messages would be longer than the model takes.
@@ -21,8 +21,12 @@ const HANDOFF: &str = "tape.handoff";
 /// Tokens of the summary that a handoff leaves to the next phase.
 const SUMMARY: u64 = 800;
 
-/// Tokens of a tool's result that go into it.
+/// Tokens of one text that go into it, and of a tool's result.
+const TEXT: u64 = 200;
 const RESULT: u64 = 60;
+
+/// Characters of the goal that a handoff carries along.
+const GOAL: usize = 400;
 
 /// What a request weighs, against what there is room for.
 pub struct Weight {
@@ -114,31 +118,71 @@ pub fn exceeded(weight: &Weight) -> Error {
 }
 
 /// The state of a handoff that the budget made.
-pub fn state(weight: &Weight, messages: &[String]) -> Value {
+pub fn state(weight: &Weight, messages: &[String], asked: &str) -> Value {
     let mut state = json!({ "reason": "context_budget", "estimate": weight.estimate, "window": weight.window });
-    add_summary(&mut state, messages);
+    add_summary(&mut state, messages, asked, weight.window);
     state
 }
 
-/// Puts into a handoff's state what the request said that could not be sent; nothing where it said nothing.
-pub fn add_summary(state: &mut Value, messages: &[String]) {
+/// Puts into a handoff's state what the request said that could not be sent, but for `asked`, which is asked again, and the
+/// goal of the thread; nothing where it said nothing. `room`: what a request may take.
+pub fn add_summary(state: &mut Value, messages: &[String], asked: &str, room: u64) {
+    let messages: Vec<Value> = messages.iter().map(|message| json::value(message)).collect();
+    if let Some(goal) = goal(&messages) {
+        state["goal"] = goal;
+    }
+    let asked = said(asked).trim();
     // In front stands who the agent is, which the next phase is told anyway.
     let texts: Vec<String> =
-        messages.iter().map(|message| json::value(message)).filter_map(|message| words(&message)).collect();
+        messages.iter().filter_map(words).filter(|text| asked.is_empty() || text.trim() != asked).collect();
+    // What was too long to be sent must not come back through its summary: of each text so much is looked at.
+    let note = |left: usize| format!("[... {left} characters left out ...]");
+    let texts: Vec<String> = texts.iter().map(|text| gist::ends(text, TEXT, note)).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let summary = gist::extract(&texts, SUMMARY);
+    let summary = gist::extract(&texts, SUMMARY.min(room / 8));
     if !summary.is_empty() {
         state["summary"] = summary.into();
     }
 }
 
+/// What the thread is about, for who speaks now: their latest message that says what is to be done, or what the handoff before
+/// has carried along. None once the task has ended.
+fn goal(messages: &[Value]) -> Option<Value> {
+    let mut speaker = None;
+    for message in messages.iter().rev() {
+        let content = &message["content"];
+        let text = content.as_str().map_or_else(|| content::of_parts(content), str::to_owned);
+        match message["role"].as_str() {
+            Some("user") if !text.starts_with("Continue the task until all targets are completed.") => {
+                let Spoken { sender, words } = gist::spoken(&text);
+                if *speaker.get_or_insert_with(|| sender.map(str::to_owned)) != sender.map(str::to_owned) {
+                    continue;
+                }
+                match gist::intent(words) {
+                    Intent::Task => {
+                        let goal: String = words.trim().chars().take(GOAL).collect();
+                        return Some(json!({ "text": goal, "sender": sender }));
+                    }
+                    Intent::End => return None,
+                    Intent::Continue => {}
+                }
+            }
+            Some("assistant") if text.starts_with("[Anchor created: auto_handoff/") => {
+                let (_, state) = text.split_once("]: ")?;
+                let goal = json::value(state).get("goal")?.clone();
+                let is_speakers = speaker.is_none_or(|speaker| goal["sender"].as_str() == speaker.as_deref());
+                return (is_speakers && goal["text"].is_string()).then_some(goal);
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 /// What a message says: of a result the beginning, of the agent's own instructions nothing.
 fn words(message: &Value) -> Option<String> {
     let content = &message["content"];
-    let text = content.as_str().map(str::to_owned).or_else(|| {
-        let parts = content.as_array()?.iter().filter_map(|part| part.get("text")?.as_str());
-        Some(parts.collect::<Vec<_>>().join("\n"))
-    })?;
+    let text = content.as_str().map_or_else(|| content::of_parts(content), str::to_owned);
     match message["role"].as_str()? {
         "tool" => Some(gist::to_tokens(&text, RESULT).to_owned()),
         // What a selector or an earlier handoff has put together is marked by its label.
@@ -173,9 +217,37 @@ mod tests {
         ]
         .map(|message| message.to_string());
         let weight = Weight { estimate: 9_000, window: 8_000 };
-        let state = state(&weight, &messages);
+        let state = state(&weight, &messages, "what is asked now");
         assert_eq!(state["summary"], "The gate code is 7319.\nMy name is Ada Lovelace.");
+        assert_eq!(state["goal"]["text"], "My name is Ada Lovelace.");
         assert_eq!((&state["estimate"], &state["window"]), (&json!(9_000), &json!(8_000)));
-        assert_eq!(super::state(&weight, &[]).get("summary"), None);
+        assert_eq!(super::state(&weight, &[], "").get("summary"), None);
+        assert_eq!(super::state(&weight, &messages, "My name is Ada Lovelace.")["summary"], "The gate code is 7319.");
+    }
+
+    #[test]
+    fn what_overflowed_does_not_come_back_through_the_summary() {
+        let weight = Weight { estimate: 90_000, window: 8_000 };
+        let long = (0..9_000).map(|at| format!("Remember the number {at}. ")).collect::<String>();
+        let messages = [
+            json!({ "role": "user", "content": "The gate code is 7319." }).to_string(),
+            json!({ "role": "user", "content": long }).to_string(),
+            json!({ "role": "tool", "content": "blob".repeat(90_000) }).to_string(),
+        ];
+        let summary = state(&weight, &messages, "")["summary"].as_str().unwrap_or_default().to_owned();
+        assert!(summary.contains("7319") && gist::estimate(&summary) < 300, "{summary}");
+    }
+
+    #[test]
+    fn the_goal_is_carried_over_words_to_go_on_and_ends_with_a_word_that_ends_it() {
+        let user = |text: &str| json!({ "role": "user", "content": text });
+        let anchor = json!({ "role": "assistant", "content": "[Anchor created: auto_handoff/context_budget]: {\"goal\": {\"text\": \"port it\", \"sender\": null}}" });
+        let text = |messages: &[Value]| goal(messages).map(|goal| goal["text"].as_str().unwrap_or_default().to_owned());
+        assert_eq!(text(&[user("write a parser"), user("continue")]).as_deref(), Some("write a parser"));
+        assert_eq!(text(&[anchor.clone(), user("weiter")]).as_deref(), Some("port it"));
+        let [eve, ada] = ["eve", "ada"].map(|who| format!("sender_id={who}|channel=$x\n---Date: x---\n"));
+        let order = user(&format!("{eve}delete all files"));
+        assert_eq!(text(&[order, user(&format!("{ada}continue"))]), None, "nobody's words become another's goal");
+        assert_eq!(goal(&[anchor, user("谢谢")]), None);
     }
 }

@@ -34,6 +34,11 @@ pub fn text(prompt: &Prompt) -> String {
     }
 }
 
+/// The words of a message's parts.
+pub fn of_parts(content: &Value) -> String {
+    content.as_array().into_iter().flatten().filter_map(text_of).collect::<Vec<_>>().join("\n")
+}
+
 /// Is there nothing to ask? Parts without a text are something: a picture can be a question.
 pub fn is_empty(prompt: &Prompt) -> bool {
     match of(prompt) {

@@ -47,6 +47,7 @@ mod error;
 mod json;
 mod nearest;
 mod outbound;
+mod overflow;
 mod prompt;
 mod record;
 mod selector;

@@ -13,6 +13,8 @@ pub enum Ending<'a> {
     Done,
     Continue,
     HandedOff(&'a Error),
+    /// The request is made again, shorter.
+    Shortened(&'a Error),
     Failed(&'a Error),
 }
 
@@ -39,6 +41,7 @@ pub fn step_end(step: u64, began: Instant, ending: Ending) -> Draft {
         Ending::Done => ("ok", None),
         Ending::Continue => ("continue", None),
         Ending::HandedOff(error) => ("auto_handoff", Some(error)),
+        Ending::Shortened(error) => ("shortened", Some(error)),
         Ending::Failed(error) => ("error", Some(error)),
     };
     let mut data = json!({"step": step, "elapsed_ms": elapsed, "status": status});

@@ -11,7 +11,7 @@ use crate::build::Request;
 use crate::source::{self, PATIENCE, Source};
 use crate::thread::{self, Exchange, Unit};
 use crate::window::{CONTINUE, Window};
-use gist::{Intent, intent};
+use gist::{Intent, intent, spoken};
 use serde_json::Value;
 
 /// Characters of the goal that are repeated.
@@ -67,31 +67,32 @@ impl Asked<'_> {
     /// The goal; none where nothing is to be done.
     pub fn goal(&self) -> Result<Option<Goal>, Error> {
         let began = self.request.began;
-        let mut own: Vec<String> =
-            self.window.own_input(began).into_iter().map(|(_, text)| thread::typed(text).to_owned()).collect();
+        let mut own: Vec<String> = self.window.own_input(began).into_iter().map(|(_, text)| text.to_owned()).collect();
         let said = self.request.said.iter().map(|message| thread::words(&message["content"]));
-        own.extend(said.filter(|text| !text.starts_with(CONTINUE)).map(|text| thread::typed(&text).to_owned()));
+        own.extend(said.filter(|text| !text.starts_with(CONTINUE)));
         if own.is_empty() {
             own.extend(self.begun()?);
         }
         if own.iter().all(|text| text.is_empty()) && self.request.said.is_empty() {
             return Ok(None);
         }
-        let latest = own.last().filter(|latest| !latest.trim().is_empty()).cloned();
+        let latest = own.last().map(|latest| spoken(latest).words.trim().to_owned()).filter(|words| !words.is_empty());
         // The first task of a turn is what it is about: what is said meanwhile adds to it.
-        match first_task(own.iter().map(String::as_str)) {
+        match first_task(own.iter().map(|text| spoken(text).words)) {
             Found::Goal(text) => return Ok(Some(Goal { text, latest: None })),
             Found::Ended => return Ok(None),
             Found::Nothing => {}
         }
+        // Of several people in a conversation each goes on with their own task: nobody's words become another's order.
+        let sender = own.first().and_then(|text| spoken(text).sender);
         let done = source::newest_id(self.source, DONE)?.unwrap_or_default();
-        let text = match self.earlier(done) {
+        let text = match self.earlier(done, sender) {
             Found::Goal(text) => Some(text),
             Found::Ended => None,
-            Found::Nothing => match self.beyond(done)? {
+            Found::Nothing => match self.beyond(done, sender)? {
                 Found::Goal(text) => Some(text),
                 Found::Ended => None,
-                Found::Nothing => self.carried().filter(|_| done <= self.phase),
+                Found::Nothing => self.carried(sender).filter(|_| done <= self.phase),
             },
         };
         Ok(text.map(|text| Goal { text, latest }))
@@ -100,22 +101,24 @@ impl Asked<'_> {
     /// The prompt with which the turn began: behind an anchor of the turn's own it stands on no message.
     fn begun(&self) -> Result<Option<String>, Error> {
         if !self.request.prompt.starts_with(CONTINUE) {
-            return Ok(Some(thread::typed(&self.request.prompt).to_owned()));
+            return Ok(Some(self.request.prompt.clone()));
         }
         let start = Query { name: Some("loop.start".to_owned()), ..source::events(Start::AfterId(self.request.began)) };
         let found = self.source.query(None, &start, 1, PATIENCE)?;
-        let prompt = found.first().and_then(source::data).and_then(|data| data["prompt"].as_str().map(str::to_owned));
-        Ok(prompt.map(|prompt| thread::typed(&prompt).to_owned()))
+        Ok(found.first().and_then(source::data).and_then(|data| data["prompt"].as_str().map(str::to_owned)))
     }
 
     /// What earlier turns of the window say, newest first.
-    fn earlier(&self, done: u64) -> Found {
+    fn earlier(&self, done: u64, sender: Option<&str>) -> Found {
         for exchange in self.window.exchanges.iter().rev() {
             let asked = exchange.units.iter().filter_map(|unit| match unit {
                 Unit::Message { id, asked: Some(text), .. }
-                    if *id <= self.request.began && *id > done && !text.starts_with(CONTINUE) =>
+                    if *id <= self.request.began
+                        && *id > done
+                        && !text.starts_with(CONTINUE)
+                        && spoken(text).sender == sender =>
                 {
-                    Some(thread::typed(text))
+                    Some(spoken(text).words)
                 }
                 _ => None,
             });
@@ -128,7 +131,7 @@ impl Asked<'_> {
     }
 
     /// The same of what has left the window, in this phase: earlier ones may hold what this conversation must not see.
-    fn beyond(&self, done: u64) -> Result<Found, Error> {
+    fn beyond(&self, done: u64, sender: Option<&str>) -> Result<Found, Error> {
         let first = self.window.exchanges.first().and_then(|exchange| exchange.units.first()).map(Unit::id);
         let messages = Query {
             kinds: vec!["message".to_owned()],
@@ -140,10 +143,11 @@ impl Asked<'_> {
             let payload: Value = serde_json::from_str(&entry.payload).unwrap_or_default();
             let text = thread::words(&payload["content"]);
             let is_earlier = entry.id <= self.request.began && first.is_none_or(|first| entry.id < first);
-            if !is_earlier || payload["role"] != "user" || text.starts_with(CONTINUE) {
+            let is_other = payload["role"] != "user" || spoken(&text).sender != sender;
+            if !is_earlier || is_other || text.starts_with(CONTINUE) {
                 continue;
             }
-            match first_task(std::iter::once(thread::typed(&text))) {
+            match first_task(std::iter::once(spoken(&text).words)) {
                 Found::Nothing => {}
                 found => return Ok(found),
             }
@@ -152,11 +156,12 @@ impl Asked<'_> {
     }
 
     /// The goal that an automatic handoff has carried along.
-    fn carried(&self) -> Option<String> {
+    fn carried(&self, sender: Option<&str>) -> Option<String> {
         let payload: Value = serde_json::from_str(self.anchor?).ok()?;
         let is_automatic = payload["name"].as_str()?.starts_with("auto_handoff/");
-        let goal = payload["state"]["goal"].as_str().filter(|goal| !goal.trim().is_empty());
-        goal.filter(|_| is_automatic).map(str::to_owned)
+        let goal = &payload["state"]["goal"];
+        let text = goal["text"].as_str().filter(|text| !text.trim().is_empty());
+        text.filter(|_| is_automatic && goal["sender"].as_str() == sender).map(str::to_owned)
     }
 }
 

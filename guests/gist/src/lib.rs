@@ -5,11 +5,13 @@ pub mod chat;
 mod cut;
 mod extract;
 mod intent;
+mod prompt;
 mod tokens;
 mod words;
 
 pub use cut::{ends, to_tokens};
 pub use extract::{extract, sentences};
 pub use intent::{Intent, intent};
+pub use prompt::{Spoken, spoken};
 pub use tokens::{Ratio, estimate};
 pub use words::{Corpus, marks, terms};

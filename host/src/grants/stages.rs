@@ -180,17 +180,23 @@ pub(crate) async fn request(turn: &Arc<Turn>, depth: u32, about: About, named: O
 /// The event that says which parts of the system prompt were shortened.
 const CUT: &str = "context.cut";
 
-/// Writes down what was cut of the system prompt, where the turn does not say so already.
+/// Writes down what was cut of the system prompt, unless the turn has said of these parts that they are cut.
 async fn note_cuts(turn: &Arc<Turn>, notes: &serde_json::Value) -> Result<(), Error> {
     let cuts = notes.get("cuts").filter(|cuts| cuts.as_array().is_some_and(|cuts| !cuts.is_empty()));
     let Some(cuts) = cuts else { return Ok(()) };
-    let data = serde_json::json!({ "selector": notes["selector"], "cuts": cuts });
     let newest = turn.tape().await?.newest(&Sought::event(CUT)).await?;
-    let is_said = newest.filter(|newest| newest.id > turn.began()).is_some_and(|newest| {
-        json::get(&newest.payload, "data").and_then(|said| serde_json::from_str(said).ok()) == Some(data.clone())
+    let said = newest.filter(|newest| newest.id > turn.began()).and_then(|newest| {
+        serde_json::from_str::<serde_json::Value>(json::get(json::get(&newest.payload, "data")?, "cuts")?).ok()
     });
-    if !is_said {
-        turn.note(CUT, &data).await?;
+    let said = parts(said.as_ref());
+    if parts(Some(cuts)).iter().any(|part| !said.contains(part)) {
+        turn.note(CUT, &serde_json::json!({ "selector": notes["selector"], "cuts": cuts })).await?;
     }
     Ok(())
+}
+
+/// The parts that a list of cuts names. One that names none counts as one without a name.
+fn parts(cuts: Option<&serde_json::Value>) -> Vec<String> {
+    let cuts = cuts.and_then(serde_json::Value::as_array).into_iter().flatten();
+    cuts.map(|cut| cut["part"].as_str().unwrap_or_default().to_owned()).collect()
 }

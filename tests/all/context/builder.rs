@@ -186,3 +186,186 @@ fn no_step_is_in_the_log_unless_debug_is_on() {
     home.configure("[plugins.context-builder.config]\ndebug = true");
     assert!(lines() > 0);
 }
+
+/// The system prompt of a request.
+fn system(server: &Server) -> String {
+    said(server.requests().last().expect("the model was asked"))[0].1.clone()
+}
+
+fn long_workspace(home: &Home) {
+    let rules: String = (0..2_000).map(|at| format!("Rule {at} of this workspace is to be kept.\n")).collect();
+    fs::write(home.workspace().join("AGENTS.md"), rules).expect("it can be written");
+}
+
+/// A window of 8192 tokens, and a workspace that has much to say: in a fresh home, whose workspace nobody has vouched for.
+#[test]
+fn memory_and_date_are_cut_last_and_the_cut_is_an_event_and_a_line_of_the_command() {
+    let home = builder("");
+    home.configure("max_tokens = 1000\ncontext_reserve = 500\n[windows]\nfake-model = 8192");
+    let server = Server::ruled(|_| Answer::text("well"));
+    home.run([r#",memory.save content="The owner likes dark mode.""#]).finish();
+    home.run(["hello"]).model(&server).finish();
+    assert!(system(&server).contains("The owner likes dark mode."), "{}", system(&server));
+    assert!(events(&home, "context.cut").is_empty(), "all of it has room: {:?}", events(&home, "context.cut"));
+    long_workspace(&home);
+    home.run(["hello again"]).model(&server).finish();
+    let told = system(&server);
+    assert!(
+        told.contains("Today is ") && told.contains("The owner likes dark mode.") && told.contains("</memory>"),
+        "{told}"
+    );
+    assert!(told.contains("Rule 1 of this workspace") && !told.contains("Rule 1999"), "{told}");
+    assert!(told.contains("characters left out: no room ...]\n</workspace_instructions>"), "{told}");
+    let cuts = events(&home, "context.cut");
+    assert_eq!((cuts.len(), &cuts[0]["cuts"][0]["part"]), (1, &"builtin/workspace".into()), "{cuts:?}");
+    let command = home.run([",context"]).finish();
+    assert!(command.stdout.contains("\ncut: builtin/workspace of the system prompt, from "), "{command}");
+}
+
+#[test]
+fn a_cut_is_said_again_in_later_steps_of_a_turn_only_where_it_takes_another_part() {
+    let home = builder("total_budget = 4000");
+    long_workspace(&home);
+    let info = || Answer::tool_call("tape_info", "{}");
+    let server = Server::new([info(), info(), info(), info(), Answer::text("done")]);
+    home.run(["hello"]).model(&server).finish();
+    let selected = events(&home, "context.selected");
+    assert!(selected.len() == 5 && selected.iter().all(|event| event["cuts"][0]["part"] == "builtin/workspace"));
+    let cuts = events(&home, "context.cut");
+    let parts = |event: &Value| event["cuts"].as_array().map_or(0, Vec::len);
+    assert!(!cuts.is_empty() && cuts.is_sorted_by(|one, next| parts(one) < parts(next)), "{cuts:?}");
+}
+
+#[test]
+fn a_long_workspace_file_is_whole_as_long_as_the_budget_has_room() {
+    let home = builder("");
+    let rules: String = (0..1_200).map(|at| format!("Rule {at} of this workspace is to be kept.\n")).collect();
+    fs::write(home.workspace().join("AGENTS.md"), rules).expect("it can be written");
+    let server = Server::ruled(|_| Answer::text("well"));
+    home.run(["hello"]).model(&server).finish();
+    let told = system(&server);
+    assert!(
+        told.contains("Rule 1199") && told.contains("Today is "),
+        "more than 20 percent of 48,000, and nobody needs the rest"
+    );
+}
+
+/// The instruction at the end of the latest request.
+fn pinned(server: &Server) -> String {
+    let told = said(server.requests().last().expect("the model was asked"));
+    told.iter()
+        .find(|(_, text)| text.starts_with("[CRITICAL INSTRUCTION]"))
+        .map(|(_, text)| text.clone())
+        .unwrap_or_default()
+}
+
+#[test]
+fn a_word_to_go_on_is_not_the_goal_and_the_goal_ends_with_the_task() {
+    let home = builder("sliding_window_size = 1");
+    let server = Server::ruled(|_| Answer::text("Step done. Shall I go on?"));
+    let goal_after = |message: &str| {
+        home.run([message]).model(&server).finish();
+        pinned(&server)
+    };
+    assert!(goal_after("Port the parser to Rust").contains("Goal: \"Port the parser to Rust\"\n"));
+    for word in ["continue", "go on", "weiter", "继续", "yes, please"] {
+        let pinned = goal_after(word);
+        assert!(pinned.contains("Goal: \"Port the parser to Rust\"\n"), "{word}: {pinned}");
+        assert!(pinned.contains(&format!("Latest Message: \"{word}\"\n")), "{word}: {pinned}");
+    }
+    let command = home.run([",context"]).finish();
+    assert!(command.stdout.contains("\ngoal: Port the parser to Rust (`,context done` ends it)"), "{command}");
+    assert_eq!(goal_after("thanks"), "", "the task is done");
+    assert_eq!(goal_after("ok"), "", "and stays so");
+    assert!(goal_after("Now write its tests").contains("Goal: \"Now write its tests\"\n"));
+    home.run([",context done"]).finish();
+    assert_eq!(goal_after("continue"), "", "the user has said that it is done");
+    assert!(goal_after("Describe the parser").contains("Goal: \"Describe the parser\"\n"));
+    home.run([",tape.handoff name=second"]).finish();
+    assert_eq!(goal_after("continue"), "", "a handoff ends it");
+}
+
+#[test]
+fn an_automatic_handoff_carries_the_goal_along() {
+    let home = builder("");
+    let server = Server::new([
+        Answer::text("Begun."),
+        Answer::too_long(9_900, 10_000),
+        Answer::text("Going on."),
+        Answer::text("And on."),
+    ]);
+    for message in ["Port the parser to Rust", "continue", "weiter"] {
+        home.run([message]).model(&server).finish();
+        assert!(pinned(&server).contains("Goal: \"Port the parser to Rust\"\n"), "{message}: {}", pinned(&server));
+    }
+}
+
+#[test]
+fn the_labels_follow_the_language_of_the_conversation() {
+    let home = builder("sliding_window_size = 1\nsummary_after_messages = 2");
+    let server = Server::ruled(|_| Answer::text("好的，我记住了这一点。"));
+    for message in ["我的名字叫小明。", "我住在上海的浦东新区。", "我的猫叫豆豆。"] {
+        home.run([message]).model(&server).finish();
+    }
+    let told = said(server.requests().last().expect("the model was asked"));
+    assert!(told[1].1.starts_with("[对话背景摘要]\n"), "{told:?}");
+    home.run(["From here on we speak English, please."]).model(&server).finish();
+    let told = said(server.requests().last().expect("the model was asked"));
+    assert!(told[1].1.starts_with("[Conversation summary]\n"), "{told:?}");
+}
+
+/// Fewer messages than are due for a summary have left the window.
+#[test]
+fn what_left_the_window_and_is_not_summarised_yet_is_quoted_and_the_rest_is_named() {
+    let home = builder("sliding_window_size = 1");
+    let server = Server::ruled(|_| Answer::text("It is noted."));
+    for message in ["The gate code is 7319.", "My sister plays the cello.", "Tea is served at five."] {
+        home.run([message]).model(&server).finish();
+    }
+    home.run(["What is the gate code?"]).model(&server).finish();
+    let told = said(server.requests().last().expect("the model was asked"));
+    let earlier = &told[1].1;
+    assert!(
+        earlier.starts_with(
+            "[Conversation summary]\n[Since then]\nuser: The gate code is 7319.\nassistant: It is noted.\n"
+        ),
+        "{told:?}"
+    );
+    assert!(records(&home, "context-builder").is_empty(), "six messages, and ten are due");
+    // Without summaries what is not shown is named.
+    let without = builder("sliding_window_size = 1\nenable_summary = false\nenable_memory_retrieval = false");
+    for message in ["The gate code is 7319.", "My sister plays the cello.", "Tea is served at five."] {
+        without.run([message]).model(&server).finish();
+    }
+    let told = said(server.requests().last().expect("the model was asked"));
+    assert!(!told.iter().any(|(_, text)| text.contains("7319")), "{told:?}");
+    assert!(
+        told[1].1.contains("\n[Not shown: entries ") && told[1].1.contains("`tape_search` finds them]"),
+        "{told:?}"
+    );
+    let command = without.run([",context"]).finish();
+    assert!(command.stdout.contains("\nnot shown: entries "), "{command}");
+}
+
+/// The program ends while a model summarises behind the turn.
+#[test]
+fn a_summary_that_is_cut_short_loses_nothing() {
+    let home = builder(
+        "sliding_window_size = 1\nsummary_after_messages = 2\nsummary_model = \"openai:fake-model\"\nenable_memory_retrieval = false",
+    );
+    let server = Server::ruled(|request| match request.messages()[0]["content"].as_str() {
+        Some(text) if text.starts_with("Summarise the conversation below") => Answer::Silence,
+        _ => Answer::text("It is noted."),
+    });
+    home.run(["The gate code is 7319."]).model(&server).finish();
+    for message in ["My sister plays the cello.", "Tea is served at five."] {
+        let before = server.requests().len();
+        let running = home.run([message]).model(&server).start();
+        // The turn's own call, and the one behind it where one is due.
+        server.wait_for(before + 1);
+        running.prints("It is noted.");
+        running.kill();
+    }
+    let shown = home.bub(["tape", "context", "--prompt", "What is the gate code?", "--json"]).model(&server).finish();
+    assert!(shown.stdout.contains("The gate code is 7319."), "{shown}");
+}

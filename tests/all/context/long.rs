@@ -26,7 +26,7 @@ fn tokens(text: &str) -> usize {
 }
 
 /// What a request takes, as a provider counts: its texts, and a little for each message and tool.
-fn count(request: &Request) -> usize {
+pub(crate) fn count(request: &Request) -> usize {
     let body = request.json();
     let list = |key: &str| body[key].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);

@@ -1,0 +1,166 @@
+//! A request that a provider has refused for its length: what room there is after all, and a request that keeps to it.
+
+use crate::bub::model::chat;
+use crate::bub::tools::schema::ToolSpec;
+use crate::{Error, json};
+use gist::Ratio;
+use serde_json::{Value, json};
+
+/// Requests that a turn makes shorter in place of one that was refused, at most.
+pub const MAX_REFUSED: u32 = 4;
+
+/// Of a room that is known to be too much, this much is not used: estimates are estimates.
+const SLACK: u64 = 20;
+
+/// No request is made shorter than that.
+const LEAST: u64 = 256;
+
+/// A text is cut to that many tokens before the next longest one is.
+const HEAD: u64 = 48;
+
+/// What a request weighs: its messages, and the tools that it offers.
+pub fn weigh(model: &str, messages: &[String], tools: &[ToolSpec]) -> u64 {
+    let ratio = Ratio::kept(chat::ratio(model));
+    let messages: u64 = messages.iter().map(|message| gist::chat::message(&json::value(message))).sum();
+    ratio.correct(messages + offered(tools))
+}
+
+fn offered(tools: &[ToolSpec]) -> u64 {
+    tools.iter().map(|tool| gist::chat::tool(&tool.name, &tool.description, &tool.parameters)).sum()
+}
+
+/// Tokens, by our own estimate, that a request may take of which this one was refused: by what the provider says of it, or
+/// half where it says nothing.
+pub fn room(error: &Error, sent: u64) -> u64 {
+    let room = match numbers(&error.message) {
+        Some((limit, asked)) => {
+            let share = u128::from(sent) * u128::from(limit) / u128::from(asked.max(1));
+            let share = u64::try_from(share).unwrap_or(u64::MAX);
+            share.min(sent.saturating_sub(asked - limit))
+        }
+        None => sent / 2,
+    };
+    (room - room / SLACK).clamp(LEAST, sent.max(LEAST))
+}
+
+/// The limit that an error names and what was asked for, as in "maximum context length is 8192 tokens, however your messages
+/// resulted in 9001 tokens" and "prompt is too long: 210000 tokens > 200000 maximum": the greatest number, and the greatest
+/// below it.
+fn numbers(message: &str) -> Option<(u64, u64)> {
+    let plain: String = message.replace([',', '_'], "");
+    let numbers = plain.split(|character: char| !character.is_ascii_digit());
+    let mut numbers: Vec<u64> =
+        numbers.filter_map(|digits| digits.parse().ok()).filter(|number| *number >= LEAST).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    match numbers[..] {
+        [.., limit, asked] => Some((limit, asked)),
+        _ => None,
+    }
+}
+
+/// The same messages within that room: the longest text is cut first, results of tools before what people said, and the
+/// agent's own instructions last. Each keeps both of its ends. Whether the tools have room as well.
+pub fn shorten(model: &str, mut messages: Vec<String>, tools: &[ToolSpec], room: u64) -> (Vec<String>, bool) {
+    let ratio = Ratio::kept(chat::ratio(model));
+    let mut parsed: Vec<Value> = messages.iter().map(|message| json::value(message)).collect();
+    // Where the tools alone take the room, an answer without them is better than none.
+    let has_tools = ratio.correct(offered(tools)) + LEAST <= room || tools.is_empty();
+    let fixed = if has_tools { offered(tools) } else { 0 };
+    let weight = |parsed: &[Value]| ratio.correct(parsed.iter().map(gist::chat::message).sum::<u64>() + fixed);
+    for rank in 0..3 {
+        while weight(&parsed) > room {
+            let over = weight(&parsed) - room;
+            let longest =
+                texts(&parsed, rank).max_by_key(|(_, _, tokens)| *tokens).filter(|(.., tokens)| *tokens > HEAD);
+            let Some((at, part, tokens)) = longest else { break };
+            let most = tokens.saturating_sub(over + 1).max(HEAD);
+            let content = &mut parsed[at]["content"];
+            let text = match part {
+                Some(part) => &mut content[part]["text"],
+                None => content,
+            };
+            let words = text.as_str().unwrap_or_default();
+            let short =
+                gist::ends(words, most, |left| format!("[... {left} characters left out: too long for the model ...]"));
+            // What cannot be said in fewer words is not looked at again.
+            *text = if gist::estimate(&short) < tokens { short.into() } else { "".into() };
+            messages[at] = parsed[at].to_string();
+        }
+    }
+    (messages, has_tools)
+}
+
+/// Texts that may be cut at that rank: message, part, tokens.
+fn texts(messages: &[Value], rank: usize) -> impl Iterator<Item = (usize, Option<usize>, u64)> {
+    let of_rank = move |(_, message): &(usize, &Value)| {
+        let own = match message["role"].as_str() {
+            Some("tool") => 0,
+            Some("system" | "developer") => 2,
+            _ => 1,
+        };
+        own == rank
+    };
+    messages.iter().enumerate().filter(of_rank).flat_map(|(at, message)| {
+        let whole = message["content"].as_str().map(|text| (at, None, gist::estimate(text)));
+        let parts = message["content"].as_array().into_iter().flatten().enumerate();
+        let parts = parts
+            .filter_map(move |(part, content)| Some((at, Some(part), gist::estimate(content.get("text")?.as_str()?))));
+        whole.into_iter().chain(parts).collect::<Vec<_>>()
+    })
+}
+
+/// What was learned, as the state of a handoff keeps it for later turns.
+pub fn learned(state: &mut Value, model: &str, room: u64) {
+    state["room"] = json!({ "model": model, "tokens": room });
+}
+
+/// The same, of an anchor's payload; none of another model.
+pub fn known(anchor: &str, model: &str) -> Option<u64> {
+    let anchor = json::value(anchor);
+    let room = &anchor["state"]["room"];
+    room["tokens"].as_u64().filter(|_| room["model"] == model)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bub::types::types::ErrorKind;
+
+    fn error(message: &str) -> Error {
+        Error { kind: ErrorKind::ContextLength, message: message.to_owned(), details: None }
+    }
+
+    #[test]
+    fn the_room_is_what_the_provider_says_less_a_little() {
+        for (message, limit) in [
+            (
+                "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.",
+                8_192,
+            ),
+            (
+                "maximum context length is 8,192 tokens. However, you requested 9,001 tokens (7001 in the messages, 2000 in the completion)",
+                8_192,
+            ),
+            ("prompt is too long: 9001 tokens > 8192 maximum", 8_192),
+        ] {
+            let room = room(&error(message), 9_001);
+            assert!(room < limit && room > limit * 9 / 10, "{message}: {room}");
+        }
+        // Of a request that we take to be half as long, the room is half as much.
+        assert!(room(&error("9001 tokens > 8192 maximum"), 4_500) < 4_096);
+        assert_eq!(room(&error("the prompt is too long"), 10_000), 4_750);
+        assert_eq!(room(&error("0 > 99999999999999999999999"), 100), LEAST);
+    }
+
+    #[test]
+    fn what_was_learned_holds_for_the_model_it_was_learned_of() {
+        let mut state = json!({});
+        learned(&mut state, "openai:x", 700);
+        let anchor = json!({ "name": "auto_handoff/context_overflow", "state": state }).to_string();
+        assert_eq!(
+            (known(&anchor, "openai:x"), known(&anchor, "openai:y"), known("{}", "openai:x")),
+            (Some(700), None, None)
+        );
+    }
+}
