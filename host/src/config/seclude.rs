@@ -38,6 +38,7 @@ impl Config {
     pub(crate) fn seclude(&self, trial: Seclusion) -> Result<Self> {
         let hurry = |plugin: Plugin| Plugin { limits: plugin.limits.hurried(TURN), ..plugin };
         Ok(Self {
+            is_trial: true,
             exposed: Vec::new(),
             print: self.print.clone(),
             verbosity: self.verbosity,
