@@ -128,15 +128,22 @@ fn a_gate_is_called_one_where_it_is_shown_and_its_removal_says_what_it_denies() 
     told(&home, ["grant", "guard"]);
     let removed = told(&home, ["remove", "guard"]);
     assert!(removed.contains(&format!("it is a gate: {AWAY}\n")), "{removed}");
+    assert!(
+        removed.contains("it was asked about model calls: what it denied is no longer denied by it\n"),
+        "{removed}"
+    );
     // And so it is.
     assert!(told(&home, ["list"]).contains(&format!("guard        is a gate and not there: {AWAY}\n")));
     denies(&home);
     // What would take the setting out does what it says.
     let config = fs::read_to_string(home.bub_home().join("config.toml")).expect("it is there");
-    let config = config.replace("on_fault = \"deny\"\n", "");
+    let config = config.replace("on_fault = \"deny\"", "");
     fs::write(home.bub_home().join("config.toml"), config).expect("it can be written");
-    let (result, finished) = calls_bash(&home, "echo hello-from-tool");
-    assert_eq!(result, "hello-from-tool", "{finished}");
+    let server = Server::new([Answer::tool_call("bash", r#"{"cmd": "echo hello-from-tool"}"#), Answer::text("done")]);
+    home.run(["go on", "--session-id", "other"]).model(&server).finish();
+    let messages = server.requests()[1].messages();
+    let result = messages.iter().find(|message| message["role"] == "tool").expect("the call has a result");
+    assert_eq!(result["content"], "hello-from-tool");
 }
 
 #[test]

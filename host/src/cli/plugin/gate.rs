@@ -1,6 +1,7 @@
 //! What of tool calls and model calls a plugin decides about, and what its removal does to them.
 
 use crate::config::Config;
+use crate::grants::hook_grant;
 use crate::host::Host;
 use crate::plugin::{OnFault, Plugin};
 
@@ -8,7 +9,8 @@ use crate::plugin::{OnFault, Plugin};
 const SETTING: &str = "on_fault = \"deny\"";
 
 /// The hooks that can refuse a call, and what they refuse.
-const REFUSING: [(&str, &str); 2] = [("before-tool-call", "tool calls"), ("before-llm-call", "model calls")];
+const REFUSING: [(&str, &str); 2] = [(TOOLS, "tool calls"), ("before-llm-call", "model calls")];
+const TOOLS: &str = "before-tool-call";
 
 /// What of calls these hooks decide about.
 fn judged(is_asked: impl Fn(&str) -> bool) -> Option<String> {
@@ -27,10 +29,11 @@ pub(super) fn of(plugin: &Plugin) -> Option<String> {
     Some(format!("{breaks}where it is not there, every tool call is denied"))
 }
 
-/// What of calls a plugin decides about that is there and may be asked.
-pub(super) fn decides(host: &Host, plugin: &Plugin) -> Option<String> {
-    let is_asked = |hook: &str| plugin.implements(hook) && host.ledger.allows(plugin, &crate::grants::hook_grant(hook));
-    judged(is_asked)
+/// What of calls is no longer refused once a plugin is gone that is there and may be asked. Of a gate, tool calls are denied.
+pub(super) fn released(host: &Host, plugin: &Plugin) -> Option<String> {
+    let is_gate = plugin.on_fault == OnFault::Deny;
+    let is_asked = |hook: &str| plugin.implements(hook) && host.ledger.allows(plugin, &hook_grant(hook));
+    judged(|hook| is_asked(hook) && !(is_gate && hook == TOOLS))
 }
 
 /// Gates that are configured and are not there.

@@ -21,10 +21,10 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
     let file = config.file();
     // What it decides about can be said only while it is there; that something else is wrong does not keep it.
     let host = Host::start(config, workspace, Box::new(Printer::default())).await.ok();
-    let decides = host.as_ref().and_then(|host| {
+    let released = host.as_ref().and_then(|host| {
         let plugins = host.plugins();
         let plugin = plugins.iter().find(|plugin| plugin.name == name && plugin.source == Source::User)?;
-        gate::decides(host, plugin)
+        gate::released(host, plugin)
     });
     place.remove()?;
     let mut out = std::io::stdout();
@@ -32,7 +32,7 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
         out,
         "plugin `{name}` is gone, with what it was granted; to bring it back: bub-wasm plugin rollback {name}"
     )?;
-    if let Some(calls) = &decides {
+    if let Some(calls) = &released {
         writeln!(out, "it was asked about {calls}: what it denied is no longer denied by it")?;
     }
     if is_gate {

@@ -79,8 +79,11 @@ impl Coverage {
     /// A tool that was to be called.
     pub(super) fn of_tool(&mut self, tool: &str, calls: u64, counts: &Counts) {
         let now = counts.get("call-tool").map_or(0, |count| count.calls);
-        if now == calls && !self.slow.contains_key("call-tool") {
-            let why = "the arguments that the trial makes up do not fit its schema, or its call was denied";
+        if now == calls {
+            let why = match self.slow.contains_key("call-tool") {
+                true => "a call before it took too long",
+                false => "the arguments that the trial makes up do not fit its schema, or its call was denied",
+            };
             self.leave_out(&format!("its tool `{tool}`"), why);
         }
     }
