@@ -97,6 +97,8 @@ pub fn plugin_is_named(tape: &mut [Value]) {
     for entry in tape {
         if let Some(meta) = entry["meta"].as_object_mut() {
             meta.shift_remove("plugin");
+            // Nor does it say which session a tape is of.
+            meta.shift_remove("session");
         }
     }
 }

@@ -93,6 +93,11 @@ impl<'home> Run<'home> {
         Terminal::start(&self.command, columns, rows)
     }
 
+    /// Starts it from a shell in a terminal of that size, as a job that can be suspended.
+    pub fn in_shell(self, columns: u16, rows: u16) -> Terminal<'home> {
+        Terminal::in_shell(&self.command, columns, rows)
+    }
+
     /// Starts it and comes back.
     pub fn start(mut self) -> Started<'home> {
         let mut child = self.command.spawn().expect("the program starts");

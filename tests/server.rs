@@ -73,6 +73,11 @@ impl Answer {
         Self::Stalled(format!("data: {}\n\n", delta(json!({ "content": text }))))
     }
 
+    /// The beginning of a model's reasoning, of which the rest never comes.
+    pub fn thinking(text: &str) -> Self {
+        Self::Stalled(format!("data: {}\n\n", delta(json!({ "reasoning_content": text }))))
+    }
+
     /// A refusal that no second try would mend.
     pub fn refusal(message: &str) -> Self {
         let body = json!({ "error": { "message": message } });

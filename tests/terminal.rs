@@ -17,6 +17,9 @@ const ANSWER_DELAY: Duration = Duration::from_millis(1200);
 /// What says that the line editor waits.
 const SIGN: &str = "›";
 
+/// What says that the shell waits.
+const SHELL_SIGN: &str = "shell> ";
+
 /// Terminals of this process so far.
 static TERMINALS: AtomicU64 = AtomicU64::new(0);
 
@@ -48,6 +51,24 @@ impl Terminal<'_> {
         // What the program leaves on the screen can be read when it has ended.
         start.args([";", "set-option", "remain-on-exit", "on"]);
         checked(start.output());
+        terminal
+    }
+
+    /// Starts a shell with job control, and the program as what is typed into it.
+    pub(crate) fn in_shell(program: &Command, columns: u16, rows: u16) -> Self {
+        let mut shell = Command::new("bash");
+        shell.env_clear().args(["--norc", "--noprofile", "-i"]).env("PS1", SHELL_SIGN);
+        for (name, value) in program.get_envs() {
+            shell.env(name, value.unwrap_or_default());
+        }
+        if let Some(dir) = program.get_current_dir() {
+            shell.current_dir(dir);
+        }
+        let terminal = Self::start(&shell, columns, rows);
+        let words = std::iter::once(program.get_program()).chain(program.get_args());
+        let words: Vec<String> = words.map(|word| format!("'{}'", word.to_string_lossy())).collect();
+        terminal.sees(SHELL_SIGN.trim_end());
+        terminal.say(&words.join(" "));
         terminal
     }
 
@@ -85,6 +106,14 @@ impl Terminal<'_> {
         self
     }
 
+    /// Gives the terminal another size.
+    #[track_caller]
+    pub fn resize(&self, columns: u16, rows: u16) -> &Self {
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        checked(self.tmux(["resize-window", "-x", &columns, "-y", &rows]).output());
+        self
+    }
+
     /// Waits until a question that is on the screen takes answers.
     pub fn after_delay(&self) -> &Self {
         thread::sleep(ANSWER_DELAY);
@@ -100,6 +129,13 @@ impl Terminal<'_> {
     /// What is seen, the lines that have left the screen at its top included, without spaces at the ends of lines.
     pub fn screen(&self) -> String {
         let output = checked(self.tmux(["capture-pane", "-p", "-S", "-"]).output());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned()
+    }
+
+    /// What is seen now, without the lines that have left the screen at its top.
+    pub fn visible(&self) -> String {
+        let output = checked(self.tmux(["capture-pane", "-p"]).output());
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned()
     }

@@ -18,6 +18,7 @@ mod secret;
 mod serve;
 mod sessions;
 mod tape;
+mod terminal_mode;
 mod text;
 mod trust;
 mod usage;
@@ -63,6 +64,8 @@ enum Command {
     Run(run::Arguments),
     /// Talk to the agent, turn after turn
     Chat(chat::Arguments),
+    /// Show this workspace's conversations, and give them names
+    Sessions(sessions::Arguments),
     /// Serve channels and the API over HTTP, until told to end
     Serve(serve::Arguments),
     /// Show which plugin answers which hook, in the order in which they are asked
@@ -117,6 +120,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
         match arguments.command {
             Command::Run(arguments) => run::run(arguments, config, &workspace).await,
             Command::Chat(arguments) => chat::run(arguments, config, &workspace).await,
+            Command::Sessions(arguments) => sessions::run(&arguments, config, &workspace).await,
             Command::Serve(arguments) => serve::run(arguments, config, &workspace).await,
             Command::Hooks(arguments) => hooks::run(&arguments, config, &workspace).await,
             Command::Doctor(arguments) => doctor::run(&arguments, config, &workspace).await,

@@ -33,6 +33,7 @@ mod network;
 mod query;
 mod render;
 mod search;
+mod session;
 mod shelf;
 mod sought;
 mod sqlite;
@@ -62,6 +63,10 @@ pub use network::network_file_system;
 pub use query::{Position, Query, Start};
 pub use render::{Piece, Renderer};
 pub use search::{Collector, Hit, Matcher, Search};
+pub use session::{
+    MAX_SESSION_NAME, SESSION_MARK, SESSION_NAME, SessionMark, SessionSummary, name_session, session_mark,
+    session_summary, typed,
+};
 pub use sought::Sought;
 pub use sqlite::SqliteStore;
 pub use store::{Batch, Commit, Future, Outcome, Reset, Store};

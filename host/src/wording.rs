@@ -1,5 +1,9 @@
 //! How this program words what others said.
 
+mod invisible;
+
+pub(crate) use invisible::Invisible;
+
 /// The system's sentence in this program's manner: no capital, no number behind it.
 pub(crate) fn plain(text: &str) -> String {
     let text = text.split(" (os error").next().unwrap_or(text);

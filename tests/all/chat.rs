@@ -5,8 +5,11 @@ mod asking;
 mod lines;
 mod meant;
 mod plain;
+mod resizing;
 mod resume;
+mod seeing;
 mod steering;
+mod suspending;
 mod typed_ahead;
 
 use crate::home;

@@ -195,7 +195,7 @@ fn a_slip_in_a_commands_name_is_no_command_of_the_shell() {
 #[test]
 fn help_names_every_command() {
     let finished = home().run([",help"]).finish();
-    for name in [",help", ",tape.search query=...", ",fs.read path=...", ",bash cmd=...", ",model  ", "shell"] {
+    for name in [",help", ",tape.search QUERY ", ",fs.read PATH ", ",bash CMD ", ",model  ", "shell"] {
         assert!(finished.stdout.contains(name), "{name}: {finished}");
     }
 }

@@ -72,6 +72,7 @@ mod secret;
 mod secrets_seen;
 mod selectors;
 mod serve;
+mod sessions;
 mod settings;
 mod skills;
 mod subagents;

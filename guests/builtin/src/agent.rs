@@ -129,7 +129,7 @@ impl Agent<'_> {
     fn step(&mut self, step: u64, prompt: &Prompt) -> Result<bool, Error> {
         self.take_steering()?;
         let system = stages::system_prompt(self.turn, prompt)?;
-        let said: Vec<Prompt> = self.steering.iter().chain([prompt]).cloned().collect();
+        let said = self.said_by(step, prompt);
         let model = self.settings.model.as_str();
         let new: Vec<String> =
             said.iter().map(|prompt| json::text(&record::user_message(content::of(prompt)))).collect();
@@ -184,6 +184,16 @@ impl Agent<'_> {
         // Only now: should the listener have left, the tape knows all the same what the tools did.
         self.turn.emit(&StreamEvent::ToolResults(json::text(&Value::Array(results))))?;
         Ok(true)
+    }
+
+    /// What the step is about, in the order in which it was said: the message that the turn is about came before all that was
+    /// said while it ran, and the prompt of a later step comes behind that.
+    fn said_by(&self, step: u64, prompt: &Prompt) -> Vec<Prompt> {
+        let steering = self.steering.iter();
+        match step == 1 || !self.recorded {
+            true => [prompt].into_iter().chain(steering).cloned().collect(),
+            false => steering.chain([prompt]).cloned().collect(),
+        }
     }
 
     /// The results as JSON, in the order of the calls.
@@ -261,7 +271,7 @@ impl Agent<'_> {
         let asked = Some(self.asked).filter(|_| !self.recorded);
         let run_id = self.turn.new_run_id();
         let entries: Vec<Draft> =
-            self.steering.iter().chain(asked).map(|said| record::unanswered(&run_id, said)).collect();
+            asked.into_iter().chain(&self.steering).map(|said| record::unanswered(&run_id, said)).collect();
         let _ = self.tape.append(&entries);
     }
 

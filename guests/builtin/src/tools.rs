@@ -76,6 +76,16 @@ pub fn list() -> Vec<ToolSpec> {
                 }, "required": ["reasoning_effort"]}),
             )
         },
+        ToolSpec {
+            effect: Effect::Write,
+            ..tool(
+                "session.name",
+                "Call this session something, as `bub-wasm sessions` lists it. Without a name, say what it is called.",
+                json!({"type": "object", "properties": {
+                    "name": {"type": "string", "description": "At most 100 characters; `none` takes the name away [default: say it]."},
+                }}),
+            )
+        },
     ]
 }
 
@@ -90,6 +100,7 @@ pub fn call(turn: &Turn, name: &str, arguments: &str) -> Result<String, Error> {
         "quit" => "Session tasks stopped.".to_owned(),
         "model" => session::model(turn, &arguments)?,
         "selector" => session::selector(turn, &arguments)?,
+        "session.name" => session::name(turn, &arguments)?,
         "reasoning_effort" => session::reasoning_effort(turn, &arguments)?,
         other => return Err(Error::new(ErrorKind::NotFound, format!("there is no tool `{other}`"))),
     };

@@ -20,9 +20,9 @@ const RETENTION_DAYS: i64 = 30;
 const PASSING: &str = "temp/";
 
 const RULE: &str = "When the user tells you what will matter in later conversations (a preference, a fact about them or \
-                    their work, a decision), keep it without being asked: `memory.save` for what lasts, with all of the \
-                    long-term memory, old and new, because it replaces what stands there; `memory.daily` for what was \
-                    done today.";
+                    their work, a decision), keep it without being asked: `memory.add` for what lasts; `memory.save` \
+                    to correct it, with all of the long-term memory, old and new, because it replaces what stands there; \
+                    `memory.daily` for what was done today.";
 
 /// The date, the rule, and what is remembered. Nobody would be helped by an error, which ends the turn: what cannot be read
 /// is left out and said in the log.

@@ -76,6 +76,31 @@ impl Snapshot {
         self.long_term = Some(part).filter(|part| !part.content.is_empty());
     }
 
+    /// Puts a text behind the long-term memory. `false`: its lines stand there already.
+    pub fn add(&mut self, part: Part) -> bool {
+        let Some(old) = self.long_term.take() else {
+            self.save(part);
+            return true;
+        };
+        let stands =
+            |line: &str| line.trim().is_empty() || old.content.lines().any(|known| known.trim() == line.trim());
+        if part.content.lines().all(stands) {
+            self.long_term = Some(old);
+            return false;
+        }
+        let content = format!("{}\n{}", old.content, part.content);
+        self.long_term = Some(Part { content, tainted: old.tainted || part.tainted, ..part });
+        true
+    }
+
+    /// The lines of the long-term memory that `content` does not hold; none: all of them stand in it.
+    pub fn lost_by(&self, content: &str) -> Option<Part> {
+        let old = self.long_term.as_ref()?;
+        let stands = |line: &str| content.contains(line.trim());
+        let lost: Vec<&str> = old.content.lines().filter(|line| !stands(line)).collect();
+        (!lost.is_empty()).then(|| Part { content: lost.join("\n"), ..old.clone() })
+    }
+
     /// Replaces the notes of a day.
     pub fn set_note(&mut self, date: &str, part: Part) {
         self.notes.retain(|note| note.date != date);

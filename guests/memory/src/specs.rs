@@ -19,6 +19,13 @@ pub fn all() -> Vec<ToolSpec> {
             &["content"],
         ),
         tool(
+            "memory.add",
+            "Add to the long-term memory, and keep all that stands there.",
+            Effect::Write,
+            json!({ "content": { "type": "string", "description": "What is added, a line or more." }, "scope": scope("workspace") }),
+            &["content"],
+        ),
+        tool(
             "memory.daily",
             "Append to the notes of a day: what was done, decided or left open.",
             Effect::Write,

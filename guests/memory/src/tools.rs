@@ -1,6 +1,7 @@
 //! The tools.
 
 use crate::arguments::{self, Daily, Forget, Recall, Save, Scoped};
+use crate::block::TAINTED;
 use crate::bub::tape::entries::Forgotten;
 use crate::bub::types::types::{MessageKind, Principal};
 use crate::change::Changed;
@@ -36,10 +37,18 @@ const SHORTEST: usize = 3;
 /// Of a line that was dropped from the memory, only one of so many characters is looked for in what was said.
 const SHORTEST_LINE: usize = 8;
 
+/// Lines that a save has replaced and that are shown, and bytes of them.
+const SHOWN_LINES: usize = 40;
+const SHOWN_BYTES: usize = 4 << 10;
+
+/// Bytes of one of them.
+const SHOWN_LINE: usize = 400;
+
 /// Calls the tool of that name.
 pub fn call(turn: &Turn, name: &str, arguments: &str) -> Result<String, Error> {
     match name {
         "memory.save" => save(turn, arguments::read(arguments)?),
+        "memory.add" => add(turn, arguments::read(arguments)?),
         "memory.daily" => daily(turn, arguments::read(arguments)?),
         "memory.recall" => recall(turn, &arguments::read(arguments)?),
         "memory.show" => Ok(export::summary(&zones(turn, &ALL)?)),
@@ -59,11 +68,58 @@ fn save(turn: &Turn, Save { content, scope }: Save) -> Result<String, Error> {
     require_fit("the long-term memory", content.len())?;
     let note = summarise("the long-term memory", content.len());
     let part = part(turn, content);
-    memory::change(turn, scope, |zone| {
+    let lost = memory::change(turn, scope, |zone| {
+        let lost = zone.lost_by(&part.content);
         zone.save(part.clone());
-        Ok(Changed::Write(()))
+        Ok(Changed::Write(lost))
     })?;
-    Ok(format!("saved to long-term memory{note}"))
+    Ok(format!("saved to long-term memory{note}{}", lost.map(|lost| replaced(&lost)).unwrap_or_default()))
+}
+
+/// Says which lines a save has taken away, so that they can be said again.
+fn replaced(lost: &Part) -> String {
+    let all = lost.content.lines().count();
+    let mut shown = String::new();
+    let mut count = 0;
+    for line in lost.content.lines() {
+        if count == SHOWN_LINES || shown.len() > SHOWN_BYTES {
+            break;
+        }
+        let end = line.floor_char_boundary(SHOWN_LINE);
+        let cut = if end < line.len() { "..." } else { "" };
+        shown.push_str(&format!("\n- {}{cut}", &line[..end]));
+        count += 1;
+    }
+    let more = match all - count {
+        0 => String::new(),
+        more => format!("\n- and {more} more, which the tape still holds"),
+    };
+    let tainted = if lost.tainted { format!("\n{TAINTED}") } else { String::new() };
+    let what = if all == 1 { "this line".to_owned() } else { format!("these {all} lines") };
+    format!(
+        "\nno longer remembered, because a save replaces all of it, {what} (`memory.add` adds):{tainted}{shown}{more}"
+    )
+}
+
+fn add(turn: &Turn, Save { content, scope }: Save) -> Result<String, Error> {
+    let scope = scope.as_deref().map_or(Ok(Scope::Workspace), Scope::named)?;
+    let content = content.trim().to_owned();
+    if content.is_empty() {
+        return Err(error(ErrorKind::InvalidInput, "there is nothing to add: `content` is empty"));
+    }
+    let part = part(turn, content);
+    let bytes = memory::change(turn, scope, |zone| {
+        if !zone.add(part.clone()) {
+            return Ok(Changed::Leave(None));
+        }
+        let bytes = zone.long_term.as_ref().map_or(0, |part| part.content.len());
+        require_fit("the long-term memory", bytes)?;
+        Ok(Changed::Write(Some(bytes)))
+    })?;
+    Ok(match bytes {
+        Some(bytes) => format!("added to long-term memory{}", summarise("the long-term memory", bytes)),
+        None => "that stands in long-term memory already".to_owned(),
+    })
 }
 
 fn daily(turn: &Turn, Daily { content, date, scope }: Daily) -> Result<String, Error> {

@@ -1,7 +1,9 @@
 //! `chat`: a conversation at the terminal, or line by line where there is none.
 
+mod command_output;
 mod complete;
 mod desk;
+mod difference;
 mod editor;
 mod input;
 mod keys;
@@ -11,6 +13,7 @@ mod plain;
 mod question;
 mod resume;
 mod screen;
+mod suspend;
 mod talk;
 mod view;
 
@@ -21,6 +24,7 @@ use super::denied::DeniedCalls;
 use super::paint::Paint;
 use super::plugin::{Arrivals, Consent};
 use super::sessions::Sessions;
+use super::terminal_mode::KeepReturns;
 use super::watchdog::Watchdog;
 use super::{log, text};
 use crate::channel::{kind_of, message};
@@ -35,6 +39,8 @@ pub(super) use desk::{Desk, Matter};
 use editor::{Editor, Typed};
 pub(super) use question::brief;
 pub(super) use resume::Last;
+
+use resume::Choice;
 use screen::Screen;
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
@@ -61,12 +67,13 @@ pub(super) struct Arguments {
     /// The chat within the channel
     #[arg(long, default_value = "local")]
     chat_id: String,
-    /// The session to go on with [default: cli_session]
-    #[arg(long)]
-    session_id: Option<String>,
-    /// Go on with the session that was used last in this workspace, and show how it ended
-    #[arg(long, conflicts_with = "session_id")]
-    resume: bool,
+    /// The session to go on with, or to begin; `run --session` takes the same [default: cli_session]
+    #[arg(long, visible_alias = "session-id", value_name = "ID")]
+    session: Option<String>,
+    /// Go on with a session of this workspace, by its id or its name, and show how it ended; without one, choose from a
+    /// list
+    #[arg(long, value_name = "SESSION", num_args = 0..=1, conflicts_with = "session")]
+    resume: Option<Option<String>>,
     #[command(flatten)]
     consent: Consent,
     #[command(flatten)]
@@ -74,17 +81,13 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Path) -> Result<ExitCode> {
-    let Arguments { chat_id, session_id, resume, consent, approval } = arguments;
+    let Arguments { chat_id, session, resume, consent, approval } = arguments;
     let sees = sees();
     let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
     let last = Last::of(&config, &workspace);
+    let _returns = sees.then(KeepReturns::new);
     let sessions = Sessions::new(&config);
     let mut arrivals = Arrivals::new(consent, sees)?;
-    let session = match (session_id, resume) {
-        (Some(session), _) => session,
-        (None, true) => sessions.latest(&workspace)?.unwrap_or_else(|| SESSION.to_owned()),
-        (None, false) => SESSION.to_owned(),
-    };
     if sees {
         config = last.ask_for_trust(config, &workspace)?;
     }
@@ -96,6 +99,19 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     let host = progress::start(config, &workspace, Box::new(desk)).await?;
     arrivals.decide(&host)?;
     host.plugins().announce(&host);
+    let resumed = match &resume {
+        Some(wanted) => match resume::choose(&host, wanted.as_deref(), sees).await? {
+            Choice::Session(session) => Some(session),
+            Choice::New => None,
+            Choice::Leave => {
+                host.close().await;
+                return Ok(ExitCode::SUCCESS);
+            }
+        },
+        None => None,
+    };
+    let session = resumed.clone().or(session).unwrap_or_else(|| SESSION.to_owned());
+    resume::tell_holder(&host, &session);
     let _watch = host.watch();
     sessions.note(&session, &workspace);
     let envelope = maker(&host, chat_id, session.clone());
@@ -103,7 +119,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     let outcome = if sees {
         let paint = Paint::of_stdout();
         hello(&host, &session, paint)?;
-        if resume {
+        if resumed.is_some() {
             resume::show(&host, &session, paint).await?;
         }
         let (taker, logs) = mpsc::unbounded_channel();
@@ -166,7 +182,7 @@ pub(super) async fn once(once: Once<'_>, denied: &DeniedCalls) -> Result<(Option
     let mut queue = VecDeque::from([message]);
     let mut result = None;
     while let Some(message) = queue.pop_front() {
-        let left = talk.turn(message, String::new()).await?;
+        let left = talk.turn(message, String::new(), None).await?;
         result = left.result;
         queue.extend(left.queue);
         if left.leaves || result.is_none() {
@@ -226,9 +242,7 @@ async fn converse(mut talk: Talk, history: &Path) -> Result<ExitCode> {
                     Typed::Line(line) if line.trim().is_empty() => continue,
                     Typed::Line(line) if leaves(&line) => return Ok(ExitCode::SUCCESS),
                     Typed::Line(line) if line.trim() == ",thinking" => {
-                        talk.thinking = !talk.thinking;
-                        let is = if talk.thinking { "shown" } else { "not shown" };
-                        println!("{}", talk.paint.dim(format!("the model's reasoning is {is}")));
+                        println!("{}", talk.paint.dim(talk.toggle_thinking()));
                         continue;
                     }
                     Typed::Line(line)
@@ -249,7 +263,7 @@ async fn converse(mut talk: Talk, history: &Path) -> Result<ExitCode> {
                 }
             }
         };
-        let left = talk.turn(envelope, std::mem::take(&mut begun)).await?;
+        let left = talk.turn(envelope, std::mem::take(&mut begun), Some(&mut editor)).await?;
         queue.extend(left.queue);
         begun = left.typed;
         if left.leaves {
@@ -268,7 +282,7 @@ fn hello(host: &Host, session: &str, paint: Paint) -> Result<()> {
     let about = format!("{} · session {} · model {model}", host.workspace.display(), text::line(session));
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", paint.bold("bub-wasm"))?;
-    let hint = "`,help` lists commands, Tab completes them, Alt-Enter begins a new line, Ctrl-D leaves";
+    let hint = "`,help` lists commands, Tab completes them, Ctrl-J begins a new line, Ctrl-D leaves";
     for line in [about.as_str(), hint].iter().flat_map(|text| text::fold(text, Screen::width())) {
         writeln!(out, "{}", paint.dim(line))?;
     }

@@ -1,5 +1,6 @@
 //! Questions that are answered by a line outside of a turn: whether a workspace is trusted, what a plugin is given.
 
+use super::terminal_mode;
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
@@ -25,6 +26,10 @@ const CTRL_C: u8 = 3;
 ///
 /// The terminal has gone, or Ctrl-C was pressed.
 pub(in crate::cli) fn ask(question: &str) -> io::Result<Option<String>> {
+    terminal_mode::as_before(|| ask_there(question))
+}
+
+fn ask_there(question: &str) -> io::Result<Option<String>> {
     let mut out = io::stdout().lock();
     write!(out, "{question}")?;
     out.flush()?;
@@ -48,6 +53,7 @@ pub(in crate::cli) fn restore() {
     if let Some(before) = before {
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
     }
+    terminal_mode::restore();
     let _ = execute!(io::stdout(), DisableBracketedPaste);
 }
 

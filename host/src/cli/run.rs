@@ -42,8 +42,8 @@ pub(super) struct Arguments {
     /// Who says it
     #[arg(long, default_value = "human")]
     sender_id: String,
-    /// The session to go on with [default: CHANNEL:CHAT_ID]
-    #[arg(long)]
+    /// The session to go on with, or to begin; `chat --session` takes the same [default: CHANNEL:CHAT_ID]
+    #[arg(long = "session", visible_alias = "session-id", value_name = "ID")]
     session_id: Option<String>,
     /// Go on with the session that was used last in this workspace, by `run` or `chat`
     #[arg(short, long = "continue", conflicts_with = "session_id")]

@@ -1,108 +1,133 @@
-//! Which sessions were held in a workspace by whoever sits at the terminal, and which was the last: what `run -c` and
-//! `chat --resume` go on with.
-//!
-//! `$BUB_HOME/sessions` has a file for each, named as the session's tape is: what it says is which session and workspace
-//! that tape is of, which a tape's name does not tell, and its time of change is when the session was used last. A file is
-//! replaced as a whole, so that processes do not have to wait for each other.
+//! `sessions`: which conversations there are, and what they are called.
 
+mod choose;
+mod lookup;
+mod records;
+mod table;
+
+pub(super) use choose::{named, offered};
+pub(super) use lookup::mark;
+pub(super) use records::{SessionRecord, Sessions};
+
+use super::paint::Paint;
+use super::tape::Place;
+use super::text;
 use crate::config::Config;
-use crate::tape::tape_name;
-use crate::turn::PASSING;
+use crate::tape::name_session;
 use anyhow::{Context, Result};
-use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use lookup::{Filter, Session, newest};
+use serde_json::json;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
 
-/// The directory below `$BUB_HOME`.
-const DIR: &str = "sessions";
+/// Sessions that are shown, unless said otherwise.
+const SHOWN: usize = 20;
 
-/// The longest file that is read, in bytes.
-const MAX_FILE: u64 = 64 << 10;
-
-/// A session of the terminal's user.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct SessionRecord {
-    /// Its id.
-    pub(super) session: String,
-    /// The workspace that it is about.
-    pub(super) workspace: PathBuf,
-    /// When it was used last.
-    #[serde(skip, default = "never")]
-    pub(super) used: SystemTime,
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Arguments {
+    /// Those of all workspaces, not only of this one
+    #[arg(long)]
+    all: bool,
+    /// Only those that began on that channel
+    #[arg(long, value_name = "NAME")]
+    channel: Option<String>,
+    /// How many, the newest first [default: 20]
+    #[arg(long, short = 'n', value_name = "N")]
+    limit: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
 }
 
-fn never() -> SystemTime {
-    SystemTime::UNIX_EPOCH
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Give a session of this workspace a name; an empty one takes its name away
+    Rename(Rename),
 }
 
-/// The sessions of one home.
-pub(super) struct Sessions {
-    dir: PathBuf,
+#[derive(clap::Args)]
+struct Rename {
+    /// The session: its id, or the name that it has
+    session: String,
+    /// The new name
+    name: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
-impl Sessions {
-    pub(super) fn new(config: &Config) -> Self {
-        Self { dir: config.home.join(DIR) }
-    }
-
-    /// The one that was used last in that workspace, whose path must be resolved; none: there was none.
-    ///
-    /// # Errors
-    ///
-    /// The directory is there and cannot be read.
-    pub(super) fn latest(&self, workspace: &Path) -> Result<Option<String>> {
-        let here = self.all()?.into_iter().filter(|record| record.workspace == workspace);
-        Ok(here.max_by_key(|record| record.used).map(|record| record.session))
-    }
-
-    /// All of them, in no order. What is no record is left out.
-    ///
-    /// # Errors
-    ///
-    /// The directory is there and cannot be read.
-    pub(super) fn all(&self) -> Result<Vec<SessionRecord>> {
-        let files = match fs::read_dir(&self.dir) {
-            Ok(files) => files,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error).with_context(|| format!("`{}` cannot be read", self.dir.display())),
-        };
-        Ok(files.flatten().filter_map(|file| read(&file.path())).collect())
-    }
-
-    /// Writes down that the session is used now. Where that fails, only who wants to go on with it is the poorer.
-    pub(super) fn note(&self, session: &str, workspace: &Path) {
-        if session.is_empty() || session.starts_with(PASSING) {
-            return;
-        }
-        if let Err(error) = self.write(session, workspace) {
-            tracing::warn!("`run -c` and `chat --resume` will not find this session: {error}");
-        }
-    }
-
-    fn write(&self, session: &str, workspace: &Path) -> std::io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
-        let record = SessionRecord { session: session.to_owned(), workspace: workspace.to_owned(), used: never() };
-        let name = tape_name(workspace, session);
-        let draft = self.dir.join(format!("{name}.{}", std::process::id()));
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        let written = serde_json::to_string(&record).map_err(std::io::Error::other);
-        let replaced = written
-            .and_then(|text| file.write_all(text.as_bytes()))
-            .and_then(|()| fs::rename(&draft, self.dir.join(format!("{name}.json"))));
-        replaced.inspect_err(|_| drop(fs::remove_file(&draft)))
+pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    match &arguments.command {
+        Some(Command::Rename(arguments)) => rename(arguments, config, workspace).await,
+        None => list(arguments, config, workspace).await,
     }
 }
 
-fn read(file: &Path) -> Option<SessionRecord> {
-    if file.extension()? != "json" {
-        return None;
+async fn list(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let place = Place::open(config, workspace).await?;
+    let filter = Filter { all: arguments.all, channel: arguments.channel.as_deref() };
+    let (sessions, further) = newest(&place, filter, arguments.limit.unwrap_or(SHOWN)).await?;
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        let rows: Vec<_> = sessions.iter().map(to_json).collect();
+        writeln!(out, "{}", text::json(&json!({ "sessions": rows, "further": further })))?;
+        return Ok(ExitCode::SUCCESS);
     }
-    let about = fs::metadata(file).ok().filter(|about| about.is_file() && about.len() <= MAX_FILE)?;
-    let record: SessionRecord = serde_json::from_str(&fs::read_to_string(file).ok()?).ok()?;
-    // A file that says something else than its name is of no use: the name is the tape's.
-    let is_named = *file.file_stem()? == *tape_name(&record.workspace, &record.session);
-    is_named.then(|| Some(SessionRecord { used: about.modified().ok()?, ..record }))?
+    if sessions.is_empty() {
+        let whose = if arguments.all { "there are no sessions" } else { "this workspace has no sessions" };
+        writeln!(std::io::stderr(), "{whose}; `bub-wasm chat` begins one")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    table::print(&mut out, &sessions, arguments.all, Paint::of_stdout())?;
+    if further > 0 {
+        let count = sessions.len() + further;
+        writeln!(std::io::stderr(), "and {further} older: `--limit {count}` looks at all of them")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn to_json(session: &Session) -> serde_json::Value {
+    let (summary, mark) = (&session.about, session.about.mark.as_ref());
+    json!({
+        "session": session.id(),
+        "name": summary.name,
+        "first_words": summary.first_words,
+        "workspace": mark.map(|mark| &mark.workspace),
+        "here": session.is_here,
+        "channel": mark.map(|mark| &mark.channel),
+        "used": session.used.map(|used| used.to_string()),
+        "tokens": summary.tokens,
+        "entries": summary.entries,
+        "tape": session.tape,
+        "held_by": session.held_by,
+    })
+}
+
+async fn rename(arguments: &Rename, config: Config, workspace: &Path) -> Result<ExitCode> {
+    // Before anything is looked for: a name that cannot be is said first.
+    let event = name_session(&arguments.name)?;
+    let place = Place::open(config, workspace).await?;
+    let session = named(&place, &arguments.session).await?;
+    let tapes = place.tapes().context("nothing was ever kept here")?;
+    // A turn of its own: it waits for the one that runs.
+    let (turn, _) = tapes.begin(&session.tape).await?;
+    let written = async {
+        turn.append(vec![event]).await?;
+        turn.merge().await
+    };
+    let written = written.await;
+    turn.close();
+    written?;
+    let (id, name) = (session.id().unwrap_or_default(), arguments.name.trim());
+    let mut out = std::io::stdout().lock();
+    match (arguments.json, name.is_empty()) {
+        (true, _) => writeln!(out, "{}", text::json(&json!({ "session": id, "name": name })))?,
+        (false, true) => writeln!(out, "session `{}` has no name any more", text::line(id))?,
+        (false, false) => writeln!(out, "session `{}` is called `{}` now", text::line(id), text::line(name))?,
+    }
+    Ok(ExitCode::SUCCESS)
 }

@@ -18,6 +18,8 @@ mod show;
 mod tidy;
 mod verify;
 
+pub(super) use place::Place;
+
 use crate::config::Config;
 use anyhow::Result;
 use std::path::Path;

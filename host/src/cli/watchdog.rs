@@ -135,6 +135,7 @@ impl Interrupts {
 fn exit(code: i32, why: Option<&str>) -> ! {
     process::kill_all();
     let _restored = termimad::crossterm::terminal::disable_raw_mode();
+    super::terminal_mode::restore();
     if let Some(why) = why
         && let Ok(copy) = stderr().as_fd().try_clone_to_owned()
     {

@@ -11,7 +11,7 @@ const MAX_COMMANDS: usize = 64;
 const MAX_NAME: usize = 64;
 
 /// Names of the program's own: those that it has, and those that it is going to have.
-const OWN: [&str; 15] = [
+const OWN: [&str; 16] = [
     "acp",
     "chat",
     "compile-plugin",
@@ -24,6 +24,7 @@ const OWN: [&str; 15] = [
     "run",
     "secret",
     "serve",
+    "sessions",
     "tape",
     "trust",
     "usage",

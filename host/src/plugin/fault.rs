@@ -2,6 +2,7 @@
 
 use super::quarantine::Held;
 use super::store::State;
+use crate::wording::Invisible;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -226,9 +227,22 @@ fn is_obeyed(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// The text without what cannot be seen in it and belongs to nothing around it.
+fn visible(text: &str) -> String {
+    let mut invisible = Invisible::default();
+    let mut characters = text.chars().peekable();
+    let mut visible = String::with_capacity(text.len());
+    while let Some(character) = characters.next() {
+        if invisible.shows(character, characters.peek().copied()) {
+            visible.push(character);
+        }
+    }
+    visible
+}
+
 /// Guest-controlled text, fit for one line of a terminal or a log. Of a long one only the beginning is looked at.
 pub(crate) fn one_line(text: &str) -> String {
-    let begun = &text[..text.floor_char_boundary(LOOKED_AT)];
+    let begun = visible(&text[..text.floor_char_boundary(LOOKED_AT)]);
     let parts = begun.split(is_obeyed).map(str::trim).filter(|part| !part.is_empty());
     let mut line = parts.collect::<Vec<_>>().join(" ");
     if let Some((cut, _)) = line.char_indices().nth(2000) {

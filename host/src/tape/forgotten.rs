@@ -13,6 +13,7 @@ use super::draft::{Draft, event};
 use super::entry::Entry;
 use super::error::Result;
 use super::json;
+use super::session::SESSION_MARK;
 
 /// The sidecar of a tape that says what is forgotten of it and of its other sidecars.
 pub const SIDECAR: &str = "forgotten";
@@ -101,8 +102,9 @@ pub(super) fn can_be(entry: &Entry) -> bool {
 }
 
 /// Events that hold settings of a session, or say what is forgotten and erased.
-const STEERING: [&str; 7] = [
+const STEERING: [&str; 8] = [
     EVENT,
+    SESSION_MARK,
     "tape.erased",
     "turn.tainted",
     "turn.addresses",

@@ -13,6 +13,7 @@ use super::journal::{Journal, Journals};
 use super::name::{check_tape_name, family, sidecar_name};
 use super::query::{Position, Query};
 use super::search::{Hit, Search};
+use super::session::{SessionMark, session_mark};
 use super::sought::Sought;
 use super::store::Store;
 use super::words::Words;
@@ -223,16 +224,30 @@ impl Tape {
 
     /// Begins a tape that has no anchor yet with `session/start`. Whether it did.
     pub async fn bootstrap(&self) -> Result<bool> {
+        self.begin_session(None).await
+    }
+
+    /// The same, for a session that is known: its first anchor says which it is.
+    pub async fn begin_session(&self, mark: Option<&SessionMark>) -> Result<bool> {
         if self.store.newest(&self.name, &Sought::Anchor, None).await?.is_some() {
             return Ok(false);
         }
-        self.append(bootstrap().into()).await?;
+        let mut drafts = bootstrap();
+        if let Some(mark) = mark {
+            mark.stamp(&mut drafts)?;
+        }
+        self.append(drafts.into()).await?;
         Ok(true)
     }
 
     /// See [`Store::index`].
     pub async fn index(&self) -> Result<()> {
         self.root.index(&self.name).await
+    }
+
+    /// Which session it is of, where that stands on it.
+    pub async fn session_mark(&self) -> Result<Option<SessionMark>> {
+        session_mark(&*self.store, &self.name).await
     }
 
     /// See [`Store::last_id`].

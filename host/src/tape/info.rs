@@ -21,6 +21,9 @@ pub struct Info {
     pub entries_since_last_anchor: u64,
     /// `total_tokens` of the newest `run` event that has them.
     pub last_token_usage: Option<u64>,
+    /// `total_tokens` of all `run` events together.
+    #[serde(default)]
+    pub total_tokens: u64,
     /// Which part of that run's prompt tokens the provider had kept from an earlier request, from 0 to 1; none where it
     /// does not say, or there was no prompt.
     #[serde(with = "bits")]
@@ -45,6 +48,7 @@ impl Info {
         }
         let since = self.entries_since_last_anchor.saturating_add(behind.entries_since_last_anchor);
         self.entries_since_last_anchor = since;
+        self.total_tokens = self.total_tokens.saturating_add(behind.total_tokens);
         if behind.last_token_usage.is_some() {
             (self.last_token_usage, self.cache_hit_rate) = (behind.last_token_usage, behind.cache_hit_rate);
         }
@@ -68,6 +72,7 @@ impl Info {
         self.entries_since_last_anchor = self.entries_since_last_anchor.saturating_add(1);
         if let Some((tokens, rate)) = usage(entry, name) {
             self.last_token_usage = Some(tokens);
+            self.total_tokens = self.total_tokens.saturating_add(tokens);
             self.cache_hit_rate = rate;
         }
     }

@@ -135,6 +135,15 @@ impl Journals {
         }
     }
 
+    /// The process that runs a turn on that tape; none: there is none now, or it cannot be told.
+    pub fn holder(&self, tape: &str) -> Option<u32> {
+        let file = File::open(self.path(tape)).ok()?;
+        match file.try_lock_shared() {
+            Ok(()) => None,
+            Err(_) => record::holder(&file).map(|pid| pid as u32),
+        }
+    }
+
     /// What a crash left of a turn that nobody has recovered: none while a turn runs, and where none was interrupted.
     ///
     /// # Errors

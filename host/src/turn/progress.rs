@@ -182,7 +182,7 @@ impl Turn {
             if self.is_settled() {
                 return Ok(false);
             }
-            let is_new = self.tape.bootstrap().await?;
+            let is_new = self.tape.begin_session(self.session_mark().as_ref()).await?;
             // Whoever has the tape in hand can read what it says. Looked for from the end: a long phase is not read for it.
             self.inherit_taint().await?;
             tape::Result::Ok(is_new)

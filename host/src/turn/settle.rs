@@ -7,7 +7,7 @@ use super::account::DENIED;
 use crate::error::Failure;
 use crate::host::cutoff;
 use crate::plugin::bindings::{Envelope, MessageKind};
-use crate::tape::{self, Draft};
+use crate::tape::{self, Draft, SESSION_MARK, SessionMark};
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
@@ -60,11 +60,33 @@ impl Turn {
             tape.append(entries).await?;
         }
         self.forget_own().await?;
+        self.mark_tape().await?;
         self.mark_settled();
         if !self.session_id.starts_with(PASSING) {
             self.tape.merge().await?;
         }
         Ok(())
+    }
+
+    /// Which session the turn's tape is of; none where it is none that is kept under its own name.
+    pub(crate) fn session_mark(&self) -> Option<SessionMark> {
+        let (id, workspace) = (self.session_id.clone(), self.workspace.to_string_lossy().into_owned());
+        let mark = SessionMark { id, workspace, channel: self.message.channel.clone() };
+        (!self.session_id.starts_with(PASSING) && mark.is_of(self.tape.name())).then_some(mark)
+    }
+
+    /// Says whose tape it is on one that began without it: in another program, or as a copy.
+    async fn mark_tape(&self) -> tape::Result<()> {
+        // What this turn began says it already.
+        if self.began() == 0 || !self.has_begun() {
+            return Ok(());
+        }
+        let Some(mark) = self.session_mark() else { return Ok(()) };
+        if self.tape.session_mark().await?.is_some() {
+            return Ok(());
+        }
+        let event = tape::event(SESSION_MARK, &mark.json())?.with_meta("context", "false")?;
+        self.tape.append(vec![event]).await.map(drop)
     }
 
     /// Calls of tools that began and of which no entry says what came: a tool has its effect, however its turn ends.

@@ -74,7 +74,8 @@ impl Turn {
         // one has written it.
         let prompt = self.prompt_text();
         if said.is_empty() || (self.is_shared.load(Ordering::Relaxed) && !said.contains(&prompt)) {
-            drafts.push(user_message(&prompt)?);
+            // It was said before all the others.
+            drafts.insert(0, user_message(&prompt)?);
         }
         Ok(drafts)
     }

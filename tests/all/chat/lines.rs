@@ -60,3 +60,39 @@ fn reasoning_is_shown_when_it_is_asked_for() {
     chat.waits();
     chat.say("REASON").sees("Let me think.");
 }
+
+#[test]
+fn ctrl_j_begins_a_new_line_and_loses_nothing_before_and_while_a_turn_runs() {
+    let home = trusting();
+    let chat = chat(&home, 80, &[]);
+    chat.write("ECHO:first").press(["C-j"]).write("second");
+    chat.until("both lines in the editor", |screen| screen.ends_with("› ECHO:first\n  second"));
+    chat.press(["Enter"]).until("both lines of the answer", |screen| screen.contains("\nfirst\nsecond\n"));
+    chat.waits();
+    chat.say(r#"TOOL:bash {"cmd": "until [ -e go ]; do sleep 0.05; done"}"#).sees("bash until");
+    chat.write("ECHO:third").press(["C-j"]).write("fourth").press(["Enter"]).sees("heard at the next step");
+    std::fs::write(home.workspace().join("go"), "").expect("a file");
+    chat.until("both lines of that answer", |screen| screen.contains("\nthird\nfourth\n"));
+}
+
+#[test]
+fn a_terminal_that_is_closed_takes_no_line_of_the_history_with_it() {
+    let home = trusting();
+    let first = chat(&home, 80, &[]);
+    first.say("ECHO:the first").sees("\nthe first");
+    first.waits();
+    first.say(r#"TOOL:bash {"cmd": "touch began; sleep 1000"}"#);
+    first.until("the tool running", |_| home.workspace().join("began").exists());
+    first.say("ECHO:said meanwhile").sees("heard at the next step");
+    let process = std::path::Path::new("/proc").join(first.process().to_string());
+    drop(first);
+    let began = std::time::Instant::now();
+    while process.exists() {
+        assert!(began.elapsed() < std::time::Duration::from_secs(30), "it runs without anybody");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let second = chat(&home, 80, &[]);
+    second.press(["Up"]).sees("› ECHO:said meanwhile");
+    second.press(["Up"]).sees("› TOOL:bash");
+    second.press(["Up"]).sees("› ECHO:the first");
+}

@@ -88,3 +88,36 @@ fn leaving_ends_the_turn() {
     let chat = busy(&home);
     chat.say(",quit").ends();
 }
+
+#[test]
+fn what_is_said_before_the_first_step_stands_on_the_tape_in_its_order() {
+    for fails in [false, true] {
+        let home = trusting();
+        // Another process holds the session, so the turn of the chat waits for it.
+        let holder = home
+            .run([
+                r#"TOOL:bash {"cmd": "touch held; until [ -e go ]; do sleep 0.05; done"}"#,
+                "--session",
+                "cli_session",
+            ])
+            .start();
+        let began = std::time::Instant::now();
+        while !home.workspace().join("held").exists() {
+            assert!(began.elapsed() < std::time::Duration::from_secs(60), "the session is never held");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        let chat = chat(&home, 100, &[]);
+        chat.say("ECHO:the first").sees("Ctrl-C ends the turn");
+        chat.say("ECHO:the second")
+            .until("it is heard", |screen| screen.matches("heard at the next step").count() == 1);
+        let third = if fails { "ERR500" } else { "ECHO:the third" };
+        chat.say(third).until("it is heard, too", |screen| screen.matches("heard at the next step").count() == 2);
+        go(&home);
+        assert_eq!(holder.finish().code, Some(0));
+        chat.waits();
+        let said: Vec<String> = said(&home).into_iter().skip_while(|said| !said.ends_with("ECHO:the first")).collect();
+        let words = ["ECHO:the first", "ECHO:the second", third];
+        let in_order = said.iter().zip(words).all(|(said, word)| said.ends_with(word));
+        assert!(said.len() >= 3 && in_order, "{fails}: {said:?}\n{}", chat.screen());
+    }
+}

@@ -232,6 +232,21 @@ fn play(history: &[(u64, Step)]) -> Result<usize, TestCaseError> {
     Ok(approvals)
 }
 
+#[test]
+fn a_line_that_is_typed_before_the_chat_reads_is_said_by_its_enter() {
+    let home = super::trusting();
+    let chat = home.bub(["chat"]).terminal(80, 30);
+    chat.say("ECHO:typed ahead").sees("\ntyped ahead");
+    chat.waits();
+    // Between a turn and the editor, too.
+    for number in 0..10 {
+        chat.say(&format!("ECHO:number {number}"));
+    }
+    chat.sees("\nnumber 9");
+    chat.waits();
+    chat.say(",quit").ends();
+}
+
 /// The chat's own code takes each event; the rule that it is held against is this file's.
 #[test]
 fn ten_thousand_typing_histories_approve_nothing_without_enter_behind_an_answer_typed_in_time() {

@@ -289,3 +289,28 @@ fn what_is_not_memorys_inside_a_zone_is_passed_over() {
     plant(&home, WORKSPACE, &[bubs("open", 1), other, strange, ("event", long_term, json!({})), bubs("seal", 1)]);
     assert!(system(&home, SESSION).contains("## Long-term Memory\nkept"));
 }
+
+#[test]
+fn a_save_names_what_it_takes_away_and_an_addition_takes_nothing() {
+    let home = home();
+    let typed = |command: &str| {
+        let finished = home.run([command]).finish();
+        assert_eq!(finished.code, Some(0), "{finished}");
+        finished.stdout
+    };
+    assert!(typed(",memory.add 'Likes tea.'").contains("added to long-term memory"));
+    assert!(typed(",memory.add content='Has a cat.'").contains("added to long-term memory"));
+    assert!(typed(",memory.add 'Likes tea.'").contains("stands in long-term memory already"));
+    assert!(typed(",memory.export").contains("Likes tea.\nHas a cat."));
+    let lost = typed(",memory.save 'Likes tea. Lives in Ulm.'");
+    assert!(
+        lost.contains("no longer remembered") && lost.contains("- Has a cat.") && lost.contains("`memory.add`"),
+        "{lost}"
+    );
+    assert!(!lost.contains("- Likes tea."), "what stands in the new text is not lost: {lost}");
+    let kept = typed(",memory.save 'Likes tea. Lives in Ulm. Sings.'");
+    assert!(!kept.contains("no longer"), "{kept}");
+    home.run([",memory.add ''"]).finish().refuses(&["nothing to add"]);
+    // What nobody quotes is said to be too much, and how to say it.
+    home.run([",memory.add I like tea and coffee"]).finish().refuses(&["in quotes"]);
+}

@@ -32,7 +32,7 @@ fn a_handoff_that_fails_leaves_no_interrupted_turn() {
 fn a_fork_is_a_tape_of_its_own_from_which_a_session_goes_on() {
     let home = home_with_bubs();
     let finished = tape(&home, ["fork", BUBS, "--to", "what-if", "--at", "30"]);
-    assert!(finished.stdout.contains("has 30 entries") && finished.stdout.contains("run --session-id"), "{finished}");
+    assert!(finished.stdout.contains("has 30 entries") && finished.stdout.contains("run --session"), "{finished}");
     let (old, new) = (fs::read_to_string(golden()).unwrap_or_default(), home.tape_file("what-if"));
     let thirty: String = old.split_inclusive('\n').take(30).collect();
     assert_eq!(fs::read_to_string(&new).unwrap_or_default(), thirty, "the same bytes");

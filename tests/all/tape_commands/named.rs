@@ -55,7 +55,7 @@ fn what_is_no_tape_is_refused_in_one_line() {
         (&["show", "./notes.txt"], &["./notes.txt"]),
         (&["show", "./missing.jsonl"], &["./missing.jsonl"]),
         (&["show", "x\u{1b}[31m"], &[r"x\u{1b}[31m"]),
-        (&["show", "--session", "nobody"], &["`nobody`", "run --session-id"]),
+        (&["show", "--session", "nobody"], &["`nobody`", "run --session"]),
         (&["show", BUBS, "--id", "99"], &["99", BUBS]),
         (&["show", BUBS, "--from-anchor", "nowhere"], &["`nowhere`"]),
         (&["anchors", "nobody"], &["nobody"]),

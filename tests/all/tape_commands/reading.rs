@@ -19,10 +19,10 @@ fn the_list_marks_the_tapes_of_this_workspace() {
     let home = home_with_bubs();
     home.run(["hello"]).finish();
     let finished = tape(&home, ["list"]);
-    let mine = format!("* {}__", home.workspace_half());
+    let mine = format!("    tape {}__", home.workspace_half());
     let lines: Vec<&str> = finished.stdout.lines().collect();
     assert!(lines.iter().any(|line| line.starts_with(&mine)), "{finished}");
-    assert!(lines.contains(&"    session cli:local"), "{finished}");
+    assert!(lines.iter().any(|line| line.starts_with("* cli:local  ")), "{finished}");
     let bubs = format!("  {BUBS}       32 2026-11-21 02:41:54  7.7 KB");
     assert!(lines.contains(&bubs.as_str()), "{finished}");
     let here = json(&tape(&home, ["list", "--here", "--json"]));

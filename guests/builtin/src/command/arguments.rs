@@ -12,6 +12,12 @@ pub fn of(tool: &str, schema: &Value, words: &[String]) -> Result<Value, Error> 
     let mut arguments: Map<String, Value> = Map::new();
     let mut named = false;
     let mut places = properties.keys();
+    // A tool that takes one text takes all of the words: nobody quotes a name.
+    let line = words.join(" ");
+    let is_text = properties.len() == 1 && properties.values().all(|schema| kinds(schema) == ["string"]);
+    if is_text && words.len() > 1 && !words.iter().any(|word| word.contains('=')) {
+        return Ok(properties.keys().map(|key| (key.clone(), Value::from(line.as_str()))).collect());
+    }
     for word in words {
         let (key, value) = match word.split_once('=') {
             Some((key, value)) => {
@@ -25,7 +31,9 @@ pub fn of(tool: &str, schema: &Value, words: &[String]) -> Result<Value, Error> 
                 Some(key) => (key.clone(), word.as_str()),
                 None => {
                     let count = properties.len();
-                    return Err(invalid(format!("`{word}` is one argument too many: `{tool}` takes {count}")));
+                    return Err(invalid(format!(
+                        "`{word}` is one argument too many: `{tool}` takes {count}; put a text of several words in quotes"
+                    )));
                 }
             },
         };
@@ -104,6 +112,8 @@ mod tests {
         ] {
             assert_eq!(of("t", &schema, &words(&line)).unwrap(), expected, "{line:?}");
         }
+        let one_text = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+        assert_eq!(of("t", &one_text, &words(&["fix", "the", "parser"])).unwrap(), json!({"name": "fix the parser"}));
         assert!(of("t", &schema, &words(&["limit=1", "x"])).is_err());
         assert!(of("t", &json!({"type": "object"}), &words(&["x"])).is_err());
     }

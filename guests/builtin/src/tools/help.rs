@@ -9,13 +9,13 @@ use serde_json::Value;
 const WIDTH: usize = 76;
 const COMMAND: usize = 28;
 
-/// A line for each tool of the session, with the arguments that it must have.
+/// A paragraph for each tool, with the arguments that it must have.
 pub fn text(turn: &Turn) -> Result<String, Error> {
-    let mut text =
-        "A line that begins with `,` is a command: `,name`, then arguments as `key=value` or in their order.\n"
-            .to_owned();
+    let mut text = "A line that begins with `,` is a command: `,name`, then its arguments in their order\n\
+                    or as `key=value`. Put a text of several words in quotes.\n"
+        .to_owned();
     for tool in toolbox::list_tools(turn)? {
-        text.push_str(&format!("  {}\n", line(&tool)));
+        text.push_str(&paragraph(&tool));
     }
     if turn.get("_commands").is_some_and(|commands| json::value(&commands) == "all") {
         text.push_str("Any other line behind the comma goes to the shell.");
@@ -23,17 +23,53 @@ pub fn text(turn: &Turn) -> Result<String, Error> {
     Ok(text.trim_end().to_owned())
 }
 
-fn line(tool: &ToolSpec) -> String {
+/// The command, and beside it the first sentence about it, on as many lines as it takes.
+fn paragraph(tool: &ToolSpec) -> String {
     let schema = json::value(&tool.parameters);
     let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
-    let arguments: String = required.iter().filter_map(Value::as_str).map(|name| format!(" {name}=...")).collect();
+    let arguments: String =
+        required.iter().filter_map(Value::as_str).map(|name| format!(" {}", name.to_uppercase())).collect();
     let about = tool.description.split_inclusive(". ").next().unwrap_or_default().trim();
-    let command = format!(",{}{arguments}", tool.name);
-    // Narrow enough for a terminal of 80 columns, with the indent.
-    let room = WIDTH.saturating_sub(command.chars().count().max(COMMAND) + 1);
-    let about = match about.char_indices().nth(room) {
-        Some(_) => format!("{}...", about.chars().take(room.saturating_sub(3)).collect::<String>()),
-        None => about.to_owned(),
-    };
-    format!("{command:<COMMAND$} {about}").trim_end().to_owned()
+    laid_out(&format!(",{}{arguments}", tool.name), about)
+}
+
+fn laid_out(command: &str, about: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let room = WIDTH - COMMAND - 1;
+    for word in about.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    // A long command has its line to itself.
+    if command.chars().count() > COMMAND || lines.is_empty() {
+        lines.insert(0, String::new());
+    }
+    let mut paragraph = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        let left = if at == 0 { command } else { "" };
+        paragraph.push_str(format!("  {left:<COMMAND$} {line}").trim_end());
+        paragraph.push('\n');
+    }
+    paragraph
+}
+
+#[cfg(test)]
+mod tests {
+    use super::laid_out;
+
+    #[test]
+    fn a_sentence_goes_on_below_itself_and_is_never_cut() {
+        assert_eq!(laid_out(",quit", "Stop."), "  ,quit                        Stop.\n");
+        let about = "Give a task to a second agent and get its final answer, whatever it is about.";
+        let text = laid_out(",subagent PROMPT", about);
+        assert!(text.lines().count() == 2 && text.lines().all(|line| line.len() <= 78), "{text}");
+        assert_eq!(text.split_whitespace().skip(2).collect::<Vec<_>>().join(" "), about);
+        let long = laid_out(",a.command.that.is.long FIRST SECOND", about);
+        assert!(long.starts_with("  ,a.command.that.is.long FIRST SECOND\n   "), "{long}");
+    }
 }

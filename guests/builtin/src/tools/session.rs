@@ -11,6 +11,14 @@ const MODEL: &str = "model_switch";
 const EFFORT: &str = "reasoning_effort_switch";
 const SELECTOR: &str = "selector_switch";
 
+const NAME: &str = "session.name";
+
+/// The longest name, in characters.
+const MAX_NAME: usize = 100;
+
+/// The name that is none.
+const NO_NAME: &str = "none";
+
 /// The choice that lifts the session's own.
 const DEFAULT: &str = "default";
 
@@ -61,6 +69,26 @@ pub fn reasoning_effort(turn: &Turn, arguments: &Value) -> Result<String, Error>
     choice::check_effort(&effort).map_err(invalid)?;
     turn.tape()?.append(&[record::event(EFFORT, json!({ "reasoning_effort": effort }))])?;
     Ok(format!("Session reasoning effort set to {effort} (applies from the next turn)."))
+}
+
+/// Gives the session that name; without one, says which it has.
+pub fn name(turn: &Turn, arguments: &Value) -> Result<String, Error> {
+    if arguments.get("name").is_none_or(Value::is_null) {
+        return Ok(match newest(turn, NAME, "name")? {
+            Some(name) => format!("This session is called {name}."),
+            None => "This session has no name: `,session.name NAME` gives it one.".to_owned(),
+        });
+    }
+    let name = word(arguments, "name")?;
+    if name.chars().count() > MAX_NAME || name.chars().any(char::is_control) {
+        return Err(invalid(format!("a session's name is one line of at most {MAX_NAME} characters")));
+    }
+    let name = if name == NO_NAME { String::new() } else { name };
+    turn.tape()?.append(&[record::event(NAME, json!({ "name": name }))])?;
+    Ok(match name.is_empty() {
+        true => "This session has no name any more.".to_owned(),
+        false => format!("This session is called {name} now."),
+    })
 }
 
 /// One model a line, the one that is asked from the next turn on behind a star. The session's own choice may be one that

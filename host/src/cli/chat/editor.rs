@@ -1,16 +1,20 @@
 //! The line editor: history, completion, and messages of more than one line.
 
 use super::super::paint::Paint;
+use super::super::terminal_mode::typed_ahead;
+use super::super::text;
 use super::complete::Commands;
+use super::suspend::suspend;
 use crate::files::make_private_dir;
 use crate::host::Host;
 use anyhow::{Context, Result};
 use reedline::{
-    ColumnarMenu, EditCommand, Emacs, FileBackedHistory, KeyCode, KeyModifiers, MenuBuilder, Prompt, PromptEditMode,
-    PromptHistorySearch, PromptHistorySearchStatus, Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult,
-    Validator, default_emacs_keybindings,
+    ColumnarMenu, EditCommand, Emacs, FileBackedHistory, HistoryItem, KeyCode, KeyModifiers, MenuBuilder, Prompt,
+    PromptEditMode, PromptHistorySearch, PromptHistorySearchStatus, Reedline, ReedlineEvent, ReedlineMenu, Signal,
+    ValidationResult, Validator, default_emacs_keybindings,
 };
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -19,6 +23,9 @@ use std::sync::atomic::AtomicBool;
 
 /// Messages that are remembered.
 const REMEMBERED: usize = 2000;
+
+/// The line editor's word for what Ctrl-Z does.
+const SUSPEND: &str = "suspend";
 
 const MENU: &str = "commands";
 
@@ -29,6 +36,8 @@ const SIGN: &str = "› ";
 pub(super) struct Editor {
     line: Reedline,
     prompt: Sign,
+    /// Lines that were typed before the terminal was taken over.
+    ahead: VecDeque<String>,
 }
 
 /// What was typed.
@@ -56,6 +65,13 @@ impl Editor {
         let newline = || ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
         keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, newline());
         keys.add_binding(KeyModifiers::SHIFT, KeyCode::Enter, newline());
+        // What a terminal sends for a line feed, also by a paste that it does not mark.
+        keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), newline());
+        keys.add_binding(
+            KeyModifiers::CONTROL,
+            KeyCode::Char('z'),
+            ReedlineEvent::ExecuteHostCommand(SUSPEND.to_owned()),
+        );
         let menu = ColumnarMenu::default().with_name(MENU).with_marker(SIGN);
         let line = Reedline::create()
             .with_history(Box::new(remembered))
@@ -69,7 +85,7 @@ impl Editor {
             .with_ansi_colors(paint.has_colors())
             .use_bracketed_paste(true)
             .with_break_signal(stop);
-        Ok(Self { line, prompt: Sign })
+        Ok(Self { line, prompt: Sign, ahead: typed_ahead().into() })
     }
 
     /// Waits for a message. `begun`: what stands there already.
@@ -78,14 +94,48 @@ impl Editor {
     ///
     /// The terminal has gone.
     pub(super) fn read(&mut self, begun: &str) -> Result<Typed> {
+        if let Some(line) = self.ahead.pop_front() {
+            println!("{SIGN}{}", text::line(&line));
+            self.remember(&line);
+            return Ok(Typed::Line(line));
+        }
         if !begun.is_empty() {
             self.line.run_edit_commands(&[EditCommand::InsertString(begun.to_owned())]);
         }
-        Ok(match self.line.read_line(&self.prompt)? {
-            Signal::Success(line) => Typed::Line(line.replace("\\\n", "\n")),
-            Signal::CtrlC => Typed::Nothing,
-            _ => Typed::End,
-        })
+        let typed = loop {
+            match self.line.read_line(&self.prompt)? {
+                // What stands in the line is still there afterwards.
+                Signal::HostCommand(command) if command == SUSPEND => {
+                    println!();
+                    suspend();
+                }
+                Signal::Success(line) => break Typed::Line(line.replace("\\\n", "\n")),
+                Signal::CtrlC => break Typed::Nothing,
+                _ => break Typed::End,
+            }
+        };
+        if matches!(typed, Typed::Line(_)) {
+            self.keep();
+        }
+        Ok(typed)
+    }
+
+    /// Remembers a message that was not typed here.
+    pub(super) fn remember(&mut self, line: &str) {
+        if !line.trim().is_empty() && !line.starts_with(' ') {
+            let item = HistoryItem::from_command_line(line);
+            if let Err(error) = self.line.history_mut().save(item) {
+                tracing::debug!("a line is not remembered: {error}");
+            }
+            self.keep();
+        }
+    }
+
+    /// Writes what is remembered to its file: the terminal may go at any moment, and with it the process.
+    fn keep(&mut self) {
+        if let Err(error) = self.line.sync_history() {
+            tracing::debug!("the history cannot be written: {error}");
+        }
     }
 }
 

@@ -62,6 +62,12 @@ impl Keys {
     }
 }
 
+/// Whether it is Ctrl-Z.
+pub(super) fn is_suspend(event: &Event) -> bool {
+    let is_pressed = |key: &KeyEvent| key.kind == KeyEventKind::Press;
+    matches!(event, Event::Key(key) if key.code == KeyCode::Char('z') && key.modifiers == KeyModifiers::CONTROL && is_pressed(key))
+}
+
 fn is_interrupt(event: &Event) -> bool {
     matches!(event, Event::Key(key) if key.code == KeyCode::Char('c') && key.modifiers == KeyModifiers::CONTROL)
 }
@@ -138,6 +144,7 @@ impl Typed {
                 let kept = self.0.trim_end().rfind(' ').map_or(0, |at| at + 1);
                 self.0.truncate(kept);
             }
+            KeyCode::Char('j') if control && self.0.len() < MAX_TYPED => self.0.push('\n'),
             KeyCode::Char(_) if control => {}
             KeyCode::Char(character) if self.0.len() < MAX_TYPED => self.0.push(character),
             KeyCode::Backspace => drop(self.0.pop()),

@@ -1,6 +1,7 @@
 //! What a model says, as it comes: Markdown for people, block by block.
 
 use super::super::text;
+use super::command_output;
 use termimad::MadSkin;
 use termimad::crossterm::style::{Attribute, Color};
 
@@ -54,10 +55,10 @@ impl Said {
         if block.trim().is_empty() {
             return Vec::new();
         }
-        let clean: Vec<String> = block.trim_end().lines().map(shown).collect();
         if self.plain {
-            return clean;
+            return command_output::lines(block, width);
         }
+        let clean: Vec<String> = block.trim_end().lines().map(shown).collect();
         let drawn = self.skin.text(&clean.join("\n"), Some(width.max(20))).to_string();
         let lines = drawn.trim_end().lines().map(|line| line.trim_end().to_owned());
         lines.chain(block.ends_with("\n\n").then(String::new)).collect()

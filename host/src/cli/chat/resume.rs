@@ -2,12 +2,13 @@
 //! vouch for the workspace.
 
 use super::super::paint::Paint;
-use super::super::{prompt, text, trust};
+use super::super::tape::Place;
+use super::super::{prompt, sessions, terminal_mode, text, trust};
 use super::markdown::Said;
 use super::screen::Screen;
 use crate::config::Config;
 use crate::host::Host;
-use crate::tape::{json, tape_name};
+use crate::tape::{json, tape_name, typed};
 use anyhow::Result;
 use std::fs;
 use std::io::Write;
@@ -19,6 +20,9 @@ const SHOWN: usize = 6;
 
 /// Lines of one of them.
 const LINES: usize = 20;
+
+/// Sessions that are offered to choose from.
+const OFFERED: usize = 15;
 
 /// The chats of one workspace.
 pub(in crate::cli) struct Last {
@@ -80,6 +84,70 @@ impl Last {
     }
 }
 
+/// Which session a chat goes on with.
+pub(super) enum Choice {
+    Session(String),
+    /// There is none yet.
+    New,
+    /// The person wants none of them.
+    Leave,
+}
+
+/// The session that is wanted, by its id or name; without one the person chooses, or where nobody can, it is the last one.
+///
+/// # Errors
+///
+/// There is no such session, or the tapes cannot be read.
+pub(super) async fn choose(host: &Arc<Host>, wanted: Option<&str>, sees: bool) -> Result<Choice> {
+    let place = Place::of(host);
+    if let Some(wanted) = wanted {
+        let session = sessions::named(&place, wanted).await?;
+        return Ok(session.id().map_or(Choice::New, |id| Choice::Session(id.to_owned())));
+    }
+    if !sees {
+        let latest = sessions::Sessions::new(&host.config).latest(&host.workspace)?;
+        return Ok(latest.map_or(Choice::New, Choice::Session));
+    }
+    let mut offered = sessions::offered(&place, OFFERED, Screen::width()).await?;
+    if offered.len() < 2 {
+        return Ok(offered.pop().map_or(Choice::New, |(id, _)| Choice::Session(id)));
+    }
+    offered.iter().try_for_each(|(_, line)| writeln!(std::io::stdout(), "{line}"))?;
+    tokio::task::spawn_blocking(move || ask(&offered)).await?
+}
+
+/// Says that another process is at work in the session.
+pub(super) fn tell_holder(host: &Arc<Host>, session: &str) {
+    let tape = tape_name(&host.workspace, session);
+    if let Some(pid) = host.tapes().journals().holder(&tape) {
+        let id = text::cut(session, 40);
+        // Nobody may be there to read it.
+        let _ =
+            writeln!(std::io::stderr(), "process {pid} runs a turn of session `{id}`: what you say waits for its end");
+    }
+}
+
+/// Asks for a number. What is typed ahead counts: nothing is given away by it.
+fn ask(offered: &[(String, String)]) -> Result<Choice> {
+    loop {
+        write!(std::io::stdout(), "Which one? A number, Enter for the first, `n` for a new one, `q` to leave: ")?;
+        std::io::stdout().flush()?;
+        let mut line = String::new();
+        if terminal_mode::as_before(|| std::io::stdin().read_line(&mut line))? == 0 {
+            writeln!(std::io::stdout())?;
+            return Ok(Choice::Leave);
+        }
+        let word = line.trim();
+        let number = if word.is_empty() { Some(1) } else { word.parse::<usize>().ok() };
+        match (number.and_then(|number| offered.get(number.checked_sub(1)?)), word) {
+            (Some((id, _)), _) => return Ok(Choice::Session(id.clone())),
+            (None, "n") => return Ok(Choice::New),
+            (None, "q" | ",quit" | ",exit") => return Ok(Choice::Leave),
+            _ => writeln!(std::io::stdout(), "`{}` is none of 1 to {}", text::cut(word, 40), offered.len())?,
+        }
+    }
+}
+
 /// Shows how a conversation ended.
 ///
 /// # Errors
@@ -87,7 +155,7 @@ impl Last {
 /// Its tape cannot be read, or the terminal has gone.
 pub(super) async fn show(host: &Arc<Host>, session: &str, paint: Paint) -> Result<()> {
     let name = tape_name(&host.workspace, session);
-    let tape = host.tapes().open(&name)?;
+    let tape = host.tapes().open(&name)?.veiled();
     let window = tape.since_anchor().await?;
     let spoken = window.iter().filter(|entry| entry.is("message")).filter_map(|entry| {
         let role = json::get(&entry.payload, "role").and_then(json::string)?;
@@ -99,7 +167,7 @@ pub(super) async fn show(host: &Arc<Host>, session: &str, paint: Paint) -> Resul
     let mut out = std::io::stdout().lock();
     for (by_user, content) in &spoken[spoken.len().saturating_sub(SHOWN)..] {
         let mut lines = if *by_user {
-            text::fold(&format!("› {content}"), width)
+            text::fold(&format!("› {}", typed(content)), width)
         } else {
             let mut said = Said::new(paint.has_colors(), false);
             said.hear(content);

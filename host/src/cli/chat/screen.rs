@@ -2,10 +2,12 @@
 
 use super::super::text;
 use std::io::{self, Stdout, Write};
-use termimad::crossterm::cursor::{Hide, MoveToColumn, MoveUp, Show};
+use termimad::crossterm::cursor::{Hide, MoveRight, MoveToColumn, MoveUp, Show};
 use termimad::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use termimad::crossterm::style::Print;
-use termimad::crossterm::terminal::{self, BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate};
+use termimad::crossterm::terminal::{
+    self, BeginSynchronizedUpdate, Clear, ClearType, DisableLineWrap, EnableLineWrap, EndSynchronizedUpdate,
+};
 use termimad::crossterm::{execute, queue};
 
 /// Where nobody says how large the terminal is.
@@ -14,8 +16,6 @@ const USUAL: (u16, u16) = (80, 24);
 /// Draws in raw mode, so a line ends with both of its characters.
 pub(super) struct Screen {
     out: Stdout,
-    /// Rows that are drawn anew next time.
-    live: u16,
 }
 
 impl Screen {
@@ -25,11 +25,31 @@ impl Screen {
     ///
     /// The terminal is none.
     pub(super) fn take() -> io::Result<Self> {
-        terminal::enable_raw_mode()?;
-        let mut screen = Self { out: io::stdout(), live: 0 };
-        // Without this mode a paste looks like typing, Enter included, and could answer a question.
-        execute!(screen.out, Hide, EnableBracketedPaste)?;
+        let mut screen = Self { out: io::stdout() };
+        screen.acquire()?;
         Ok(screen)
+    }
+
+    /// Takes the terminal again, which was released.
+    ///
+    /// # Errors
+    ///
+    /// The terminal has gone.
+    pub(super) fn acquire(&mut self) -> io::Result<()> {
+        terminal::enable_raw_mode()?;
+        // Without this mode a paste looks like typing, Enter included, and could answer a question.
+        execute!(self.out, Hide, EnableBracketedPaste)
+    }
+
+    /// Gives the terminal back as it was; what is drawn anew is taken away.
+    ///
+    /// # Errors
+    ///
+    /// The terminal has gone.
+    pub(super) fn release(&mut self) -> io::Result<()> {
+        let drawn = self.draw(&[], &[]);
+        let shown = execute!(self.out, Show, DisableBracketedPaste);
+        terminal::disable_raw_mode().and(drawn).and(shown)
     }
 
     /// Columns and rows.
@@ -45,28 +65,32 @@ impl Screen {
         Self::size().0.saturating_sub(1).clamp(20, 120)
     }
 
-    /// Puts lines above what is drawn anew, for good, and draws that.
+    /// Puts lines above what is drawn anew, for good, and draws that. The cursor is left at its beginning: a terminal that
+    /// lays its lines out for another width keeps the cursor where it stood in the text, so that all of it can be taken
+    /// away again, however many rows it has become.
     ///
     /// # Errors
     ///
     /// The terminal has gone.
     pub(super) fn draw(&mut self, stay: &[String], live: &[String]) -> io::Result<()> {
         let (columns, rows) = Self::size();
-        queue!(self.out, BeginSynchronizedUpdate, MoveToColumn(0))?;
-        if self.live > 1 {
-            queue!(self.out, MoveUp(self.live - 1))?;
-        }
-        queue!(self.out, Clear(ClearType::FromCursorDown))?;
+        queue!(self.out, BeginSynchronizedUpdate, MoveToColumn(0), Clear(ClearType::UntilNewLine))?;
+        // From the first place of the screen some terminals would keep what is cleared in their history.
+        queue!(self.out, MoveRight(1), Clear(ClearType::FromCursorDown), MoveToColumn(0))?;
         for line in stay {
             queue!(self.out, Print(line), Print("\r\n"))?;
         }
-        // What does not fit above the last row could not be taken away again.
+        // What does not fit above the last row could not be taken away again, and neither what takes two rows.
         let live = &live[live.len().saturating_sub(rows.saturating_sub(1))..];
+        queue!(self.out, DisableLineWrap)?;
         for (at, line) in live.iter().enumerate() {
             let end = if at + 1 < live.len() { "\r\n" } else { "" };
             queue!(self.out, Print(clipped(line, columns)), Print(end))?;
         }
-        self.live = live.len() as u16;
+        queue!(self.out, EnableLineWrap, MoveToColumn(0))?;
+        if live.len() > 1 {
+            queue!(self.out, MoveUp(live.len() as u16 - 1))?;
+        }
         queue!(self.out, EndSynchronizedUpdate)?;
         self.out.flush()
     }
@@ -75,9 +99,7 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         // Whoever draws next begins on a line of their own.
-        let _ = self.draw(&[], &[]);
-        let _ = execute!(self.out, Show, DisableBracketedPaste);
-        let _ = terminal::disable_raw_mode();
+        let _ = self.release();
     }
 }
 

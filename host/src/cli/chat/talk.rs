@@ -4,10 +4,12 @@ use super::super::paint::Paint;
 use super::super::plugin::Arrivals;
 use super::super::{prompt, question as asked, text};
 use super::desk::Matter;
+use super::editor::Editor;
 use super::input::{ChatInput, InputOutcome};
-use super::keys::Keys;
+use super::keys::{Keys, is_suspend};
 use super::question;
 use super::screen::Screen;
+use super::suspend::suspend;
 use super::view::{Foot, View};
 use crate::channel::{Answer, Question};
 use crate::error::Failure;
@@ -61,6 +63,8 @@ pub(super) struct Left {
 /// A turn that is being drawn.
 struct Running<'t> {
     talk: &'t mut Talk,
+    /// Remembers what is said; none: nothing of it is remembered.
+    editor: Option<&'t mut Editor>,
     screen: Screen,
     view: View,
     input: ChatInput,
@@ -110,12 +114,23 @@ impl Talk {
         }
     }
 
-    /// Runs a turn and draws it. `typed`: what was being typed when it began.
+    /// Shows the model's reasoning from here on, or no longer, and says which.
+    pub(super) fn toggle_thinking(&mut self) -> &'static str {
+        self.thinking = !self.thinking;
+        if self.thinking { "the model's reasoning is shown" } else { "the model's reasoning is not shown" }
+    }
+
+    /// Runs a turn and draws it. `typed`: what was being typed when it began; what is said meanwhile is remembered by `editor`.
     ///
     /// # Errors
     ///
     /// The terminal has gone. How the turn ended is on the screen.
-    pub(super) async fn turn(&mut self, envelope: Envelope, typed: String) -> Result<Left> {
+    pub(super) async fn turn(
+        &mut self,
+        envelope: Envelope,
+        typed: String,
+        editor: Option<&mut Editor>,
+    ) -> Result<Left> {
         let (end, cancel) = watch::channel(false);
         let (listener, mut heard) = mpsc::channel(HEARD);
         let steering = Steering::default();
@@ -129,6 +144,7 @@ impl Talk {
         let mut frames = tokio::time::interval(FRAME);
         let mut running = Running {
             talk: self,
+            editor,
             screen: Screen::take()?,
             view,
             input: ChatInput::new(typed),
@@ -176,9 +192,22 @@ impl Talk {
 impl Running<'_> {
     /// A key, or what else the terminal said at that time. `true`: the turn is to end.
     async fn event(&mut self, event: &Event, at: Instant) -> bool {
+        if is_suspend(event) {
+            // The turn stops with the process, but for the programs that its tools have started.
+            let _ = self.screen.release();
+            suspend();
+            // Where the terminal has gone, the next drawing says so.
+            let _ = self.screen.acquire();
+            return false;
+        }
         match self.input.event(event, at) {
             InputOutcome::Typed => false,
-            InputOutcome::Said(line) => self.said(&line).await,
+            InputOutcome::Said(line) => {
+                if let Some(editor) = &mut self.editor {
+                    editor.remember(&line);
+                }
+                self.said(&line).await
+            }
             InputOutcome::Answered(answer) => {
                 self.answered(answer);
                 false
@@ -211,6 +240,12 @@ impl Running<'_> {
             self.leaves = true;
             self.view.ends();
             return true;
+        }
+        if line.trim() == ",thinking" {
+            let said = self.talk.toggle_thinking();
+            self.view.show_reasoning(self.talk.thinking);
+            self.tell(said, Paint::dim);
+            return false;
         }
         let mut message = (self.talk.envelope)(line);
         message.session_id.clone_from(&self.session_id);

@@ -2,6 +2,7 @@
 
 use super::super::paint::Paint;
 use super::super::text;
+use super::difference;
 use super::markdown::Said;
 use super::question;
 use crate::channel::Question;
@@ -17,12 +18,18 @@ const MAX_SEEN: usize = 6;
 /// How long nothing is heard before that is said.
 const SLOW: Duration = Duration::from_secs(10);
 
+/// Bytes of reasoning that is not shown and may still be asked for.
+const MAX_HIDDEN: usize = 64 << 10;
+
 const WHEEL: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /// A tool that runs.
 struct Running {
     name: String,
     brief: String,
+    arguments: String,
+    /// Whether a question has shown what it changes.
+    is_shown: bool,
     nested: usize,
     began: Instant,
 }
@@ -98,7 +105,14 @@ impl View {
                 let whole = self.said.whole(width);
                 self.lines.extend(whole);
             }
-            Heard::Event(StreamEvent::Reasoning(piece)) if self.thinking => self.reasoning.push_str(&piece),
+            Heard::Event(StreamEvent::Reasoning(piece)) => {
+                self.reasoning.push_str(&piece);
+                // What nobody looks at is kept for who asks for it meanwhile, and not all of it.
+                if !self.thinking && self.reasoning.len() > 2 * MAX_HIDDEN {
+                    let from = self.reasoning.ceil_char_boundary(self.reasoning.len() - MAX_HIDDEN);
+                    self.reasoning.drain(..from);
+                }
+            }
             Heard::Event(StreamEvent::Usage(usage)) => self.tokens = self.tokens.saturating_add(tokens(&usage)),
             Heard::Event(_) => {}
             Heard::Retry { why, pause } => {
@@ -109,10 +123,14 @@ impl View {
             Heard::ToolBegins { call, name, arguments, nested } => {
                 self.pause(width);
                 let brief = question::brief(&name, &arguments);
-                self.tools.insert(call, Running { name, brief, nested, began: Instant::now() });
+                let began = Instant::now();
+                self.tools.insert(call, Running { name, brief, arguments, is_shown: false, nested, began });
             }
             Heard::ToolEnds { call, took, error } => {
-                let Some(Running { brief, nested, began, .. }) = self.tools.remove(&call) else { return };
+                let Some(Running { brief, arguments, is_shown, nested, began, .. }) = self.tools.remove(&call) else {
+                    return;
+                };
+                let changed = if error.is_some() || is_shown { String::new() } else { arguments };
                 let took = took.min(began.elapsed());
                 self.tools_run += 1;
                 self.pause(width);
@@ -126,14 +144,23 @@ impl View {
                     }
                 };
                 self.lines.push(format!("{indent}{mark} {} {}", brief, self.paint.dim(format!("· {took}"))));
+                let room = width.saturating_sub(indent.len() + 4);
+                let changed = difference::lines(&changed, room, self.paint);
+                self.lines.extend(changed.into_iter().map(|line| format!("{indent}    {line}")));
             }
         }
+    }
+
+    /// From here on the model's reasoning is shown, or not.
+    pub(super) fn show_reasoning(&mut self, shows: bool) {
+        self.thinking = shows;
     }
 
     /// The person has answered about that tool: what it takes counts from here.
     pub(super) fn answered(&mut self, tool: &str) {
         for running in self.tools.values_mut().filter(|running| running.name == tool) {
             running.began = Instant::now();
+            running.is_shown = true;
         }
     }
 
@@ -155,7 +182,7 @@ impl View {
 
     fn reasoned(&mut self, width: usize) {
         let reasoning = std::mem::take(&mut self.reasoning);
-        if !reasoning.trim().is_empty() {
+        if self.thinking && !reasoning.trim().is_empty() {
             self.lines.extend(text::fold(&reasoning, width).iter().map(|line| self.paint.dim(line)));
             self.lines.push(String::new());
         }
@@ -169,6 +196,7 @@ impl View {
     /// The lines that change.
     pub(super) fn live(&self, foot: &Foot<'_>, width: usize) -> Vec<String> {
         let mut lines: Vec<String> = match self.reasoning.trim() {
+            _ if !self.thinking => self.said.unfinished(width),
             "" => self.said.unfinished(width),
             reasoning => text::fold(reasoning, width).iter().map(|line| self.paint.dim(line)).collect(),
         };
@@ -203,8 +231,12 @@ impl View {
         if foot.waiting > 0 {
             parts.push(format!("{} waiting", foot.waiting));
         }
+        let is_hidden = !self.thinking && !self.reasoning.trim().is_empty();
+        if is_hidden && !self.ending {
+            parts.push("it thinks: `,thinking` shows it".to_owned());
+        }
         parts.push(if self.ending { "ending the turn" } else { "Ctrl-C ends the turn" }.to_owned());
-        if foot.typed.is_empty() && !self.ending {
+        if foot.typed.is_empty() && !self.ending && !is_hidden {
             parts.push("type to add something".to_owned());
         }
         text::cut(&parts.join(" · "), width)

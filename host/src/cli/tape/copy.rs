@@ -73,7 +73,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     }
     writeln!(out, "tape `{new}` has {} of `{name}`", text::count(copied, "entry", "entries"))?;
     if let Some(session) = &arguments.to {
-        writeln!(out, "bub-wasm run --session-id '{}' MESSAGE goes on with it", text::line(session))?;
+        writeln!(out, "bub-wasm run --session '{}' MESSAGE goes on with it", text::line(session))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -28,7 +28,8 @@ struct Row {
     date: Option<String>,
     bytes: Option<u64>,
     is_here: bool,
-    session: Option<&'static str>,
+    /// Empty: the workspace's own tape.
+    session: Option<String>,
     is_torn: bool,
     is_interrupted: bool,
 }
@@ -59,7 +60,7 @@ async fn row(name: String, place: &Place, tapes: &Tapes) -> Result<Row> {
         date: last.map(|last| last.date.to_string()),
         bytes: file.as_ref().and_then(|file| file.metadata().ok()).map(|about| about.len()),
         is_here: place.is_of_workspace(&name),
-        session: place.session(&name),
+        session: place.session(&name).await?,
         is_torn: file.is_some_and(|file| set_aside(&file) > 0 || ends_torn(&file)),
         is_interrupted: tapes.journals().left(&name)?.is_some(),
         name,
@@ -94,18 +95,25 @@ impl Row {
             "last_date": self.date,
             "bytes": self.bytes,
             "workspace": self.is_here,
-            "session": self.session.filter(|session| !session.is_empty()),
+            "session": self.session.as_ref().filter(|session| !session.is_empty()),
             "torn": self.is_torn,
             "interrupted": self.is_interrupted,
         })
     }
 
+    /// The session, or the tape where it is of none that is known.
+    fn shown(&self) -> &str {
+        match self.session.as_deref() {
+            Some("") => "(kept for the workspace)",
+            Some(session) => session,
+            None => &self.name,
+        }
+    }
+
     fn marks(&self) -> Vec<String> {
         let mut marks = Vec::new();
-        match self.session {
-            Some("") => marks.push("kept by plugins for the workspace".to_owned()),
-            Some(session) => marks.push(format!("session {session}")),
-            None => {}
+        if self.session.is_some() {
+            marks.push(format!("tape {}", self.name));
         }
         if self.is_torn {
             marks.push("torn".to_owned());
@@ -122,12 +130,13 @@ fn print(out: &mut impl Write, rows: &[Row], place: &Place) -> Result<()> {
         let star = if row.is_here { '*' } else { ' ' };
         let date = row.date.as_deref().map(text::date).unwrap_or_default();
         let bytes = row.bytes.map(text::bytes).unwrap_or_default();
-        writeln!(out, "{star} {:<34} {:>8} {date:<19} {bytes:>7}", text::cut(&row.name, 34), row.entries)?;
-        let marks = row.marks();
+        let shown = text::padded(row.shown(), 34);
+        writeln!(out, "{star} {shown} {:>8} {date:<19} {bytes:>7}", row.entries)?;
+        let marks = row.marks().join(", ");
         if !marks.is_empty() {
-            writeln!(out, "    {}", marks.join(", "))?;
+            text::fold(&marks, text::WIDTH - 4).iter().try_for_each(|part| writeln!(out, "    {part}"))?;
         }
-        if row.name.len() > 34 {
+        if row.session.is_none() && row.name.len() > 34 {
             text::fold(&row.name, text::WIDTH - 4).iter().try_for_each(|part| writeln!(out, "    {part}"))?;
         }
     }

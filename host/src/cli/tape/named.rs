@@ -57,7 +57,7 @@ impl Named {
                 let Some(found) = place.holds(&place.tape_name(session)).await? else {
                     let shown = text::line(session);
                     bail!(
-                        "session `{shown}` of this workspace has no tape; `bub-wasm run --session-id '{shown}' MESSAGE` begins one"
+                        "session `{shown}` of this workspace has no tape; `bub-wasm run --session '{shown}' MESSAGE` begins one"
                     );
                 };
                 Ok(Found { tape: found, place, session: Some(session.to_owned()) })
@@ -139,7 +139,7 @@ async fn in_directory(given: &str, path: &Path, config: &Config, workspace: &Pat
     }
     match place.holds(name).await? {
         Some(tape) => {
-            let session = place.session(name).map(str::to_owned);
+            let session = place.session(name).await?;
             Ok(Found { tape, place, session })
         }
         None => Err(unknown(given, name, &place).await?),
@@ -151,7 +151,7 @@ async fn by_name(given: &str, place: Place) -> Result<Found> {
     let found = if check_tape_name(name).is_ok() { place.holds(name).await? } else { None };
     match found {
         Some(tape) => {
-            let session = place.session(name).map(str::to_owned);
+            let session = place.session(name).await?;
             Ok(Found { tape, place, session })
         }
         None => Err(unknown(given, name, &place).await?),

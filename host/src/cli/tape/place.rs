@@ -1,5 +1,6 @@
 //! Where tapes are kept.
 
+use super::super::sessions::{self, SessionRecord, Sessions};
 use crate::channel::Printer;
 use crate::cli::progress;
 use crate::config::{Config, Plugin, TapePlace};
@@ -7,6 +8,7 @@ use crate::grants::hook_grant;
 use crate::host::Host;
 use crate::tape::{FileStore, Journals, Store, Tape, Tapes, check_tape_name, is_listed, tape_name};
 use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,13 +19,15 @@ pub(super) const SESSION: &str = "cli:local";
 const NAMES: usize = 1000;
 
 /// Where tapes are kept.
-pub(super) struct Place {
+pub(in crate::cli) struct Place {
     /// None: nothing was ever kept there.
     tapes: Option<Tapes>,
     /// The directory, where tapes are files.
     pub(super) dir: Option<PathBuf>,
     /// Absolute and without links.
     workspace: PathBuf,
+    /// What is known of the terminal's sessions.
+    sessions: Sessions,
     /// Whether a path led here.
     pub(super) is_elsewhere: bool,
     /// Where plugins were needed to get at the tapes.
@@ -36,10 +40,11 @@ impl Place {
     /// # Errors
     ///
     /// The workspace is not there, or what keeps tapes cannot be opened.
-    pub(super) async fn open(config: Config, workspace: &Path) -> Result<Self> {
+    pub(in crate::cli) async fn open(config: Config, workspace: &Path) -> Result<Self> {
         let canonical =
             workspace.canonicalize().with_context(|| format!("there is no workspace `{}`", workspace.display()))?;
         if is_plain(&config) {
+            let sessions = Sessions::new(&config);
             let dir = config.tapes_dir();
             let tapes = if dir.exists() {
                 let durability = config.tapes.journal.durability;
@@ -48,7 +53,14 @@ impl Place {
             } else {
                 None
             };
-            return Ok(Self { tapes, dir: Some(dir), workspace: canonical, is_elsewhere: false, _host: None });
+            return Ok(Self {
+                tapes,
+                dir: Some(dir),
+                workspace: canonical,
+                sessions,
+                is_elsewhere: false,
+                _host: None,
+            });
         }
         Ok(Self::of(&progress::start(config, workspace, Box::new(Printer::default())).await?))
     }
@@ -64,41 +76,82 @@ impl Place {
             tapes: Some(tapes(store, dir, config)),
             dir: Some(dir.to_owned()),
             workspace: workspace.canonicalize().unwrap_or_default(),
+            sessions: Sessions::new(config),
             is_elsewhere: true,
             _host: None,
         })
     }
 
     /// What the host keeps tapes in.
-    pub(super) fn of(host: &Arc<Host>) -> Self {
+    pub(in crate::cli) fn of(host: &Arc<Host>) -> Self {
         let config = &host.config;
         Self {
             tapes: Some(host.tapes()),
             dir: is_plain(config).then(|| config.tapes_dir()),
             workspace: host.workspace.clone(),
+            sessions: Sessions::new(config),
             is_elsewhere: false,
             _host: Some(Arc::clone(host)),
         }
     }
 
-    pub(super) fn tapes(&self) -> Option<&Tapes> {
+    pub(in crate::cli) fn tapes(&self) -> Option<&Tapes> {
         self.tapes.as_ref()
     }
 
     /// The name of that session's tape.
-    pub(super) fn tape_name(&self, session: &str) -> String {
+    pub(in crate::cli) fn tape_name(&self, session: &str) -> String {
         tape_name(&self.workspace, session)
     }
 
     /// Whether a tape is one of this workspace's sessions.
-    pub(super) fn is_of_workspace(&self, tape: &str) -> bool {
+    pub(in crate::cli) fn is_of_workspace(&self, tape: &str) -> bool {
         let half = |name: &str| name.split_once("__").map(|(half, _)| half.to_owned());
         half(tape) == half(&self.tape_name(SESSION))
     }
 
-    /// Which session a tape is of, for the few whose names can be guessed: a name is a digest.
-    pub(super) fn session(&self, tape: &str) -> Option<&'static str> {
-        [SESSION, ""].into_iter().find(|session| self.tape_name(session) == tape)
+    /// Which session a tape is of, where that is known: its name is a digest, so the tape itself is asked.
+    ///
+    /// # Errors
+    ///
+    /// The tape cannot be read.
+    pub(super) async fn session(&self, tape: &str) -> Result<Option<String>> {
+        if self.tape_name("") == tape {
+            return Ok(Some(String::new()));
+        }
+        Ok(sessions::mark(self, tape).await?.map(|mark| mark.id))
+    }
+
+    /// What the terminal's user did with the session of that tape.
+    pub(in crate::cli) fn record(&self, tape: &str) -> Option<SessionRecord> {
+        self.sessions.of_tape(tape)
+    }
+
+    /// The directory that the agent works on, absolute and without links.
+    pub(in crate::cli) fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// When the session of a tape was used last; none: nothing stands on it.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read.
+    pub(in crate::cli) async fn used(&self, tape: &str) -> Result<Option<Timestamp>> {
+        let written = match (self.file(tape), &self.tapes) {
+            (Some(file), _) => {
+                let about = file.metadata().ok().filter(|about| about.len() > 0);
+                let written = about.and_then(|about| about.modified().ok());
+                written.and_then(|written| Timestamp::try_from(written).ok())
+            }
+            (None, Some(tapes)) => {
+                let last = tapes.store().tail(tape, None, 1).await?.pop();
+                last.map(|last| last.date.parse().unwrap_or(Timestamp::UNIX_EPOCH))
+            }
+            (None, None) => None,
+        };
+        let used = self.sessions.used(tape).and_then(|used| Timestamp::try_from(used).ok());
+        Ok(written.map(|written| used.map_or(written, |used| used.max(written))))
     }
 
     /// The file of a tape, where tapes are files.
@@ -123,7 +176,7 @@ impl Place {
     }
 
     /// The names of all tapes.
-    pub(super) async fn names(&self) -> Result<Vec<String>> {
+    pub(in crate::cli) async fn names(&self) -> Result<Vec<String>> {
         let mut names: Vec<String> = Vec::new();
         let Some(tapes) = &self.tapes else { return Ok(names) };
         loop {

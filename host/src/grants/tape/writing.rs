@@ -79,6 +79,10 @@ pub(super) async fn prepared(handle: &TapeHandle, signed: Result<Signed, Error>)
     if !turn.is_tape(&handle.tape) {
         return Ok(drafts);
     }
+    // A tape that was emptied begins anew, and is of the same session.
+    if let Some(mark) = turn.session_mark() {
+        mark.stamp(&mut drafts)?;
+    }
     // In front of what it taints, so that a crash does not leave the one without the other.
     if turn.owns(&handle.tape) {
         turn.write_taint().await?;

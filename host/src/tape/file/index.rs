@@ -18,7 +18,7 @@ use super::scan::Forward;
 
 /// Stands before what is kept, with its checksum behind it. The number changes with the form, and with every rule by
 /// which a digest is made.
-const HEADER: &str = "bub-wasm index 3";
+const HEADER: &str = "bub-wasm index 4";
 
 /// The longest file that is read, in bytes: more than any digest fills.
 const LONGEST_KEPT: u64 = 4 * 1024 * 1024;

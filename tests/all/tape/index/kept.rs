@@ -72,7 +72,7 @@ fn a_place_that_the_file_does_not_bear_out_is_no_answer() {
     for (id, offset) in others {
         let forged = kept.replace(&good, &format!(r#"{{"id":{id},"offset":{offset}}}"#));
         let sum = crc32fast::hash(forged.as_bytes());
-        fs::write(room.kept(), format!("bub-wasm index 3 {sum:08x}\n{forged}\n")).unwrap();
+        fs::write(room.kept(), format!("bub-wasm index 4 {sum:08x}\n{forged}\n")).unwrap();
         let index = room.load();
         assert_eq!(index.length(), tape.len(), "the checksum is right, so it is read");
         assert_eq!(index.newest(&room.file(), &Sought::event("e5"), None).unwrap(), Newest::Unknown);
@@ -89,7 +89,7 @@ fn counts_that_a_file_made_up_do_not_run_over() {
     let forged = kept.replace(r#""entries":10"#, &format!(r#""entries":{}"#, u64::MAX));
     assert_ne!(kept, forged);
     let sum = crc32fast::hash(forged.as_bytes());
-    fs::write(room.kept(), format!("bub-wasm index 3 {sum:08x}\n{forged}\n")).unwrap();
+    fs::write(room.kept(), format!("bub-wasm index 4 {sum:08x}\n{forged}\n")).unwrap();
     let mut index = room.load();
     let grown = short(1..=9).bytes.repeat(2);
     room.write(&grown);

@@ -150,6 +150,7 @@ impl Tape {
                 );
                 if let Some(Usage { total: Some(total), prompt, cached }) = *usage {
                     self.info.last_token_usage = Some(total.into());
+                    self.info.total_tokens += u64::from(total);
                     let rate = |prompt: u32, cached: u32| (prompt > 0).then(|| f64::from(cached) / f64::from(prompt));
                     self.info.cache_hit_rate = prompt.zip(cached).and_then(|(prompt, cached)| rate(prompt, cached));
                 }

@@ -104,6 +104,7 @@ fn info(tape: &str, entries: &[Entry]) -> Info {
         last_anchor: phase.and_then(|phase| entries[phase].anchor_name()),
         entries_since_last_anchor: phase.map_or(entries.len(), |phase| entries.len() - phase - 1) as u64,
         last_token_usage: run.map(|_| 7),
+        total_tokens: 7 * entries.iter().filter(|entry| entry.payload.contains("total_tokens")).count() as u64,
         cache_hit_rate: run.map(|_| 0.5),
         ..Info::default()
     }

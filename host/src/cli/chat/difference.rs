@@ -1,0 +1,43 @@
+//! What a tool has changed, as lines: those that went and those that came.
+
+use super::super::paint::Paint;
+use super::super::{diff, text};
+use serde_json::Value;
+
+/// Lines of a difference that are shown; of one that has more it is said how many there are.
+const MAX_LINES: usize = 40;
+
+/// What a call has changed, in lines of at most that many columns: of an edit the lines that differ, of a file that was
+/// written whole its lines. Empty: it is no such call.
+pub(super) fn lines(arguments: &str, width: usize, paint: Paint) -> Vec<String> {
+    let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else { return Vec::new() };
+    let text = |key: &str| arguments.get(key).and_then(Value::as_str);
+    let (old, new) = match (text("path"), text("old"), text("new"), text("content")) {
+        (Some(_), Some(old), Some(new), _) => (old, new),
+        (Some(_), None, None, Some(content)) => ("", content),
+        _ => return Vec::new(),
+    };
+    let mut lines = diff::lines(old, new, width, paint);
+    let more = lines.len().saturating_sub(MAX_LINES);
+    if more > 0 {
+        lines.truncate(MAX_LINES);
+        lines.push(paint.dim(format!("… and {}", text::count(more as u64, "more line", "more lines"))));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::paint::Paint;
+    use super::{MAX_LINES, lines};
+    use serde_json::json;
+
+    #[test]
+    fn a_long_change_is_cut_and_what_changes_no_file_shows_nothing() {
+        let paint = Paint::of_stdout();
+        let write = json!({ "path": "a", "content": "x\n".repeat(100) }).to_string();
+        let shown = lines(&write, 80, paint);
+        assert!(shown.len() == MAX_LINES + 1 && shown[MAX_LINES].contains("and 60 more lines"), "{shown:?}");
+        assert!(lines(r#"{"path": "a"}"#, 80, paint).is_empty() && lines("[", 80, paint).is_empty());
+    }
+}

@@ -1,0 +1,118 @@
+//! Sessions as people read them.
+
+use super::super::paint::Paint;
+use super::super::text;
+use super::lookup::Session;
+use jiff::Timestamp;
+use std::io::{self, Write};
+
+/// Columns of a session's id and of what stands behind it, in a table of 80.
+const ID: usize = 20;
+const ABOUT: usize = 28;
+const AGE: usize = 11;
+const TOKENS: usize = 7;
+
+/// Prints the table, with its head. `with_workspace`: a line below each says where it belongs.
+///
+/// # Errors
+///
+/// Nobody reads it any more.
+pub(super) fn print(out: &mut impl Write, sessions: &[Session], with_workspace: bool, paint: Paint) -> io::Result<()> {
+    let head = row("SESSION", "ABOUT", "AGE", "TOKENS", "CHANNEL");
+    writeln!(out, "{}", paint.bold(head))?;
+    for session in sessions {
+        let id = session.id().unwrap_or("(unknown)");
+        let (age, tokens) = (age(session.used), tokens(session.about.tokens));
+        writeln!(out, "{}", row(id, &about(session), &age, &tokens, session.channel()))?;
+        let mut notes = Vec::new();
+        if session.id().is_none() {
+            notes.push(format!("tape {}", session.tape));
+        }
+        if with_workspace {
+            let workspace = session.about.mark.as_ref().map(|mark| mark.workspace.as_str());
+            notes.push(workspace.unwrap_or("an unknown workspace").to_owned());
+        }
+        notes.extend(session.held_by.map(|pid| format!("process {pid} runs a turn of it")));
+        if !notes.is_empty() {
+            writeln!(out, "  {}", paint.dim(text::cut(&notes.join(", "), text::WIDTH - 2)))?;
+        }
+    }
+    Ok(())
+}
+
+/// One of those that can be chosen by a number, on one line.
+pub(super) fn numbered(number: usize, session: &Session, width: usize) -> String {
+    let id = session.id().unwrap_or_default();
+    let behind = format!(" · {} · {} tokens", age(session.used), tokens(session.about.tokens));
+    let id = text::cut(id, 24);
+    let room = width.saturating_sub(text::width(&behind) + text::width(&id) + 9).max(8);
+    format!("{number:>3}  {} · {id}{behind}", text::cut(&about(session), room))
+}
+
+/// What it is about: the name that a person gave it, or how its first message begins.
+pub(super) fn about(session: &Session) -> String {
+    let summary = &session.about;
+    let words = || summary.first_words.as_deref().map(|words| words.split_whitespace().collect::<Vec<_>>().join(" "));
+    match (&summary.name, words()) {
+        (Some(name), _) => name.clone(),
+        (None, Some(words)) => words,
+        (None, None) => "(no message yet)".to_owned(),
+    }
+}
+
+fn row(id: &str, about: &str, age: &str, tokens: &str, channel: &str) -> String {
+    let (id, about) = (text::padded(id, ID), text::padded(about, ABOUT));
+    let line = format!("{id}  {about}  {age:<AGE$}{tokens:>TOKENS$}  {}", text::cut(channel, 8));
+    line.trim_end().to_owned()
+}
+
+/// How long ago it was, in the largest unit that is full.
+fn age(used: Option<Timestamp>) -> String {
+    let Some(used) = used else { return String::new() };
+    let seconds = Timestamp::now().as_second().saturating_sub(used.as_second());
+    ago(u64::try_from(seconds).unwrap_or_default())
+}
+
+fn ago(seconds: u64) -> String {
+    match seconds {
+        0..60 => "just now".to_owned(),
+        60..3600 => format!("{} min ago", seconds / 60),
+        3600..86_400 => format!("{} h ago", seconds / 3600),
+        86_400..172_800 => "1 day ago".to_owned(),
+        _ => format!("{} days ago", (seconds / 86_400).min(99_999)),
+    }
+}
+
+fn tokens(tokens: u64) -> String {
+    match tokens {
+        0..10_000 => tokens.to_string(),
+        10_000..1_000_000 => format!("{}k", tokens / 1000),
+        _ => format!("{}M", (tokens / 1_000_000).min(99_999)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_is_told_in_its_largest_unit() {
+        for (seconds, expected) in [
+            (0, "just now"),
+            (59, "just now"),
+            (60, "1 min ago"),
+            (7200, "2 h ago"),
+            (86_400, "1 day ago"),
+            (200_000, "2 days ago"),
+        ] {
+            assert_eq!(ago(seconds), expected);
+        }
+    }
+
+    #[test]
+    fn a_row_fits_80_columns_whatever_stands_in_it() {
+        let long = "ж界\u{202e}\u{1b}[2J".repeat(2000);
+        let row = row(&long, &long, "99999 days ago", "99999M", &long);
+        assert!(text::width(&row) <= text::WIDTH + 4 && !row.contains(['\u{202e}', '\u{1b}']), "{row}");
+    }
+}
