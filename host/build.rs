@@ -1,5 +1,8 @@
 //! Builds the guests that the program carries, so that `cargo run` alone works on a fresh machine.
 
+#[path = "build/signatures.rs"]
+mod signatures;
+
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -28,6 +31,9 @@ fn main() {
     for library in ["gist", "request"] {
         println!("cargo::rerun-if-changed={}", guests.join(library).join("src").display());
     }
+    let wit = root.join("wit");
+    let signatures = signatures::table(&[&wit, &wit.join("trial")]);
+    fs::write(out.join("signatures.rs"), signatures).expect("OUT_DIR can be written");
     require_target();
     let target_dir = out.join("guests");
     build(&guests, &target_dir);

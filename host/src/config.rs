@@ -74,6 +74,8 @@ pub struct Config {
     pub exposed: Vec<PathBuf>,
     /// What was said to Bub, and is not read.
     pub unread: Vec<Unread>,
+    /// Whether it is of a trial, which is gone afterwards.
+    pub(crate) is_trial: bool,
     /// What [`Self::sources`] held when they were read.
     pub print: Print,
     /// `BUB_VERBOSE`.
@@ -248,6 +250,7 @@ impl Config {
             home,
             cache_dir,
             exposed,
+            is_trial: false,
             print,
             verbosity,
             format,

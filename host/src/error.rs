@@ -127,7 +127,7 @@ fn remedy(fault: &Fault) -> String {
     let plugin = &fault.plugin;
     let raise = |limit: &str| format!("; to allow more, raise `{limit}` of `[plugins.{plugin}.limits]` in config.toml");
     match &fault.kind {
-        FaultKind::OutOfFuel(_) => raise("fuel"),
+        FaultKind::OutOfFuel { .. } => raise("fuel"),
         FaultKind::OutOfMemory(_) => raise("memory_mib"),
         FaultKind::Deadline(_) => raise("deadline_ms"),
         FaultKind::TooMuchOutput(_) => raise("output_mib"),

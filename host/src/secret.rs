@@ -42,6 +42,7 @@ use redaction::Redaction;
 use sha2::Sha256;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use table::Entry;
 use value::Source;
 
@@ -55,7 +56,7 @@ pub struct Secrets {
     /// By [`key`], which no two names of the file share.
     entries: BTreeMap<String, Entry>,
     variables: BTreeMap<String, Variable>,
-    redaction: Redaction,
+    redaction: Arc<Redaction>,
 }
 
 /// What is to be kept under a name.
@@ -108,10 +109,16 @@ impl Secrets {
     pub fn load(home: &Path, environment: impl Iterator<Item = (String, String)>) -> Result<Self, Error> {
         let path = home.join(FILE);
         let variables = environment::read(environment)?;
-        let mut secrets = Self { path, entries: BTreeMap::new(), variables, redaction: Redaction::default() };
+        let mut secrets = Self { path, entries: BTreeMap::new(), variables, redaction: Arc::default() };
         let text = file::read(&secrets.path)?;
         secrets.take(&text)?;
         Ok(secrets)
+    }
+
+    /// The secrets of a trial in that home: there are none, and the values of these stay out of what it shows.
+    pub(crate) fn of_trial(&self, home: &Path) -> Self {
+        let (entries, variables) = (BTreeMap::new(), BTreeMap::new());
+        Self { path: home.join(FILE), entries, variables, redaction: self.redaction.clone() }
     }
 
     /// Makes `text` the file's text. Values that were known stay out of what [`redact`](Self::redact) answers.

@@ -106,3 +106,56 @@ fn a_gate_in_front_of_the_model_that_traps_ends_the_call() {
     home.run(["hi"]).model(&server).finish().fails("the gate `guard` did not decide");
     assert!(server.requests().is_empty());
 }
+
+/// What `plugin` with these arguments prints.
+#[track_caller]
+fn told<'a>(home: &Home, arguments: impl IntoIterator<Item = &'a str>) -> String {
+    crate::plugin_add::does(home, arguments)
+}
+
+const AWAY: &str = "every tool call is denied until it is back, or `on_fault = \"deny\"` is taken out of `[plugins.guard]` of config.toml";
+
+#[test]
+fn a_gate_is_called_one_where_it_is_shown_and_its_removal_says_what_it_denies() {
+    let home = guarded().strict();
+    home.scripted("guard", programs::SCRIPTED, "");
+    let means =
+        "where it breaks, tool calls and model calls are denied; where it is not there, every tool call is denied";
+    assert!(told(&home, ["inspect", "guard"]).contains(&format!("gate (`on_fault = \"deny\"`): {means}\n")));
+    assert!(told(&home, ["list"]).contains(&format!("is a gate: {means}\n")));
+    let json: Value = serde_json::from_str(&told(&home, ["inspect", "guard", "--json"])).expect("it is JSON");
+    assert_eq!(json["gate"], true);
+    told(&home, ["grant", "guard"]);
+    let removed = told(&home, ["remove", "guard"]);
+    assert!(removed.contains(&format!("it is a gate: {AWAY}\n")), "{removed}");
+    assert!(
+        removed.contains("it was asked about model calls: what it denied is no longer denied by it\n"),
+        "{removed}"
+    );
+    // And so it is.
+    assert!(told(&home, ["list"]).contains(&format!("guard        is a gate and not there: {AWAY}\n")));
+    denies(&home);
+    // What would take the setting out does what it says.
+    let config = fs::read_to_string(home.bub_home().join("config.toml")).expect("it is there");
+    let config = config.replace("on_fault = \"deny\"", "");
+    fs::write(home.bub_home().join("config.toml"), config).expect("it can be written");
+    let server = Server::new([Answer::tool_call("bash", r#"{"cmd": "echo hello-from-tool"}"#), Answer::text("done")]);
+    home.run(["go on", "--session-id", "other"]).model(&server).finish();
+    let messages = server.requests()[1].messages();
+    let result = messages.iter().find(|message| message["role"] == "tool").expect("the call has a result");
+    assert_eq!(result["content"], "hello-from-tool");
+}
+
+#[test]
+fn the_removal_of_a_plugin_that_refuses_calls_says_that_it_refuses_them_no_longer() {
+    let home = home().strict();
+    home.scripted("guard", programs::SCRIPTED, r#"before-tool-call = { deny = "no" }"#);
+    told(&home, ["grant", "guard"]);
+    assert!(!told(&home, ["inspect", "guard"]).contains("gate"));
+    let removed = told(&home, ["remove", "guard"]);
+    let says = "it was asked about tool calls and model calls: what it denied is no longer denied by it\n";
+    assert!(removed.contains(says) && !removed.contains("it is a gate"), "{removed}");
+    let home = crate::plugin_add::new();
+    home.plugin("upper", programs::PROMPT_UPPER);
+    assert!(!told(&home, ["remove", "upper"]).contains("denied"));
+}

@@ -75,3 +75,32 @@ fn a_selector_in_python_selects() {
     home.plugin("python", &made);
     selects_the_last_six(&home, "python");
 }
+
+/// With WASI, unlike the selector above: without it a guest has nowhere to write to.
+#[test]
+fn the_traceback_of_a_plugin_in_python_reaches_its_author() {
+    let Some(program) = toolchain("componentize-py") else { return };
+    let home = home();
+    let world = ["-d", "wit", "-w", "bub:languages/selector", "componentize"];
+    let made = component(&home, &program, &[&world, &["raises", "-o", "MADE"][..]].concat());
+    home.configure("[plugins.python.limits]\ncompile_seconds = 600");
+    home.plugin("python", &made);
+    let server = Server::new([Answer::text("an answer")]);
+    let finished = home.run(["a question"]).model(&server).finish().says("[cli:local]\nan answer\n");
+    let finished = finished.mentions("hook `selector` of plugin `python`: ").mentions("; it wrote: ");
+    finished.mentions("Traceback (most recent call last)").mentions("ValueError: no entry fits");
+
+    let checked = home.bub(["plugin", "check", "python"]).finish();
+    assert_eq!(checked.code, Some(1), "{checked}");
+    for line in ["  it wrote:\n", "  | Traceback (most recent call last):\n", "  | ValueError: no entry fits\n"] {
+        assert!(checked.stdout.contains(line), "{line}\n{checked}");
+    }
+    let kept = checked.stdout.split_once("--repro ").and_then(|(_, path)| path.lines().next()).expect("it is kept");
+    let call = std::fs::read_to_string(Path::new(kept).join("call.json")).expect("it is there");
+    let call: serde_json::Value = serde_json::from_str(&call).expect("it is JSON");
+    let output = call["output"].as_str().unwrap_or_default();
+    assert!(
+        output.contains("looking for an entry that fits\n") && output.contains("\nValueError: no entry fits\n"),
+        "{call:#}"
+    );
+}

@@ -18,8 +18,12 @@ fn checked(home: &Home, plugin: &str) -> Value {
 
 #[track_caller]
 fn keeps(finished: &Finished, name: &str) {
-    let last = format!("plugin `{name}` kept to its contract in all samples\n");
-    assert!(finished.code == Some(0) && finished.stdout.ends_with(&last), "{finished}");
+    let last = finished.stdout.lines().next_back().unwrap_or_default();
+    let kept = format!("plugin `{name}` kept to its contract in all samples");
+    assert!(finished.code == Some(0) && last.starts_with(&kept), "{finished}");
+    // That it is well, and that something was not tried, are two things.
+    let untried = finished.stdout.lines().filter(|line| line.starts_with("not tried: ")).count();
+    assert_eq!(last.ends_with(" not tried"), untried > 0, "{finished}");
     assert!(finished.stderr.is_empty(), "{finished}");
 }
 
@@ -217,4 +221,152 @@ fn what_cannot_be_checked_is_said_in_one_line() {
     plugin(&home, ["check", "shel"]).refuses(&["there is no plugin `shel`; did you mean `shell`"]);
     plugin(&home, ["check", "shell", "--grant", "proces"]).refuses(&["`proces`", "did you mean `process`"]);
     assert_eq!(plugin(&home, ["check"]).code, Some(2));
+}
+
+/// What was not tried, each with why.
+#[track_caller]
+fn untried(told: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let all = told["not_tried"].as_array().expect("a list").iter();
+    all.map(|untried| (text(&untried["what"]), text(&untried["why"]))).collect()
+}
+
+#[test]
+fn what_was_not_tried_is_not_called_well() {
+    let home = home().strict();
+    let manifest = json!({ "wants": [
+        { "grant": "hook:run-model", "why": "to try" },
+        { "grant": "http:api.example.com", "why": "to ask there" },
+        { "grant": "secret:door", "why": "to be let in" },
+        { "grant": "process", "why": "to start it" },
+        { "grant": "fs:/srv/notes:ro", "why": "to read them" },
+        { "grant": "tape:append", "why": "to write" },
+    ] });
+    let path = file(&home, "upper.wasm", &described(programs::TRIER, &manifest));
+    let path = path.to_str().expect("UTF-8");
+    let told = checked(&home, path);
+    assert_eq!(told["broken"], json!([]), "{told:#}");
+    let untried = untried(&told);
+    for (what, why) in [
+        ("`http:api.example.com`, which talks to api.example.com", "a trial sends no requests; --grant lets it"),
+        ("`secret:door`", "there are no secrets in a trial"),
+        ("`process`", "a trial runs no programs"),
+        ("`fs:/srv/notes:ro`", "no other directory"),
+        ("`tape:append`", "no sample led to its use"),
+    ] {
+        let is_it = |(found, because): &(String, String)| found.starts_with(what) && because.contains(why);
+        assert!(untried.iter().any(is_it), "{what}: {told:#}");
+    }
+    let shown = plugin(&home, ["check", path]);
+    let last =
+        format!("plugin `upper` kept to its contract in all samples; {} parts of it were not tried\n", untried.len());
+    assert!(shown.stdout.ends_with(&last), "{shown}");
+    assert!(shown.stdout.contains("not tried: `secret:door`, which has the secret door sent to hosts"), "{shown}");
+    // A secret that is granted is not there either.
+    let granted = plugin(&home, ["check", path, "--grant", "secret:door", "--json"]);
+    assert!(granted.stdout.contains("there are no secrets in a trial"), "{granted}");
+}
+
+#[test]
+fn a_plugin_without_a_manifest_that_could_send_requests_is_told_that_none_was_sent() {
+    let told = checked(&home().strict(), programs::TRIER);
+    let untried = untried(&told);
+    assert!(
+        untried.iter().any(|(what, why)| what == "its requests" && why.contains("`--grant http:HOST`")),
+        "{told:#}"
+    );
+}
+
+#[test]
+fn each_hook_is_told_with_its_samples_and_one_that_had_a_single_kind_of_input_is_named() {
+    let home = home().strict();
+    let told = checked(&home, programs::SCRIPTED);
+    let hook = |name: &str| told["hooks"].as_array().into_iter().flatten().find(|hook| hook["hook"] == name).cloned();
+    assert!(hook("build-prompt").is_some_and(|hook| hook["samples"].as_u64() > Some(10)), "{told:#}");
+    assert!(hook("admit-message").is_some_and(|hook| hook["samples"] == 2), "{told:#}");
+    let once = told["tried_once"].as_array().expect("a list");
+    assert!(
+        once.iter().all(|once| hook(once["hook"].as_str().expect("a name")).is_some_and(|hook| hook["samples"] == 1))
+    );
+    assert!(once.iter().any(|once| once["hook"] == "provide-model-options"), "{told:#}");
+    let shown = plugin(&home, ["check", programs::SCRIPTED]);
+    assert!(shown.stdout.contains("tried with one kind of input only: hook `provide-model-options`: "), "{shown}");
+}
+
+#[test]
+fn a_hook_that_takes_too_long_keeps_no_other_from_being_tried() {
+    let home = home().strict();
+    home.scripted("weak", programs::SCRIPTED, "build-prompt = { wait = 30000 }\nsave-state = { trap = true }");
+    home.configure("[plugins.weak.limits]\ndeadline_ms = 300");
+    let told = checked(&home, "weak");
+    let broken = told["broken"].to_string();
+    assert!(
+        broken.contains("hook `build-prompt`, a first message") && broken.contains("took longer than 300 ms"),
+        "{told:#}"
+    );
+    assert!(broken.contains("hook `save-state`, a first message"), "{told:#}");
+    // Nobody waits for it in each sample, and it is said that it was not asked again.
+    let calls = told["hooks"].as_array().into_iter().flatten().find(|hook| hook["hook"] == "build-prompt");
+    assert!(calls.is_some_and(|hook| hook["calls"] == 1), "{told:#}");
+    let slow = untried(&told);
+    let says = "it took longer than 300 ms in a first message, and was not asked in the samples behind it";
+    assert!(slow.contains(&("hook `build-prompt`".to_owned(), says.to_owned())), "{told:#}");
+}
+
+#[test]
+fn a_hook_that_breaks_is_asked_in_every_sample() {
+    let home = home().strict();
+    home.scripted("weak", programs::SCRIPTED, "build-prompt = { trap = true }");
+    let told = checked(&home, "weak");
+    let hook = told["hooks"].as_array().into_iter().flatten().find(|hook| hook["hook"] == "build-prompt").cloned();
+    assert!(hook.is_some_and(|hook| hook["faults"].as_u64() > Some(10)), "{told:#}");
+    assert_eq!(told["not_asked"], json!([]), "{told:#}");
+}
+
+#[test]
+fn a_tool_that_was_never_reached_is_not_called_well() {
+    let home = home().strict();
+    home.plugin("hostile", programs::HOSTILE);
+    let parameters =
+        json!({ "required": ["code"], "properties": { "code": { "type": "string", "pattern": "^[0-9]{3}$" } } });
+    home.configure(&format!("[plugins.hostile.config]\nparameters = {}", json!(parameters.to_string())));
+    let told = checked(&home, "hostile");
+    let is_it =
+        |(what, why): &(String, String)| what == "its tool `hostile.tool`" && why.contains("do not fit its schema");
+    assert!(untried(&told).iter().any(is_it), "{told:#}");
+}
+
+/// What stands in backticks with a dot is a function of the contracts, or a key of the configuration.
+#[test]
+fn what_is_told_to_do_names_functions_that_there_are() {
+    const SOURCES: [&str; 4] = [
+        include_str!("../../host/src/cli/plugin/check/finding.rs"),
+        include_str!("../../host/src/cli/plugin/check/coverage.rs"),
+        include_str!("../../host/src/cli/plugin/check/channel.rs"),
+        include_str!("../../host/src/cli/plugin/check.rs"),
+    ];
+    let contracts: String = ["turn", "tape", "model", "hooks", "channel", "tools", "types"]
+        .map(|name| fs::read_to_string(format!("{}/../wit/deps/bub-{name}/{name}.wit", env!("CARGO_MANIFEST_DIR"))))
+        .map(|text| text.expect("the contracts are there"))
+        .concat();
+    let mut names = 0;
+    for line in SOURCES.iter().flat_map(|source| source.lines()) {
+        let line = line.trim();
+        // What is said stands in a text; comments and code speak of the host's own.
+        if line.starts_with("//") || !line.contains('"') {
+            continue;
+        }
+        for quoted in line.split('`').skip(1).step_by(2) {
+            names += 1;
+            let Some((resource, function)) = quoted.split_once('.') else { continue };
+            let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+            if is_name(resource) && is_name(function) {
+                assert!(contracts.contains(&format!("{function}: func(")), "`{quoted}` is no function: {line}");
+            }
+        }
+    }
+    assert!(names > 10, "texts are found");
+    for key in ["fuel", "memory_mib", "deadline_ms", "calls"] {
+        assert!(SOURCES[0].contains(&format!("`{key}`")), "`{key}`");
+    }
 }

@@ -93,3 +93,16 @@ fn a_manifest_names_directories_from_where_everybody_finds_them() {
         does(&home, ["add", text(&file(&home, "upper.wasm", &bytes)), "--name", "fine"]);
     }
 }
+
+#[test]
+fn a_tool_that_reads_outside_is_shown_as_one_before_it_is_added_and_after() {
+    let home = new();
+    let bytes = fs::read(programs::WEB).expect("it was built");
+    let path = file(&home, "fetcher.wasm", &bytes);
+    let says = "tool web.fetch: can read; reads outside: what others wrote, so each call taints its turn\n";
+    let added = does(&home, ["add", text(&path)]);
+    assert!(added.contains(says), "{added}");
+    let shown = does(&home, ["inspect", "fetcher"]);
+    assert!(shown.contains(says), "{shown}");
+    assert_eq!(inspected(&home, "fetcher")["reads_outside"], json!(["web.fetch"]));
+}

@@ -204,3 +204,84 @@ fn what_is_dropped_in_without_grants_is_announced_with_the_command_that_gives_th
     chat.prints("four\n");
     assert_eq!(chat.finish().code, Some(0));
 }
+
+/// Puts a link there, in the place of whatever is there.
+fn link(target: impl AsRef<std::path::Path>, at: &std::path::Path) {
+    let beside = at.with_extension("link");
+    std::os::unix::fs::symlink(target, &beside).and_then(|()| fs::rename(&beside, at)).expect("it can be made");
+}
+
+/// Puts these bytes there, all at once, as a compiler does.
+fn build(bytes: &[u8], at: &std::path::Path) {
+    let beside = at.with_extension("building");
+    fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, at)).expect("it can be written");
+}
+
+#[test]
+fn a_link_to_a_build_serves_each_build() {
+    let home = quiet();
+    // Not a name that is a plugin's.
+    let build_dir = home.workspace().join("target/release");
+    fs::create_dir_all(&build_dir).expect("it can be made");
+    let built = build_dir.join("upper.out");
+    build(&upper(), &built);
+    link(&built, &file(&home));
+    let mut chat = chat(&home);
+    chat.say("one");
+    chat.prints("ONE\n");
+    build(&scripted(), &built);
+    chat.wait_for("plugin `p` serves in a new version");
+    chat.say("two");
+    chat.prints("from the script\n");
+    // A clean build directory: what served goes on until there is a build again.
+    fs::remove_dir_all(home.workspace().join("target")).expect("it is there");
+    chat.wait_for("which is not there: mend the link, or remove it; the version before it serves on");
+    fs::create_dir_all(&build_dir).expect("it can be made");
+    build(&with_section(&upper(), "other", b""), &built);
+    chat.say("three");
+    chat.wait_for("plugin `p` serves in a new version: ");
+    noticed();
+    chat.say("four");
+    chat.prints("FOUR\n");
+    assert_eq!(chat.finish().code, Some(0));
+}
+
+#[test]
+fn links_on_the_way_to_a_plugin_are_followed_when_they_are_turned() {
+    let home = quiet();
+    let work = home.workspace();
+    for (dir, bytes) in [("v1", upper()), ("v2", scripted())] {
+        fs::create_dir(work.join(dir)).expect("it can be made");
+        fs::write(work.join(dir).join("p.component"), bytes).expect("it can be written");
+    }
+    let current = work.join("current");
+    link("v1", &current);
+    // By way of a second link, and of `..`.
+    link("current/../current/p.component", &work.join("second"));
+    link(work.join("second"), &file(&home));
+    let mut chat = chat(&home);
+    chat.say("one");
+    chat.prints("ONE\n");
+    link("v2", &current);
+    chat.wait_for("plugin `p` serves in a new version");
+    chat.say("two");
+    chat.prints("from the script\n");
+    assert_eq!(chat.finish().code, Some(0));
+}
+
+#[test]
+fn a_link_that_leads_nowhere_or_back_to_itself_is_one_line_and_can_be_removed() {
+    for (target, why) in [
+        ("nowhere.wasm", "it is a link to `nowhere.wasm`, which is not there: mend the link, or remove it"),
+        ("p.wasm", "it is a link to `p.wasm`, which leads back to itself: mend the link, or remove it"),
+    ] {
+        let home = home().strict();
+        std::os::unix::fs::symlink(target, file(&home)).expect("it can be made");
+        let finished = home.run(["ECHO:all the same"]).finish().says("[cli:local]\nall the same\n");
+        let lines: Vec<&str> = finished.stderr.lines().filter(|line| line.contains("`p`")).collect();
+        assert_eq!(lines, [format!(" WARN plugin `p` did not load: {why}")], "{finished}");
+        crate::plugins::lists_as_failed(&home, "p", why);
+        crate::plugin_add::does(&home, ["remove", "p"]);
+        assert!(file(&home).symlink_metadata().is_err());
+    }
+}

@@ -5,6 +5,7 @@ mod arrival;
 mod check;
 mod consent;
 mod fetch;
+mod gate;
 mod grants;
 mod kept;
 mod remove;
@@ -101,7 +102,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     match arguments.command {
         Command::Add(arguments) => add::run(arguments, config, workspace).await,
         Command::Check(arguments) => check::run(arguments, config, workspace).await,
-        Command::Remove { name } => remove::run(&name, &config, workspace),
+        Command::Remove { name } => remove::run(&name, config, workspace).await,
         Command::Rollback { name } => rollback::run(&name, config, workspace).await,
         // Nothing is loaded for it: a file is read for its digest, and no more.
         Command::Trust(arguments) => trust::run(&arguments, &config),

@@ -2,7 +2,6 @@
 
 use super::{Budget, Config, Pauses, Plugin, Process, Quotas, Serve, TapeSettings};
 use crate::model;
-use crate::secret::Secrets;
 use crate::tape::Durability;
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -38,6 +37,7 @@ impl Config {
     pub(crate) fn seclude(&self, trial: Seclusion) -> Result<Self> {
         let hurry = |plugin: Plugin| Plugin { limits: plugin.limits.hurried(TURN), ..plugin };
         Ok(Self {
+            is_trial: true,
             exposed: Vec::new(),
             print: self.print.clone(),
             verbosity: self.verbosity,
@@ -45,7 +45,7 @@ impl Config {
             cache_dir: self.cache_dir.clone(),
             model: model::Settings::new(trial.model),
             fallback_models: Vec::new(),
-            secrets: Secrets::load(&trial.home, std::iter::empty())?,
+            secrets: self.secrets.of_trial(&trial.home),
             hidden: self.hidden.clone(),
             max_steps: Some(self.max_steps.map_or(STEPS, |steps| steps.min(STEPS))),
             plugins: trial.plugins.into_iter().map(|(name, plugin)| (name, hurry(plugin))).collect(),

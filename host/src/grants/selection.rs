@@ -1,7 +1,9 @@
 //! A selection as messages, and what of it a model would not take.
 
+use crate::plugin::one_line;
 use crate::tape::{Entry, Renderer, json};
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// As much of what the user said as shows that a message is it, in characters: more than what all messages of a session
 /// begin with.
@@ -22,6 +24,28 @@ pub(crate) struct Selection {
     pub(crate) entries: BTreeSet<u64>,
     /// The selector's own messages.
     pub(crate) own: Vec<String>,
+    /// Where each message of `before`, `history` and `after` comes from, in this order; and how many there are in the lists
+    /// that are whole.
+    pub(super) origins: Vec<Origin>,
+    pub(super) known: usize,
+}
+
+/// Where a message of a selection comes from, for whoever wrote the selector.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Origin {
+    /// An entry of the tape.
+    Entry(u64),
+    /// The selector: which part of which of its lists.
+    Own { list: &'static str, at: usize },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Entry(id) => write!(f, "entry {id}"),
+            Self::Own { list, at } => write!(f, "the message of its own that is part {} of `{list}`", at + 1),
+        }
+    }
 }
 
 impl Selection {
@@ -43,33 +67,42 @@ impl Selection {
 pub(super) fn check_request(selection: &Selection, said: &[String], own: Option<&Entry>) -> Result<(), String> {
     let said = selection.said.as_deref().unwrap_or(said);
     let messages = || selection.before.iter().chain(&selection.history).chain(said).chain(&selection.after);
+    let earlier = selection.before.len() + selection.history.len();
+    // The current input stands between what was selected.
+    let origin = |at: usize| match at.checked_sub(earlier) {
+        None => selection.origins.get(at),
+        Some(behind) => behind.checked_sub(said.len()).and_then(|behind| selection.origins.get(earlier + behind)),
+    };
+    let of = |at: usize| origin(at).map(|origin| format!(": {origin}")).unwrap_or_default();
     let mut open: Vec<Option<&str>> = Vec::new();
-    for message in messages() {
+    let mut asked = 0;
+    for (at, message) in messages().enumerate() {
         let [role, id, calls] = json::pick(message, ["role", "tool_call_id", "tool_calls"]);
         let role = role.and_then(json::string).unwrap_or_default();
         if !["system", "developer", "user", "assistant", "tool"].contains(&role.as_str()) {
-            return Err(format!("a message has the role `{role}`, which no model knows"));
+            return Err(format!("a message has the role `{}`, which no model knows{}", one_line(&role), of(at)));
         }
         if role == "tool" {
             let place = open.iter().position(|call| id.is_none() || *call == id);
             match place {
                 Some(place) => drop(open.remove(place)),
-                None => return Err("a result of a tool does not follow its call".to_owned()),
+                None => return Err(format!("a result of a tool does not follow its call{}", of(at))),
             }
             continue;
         }
         if !open.is_empty() {
-            return Err("a call of a tool is without its result".to_owned());
+            return Err(format!("a call of a tool is without its result{}", of(asked)));
         }
+        asked = at;
         let calls = calls.and_then(|calls| json::elements(calls).ok()).unwrap_or_default();
         open = calls.into_iter().map(|call| json::get(call, "id")).collect();
     }
     if !open.is_empty() {
-        return Err("a call of a tool is without its result".to_owned());
+        return Err(format!("a call of a tool is without its result{}", of(asked)));
     }
     match own {
         Some(own) if !selection.entries.contains(&own.id) && !messages().any(|message| says(message, own)) => {
-            Err("what the user said in this turn is not in it".to_owned())
+            Err(format!("what the user said in this turn is not in it: entry {}", own.id))
         }
         _ => Ok(()),
     }

@@ -136,6 +136,8 @@ pub(crate) struct Selected {
     pub(crate) took: Duration,
     /// Units; of a plugin.
     pub(crate) fuel: u64,
+    /// Why it is not what was asked for: everything stands in its place.
+    pub(crate) fallback: Option<String>,
 }
 
 impl Request {

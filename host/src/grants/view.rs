@@ -2,7 +2,7 @@
 
 mod served;
 
-use super::selection::{Selection, check_request};
+use super::selection::{Origin, Selection, check_request};
 use super::tape::taint;
 use crate::plugin::bindings::schema::ToolSpec;
 use crate::plugin::bindings::selector::{Part, Selected};
@@ -123,9 +123,9 @@ impl View {
             said: self.deeds.shortened.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             ..Selection::default()
         };
-        selection.before = self.render(selected.before, &mut selection).await?;
-        selection.history = self.render(selected.history, &mut selection).await?;
-        selection.after = self.render(selected.after, &mut selection).await?;
+        selection.before = self.render("before", selected.before, &mut selection).await?;
+        selection.history = self.render("history", selected.history, &mut selection).await?;
+        selection.after = self.render("after", selected.after, &mut selection).await?;
         if !is_everything && let Err(reason) = self.check(&selection).await.map_err(wasmtime::Error::new)? {
             return Err(contract(reason));
         }
@@ -156,9 +156,13 @@ impl View {
         }
     }
 
-    async fn render(&self, parts: Vec<Part>, selection: &mut Selection) -> Result<Vec<String>> {
+    async fn render(&self, list: &'static str, parts: Vec<Part>, selection: &mut Selection) -> Result<Vec<String>> {
         let mut renderer = Renderer::new();
-        for part in parts {
+        for (at, part) in parts.into_iter().enumerate() {
+            let origin = match part {
+                Part::Entry(id) => Origin::Entry(id),
+                Part::Message(_) => Origin::Own { list, at },
+            };
             match part {
                 Part::Entry(id) => {
                     selection.entries.insert(id);
@@ -174,12 +178,16 @@ impl View {
                     }
                 }
                 Part::Message(message) => {
-                    check_json(&message).map_err(|reason| contract(format!("a message of its own is {reason}")))?;
-                    renderer.push_message(&message).map_err(|error| contract(error.to_string()))?;
+                    let which = || origin.to_string();
+                    check_json(&message).map_err(|reason| contract(format!("{} is {reason}", which())))?;
+                    renderer.push_message(&message).map_err(|error| contract(format!("{}: {error}", which())))?;
                     selection.own.push(message);
                 }
             }
+            let missing = selection.known + renderer.count() - selection.origins.len();
+            selection.origins.extend(std::iter::repeat_n(origin, missing));
         }
+        selection.known += renderer.count();
         Ok(renderer.finish())
     }
 

@@ -81,7 +81,7 @@ pub(crate) async fn select(
     named: Option<&str>,
 ) -> Result<Selected, Failure> {
     if named.is_none() && turn.fell_back() {
-        return everything(view).await;
+        return everything(view, "the selector has failed in this turn".to_owned()).await;
     }
     let chosen = match named {
         Some(named) => Some(named),
@@ -90,7 +90,7 @@ pub(crate) async fn select(
     if chosen == Some(SIMPLE) {
         let began = Instant::now();
         let selection = view.own().await?;
-        return Ok(Selected { by: SIMPLE.to_owned(), selection, took: began.elapsed(), fuel: 0 });
+        return Ok(Selected { by: SIMPLE.to_owned(), selection, took: began.elapsed(), fuel: 0, fallback: None });
     }
     let site = Site::inside(HOOK, turn, depth);
     turn.passes_over_ungranted(HOOK);
@@ -110,7 +110,9 @@ pub(crate) async fn select(
         if let (Some(chosen), true) = (chosen, meant.is_empty()) {
             absent(turn, chosen).await;
         }
-        return everything(view).await;
+        let held = meant.first().and_then(|plugin| turn.calls.held(plugin, &site));
+        let why = held.map_or("no plugin selects".to_owned(), |held| format!("plugin `{}` is {held}", held.plugin));
+        return everything(view, why).await;
     };
     match ask(turn, plugin, &site, view).await {
         Ok(selected) => {
@@ -118,11 +120,11 @@ pub(crate) async fn select(
             Ok(selected)
         }
         // Somebody else was quicker to try it: it was not asked, and has broken nothing in this turn.
-        Err(failure) if failure.is_held() => everything(view).await,
+        Err(failure) if failure.is_held() => everything(view, failure.to_string()).await,
         Err(failure @ Failure::Fault(_)) => {
             aloud(&turn.calls, &site, &failure).await;
             fall_back(turn, &plugin.name, Some(&plugin.digest), &failure.to_string()).await;
-            everything(view).await
+            everything(view, failure.to_string()).await
         }
         Err(failure) => Err(failure),
     }
@@ -156,13 +158,15 @@ async fn ask(turn: &Arc<Turn>, plugin: &Arc<Plugin>, site: &Site, view: &View) -
         })
     });
     let selection = selection.await?;
-    Ok(Selected { by: plugin.name.clone(), selection, took: began.elapsed(), fuel: turn.fuel().saturating_sub(fuel) })
+    let (took, fuel) = (began.elapsed(), turn.fuel().saturating_sub(fuel));
+    Ok(Selected { by: plugin.name.clone(), selection, took, fuel, fallback: None })
 }
 
-async fn everything(view: &View) -> Result<Selected, Failure> {
+/// The whole window, and why.
+async fn everything(view: &View, why: String) -> Result<Selected, Failure> {
     let began = Instant::now();
     let selection = view.all().await?;
-    Ok(Selected { by: EVERYTHING.to_owned(), selection, took: began.elapsed(), fuel: 0 })
+    Ok(Selected { by: EVERYTHING.to_owned(), selection, took: began.elapsed(), fuel: 0, fallback: Some(why) })
 }
 
 /// A selector that is chosen and cannot be asked.

@@ -76,7 +76,10 @@ impl Ground {
             channel,
             afterwards: Afterwards::default(),
             recall: Arc::new(Recall::new(config.recall_dir())),
-            quarantine: Quarantine::new(&config.home),
+            quarantine: match config.is_trial {
+                true => Quarantine::of_trial(&config.home),
+                false => Quarantine::new(&config.home),
+            },
             meter: Meter::default(),
             news: NewsRoom::default(),
             cache: Cache::open(&config.cache_dir),

@@ -3,7 +3,7 @@
 use super::Host;
 use crate::grants::powers;
 use crate::hooks::{HOOKS, HookSpec, InCharge, in_charge};
-use crate::plugin::{CALLED_BY_NAME, Held, Plugin, PluginSet};
+use crate::plugin::{CALLED_BY_NAME, Held, OnFault, Plugin, PluginSet};
 use crate::turn::{Calls, Choice};
 use serde_json::{Value, json};
 
@@ -68,6 +68,8 @@ pub(crate) fn plugin(host: &Host, plugin: &Plugin) -> Value {
         "digest": plugin.digest,
         "hooks": plugin.hooks,
         "tools": plugin.tools.iter().map(|tool| &tool.name).collect::<Vec<_>>(),
+        "reads_outside": plugin.tools.iter().filter(|tool| tool.reads_outside).map(|tool| &tool.name).collect::<Vec<_>>(),
+        "gate": plugin.on_fault == OnFault::Deny,
         "commands": plugin.commands.iter().map(|command| json!({ "name": command.name, "about": command.about })).collect::<Vec<_>>(),
         "provider": plugin.provider,
         "wants": wants.collect::<Vec<_>>(),

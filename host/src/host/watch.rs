@@ -1,16 +1,19 @@
 //! Watches the directories of plugins, and what is configured: what is dropped in, replaced or taken out while the program
 //! runs serves the next turn.
 
+mod links;
+
 use super::Host;
 use crate::plugin::{user_dir, workspace_dir};
 use notify::event::{AccessKind, AccessMode, EventKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::future::Future;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -25,6 +28,9 @@ const LONGEST: Duration = Duration::from_millis(400);
 
 /// How soon a file is looked at again that somebody was writing to.
 const AGAIN: Duration = Duration::from_millis(50);
+
+/// How often links are followed again that changed while they were followed.
+const MAX_ROUNDS: usize = 8;
 
 /// How often the directories are looked at where the system cannot tell of changes.
 const ROUND: Duration = Duration::from_secs(2);
@@ -74,12 +80,16 @@ impl Host {
         let look: Look = Box::new(move || Box::pin(look()));
         let (tell, told) = mpsc::channel(1);
         let tell_of_change = tell.clone();
-        let heard = move |event: notify::Result<Event>| {
-            if event.as_ref().map_or(true, |event| concerns(event, &files)) {
-                let _ = tell_of_change.try_send(());
+        let targets = Targets::default();
+        let heard = {
+            let targets = targets.clone();
+            move |event: notify::Result<Event>| {
+                if event.as_ref().map_or(true, |event| concerns(event, &files, &targets)) {
+                    let _ = tell_of_change.try_send(());
+                }
             }
         };
-        let watched = Watched::new(heard, self);
+        let watched = Watched::new(heard, targets, self);
         Watch { task: tokio::spawn(tend(watched, told, Arc::new(look))), tell }
     }
 }
@@ -114,19 +124,37 @@ async fn settle(told: &mut mpsc::Receiver<()>) {
 
 /// Whether something happened to a plugin, to a directory in which plugins may come to lie, or to the configuration. That
 /// somebody reads is no event: we do ourselves.
-fn concerns(event: &Event, files: &[PathBuf]) -> bool {
+fn concerns(event: &Event, files: &[PathBuf], targets: &Targets) -> bool {
     let is_read = matches!(event.kind, EventKind::Access(kind) if kind != AccessKind::Close(AccessMode::Write));
     let is_plugin = |path: &Path| path.extension().is_some_and(|extension| extension == "wasm");
     let is_dir =
         |path: &Path| [".bub", "plugins"].iter().any(|name| path.file_name().is_some_and(|last| last == *name));
-    let is_meant = |path: &PathBuf| is_plugin(path) || is_dir(path) || files.contains(path);
+    let is_meant = |path: &PathBuf| is_plugin(path) || is_dir(path) || files.contains(path) || targets.hold(path);
     event.need_rescan() || !is_read && event.paths.iter().any(is_meant)
+}
+
+/// What links among the plugins' files lead over, by the last part of each path: one directory may have several names.
+#[derive(Clone, Default)]
+struct Targets(Arc<Mutex<BTreeSet<OsString>>>);
+
+impl Targets {
+    fn set(&self, paths: &BTreeSet<PathBuf>) {
+        let names = paths.iter().filter_map(|path| path.file_name()).map(OsString::from).collect();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = names;
+    }
+
+    fn hold(&self, path: &Path) -> bool {
+        path.file_name().is_some_and(|name| self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(name))
+    }
 }
 
 /// The directories that are watched, as they are now: one that is made anew has to be watched anew.
 struct Watched {
     watcher: Option<RecommendedWatcher>,
     wanted: Vec<PathBuf>,
+    /// Those of them in which plugins lie.
+    plugins: Vec<PathBuf>,
+    targets: Targets,
     /// Device and number of what is watched under that path.
     now: BTreeMap<PathBuf, (u64, u64)>,
     /// Whether all that is there is watched.
@@ -134,17 +162,19 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(heard: impl Fn(notify::Result<Event>) + Send + 'static, host: &Host) -> Self {
-        let mut wanted = vec![host.config.home.clone(), user_dir(&host.config)];
+    fn new(heard: impl Fn(notify::Result<Event>) + Send + 'static, targets: Targets, host: &Host) -> Self {
+        let mut plugins = vec![user_dir(&host.config)];
+        let mut wanted = vec![host.config.home.clone(), plugins[0].clone()];
         if let Some(dir) = workspace_dir(&host.config, &host.workspace) {
             // The directory may not be there yet, and nor may the one that it lies in.
             wanted.extend(dir.ancestors().take(3).map(Path::to_owned));
+            plugins.push(dir);
         }
         let watcher = notify::recommended_watcher(heard);
         if let Err(error) = &watcher {
             tracing::warn!("plugins are looked for every {} s: {error}", ROUND.as_secs());
         }
-        Self { watcher: watcher.ok(), wanted, now: BTreeMap::new(), is_all: false }
+        Self { watcher: watcher.ok(), wanted, plugins, targets, now: BTreeMap::new(), is_all: false }
     }
 
     /// Whether changes are told of.
@@ -153,15 +183,38 @@ impl Watched {
     }
 
     fn renew(&mut self) {
+        // What comes on the way of a link while it is followed may lie in a directory that is not watched yet.
+        let mut links = self.links();
+        for _ in 0..MAX_ROUNDS {
+            self.watch(&links);
+            let now = self.links();
+            if now == links {
+                return;
+            }
+            links = now;
+        }
+    }
+
+    /// Where the links among the plugins' files lead at this moment.
+    fn links(&self) -> BTreeSet<PathBuf> {
+        self.plugins.iter().flat_map(|dir| links::paths(dir)).collect()
+    }
+
+    fn watch(&mut self, links: &BTreeSet<PathBuf>) {
         let Some(watcher) = &mut self.watcher else { return };
         self.is_all = true;
-        for dir in &self.wanted {
+        self.targets.set(links);
+        let beside = links.iter().filter_map(|path| path.parent()).map(Path::to_owned);
+        let dirs: Vec<PathBuf> = self.wanted.iter().cloned().chain(beside).collect();
+        // The system watches a directory once, whatever it is called: by another name it would be taken from the first.
+        let mut watched = BTreeSet::new();
+        for dir in &dirs {
             let Ok(meta) = dir.metadata() else {
                 self.now.remove(dir);
                 continue;
             };
             let which = (meta.dev(), meta.ino());
-            if self.now.get(dir) == Some(&which) {
+            if !watched.insert(which) || self.now.get(dir) == Some(&which) {
                 continue;
             }
             if self.now.contains_key(dir) {
@@ -176,5 +229,13 @@ impl Watched {
                 }
             }
         }
+        // What no link leads to any more.
+        self.now.retain(|dir, which| {
+            let stays = dirs.contains(dir);
+            if !stays && !watched.contains(which) {
+                let _ = watcher.unwatch(dir);
+            }
+            stays
+        });
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::plugin::store::State;
 use wasmtime::Store;
-use wasmtime::component::{Instance, InstancePre};
+use wasmtime::component::{Component, Instance, InstancePre};
 
 mod generated {
     wasmtime::component::bindgen!({
@@ -98,11 +98,15 @@ macro_rules! exports {
 
             /// Checks the types of all exported functions: a wrong signature is found when a plugin is loaded, not
             /// in the middle of somebody's turn.
-            pub fn check(&self, store: &mut Store<State>, instance: &Instance) -> wasmtime::Result<()> {
+            pub fn check(
+                &self, store: &mut Store<State>, instance: &Instance, component: &Component,
+            ) -> wasmtime::Result<()> {
                 $(if let Some(indices) = &self.$field {
-                    let other = |error| super::fault::contract(format!(
-                        concat!("its export `", $interface, "@", $version, "` has another type: {}"), error
-                    ));
+                    const NAME: &str = concat!($interface, "@", $version);
+                    let other = |error: wasmtime::Error| {
+                        let how = super::signature::difference(component, NAME).unwrap_or_else(|| format!("{error:#}"));
+                        super::fault::contract(format!("its export `{NAME}` has another type: {how}"))
+                    };
                     indices.load(&mut *store, instance).map_err(other)?;
                 })*
                 Ok(())

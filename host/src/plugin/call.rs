@@ -144,13 +144,15 @@ pub(crate) async fn call<'c, T: Send>(
     run: impl for<'a> FnOnce(Visit<'a, 'c>) -> Answering<'a, T> + Send,
 ) -> std::result::Result<T, Fault> {
     let hook = site.hook;
-    let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind };
+    let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind, output: None };
     let session = site.session().to_owned();
     // What is asked while it is loaded is asked of bytes that nobody has heard of yet.
-    let counts = hook != LOAD;
-    let pass = match counts {
-        true => host.quarantine.begin(plugin, &site),
-        false => Ok(Pass::default()),
+    let previews = site.turn.as_ref().is_some_and(|turn| turn.is_preview());
+    let counts = hook != LOAD && !previews;
+    let pass = match (counts, previews) {
+        (true, _) => host.quarantine.begin(plugin, &site),
+        (false, true) => host.quarantine.held(plugin, &site).map_or(Ok(Pass::default()), |held| Err(Box::new(held))),
+        (false, false) => Ok(Pass::default()),
     };
     let pass = pass.map_err(|held| fault(FaultKind::Held(held)))?;
     if !pass.wait.is_zero() {
@@ -176,6 +178,7 @@ pub(crate) async fn call<'c, T: Send>(
     if let Some(turn) = &turn {
         turn.fuel.fetch_add(fuel, Ordering::Relaxed);
     }
+    live.store.data().output.end();
     let broken = match outcome {
         Ok(Ok(value)) => {
             host.meter.add(&plugin.name, hook, took, fuel, None);
@@ -188,23 +191,29 @@ pub(crate) async fn call<'c, T: Send>(
             }
             return Ok(value);
         }
-        Ok(Err(error)) => fault(classify(&error, live.store.data())),
-        Err(_) => fault(FaultKind::Deadline(limit)),
+        Ok(Err(error)) => classify(&error, live.store.data()),
+        Err(_) => FaultKind::Deadline(limit),
     };
+    let broken = Fault { output: live.store.data().output.shown(), ..fault(broken) };
     if let Some((holder, broken)) = turn.as_deref().and_then(|turn| filled(turn, plugin, &broken)) {
         host.meter.add(&plugin.name, hook, took, fuel, None);
-        host.meter.add(&holder.name, broken.hook, Duration::ZERO, 0, Some(&broken.kind));
+        host.meter.add(&holder.name, broken.hook, Duration::ZERO, 0, Some(&broken));
         host.news.tell(
             News::Fault { plugin: holder.name.clone(), hook: broken.hook, what: broken.kind.to_string() },
             &session,
         );
-        let call = quarantine::Call { host, witness: quarantine::Witness::default(), turn: turn.as_deref() };
-        let consequence = host.quarantine.faulted((&holder, &site, Pass::default()), &broken, call);
-        tell(turn.as_deref(), &holder, consequence).await;
+        if !previews {
+            let call = quarantine::Call { host, witness: quarantine::Witness::default(), turn: turn.as_deref() };
+            let consequence = host.quarantine.faulted((&holder, &site, Pass::default()), &broken, call);
+            tell(turn.as_deref(), &holder, consequence).await;
+        }
         return Err(broken);
     }
-    host.meter.add(&plugin.name, hook, took, fuel, Some(&broken.kind));
+    host.meter.add(&plugin.name, hook, took, fuel, Some(&broken));
     host.news.tell(News::Fault { plugin: plugin.name.clone(), hook, what: broken.kind.to_string() }, &session);
+    if matches!(broken.kind, FaultKind::Deadline(_)) {
+        host.quarantine.was_slow(plugin, &broken);
+    }
     // That a model, a page or a disk was slow says nothing of the plugin that waited for it.
     let only_waited = matches!(broken.kind, FaultKind::Deadline(_)) && busy < limit / 2;
     if counts && !only_waited {
@@ -226,7 +235,7 @@ fn filled(turn: &Turn, plugin: &Arc<Plugin>, broken: &Fault) -> Option<(Arc<Plug
     let holder =
         turn.largest_holder().filter(|holder| holder.bytes >= limit / 2 && holder.plugin.name != plugin.name)?;
     let kind = FaultKind::FilledTurn { bytes: holder.bytes, broke: Box::new(broken.clone()) };
-    let fault = Fault { plugin: holder.plugin.name.clone(), hook: holder.hook, kind };
+    let fault = Fault { plugin: holder.plugin.name.clone(), hook: holder.hook, kind, output: None };
     Some((holder.plugin, fault))
 }
 

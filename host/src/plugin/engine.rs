@@ -2,6 +2,7 @@
 
 use super::bindings::Hookspecs;
 use super::store::State;
+use std::num::NonZeroUsize;
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Result};
 
@@ -13,6 +14,9 @@ const POOL: [(u32, u64); 4] = [(256, 4 << 30), (64, 4 << 30), (64, 256 << 20), (
 /// thread for long. Finer costs speed: where a thread is free, each yield wakes it, which takes longer than what most calls
 /// of guests compute.
 pub(crate) const YIELD_INTERVAL: u64 = 1_000_000;
+
+/// Frames of a guest that are looked at when it was ended: more than recursion hides.
+const FRAMES: usize = 32;
 
 /// An engine with everything that a guest may import.
 pub(crate) struct Bench {
@@ -166,8 +170,9 @@ fn config(reservation: u64) -> Result<Config> {
     if reservation == 0 {
         config.memory_reservation_for_growth(1 << 20);
     }
-    config.wasm_backtrace_max_frames(None);
-    // Where in a guest something was is shown to nobody, and frames of guests are unwound by nobody: a panic of the host is
+    // Which functions ran when a guest was ended: of those that have names, its author is told.
+    config.wasm_backtrace_max_frames(NonZeroUsize::new(FRAMES));
+    // Where in a function that was is shown to nobody, and frames of guests are unwound by nobody: a panic of the host is
     // caught before it gets there. Compiled code is a tenth smaller without, and is loaded without telling the unwinder.
     config.generate_address_map(false);
     config.native_unwind_info(false);

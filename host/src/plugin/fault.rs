@@ -4,11 +4,22 @@ use super::quarantine::Held;
 use super::store::State;
 use crate::wording::Invisible;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
-use wasmtime::{Error, Trap};
+use wasmtime::{Error, FrameInfo, Trap, WasmBacktrace};
 
 /// What of a text is looked at for a line, in bytes. A guest may hand over megabytes, again and again.
 const LOOKED_AT: usize = 64 << 10;
+
+/// Characters that a fault's line shows of what the guest wrote.
+const SHOWN: usize = 800;
+
+/// What Python's tracebacks begin with.
+const TRACEBACK: &str = "Traceback (most recent call last)";
+
+/// Callers that are shown of the function that ran at last, and the longest name of one, in characters.
+const CALLERS: usize = 2;
+const MAX_NAME: usize = 120;
 
 /// A call that the guest broke. Its instance is gone; the next call gets a new one.
 #[derive(Debug, Clone)]
@@ -19,6 +30,8 @@ pub struct Fault {
     pub hook: &'static str,
     /// What it did.
     pub kind: FaultKind,
+    /// The end of what it wrote to stdout and stderr in this call, fit to be shown. None, where it wrote nothing.
+    pub output: Option<Arc<str>>,
 }
 
 /// What a guest did to end its call.
@@ -28,8 +41,13 @@ pub enum FaultKind {
     Trap(String),
     /// It panicked, with this message.
     Panic(String),
-    /// It used up its fuel, in units of wasmtime's operator cost.
-    OutOfFuel(u64),
+    /// It used up its fuel.
+    OutOfFuel {
+        /// How much it had, in units of wasmtime's operator cost.
+        units: u64,
+        /// What ran at last, where the guest has names of its functions.
+        place: Option<String>,
+    },
     /// All its memories and tables together would exceed this, in bytes.
     OutOfMemory(usize),
     /// It took longer than this, waiting included.
@@ -59,7 +77,26 @@ pub enum FaultKind {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "hook `{}` of plugin `{}`: {}", self.hook, self.plugin, self.kind)
+        write!(f, "hook `{}` of plugin `{}`: {}", self.hook, self.plugin, self.kind)?;
+        // A panic says what matters itself, but for one of an interpreter: that is its guest's doing.
+        let is_told = |output: &&str| !matches!(self.kind, FaultKind::Panic(_)) || output.contains(TRACEBACK);
+        match self.wrote().filter(is_told) {
+            Some(output) => write!(f, "; it wrote: {}", end_of(output)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Fault {
+    /// What the guest wrote beside what its kind says already. None, where that is nothing.
+    pub fn wrote(&self) -> Option<&str> {
+        let output = self.output.as_deref()?;
+        let beside = match (&self.kind, output.rfind("panicked at ")) {
+            // A panic stands there too, from the beginning of its line.
+            (FaultKind::Panic(_), Some(at)) => &output[..output[..at].rfind('\n').unwrap_or_default()],
+            _ => output,
+        };
+        (!beside.trim().is_empty()).then_some(beside)
     }
 }
 
@@ -70,7 +107,8 @@ impl fmt::Display for FaultKind {
         match self {
             Self::Trap(trap) => write!(f, "trapped: {trap}"),
             Self::Panic(message) => write!(f, "panicked: {message}"),
-            Self::OutOfFuel(units) => write!(f, "out of fuel after {units} units"),
+            Self::OutOfFuel { units, place: None } => write!(f, "out of fuel after {units} units"),
+            Self::OutOfFuel { units, place: Some(place) } => write!(f, "out of fuel after {units} units, in {place}"),
             Self::OutOfMemory(bytes) => write!(f, "out of memory: more than {} MiB", bytes >> 20),
             Self::Deadline(limit) => write!(f, "took longer than {} ms", limit.as_millis()),
             Self::StackOverflow => f.write_str("out of stack"),
@@ -120,12 +158,15 @@ pub(crate) fn classify(error: &Error, state: &State) -> FaultKind {
     }
     let limits = &state.plugin.limits;
     match error.downcast_ref::<Trap>() {
-        Some(Trap::OutOfFuel) => return FaultKind::OutOfFuel(limits.fuel),
+        Some(Trap::OutOfFuel) => return FaultKind::OutOfFuel { units: limits.fuel, place: place(error) },
         Some(Trap::StackOverflow) => return FaultKind::StackOverflow,
         Some(trap) => {
-            return match panic_message(&state.stderr.tail()) {
+            return match panic_message(&state.output.tail()) {
                 Some(message) => FaultKind::Panic(message),
-                None => FaultKind::Trap(trap.to_string()),
+                None => FaultKind::Trap(match place(error) {
+                    Some(place) => format!("{trap}, in {place}"),
+                    None => trap.to_string(),
+                }),
             };
         }
         None => {}
@@ -137,6 +178,36 @@ pub(crate) fn classify(error: &Error, state: &State) -> FaultKind {
         FaultKind::TooManyHandles(super::store::MAX_HANDLES)
     } else {
         FaultKind::Trap(one_line(&text))
+    }
+}
+
+/// The functions of the guest that ran, the innermost first, by the names that it gives them. None, where it gives none.
+fn place(error: &Error) -> Option<String> {
+    let trace = error.downcast_ref::<WasmBacktrace>()?;
+    let mut names: Vec<String> = Vec::new();
+    for name in trace.frames().iter().filter_map(FrameInfo::func_name) {
+        let name = one_line(&format!("{:#}", rustc_demangle::demangle(name)));
+        let name: String = name.chars().take(MAX_NAME).collect();
+        // A function that calls itself is one.
+        if !name.is_empty() && names.last() != Some(&name) {
+            names.push(name);
+        }
+    }
+    let (innermost, callers) = names.split_first()?;
+    let callers: Vec<String> = callers.iter().take(CALLERS).map(|name| format!("`{name}`")).collect();
+    Some(match callers.is_empty() {
+        true => format!("`{innermost}`"),
+        false => format!("`{innermost}`, called from {}", callers.join(", from ")),
+    })
+}
+
+/// The end of what a guest wrote, in one line: a traceback from where it begins, if that is not too long.
+fn end_of(output: &str) -> String {
+    let begins = output.rfind(TRACEBACK).unwrap_or_default();
+    let line = one_line(&output[begins..]);
+    match line.char_indices().rev().nth(SHOWN - 1) {
+        Some((cut, _)) if cut > 0 => format!("... {}", &line[cut..]),
+        _ => line,
     }
 }
 

@@ -2,12 +2,14 @@
 
 use super::embedded::EMBEDDED;
 use super::load::{MAX_FILE, Source, digest};
+use super::one_line;
 use crate::config::{self, Config};
 use crate::wording::plain;
 use anyhow::{Context, Result, bail};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -119,8 +121,8 @@ pub(super) enum Look {
 pub(super) fn look(path: &Path, waits: bool) -> Result<Look> {
     // A pipe under that name would wait for its writer for ever.
     let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let unread = |error: std::io::Error| anyhow::anyhow!("it cannot be read: {}", plain(&error.to_string()));
-    let mut file = OpenOptions::new().read(true).custom_flags(nonblock).open(path).map_err(unread)?;
+    let opened = OpenOptions::new().read(true).custom_flags(nonblock).open(path);
+    let mut file = opened.map_err(|error| unread(path, &error))?;
     let meta = file.metadata().context("it cannot be looked at")?;
     if !meta.is_file() {
         bail!("`{}` is no file", path.display());
@@ -138,6 +140,20 @@ pub(super) fn look(path: &Path, waits: bool) -> Result<Look> {
         return Ok(Look::Unfinished);
     }
     Ok(Look::Whole(bytes, Stamp::from(&meta)))
+}
+
+/// Why a file cannot be opened, and where it leads if it is a link.
+fn unread(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    let target = std::fs::read_link(path).map(|target| one_line(&target.to_string_lossy()));
+    match (target, error.kind()) {
+        (Ok(target), ErrorKind::NotFound) => {
+            anyhow::anyhow!("it is a link to `{target}`, which is not there: mend the link, or remove it")
+        }
+        (Ok(target), _) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+            anyhow::anyhow!("it is a link to `{target}`, which leads back to itself: mend the link, or remove it")
+        }
+        _ => anyhow::anyhow!("it cannot be read: {}", plain(&error.to_string())),
+    }
 }
 
 /// SHA-256 of a component file, in hex.

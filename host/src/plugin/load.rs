@@ -7,6 +7,7 @@ use super::compiler;
 use super::engine::{Bench, Engines};
 use super::manifest::{Behind, Manifest, Want};
 use super::name::check_name;
+use super::output::LineRate;
 use super::store::{LOAD, State};
 use super::tool::{self, Tool};
 use crate::config::{self, Limits};
@@ -17,6 +18,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use wasmparser::Parser;
 use wasmtime::component::{Component, InstancePre, types::ComponentItem};
 
 /// The version of everything that a plugin may import.
@@ -95,6 +97,8 @@ pub struct Plugin {
     pub commands: Vec<Command>,
     /// The name of the model provider that it is.
     pub provider: Option<String>,
+    /// How often what it writes goes to the log.
+    pub(super) lines: LineRate,
     pub(crate) ready: Ready,
     /// The same for the engine without a pool; compiled code fits both.
     spare: OnceLock<Ready>,
@@ -198,11 +202,16 @@ pub(crate) async fn compile(host: &Host, candidate: Candidate<'_>) -> Result<Plu
     let (engines, cache, program) = (&host.engines, &host.cache, &host.config.program);
     let (bytes, digest) = (candidate.bytes, candidate.digest);
     let bench = &engines.pooled;
+    if Parser::is_core_wasm(bytes) {
+        bail!(
+            "it is a core module, and no component: build it for the target `wasm32-wasip2`, or make a component of it by `wasm-tools component new`"
+        );
+    }
     let compiled = match candidate.source {
         Source::Embedded => compiler::embedded(engines, cache, (candidate.name, bytes, &digest)),
         _ => compiler::component(engines, cache, program, (candidate.name, bytes, &digest), &candidate.limits).await,
     };
-    let component = compiled.map_err(one_cause).context("it does not compile")?;
+    let component = compiled.map_err(one_cause).map_err(without_async)?;
     check_contracts(&component)?;
     let manifest = Manifest::read(bytes)?;
     let ready = Ready::new(bench, &component).map_err(one_cause)?;
@@ -229,6 +238,7 @@ pub(crate) async fn compile(host: &Host, candidate: Candidate<'_>) -> Result<Plu
         tools: Vec::new(),
         commands: Vec::new(),
         provider: None,
+        lines: LineRate::default(),
         ready,
         spare: OnceLock::new(),
     };
@@ -246,9 +256,10 @@ pub(crate) async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin
     let has_commands = names.contains(&"bub:hooks/commands");
     // What stands in a section is read without running anything, and wins.
     let describes = plugin.wants.is_none() && names.contains(&"bub:plugin/manifest");
+    let component = &plugin.ready.pre.component().clone();
     let introduced = call(host, &plugin, Site::outside(LOAD), |Visit { exports, store, instance, .. }| {
         Box::pin(async move {
-            exports.check(store, &instance)?;
+            exports.check(store, &instance, component)?;
             let tools = match has_tools {
                 true => exports.tools(store, &instance)?.call_list_tools(&mut *store).await?,
                 false => Vec::new(),
@@ -345,6 +356,16 @@ fn check_provider(name: &str) -> Result<()> {
         bail!("its model provider `{shown}` has no name of at most {MAX_PROVIDER} letters, digits, `_`, `-` and `.`");
     }
     Ok(())
+}
+
+/// Why it does not compile, with what helps where that is known.
+fn without_async(error: anyhow::Error) -> anyhow::Error {
+    match error.to_string().contains("requires the component model async") {
+        true => anyhow::anyhow!(
+            "it uses the async ABI of the Component Model, which this host does not have: build it without (`--sync` of componentize-qjs, no `async` in wit-bindgen)"
+        ),
+        false => error.context("it does not compile"),
+    }
 }
 
 fn one_cause(error: wasmtime::Error) -> anyhow::Error {

@@ -1,8 +1,8 @@
 //! What calls into plugins come to, counted where they are made.
 
-use super::fault::FaultKind;
+use super::fault::{Fault, FaultKind};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The calls of one export of one plugin, since the program began.
@@ -22,6 +22,8 @@ pub struct Count {
     pub most_fuel: u64,
     /// What the last that was broken ended with.
     pub fault: Option<FaultKind>,
+    /// What it wrote to stdout and stderr in that call, beside what the fault says.
+    pub output: Option<Arc<str>>,
 }
 
 /// All counts, by the plugin's name and the export's.
@@ -30,7 +32,7 @@ pub struct Meter(Mutex<HashMap<String, BTreeMap<&'static str, Count>>>);
 
 impl Meter {
     /// One call more.
-    pub(super) fn add(&self, plugin: &str, hook: &'static str, took: Duration, fuel: u64, fault: Option<&FaultKind>) {
+    pub(super) fn add(&self, plugin: &str, hook: &'static str, took: Duration, fuel: u64, fault: Option<&Fault>) {
         let mut all = self.all();
         // A name is copied once, not for each call.
         if !all.contains_key(plugin) {
@@ -44,7 +46,8 @@ impl Meter {
         count.most_fuel = count.most_fuel.max(fuel);
         if let Some(fault) = fault {
             count.faults += 1;
-            count.fault = Some(fault.clone());
+            count.fault = Some(fault.kind.clone());
+            count.output = fault.wrote().map(Arc::from);
         }
     }
 

@@ -19,6 +19,7 @@ use super::load::{Plugin, Source};
 use book::Book;
 pub(crate) use caller::Caller;
 pub(crate) use evidence::{CALL, COMPONENT, Call, MAX_BYTES, Testimony, Witness, adopt};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -30,6 +31,8 @@ pub(crate) const DIR: &str = "quarantine";
 pub(crate) struct Quarantine {
     book: Mutex<Book>,
     dir: PathBuf,
+    /// In a trial: which hooks of which bytes took too long.
+    slow: Option<Mutex<BTreeMap<Key, String>>>,
 }
 
 /// A hook of a plugin that is not asked.
@@ -103,7 +106,28 @@ impl Quarantine {
     /// What stands below that home. Nothing is made before something breaks.
     pub(crate) fn new(home: &Path) -> Self {
         let dir = home.join(DIR);
-        Self { book: Mutex::new(Book::new(&dir)), dir }
+        Self { book: Mutex::new(Book::new(&dir)), dir, slow: None }
+    }
+
+    /// The same for a trial, where each call is to be made, however many broke before; only what took too long is not asked
+    /// again, because all others would wait for it.
+    pub(crate) fn of_trial(home: &Path) -> Self {
+        Self { slow: Some(Mutex::default()), ..Self::new(home) }
+    }
+
+    /// Why that hook is not asked again in this trial.
+    fn too_slow(&self, plugin: &Plugin, hook: &str) -> Option<Held> {
+        let slow = self.slow.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = key(plugin, hook);
+        slow.get(&key).map(|fault| Held {
+            plugin: plugin.name.clone(),
+            digest: key.0.clone(),
+            hook: key.1.clone(),
+            caller: None,
+            session: None,
+            left: Duration::ZERO,
+            fault: fault.clone(),
+        })
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {
@@ -112,6 +136,9 @@ impl Quarantine {
 
     /// Why the plugin is not asked there; none, when it is.
     pub(crate) fn held(&self, plugin: &Plugin, site: &Site) -> Option<Held> {
+        if self.slow.is_some() {
+            return self.too_slow(plugin, site.hook);
+        }
         let mut book = self.book();
         let breakers = book.read();
         if breakers.is_empty() || plugin.source == Source::Embedded {
@@ -123,6 +150,9 @@ impl Quarantine {
 
     /// Lets a call begin. Behind a pause one is let through to try, and no other until its outcome is known.
     pub(super) fn begin(&self, plugin: &Plugin, site: &Site) -> Result<Pass, Box<Held>> {
+        if self.slow.is_some() {
+            return self.too_slow(plugin, site.hook).map_or(Ok(Pass::default()), |held| Err(Box::new(held)));
+        }
         let mut book = self.book();
         // Nearly always nothing has broken, and every call of every guest comes by here.
         if book.read().is_empty() {
@@ -180,6 +210,12 @@ impl Quarantine {
         call: Call<'_>,
     ) -> Consequence {
         let key = key(plugin, fault.hook);
+        if self.slow.is_some() {
+            return Consequence {
+                held: None,
+                reproducer: evidence::keep(&self.dir, plugin, fault, site.session(), call),
+            };
+        }
         // What it said of itself goes into a file, and into one line of a log, again and again.
         let text = call.host.config.redact(&super::one_line(&fault.kind.to_string()));
         let text: String = text.chars().take(200).collect();
@@ -194,6 +230,14 @@ impl Quarantine {
         });
         let reproducer = evidence::keep(&self.dir, plugin, fault, session, call);
         Consequence { held, reproducer }
+    }
+
+    /// A call took longer than it may.
+    pub(super) fn was_slow(&self, plugin: &Plugin, fault: &Fault) {
+        if let Some(slow) = &self.slow {
+            let mut slow = slow.lock().unwrap_or_else(PoisonError::into_inner);
+            slow.entry(key(plugin, fault.hook)).or_insert_with(|| fault.kind.to_string());
+        }
     }
 
     /// Everything that is not asked at this moment, in whichever session.

@@ -4,8 +4,8 @@ use super::bindings::{Error, Prompt};
 use super::call::deeper;
 use super::fault::{Break, FaultKind};
 use super::load::{Plugin, Source};
+use super::output::Output;
 use super::quarantine::Witness;
-use super::stderr::Stderr;
 use crate::grants::guard::FileGuard;
 use crate::grants::http::Http;
 use crate::host::Host;
@@ -45,7 +45,8 @@ pub struct State {
     pub(crate) depth: u32,
     pub(crate) table: ResourceTable,
     pub(crate) limiter: Limiter,
-    pub(crate) stderr: Stderr,
+    /// What the guest writes to stdout and stderr.
+    pub(crate) output: Output,
     /// What the call is given.
     pub(crate) witness: Witness,
     /// What is kept from the guest of the directories that it is given; none where it is given none.
@@ -68,12 +69,12 @@ impl State {
         turn: Option<Arc<Turn>>,
         depth: u32,
     ) -> Self {
-        let stderr = Stderr::default();
+        let output = Output::new(&host, &plugin);
         let mut table = ResourceTable::new();
         table.set_max_capacity(10 * MAX_HANDLES);
         let limiter = Limiter::new(plugin.limits.memory_bytes());
         let file_guard = file_guard(&host, &plugin, hook, turn.as_ref());
-        let wasi = wasi(&host, &plugin, hook, turn.as_deref(), file_guard.as_ref(), &stderr);
+        let wasi = wasi(&host, &plugin, hook, turn.as_deref(), file_guard.as_ref(), &output);
         let http = Http {
             host: host.clone(),
             plugin: plugin.clone(),
@@ -89,7 +90,7 @@ impl State {
             depth,
             table,
             limiter,
-            stderr,
+            output,
             witness: Witness::default(),
             file_guard,
             has_read: false,
@@ -117,11 +118,12 @@ impl State {
         // The one before is gone: who holds on to it is not called again.
         if (hook == SELECTOR) != (self.hook == SELECTOR) || self.plugin.opens_files() {
             self.file_guard = file_guard(&self.host, &self.plugin, hook, turn.as_ref());
-            self.wasi = wasi(&self.host, &self.plugin, hook, turn.as_deref(), self.file_guard.as_ref(), &self.stderr);
+            self.wasi = wasi(&self.host, &self.plugin, hook, turn.as_deref(), self.file_guard.as_ref(), &self.output);
         }
         self.http.turn.clone_from(&turn);
         (self.hook, self.turn, self.depth) = (hook, turn, depth);
         (self.calls, self.gave_way, self.has_read) = (0, Instant::now(), false);
+        self.output.begin();
     }
 
     /// One more call of the host by the guest: the state is asked for once in each.
@@ -204,10 +206,11 @@ fn wasi(
     hook: &str,
     turn: Option<&Turn>,
     guard: Option<&FileGuard>,
-    stderr: &Stderr,
+    output: &Output,
 ) -> WasiCtx {
     let mut wasi = WasiCtx::builder();
-    wasi.stderr(stderr.clone());
+    wasi.stdout(output.clone());
+    wasi.stderr(output.clone());
     wasi.max_random_size(MAX_RANDOM);
     // The program's own guests look at what they open, and open nothing that they could wait for. Another thread for each
     // step would be dearer than the step; strangers get one, because a pipe would hold this one for ever.

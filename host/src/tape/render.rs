@@ -80,6 +80,11 @@ impl Renderer {
         Ok(())
     }
 
+    /// How many messages there are so far.
+    pub fn count(&self) -> usize {
+        self.messages.len()
+    }
+
     /// The messages, each a JSON object.
     pub fn finish(self) -> Vec<String> {
         self.messages

@@ -97,6 +97,7 @@ impl Turn {
             tape: tape.veiled(),
             forgets: Mutex::default(),
             shared: None,
+            is_preview: false,
             begun: tokio::sync::OnceCell::new(),
             first,
             held: Mutex::default(),

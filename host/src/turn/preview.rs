@@ -115,6 +115,7 @@ impl Preview<'_> {
         let audience = Audience::new(cancel).spoken_by(self.requester.speaker.clone());
         let mut turn =
             Turn::over(&Calls::new(host), tape, self.session_id.to_owned(), self.envelope(host), audience).await?;
+        turn.is_preview = true;
         turn.shared = Some(apart_from(Arc::clone(host.tapes().store()), &workspace_tape_name(&host.workspace))?);
         Ok((open, Arc::new(turn)))
     }

@@ -49,6 +49,8 @@ pub struct Turn {
     pub(super) forgets: Mutex<Vec<String>>,
     /// In place of the workspace's own tape, where the turn must not write to that one.
     pub(super) shared: Option<Tape>,
+    /// Whether somebody only looks at what the turn would be: what breaks in it is held against nobody.
+    pub(super) is_preview: bool,
     /// Whether the tape is known to have an anchor.
     pub(super) begun: tokio::sync::OnceCell<bool>,
     /// What guests have made the turn hold.
@@ -187,6 +189,11 @@ impl Turn {
         };
         self.begun.get_or_try_init(begin).await?;
         Ok(self.tape.clone())
+    }
+
+    /// Whether somebody only looks at what the turn would be.
+    pub(crate) fn is_preview(&self) -> bool {
+        self.is_preview
     }
 
     /// The workspace's own tape, shared by its sessions.

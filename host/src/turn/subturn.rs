@@ -94,6 +94,7 @@ impl Turn {
         let mut turn = Self::over(&self.calls, tape, session_id.clone(), message, audience).await?;
         turn.deadline = self.deadline;
         turn.shared = self.shared.clone();
+        turn.is_preview = self.is_preview;
         turn.flows = self.flows.clone();
         turn.caller = self.caller.clone();
         turn.allowed_tools = self.inner_tools(inner.tools.as_deref())?;

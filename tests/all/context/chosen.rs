@@ -185,10 +185,10 @@ fn a_selector_that_faults_is_not_asked_again_in_that_turn() {
 #[test]
 fn what_no_model_would_take_is_a_fault_before_the_provider_is_asked() {
     for (deed, why) in [
-        ("results", "a result of a tool does not follow its call"),
-        ("calls", "a call of a tool is without its result"),
-        ("role", "a message has the role `king`"),
-        ("nothing", "what the user said in this turn is not in it"),
+        ("results", "a result of a tool does not follow its call: entry "),
+        ("calls", "a call of a tool is without its result: entry "),
+        ("role", "a message has the role `king`, which no model knows: the message of its own that is part "),
+        ("nothing", "what the user said in this turn is not in it: entry "),
     ] {
         let home = choosy(deed);
         let server = two_steps();

@@ -89,3 +89,51 @@ fn a_shadow_selector_that_faults_disturbs_nobody() {
     finished.mentions("the shadow selector failed");
     assert!(super::events(&home, "plugin.fault").is_empty() && super::events(&home, "selector.fallback").is_empty());
 }
+
+#[test]
+fn a_selector_that_does_not_select_is_labelled_in_a_comparison() {
+    let (home, _) = conversation();
+    home.plugin("choosy", programs::CHOOSY);
+    home.configure("[plugins.choosy.config]\ndeed = \"trap\"");
+    let compare = ["tape", "context", "--selector", "choosy", "--against", "builtin"];
+    let shown = home.bub(compare).finish();
+    assert!(
+        shown.stdout.lines().next().is_some_and(|line| line.contains("choosy*") && !line.contains("builtin*")),
+        "{shown}"
+    );
+    let says = "* `choosy` did not select, and everything since the latest anchor stands in its place: hook `selector` of plugin `choosy`: trapped";
+    assert!(shown.stdout.contains(says), "{shown}");
+    let shown = home.bub(compare.into_iter().chain(["--json"])).finish();
+    let compared: Value = serde_json::from_str(&shown.stdout).expect("it is JSON");
+    let [one, other] = [0, 1].map(|at| compared["sides"][at].clone());
+    assert_eq!(one["selector"], "choosy");
+    assert!(
+        one["fallback"].as_str().is_some_and(|why| why.contains("trapped")) && other["fallback"].is_null(),
+        "{compared}"
+    );
+}
+
+/// Whoever writes a selector looks at what it selects again and again while it breaks.
+#[test]
+fn a_look_at_the_context_counts_toward_no_quarantine() {
+    let (home, server) = conversation();
+    home.plugin("choosy", programs::CHOOSY);
+    home.configure("[plugins.choosy.config]\ndeed = \"trap\"");
+    for _ in 0..7 {
+        home.bub(["tape", "context", "--selector", "choosy"]).finish();
+        home.bub(["tape", "context", "--selector", "choosy", "--session-id", "other"]).finish();
+        home.bub(["tape", "context", "--selector", "builtin", "--against", "choosy"]).finish();
+    }
+    assert!(!home.bub_home().join("quarantine").exists());
+    let listed = home.bub(["plugin", "list", "--json"]).finish();
+    let listed: Value = serde_json::from_str(&listed.stdout).expect("it is JSON");
+    assert_eq!(listed["quarantined"], serde_json::json!([]));
+    // What a turn has put there is shown as it is, and a look lifts nothing.
+    home.configure("selector = \"choosy\"");
+    drop(server);
+    for _ in 0..3 {
+        home.run(["ECHO:hi"]).finish();
+    }
+    let shown = home.bub(["tape", "context", "--selector", "choosy", "--against", "builtin"]).finish();
+    assert!(shown.stdout.contains("`choosy` is in quarantine"), "{shown}");
+}

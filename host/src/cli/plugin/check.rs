@@ -2,6 +2,7 @@
 //! about it. Or a call that broke once is made again.
 
 mod channel;
+mod coverage;
 mod finding;
 mod repro;
 mod samples;
@@ -12,11 +13,12 @@ use crate::channel::Printer;
 use crate::cli::progress;
 use crate::cli::{log, text};
 use crate::config::{self, Config};
-use crate::grants::{hook_grant, shell_word};
+use crate::grants::shell_word;
 use crate::host::Host;
-use crate::plugin::{self, CALLED_BY_NAME, Count, LOAD, Plugin, Source, one_line, quarantine};
+use crate::plugin::{self, Count, LOAD, Plugin, Source, one_line, quarantine};
 use crate::turn::Calls;
 use anyhow::{Context, Result};
+use coverage::{Coverage, Untried};
 use finding::{Finding, Findings};
 use sandbox::{Sandbox, Subject};
 use serde_json::json;
@@ -73,19 +75,21 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     // What the sandbox's host would say is of quarantines and files that are about to be gone.
     let hush = log::hush();
     let sandbox = Sandbox::start(&host.config, subject).await?;
-    let findings = try_all(&sandbox).await?;
+    let (findings, coverage) = try_all(&sandbox).await?;
     drop(hush);
     let kept = quarantine::adopt(&sandbox.evidence(), &host.config.home);
     let mut counts = sandbox.host.meter.of(&plugin.name);
     // Whoever loads it has to ask.
     counts.remove(LOAD);
+    let untried = coverage.untried(&sandbox, &counts);
     sandbox.host.close().await;
+    let report = Report { plugin: &plugin, findings, coverage, counts, untried, kept };
     let mut out = std::io::stdout().lock();
     match json {
-        true => writeln!(out, "{}", text::json(&as_json(&plugin, &findings, &counts, &kept)))?,
-        false => tell(&mut out, &plugin, &findings, &counts, &kept)?,
+        true => writeln!(out, "{}", text::json(&report.json()))?,
+        false => report.tell(&mut out)?,
     }
-    Ok(if findings.is_broken() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if report.findings.is_broken() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 async fn find(host: &Arc<Host>, name: &str) -> Result<Tried> {
@@ -111,15 +115,27 @@ async fn find(host: &Arc<Host>, name: &str) -> Result<Tried> {
 }
 
 /// Runs everything there is to run, and looks after each what broke.
-async fn try_all(sandbox: &Sandbox) -> Result<Findings> {
+async fn try_all(sandbox: &Sandbox) -> Result<(Findings, Coverage)> {
     let plugin = &sandbox.plugin;
-    let counts = || sandbox.host.meter.of(&plugin.name);
-    let mut findings = Findings::default();
+    let counts = || {
+        let mut counts = sandbox.host.meter.of(&plugin.name);
+        counts.remove(LOAD);
+        counts
+    };
+    let (mut findings, mut coverage) = (Findings::default(), Coverage::default());
     findings.read(plugin);
+    for tool in plugin.tools.iter().filter(|tool| !samples::can_call(plugin, tool)) {
+        coverage.leave_out(&format!("its tool `{}`", tool.name), "nobody could type what its schema asks for");
+    }
     for sample in samples::all(plugin) {
+        let calls = counts().get("call-tool").map_or(0, |count| count.calls);
         let failure = sandbox.turn(sample.message).await.err().filter(|_| !sample.fails);
         findings.after(&sample.what, plugin, &counts(), failure);
-        findings.on_tapes(&sample.what, sandbox).await?;
+        coverage.after(&sample.what, &counts());
+        if let Some(tool) = &sample.tool {
+            coverage.of_tool(tool, calls, &counts());
+        }
+        findings.on_tapes(&sample.what, sandbox, &mut coverage).await?;
     }
     let calls = Calls::new(&sandbox.host);
     for command in &plugin.commands {
@@ -128,78 +144,105 @@ async fn try_all(sandbox: &Sandbox) -> Result<Findings> {
             findings.goes_on(&what);
         }
         findings.after(&what, plugin, &counts(), None);
+        coverage.after(&what, &counts());
     }
     let outcome = channel::all(&calls, &plugin.name).await;
     findings.after("what a channel is asked", plugin, &counts(), None);
+    coverage.after_each("what a channel is asked", &counts());
     findings.of_channel(outcome);
-    samples::arrival(&calls).await;
-    findings.after("a message that arrives while another is answered", plugin, &counts(), None);
-    Ok(findings)
+    for (what, load) in [("a message that arrives", (false, 0)), ("a message that arrives in a turn", (true, 3))] {
+        samples::arrival(&calls, load).await;
+        findings.after(what, plugin, &counts(), None);
+        coverage.after(what, &counts());
+    }
+    Ok((findings, coverage))
 }
 
 type Counts = std::collections::BTreeMap<&'static str, Count>;
 
-fn untried(plugin: &Plugin, counts: &Counts) -> Vec<&'static str> {
-    let asked = |hook: &str| match hook {
-        "tools" => plugin.tools.is_empty() || counts.contains_key("call-tool"),
-        "provider" => counts.contains_key("complete"),
-        "commands" => counts.contains_key("run-command"),
-        "manifest" => true,
-        hook => counts.contains_key(hook),
-    };
-    // What is not wanted is told of by itself.
-    let is_wanted = |hook: &&str| CALLED_BY_NAME.contains(hook) || plugin.asks_for(&hook_grant(hook));
-    plugin.hooks.iter().copied().filter(is_wanted).filter(|hook| !asked(hook)).collect()
+/// What there is to tell.
+struct Report<'a> {
+    plugin: &'a Plugin,
+    findings: Findings,
+    coverage: Coverage,
+    counts: Counts,
+    untried: Vec<Untried>,
+    kept: Vec<PathBuf>,
 }
 
-fn tell(out: &mut impl Write, plugin: &Plugin, findings: &Findings, counts: &Counts, kept: &[PathBuf]) -> Result<()> {
-    for (hook, count) in counts {
-        let each = count.took.as_secs_f64() * 1e3 / count.calls.max(1) as f64;
-        let times = if count.calls == 1 { "call" } else { "calls" };
-        writeln!(
-            out,
-            "{hook:<21} {} {times}, {each:.2} ms each, at most {} units of fuel",
-            count.calls, count.most_fuel
-        )?;
+impl Report<'_> {
+    fn tell(&self, out: &mut impl Write) -> Result<()> {
+        for (hook, count) in &self.counts {
+            let each = count.took.as_secs_f64() * 1e3 / count.calls.max(1) as f64;
+            let (calls, samples) = (text::count(count.calls, "call", "calls"), self.coverage.samples(hook));
+            let samples = text::count(samples as u64, "sample", "samples");
+            let fuel = count.most_fuel;
+            writeln!(out, "{hook:<21} {calls} in {samples}, {each:.2} ms each, at most {fuel} units of fuel")?;
+        }
+        for Finding { place, what, fix, output, .. } in self.findings.broken() {
+            writeln!(out, "broken: {place}: {what}")?;
+            wrote(out, output.as_deref())?;
+            writeln!(out, "  fix: {fix}")?;
+        }
+        for path in &self.kept {
+            let path = shell_word(&path.to_string_lossy());
+            writeln!(out, "the call is kept; to make it again: bub-wasm plugin check --repro {path}")?;
+        }
+        for Finding { place, what, fix, .. } in self.findings.notes() {
+            writeln!(out, "note: {place}: {what}")?;
+            writeln!(out, "  fix: {fix}")?;
+        }
+        for Untried { what, why } in &self.untried {
+            writeln!(out, "not tried: {what}: {why}")?;
+        }
+        for (hook, sample) in self.coverage.once() {
+            writeln!(out, "tried with one kind of input only: hook `{hook}`: {sample}")?;
+        }
+        let name = &self.plugin.name;
+        match (self.findings.is_broken(), self.untried.len() as u64) {
+            (true, _) => writeln!(out, "plugin `{name}` breaks its contract")?,
+            (false, 0) => writeln!(out, "plugin `{name}` kept to its contract in all samples")?,
+            (false, untried) => {
+                let parts = text::count(untried, "part of it was", "parts of it were");
+                writeln!(out, "plugin `{name}` kept to its contract in all samples; {parts} not tried")?;
+            }
+        }
+        Ok(())
     }
-    for hook in untried(plugin, counts) {
-        writeln!(out, "{hook:<21} was not asked by any sample")?;
-    }
-    for Finding { place, what, fix, .. } in findings.broken() {
-        writeln!(out, "broken: {place}: {what}")?;
-        writeln!(out, "  fix: {fix}")?;
-    }
-    for path in kept {
-        let path = shell_word(&path.to_string_lossy());
-        writeln!(out, "the call is kept; to make it again: bub-wasm plugin check --repro {path}")?;
-    }
-    for Finding { place, what, fix, .. } in findings.notes() {
-        writeln!(out, "note: {place}: {what}")?;
-        writeln!(out, "  fix: {fix}")?;
-    }
-    match findings.is_broken() {
-        true => writeln!(out, "plugin `{}` breaks its contract", plugin.name)?,
-        false => writeln!(out, "plugin `{}` kept to its contract in all samples", plugin.name)?,
-    }
-    Ok(())
-}
 
-fn as_json(plugin: &Plugin, findings: &Findings, counts: &Counts, kept: &[PathBuf]) -> serde_json::Value {
-    let hooks = counts.iter().map(|(hook, count)| {
+    fn json(&self) -> serde_json::Value {
+        let hooks = self.counts.iter().map(|(hook, count)| {
+            json!({
+                "hook": hook, "calls": count.calls, "samples": self.coverage.samples(hook), "faults": count.faults,
+                "most_fuel": count.most_fuel, "milliseconds": count.took.as_secs_f64() * 1e3,
+                "longest_milliseconds": count.longest.as_secs_f64() * 1e3,
+            })
+        });
+        let finding = |finding: &Finding| {
+            json!({
+                "where": finding.place, "what": finding.what, "fix": finding.fix, "output": finding.output.as_deref(),
+            })
+        };
+        let untried = self.untried.iter().map(|untried| json!({ "what": untried.what, "why": untried.why }));
+        let once = self.coverage.once().map(|(hook, sample)| json!({ "hook": hook, "sample": sample }));
         json!({
-            "hook": hook, "calls": count.calls, "faults": count.faults, "most_fuel": count.most_fuel,
-            "milliseconds": count.took.as_secs_f64() * 1e3, "longest_milliseconds": count.longest.as_secs_f64() * 1e3,
+            "plugin": self.plugin.name,
+            "digest": self.plugin.digest,
+            "hooks": hooks.collect::<Vec<_>>(),
+            "channel": self.findings.channel,
+            "not_asked": Coverage::not_asked(self.plugin, &self.counts),
+            "not_tried": untried.collect::<Vec<_>>(),
+            "tried_once": once.collect::<Vec<_>>(),
+            "broken": self.findings.broken().map(finding).collect::<Vec<_>>(),
+            "notes": self.findings.notes().map(finding).collect::<Vec<_>>(),
+            "reproducers": self.kept,
         })
-    });
-    let finding = |finding: &Finding| json!({ "where": finding.place, "what": finding.what, "fix": finding.fix });
-    json!({
-        "plugin": plugin.name,
-        "digest": plugin.digest,
-        "hooks": hooks.collect::<Vec<_>>(),
-        "channel": findings.channel,
-        "not_asked": untried(plugin, counts),
-        "broken": findings.broken().map(finding).collect::<Vec<_>>(),
-        "notes": findings.notes().map(finding).collect::<Vec<_>>(),
-        "reproducers": kept,
-    })
+    }
+}
+
+/// Shows what a plugin wrote in a call that broke.
+fn wrote(out: &mut impl Write, output: Option<&str>) -> std::io::Result<()> {
+    let Some(output) = output else { return Ok(()) };
+    writeln!(out, "  it wrote:")?;
+    output.lines().try_for_each(|line| writeln!(out, "  | {line}"))
 }

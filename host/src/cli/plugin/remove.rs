@@ -1,26 +1,44 @@
 //! `plugin remove`: a plugin of the user's goes, with what it was granted. Both are kept for `plugin rollback`.
 
+use super::gate;
 use super::kept::Place;
+use crate::channel::Printer;
 use crate::config::Config;
 use crate::grants::shell_word;
-use crate::plugin;
+use crate::host::Host;
+use crate::plugin::{self, Source};
 use anyhow::Result;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(super) fn run(name: &str, config: &Config, workspace: &Path) -> Result<ExitCode> {
-    let place = Place::of(config, name)?;
+pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let place = Place::of(&config, name)?;
     if !place.is_there() {
-        return Err(absent(name, config, workspace));
+        return Err(absent(name, &config, workspace));
     }
+    let is_gate = config.gates().any(|gate| gate == name);
+    let file = config.file();
+    // What it decides about can be said only while it is there; that something else is wrong does not keep it.
+    let host = Host::start(config, workspace, Box::new(Printer::default())).await.ok();
+    let released = host.as_ref().and_then(|host| {
+        let plugins = host.plugins();
+        let plugin = plugins.iter().find(|plugin| plugin.name == name && plugin.source == Source::User)?;
+        gate::released(host, plugin)
+    });
     place.remove()?;
     let mut out = std::io::stdout();
     writeln!(
         out,
         "plugin `{name}` is gone, with what it was granted; to bring it back: bub-wasm plugin rollback {name}"
     )?;
-    if !crate::config::edit::read_plugin(&config.file(), name)?.is_empty() {
+    if let Some(calls) = &released {
+        writeln!(out, "it was asked about {calls}: what it denied is no longer denied by it")?;
+    }
+    if is_gate {
+        writeln!(out, "it is a gate: {}", gate::away(name))?;
+    }
+    if !crate::config::edit::read_plugin(&file, name)?.is_empty() {
         writeln!(out, "what else stands in `[plugins.{name}]` of config.toml is still there")?;
     }
     Ok(ExitCode::SUCCESS)

@@ -58,7 +58,10 @@ pub(super) fn hooks(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
 /// What people and models can call by name.
 pub(super) fn abilities(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
     for tool in &plugin.tools {
-        writeln!(out, "tool {}: can {}", one_line(&tool.name), tool.effect_name())?;
+        let outside =
+            if tool.reads_outside { "; reads outside: what others wrote, so each call taints its turn" } else { "" };
+        let people = if tool.for_model { "" } else { "; for people only" };
+        writeln!(out, "tool {}: can {}{outside}{people}", one_line(&tool.name), tool.effect_name())?;
     }
     for command in &plugin.commands {
         let about = one_line(&command.about);
@@ -103,9 +106,12 @@ pub(super) fn difference(out: &mut impl Write, before: &Plugin, after: &Plugin) 
 
 type Part = (&'static str, fn(&Plugin) -> BTreeSet<String>);
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("hook", |plugin| plugin.hooks.iter().map(|hook| (*hook).to_owned()).collect()),
     ("tool", |plugin| plugin.tools.iter().map(|tool| tool.name.clone()).collect()),
+    ("reads-outside of tool", |plugin| {
+        plugin.tools.iter().filter(|tool| tool.reads_outside).map(|tool| tool.name.clone()).collect()
+    }),
     ("command", |plugin| plugin.commands.iter().map(|command| command.name.clone()).collect()),
     ("import", Plugin::imports),
     ("want", |plugin| plugin.wanted().into_iter().collect()),

@@ -1,5 +1,6 @@
 //! `plugin list` and `plugin inspect`.
 
+use super::gate;
 use super::grants::given;
 use super::report;
 use crate::grants::{hook_grant, powers, shell_word};
@@ -12,6 +13,9 @@ pub(super) fn list(out: &mut impl Write, host: &Host, plugins: &PluginSet) -> Re
     for plugin in plugins.iter() {
         let missing = host.ledger.missing(plugin);
         writeln!(out, "{:<12} {:<9} {}", plugin.name, plugin.source.name(), plugin.hooks.join(" "))?;
+        if let Some(gate) = gate::of(plugin) {
+            writeln!(out, "{:12} is a gate: {gate}", "")?;
+        }
         if !plugin.commands.is_empty() {
             let commands: Vec<&str> = plugin.commands.iter().map(|command| command.name.as_str()).collect();
             writeln!(out, "{:12} commands: {}", "", commands.join(" "))?;
@@ -25,6 +29,9 @@ pub(super) fn list(out: &mut impl Write, host: &Host, plugins: &PluginSet) -> Re
     }
     for (plugin, reason) in &plugins.failed {
         writeln!(out, "{plugin:<12} did not load: {reason}")?;
+    }
+    for name in gate::absent(&host.config, |gate| plugins.iter().any(|plugin| plugin.name == gate)) {
+        writeln!(out, "{name:<12} is a gate and not there: {}", gate::away(name))?;
     }
     for held in host.quarantined() {
         writeln!(out, "{:<12} hook `{}` is {held}", held.plugin, held.hook)?;
@@ -40,6 +47,9 @@ pub(super) fn inspect(out: &mut impl Write, host: &Host, plugin: &Plugin) -> Res
     writeln!(out, "{}{} ({})", plugin.name, report::version(plugin), plugin.source.name())?;
     report::about(out, plugin)?;
     writeln!(out, "digest: {}", plugin.digest)?;
+    if let Some(gate) = gate::of(plugin) {
+        writeln!(out, "gate (`on_fault = \"deny\"`): {gate}")?;
+    }
     report::hooks(out, plugin)?;
     report::abilities(out, plugin)?;
     let (given, wanted) = (given(host, plugin), plugin.wanted());

@@ -28,6 +28,8 @@ const TOLD: [&str; 4] = ["anchor", "message", "tool_call", "tool_result"];
 /// What one selector has made of the tape.
 pub(super) struct Side {
     selector: String,
+    /// Why it did not select: what is shown is everything.
+    fallback: Option<String>,
     messages: usize,
     /// Tokens of each part of the request, as the host estimates them.
     tokens: Vec<(&'static str, u64)>,
@@ -44,7 +46,7 @@ pub(super) struct Side {
 }
 
 /// Looks at a request before it is thrown away.
-pub(super) async fn side(turn: &Arc<Turn>, request: Request) -> Result<Side> {
+pub(super) async fn side(selector: &str, turn: &Arc<Turn>, request: Request) -> Result<Side> {
     let mut window = request.view.newest(LOOKED_AT).await?;
     let is_cut = window.len() == LOOKED_AT;
     window.retain(|entry| TOLD.contains(&&*entry.kind));
@@ -62,12 +64,13 @@ pub(super) async fn side(turn: &Arc<Turn>, request: Request) -> Result<Side> {
         ("after", weigh(&selection.after)),
         ("tools", tools),
     ];
-    let (selector, took, fuel) = (selected.by.clone(), selected.took, selected.fuel);
+    let (selector, fallback) = (selector.to_owned(), selected.fallback.as_deref().map(text::line));
+    let (took, fuel) = (selected.took, selected.fuel);
     let known: BTreeSet<u64> = window.iter().map(|entry| entry.id).collect();
     let entries = selection.entries.intersection(&known).copied().collect();
     let own = selection.own.clone();
     let messages = request.into_messages(turn).len();
-    Ok(Side { selector, messages, tokens, took, fuel, entries, own, window, is_cut })
+    Ok(Side { selector, fallback, messages, tokens, took, fuel, entries, own, window, is_cut })
 }
 
 fn weigh(messages: &[String]) -> u64 {
@@ -93,6 +96,7 @@ impl Side {
         let left_out = self.window.iter().filter(|entry| !self.entries.contains(&entry.id)).map(|entry| entry.id);
         json_value!({
             "selector": self.selector,
+            "fallback": self.fallback,
             "messages": self.messages,
             "tokens": tokens,
             "total": self.total(),
@@ -112,7 +116,10 @@ pub(super) fn print(out: &mut impl Write, [one, other]: &[Side; 2], as_json: boo
         writeln!(out, "{:#}", json_value!({ "sides": [one.json(other), other.json(one)] }))?;
         return Ok(());
     }
-    let name = |side: &Side| text::cut(&text::line(&side.selector), NUMBER - 2).to_string();
+    let name = |side: &Side| {
+        let mark = if side.fallback.is_some() { "*" } else { "" };
+        format!("{}{mark}", text::cut(&text::line(&side.selector), NUMBER - 3))
+    };
     row(out, "", &name(one), &name(other))?;
     row(out, "messages", &one.messages.to_string(), &other.messages.to_string())?;
     row(out, "tokens, estimated", &one.total().to_string(), &other.total().to_string())?;
@@ -126,6 +133,15 @@ pub(super) fn print(out: &mut impl Write, [one, other]: &[Side; 2], as_json: boo
     row(out, "entries in", &count(one), &count(other))?;
     let left = |side: &Side| (side.window.len() - side.entries.len()).to_string();
     row(out, "entries left out", &left(one), &left(other))?;
+    for side in [one, other] {
+        if let Some(why) = &side.fallback {
+            let name = text::line(&side.selector);
+            writeln!(
+                out,
+                "\n* `{name}` did not select, and everything since the latest anchor stands in its place: {why}"
+            )?;
+        }
+    }
     if one.is_cut {
         writeln!(out, "\nolder entries than the newest {LOOKED_AT} are not compared")?;
     }

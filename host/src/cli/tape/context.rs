@@ -73,7 +73,8 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
 /// What two selectors make of the same tape.
 async fn compare(arguments: &Arguments, host: &Arc<Host>, names: [&String; 2]) -> Result<[compare::Side; 2]> {
     let side = async |name: &String| {
-        let looked = preview(arguments, host, Some(name), async |preview| preview.look(host, compare::side).await);
+        let look = async |turn: &_, request| compare::side(name, turn, request).await;
+        let looked = preview(arguments, host, Some(name), async |preview| preview.look(host, look).await);
         Ok::<_, anyhow::Error>(looked.await?.0)
     };
     // The first call of a component pays for what later ones find done.

@@ -164,6 +164,7 @@ fn describe(plugin: &Plugin, fault: &Fault, session: &str, call: &Call<'_>, has_
             "output_mib": limits.output_bytes() >> 20,
             "calls": limits.calls(fault.hook),
         },
+        "output": fault.output.as_deref(),
         "config": plugin.config,
         "arguments": call.witness.told(),
         "turn": call.turn.map(Turn::told),

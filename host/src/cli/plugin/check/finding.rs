@@ -2,6 +2,7 @@
 
 use super::Counts;
 use super::channel::Outcome;
+use super::coverage::Coverage;
 use super::sandbox::Sandbox;
 use crate::error::Failure;
 use crate::grants::hook_grant;
@@ -10,6 +11,7 @@ use crate::tape::{Entry, json};
 use anyhow::Result;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Something to tell.
 pub(super) struct Finding {
@@ -17,6 +19,8 @@ pub(super) struct Finding {
     pub(super) place: String,
     pub(super) what: String,
     pub(super) fix: String,
+    /// What the plugin wrote in the call that broke.
+    pub(super) output: Option<Arc<str>>,
     is_broken: bool,
 }
 
@@ -54,7 +58,16 @@ impl Findings {
         if self.told.insert((hook.clone(), what.clone())) {
             let place = [Some(hook.as_str()), sample].into_iter().flatten().filter(|part| !part.is_empty());
             let place = one_line(&place.collect::<Vec<_>>().join(", "));
-            self.all.push(Finding { place, what, fix: fix.to_owned(), is_broken });
+            self.all.push(Finding { place, what, fix: fix.to_owned(), output: None, is_broken });
+        }
+    }
+
+    /// A call broke.
+    fn broke(&mut self, hook: &str, sample: &str, fault: &FaultKind, output: Option<&Arc<str>>) {
+        let before = self.all.len();
+        self.push(true, (hook, Some(sample)), &fault.to_string(), fix(fault));
+        if let Some(finding) = self.all.get_mut(before) {
+            finding.output = output.cloned();
         }
     }
 
@@ -84,7 +97,7 @@ impl Findings {
         for (hook, count) in counts {
             let before = self.seen.insert(hook, count.faults).unwrap_or_default();
             if let Some(fault) = count.fault.as_ref().filter(|_| count.faults > before) {
-                self.push(true, (hook, Some(sample)), &fault.to_string(), fix(fault));
+                self.broke(hook, sample, fault, count.output.as_ref());
             }
         }
         match failure {
@@ -94,7 +107,7 @@ impl Findings {
                 self.note((hook, Some(sample)), &what, fix);
             }
             Some(failure @ Failure::Deadline(_)) => {
-                let fix = "wait for nothing that may not come: ask `turn.cancelled` while waiting";
+                let fix = "wait for nothing that may not come: give each wait a limit of its own";
                 self.push(true, ("", Some(sample)), &failure.to_string(), fix);
             }
             _ => {}
@@ -141,13 +154,14 @@ impl Findings {
     /// # Errors
     ///
     /// A tape cannot be read.
-    pub(super) async fn on_tapes(&mut self, sample: &str, sandbox: &Sandbox) -> Result<()> {
+    pub(super) async fn on_tapes(&mut self, sample: &str, sandbox: &Sandbox, coverage: &mut Coverage) -> Result<()> {
         let tapes = sandbox.host.tapes();
         for name in tapes.store().list(None, usize::MAX).await? {
             let after = self.read.get(&name).copied().unwrap_or_default();
             for entry in tapes.open(&name)?.read(after, usize::MAX).await? {
                 self.read.insert(name.clone(), entry.id);
                 self.on_tape(sample, &sandbox.plugin, &entry);
+                coverage.on_tape(&sandbox.plugin, &entry);
             }
         }
         Ok(())
@@ -180,14 +194,14 @@ pub(super) fn fix(fault: &FaultKind) -> &'static str {
     match fault {
         FaultKind::Trap(_) => "answer with an `error` where the guest traps: an index, a division, an `unreachable`",
         FaultKind::Panic(_) => "answer with an `error` where it panics",
-        FaultKind::OutOfFuel(_) => {
+        FaultKind::OutOfFuel { .. } => {
             "do less in one call, or ask for `fuel` in `[plugins.NAME.limits]` and say so in the README"
         }
         FaultKind::OutOfMemory(_) => {
             "hold less at once, or ask for `memory_mib` in `[plugins.NAME.limits]` and say so in the README"
         }
         FaultKind::Deadline(_) => {
-            "end sooner: ask `turn.cancelled`, and wait for nothing that may not come; `deadline_ms` is the bound"
+            "end sooner, and give each wait a limit of its own; `deadline_ms` in `[plugins.NAME.limits]` is the bound"
         }
         FaultKind::StackOverflow => "bound the recursion, or make a loop of it",
         FaultKind::TooMuchOutput(_) => "hand over less at once, in several calls or by reference",

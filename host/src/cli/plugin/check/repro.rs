@@ -78,14 +78,16 @@ pub(super) async fn run(
     let error = made.map(|failure| failure.to_string()).filter(|_| count.fault.is_none());
     let mut out = std::io::stdout().lock();
     if as_json {
-        let fault = count.fault.as_ref();
+        let (fault, output) = (count.fault.as_ref(), count.output.as_deref());
         let told = json!({
             "plugin": name, "hook": hook, "digest": sandbox.plugin.digest, "before": call.fault,
-            "breaks": fault.is_some(), "fault": fault.map(ToString::to_string), "fix": fault.map(fix), "error": error,
+            "breaks": fault.is_some(), "fault": fault.map(ToString::to_string), "output": output, "fix": fault.map(fix),
+            "error": error,
         });
         writeln!(out, "{}", text::json(&told))?;
     } else if let Some(fault) = &count.fault {
         writeln!(out, "hook `{hook}` of plugin `{name}`: it breaks again: {}", one_line(&fault.to_string()))?;
+        super::wrote(&mut out, count.output.as_deref())?;
         writeln!(out, "  fix: {}", fix(fault))?;
     } else {
         let with = error.map(|error| format!(", with an error of its own: {error}")).unwrap_or_default();

@@ -17,6 +17,8 @@ pub(super) struct Sample {
     /// What it is, for whoever reads of it.
     pub(super) what: String,
     pub(super) message: Envelope,
+    /// The tool of the plugin's that it is about.
+    pub(super) tool: Option<String>,
     /// It is meant to end with an error.
     pub(super) fails: bool,
 }
@@ -29,7 +31,8 @@ fn message(session: &str, channel: &str, sender: &str, content: &str) -> Envelop
 }
 
 fn sample(what: &str, session: &str, content: &str) -> Sample {
-    Sample { what: what.to_owned(), message: message(session, "cli", "human", content), fails: false }
+    let message = message(session, "cli", "human", content);
+    Sample { what: what.to_owned(), message, tool: None, fails: false }
 }
 
 /// All of them, in their order. The plugin's own tools are called as its schemas ask.
@@ -76,28 +79,56 @@ pub(super) fn all(plugin: &Plugin) -> Vec<Sample> {
         sample("a list of models", "four", ",model"),
         sample("a command", "four", ",tape.info"),
     ];
-    samples.extend(plugin.tools.iter().filter_map(|tool| of_tool(plugin, tool)));
+    samples.extend(plugin.tools.iter().flat_map(|tool| of_tool(plugin, tool)));
     samples.push(sample("a reset of the conversation", "one", ",tape.reset archive=true"));
     samples.push(sample("a message after the reset", "one", "hello again"));
+    samples.push(sample("a reset that keeps nothing", "two", ",tape.reset archive=false"));
     samples
 }
 
-/// A call of a tool, with the least that its schema asks for: by the model, or by a person where the model cannot call it.
-/// None, where a person could not type it.
-fn of_tool(plugin: &Plugin, tool: &Tool) -> Option<Sample> {
-    let arguments = parse_json(&tool.parameters).map_or_else(|_| json!({}), |schema| fitting(&schema, 0));
-    let line = if tool.for_model && plugin.provider.is_none() {
-        format!("TOOL:{} {arguments}", model_name(&tool.name))
-    } else {
-        let typed = |(key, value): (&String, &Value)| match value {
-            Value::String(text) => Some(format!(" {key}={text}")),
-            Value::Array(_) | Value::Object(_) => None,
-            value => Some(format!(" {key}={value}")),
-        };
-        let words: Option<String> = arguments.as_object()?.iter().map(typed).collect();
-        format!(",{}{}", tool.name, words?)
+/// Calls of a tool, with the least that its schema asks for and with all that it names: by the model, or by a person where the
+/// model cannot call it.
+fn of_tool(plugin: &Plugin, tool: &Tool) -> Vec<Sample> {
+    let schema = parse_json(&tool.parameters).unwrap_or_default();
+    let least = fitting(&schema, 0);
+    let most = with_all(&schema, &least);
+    let what = format!("a call of its tool `{}`", tool.name);
+    let mut samples = vec![(what.clone(), line(plugin, tool, &least))];
+    if most != least {
+        samples.push((format!("{what} with all that its schema names"), line(plugin, tool, &most)));
+    }
+    let sample = |(what, line): (String, Option<String>)| {
+        Some(Sample { tool: Some(tool.name.clone()), ..sample(&what, "five", &line?) })
     };
-    Some(sample(&format!("a call of its tool `{}`", tool.name), "five", &line))
+    samples.into_iter().filter_map(sample).collect()
+}
+
+/// Whether there is a sample for that tool.
+pub(super) fn can_call(plugin: &Plugin, tool: &Tool) -> bool {
+    !of_tool(plugin, tool).is_empty()
+}
+
+/// What is said so that the tool is called. None, where a person could not type it.
+fn line(plugin: &Plugin, tool: &Tool, arguments: &Value) -> Option<String> {
+    if tool.for_model && plugin.provider.is_none() {
+        return Some(format!("TOOL:{} {arguments}", model_name(&tool.name)));
+    }
+    let typed = |(key, value): (&String, &Value)| match value {
+        Value::String(text) => Some(format!(" {key}={text}")),
+        Value::Array(_) | Value::Object(_) => None,
+        value => Some(format!(" {key}={value}")),
+    };
+    let words: Option<String> = arguments.as_object()?.iter().map(typed).collect();
+    Some(format!(",{}{}", tool.name, words?))
+}
+
+/// The same arguments with a value for each property that the schema names.
+fn with_all(schema: &Value, least: &Value) -> Value {
+    let mut all = least.as_object().cloned().unwrap_or_default();
+    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        all.entry(name.clone()).or_insert_with(|| fitting(property, 1));
+    }
+    all.into()
 }
 
 /// The smallest value that a schema is likely to accept.
@@ -144,9 +175,7 @@ pub(super) async fn command(calls: &Calls, name: &str) -> bool {
     tokio::time::timeout(COMMAND, hooks::run_command(calls, name, &[])).await.is_ok()
 }
 
-/// Asks the plugin what it would do with a message that arrives while another is answered.
-pub(super) async fn arrival(calls: &Calls) {
-    for load in [(false, 0), (true, 3)] {
-        hooks::admit_message(calls, &message("one", "cli", "human", "and one thing more"), load).await;
-    }
+/// Asks the plugin what it would do with a message that arrives while its session is busy like that.
+pub(super) async fn arrival(calls: &Calls, load: (bool, usize)) {
+    hooks::admit_message(calls, &message("one", "cli", "human", "and one thing more"), load).await;
 }

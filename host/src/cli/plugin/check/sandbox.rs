@@ -5,7 +5,7 @@ use crate::config::{self, Config, Seclusion};
 use crate::error::Failure;
 use crate::host::Host;
 use crate::plugin::bindings::Envelope;
-use crate::plugin::{self, Plugin, is_embedded, quarantine};
+use crate::plugin::{self, OnFault, Plugin, is_embedded, quarantine};
 use crate::turn::{Audience, run_turn};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
@@ -116,6 +116,10 @@ fn settings(subject: &Subject<'_>) -> BTreeMap<String, config::Plugin> {
     });
     let mut all: BTreeMap<String, config::Plugin> = others.collect();
     let mut own = subject.settings.clone().holding(subject.grants.clone());
+    // What breaks one hook must not keep the trial from those behind it.
+    if own.on_fault == OnFault::Fail {
+        own.on_fault = OnFault::Skip;
+    }
     // A file that has an embedded guest's name takes its place where that is switched off.
     own.enabled = subject.bytes.is_none() || !is_embedded(subject.name);
     all.insert(subject.name.to_owned(), own);
