@@ -59,8 +59,9 @@ async fn search(
 ) -> std::result::Result<Answer, Error> {
     let timeout = Duration::from_millis(options.timeout_ms.into()).min(MAX_TIMEOUT);
     let end = Instant::now() + timeout;
-    // What is known is looked at in the last part of the time, whatever the rest of it brought.
-    let enough = end - timeout / 5;
+    // What is known is looked at in the second half of the time, whatever the first brought: a model that never answers
+    // leaves enough of it.
+    let enough = end - timeout / 2;
     let host = turn.calls.host.clone();
     let (recall, path) = (host.recall.clone(), turn.workspace.clone());
     let opened = tokio::task::spawn_blocking(move || recall.workspace(&path)).await;
