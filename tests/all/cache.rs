@@ -123,10 +123,14 @@ fn a_link_is_a_miss() {
 #[track_caller]
 fn is_refused(home: &Home, dir: &Path, why: &str) {
     let why = format!("compiled code is not kept: `{}` {why}", dir.display());
-    let before: Vec<_> = fs::read_dir(dir).into_iter().flatten().flatten().map(|file| file.file_name()).collect();
+    // What is derived from tapes has a folder there, and is no compiled code.
+    let files = || {
+        let names = fs::read_dir(dir).into_iter().flatten().flatten().map(|file| file.file_name());
+        names.filter(|name| name != "index").collect::<Vec<_>>()
+    };
+    let before = files();
     home.run(["hi"]).env("BUB_CACHE", dir).finish().says("[cli:local]\nHI\n").mentions(&why);
-    let after: Vec<_> = fs::read_dir(dir).into_iter().flatten().flatten().map(|file| file.file_name()).collect();
-    assert_eq!(before, after, "something was written there");
+    assert_eq!(before, files(), "something was written there");
     let doctor = home.bub(["doctor"]).env("BUB_CACHE", dir).finish();
     assert!(doctor.stdout.contains(&format!("note  cache: {why}")), "{doctor}");
 }

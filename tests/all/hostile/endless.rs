@@ -159,6 +159,23 @@ fn a_provider_that_never_ends_is_a_model_that_fails() {
 }
 
 #[test]
+fn an_embedder_that_never_ends_leaves_words_alone() {
+    for place in ["embedder.model", "embedder.embed"] {
+        let home = among_others(place, &["embedder"]);
+        home.configure("selector = \"context-builder\"");
+        home.configure("[plugins.context-builder.config]\nsliding_window_size = 1\nenable_summary = false\nlanguage = \"en\"");
+        let server = Server::new(std::iter::repeat_n(Answer::text("Very well."), 2));
+        let says = |session: &str, text: &str| {
+            home.run([text, "--session-id", session]).model(&server).finish().says("[cli:local]\nVery well.\n")
+        };
+        says("cli:monday", "I prefer dark mode in every editor.");
+        says("cli:tuesday", "do I like dark mode?").mentions(&fault("embedder"));
+        let asked = server.requests();
+        assert!(asked[1].body.contains("dark mode in every editor"), "{place}: {}", asked[1].body);
+    }
+}
+
+#[test]
 fn models_that_are_never_listed_are_left_out_of_the_list() {
     let home = among_others("provide-model-options", &["provide-model-options"]);
     let finished = home.run([",model"]).finish().mentions(&fault("provide-model-options"));
@@ -246,7 +263,15 @@ fn a_keeper_of_tapes_that_never_ends_refuses_what_needs_a_tape() {
 #[test]
 fn there_is_a_loop_in_every_contract_that_is_asked() {
     let tried = STAGES.into_iter().chain(OTHERWISE).chain(AROUND);
-    let others = ["continue-prompt", "on-error", "provider", "provide-model-options", "before-reset", "admit-message"];
+    let others = [
+        "continue-prompt",
+        "on-error",
+        "provider",
+        "embedder",
+        "provide-model-options",
+        "before-reset",
+        "admit-message",
+    ];
     // Loaded, called by name, and kept.
     let more = ["tools", "commands", "manifest", "store", "channel"];
     let tried: BTreeSet<&str> = tried.chain(others).chain(more).collect();

@@ -40,7 +40,9 @@ fn json_that_is_none_breaks_the_contract_of_every_stage_that_answers_some() {
 fn agent(hook: &str, mode: &str, bad: &str) -> (Finished, Server) {
     let home = home().strict();
     home.plugin("hostile", programs::HOSTILE);
-    home.configure(&format!("[plugins.hostile]\nfollow = true\ngrants = [\"hook:{hook}\", \"model:*\", \"agent\"]"));
+    // A tool is called by its name, and needs no grant.
+    let hook = if hook == "call-tool" { String::new() } else { format!("\"hook:{hook}\", ") };
+    home.configure(&format!("[plugins.hostile]\nfollow = true\ngrants = [{hook}\"model:*\", \"agent\"]"));
     be(&home, mode);
     json(&home, bad);
     let server = Server::new([Answer::tool_call("hostile_tool", "{}"), Answer::text("done")]);

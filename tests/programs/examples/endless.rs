@@ -283,6 +283,18 @@ impl model::provider::Guest for Endless {
     }
 }
 
+impl model::embedder::Guest for Endless {
+    fn model() -> String {
+        pass("embedder.model");
+        "endless".to_owned()
+    }
+
+    fn embed(texts: Vec<String>, _purpose: model::embedder::Purpose) -> Result<Vec<Vec<f32>>, Error> {
+        pass("embedder.embed");
+        Ok(vec![vec![1.0, 0.0]; texts.len()])
+    }
+}
+
 impl channel::Guest for Endless {
     fn describe() -> Description {
         pass("channel");
