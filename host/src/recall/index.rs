@@ -210,7 +210,7 @@ impl Index {
         let folded: Vec<char> = question.to_lowercase().chars().collect();
         let whole = |gram: &&[char]| gram.iter().all(|c| c.is_alphanumeric());
         let mut grams: Vec<String> =
-            folded.windows(3).filter(whole).map(|gram| quoted(&gram.iter().collect::<String>())).collect();
+            folded.windows(3).filter(whole).map(|gram| quoted(gram.iter().collect::<String>())).collect();
         grams.dedup();
         grams.truncate(TRIGRAMS);
         let mut found = Vec::new();

@@ -140,7 +140,7 @@ impl Journals {
         let file = File::open(self.path(tape)).ok()?;
         match file.try_lock_shared() {
             Ok(()) => None,
-            Err(_) => record::holder(&file).map(|pid| pid as u32),
+            Err(_) => record::holder(&file),
         }
     }
 

@@ -163,7 +163,9 @@ fn an_embedder_that_never_ends_leaves_words_alone() {
     for place in ["embedder.model", "embedder.embed"] {
         let home = among_others(place, &["embedder"]);
         home.configure("selector = \"context-builder\"");
-        home.configure("[plugins.context-builder.config]\nsliding_window_size = 1\nenable_summary = false\nlanguage = \"en\"");
+        home.configure(
+            "[plugins.context-builder.config]\nsliding_window_size = 1\nenable_summary = false\nlanguage = \"en\"",
+        );
         let server = Server::new(std::iter::repeat_n(Answer::text("Very well."), 2));
         let says = |session: &str, text: &str| {
             home.run([text, "--session-id", session]).model(&server).finish().says("[cli:local]\nVery well.\n")

@@ -37,7 +37,7 @@ pub(super) fn released(host: &Host, plugin: &Plugin) -> Option<String> {
 }
 
 /// Gates that are configured and are not there.
-pub(super) fn absent<'a>(config: &'a Config, is_there: impl Fn(&str) -> bool) -> impl Iterator<Item = &'a str> {
+pub(super) fn absent(config: &Config, is_there: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
     config.gates().filter(move |gate| !is_there(gate))
 }
 
