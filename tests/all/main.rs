@@ -3,6 +3,7 @@
 
 mod agents_file;
 mod bad_input;
+mod book;
 mod bub;
 mod cache;
 mod cancellation;
