@@ -106,11 +106,10 @@ fn commands_that_only_read_work_where_no_home_can_be_made() {
     }
 }
 
-/// The unit of the README, without the names of its sections.
+/// The values of a key in the systemd unit of the guide, in all of its sections.
 fn unit(key: &str) -> Vec<String> {
-    let readme = include_str!("../../README.md");
-    let unit =
-        readme.split("```ini\n").nth(1).and_then(|rest| rest.split("```").next()).expect("the README has a unit");
+    let page = include_str!("../../docs/src/guide/operations.md");
+    let unit = page.split("```ini\n").nth(1).and_then(|rest| rest.split("```").next()).expect("the page has a unit");
     let values = unit.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     values.map(str::to_owned).collect()
 }

@@ -1,4 +1,4 @@
-//! What is written about the API is true: the OpenAPI document, and the examples of the README.
+//! The OpenAPI document names what is served, and the examples of the book work.
 
 use super::{echo, serve};
 use crate::home;
@@ -46,19 +46,20 @@ fn the_document_is_served_without_a_token_and_its_paths_are_there() {
     }
 }
 
+/// Pages whose `sh` blocks are requests to a running server.
+const PAGES: [&str; 2] =
+    [include_str!("../../../docs/src/tutorial/serve.md"), include_str!("../../../docs/src/guide/http.md")];
+
 #[test]
-fn the_examples_of_the_readme_work_as_they_stand() {
+fn the_requests_in_the_book_work_as_they_stand() {
     if !Command::new("curl").arg("--version").output().is_ok_and(|output| output.status.success()) {
         let mut err = std::io::stderr();
         let _ = std::io::Write::write_all(&mut err, b"\nnot tested: there is no `curl` here\n");
         return;
     }
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md")).unwrap();
-    let section = readme.split("\n## Over HTTP\n").nth(1).expect("there is such a section");
-    let section = section.split("\n## ").next().unwrap();
-    let examples: Vec<&str> = section
-        .split("```sh\n")
-        .skip(1)
+    let examples: Vec<&str> = PAGES
+        .iter()
+        .flat_map(|page| page.split("```sh\n").skip(1))
         .map(|rest| rest.split("```").next().unwrap())
         .filter(|sh| sh.contains("curl") || sh.contains("TOKEN="))
         .collect();
