@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/programs/README.md");
-const TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/all");
+const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/README.md");
+const TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/all");
 
 #[test]
 fn every_test_that_the_table_names_exists() {

@@ -8,8 +8,8 @@ mod trouble;
 mod turns;
 
 use crate::home;
+use bub_tape::{Entry, MemoryStore};
 use bub_tests::{Home, programs, tape};
-use bub_wasm::tape::{Entry, MemoryStore};
 use serde_json::Value;
 use stand_in::{Mood, StandIn};
 use std::fs;

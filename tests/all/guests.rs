@@ -6,7 +6,7 @@ use std::process::Command;
 
 #[test]
 fn the_guests_own_tests_pass() {
-    let guests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests");
+    let guests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guests");
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
     cargo.current_dir(guests).args(["test", "--locked", "--quiet", "--target-dir"]);
     cargo.arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests"));

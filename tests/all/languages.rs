@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/programs/languages");
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/languages");
 
 /// Where that program is; none, with a line about it, where it is not installed.
 fn toolchain(program: &str) -> Option<PathBuf> {

@@ -9,7 +9,7 @@ mod tables;
 
 use std::time::Duration;
 
-use bub_wasm::model::{Client, Error, Event, Object, Request, Secret, Settings};
+use bub_model::{Client, Error, Event, Object, Request, Secret, Settings};
 
 use server::Server;
 

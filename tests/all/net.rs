@@ -11,7 +11,7 @@ mod scrub;
 mod server;
 mod targets;
 
-use bub_wasm::net::{Error, Gate, Limits, Network, Request, Response, Target};
+use bub_egress::{Error, Gate, Limits, Network, Request, Response, Target};
 use reqwest::Method;
 
 use names::Names;

@@ -340,13 +340,13 @@ fn a_tool_that_was_never_reached_is_not_called_well() {
 #[test]
 fn what_is_told_to_do_names_functions_that_there_are() {
     const SOURCES: [&str; 4] = [
-        include_str!("../../host/src/cli/plugin/check/finding.rs"),
-        include_str!("../../host/src/cli/plugin/check/coverage.rs"),
-        include_str!("../../host/src/cli/plugin/check/channel.rs"),
-        include_str!("../../host/src/cli/plugin/check.rs"),
+        include_str!("../../host/cli/src/cli/plugin/check/finding.rs"),
+        include_str!("../../host/cli/src/cli/plugin/check/coverage.rs"),
+        include_str!("../../host/cli/src/cli/plugin/check/channel.rs"),
+        include_str!("../../host/cli/src/cli/plugin/check.rs"),
     ];
     let contracts: String = ["turn", "tape", "model", "hooks", "channel", "tools", "types"]
-        .map(|name| fs::read_to_string(format!("{}/../wit/deps/bub-{name}/{name}.wit", env!("CARGO_MANIFEST_DIR"))))
+        .map(|name| fs::read_to_string(format!("{}/../../wit/deps/bub-{name}/{name}.wit", env!("CARGO_MANIFEST_DIR"))))
         .map(|text| text.expect("the contracts are there"))
         .concat();
     let mut names = 0;

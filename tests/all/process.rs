@@ -2,7 +2,7 @@
 
 mod output;
 
-use bub_wasm::process::{Child, Environment, Error, MAX_RUNNING, MAX_RUNNING_OF_SESSION, Output, Processes, Program};
+use bub_system::process::{Child, Environment, Error, MAX_RUNNING, MAX_RUNNING_OF_SESSION, Output, Processes, Program};
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;

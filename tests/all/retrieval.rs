@@ -1,9 +1,9 @@
 //! How well questions find what was said, on pairs of the project's own (`tests/corpus/retrieval`): by words alone in six
 //! languages, and in English with a model of sentences where `just embeddings` has installed one.
 
-use bub_wasm::model::{Client, Settings};
-use bub_wasm::recall::{Baseline, Meaning, Recall, Source, Wanted, Workspace, probes};
-use bub_wasm::tape::{Draft, FileStore, JournalSettings, Journals, Tapes, tape_name, workspace_tape_name};
+use bub_model::{Client, Settings};
+use bub_recall::{Baseline, Meaning, Recall, Source, Wanted, Workspace, probes};
+use bub_tape::{Draft, FileStore, JournalSettings, Journals, Tapes, tape_name, workspace_tape_name};
 use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/corpus/retrieval");
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/retrieval");
 
 const LANGUAGES: [&str; 7] = ["en", "fresh", "zh", "de", "es", "fr", "ru"];
 

@@ -6,7 +6,7 @@ mod keep;
 mod redact;
 mod spellings;
 
-use bub_wasm::secret::{NewValue, Secrets, Value};
+use bub_egress::secret::{NewValue, Secrets, Value};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 

@@ -20,8 +20,8 @@ mod stores;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bub_wasm::tape::json as text;
-use bub_wasm::tape::{Draft, Entry, FileStore, Tape};
+use bub_tape::json as text;
+use bub_tape::{Draft, Entry, FileStore, Tape};
 
 /// The name of the tape that most tests write.
 const NAME: &str = "aaaa__bbbb";
@@ -58,7 +58,7 @@ impl Room {
 }
 
 fn golden() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden"))
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden"))
 }
 
 /// The cases of one subject of `edges.json`, each as its JSON text. That file holds `NaN`, which only our own reader

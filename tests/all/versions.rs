@@ -1,15 +1,15 @@
 //! Which versions of the contracts are served.
 
 use crate::home;
+use bub_runtime::plugin::SERVED;
 use bub_tests::{Answer, Home, Server, programs};
-use bub_wasm::plugin::SERVED;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 /// Everything that a world of these files exports, with its version.
 fn exported(file: &str) -> BTreeSet<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit").join(file);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let package = text.lines().find_map(|line| line.strip_prefix("package ")).expect("a file begins with its package");
     let (package, version) = package.trim_end_matches(';').split_once('@').expect("a package has a version");
@@ -25,7 +25,7 @@ fn what_is_served_is_what_the_worlds_say() {
     said.extend(exported("trial/hooks.wit"));
     assert_eq!(served, said);
     let guide =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit/README.md")).expect("it is there");
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit/README.md")).expect("it is there");
     for version in SERVED.iter().map(|(_, version)| version) {
         assert!(
             guide.lines().any(|line| line.starts_with(&format!("| {version}"))),

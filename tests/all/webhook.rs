@@ -1,13 +1,13 @@
 //! `guests/webhook`: signed messages in, signed answers out.
 
 use crate::telegram::bot::{only, secret, start, to};
+use bub_runtime::error::Failure;
+use bub_runtime::hooks::{WebhookRequest, WebhookResponse};
+use bub_runtime::host::Host;
+use bub_runtime::turn::Calls;
 use bub_tests::listener::{Listener, response};
 use bub_tests::programs;
-use bub_wasm::error::Failure;
-use bub_wasm::hooks::{WebhookRequest, WebhookResponse};
-use bub_wasm::host::Host;
-use bub_wasm::plugin::bindings::{Envelope, Provenance};
-use bub_wasm::turn::Calls;
+use bub_types::{Envelope, Provenance};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use std::fs;

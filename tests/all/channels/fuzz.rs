@@ -10,11 +10,11 @@
 use crate::home;
 use crate::hostile::beside::start;
 use crate::loader::chance::Chance;
+use bub_runtime::hooks::{Arrival, GuestChannel, channels};
+use bub_runtime::host::Host;
+use bub_runtime::turn::{Audience, Calls, run_turn};
 use bub_tests::{Home, programs, tape};
-use bub_wasm::hooks::{Arrival, GuestChannel, channels};
-use bub_wasm::host::Host;
-use bub_wasm::plugin::bindings::{MessageKind, Provenance};
-use bub_wasm::turn::{Audience, Calls, run_turn};
+use bub_types::{MessageKind, Provenance};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/corpus/channels");
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/channels");
 
 /// Messages of one poll.
 const BATCH: usize = 24;
@@ -170,7 +170,7 @@ fn check(Arrival { message, .. }: &Arrival, given: &Value) {
     }
     // Nothing of a passage or of the name of another author's file ends up among the sender's words.
     assert!(!message.content.contains("FOREIGN"), "{given}: {}", message.content);
-    assert_eq!(bub_wasm::channel::foreign(message).is_some(), is_foreign(given), "{given}");
+    assert_eq!(bub_runtime::channel::foreign(message).is_some(), is_foreign(given), "{given}");
 }
 
 fn string(chance: &mut Chance) -> String {

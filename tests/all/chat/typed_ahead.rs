@@ -2,8 +2,8 @@
 
 use super::asking::{CHOICES, DRAFT, WRITE, made, wary};
 use crate::home;
+use bub_runtime::channel::Answer;
 use bub_tests::tape;
-use bub_wasm::channel::Answer;
 use bub_wasm::cli::{ANSWER_DELAY, ChatInput, InputOutcome};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,11 +1,11 @@
 //! The store of the plugin over HTTP, for the cases that every store passes.
 
 use super::{Mood, StandIn, configuration, keep_token};
+use bub_config::Config;
+use bub_runtime::channel::Printer;
+use bub_runtime::host::Host;
+use bub_tape::{Batch, Commit, MemoryStore, Outcome, Store};
 use bub_tests::programs;
-use bub_wasm::channel::Printer;
-use bub_wasm::config::Config;
-use bub_wasm::host::Host;
-use bub_wasm::tape::{Batch, Commit, MemoryStore, Outcome, Store};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -91,7 +91,7 @@ async fn a_long_turn_is_one_write_and_comes_back_in_pages() {
     let kept = Kept::new().await;
     let long = serde_json::Value::from("x".repeat(300 << 10)).to_string();
     // More than a request of any other plugin may hold.
-    let drafts: Vec<_> = (0..60).map(|_| bub_wasm::tape::event("long", &long).unwrap()).collect();
+    let drafts: Vec<_> = (0..60).map(|_| bub_tape::event("long", &long).unwrap()).collect();
     let batch = Batch { tape: "a__b".to_owned(), drafts: drafts.clone(), ..Batch::default() };
     let outcome = kept.open().commit(Commit { key: Some("k".to_owned()), batches: vec![batch] }).await.unwrap();
     assert_eq!(outcome, Outcome::Stored(vec![1]));
@@ -111,7 +111,7 @@ async fn an_append_whose_reply_is_lost_is_not_doubled() {
         if asked.writes_entries() && count % 2 == 1 { Mood::LoseReply } else { Mood::Well }
     });
     for id in 1..=3 {
-        let draft = bub_wasm::tape::event("here", "{}").unwrap();
+        let draft = bub_tape::event("here", "{}").unwrap();
         assert_eq!(kept.open().append("a__b", vec![draft], None).await.unwrap(), id);
     }
     assert_eq!(kept.server.tape("a__b").len(), 3);
@@ -120,7 +120,7 @@ async fn an_append_whose_reply_is_lost_is_not_doubled() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_store_of_a_host_with_a_keeper_is_the_keepers() {
     let kept = Kept::new().await;
-    let draft = bub_wasm::tape::event("here", "{}").unwrap();
+    let draft = bub_tape::event("here", "{}").unwrap();
     assert_eq!(kept.open().append("a__b", vec![draft], None).await.unwrap(), 1);
     assert_eq!(kept.open().list(None, 10).await.unwrap(), ["a__b"]);
     assert_eq!(kept.server.tape("a__b").len(), 1);

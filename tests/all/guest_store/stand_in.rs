@@ -1,7 +1,7 @@
 //! A server that keeps tapes, as `guests/tapes-http/README.md` says, over a store of the host's own. It can misbehave.
 
+use bub_tape::{Batch, Commit, Draft, Entry, Error, Outcome, Reset, Sought, Store};
 use bub_tests::listener::{Listener, response};
-use bub_wasm::tape::{Batch, Commit, Draft, Entry, Error, Outcome, Reset, Sought, Store};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

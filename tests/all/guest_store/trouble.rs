@@ -1,8 +1,8 @@
 //! The other machine, or the way to it, does not do what it should.
 
 use super::{Mood, StandIn, home, ids_follow, keeping, kept, kept_at, name, nothing_at_home, said};
+use bub_tape::MemoryStore;
 use bub_tests::{Answer, Server};
-use bub_wasm::tape::MemoryStore;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Turns whose tapes another machine keeps.
 
 use super::{Mood, StandIn, TOKEN, home, ids_follow, keeping, kept, kept_at, name, nothing_at_home, said};
+use bub_tape::{Draft, Entry, FileStore, Store};
 use bub_tests::{Answer, Home, Server, programs};
-use bub_wasm::tape::{Draft, Entry, FileStore, Store};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -109,7 +109,7 @@ fn a_conversation_longer_than_one_answer_is_read_whole() {
     let (home, server) = keeping();
     let tape = name(&home, "cli:local");
     let long = "x".repeat(3_000);
-    let mut drafts: Vec<Draft> = bub_wasm::tape::bootstrap().into();
+    let mut drafts: Vec<Draft> = bub_tape::bootstrap().into();
     for number in 0..100 {
         for (role, text) in [("user", format!("question {number}")), ("assistant", format!("{number} {long}"))] {
             let payload = serde_json::json!({ "role": role, "content": text });

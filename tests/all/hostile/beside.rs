@@ -1,13 +1,13 @@
 //! Sessions that mean harm beside sessions that do not, in one process.
 
 use crate::home;
+use bub_config::Config;
+use bub_runtime::channel::Channel;
+use bub_runtime::error::Failure;
+use bub_runtime::host::Host;
+use bub_runtime::turn::{Audience, run_turn};
 use bub_tests::{Home, programs};
-use bub_wasm::channel::Channel;
-use bub_wasm::config::Config;
-use bub_wasm::error::Failure;
-use bub_wasm::host::Host;
-use bub_wasm::plugin::bindings::{Envelope, MessageKind};
-use bub_wasm::turn::{Audience, run_turn};
+use bub_types::{Envelope, MessageKind};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use super::{LITTLE_FUEL, NO_FUEL};
 use crate::home;
+use bub_runtime::plugin::SERVED;
 use bub_tests::{Answer, Finished, Home, Server, programs};
-use bub_wasm::plugin::SERVED;
 use std::collections::BTreeSet;
 
 /// The plugin, which holds these hooks and stays in that place.

@@ -2,9 +2,9 @@
 
 use super::beside::{message, start};
 use crate::home;
+use bub_runtime::host::Host;
+use bub_runtime::turn::{Audience, run_turn};
 use bub_tests::{Home, programs};
-use bub_wasm::host::Host;
-use bub_wasm::turn::{Audience, run_turn};
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -2,7 +2,7 @@
 
 use crate::home;
 use crate::hostile::beside::{message, start};
-use bub_wasm::turn::{Audience, run_turn};
+use bub_runtime::turn::{Audience, run_turn};
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use bub_wasm::model::{Client, Event, Request, ToolCall};
+use bub_model::{Client, Event, Request, ToolCall};
 
 use super::server::{Answer, Server};
 use super::{STOP, ask, chunk, finish, request, settings, text};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use bub_wasm::model::{Request, Settings, ToolSpec};
+use bub_model::{Request, Settings, ToolSpec};
 
 use super::object;
 use super::server::{Answer, Server};

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use bub_wasm::model::{ErrorKind, Secret, Settings};
+use bub_model::{ErrorKind, Secret, Settings};
 
 use super::server::{Answer, Server};
 use super::{KEY, STOP, ask, chunk, error_of, finish, request, settings, text};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use bub_wasm::model::{Client, ErrorKind, Object, Request, Secret, Settings, ToolSpec};
+use bub_model::{Client, ErrorKind, Object, Request, Secret, Settings, ToolSpec};
 
 use super::server::{Answer, Seen, Server};
 use super::{KEY, STOP, ask, ask_with, error_of, object, request, settings};

@@ -1,9 +1,9 @@
 //! What can be asked without a server, most of it recorded from the original.
 
-use bub_tests::golden::cases;
-use bub_wasm::model::{
+use bub_model::{
     ErrorKind, Event, Secret, Settings, ToolCall, is_context_length, key_wanted, known_provider, split, window,
 };
+use bub_tests::golden::cases;
 
 use super::server::{Answer, Server};
 use super::{KEY, ask, request, settings};

@@ -1,6 +1,6 @@
 //! Which addresses are on the public internet.
 
-use bub_wasm::net::{Reach, reach};
+use bub_egress::{Reach, reach};
 
 #[test]
 fn every_special_range_is_known_from_its_first_address_to_its_last() {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bub_wasm::net::{Error, Limits};
+use bub_egress::{Error, Limits};
 use futures_util::StreamExt;
 
 use super::server::{Server, Step};

@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
-use bub_wasm::net::{Resolve, Resolving};
+use bub_egress::{Resolve, Resolving};
 
 #[derive(Clone, Default)]
 pub struct Names {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bub_wasm::net::{Error, Gate, Limits, Network};
+use bub_egress::{Error, Gate, Limits, Network};
 use reqwest::Method;
 
 use super::names::Names;

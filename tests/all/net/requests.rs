@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use bub_wasm::net::{Body, Error, Gate, Limits, Network};
+use bub_egress::{Body, Error, Gate, Limits, Network};
 use bytes::Bytes;
 use futures_util::stream;
 use reqwest::Method;

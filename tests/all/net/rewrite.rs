@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bub_wasm::net::{Error, Gate, Outgoing};
+use bub_egress::{Error, Gate, Outgoing};
 use reqwest::header::HeaderValue;
 
 use super::server::{Server, Step};

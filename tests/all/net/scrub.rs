@@ -1,6 +1,6 @@
 //! Secrets that lie across chunks.
 
-use bub_wasm::net::Scrub;
+use bub_egress::Scrub;
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
 

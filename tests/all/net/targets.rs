@@ -1,6 +1,6 @@
 //! What a grant names.
 
-use bub_wasm::net::Target;
+use bub_egress::Target;
 use reqwest::Url;
 
 use super::target;

@@ -7,12 +7,12 @@
 use crate::loader::chance::Chance;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use bub_wasm::grants::flow::address::{Addresses, meant, written};
-use bub_wasm::grants::flow::{Conversation, Reach, Reading, of_request};
-use bub_wasm::grants::policy::run_later::{PATTERNS, RunsLater, named, resolve};
-use bub_wasm::grants::policy::{ApprovalMode, Case, Flow, judge, rank};
-use bub_wasm::plugin::bindings::Principal;
-use bub_wasm::plugin::bindings::schema::Effect;
+use bub_permissions::policy::run_later::{PATTERNS, RunsLater, named, resolve};
+use bub_permissions::policy::{ApprovalMode, Case, Flow, judge, rank};
+use bub_runtime::grants::flow::address::{Addresses, meant, written};
+use bub_runtime::grants::flow::{Conversation, Reach, Reading, of_request};
+use bub_types::Effect;
+use bub_types::Principal;
 use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! What programs write, and how it is read.
 
 use super::{LONG, environment, program, start, until};
-use bub_wasm::process::{Processes, Program, RING_BYTES};
+use bub_system::process::{Processes, Program, RING_BYTES};
 
 #[tokio::test]
 async fn both_outputs_come_in_the_order_of_their_writing() {

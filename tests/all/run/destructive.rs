@@ -1,6 +1,6 @@
 //! Which commands are known to destroy something.
 
-use bub_wasm::grants::policy::destructive::destructive;
+use bub_permissions::policy::destructive::destructive;
 
 #[test]
 fn commands_that_destroy_are_known_however_they_are_wrapped() {

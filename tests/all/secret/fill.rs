@@ -1,7 +1,7 @@
 //! Requests that marks are replaced in: where, toward whom, how they are encoded, and what is refused.
 
 use super::{Room, VALUE, hosts, text};
-use bub_wasm::secret::{Error, Filled, Filler, NewValue, Secrets, placeholder};
+use bub_egress::secret::{Error, Filled, Filler, NewValue, Secrets, placeholder};
 
 /// `VALUE` in a path or a query.
 const IN_URL: &str = "k%2Fe%2By%3D1%202%263%25%224";

@@ -1,7 +1,7 @@
 //! `secrets.toml` and the environment: what is read, refused, kept and given up.
 
 use super::{Room, hosts, text, variables};
-use bub_wasm::secret::{Error, FILE, NewValue, Origin, Secrets};
+use bub_egress::secret::{Error, FILE, NewValue, Origin, Secrets};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::time::Duration;
 

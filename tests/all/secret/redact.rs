@@ -1,7 +1,7 @@
 //! Texts that values are taken out of, comparing and signing.
 
 use super::{Room, VALUE, text};
-use bub_wasm::secret::{NewValue, Secrets};
+use bub_egress::secret::{NewValue, Secrets};
 
 /// Secrets of one value that stands in the file.
 fn secrets(value: &str) -> (Room, Secrets) {

@@ -2,7 +2,7 @@
 
 use super::{Room, text};
 use crate::loader::Chance;
-use bub_wasm::redact_stream::{Patterns, RedactStream, encodings};
+use bub_redact::{Patterns, RedactStream, encodings};
 
 const VALUE: &str = "sk-Pl4nted_Key.0f/the+own=er";
 

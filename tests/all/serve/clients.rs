@@ -14,7 +14,7 @@ fn place(name: &str) -> PathBuf {
 }
 
 fn source(name: &str) -> String {
-    format!("{}/../tests/clients/{name}", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/../../tests/clients/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 fn runs(command: &mut Command) -> bool {

@@ -8,12 +8,12 @@ use std::process::Command;
 
 #[test]
 fn the_document_names_the_paths_that_are_answered_and_no_others() {
-    let document: Value = serde_json::from_str(bub_wasm::http::DOCUMENT).unwrap();
+    let document: Value = serde_json::from_str(bub_server::DOCUMENT).unwrap();
     let mut written = BTreeSet::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         written.extend(methods.as_object().unwrap().keys().map(|method| (path.clone(), method.clone())));
     }
-    let paths = bub_wasm::http::paths();
+    let paths = bub_server::paths();
     let answered: BTreeSet<_> = paths
         .into_iter()
         .flat_map(|(path, methods)| methods.iter().map(move |method| (path.to_owned(), (*method).to_owned())))

@@ -2,8 +2,8 @@
 
 use super::{echo, say, serve, token};
 use crate::home;
+use bub_runtime::host::News;
 use bub_tests::{Answer, Server, programs};
-use bub_wasm::host::News;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
@@ -105,7 +105,7 @@ fn a_server_whose_keeper_of_tapes_is_gone_is_not_ready() {
 
 #[tokio::test]
 async fn a_slow_reader_is_told_how_many_news_were_missed() {
-    let room = bub_wasm::host::NewsRoom::default();
+    let room = bub_runtime::host::NewsRoom::default();
     let mut reader = room.read();
     for n in 0..1500 {
         room.tell(News::TurnBegins, &format!("session {n}"));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bub_wasm::tape::{Draft, Entry, Store, bootstrap, event, handoff, json, sidecar_name, tape_name};
+use bub_tape::{Draft, Entry, Store, bootstrap, event, handoff, json, sidecar_name, tape_name};
 
 use super::{NAME, Room, edges, golden, string};
 
@@ -153,9 +153,9 @@ fn a_draft_holds_objects_and_the_hosts_marks() {
 #[test]
 fn dates_and_run_ids_look_like_bubs() {
     let digits = |text: &str| text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect::<String>();
-    let now = digits(&bub_wasm::tape::now());
+    let now = digits(&bub_tape::now());
     assert!(now == "0000-00-00T00:00:00.000000+00:00" || now == "0000-00-00T00:00:00+00:00", "{now}");
-    assert_eq!(digits(&bub_wasm::tape::run_id()), "run-00000000T000000000000Z");
+    assert_eq!(digits(&bub_tape::run_id()), "run-00000000T000000000000Z");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use bub_wasm::tape::{Entry, Error, FileStore, JournalSettings, Journals, Query, Sought, Start, Tape, Tapes, view};
+use bub_tape::{Entry, Error, FileStore, JournalSettings, Journals, Query, Sought, Start, Tape, Tapes, view};
 
 use super::{NAME, Room, ids, message};
 
@@ -46,7 +46,7 @@ async fn a_merge_gives_consecutive_ids_whatever_was_written_meanwhile() {
     fork.append(vec![message("user", "two")]).await.unwrap();
     tape.append(vec![message("user", "between")]).await.unwrap();
     assert_eq!(fork.append(vec![message("user", "three")]).await.unwrap(), 3);
-    let contents = |entries: Vec<bub_wasm::tape::Entry>| {
+    let contents = |entries: Vec<bub_tape::Entry>| {
         entries.into_iter().map(|entry| super::string(&entry.payload, "content")).collect::<Vec<_>>()
     };
     assert_eq!(contents(fork.read(0, 10).await.unwrap()), ["one", "two", "three"], "an id stands for one entry");

@@ -7,7 +7,7 @@ mod writer;
 
 use std::path::Path;
 
-const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/corpus/tape");
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/tape");
 
 #[tokio::test]
 async fn no_file_of_the_corpus_breaks_a_tape() {

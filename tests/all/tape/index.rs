@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use bub_wasm::tape::{Index, Newest, Sought};
+use bub_tape::{Index, Newest, Sought};
 use proptest::prelude::*;
 
 use made::{Made, NAMES, Tape, any_tape};

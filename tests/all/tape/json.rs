@@ -1,4 +1,4 @@
-use bub_wasm::tape::json;
+use bub_tape::json;
 
 fn normalised(text: &str) -> String {
     json::normalise(text).unwrap()

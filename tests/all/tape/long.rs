@@ -6,9 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bub_wasm::tape::{
-    Draft, Durability, FileStore, JournalSettings, Journals, MEMORY, Sought, Store, Tapes, event, handoff,
-};
+use bub_tape::{Draft, Durability, FileStore, JournalSettings, Journals, MEMORY, Sought, Store, Tapes, event, handoff};
 
 use super::{NAME, ids, message};
 

@@ -1,6 +1,6 @@
 //! Marks in the place of media, and the media again.
 
-use bub_wasm::tape::{Error, Media, told};
+use bub_tape::{Error, Media, told};
 
 const DATA: &str = "QUJDREVGR0g=";
 

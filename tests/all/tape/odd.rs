@@ -10,7 +10,7 @@ mod fuzz;
 mod look;
 mod made;
 
-use bub_wasm::tape::{Entry, Query, Sought, Start, Store, Tape, Verifier};
+use bub_tape::{Entry, Query, Sought, Start, Store, Tape, Verifier};
 
 use super::{NAME, Room, ids, message};
 
@@ -87,7 +87,7 @@ async fn an_entry_with_a_lower_id_than_the_seal_before_it_does_not_make_the_zone
 #[tokio::test]
 async fn a_reader_that_has_seen_only_the_end_and_one_that_has_seen_all_agree_once_a_turn_has_begun() {
     let (room, _) = read_as(&["1", "700", "3", "4"]).await;
-    let store = bub_wasm::tape::FileStore::open(room.store.dir()).unwrap();
+    let store = bub_tape::FileStore::open(room.store.dir()).unwrap();
     let store: std::sync::Arc<dyn Store> = std::sync::Arc::new(store);
     store.prepare(NAME).await.unwrap();
     let tape = Tape::open(store, NAME).unwrap();

@@ -1,11 +1,11 @@
-use bub_wasm::tape::{Draft, Error, Query, Start, Tape, event, json};
+use bub_tape::{Draft, Error, Query, Start, Tape, event, json};
 
 use super::{Room, edges, ids, message, string};
 
 /// The tape over which `edges.json` asks.
 async fn recorded(room: &Room) -> Tape {
     for line in edges("file_store_query_tape") {
-        let entry = bub_wasm::tape::Entry::parse(&line).unwrap();
+        let entry = bub_tape::Entry::parse(&line).unwrap();
         room.tape().append(vec![Draft::from(entry)]).await.unwrap();
     }
     room.tape()

@@ -1,4 +1,4 @@
-use bub_wasm::tape::{Entry, Renderer, json, view};
+use bub_tape::{Entry, Renderer, json, view};
 
 use super::{Room, edges, message, string};
 
@@ -93,8 +93,8 @@ async fn no_view_starts_at_a_zone_and_none_shows_its_anchors() {
     let room = Room::new();
     let tape = room.tape();
     tape.bootstrap().await.unwrap();
-    let [zone, _] = bub_wasm::tape::handoff("notes/open", None).unwrap();
-    let [old_zone, _] = bub_wasm::tape::handoff("memory/open", None).unwrap();
+    let [zone, _] = bub_tape::handoff("notes/open", None).unwrap();
+    let [old_zone, _] = bub_tape::handoff("memory/open", None).unwrap();
     let zone = zone.with_meta("zone", "true").unwrap();
     tape.append(vec![message("user", "one"), zone, old_zone, message("user", "two")]).await.unwrap();
     let window = view::window(&tape).await.unwrap();

@@ -6,7 +6,7 @@ mod property;
 mod typing;
 mod words;
 
-use bub_wasm::tape::{Collector, Entry, Error, Hit, Matcher, Search, json};
+use bub_tape::{Collector, Entry, Error, Hit, Matcher, Search, json};
 
 use super::Room;
 

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
-use bub_wasm::tape::{Draft, Entry, Error, FileStore, Sought, Store, Tape, event, handoff, json};
+use bub_tape::{Draft, Entry, Error, FileStore, Sought, Store, Tape, event, handoff, json};
 
 use super::{NAME, Room, edges, ids, message};
 

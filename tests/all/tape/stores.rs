@@ -14,8 +14,8 @@ mod zones;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bub_wasm::tape::{Batch, Commit, Draft, Durability, Entry, FileStore, MemoryStore, Outcome, Reset};
-use bub_wasm::tape::{SqliteStore, Store};
+use bub_tape::{Batch, Commit, Draft, Durability, Entry, FileStore, MemoryStore, Outcome, Reset};
+use bub_tape::{SqliteStore, Store};
 
 use super::{NAME, golden, ids, message, string};
 

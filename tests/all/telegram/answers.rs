@@ -1,7 +1,7 @@
 //! What the agent says, as people see it.
 
 use super::bot::{Bot, to};
-use bub_wasm::plugin::bindings::{Envelope, MessageKind};
+use bub_types::{Envelope, MessageKind};
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,8 +3,8 @@
 use super::bot::Bot;
 use super::stand_in::BOT;
 use super::{ada, bob, private, said, with};
-use bub_wasm::hooks::Arrival;
-use bub_wasm::plugin::bindings::Passage;
+use bub_runtime::hooks::Arrival;
+use bub_types::Passage;
 use serde_json::json;
 
 /// Where each passage comes from, its author, and its text.

@@ -1,13 +1,13 @@
 //! A bot of the stand-in, in a host of this process.
 
 use super::stand_in::{StandIn, TOKEN};
-use bub_wasm::channel::Printer;
-use bub_wasm::config::Config;
-use bub_wasm::error::Failure;
-use bub_wasm::hooks::{Arrival, GuestChannel, Inbox, channels};
-use bub_wasm::host::Host;
-use bub_wasm::plugin::bindings::{Envelope, MessageKind};
-use bub_wasm::turn::Calls;
+use bub_config::Config;
+use bub_runtime::channel::Printer;
+use bub_runtime::error::Failure;
+use bub_runtime::hooks::{Arrival, GuestChannel, Inbox, channels};
+use bub_runtime::host::Host;
+use bub_runtime::turn::Calls;
+use bub_types::{Envelope, MessageKind};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -4,8 +4,8 @@ use super::bot::{Bot, to};
 use super::{PNG, ada, bob, private, said, with};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use bub_wasm::hooks::Arrival;
-use bub_wasm::plugin::bindings::{Envelope, MediaItem, MediaKind, Provenance};
+use bub_runtime::hooks::Arrival;
+use bub_types::{Envelope, MediaItem, MediaKind, Provenance};
 use serde_json::{Value, json};
 
 /// A message of Ada with a file and no text.

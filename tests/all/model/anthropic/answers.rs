@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use bub_wasm::model::{Client, Event, Request, ToolCall};
+use bub_model::{Client, Event, Request, ToolCall};
 
 use super::super::{ask, ask_with, finish, request, text};
 use super::{Answer, Server, begin, call, delta, end, events, said, settings, start, stop, stream, words};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use bub_wasm::model::{Request, ToolSpec};
+use bub_model::{Request, ToolSpec};
 
 use super::super::{ask, object};
 use super::{Server, asked, body, events, settings, tool, words};

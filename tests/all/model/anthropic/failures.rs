@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use bub_wasm::model::{Client, ErrorKind, Reached, Secret, Settings};
+use bub_model::{Client, ErrorKind, Reached, Secret, Settings};
 
 use super::super::{KEY, ask, error_of, finish, request, text};
 use super::{Answer, Server, begin, events, said, settings, start, stream, words};

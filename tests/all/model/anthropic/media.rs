@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use bub_wasm::model::{ErrorKind, Request};
+use bub_model::{ErrorKind, Request};
 
 use super::super::{error_of, object};
 use super::{Server, asked, body, events, settings, words};

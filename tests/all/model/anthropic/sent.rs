@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use bub_wasm::model::{ErrorKind, Request};
+use bub_model::{ErrorKind, Request};
 
 use super::super::{KEY, ask, error_of};
 use super::{Server, asked, body, events, settings, tool, words};

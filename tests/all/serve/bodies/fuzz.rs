@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/corpus/bodies");
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/bodies");
 
 const CALLERS: u64 = 64;
 

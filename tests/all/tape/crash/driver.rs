@@ -11,8 +11,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bub_wasm::tape::json::quote;
-use bub_wasm::tape::{Draft, Durability, Error, FileStore, JournalSettings, Journals, Result, Tape, Tapes};
+use bub_tape::json::quote;
+use bub_tape::{Draft, Durability, Error, FileStore, JournalSettings, Journals, Result, Tape, Tapes};
 
 use crate::tape::NAME;
 

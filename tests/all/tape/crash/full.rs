@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use bub_wasm::tape::Durability;
+use bub_tape::Durability;
 
 use super::driver::{Ended, Start};
 use super::look::{is_settled, look};

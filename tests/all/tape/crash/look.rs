@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use bub_wasm::tape::Entry;
-use bub_wasm::tape::json as text;
+use bub_tape::Entry;
+use bub_tape::json as text;
 
 use super::driver::SIDECAR;
 use super::world::{Token, World};

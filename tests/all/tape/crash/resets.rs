@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bub_wasm::tape::Durability;
+use bub_tape::Durability;
 
 use super::driver::Driver;
 use super::look::look;

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::Mutex;
 
-use bub_wasm::tape::Durability;
+use bub_tape::Durability;
 
 use super::driver::{Ended, Start};
 use super::look::{copy, is_settled, look};

@@ -6,7 +6,7 @@
 //! What is guarded by a checksum is behind a wall that no fuzzer climbs. The sections with a `+` hold what stands behind it,
 //! and get their checksums here.
 
-use bub_wasm::tape::Index;
+use bub_tape::Index;
 use serde_json::{Value, json};
 
 /// No input is larger, in bytes: each takes milliseconds.

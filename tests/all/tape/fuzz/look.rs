@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bub_wasm::tape::{
-    Durability, Entry, Error, FileStore, JournalSettings, Journals, Store, Tape, Tapes, check_tape_name,
-};
+use bub_tape::{Durability, Entry, Error, FileStore, JournalSettings, Journals, Store, Tape, Tapes, check_tape_name};
 
 use super::input::Input;
 use super::{reader, writer};

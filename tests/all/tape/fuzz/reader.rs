@@ -1,6 +1,6 @@
 //! All that reads a tape, held against a reader that is too simple to be wrong.
 
-use bub_wasm::tape::{Collector, Entry, Query, Renderer, Search, Sought, Start, Store, Tape, json, view};
+use bub_tape::{Collector, Entry, Query, Renderer, Search, Sought, Start, Store, Tape, json, view};
 
 use super::input::Input;
 

@@ -1,6 +1,6 @@
 //! All that writes a tape, whatever its files say: what could be read before is read after it.
 
-use bub_wasm::tape::{Draft, Entry, Tape, Tapes, event, sidecar_name};
+use bub_tape::{Draft, Entry, Tape, Tapes, event, sidecar_name};
 
 use super::input::Input;
 use super::look::{Files, NAME, SIDECAR, bytes, is_clean};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use bub_wasm::tape::{Index, Newest, Place, Sought};
+use bub_tape::{Index, Newest, Place, Sought};
 use proptest::prelude::*;
 
 use super::made::{Made, Tape};

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use bub_wasm::tape::{Digest, Entry, Info, Newest, Place, Sought, json};
+use bub_tape::{Digest, Entry, Info, Newest, Place, Sought, json};
 use proptest::prelude::*;
 
 /// How many kinds are remembered, and how many names of events and of anchors.

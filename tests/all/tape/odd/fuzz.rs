@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::{look, made};
 use crate::loader::Chance;
 
-const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/corpus/ids");
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/ids");
 
 /// How long one tape may take, on a machine that does much else. It takes milliseconds; a reader that makes no progress
 /// takes for ever.

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bub_wasm::tape::{
+use bub_tape::{
     Batch, Commit, Draft, Durability, Entry, FileStore, JournalSettings, Journals, MemoryStore, Query, Renderer,
     Search, Sought, Start, Store, Tape, Tapes, Verifier, view,
 };

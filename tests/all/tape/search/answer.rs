@@ -1,6 +1,6 @@
 use std::ops::ControlFlow;
 
-use bub_wasm::tape::{Collector, Entry, Search, Tape};
+use bub_tape::{Collector, Entry, Search, Tape};
 
 use super::super::{Room, message};
 use super::{found, ids, line, of_kind, search};

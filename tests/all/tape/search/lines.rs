@@ -1,4 +1,4 @@
-use bub_wasm::tape::Search;
+use bub_tape::Search;
 
 use super::super::Room;
 use super::{found, ids, line, search};

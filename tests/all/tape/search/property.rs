@@ -1,4 +1,4 @@
-use bub_wasm::tape::{Collector, Search, json};
+use bub_tape::{Collector, Search, json};
 use proptest::prelude::*;
 
 use super::{found, ids, line, search};

@@ -1,4 +1,4 @@
-use bub_wasm::tape::{Entry, Matcher, Search};
+use bub_tape::{Entry, Matcher, Search};
 
 use super::{found, ids, line, search, texts};
 

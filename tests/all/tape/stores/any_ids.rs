@@ -1,6 +1,6 @@
 //! Ids that nobody gave: in questions, and on lines that another program wrote.
 
-use bub_wasm::tape::{Query, Search, Sought, Start};
+use bub_tape::{Query, Search, Sought, Start};
 
 use super::super::{NAME, ids, message};
 use super::{Place, all};

@@ -1,6 +1,6 @@
 //! Writing, and reading what was written.
 
-use bub_wasm::tape::{Commit, Draft, Entry, Error, Outcome, Sought, json};
+use bub_tape::{Commit, Draft, Entry, Error, Outcome, Sought, json};
 
 use super::{NAME, Place, SIDE, all, batch, contents, ids, keyed, message, stored};
 

@@ -4,11 +4,11 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bub_wasm::tape::{Draft, Durability, Error, MemoryStore, Search, SqliteStore, Store, network_file_system};
+use bub_tape::{Draft, Durability, Error, MemoryStore, Search, SqliteStore, Store, network_file_system};
 
 use super::{NAME, Place, all, contents, ids, message};
 
-fn open(path: &Path) -> bub_wasm::tape::Result<SqliteStore> {
+fn open(path: &Path) -> bub_tape::Result<SqliteStore> {
     SqliteStore::open(path, Durability::Os, true)
 }
 

@@ -1,6 +1,6 @@
 //! Entries that are taken out for good, and those that stay.
 
-use bub_wasm::tape::{Entry, Erasure, Error, Search, Sought, handoff};
+use bub_tape::{Entry, Erasure, Error, Search, Sought, handoff};
 
 use super::super::{NAME, ids, message};
 use super::{Place, SIDE, all};

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use bub_wasm::tape::{Draft, Entry, Error, Query, Start, Store, Tape, event, json};
+use bub_tape::{Draft, Entry, Error, Query, Start, Store, Tape, event, json};
 use proptest::prelude::*;
 
 use super::histories::check;
@@ -105,7 +105,7 @@ pub(super) async fn queries_over_a_fork_see_one_tape(place: &Place) {
     let newest = Query { newest_first: true, limit: Some(3), ..Query::default() };
     assert_eq!(ids(&fork.query(&newest).await.unwrap()), [5, 4, 3]);
     // Another tape goes straight to the parent.
-    let over = bub_wasm::tape::Fork::new(store.clone(), NAME);
+    let over = bub_tape::Fork::new(store.clone(), NAME);
     over.append("other__tape", vec![event("e", "1").unwrap()], None).await.unwrap();
     assert_eq!(seen(&all(&*store, "other__tape").await), recorded("unmanaged tape goes straight to parent"));
     assert_eq!(seen(&all(&*store, NAME).await), recorded("parent before merge"));

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use bub_wasm::tape::{Draft, Error, Outcome};
+use bub_tape::{Draft, Error, Outcome};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 

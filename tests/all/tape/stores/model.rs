@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bub_wasm::tape::{Collector, Draft, Entry, Hit, Info, Query, Search, Sought, Start, Store, event};
+use bub_tape::{Collector, Draft, Entry, Hit, Info, Query, Search, Sought, Start, Store, event};
 use proptest::prelude::*;
 
 use super::{ids, message};

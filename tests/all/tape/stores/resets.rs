@@ -1,6 +1,6 @@
 //! Emptying tapes, and what becomes of what they held.
 
-use bub_wasm::tape::{Batch, Commit, Error, Reset};
+use bub_tape::{Batch, Commit, Error, Reset};
 
 use super::{NAME, Place, SIDE, all, batch, contents, ids, keyed, message, reset, stored};
 

@@ -1,6 +1,6 @@
 //! Searches, where a store may have an index of its own.
 
-use bub_wasm::tape::{Draft, Search, Store, Tape};
+use bub_tape::{Draft, Search, Store, Tape};
 
 use super::model::{hits, shown};
 use super::{NAME, Place, all, ids, message};

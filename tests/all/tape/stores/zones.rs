@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bub_wasm::tape::{Draft, Entry, Fork, Search, Store, Tape};
+use bub_tape::{Draft, Entry, Fork, Search, Store, Tape};
 use proptest::prelude::*;
 
 use super::super::{NAME, message};

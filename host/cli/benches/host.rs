@@ -1,0 +1,67 @@
+//! A host inside this process, as `serve` would have one.
+
+use bub_config::Config;
+use bub_model::Settings;
+use bub_runtime::channel::Channel;
+use bub_runtime::error::Failure;
+use bub_runtime::host::Host;
+use bub_runtime::turn::{Audience, run_turn};
+use bub_tests::Home;
+use bub_types::{Envelope, MessageKind};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// A home with nothing in it.
+pub fn home() -> Home {
+    Home::new(env!("CARGO_BIN_EXE_bub-wasm"), env!("CARGO_TARGET_TMPDIR"))
+}
+
+/// A host in this process, with that model.
+pub async fn host(home: &Home, model: Settings) -> Arc<Host> {
+    let mut config = Config::load(Some(&home.bub_home())).expect("an empty configuration");
+    // Whoever runs this may have a model of their own in the environment.
+    config.model = model;
+    // What compiles is the program, and not this one.
+    config.program = env!("CARGO_BIN_EXE_bub-wasm").into();
+    let host = Host::start(config, &home.workspace(), Box::new(Nowhere)).await;
+    host.expect("the host starts")
+}
+
+/// What a turn says. It runs in a task, as turns of `serve` do: the thread that measures is none of the runtime's, and would
+/// be woken from another one for each event.
+pub async fn said(host: &Arc<Host>, session: &str) -> String {
+    let (host, message) = (host.clone(), message(session));
+    let task = tokio::spawn(async move {
+        let (_sender, cancel) = watch::channel(false);
+        run_turn(&host, message, Audience::new(cancel)).await.expect("the turn ends well").output
+    });
+    task.await.expect("the turn ends")
+}
+
+/// A message of that session.
+pub fn message(session: &str) -> Envelope {
+    Envelope {
+        id: None,
+        session_id: Some(session.to_owned()),
+        channel: "cli".to_owned(),
+        chat_id: "local".to_owned(),
+        sender: Some("human".to_owned()),
+        content: "hi".to_owned(),
+        passages: Vec::new(),
+        kind: MessageKind::Normal,
+        context: vec![("sender_id".to_owned(), r#""human""#.to_owned())],
+        media: Vec::new(),
+        output_channel: None,
+    }
+}
+
+/// Drops what it gets.
+struct Nowhere;
+
+impl Channel for Nowhere {
+    fn send<'a>(&'a self, _: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}

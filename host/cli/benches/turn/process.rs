@@ -1,0 +1,72 @@
+//! Whole runs of the program, from the start of the process to its end, with compiled code in the cache.
+
+use crate::child::run_once;
+use crate::figure::{Samples, print_memory};
+use bub_tape::{Draft, FileStore, Tape, tape_name};
+use bub_tests::Home;
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+const WARM_UP: usize = 3;
+const RUNS: usize = 20;
+
+/// Entries of the long tape; the last one of its anchors is the end of it.
+const ENTRIES: usize = 10_000;
+
+const TARGET: Duration = Duration::from_millis(60);
+const TARGET_MEMORY: u64 = 60_000_000;
+
+/// On a tape with nothing on it, and on a long one. The two should not differ: a turn costs what stands behind the
+/// latest anchor.
+pub async fn figures() {
+    let home = Home::new(env!("CARGO_BIN_EXE_bub-wasm"), env!("CARGO_TARGET_TMPDIR"));
+    fill(&home, "empty", 0).await;
+    fill(&home, "long", ENTRIES).await;
+    measure(&home, "empty", "`run`, offline model, empty tape");
+    measure(&home, "long", "`run`, offline model, 10,000 entries");
+}
+
+/// The anchor and the event that says so are the last two entries.
+async fn fill(home: &Home, session: &str, entries: usize) {
+    let store = FileStore::open(home.tapes_dir()).expect("the tapes can be kept");
+    let name = tape_name(&home.workspace(), session);
+    let tape = Tape::open(Arc::new(store), &name).expect("a tape may have that name");
+    if entries == 0 {
+        std::fs::write(home.tape_file(session), "").expect("the tape can be written");
+        return;
+    }
+    let drafts = (2..entries)
+        .map(|number| {
+            let role = ["user", "assistant"][number % 2];
+            let payload = format!(r#"{{"role": "{role}", "content": "{}"}}"#, "a word or two ".repeat(6));
+            Draft::new("message", &payload, r#"{"run_id": "0123456789abcdef"}"#).expect("it is an entry")
+        })
+        .collect();
+    tape.append(drafts).await.expect("the tape can be written");
+    tape.handoff("bench/phase", None).await.expect("the tape can be written");
+}
+
+fn measure(home: &Home, session: &str, name: &str) {
+    let tape = home.tape_file(session);
+    let length = tape.metadata().expect("the tape is there").len();
+    let mut samples = Vec::new();
+    let mut peak = 0;
+    for run in 0..WARM_UP + RUNS {
+        let (took, bytes) = run_once(home, &["--session-id", session]);
+        if run >= WARM_UP {
+            samples.push(took);
+            peak = peak.max(bytes);
+        }
+        cut(&tape, length);
+    }
+    Samples::new(samples).print(name, Some(TARGET));
+    print_memory("  peak memory, of all runs", peak, TARGET_MEMORY);
+}
+
+/// Takes off what a run has written, so that the next one finds what it found.
+fn cut(tape: &Path, length: u64) {
+    let file = OpenOptions::new().write(true).open(tape).expect("the tape is there");
+    file.set_len(length).expect("the tape can be cut");
+}

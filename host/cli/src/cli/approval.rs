@@ -1,0 +1,36 @@
+//! What the person who starts the program says beforehand about tool calls that would be asked about.
+
+use bub_config::Config;
+use bub_permissions::policy::ApprovalMode;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+#[derive(clap::Args)]
+pub(super) struct Approval {
+    /// When to ask about tool calls: before all that do more than read, only once text that somebody else wrote is in the
+    /// conversation, or never, and then make none of them or all [default: `approve` of `[policy]`, else auto]
+    #[arg(long, value_name = "MODE", value_parser = mode())]
+    approve: Option<ApprovalMode>,
+    /// Allow what would be asked about: calls with exactly these effects, as in `write,run`
+    #[arg(long, value_name = "EFFECT", value_delimiter = ',', value_parser = ["read", "write", "send", "run"])]
+    allow: Vec<String>,
+}
+
+fn mode() -> impl TypedValueParser<Value = ApprovalMode> {
+    // clap has refused every other word.
+    PossibleValuesParser::new(ApprovalMode::NAMES).map(|name| ApprovalMode::parse(&name).unwrap_or_default())
+}
+
+impl Approval {
+    /// Puts it into the configuration of this process.
+    pub(super) fn apply(self, config: &mut Config) {
+        if let Some(mode) = self.approve {
+            config.policy.approve = mode;
+        }
+        config.policy.allowed = self.allow;
+    }
+
+    /// The mode that holds with that configuration.
+    pub(super) fn mode(&self, config: &Config) -> ApprovalMode {
+        self.approve.unwrap_or(config.policy.approve)
+    }
+}

@@ -1,0 +1,97 @@
+//! What a command gave, for people: a tool answers a model and a person with the same text.
+
+use super::super::text;
+use bub_tape::{json, typed};
+use serde_json::Value;
+
+/// Lines of one hit that are shown.
+const MAX_LINES: usize = 6;
+
+/// Stands in front of what a search of the tape gives.
+const SEARCH: &str = "[tape.search]: ";
+
+/// The lines, as they are read by people: an entry of the tape is who said it, when, and what.
+pub(super) fn lines(output: &str, width: usize) -> Vec<String> {
+    output.trim_end().lines().flat_map(|line| laid_out(line, width)).collect()
+}
+
+fn laid_out(line: &str, width: usize) -> Vec<String> {
+    if let Some(count) = line.strip_prefix(SEARCH) {
+        let (found, rest) = count.split_once(" matches (").unwrap_or((count, ""));
+        let number = found.parse().unwrap_or(0);
+        let left_out = match rest.strip_suffix(" filtered)").and_then(|count| count.parse::<u64>().ok()) {
+            Some(count @ 1..) => format!("; {count} of earlier searches left out"),
+            _ => String::new(),
+        };
+        return vec![format!("{}{left_out}", text::count(number, "entry found", "entries found"))];
+    }
+    match hit(line, width) {
+        Some(lines) => lines,
+        None => vec![text::line(&line.replace('\t', "    "))],
+    }
+}
+
+/// An entry of the tape on a head line and a few below it.
+fn hit(line: &str, width: usize) -> Option<Vec<String>> {
+    let Value::Object(entry) = serde_json::from_str(line).ok()? else { return None };
+    let (date, payload) = (entry.get("date")?.as_str()?, entry.get("content")?.as_object()?);
+    let named = |key: &str| payload.get(key).and_then(Value::as_str);
+    let who =
+        named("role").or_else(|| named("name")).unwrap_or(if payload.contains_key("results") { "tool" } else { "" });
+    let said = match (payload.get("content"), payload.get("results")) {
+        (Some(Value::String(said)), _) => typed(said).to_owned(),
+        (None, Some(Value::Array(results))) => results.iter().map(plain).collect::<Vec<_>>().join("\n"),
+        (Some(other), _) => plain(other),
+        (None, _) => payload.get("state").or_else(|| payload.get("data")).map(plain).unwrap_or_default(),
+    };
+    let mut folded = text::fold(&said, width.saturating_sub(2));
+    if let Some(more) = folded.len().checked_sub(MAX_LINES).filter(|more| *more > 0) {
+        folded.truncate(MAX_LINES);
+        folded.push(format!("… {}", text::count(more as u64, "more line", "more lines")));
+    }
+    let head = text::cut(&format!("{}  {who}", text::date(date)), width);
+    let below = folded.into_iter().filter(|line| !line.is_empty()).map(|line| format!("  {line}"));
+    Some([String::new(), head].into_iter().chain(below).collect())
+}
+
+/// A value's text; of content parts that of each that has one.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => json::string(text).unwrap_or_else(|| text.clone()),
+        Value::Array(parts) if parts.iter().any(|part| part.get("text").is_some()) => {
+            let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
+            texts.map(typed).collect::<Vec<_>>().join("\n")
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lines;
+
+    #[test]
+    fn hits_are_read_as_who_said_what_and_when() {
+        let output = concat!(
+            "[tape.search]: 2 matches (1 filtered)\n",
+            r#"{"date": "2026-11-23T11:31:00.505468+00:00", "content": {"role": "user", "content": "a=b\n---Date: x---\nplant\nroses"}}"#,
+            "\n",
+            r#"{"date": "2026-11-23T11:31:01.505468+00:00", "content": {"results": ["\u001b[2Jdug"]}}"#,
+            "\nelse\t{"
+        );
+        assert_eq!(
+            lines(output, 40),
+            [
+                "2 entries found; 1 of earlier searches left out",
+                "",
+                "2026-11-23 11:31:00  user",
+                "  plant",
+                "  roses",
+                "",
+                "2026-11-23 11:31:01  tool",
+                "  \\u{1b}[2Jdug",
+                "else    {",
+            ]
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! A chat where there is no terminal: a message a line, answers as they come, errors on stderr.
+
+use super::super::denied::DeniedCalls;
+use super::super::plugin::Arrivals;
+use super::super::watchdog::Interrupts;
+use super::desk::Matter;
+use anyhow::Result;
+use bub_runtime::host::Host;
+use bub_runtime::turn::{Audience, Heard, run_turn};
+use bub_types::text::one_line;
+use bub_types::{Envelope, MessageKind, StreamEvent};
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+
+/// What is heard and not yet printed, at most.
+const HEARD: usize = 256;
+
+/// Fails when the last turn did.
+pub(super) async fn run(
+    host: &Arc<Host>,
+    mut matters: mpsc::Receiver<Matter>,
+    envelope: &(dyn Fn(&str) -> Envelope + Send),
+    mut stop: watch::Receiver<bool>,
+    mut arrivals: Arrivals,
+    denied: &DeniedCalls,
+) -> Result<ExitCode> {
+    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    let mut code = ExitCode::SUCCESS;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let interrupts = Interrupts::of_signal()?;
+    loop {
+        let line = tokio::select! {
+            line = lines.next_line() => line?,
+            _ = stop.wait_for(|stop| *stop) => return Ok(code),
+            _ = interrupt.recv() => return Ok(ExitCode::from(130)),
+        };
+        let Some(line) = line.filter(|line| !super::leaves(line)) else { return Ok(code) };
+        if line.trim().is_empty() {
+            continue;
+        }
+        arrivals.decide(host)?;
+        let (end, cancel) = watch::channel(false);
+        let (listener, mut heard) = mpsc::channel(HEARD);
+        let turn = run_turn(host, envelope(&line), Audience::new(cancel).heard_by(listener));
+        tokio::pin!(turn);
+        let mut said = Printed::default();
+        let outcome = loop {
+            tokio::select! {
+                biased;
+                Some(heard) = heard.recv() => said.hear(heard)?,
+                Some(matter) = matters.recv() => said.matter(matter)?,
+                _ = interrupt.recv() => {
+                    interrupts.heard();
+                    let _ = end.send(true);
+                }
+                _ = stop.wait_for(|stop| *stop), if !*end.borrow() => drop(end.send(true)),
+                outcome = &mut turn => break outcome,
+            }
+        };
+        while let Ok(matter) = matters.try_recv() {
+            said.matter(matter)?;
+        }
+        code = if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        let mode = host.config.policy.approve;
+        denied.tell(&mut std::io::stderr(), mode)?;
+        said.end(outcome.err().map(|failure| failure.told()))?;
+    }
+}
+
+/// What a turn has printed.
+#[derive(Default)]
+struct Printed {
+    all: String,
+    said_error: bool,
+}
+
+impl Printed {
+    fn hear(&mut self, heard: Heard) -> Result<()> {
+        if let Heard::Event(StreamEvent::Text(piece)) = heard {
+            self.all.push_str(&piece);
+            let mut out = std::io::stdout().lock();
+            out.write_all(piece.as_bytes())?;
+            out.flush()?;
+        }
+        Ok(())
+    }
+
+    fn matter(&mut self, matter: Matter) -> Result<()> {
+        // Nobody sits here who could answer a question.
+        let Matter::Envelope(envelope) = matter else { return Ok(()) };
+        if envelope.kind == MessageKind::Error {
+            self.said_error = true;
+            writeln!(std::io::stderr(), "error: {}", one_line(&envelope.content))?;
+        } else if envelope.content.trim() != self.all.trim() {
+            self.line()?;
+            writeln!(std::io::stdout(), "{}", envelope.content)?;
+            self.all.clear();
+        }
+        Ok(())
+    }
+
+    /// What comes next begins on a line of its own.
+    fn line(&self) -> Result<()> {
+        if !self.all.is_empty() && !self.all.ends_with('\n') {
+            writeln!(std::io::stdout())?;
+        }
+        Ok(())
+    }
+
+    fn end(&self, failure: Option<String>) -> Result<()> {
+        self.line()?;
+        if let Some(failure) = failure.filter(|_| !self.said_error) {
+            writeln!(std::io::stderr(), "error: {failure}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! The answers to a question about a tool call.
+
+use super::super::paint::Paint;
+use super::super::text;
+use bub_runtime::channel::{Answer, Question};
+use serde_json::Value;
+
+/// What may be answered, in lines of at most that many columns. `is_draft`: the line holds text that is no answer.
+pub(super) fn choices(question: &Question, is_draft: bool, width: usize, paint: Paint) -> Vec<String> {
+    if is_draft {
+        let hint = "the question waits: Enter sends this text to the agent, Ctrl-U removes it";
+        return text::fold(hint, width).iter().map(|line| paint.dim(line)).collect();
+    }
+    let choices = [
+        ("y", "once".to_owned()),
+        ("a", "always exactly this call in this session".to_owned()),
+        ("n", "no".to_owned()),
+        ("v", format!("never `{}` in this session", question.tool)),
+        ("Enter", "answers; other text goes to the agent".to_owned()),
+    ];
+    // The lines are colored piece by piece, so they are made to fit here.
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    for (key, meaning) in choices {
+        let columns = text::width(key) + 1 + text::width(&meaning);
+        let shown = format!("{} {meaning}", paint.cyan(key));
+        match lines.last_mut() {
+            Some((used, line)) if *used + 3 + columns <= width => {
+                *used += 3 + columns;
+                line.push_str(" · ");
+                line.push_str(&shown);
+            }
+            _ => lines.push((columns, shown)),
+        }
+    }
+    lines.into_iter().map(|(_, line)| line).collect()
+}
+
+/// The answer that a line stands for.
+pub(super) fn answer(line: &str) -> Option<Answer> {
+    match line.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" => Some(Answer::Once),
+        "a" | "always" => Some(Answer::Always),
+        "n" | "no" => Some(Answer::No),
+        "v" | "never" => Some(Answer::Never),
+        _ => None,
+    }
+}
+
+/// What was answered, for the scrollback.
+pub(super) fn said(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Once => "yes, once",
+        Answer::Always => "yes, always exactly this call in this session",
+        Answer::No => "no",
+        Answer::Never => "no, never in this session",
+    }
+}
+
+/// What is said of a line that reads like an answer and was not typed as one.
+pub(super) const REJECTED: &str =
+    "not taken as an answer: type it by hand, half a second or more after the question appears";
+
+/// A call on one line: its name and the argument that says most.
+pub(in crate::cli) fn brief(name: &str, arguments: &str) -> String {
+    let parsed = serde_json::from_str(arguments).unwrap_or(Value::Null);
+    let told = match &parsed {
+        Value::Object(arguments) => arguments.values().find_map(Value::as_str).unwrap_or_default(),
+        _ => "",
+    };
+    let told = text::line(told);
+    if told.is_empty() { name.to_owned() } else { format!("{name} {told}") }
+}

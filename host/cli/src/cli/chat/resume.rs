@@ -1,0 +1,184 @@
+//! What a chat remembers from one time to the next, beside its tape: what was typed, and whether its owner was asked to
+//! vouch for the workspace.
+
+use super::super::paint::Paint;
+use super::super::tape::Place;
+use super::super::{prompt, sessions, terminal_mode, text, trust};
+use super::markdown::Said;
+use super::screen::Screen;
+use anyhow::Result;
+use bub_config::Config;
+use bub_runtime::host::Host;
+use bub_tape::{json, tape_name, typed};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Messages of the end of a conversation that are shown.
+const SHOWN: usize = 6;
+
+/// Lines of one of them.
+const LINES: usize = 20;
+
+/// Sessions that are offered to choose from.
+const OFFERED: usize = 15;
+
+/// The chats of one workspace.
+pub(in crate::cli) struct Last {
+    /// `$BUB_HOME/history/WORKSPACE`, without an ending.
+    stem: PathBuf,
+}
+
+impl Last {
+    pub(in crate::cli) fn of(config: &Config, workspace: &Path) -> Self {
+        let name = tape_name(workspace, "");
+        let half = name.split_once("__").map_or(name.as_str(), |(half, _)| half);
+        Self { stem: config.home.join("history").join(half) }
+    }
+
+    fn file(&self, ending: &str) -> PathBuf {
+        self.stem.with_extension(ending)
+    }
+
+    /// What was typed here.
+    pub(super) fn history(&self) -> PathBuf {
+        self.file("lines")
+    }
+
+    fn write(&self, ending: &str, text: &str) -> std::io::Result<()> {
+        let file = self.file(ending);
+        super::editor::private(&file)?;
+        fs::write(file, format!("{text}\n"))
+    }
+
+    /// Asks, once, whether the owner vouches for the files here.
+    ///
+    /// # Errors
+    ///
+    /// The terminal has gone, or the configuration cannot be written.
+    pub(in crate::cli) fn ask_for_trust(&self, config: Config, workspace: &Path) -> Result<Config> {
+        if config.trusts(workspace) || self.file("asked").exists() {
+            return Ok(config);
+        }
+        let shown = text::line(&workspace.to_string_lossy());
+        let asks = format!(
+            "Are the files of `{shown}` yours, or as good as your own word? If not, the agent asks before it changes or runs anything once it has read one of them."
+        );
+        text::fold(&asks, Screen::width()).iter().try_for_each(|line| writeln!(std::io::stdout(), "{line}"))?;
+        let is_trusted = loop {
+            match prompt::ask("Trust this workspace? [y/N] ")? {
+                Some(line) if prompt::is_yes(&line) => break true,
+                Some(line) if prompt::is_no(&line) => break false,
+                Some(_) => {}
+                None => break false,
+            }
+        };
+        self.write("asked", if is_trusted { "y" } else { "n" })?;
+        if !is_trusted {
+            writeln!(std::io::stdout(), "It is not trusted; `bub-wasm trust` changes that.")?;
+            return Ok(config);
+        }
+        trust::trust(&config, workspace)?;
+        Config::load(Some(&config.home))
+    }
+}
+
+/// Which session a chat goes on with.
+pub(super) enum Choice {
+    Session(String),
+    /// There is none yet.
+    New,
+    /// The person wants none of them.
+    Leave,
+}
+
+/// The session that is wanted, by its id or name; without one the person chooses, or where nobody can, it is the last one.
+///
+/// # Errors
+///
+/// There is no such session, or the tapes cannot be read.
+pub(super) async fn choose(host: &Arc<Host>, wanted: Option<&str>, sees: bool) -> Result<Choice> {
+    let place = Place::of(host);
+    if let Some(wanted) = wanted {
+        let session = sessions::named(&place, wanted).await?;
+        return Ok(session.id().map_or(Choice::New, |id| Choice::Session(id.to_owned())));
+    }
+    if !sees {
+        let latest = sessions::Sessions::new(&host.config).latest(&host.workspace)?;
+        return Ok(latest.map_or(Choice::New, Choice::Session));
+    }
+    let mut offered = sessions::offered(&place, OFFERED, Screen::width()).await?;
+    if offered.len() < 2 {
+        return Ok(offered.pop().map_or(Choice::New, |(id, _)| Choice::Session(id)));
+    }
+    offered.iter().try_for_each(|(_, line)| writeln!(std::io::stdout(), "{line}"))?;
+    tokio::task::spawn_blocking(move || ask(&offered)).await?
+}
+
+/// Says that another process is at work in the session.
+pub(super) fn tell_holder(host: &Arc<Host>, session: &str) {
+    let tape = tape_name(&host.workspace, session);
+    if let Some(pid) = host.tapes().journals().holder(&tape) {
+        let id = text::cut(session, 40);
+        // Nobody may be there to read it.
+        let _ =
+            writeln!(std::io::stderr(), "process {pid} runs a turn of session `{id}`: what you say waits for its end");
+    }
+}
+
+/// Asks for a number. What is typed ahead counts: nothing is given away by it.
+fn ask(offered: &[(String, String)]) -> Result<Choice> {
+    loop {
+        write!(std::io::stdout(), "Which one? A number, Enter for the first, `n` for a new one, `q` to leave: ")?;
+        std::io::stdout().flush()?;
+        let mut line = String::new();
+        if terminal_mode::as_before(|| std::io::stdin().read_line(&mut line))? == 0 {
+            writeln!(std::io::stdout())?;
+            return Ok(Choice::Leave);
+        }
+        let word = line.trim();
+        let number = if word.is_empty() { Some(1) } else { word.parse::<usize>().ok() };
+        match (number.and_then(|number| offered.get(number.checked_sub(1)?)), word) {
+            (Some((id, _)), _) => return Ok(Choice::Session(id.clone())),
+            (None, "n") => return Ok(Choice::New),
+            (None, "q" | ",quit" | ",exit") => return Ok(Choice::Leave),
+            _ => writeln!(std::io::stdout(), "`{}` is none of 1 to {}", text::cut(word, 40), offered.len())?,
+        }
+    }
+}
+
+/// Shows how a conversation ended.
+///
+/// # Errors
+///
+/// Its tape cannot be read, or the terminal has gone.
+pub(super) async fn show(host: &Arc<Host>, session: &str, paint: Paint) -> Result<()> {
+    let name = tape_name(&host.workspace, session);
+    let tape = host.tapes().open(&name)?.veiled();
+    let window = tape.since_anchor().await?;
+    let spoken = window.iter().filter(|entry| entry.is("message")).filter_map(|entry| {
+        let role = json::get(&entry.payload, "role").and_then(json::string)?;
+        let content = json::get(&entry.payload, "content").and_then(json::string)?;
+        Some((role == "user", content))
+    });
+    let spoken: Vec<_> = spoken.collect();
+    let width = Screen::width();
+    let mut out = std::io::stdout().lock();
+    for (by_user, content) in &spoken[spoken.len().saturating_sub(SHOWN)..] {
+        let mut lines = if *by_user {
+            text::fold(&format!("› {}", typed(content)), width)
+        } else {
+            let mut said = Said::new(paint.has_colors(), false);
+            said.hear(content);
+            said.rest(width)
+        };
+        if let Some(more) = lines.len().checked_sub(LINES).filter(|more| *more > 0) {
+            lines.truncate(LINES);
+            lines.push(paint.dim(format!("… {more} more lines")));
+        }
+        lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        writeln!(out)?;
+    }
+    Ok(())
+}

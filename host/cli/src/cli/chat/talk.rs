@@ -1,0 +1,362 @@
+//! One turn at the terminal: what it does is drawn as it happens, and keys reach it.
+
+use super::super::paint::Paint;
+use super::super::plugin::Arrivals;
+use super::super::{prompt, question as asked, text};
+use super::desk::Matter;
+use super::editor::Editor;
+use super::input::{ChatInput, InputOutcome};
+use super::keys::{Keys, is_suspend};
+use super::question;
+use super::screen::Screen;
+use super::suspend::suspend;
+use super::view::{Foot, View};
+use anyhow::Result;
+use bub_runtime::channel::{Answer, Question};
+use bub_runtime::error::Failure;
+use bub_runtime::hooks;
+use bub_runtime::hooks::Admission;
+use bub_runtime::host::Host;
+use bub_runtime::turn::{Audience, Calls, Steering, TurnResult, run_turn};
+use bub_types::text::one_line;
+use bub_types::{Envelope, MessageKind};
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use termimad::crossterm::event::Event;
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// How often the screen is drawn anew.
+const FRAME: Duration = Duration::from_millis(80);
+
+/// What is heard and not yet drawn, at most.
+const HEARD: usize = 256;
+
+/// What both ends of the conversation share from turn to turn.
+pub(super) struct Talk {
+    pub(super) host: Arc<Host>,
+    pub(super) matters: mpsc::Receiver<Matter>,
+    pub(super) logs: mpsc::UnboundedReceiver<String>,
+    pub(super) stop: watch::Receiver<bool>,
+    pub(super) paint: Paint,
+    /// Whether the model's reasoning is shown.
+    pub(super) thinking: bool,
+    /// Makes an envelope of what is typed.
+    pub(super) envelope: Box<dyn Fn(&str) -> Envelope + Send>,
+    pub(super) arrivals: Arrivals,
+    /// Whether the end of a turn says how long it has taken and what it has used.
+    pub(super) sums_up: bool,
+}
+
+/// How a turn left the conversation.
+pub(super) struct Left {
+    /// Messages that want turns of their own, in their order.
+    pub(super) queue: VecDeque<Envelope>,
+    /// What was being typed.
+    pub(super) typed: String,
+    /// The person wants to leave.
+    pub(super) leaves: bool,
+    /// What the turn came to; none: it failed.
+    pub(super) result: Option<TurnResult>,
+}
+
+/// A turn that is being drawn.
+struct Running<'t> {
+    talk: &'t mut Talk,
+    /// Remembers what is said; none: nothing of it is remembered.
+    editor: Option<&'t mut Editor>,
+    screen: Screen,
+    view: View,
+    input: ChatInput,
+    asked: VecDeque<(Box<Question>, oneshot::Sender<Answer>)>,
+    /// Whether the first of the questions stands on the screen.
+    shown: bool,
+    /// The number of that question: each is another one to the line.
+    question: u64,
+    steering: Steering,
+    later: VecDeque<Envelope>,
+    session_id: Option<String>,
+    said_error: bool,
+    leaves: bool,
+}
+
+impl Talk {
+    /// Asks about plugins that have come meanwhile. `false`: somebody ends the program.
+    ///
+    /// # Errors
+    ///
+    /// The terminal has gone, or the configuration cannot be written.
+    pub(super) async fn greet(&mut self) -> Result<bool> {
+        if self.arrivals.waiting(&self.host).is_empty() {
+            return Ok(true);
+        }
+        // What was logged is of what came before.
+        while let Ok(line) = self.logs.try_recv() {
+            text::fold(line.trim_end(), Screen::width()).iter().for_each(|line| println!("{}", self.paint.dim(line)));
+        }
+        let (host, mut arrivals) = (Arc::clone(&self.host), std::mem::take(&mut self.arrivals));
+        // A person is waited for, which nothing else must wait for.
+        let mut asking = tokio::task::spawn_blocking(move || {
+            let decided = arrivals.decide(&host);
+            (arrivals, decided)
+        });
+        let mut stop = self.stop.clone();
+        tokio::select! {
+            asked = &mut asking => {
+                let (arrivals, decided) = asked?;
+                self.arrivals = arrivals;
+                decided.map(|()| true)
+            }
+            _ = stop.wait_for(|stop| *stop) => {
+                prompt::restore();
+                Ok(false)
+            }
+        }
+    }
+
+    /// Shows the model's reasoning from here on, or no longer, and says which.
+    pub(super) fn toggle_thinking(&mut self) -> &'static str {
+        self.thinking = !self.thinking;
+        if self.thinking { "the model's reasoning is shown" } else { "the model's reasoning is not shown" }
+    }
+
+    /// Runs a turn and draws it. `typed`: what was being typed when it began; what is said meanwhile is remembered by `editor`.
+    ///
+    /// # Errors
+    ///
+    /// The terminal has gone. How the turn ended is on the screen.
+    pub(super) async fn turn(
+        &mut self,
+        envelope: Envelope,
+        typed: String,
+        editor: Option<&mut Editor>,
+    ) -> Result<Left> {
+        let (end, cancel) = watch::channel(false);
+        let (listener, mut heard) = mpsc::channel(HEARD);
+        let steering = Steering::default();
+        let audience = Audience::new(cancel).heard_by(listener).steered_by(steering.clone());
+        let view = View::new(self.paint, envelope.kind == MessageKind::Command, self.thinking);
+        let session_id = envelope.session_id.clone();
+        let host = Arc::clone(&self.host);
+        let mut turn = tokio::spawn(async move { run_turn(&host, envelope, audience).await });
+        let mut stop = self.stop.clone();
+        let mut keys = Keys::new();
+        let mut frames = tokio::time::interval(FRAME);
+        let mut running = Running {
+            talk: self,
+            editor,
+            screen: Screen::take()?,
+            view,
+            input: ChatInput::new(typed),
+            asked: VecDeque::new(),
+            shown: false,
+            question: 0,
+            steering,
+            later: VecDeque::new(),
+            session_id,
+            said_error: false,
+            leaves: false,
+        };
+        let outcome = loop {
+            tokio::select! {
+                biased;
+                event = keys.next() => match event {
+                    Some((at, event)) => if running.event(&event, at).await { let _ = end.send(true); },
+                    None => { let _ = end.send(true); break (&mut turn).await },
+                },
+                Some(heard) = heard.recv() => running.view.hear(heard, Screen::width()),
+                Some(matter) = running.talk.matters.recv() => running.matter(matter),
+                Some(line) = running.talk.logs.recv() => running.log(&line),
+                _ = frames.tick() => if running.draw().is_err() {
+                    // The terminal has gone. The turn ends as turns do.
+                    running.leaves = true;
+                    let _ = end.send(true);
+                },
+                stopped = stop.wait_for(|stop| *stop), if !running.leaves => {
+                    running.leaves = stopped.is_ok();
+                    let _ = end.send(true);
+                }
+                outcome = &mut turn => break outcome,
+            }
+        };
+        for (at, event) in keys.rest() {
+            running.event(&event, at).await;
+        }
+        while let Ok(matter) = running.talk.matters.try_recv() {
+            running.matter(matter);
+        }
+        running.finish(outcome.map_err(|error| Failure::Channel(format!("the turn broke: {error}"))).flatten())
+    }
+}
+
+impl Running<'_> {
+    /// A key, or what else the terminal said at that time. `true`: the turn is to end.
+    async fn event(&mut self, event: &Event, at: Instant) -> bool {
+        if is_suspend(event) {
+            // The turn stops with the process, but for the programs that its tools have started.
+            let _ = self.screen.release();
+            suspend();
+            // Where the terminal has gone, the next drawing says so.
+            let _ = self.screen.acquire();
+            return false;
+        }
+        match self.input.event(event, at) {
+            InputOutcome::Typed => false,
+            InputOutcome::Said(line) => {
+                if let Some(editor) = &mut self.editor {
+                    editor.remember(&line);
+                }
+                self.said(&line).await
+            }
+            InputOutcome::Answered(answer) => {
+                self.answered(answer);
+                false
+            }
+            InputOutcome::Rejected => {
+                self.tell(question::REJECTED, Paint::dim);
+                false
+            }
+            InputOutcome::End => {
+                self.view.ends();
+                true
+            }
+        }
+    }
+
+    /// The question on the screen was answered.
+    fn answered(&mut self, answer: Answer) {
+        let Some((question, asks)) = self.asked.pop_front() else { return };
+        self.shown = false;
+        self.view.answered(&question.tool);
+        let line = format!("  {}", self.talk.paint.dim(question::said(answer)));
+        self.view.put([line, String::new()], Screen::width());
+        // The turn may have ended meanwhile, and with it the call.
+        let _ = asks.send(answer);
+    }
+
+    /// Somebody spoke while the turn runs: it steers, or waits. `true`: the turn is to end.
+    async fn said(&mut self, line: &str) -> bool {
+        if super::leaves(line) {
+            self.leaves = true;
+            self.view.ends();
+            return true;
+        }
+        if line.trim() == ",thinking" {
+            let said = self.talk.toggle_thinking();
+            self.view.show_reasoning(self.talk.thinking);
+            self.tell(said, Paint::dim);
+            return false;
+        }
+        let mut message = (self.talk.envelope)(line);
+        message.session_id.clone_from(&self.session_id);
+        let calls = Calls::new(&self.talk.host);
+        let load = (true, self.steering.len() + self.later.len());
+        let admission = match message.kind {
+            // A command is a turn of its own, and no part of a conversation.
+            MessageKind::Command => Admission::FollowUp,
+            _ => hooks::admit_message(&calls, &message, load).await.unwrap_or(Admission::Steer),
+        };
+        let unheard = match admission {
+            Admission::Drop => None,
+            Admission::Steer => self.steering.push(message).err().map(|said| Box::new(said.message)),
+            Admission::Process | Admission::FollowUp => Some(Box::new(message)),
+        };
+        let said = match (&unheard, admission) {
+            (Some(_), _) => "waits for the end of this turn",
+            (None, Admission::Drop) => "dropped by a plugin",
+            (None, _) => "heard at the next step",
+        };
+        self.later.extend(unheard.map(|message| *message));
+        let shown = text::cut(line, Screen::width().saturating_sub(said.len() + 5));
+        let line = format!("› {shown} {}", self.talk.paint.dim(format!("· {said}")));
+        self.view.put([line], Screen::width());
+        false
+    }
+
+    fn matter(&mut self, matter: Matter) {
+        match matter {
+            Matter::Question(question, asks) => self.asked.push_back((question, asks)),
+            Matter::Envelope(envelope) => match envelope.kind {
+                MessageKind::Error => {
+                    self.said_error = true;
+                    self.tell(&one_line(&envelope.content), Paint::red);
+                }
+                // It has been read as it came.
+                _ if envelope.content.trim() == self.view.all().trim() => {}
+                MessageKind::Normal | MessageKind::Command => {
+                    let lines = text::fold(&envelope.content, Screen::width());
+                    self.view.put(lines, Screen::width());
+                }
+            },
+        }
+    }
+
+    fn log(&mut self, line: &str) {
+        self.tell(line.trim_end(), Paint::dim);
+    }
+
+    /// Puts a text that is the program's own, and not what the model says, in lines that fit.
+    fn tell(&mut self, text: &str, paint: fn(Paint, String) -> String) {
+        let lines = text::fold(text, Screen::width());
+        self.view.put(lines.into_iter().map(|line| paint(self.talk.paint, line)), Screen::width());
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        // A question whose turn has ended is nobody's.
+        if self.asked.front().is_some_and(|(_, asks)| asks.is_closed()) {
+            self.asked.pop_front();
+            self.shown = false;
+        }
+        if !self.shown
+            && let Some((question, _)) = self.asked.front()
+        {
+            let lines = asked::lines(question, &self.talk.host.workspace, Screen::width(), self.talk.paint);
+            self.view.put(lines, Screen::width());
+            self.shown = true;
+            self.question += 1;
+        }
+        let question = self.asked.front().filter(|_| self.shown).map(|(question, _)| &**question);
+        let waiting = self.steering.len() + self.later.len();
+        let foot = Foot { question, waiting, typed: self.input.text(), is_draft: self.input.holds_draft() };
+        let live = self.view.live(&foot, Screen::width());
+        let settled = self.view.settled();
+        self.screen.draw(&settled, &live)?;
+        self.input.drawn(self.shown.then_some(self.question), Instant::now());
+        Ok(())
+    }
+
+    fn finish(mut self, outcome: Result<TurnResult, Failure>) -> Result<Left> {
+        let (result, failure) = match outcome {
+            Ok(result) => (Some(result), None),
+            Err(failure) => (None, Some(failure)),
+        };
+        match &failure {
+            Some(Failure::Cancelled) => {
+                self.tell("the turn was ended; what it had done is on the tape", Paint::dim);
+            }
+            Some(failure) if !self.said_error => {
+                self.tell(&failure.told(), Paint::red);
+            }
+            _ => {}
+        }
+        while let Ok(line) = self.talk.logs.try_recv() {
+            self.log(&line);
+        }
+        let mut lines = self.view.finish(Screen::width(), self.talk.sums_up);
+        if self.talk.sums_up {
+            lines.push(String::new());
+        }
+        self.screen.draw(&lines, &[])?;
+        let mut queue: VecDeque<Envelope> = self.steering.take().into_iter().map(|said| said.message).collect();
+        queue.append(&mut self.later);
+        let mut typed = self.input.take();
+        if matches!(failure, Some(Failure::Cancelled)) {
+            // Who ends a turn does not want the next one to begin: it is theirs to say again.
+            let unheard: Vec<String> = queue.drain(..).map(|message| message.content).collect();
+            typed =
+                unheard.into_iter().chain(Some(typed).filter(|typed| !typed.is_empty())).collect::<Vec<_>>().join("\n");
+        }
+        Ok(Left { queue, typed, leaves: self.leaves, result })
+    }
+}

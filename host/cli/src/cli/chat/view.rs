@@ -1,0 +1,295 @@
+//! What is seen of a turn while it runs.
+
+use super::super::paint::Paint;
+use super::super::text;
+use super::difference;
+use super::markdown::Said;
+use super::question;
+use bub_runtime::channel::Question;
+use bub_runtime::turn::Heard;
+use bub_types::StreamEvent;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Tools that run at the same time and are seen doing so.
+const MAX_SEEN: usize = 6;
+
+/// How long nothing is heard before that is said.
+const SLOW: Duration = Duration::from_secs(10);
+
+/// Bytes of reasoning that is not shown and may still be asked for.
+const MAX_HIDDEN: usize = 64 << 10;
+
+const WHEEL: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+
+/// A tool that runs.
+struct Running {
+    name: String,
+    brief: String,
+    arguments: String,
+    /// Whether a question has shown what it changes.
+    is_shown: bool,
+    nested: usize,
+    began: Instant,
+}
+
+/// One turn, as far as it has come.
+pub(super) struct View {
+    paint: Paint,
+    said: Said,
+    began: Instant,
+    /// When something was last heard.
+    heard: Instant,
+    tools: BTreeMap<u64, Running>,
+    tools_run: usize,
+    tokens: u64,
+    /// Whether the model's reasoning is shown.
+    thinking: bool,
+    reasoning: String,
+    /// Lines that are to stay and have not been drawn.
+    lines: Vec<String>,
+    /// Whether anything was said since the last thing that was no speech.
+    speaks: bool,
+    ending: bool,
+}
+
+/// What stands below what is said while the turn goes on.
+#[derive(Default)]
+pub(super) struct Foot<'a> {
+    /// Nobody goes on before this is answered.
+    pub(super) question: Option<&'a Question>,
+    /// Messages that wait for the next step, or the next turn.
+    pub(super) waiting: usize,
+    pub(super) typed: &'a str,
+    /// Whether what is typed is text that is no answer to the question.
+    pub(super) is_draft: bool,
+}
+
+impl View {
+    /// `plain`: what is said is what a command gave.
+    pub(super) fn new(paint: Paint, plain: bool, thinking: bool) -> Self {
+        Self {
+            paint,
+            said: Said::new(paint.has_colors(), plain),
+            began: Instant::now(),
+            heard: Instant::now(),
+            tools: BTreeMap::new(),
+            tools_run: 0,
+            tokens: 0,
+            thinking,
+            reasoning: String::new(),
+            lines: Vec::new(),
+            speaks: false,
+            ending: false,
+        }
+    }
+
+    /// What the turn has said.
+    pub(super) fn all(&self) -> &str {
+        self.said.all()
+    }
+
+    /// The person wants the turn to end.
+    pub(super) fn ends(&mut self) {
+        self.ending = true;
+    }
+
+    pub(super) fn hear(&mut self, heard: Heard, width: usize) {
+        self.heard = Instant::now();
+        match heard {
+            Heard::Event(StreamEvent::Text(piece)) => {
+                self.reasoned(width);
+                self.speaks = true;
+                self.said.hear(&piece);
+                let whole = self.said.whole(width);
+                self.lines.extend(whole);
+            }
+            Heard::Event(StreamEvent::Reasoning(piece)) => {
+                self.reasoning.push_str(&piece);
+                // What nobody looks at is kept for who asks for it meanwhile, and not all of it.
+                if !self.thinking && self.reasoning.len() > 2 * MAX_HIDDEN {
+                    let from = self.reasoning.ceil_char_boundary(self.reasoning.len() - MAX_HIDDEN);
+                    self.reasoning.drain(..from);
+                }
+            }
+            Heard::Event(StreamEvent::Usage(usage)) => self.tokens = self.tokens.saturating_add(tokens(&usage)),
+            Heard::Event(_) => {}
+            Heard::Retry { why, pause } => {
+                self.pause(width);
+                let line = format!("{}; asking again in {:.1} s", text::line(&why), pause.as_secs_f64());
+                self.lines.extend(text::fold(&line, width).iter().map(|line| self.paint.dim(line)));
+            }
+            Heard::ToolBegins { call, name, arguments, nested } => {
+                self.pause(width);
+                let brief = question::brief(&name, &arguments);
+                let began = Instant::now();
+                self.tools.insert(call, Running { name, brief, arguments, is_shown: false, nested, began });
+            }
+            Heard::ToolEnds { call, took, error } => {
+                let Some(Running { brief, arguments, is_shown, nested, began, .. }) = self.tools.remove(&call) else {
+                    return;
+                };
+                let changed = if error.is_some() || is_shown { String::new() } else { arguments };
+                let took = took.min(began.elapsed());
+                self.tools_run += 1;
+                self.pause(width);
+                let (indent, took) = ("  ".repeat(nested), seconds(took));
+                let most = width.saturating_sub(indent.len() + took.len() + 5);
+                let (mark, brief) = match error {
+                    None => (self.paint.green("✓"), text::cut(&brief, most)),
+                    Some(error) => {
+                        let error = text::line(error.lines().next().unwrap_or_default());
+                        (self.paint.red("✗"), text::cut(&format!("{brief}: {error}"), most))
+                    }
+                };
+                self.lines.push(format!("{indent}{mark} {} {}", brief, self.paint.dim(format!("· {took}"))));
+                let room = width.saturating_sub(indent.len() + 4);
+                let changed = difference::lines(&changed, room, self.paint);
+                self.lines.extend(changed.into_iter().map(|line| format!("{indent}    {line}")));
+            }
+        }
+    }
+
+    /// From here on the model's reasoning is shown, or not.
+    pub(super) fn show_reasoning(&mut self, shows: bool) {
+        self.thinking = shows;
+    }
+
+    /// The person has answered about that tool: what it takes counts from here.
+    pub(super) fn answered(&mut self, tool: &str) {
+        for running in self.tools.values_mut().filter(|running| running.name == tool) {
+            running.began = Instant::now();
+            running.is_shown = true;
+        }
+    }
+
+    /// Lines that are to stay, whatever the turn says.
+    pub(super) fn put(&mut self, lines: impl IntoIterator<Item = String>, width: usize) {
+        self.pause(width);
+        self.lines.extend(lines);
+    }
+
+    /// What was said so far stays as it is: something else comes.
+    fn pause(&mut self, width: usize) {
+        self.reasoned(width);
+        let rest = self.said.rest(width);
+        self.lines.extend(rest);
+        if std::mem::take(&mut self.speaks) && self.lines.last().is_none_or(|line| !line.is_empty()) {
+            self.lines.push(String::new());
+        }
+    }
+
+    fn reasoned(&mut self, width: usize) {
+        let reasoning = std::mem::take(&mut self.reasoning);
+        if self.thinking && !reasoning.trim().is_empty() {
+            self.lines.extend(text::fold(&reasoning, width).iter().map(|line| self.paint.dim(line)));
+            self.lines.push(String::new());
+        }
+    }
+
+    /// The lines that are to stay, once.
+    pub(super) fn settled(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.lines)
+    }
+
+    /// The lines that change.
+    pub(super) fn live(&self, foot: &Foot<'_>, width: usize) -> Vec<String> {
+        let mut lines: Vec<String> = match self.reasoning.trim() {
+            _ if !self.thinking => self.said.unfinished(width),
+            "" => self.said.unfinished(width),
+            reasoning => text::fold(reasoning, width).iter().map(|line| self.paint.dim(line)).collect(),
+        };
+        for Running { brief, nested, began, .. } in self.tools.values().take(MAX_SEEN) {
+            let (indent, took) = ("  ".repeat(*nested), seconds(began.elapsed()));
+            let most = width.saturating_sub(indent.len() + took.len() + 5);
+            lines.push(format!("{indent}{} {} · {took}", self.wheel(), text::cut(brief, most)));
+        }
+        if let Some(more) = self.tools.len().checked_sub(MAX_SEEN).filter(|more| *more > 0) {
+            lines.push(format!("  … and {more} more"));
+        }
+        match foot.question {
+            Some(question) => lines.extend(question::choices(question, foot.is_draft, width, self.paint)),
+            None => lines.push(self.paint.dim(self.status(foot, width))),
+        }
+        if !foot.typed.is_empty() {
+            // The end of it is what is being typed.
+            let typed: Vec<String> = text::fold(foot.typed, width.saturating_sub(3));
+            lines.push(format!("› {}▏", typed.last().map_or("", String::as_str)));
+        }
+        lines
+    }
+
+    fn status(&self, foot: &Foot<'_>, width: usize) -> String {
+        let mut parts = vec![format!("{} {}", self.wheel(), seconds(self.began.elapsed()))];
+        if self.tokens > 0 {
+            parts.push(tokens_said(self.tokens));
+        }
+        if self.tools.is_empty() && self.heard.elapsed() >= SLOW {
+            parts.push("the model is silent".to_owned());
+        }
+        if foot.waiting > 0 {
+            parts.push(format!("{} waiting", foot.waiting));
+        }
+        let is_hidden = !self.thinking && !self.reasoning.trim().is_empty();
+        if is_hidden && !self.ending {
+            parts.push("it thinks: `,thinking` shows it".to_owned());
+        }
+        parts.push(if self.ending { "ending the turn" } else { "Ctrl-C ends the turn" }.to_owned());
+        if foot.typed.is_empty() && !self.ending && !is_hidden {
+            parts.push("type to add something".to_owned());
+        }
+        text::cut(&parts.join(" · "), width)
+    }
+
+    fn wheel(&self) -> char {
+        let turned = self.began.elapsed().as_millis() / 100;
+        WHEEL.get((turned % 10) as usize).copied().unwrap_or('·')
+    }
+
+    /// The turn is over: what is left of it, and what it took.
+    /// `sums_up`: with that.
+    pub(super) fn finish(&mut self, width: usize, sums_up: bool) -> Vec<String> {
+        self.pause(width);
+        for Running { brief, nested, .. } in std::mem::take(&mut self.tools).into_values() {
+            let brief = text::cut(&format!("{brief}: ended with the turn"), width.saturating_sub(2 * nested + 2));
+            self.lines.push(format!("{}{} {brief}", "  ".repeat(nested), self.paint.red("✗")));
+        }
+        while self.lines.last().is_some_and(String::is_empty) {
+            self.lines.pop();
+        }
+        let mut lines = self.settled();
+        if !sums_up {
+            return lines;
+        }
+        let mut took = vec![seconds(self.began.elapsed())];
+        if self.tools_run > 0 {
+            took.push(format!("{} tool call{}", self.tools_run, if self.tools_run == 1 { "" } else { "s" }));
+        }
+        if self.tokens > 0 {
+            took.push(tokens_said(self.tokens));
+        }
+        lines.push(self.paint.dim(took.join(" · ")));
+        lines
+    }
+}
+
+fn tokens_said(tokens: u64) -> String {
+    match tokens {
+        0..10_000 => format!("{tokens} tokens"),
+        _ => format!("{}k tokens", tokens / 1000),
+    }
+}
+
+fn tokens(usage: &str) -> u64 {
+    let usage: Value = serde_json::from_str(usage).unwrap_or_default();
+    usage.get("total_tokens").and_then(Value::as_u64).unwrap_or_default()
+}
+
+fn seconds(took: Duration) -> String {
+    let seconds = took.as_secs();
+    match seconds {
+        0..60 => format!("{:.1} s", took.as_secs_f64()),
+        _ => format!("{} min {:02} s", seconds / 60, seconds % 60),
+    }
+}

@@ -1,0 +1,247 @@
+//! `doctor`: what is well, what is not, and what to do about it.
+
+mod grants;
+mod proxy;
+mod settings;
+mod tapes;
+
+use crate::cli::progress;
+use anyhow::Result;
+use bub_config::Config;
+use bub_model::Reached;
+use bub_permissions::shell_word;
+use bub_runtime::channel::Printer;
+use bub_runtime::host::Host;
+use bub_runtime::plugin::{Source, grant_command};
+use bub_runtime::turn::Calls;
+use bub_system::process::Environment;
+use bub_types::text::one_line;
+use bub_types::text::plain;
+use serde_json::json;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// Show every key of the configuration, with its default and what holds now
+    #[arg(long)]
+    config: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One thing that was looked at.
+struct Finding {
+    what: String,
+    state: State,
+    text: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Well,
+    /// It works, and could be better.
+    Note,
+    /// Something that is configured does not work.
+    Wrong,
+}
+
+impl State {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Well => "ok",
+            Self::Note => "note",
+            Self::Wrong => "wrong",
+        }
+    }
+}
+
+fn finding(what: impl Into<String>, state: State, text: impl Into<String>) -> Finding {
+    Finding { what: what.into(), state, text: text.into() }
+}
+
+pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let mut out = std::io::stdout().lock();
+    if arguments.config {
+        settings::print(&mut out, &config, arguments.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
+    let mut findings = files(&host.config);
+    findings.push(finding("engine", State::Well, host.engines.describe()));
+    findings.push(cache(&host));
+    findings.push(toolchain());
+    findings.push(reach(&host).await);
+    findings.push(proxy::finding(&host).await);
+    findings.extend(plugins(&host));
+    findings.extend(grants::findings(&host));
+    findings.push(trust(&host));
+    findings.extend(budget(&host));
+    findings.extend(tapes::findings(&host).await);
+    for found in &mut findings {
+        // What a plugin or a server said stands there too.
+        (found.what, found.text) = (host.config.redact(&found.what), host.config.redact(&found.text));
+    }
+    let is_wrong = findings.iter().any(|finding| finding.state == State::Wrong);
+    if arguments.json {
+        let all =
+            findings.iter().map(|found| json!({ "what": found.what, "state": found.state.name(), "text": found.text }));
+        writeln!(out, "{:#}", json!({ "findings": all.collect::<Vec<_>>() }))?;
+    } else {
+        for found in &findings {
+            writeln!(out, "{:<5} {}: {}", found.state.name(), found.what, found.text)?;
+        }
+    }
+    Ok(if is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The configuration was read, or nobody would be here; what is left is who else can read it.
+fn files(config: &Config) -> Vec<Finding> {
+    let file = config.file();
+    let read = if file.exists() {
+        format!("`{}`", file.display())
+    } else {
+        format!("`{}` is not there; defaults hold", file.display())
+    };
+    let mut findings = vec![finding("configuration", State::Well, read)];
+    // secrets.toml is refused by whoever reads it; here are the files in which a key may stand by mistake or by habit.
+    for path in &config.exposed {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let text = format!("others can read `{0}`, where keys may stand; chmod 600 {0}", path.display());
+        findings.push(finding(name, State::Note, text));
+    }
+    for unread in &config.unread {
+        findings.push(finding(&unread.name, State::Note, format!("is not read: {}", unread.advice)));
+    }
+    let secrets = config.secrets.names();
+    if !secrets.is_empty() {
+        findings.push(finding("secrets", State::Well, secrets.join(" ")));
+    }
+    findings
+}
+
+/// Whether compiled plugins are kept.
+fn cache(host: &Host) -> Finding {
+    match host.cache.trouble() {
+        None => finding("cache", State::Well, format!("`{}`", host.config.cache_dir.display())),
+        Some(trouble) => finding("cache", State::Note, format!("{trouble}; every start compiles every plugin anew")),
+    }
+}
+
+/// Whether plugins can be built here.
+fn toolchain() -> Finding {
+    let what = "toolchain for guests";
+    let sysroot = std::process::Command::new("rustc")
+        .args(["--print", "sysroot"])
+        .env_clear()
+        .envs(Environment::of_host(&[]).iter())
+        .output();
+    let Some(sysroot) = sysroot.ok().filter(|output| output.status.success()) else {
+        return finding(what, State::Note, "there is no rustc; it is needed only to build plugins in Rust");
+    };
+    let sysroot = String::from_utf8_lossy(&sysroot.stdout);
+    match Path::new(sysroot.trim()).join("lib/rustlib/wasm32-wasip2").exists() {
+        true => finding(what, State::Well, "rustc with wasm32-wasip2"),
+        false => finding(what, State::Note, "plugins in Rust need one more target: rustup target add wasm32-wasip2"),
+    }
+}
+
+/// Whether the configured model can be asked.
+async fn reach(host: &Host) -> Finding {
+    let label = &host.config.model.model;
+    let what = format!("model `{label}`");
+    match bub_model::split(label) {
+        Err(error) => return finding(what, State::Wrong, error.message),
+        Ok((provider, _)) if host.plugins().provider(provider).is_some() => {
+            let text = match label == bub_config::DEFAULT_MODEL {
+                true => "answers by itself and is no language model; set `BUB_MODEL` to talk to one",
+                false => "a plugin answers",
+            };
+            return finding(what, State::Well, text);
+        }
+        Ok(_) => {}
+    }
+    match host.model.probe(label).await {
+        Ok(Reached::Listed(text)) => finding(what, State::Well, text),
+        Ok(Reached::Answers(text)) => finding(what, State::Note, text),
+        Err(error) => {
+            // The error names the model again.
+            let text = error.message.strip_prefix(&format!("{what}: ")).unwrap_or(&error.message).to_owned();
+            finding(what, State::Wrong, text)
+        }
+    }
+}
+
+fn plugins(host: &Arc<Host>) -> Vec<Finding> {
+    let set = host.plugins();
+    let mut findings = Vec::new();
+    for plugin in set.iter() {
+        let what = format!("plugin `{}`", plugin.name);
+        let missing = host.ledger.missing(plugin);
+        if host.ledger.is_for_other_bytes(plugin) {
+            let text = format!(
+                "its bytes are not those that were granted; {} confirms them",
+                grant_command(&plugin.name, &missing)
+            );
+            findings.push(finding(what, State::Note, text));
+        } else if plugin.source != Source::Embedded && !missing.is_empty() {
+            let text = format!("{}; {}", set.lack(host, plugin).0, grant_command(&plugin.name, &missing));
+            findings.push(finding(what, State::Note, text));
+        } else {
+            findings.push(finding(what, State::Well, plugin.hooks.join(" ")));
+        }
+    }
+    findings.extend(
+        set.failed.iter().map(|(name, reason)| finding(format!("plugin `{name}`"), State::Wrong, reason.clone())),
+    );
+    findings.extend(host.quarantined().into_iter().map(|held| {
+        finding(format!("plugin `{}`", held.plugin), State::Note, format!("hook `{}` is {held}", held.hook))
+    }));
+    findings.extend(set.untrusted.iter().map(|file| {
+        let text =
+            format!("is not run; bub-wasm plugin trust {}, if you trust it", shell_word(&file.path.to_string_lossy()));
+        finding(format!("plugin `{}` of this workspace", one_line(&file.name)), State::Note, text)
+    }));
+    if let Some(gate) = Calls::new(host).absent_gate() {
+        let text = "cannot judge: it did not load or is not granted its hook, and every tool call is denied";
+        findings.push(finding(format!("gate `{gate}`"), State::Wrong, text));
+    }
+    findings
+}
+
+/// What is left of the day's budget, where there is one.
+fn budget(host: &Host) -> Option<Finding> {
+    let limit = host.config.budget.tokens_per_day?;
+    Some(match host.budget.account().used_today(None) {
+        Ok(used) if used < limit => finding("budget", State::Well, format!("{used} of {limit} tokens are used today")),
+        Ok(used) => {
+            let text = format!(
+                "today's is spent: {used} tokens of {limit}, and no model is called before midnight; `tokens_per_day` in `[budget]` of config.toml raises it"
+            );
+            finding("budget", State::Note, text)
+        }
+        Err(error) => {
+            let dir = host.budget.account().dir().display();
+            let text = format!(
+                "what was spent cannot be read in `{dir}`, and no model is called: {}",
+                plain(&error.to_string())
+            );
+            finding("budget", State::Wrong, text)
+        }
+    })
+}
+
+fn trust(host: &Host) -> Finding {
+    let what = format!("workspace `{}`", host.workspace.display());
+    match (host.config.trusts(&host.workspace), host.workspace.join("AGENTS.md").exists()) {
+        (true, _) => finding(what, State::Well, "is trusted"),
+        (false, false) => finding(what, State::Well, "is not trusted, and has no AGENTS.md"),
+        (false, true) => {
+            let text = "is not trusted: it has an AGENTS.md, so the agent asks before it changes or runs anything; bub-wasm trust, if you vouch for it";
+            finding(what, State::Note, text)
+        }
+    }
+}

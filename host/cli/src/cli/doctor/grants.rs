@@ -1,0 +1,60 @@
+//! What the configuration says of plugins that are not there, and gives of secrets that do not exist.
+
+use super::{Finding, State, finding};
+use bub_permissions::shell_word;
+use bub_runtime::host::Host;
+use bub_runtime::plugin::{Plugin, Source, is_embedded};
+use bub_types::text::one_line;
+use std::sync::Arc;
+
+pub(super) fn findings(host: &Arc<Host>) -> Vec<Finding> {
+    let set = host.plugins();
+    let mut findings = Vec::new();
+    for plugin in set.iter() {
+        findings.extend(absent_secrets(host, plugin));
+        findings.extend(other_name(plugin));
+    }
+    let names: Vec<&str> = set.iter().map(|plugin| plugin.name.as_str()).collect();
+    for name in host.config.plugin_tables() {
+        let is_there =
+            names.contains(&name) || is_embedded(name) || set.failed.iter().any(|(failed, _)| failed == name);
+        if !is_there {
+            let hint = bub_types::suggest::hint(name, names.iter().copied());
+            let text =
+                format!("there is no plugin of that name; take the table out of config.toml, or rename it{hint}");
+            findings.push(finding(format!("`[plugins.{}]`", one_line(name)), State::Note, text));
+        }
+    }
+    findings
+}
+
+/// Secrets that the plugin holds by the user's word, and that do not exist: its requests fail.
+fn absent_secrets(host: &Host, plugin: &Plugin) -> Vec<Finding> {
+    // What an embedded guest holds unasked is no word of the user's: most people have no bot.
+    if plugin.source == Source::Embedded && host.config.plugin(&plugin.name).grants.is_none() {
+        return Vec::new();
+    }
+    let granted = host.ledger.given(plugin, |given| given.iter().map(str::to_owned).collect::<Vec<_>>());
+    let named = granted.iter().filter_map(|grant| grant.strip_prefix("secret:")).filter(|name| !name.ends_with('*'));
+    let absent = named.filter(|name| host.config.secrets.hosts(name).is_err());
+    let absent = absent.map(|name| {
+        let text = format!(
+            "is granted secret `{}`, which does not exist; bub-wasm secret set {} --host HOST",
+            one_line(name),
+            shell_word(&one_line(name))
+        );
+        finding(format!("plugin `{}`", plugin.name), State::Wrong, text)
+    });
+    absent.collect()
+}
+
+/// A plugin is known by its file's name: grants and settings under the name that it gives itself are nobody's.
+fn other_name(plugin: &Plugin) -> Option<Finding> {
+    let own = plugin.manifest.name.as_deref().filter(|own| *own != plugin.name && plugin.source != Source::Embedded)?;
+    let text = format!(
+        "calls itself `{}` in its manifest; it is known by its file's name, in grants and in `[plugins.{}]`",
+        one_line(own),
+        plugin.name
+    );
+    Some(finding(format!("plugin `{}`", plugin.name), State::Note, text))
+}

@@ -1,0 +1,66 @@
+//! What is not well with the tapes.
+
+use super::{Finding, State, finding};
+use bub_config::TapePlace;
+use bub_runtime::host::Host;
+use bub_tape::{Result, Tapes, network_file_system};
+use std::sync::Arc;
+
+/// Tapes that are named one by one; the rest are counted.
+const NAMED: usize = 5;
+
+pub(super) async fn findings(host: &Arc<Host>) -> Vec<Finding> {
+    let tapes = host.tapes();
+    let mut findings = vec![match counts(&tapes).await {
+        Ok(found) => found,
+        Err(error) => finding("tapes", State::Wrong, error.to_string()),
+    }];
+    if let Ok(Some(kind)) = network_file_system(tapes.journals().dir())
+        && !host.config.tapes.shared_fs
+    {
+        let text = format!(
+            "`{}` lies on {kind}, whose locks may hold on this machine alone: use it from one machine at a time, or set `shared_fs = true` in config.toml if its locks hold everywhere",
+            tapes.journals().dir().display()
+        );
+        findings.push(finding("locks", State::Note, text));
+    }
+    if host.config.tapes.place == TapePlace::Files {
+        let text = "Bub takes no locks: while it writes the same home, tapes can be torn";
+        let is_bubs = host.config.home.join("config.yml").exists();
+        findings.extend(is_bubs.then(|| finding("Bub", State::Note, text)));
+    }
+    findings
+}
+
+async fn counts(tapes: &Tapes) -> Result<Finding> {
+    let names = tapes.store().list(None, usize::MAX).await?;
+    let mut entries = 0;
+    let mut ailing = Vec::new();
+    for name in &names {
+        let info = tapes.store().info(name).await?;
+        entries += info.entries;
+        let mut says = Vec::new();
+        if info.unreadable > 0 {
+            let lines = if info.unreadable == 1 { "line" } else { "lines" };
+            says.push(format!("{} unreadable {lines}", info.unreadable));
+        }
+        if tapes.journals().dir().join(format!("{name}.jsonl.torn")).exists() {
+            says.push("half lines that were set aside".to_owned());
+        }
+        if tapes.journals().left(name)?.is_some() {
+            says.push("an interrupted turn, which the next one puts on the tape".to_owned());
+        }
+        if !says.is_empty() {
+            ailing.push(format!("`{name}` has {}", says.join(", ")));
+        }
+    }
+    let all = format!("{} tapes, {entries} entries", names.len());
+    if ailing.is_empty() {
+        return Ok(finding("tapes", State::Well, all));
+    }
+    let rest = ailing.len().saturating_sub(NAMED);
+    ailing.truncate(NAMED);
+    let rest = if rest > 0 { format!("; so have {rest} more") } else { String::new() };
+    let text = format!("{all}; {}{rest}: `bub-wasm tape verify TAPE` says more", ailing.join("; "));
+    Ok(finding("tapes", State::Note, text))
+}

@@ -1,0 +1,67 @@
+//! `hooks`: which plugin answers which hook.
+
+use crate::cli::progress;
+use anyhow::Result;
+use bub_config::Config;
+use bub_runtime::channel::Printer;
+use bub_runtime::hooks::{InCharge, in_charge};
+use bub_runtime::host::told;
+use bub_runtime::turn::{Calls, Choice};
+use bub_tape::tape_name;
+use bub_types::hook::{DispatchMode, HOOKS};
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
+    let calls = Calls::new(&host);
+    // The session of the terminal, unless it cannot be read: hooks are shown all the same.
+    let tape = host.tapes().open(&tape_name(&host.workspace, TERMINAL))?;
+    let choice = match Choice::of_session(&host.config, CHANNEL, &tape).await {
+        Ok(choice) => choice,
+        Err(error) => {
+            tracing::warn!("what session `{TERMINAL}` has chosen cannot be read: {error}");
+            Choice::configured(&host.config, CHANNEL)
+        }
+    };
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{:#}", told::hooks(&calls, choice.as_ref()))?;
+    } else {
+        write!(out, "{}", as_text(&calls, choice.as_ref()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The channel of the terminal, and the session that it has unless another one is named.
+const CHANNEL: &str = "cli";
+const TERMINAL: &str = "cli:local";
+
+fn as_text(calls: &Calls, choice: Option<&Choice>) -> String {
+    let mut text = String::new();
+    for hook in HOOKS {
+        let names = told::plugins_of(hook, calls, true);
+        if !names.is_empty() {
+            let arrow = if hook.way == DispatchMode::FirstResult { " > " } else { ", " };
+            text.push_str(&format!("{:<21} {:<12} {}\n", hook.name, hook.way.name(), names.join(arrow)));
+        }
+    }
+    let InCharge { name, why } = in_charge(calls, choice);
+    text.push_str(&format!("\nactive selector: {name} ({why})\n"));
+    for channel in calls.host.config.channels_with_selector().filter(|channel| *channel != CHANNEL) {
+        let InCharge { name, why } = in_charge(calls, Choice::configured(&calls.host.config, channel).as_ref());
+        text.push_str(&format!("on channel {channel}: {name} ({why})\n"));
+    }
+    for (plugin, reason) in &calls.plugins.failed {
+        text.push_str(&format!("plugin `{plugin}` did not load: {reason}\n"));
+    }
+    text
+}

@@ -1,0 +1,95 @@
+//! `plugin add`: a component becomes one of the user's plugins, once its owner has seen what it is.
+
+use super::consent::{self, Consent, Decision};
+use super::kept::Place;
+use super::{fetch, report};
+use crate::cli::progress;
+use anyhow::{Context, Result, bail};
+use bub_config::Config;
+use bub_permissions::{Grants, shell_word};
+use bub_runtime::channel::Printer;
+use bub_runtime::plugin;
+use bub_runtime::plugin::Source;
+use bub_types::text::one_line;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// The component: a file, or an https address (which takes --sha256)
+    #[arg(value_name = "FILE|URL")]
+    from: String,
+    /// The SHA-256 that its bytes must have, in hex
+    #[arg(long, value_name = "DIGEST")]
+    sha256: Option<String>,
+    /// The name that it gets [default: that of the file]
+    #[arg(long)]
+    name: Option<String>,
+    #[command(flatten)]
+    consent: Consent,
+}
+
+pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let Arguments { from, sha256, name, consent } = arguments;
+    consent.check()?;
+    let shown = fetch::shown(&from);
+    let name =
+        name.or_else(|| fetch::name_of(&from)).with_context(|| format!("`{shown}` names no file; --name gives one"))?;
+    // Before anything is fetched or read: a name that cannot be needs no bytes.
+    let place = Place::of(&config, &name).map_err(|error| anyhow::anyhow!("{error:#}; --name gives it another"))?;
+    let bytes = bytes(&from, &shown, sha256.as_deref()).await?;
+    let is_off = !config.plugin(&name).enabled && !plugin::is_embedded(&name);
+    let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
+    let plugins = host.plugins();
+    let candidate = host.probe(&name, &bytes).await.with_context(|| format!("`{shown}` is not added"))?;
+    plugins.would_take(&candidate).with_context(|| format!("`{shown}` is not added"))?;
+    let before = plugins.iter().find(|plugin| plugin.name == name && plugin.source == Source::User);
+    let mut out = std::io::stdout();
+    let is_there = before.is_some_and(|before| before.digest == candidate.digest);
+    report::write(&mut out, &candidate, bytes.len() as u64)?;
+    if let Some(before) = before.filter(|_| !is_there) {
+        report::difference(&mut out, before, &candidate)?;
+    }
+    let held = before.map(|before| host.ledger.given(before, Grants::clone)).unwrap_or_default();
+    let decision = consent.decide(&candidate, &held, is_there)?;
+    if matches!(decision, Decision::Leave) && !is_there {
+        writeln!(out, "`{shown}` is not added")?;
+        return Ok(ExitCode::FAILURE);
+    }
+    if is_there {
+        writeln!(out, "plugin `{name}` is there already, with these very bytes")?;
+    } else {
+        place.put(&bytes)?;
+        let back = if place.keeps() { format!("; to go back: bub-wasm plugin rollback {name}") } else { String::new() };
+        writeln!(out, "plugin `{name}` is there now: {}{back}", shell_word(&place.file().to_string_lossy()))?;
+    }
+    consent::settle(&mut out, &host, &candidate, &decision)?;
+    if is_off {
+        writeln!(out, "it is switched off by `enabled = false` in `[plugins.{name}]` of config.toml")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The bytes, which are read once: what is looked at is what is kept.
+async fn bytes(from: &str, shown: &str, sha256: Option<&str>) -> Result<Vec<u8>> {
+    if let Some(expected) = sha256
+        && !plugin::is_digest(expected)
+    {
+        bail!("`{}` is no SHA-256, which has 64 hex digits", one_line(expected));
+    }
+    let bytes = match (fetch::is_address(from), sha256) {
+        (true, None) => bail!(
+            "`{shown}` is not fetched without --sha256: who answers there today may answer with something else tomorrow"
+        ),
+        (true, Some(_)) => fetch::bytes(from).await.with_context(|| format!("`{shown}` cannot be fetched"))?,
+        (false, _) => plugin::bytes_of(Path::new(from)).with_context(|| format!("`{shown}` is not added"))?,
+    };
+    if let Some(expected) = sha256 {
+        let digest = plugin::digest(&bytes);
+        if !expected.eq_ignore_ascii_case(&digest) {
+            bail!("`{shown}` is not what was meant: its sha256 is {digest}, not `{}`", one_line(expected));
+        }
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,250 @@
+//! `plugin check`: a plugin is tried in a sandbox against sample turns, and what breaks its contract is told, with what to do
+//! about it. Or a call that broke once is made again.
+
+mod channel;
+mod coverage;
+mod finding;
+mod repro;
+mod samples;
+mod sandbox;
+
+use super::grants;
+use crate::cli::progress;
+use crate::cli::{log, text};
+use anyhow::{Context, Result};
+use bub_config::Config;
+use bub_permissions::shell_word;
+use bub_runtime::channel::Printer;
+use bub_runtime::host::Host;
+use bub_runtime::plugin;
+use bub_runtime::plugin::{Count, LOAD, Plugin, Source, quarantine};
+use bub_runtime::turn::Calls;
+use bub_types::text::one_line;
+use coverage::{Coverage, Untried};
+use finding::{Finding, Findings};
+use sandbox::{Sandbox, Subject};
+use serde_json::json;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// The plugin: its name, or a component file
+    #[arg(value_name = "NAME|FILE", required_unless_present = "repro")]
+    plugin: Option<String>,
+    /// Make the call again that broke; with a FILE, in that build of the plugin
+    #[arg(long, value_name = "DIR")]
+    repro: Option<PathBuf>,
+    /// Give the plugin this grant too; without, nothing that reaches outside of the sandbox
+    #[arg(long, value_name = "GRANT")]
+    grant: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The plugin, before the sandbox is there.
+struct Tried {
+    plugin: Arc<Plugin>,
+    /// None for an embedded guest.
+    bytes: Option<Vec<u8>>,
+    /// What the user has configured for it.
+    settings: bub_config::Plugin,
+}
+
+pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let Arguments { plugin: name, repro, grant, json } = arguments;
+    grants::check_form(&grant)?;
+    if let Some(dir) = &repro {
+        return repro::run(dir, name.as_deref(), &grant, json, &config).await;
+    }
+    let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
+    let Tried { plugin, bytes, settings } = find(&host, &name.unwrap_or_default()).await?;
+    let wanted = plugin.wanted();
+    let mut grants = sandbox::inside(wanted.iter().map(String::as_str), plugin.provider.as_deref());
+    grants.extend(grant);
+    let subject = Subject {
+        name: &plugin.name,
+        bytes: bytes.as_deref(),
+        settings,
+        grants,
+        provider: plugin.provider.as_deref(),
+        selects: plugin.implements("selector"),
+        is_alone: false,
+    };
+    // What the sandbox's host would say is of quarantines and files that are about to be gone.
+    let hush = log::hush();
+    let sandbox = Sandbox::start(&host.config, subject).await?;
+    let (findings, coverage) = try_all(&sandbox).await?;
+    drop(hush);
+    let kept = quarantine::adopt(&sandbox.evidence(), &host.config.home);
+    let mut counts = sandbox.host.meter.of(&plugin.name);
+    // Whoever loads it has to ask.
+    counts.remove(LOAD);
+    let untried = coverage.untried(&sandbox, &counts);
+    sandbox.host.close().await;
+    let report = Report { plugin: &plugin, findings, coverage, counts, untried, kept };
+    let mut out = std::io::stdout().lock();
+    match json {
+        true => writeln!(out, "{}", text::json(&report.json()))?,
+        false => report.tell(&mut out)?,
+    }
+    Ok(if report.findings.is_broken() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+async fn find(host: &Arc<Host>, name: &str) -> Result<Tried> {
+    // What looks like a path is one; a name never does.
+    if name.contains('/') || Path::new(name).extension().is_some_and(|extension| extension == "wasm") {
+        let shown = one_line(name);
+        let bytes = plugin::bytes_of(Path::new(name)).with_context(|| format!("`{shown}`"))?;
+        let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let plugin = host.probe(&stem, &bytes).await.with_context(|| format!("`{shown}` does not load"))?;
+        return Ok(Tried { plugin, bytes: Some(bytes), settings: host.config.plugin(&stem) });
+    }
+    let plugins = host.plugins();
+    let plugin = super::find(&plugins, name)?.clone();
+    let bytes = match &plugin.file {
+        Some(file) => Some(plugin::bytes_of(file).with_context(|| format!("`{}`", file.display()))?),
+        None => None,
+    };
+    let settings = match plugin.source {
+        Source::Workspace => host.ledger.trusted(&plugin.digest).unwrap_or_default().settings(),
+        Source::Embedded | Source::User => host.config.plugin(name),
+    };
+    Ok(Tried { plugin, bytes, settings })
+}
+
+/// Runs everything there is to run, and looks after each what broke.
+async fn try_all(sandbox: &Sandbox) -> Result<(Findings, Coverage)> {
+    let plugin = &sandbox.plugin;
+    let counts = || {
+        let mut counts = sandbox.host.meter.of(&plugin.name);
+        counts.remove(LOAD);
+        counts
+    };
+    let (mut findings, mut coverage) = (Findings::default(), Coverage::default());
+    findings.read(plugin);
+    for tool in plugin.tools.iter().filter(|tool| !samples::can_call(plugin, tool)) {
+        coverage.leave_out(&format!("its tool `{}`", tool.name), "nobody could type what its schema asks for");
+    }
+    for sample in samples::all(plugin) {
+        let calls = counts().get("call-tool").map_or(0, |count| count.calls);
+        let failure = sandbox.turn(sample.message).await.err().filter(|_| !sample.fails);
+        findings.after(&sample.what, plugin, &counts(), failure);
+        coverage.after(&sample.what, &counts());
+        if let Some(tool) = &sample.tool {
+            coverage.of_tool(tool, calls, &counts());
+        }
+        findings.on_tapes(&sample.what, sandbox, &mut coverage).await?;
+    }
+    let calls = Calls::new(&sandbox.host);
+    for command in &plugin.commands {
+        let what = format!("its command `{}`", command.name);
+        if !samples::command(&calls, &command.name).await {
+            findings.goes_on(&what);
+        }
+        findings.after(&what, plugin, &counts(), None);
+        coverage.after(&what, &counts());
+    }
+    let outcome = channel::all(&calls, &plugin.name).await;
+    findings.after("what a channel is asked", plugin, &counts(), None);
+    coverage.after_each("what a channel is asked", &counts());
+    findings.of_channel(outcome);
+    for (what, load) in [("a message that arrives", (false, 0)), ("a message that arrives in a turn", (true, 3))] {
+        samples::arrival(&calls, load).await;
+        findings.after(what, plugin, &counts(), None);
+        coverage.after(what, &counts());
+    }
+    Ok((findings, coverage))
+}
+
+type Counts = std::collections::BTreeMap<&'static str, Count>;
+
+/// What there is to tell.
+struct Report<'a> {
+    plugin: &'a Plugin,
+    findings: Findings,
+    coverage: Coverage,
+    counts: Counts,
+    untried: Vec<Untried>,
+    kept: Vec<PathBuf>,
+}
+
+impl Report<'_> {
+    fn tell(&self, out: &mut impl Write) -> Result<()> {
+        for (hook, count) in &self.counts {
+            let each = count.took.as_secs_f64() * 1e3 / count.calls.max(1) as f64;
+            let (calls, samples) = (text::count(count.calls, "call", "calls"), self.coverage.samples(hook));
+            let samples = text::count(samples as u64, "sample", "samples");
+            let fuel = count.most_fuel;
+            writeln!(out, "{hook:<21} {calls} in {samples}, {each:.2} ms each, at most {fuel} units of fuel")?;
+        }
+        for Finding { place, what, fix, output, .. } in self.findings.broken() {
+            writeln!(out, "broken: {place}: {what}")?;
+            wrote(out, output.as_deref())?;
+            writeln!(out, "  fix: {fix}")?;
+        }
+        for path in &self.kept {
+            let path = shell_word(&path.to_string_lossy());
+            writeln!(out, "the call is kept; to make it again: bub-wasm plugin check --repro {path}")?;
+        }
+        for Finding { place, what, fix, .. } in self.findings.notes() {
+            writeln!(out, "note: {place}: {what}")?;
+            writeln!(out, "  fix: {fix}")?;
+        }
+        for Untried { what, why } in &self.untried {
+            writeln!(out, "not tried: {what}: {why}")?;
+        }
+        for (hook, sample) in self.coverage.once() {
+            writeln!(out, "tried with one kind of input only: hook `{hook}`: {sample}")?;
+        }
+        let name = &self.plugin.name;
+        match (self.findings.is_broken(), self.untried.len() as u64) {
+            (true, _) => writeln!(out, "plugin `{name}` breaks its contract")?,
+            (false, 0) => writeln!(out, "plugin `{name}` kept to its contract in all samples")?,
+            (false, untried) => {
+                let parts = text::count(untried, "part of it was", "parts of it were");
+                writeln!(out, "plugin `{name}` kept to its contract in all samples; {parts} not tried")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let hooks = self.counts.iter().map(|(hook, count)| {
+            json!({
+                "hook": hook, "calls": count.calls, "samples": self.coverage.samples(hook), "faults": count.faults,
+                "most_fuel": count.most_fuel, "milliseconds": count.took.as_secs_f64() * 1e3,
+                "longest_milliseconds": count.longest.as_secs_f64() * 1e3,
+            })
+        });
+        let finding = |finding: &Finding| {
+            json!({
+                "where": finding.place, "what": finding.what, "fix": finding.fix, "output": finding.output.as_deref(),
+            })
+        };
+        let untried = self.untried.iter().map(|untried| json!({ "what": untried.what, "why": untried.why }));
+        let once = self.coverage.once().map(|(hook, sample)| json!({ "hook": hook, "sample": sample }));
+        json!({
+            "plugin": self.plugin.name,
+            "digest": self.plugin.digest,
+            "hooks": hooks.collect::<Vec<_>>(),
+            "channel": self.findings.channel,
+            "not_asked": Coverage::not_asked(self.plugin, &self.counts),
+            "not_tried": untried.collect::<Vec<_>>(),
+            "tried_once": once.collect::<Vec<_>>(),
+            "broken": self.findings.broken().map(finding).collect::<Vec<_>>(),
+            "notes": self.findings.notes().map(finding).collect::<Vec<_>>(),
+            "reproducers": self.kept,
+        })
+    }
+}
+
+/// Shows what a plugin wrote in a call that broke.
+fn wrote(out: &mut impl Write, output: Option<&str>) -> std::io::Result<()> {
+    let Some(output) = output else { return Ok(()) };
+    writeln!(out, "  it wrote:")?;
+    output.lines().try_for_each(|line| writeln!(out, "  | {line}"))
+}

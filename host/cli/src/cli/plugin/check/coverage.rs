@@ -1,0 +1,178 @@
+//! What a trial has tried of a plugin, and what it has not: that nothing broke says nothing of what nobody asked.
+
+use super::Counts;
+use super::sandbox::Sandbox;
+use bub_permissions::hook_grant;
+use bub_runtime::grants::powers;
+use bub_runtime::plugin::{CALLED_BY_NAME, FaultKind, Plugin, Source};
+use bub_tape::{Entry, json};
+use bub_types::text::one_line;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the host offers for HTTP.
+const HTTP: &str = "wasi:http/outgoing-handler";
+
+/// Things that one sample asks of an export, at most.
+const MAX_SAMPLES: usize = 64;
+
+/// Something that was not tried.
+pub(super) struct Untried {
+    pub(super) what: String,
+    pub(super) why: String,
+}
+
+#[derive(Default)]
+pub(super) struct Coverage {
+    /// Calls of each export so far.
+    calls: BTreeMap<&'static str, u64>,
+    /// In which samples each was asked.
+    samples: BTreeMap<&'static str, Vec<String>>,
+    /// What took too long, and in which sample: it is not asked again.
+    slow: BTreeMap<&'static str, (String, String)>,
+    /// Grants that were used.
+    used: BTreeSet<String>,
+    /// What could not be asked at all.
+    left_out: Vec<Untried>,
+}
+
+impl Coverage {
+    /// The same of a sample that asks each export for several things, once each.
+    pub(super) fn after_each(&mut self, sample: &str, counts: &Counts) {
+        for (hook, count) in counts {
+            let more = count.calls.saturating_sub(self.calls.get(hook).copied().unwrap_or_default());
+            let more = usize::try_from(more).unwrap_or(usize::MAX).saturating_sub(1).min(MAX_SAMPLES);
+            self.samples.entry(hook).or_default().extend(std::iter::repeat_n(one_line(sample), more));
+        }
+        self.samples.retain(|_, samples| !samples.is_empty());
+        self.after(sample, counts);
+    }
+
+    /// What has been asked since it was looked at last.
+    pub(super) fn after(&mut self, sample: &str, counts: &Counts) {
+        for (hook, count) in counts {
+            let before = self.calls.insert(hook, count.calls).unwrap_or_default();
+            if count.calls > before {
+                self.samples.entry(hook).or_default().push(one_line(sample));
+            }
+            if let (Some(FaultKind::Deadline(limit)), true) = (&count.fault, count.calls > before) {
+                let limit = format!("{} ms", limit.as_millis());
+                self.slow.entry(hook).or_insert_with(|| (one_line(sample), limit));
+            }
+        }
+    }
+
+    /// In how many samples that export was asked.
+    pub(super) fn samples(&self, hook: &str) -> usize {
+        self.samples.get(hook).map_or(0, Vec::len)
+    }
+
+    /// What stands on a tape of the trial.
+    pub(super) fn on_tape(&mut self, plugin: &Plugin, entry: &Entry) {
+        if entry.event_name().as_deref() != Some("plugin.grant") {
+            return;
+        }
+        let data = json::get(&entry.payload, "data");
+        let text = |key: &str| data.and_then(|data| json::get(data, key)).and_then(json::string).unwrap_or_default();
+        if text("plugin") == plugin.name {
+            self.used.insert(text("grant"));
+        }
+    }
+
+    /// A tool that was to be called.
+    pub(super) fn of_tool(&mut self, tool: &str, calls: u64, counts: &Counts) {
+        let now = counts.get("call-tool").map_or(0, |count| count.calls);
+        if now == calls {
+            let why = match self.slow.contains_key("call-tool") {
+                true => "a call before it took too long",
+                false => "the arguments that the trial makes up do not fit its schema, or its call was denied",
+            };
+            self.leave_out(&format!("its tool `{tool}`"), why);
+        }
+    }
+
+    /// What no sample can ask.
+    pub(super) fn leave_out(&mut self, what: &str, why: &str) {
+        if !self.left_out.iter().any(|other| other.what == what) {
+            self.left_out.push(Untried { what: what.to_owned(), why: why.to_owned() });
+        }
+    }
+
+    /// The exports that no sample asked.
+    pub(super) fn not_asked(plugin: &Plugin, counts: &Counts) -> Vec<&'static str> {
+        let asked = |hook: &str| match hook {
+            "tools" => plugin.tools.is_empty() || counts.contains_key("call-tool"),
+            "provider" => counts.contains_key("complete"),
+            "commands" => counts.contains_key("run-command"),
+            // Asked when it was loaded, or by what its channel is.
+            "manifest" => true,
+            "channel" => {
+                ["channel", "describe", "poll", "send", "receive"].iter().any(|call| counts.contains_key(call))
+            }
+            hook => counts.contains_key(hook),
+        };
+        // What is not wanted is told of by itself.
+        let is_wanted = |hook: &&str| CALLED_BY_NAME.contains(hook) || plugin.asks_for(&hook_grant(hook));
+        plugin.hooks.iter().copied().filter(is_wanted).filter(|hook| !asked(hook)).collect()
+    }
+
+    /// Everything that was not tried, and why.
+    pub(super) fn untried(&self, sandbox: &Sandbox, counts: &Counts) -> Vec<Untried> {
+        let plugin = &sandbox.plugin;
+        let mut untried = Vec::new();
+        let mut tell = |what: String, why: String| untried.push(Untried { what: one_line(&what), why });
+        for hook in Self::not_asked(plugin, counts) {
+            tell(format!("hook `{hook}`"), "no sample asks it".to_owned());
+        }
+        for (hook, (sample, limit)) in &self.slow {
+            let why = format!("it took longer than {limit} in {sample}, and was not asked in the samples behind it");
+            tell(format!("hook `{hook}`"), why);
+        }
+        let is_hook = |grant: &String| grant.starts_with("hook:");
+        for grant in plugin.wanted().into_iter().filter(|grant| !is_hook(grant)) {
+            let holds = sandbox.host.ledger.allows(plugin, &grant);
+            // What the program's own guests do by their table is not written down.
+            if let Some(why) = self.unused(&grant, holds, plugin.source == Source::Embedded) {
+                tell(format!("`{}`, which {}", one_line(&grant), powers::of_grant(&grant)), why.to_owned());
+            }
+        }
+        let sends = plugin.imports().iter().any(|import| import.starts_with(HTTP));
+        if plugin.wants.is_none() && sends && !self.used.iter().any(|grant| grant.starts_with("http:")) {
+            let why = "a trial sends none: `--grant http:HOST` lets it, and a manifest says to which it goes";
+            tell("its requests".to_owned(), why.to_owned());
+        }
+        let left_out = self.left_out.iter().map(|left| Untried { what: one_line(&left.what), why: left.why.clone() });
+        untried.extend(left_out);
+        untried
+    }
+
+    /// Why what the grant gives was not tried; none, where it was.
+    fn unused(&self, grant: &str, holds: bool, is_quiet: bool) -> Option<&'static str> {
+        let kind = grant.split(':').next().unwrap_or_default();
+        match (kind, holds) {
+            // Whoever holds it in a trial gets nothing for it.
+            ("secret", _) => Some("there are no secrets in a trial"),
+            ("http", false) => Some("a trial sends no requests; --grant lets it"),
+            ("process", false) => Some("a trial runs no programs; --grant lets it"),
+            ("fs", false) => Some("a trial has its workspace and no other directory; --grant opens it"),
+            ("model", false) => Some("a trial has the model `offline` alone"),
+            (_, false) => Some("a trial does not give it; --grant does"),
+            (_, true) if is_quiet || self.is_used(grant) => None,
+            (_, true) => Some("no sample led to its use"),
+        }
+    }
+
+    fn is_used(&self, grant: &str) -> bool {
+        let kind = grant.split_once(':').map_or(grant, |(kind, _)| kind);
+        // A wider one is used by way of a narrower: `http:*` for one host.
+        self.used.contains(grant)
+            || (grant.ends_with('*') && self.used.iter().any(|used| used.starts_with(grant.trim_end_matches('*'))))
+            || (kind == "http" && self.used.iter().any(|used| used.starts_with("http:")))
+    }
+
+    /// Exports that one sample alone asked, with that sample: another kind of input may break them.
+    pub(super) fn once(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        // What a channel says of itself it says without any input.
+        let once = self.samples.iter().filter(|(hook, samples)| samples.len() == 1 && **hook != "channel");
+        once.filter_map(|(hook, samples)| Some((*hook, samples.first()?.as_str())))
+    }
+}

@@ -1,0 +1,215 @@
+//! What a trial has shown, and what the plugin's author can do about it.
+
+use super::Counts;
+use super::channel::Outcome;
+use super::coverage::Coverage;
+use super::sandbox::Sandbox;
+use anyhow::Result;
+use bub_permissions::hook_grant;
+use bub_runtime::error::Failure;
+use bub_runtime::plugin::{FaultKind, Plugin};
+use bub_tape::{Entry, json};
+use bub_types::text::one_line;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Something to tell.
+pub(super) struct Finding {
+    /// Which hook, and in which sample.
+    pub(super) place: String,
+    pub(super) what: String,
+    pub(super) fix: String,
+    /// What the plugin wrote in the call that broke.
+    pub(super) output: Option<Arc<str>>,
+    is_broken: bool,
+}
+
+/// All of it, each once.
+#[derive(Default)]
+pub(super) struct Findings {
+    all: Vec<Finding>,
+    /// What is to be told of the plugin's channel, as JSON.
+    pub(super) channel: Option<Value>,
+    /// Faults that were told already, by hook.
+    seen: BTreeMap<&'static str, u64>,
+    /// What was said, and of which hook.
+    told: BTreeSet<(String, String)>,
+    /// How far the tapes were read.
+    read: BTreeMap<String, u64>,
+}
+
+impl Findings {
+    pub(super) fn broken(&self) -> impl Iterator<Item = &Finding> {
+        self.all.iter().filter(|finding| finding.is_broken)
+    }
+
+    pub(super) fn notes(&self) -> impl Iterator<Item = &Finding> {
+        self.all.iter().filter(|finding| !finding.is_broken)
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken().next().is_some()
+    }
+
+    /// The same of the same hook in another sample says nothing new.
+    fn push(&mut self, is_broken: bool, (hook, sample): (&str, Option<&str>), what: &str, fix: &str) {
+        let what = one_line(what);
+        let hook = if hook.is_empty() { String::new() } else { format!("hook `{hook}`") };
+        if self.told.insert((hook.clone(), what.clone())) {
+            let place = [Some(hook.as_str()), sample].into_iter().flatten().filter(|part| !part.is_empty());
+            let place = one_line(&place.collect::<Vec<_>>().join(", "));
+            self.all.push(Finding { place, what, fix: fix.to_owned(), output: None, is_broken });
+        }
+    }
+
+    /// A call broke.
+    fn broke(&mut self, hook: &str, sample: &str, fault: &FaultKind, output: Option<&Arc<str>>) {
+        let before = self.all.len();
+        self.push(true, (hook, Some(sample)), &fault.to_string(), fix(fault));
+        if let Some(finding) = self.all.get_mut(before) {
+            finding.output = output.cloned();
+        }
+    }
+
+    fn note(&mut self, place: (&str, Option<&str>), what: &str, fix: &str) {
+        self.push(false, place, what, fix);
+    }
+
+    /// What can be seen without running anything.
+    pub(super) fn read(&mut self, plugin: &Plugin) {
+        for hook in plugin.gated().filter(|hook| !plugin.asks_for(&hook_grant(hook))) {
+            let what = format!("it is exported, and the manifest does not want `{}`", hook_grant(hook));
+            let fix = "nobody can grant it, so it is never asked: add it to `wants`, or do not export it";
+            self.note((hook, None), &what, fix);
+        }
+        for want in plugin.manifest.wants.iter().filter(|want| want.why.trim().is_empty()) {
+            let fix = "people decide by it: say in `why` what it is for";
+            self.note(("", Some("manifest")), &format!("it wants `{}` and does not say why", want.grant), fix);
+        }
+        for tool in plugin.tools.iter().filter(|tool| tool.description.trim().is_empty()) {
+            let fix = "a model chooses tools by their descriptions: write one";
+            self.note(("tools", None), &format!("`{}` has no description", tool.name), fix);
+        }
+    }
+
+    /// What has broken since it was asked last.
+    pub(super) fn after(&mut self, sample: &str, plugin: &Plugin, counts: &Counts, failure: Option<Failure>) {
+        for (hook, count) in counts {
+            let before = self.seen.insert(hook, count.faults).unwrap_or_default();
+            if let Some(fault) = count.fault.as_ref().filter(|_| count.faults > before) {
+                self.broke(hook, sample, fault, count.output.as_ref());
+            }
+        }
+        match failure {
+            Some(Failure::Hook { hook, plugin: by, error }) if by == plugin.name => {
+                let what = format!("it answers with an error of kind {}: {}", error.kind.name(), error.message);
+                let fix = "that ends the turn: answer `none` where the plugin has nothing to say";
+                self.note((hook, Some(sample)), &what, fix);
+            }
+            Some(failure @ Failure::Deadline(_)) => {
+                let fix = "wait for nothing that may not come: give each wait a limit of its own";
+                self.push(true, ("", Some(sample)), &failure.to_string(), fix);
+            }
+            _ => {}
+        }
+    }
+
+    /// A channel's own error ends nothing but the delivery.
+    pub(super) fn of_channel(&mut self, outcome: Outcome) {
+        let tried = match outcome {
+            Outcome::None => return,
+            Outcome::Refused(reason) => {
+                // That it broke is told already.
+                if !self.is_broken() {
+                    self.note(("channel", None), &reason, "give it a name that nobody has");
+                }
+                return;
+            }
+            Outcome::Tried(tried) => tried,
+        };
+        self.channel = Some(tried.told);
+        for (sample, why) in tried.refused {
+            let fix = "the host takes the others and not this one: bring it as the comment on `arrival` in wit/ says";
+            self.push(true, ("channel", Some(sample)), &why, fix);
+        }
+        for (sample, failure) in tried.calls {
+            let then = failure.as_ref().and_then(Failure::retry_after).map_or("given up", |_| "tried again later");
+            if let Some(Failure::Hook { hook, error, .. }) = failure {
+                let what = format!("it answers with an error of kind {}: {}", error.kind.name(), error.message);
+                let fix =
+                    "nothing, where a trial lacks what it needs (--grant gives it); what is answered like this is ";
+                self.note((hook, Some(sample)), &what, &format!("{fix}{then}"));
+            }
+        }
+    }
+
+    /// A command did not end by itself.
+    pub(super) fn goes_on(&mut self, sample: &str) {
+        let fix = "where that is what it is for, nothing; else end it";
+        self.note(("run-command", Some(sample)), "it still ran after 5 s, and was ended", fix);
+    }
+
+    /// What the tapes say of the plugin since they were read last.
+    ///
+    /// # Errors
+    ///
+    /// A tape cannot be read.
+    pub(super) async fn on_tapes(&mut self, sample: &str, sandbox: &Sandbox, coverage: &mut Coverage) -> Result<()> {
+        let tapes = sandbox.host.tapes();
+        for name in tapes.store().list(None, usize::MAX).await? {
+            let after = self.read.get(&name).copied().unwrap_or_default();
+            for entry in tapes.open(&name)?.read(after, usize::MAX).await? {
+                self.read.insert(name.clone(), entry.id);
+                self.on_tape(sample, &sandbox.plugin, &entry);
+                coverage.on_tape(&sandbox.plugin, &entry);
+            }
+        }
+        Ok(())
+    }
+
+    fn on_tape(&mut self, sample: &str, plugin: &Plugin, entry: &Entry) {
+        let data = json::get(&entry.payload, "data");
+        let text = |key: &str| data.and_then(|data| json::get(data, key)).and_then(json::string).unwrap_or_default();
+        match json::get(&entry.payload, "name").and_then(json::string).as_deref() {
+            Some("plugin.denied") if text("plugin") == plugin.name && text("reason") == "grant" => {
+                let grant = text("grant");
+                let fix = match (&plugin.wants, plugin.asks_for(&grant)) {
+                    (None, _) => "nobody is told that it needs it: give it a manifest, and name it in `wants`",
+                    (_, true) => "a trial gives nothing that reaches outside of it: --grant gives it",
+                    (_, false) => "the manifest does not want it, so nobody can give it: add it to `wants`",
+                };
+                self.note(("", Some(sample)), &format!("it was refused `{grant}`"), fix);
+            }
+            // An error of its own in a hook that ends nothing.
+            Some("plugin.error") if text("message").contains(&format!("of plugin `{}`: ", plugin.name)) => {
+                self.note((&text("hook"), Some(sample)), &text("message"), "the turn went on without it");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What the author can do.
+pub(super) fn fix(fault: &FaultKind) -> &'static str {
+    match fault {
+        FaultKind::Trap(_) => "answer with an `error` where the guest traps: an index, a division, an `unreachable`",
+        FaultKind::Panic(_) => "answer with an `error` where it panics",
+        FaultKind::OutOfFuel { .. } => {
+            "do less in one call, or ask for `fuel` in `[plugins.NAME.limits]` and say so in the README"
+        }
+        FaultKind::OutOfMemory(_) => {
+            "hold less at once, or ask for `memory_mib` in `[plugins.NAME.limits]` and say so in the README"
+        }
+        FaultKind::Deadline(_) => {
+            "end sooner, and give each wait a limit of its own; `deadline_ms` in `[plugins.NAME.limits]` is the bound"
+        }
+        FaultKind::StackOverflow => "bound the recursion, or make a loop of it",
+        FaultKind::TooMuchOutput(_) => "hand over less at once, in several calls or by reference",
+        FaultKind::TooMuchKept(_) | FaultKind::FilledTurn { .. } => "write and emit less in one turn",
+        FaultKind::TooManyCalls(_) => "ask the host for pages instead of single entries; `calls` is the bound",
+        FaultKind::TooManyHandles(_) => "drop what the host has lent once it was used",
+        FaultKind::Contract(_) => "answer as the comment on that function in wit/ says",
+        FaultKind::Held(_) => "mend what broke before",
+    }
+}

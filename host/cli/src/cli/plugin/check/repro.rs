@@ -1,0 +1,145 @@
+//! `plugin check --repro`: a call that broke is made again, in the build that broke or in a mended one. What lies in the
+//! folder may have come from anybody.
+
+use super::finding::fix;
+use super::sandbox::{Sandbox, Subject, inside};
+use crate::cli::{log, text};
+use anyhow::{Context, Result, bail, ensure};
+use bub_config::{Config, Limits};
+use bub_runtime::hooks;
+use bub_runtime::hooks::Again;
+use bub_runtime::plugin;
+use bub_runtime::plugin::quarantine::{CALL, COMPONENT, MAX_BYTES};
+use bub_runtime::turn::{Calls, Told};
+use bub_types::text::one_line;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// What a plugin is given that asks for nothing in particular.
+const ALL: [&str; 5] = ["hook:*", "tape:*", "tools:*", "agent", "usage"];
+
+/// `call.json`.
+#[derive(Deserialize)]
+struct Call {
+    plugin: String,
+    digest: String,
+    hook: String,
+    fault: String,
+    arguments: Value,
+    turn: Value,
+    config: Value,
+    limits: Map<String, Value>,
+}
+
+pub(super) async fn run(
+    dir: &Path,
+    file: Option<&str>,
+    more: &[String],
+    as_json: bool,
+    own: &Config,
+) -> Result<ExitCode> {
+    let call = read(dir)?;
+    let bytes = match file {
+        Some(file) => plugin::bytes_of(Path::new(file)).with_context(|| format!("`{}`", one_line(file)))?,
+        None => kept(dir, &call.digest)?,
+    };
+    bub_types::plugin_name::check_name(&call.plugin).with_context(|| not_understood(dir))?;
+    let settings = settings(&call).with_context(|| not_understood(dir))?;
+    let mut grants = inside(ALL, None);
+    grants.push("fs:<workspace>:rw".to_owned());
+    grants.push("model:offline:*".to_owned());
+    grants.extend_from_slice(more);
+    let subject = Subject {
+        name: &call.plugin,
+        bytes: Some(&bytes),
+        settings,
+        grants,
+        provider: None,
+        selects: false,
+        is_alone: true,
+    };
+    let hush = log::hush();
+    let sandbox = Sandbox::start(own, subject).await?;
+    let told: Option<Told> = match &call.turn {
+        Value::Null => None,
+        turn if turn.get("left_out").is_some() => bail!("what the turn was like is not kept: it was too large"),
+        turn => Some(serde_json::from_value(turn.clone()).with_context(|| not_understood(dir))?),
+    };
+    let again = Again { plugin: &sandbox.plugin, hook: &call.hook, arguments: call.arguments, turn: told };
+    let made = hooks::again(&Calls::new(&sandbox.host), again).await.map_err(|reason| anyhow::anyhow!(reason))?;
+    let count = sandbox.host.meter.of(&call.plugin).into_iter().find(|(hook, _)| *hook == call.hook);
+    sandbox.host.close().await;
+    drop(hush);
+    let (hook, name) = (one_line(&call.hook), &call.plugin);
+    let Some((_, count)) = count else {
+        bail!("plugin `{name}` was not asked `{hook}`: this build does not export it, or does not ask for its grant");
+    };
+    let error = made.map(|failure| failure.to_string()).filter(|_| count.fault.is_none());
+    let mut out = std::io::stdout().lock();
+    if as_json {
+        let (fault, output) = (count.fault.as_ref(), count.output.as_deref());
+        let told = json!({
+            "plugin": name, "hook": hook, "digest": sandbox.plugin.digest, "before": call.fault,
+            "breaks": fault.is_some(), "fault": fault.map(ToString::to_string), "output": output, "fix": fault.map(fix),
+            "error": error,
+        });
+        writeln!(out, "{}", text::json(&told))?;
+    } else if let Some(fault) = &count.fault {
+        writeln!(out, "hook `{hook}` of plugin `{name}`: it breaks again: {}", one_line(&fault.to_string()))?;
+        super::wrote(&mut out, count.output.as_deref())?;
+        writeln!(out, "  fix: {}", fix(fault))?;
+    } else {
+        let with = error.map(|error| format!(", with an error of its own: {error}")).unwrap_or_default();
+        writeln!(out, "hook `{hook}` of plugin `{name}`: it ends well{with}")?;
+    }
+    Ok(if count.fault.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn not_understood(dir: &Path) -> String {
+    format!("`{}` is not understood", one_line(&dir.join(CALL).to_string_lossy()))
+}
+
+fn read(dir: &Path) -> Result<Call> {
+    let path = dir.join(CALL);
+    let missing = || format!("`{}` holds no call that broke", one_line(&dir.to_string_lossy()));
+    ensure!(path.is_file(), missing());
+    let mut text = String::new();
+    let file = std::fs::File::open(&path).with_context(missing)?;
+    file.take(MAX_BYTES as u64 + 1).read_to_string(&mut text).with_context(missing)?;
+    ensure!(text.len() <= MAX_BYTES, "`{}` is larger than {} MiB", one_line(&path.to_string_lossy()), MAX_BYTES >> 20);
+    let told =
+        plugin::parse_json(&text).map_err(|reason| anyhow::anyhow!(reason)).with_context(|| not_understood(dir))?;
+    serde_json::from_value(told).with_context(|| not_understood(dir))
+}
+
+/// The component that broke.
+fn kept(dir: &Path, digest: &str) -> Result<Vec<u8>> {
+    let path = dir.join(COMPONENT);
+    let shown = one_line(&path.to_string_lossy());
+    if !path.exists() {
+        bail!("`{shown}` was not kept; name the plugin's file: bub-wasm plugin check --repro DIR FILE");
+    }
+    let bytes = plugin::bytes_of(&path).with_context(|| format!("`{shown}`"))?;
+    let found = plugin::digest(&bytes);
+    ensure!(found == digest, "`{shown}` is not what broke: its sha256 is {found}, not `{}`", one_line(digest));
+    Ok(bytes)
+}
+
+/// Configuration and limits as they were.
+fn settings(call: &Call) -> Result<bub_config::Plugin> {
+    let config = match &call.config {
+        Value::Object(config) if config.get("left_out").is_none() => config.clone(),
+        Value::Object(_) => bail!("its configuration is not kept: it was too large"),
+        _ => Map::new(),
+    };
+    let mut limits = call.limits.clone();
+    if let Some(calls) = limits.get("calls").and_then(Value::as_u64) {
+        limits.insert("calls".to_owned(), Limits::base_of(calls, &call.hook).into());
+    }
+    let mut plugin = bub_config::Plugin::default();
+    plugin.config = config;
+    plugin.limited(limits.into()).map_err(|reason| anyhow::anyhow!(reason))
+}

@@ -1,0 +1,129 @@
+//! `plugin grant` and `plugin revoke`, and what a plugin wants, has and lacks.
+
+use anyhow::{Result, bail};
+use bub_config::edit;
+use bub_permissions::Grants;
+use bub_runtime::host::Host;
+use bub_runtime::plugin::{Plugin, Source};
+use bub_types::text::one_line;
+use std::io::Write;
+
+/// What it has.
+pub(super) fn given(host: &Host, plugin: &Plugin) -> Grants {
+    host.ledger.given(plugin, Clone::clone)
+}
+
+/// Whether the plugin can be given all of these.
+///
+/// # Errors
+///
+/// The first that is no grant, or that it does not ask for.
+pub(super) fn check(plugin: &Plugin, grants: &[String]) -> Result<()> {
+    check_form(grants)?;
+    match grants.iter().find(|grant| !plugin.asks_for(grant)) {
+        Some(grant) => bail!("plugin `{}` does not ask for `{grant}`, so giving it would change nothing", plugin.name),
+        None => Ok(()),
+    }
+}
+
+/// Whether these are grants.
+///
+/// # Errors
+///
+/// The first that is none.
+pub(super) fn check_form(grants: &[String]) -> Result<()> {
+    let checked = grants.iter().try_for_each(|grant| Grants::check(grant));
+    checked.map_err(|reason| anyhow::anyhow!("what was to be granted is {reason}"))
+}
+
+pub(super) fn grant(
+    out: &mut impl Write,
+    host: &Host,
+    plugin: &Plugin,
+    grants: Vec<String>,
+    follow: bool,
+) -> Result<()> {
+    if follow && plugin.source == Source::Workspace {
+        bail!("plugin `{}` is the workspace's, and what it may do is for these bytes alone", plugin.name);
+    }
+    let grants = if grants.is_empty() { plugin.wanted() } else { grants };
+    check(plugin, &grants)?;
+    give(out, host, plugin, &grants, follow)
+}
+
+/// Gives these grants beside those that it has, and says so.
+///
+/// # Errors
+///
+/// The configuration cannot be written, or the terminal has gone.
+pub(super) fn give(out: &mut impl Write, host: &Host, plugin: &Plugin, grants: &[String], follow: bool) -> Result<()> {
+    // Grants that were given to other bytes are confirmed only by naming them again.
+    let mut all = given(host, plugin);
+    for grant in grants {
+        all.insert(grant);
+    }
+    write(host, plugin, &all, follow)?;
+    let grants: Vec<String> = grants.iter().map(|grant| one_line(grant)).collect();
+    writeln!(out, "plugin `{}` may now: {}", plugin.name, grants.join(" "))?;
+    Ok(())
+}
+
+pub(super) fn revoke(out: &mut impl Write, host: &Host, plugin: &Plugin, grants: &[String]) -> Result<()> {
+    let held = given(host, plugin);
+    let mut left = held.clone();
+    let gone: Vec<&str> = match grants {
+        [] => held.iter().collect(),
+        grants => grants.iter().map(String::as_str).collect(),
+    };
+    for grant in &gone {
+        if !left.remove(grant) {
+            let hint = bub_types::suggest::hint(grant, held.iter());
+            bail!("plugin `{}` was not given `{grant}`{hint}", plugin.name);
+        }
+    }
+    let stops_following = write(host, plugin, &left, false)?;
+    writeln!(out, "plugin `{}` no longer may: {}", plugin.name, gone.join(" "))?;
+    if stops_following {
+        writeln!(out, "what it is granted next is for the bytes that it has then; `--follow` says otherwise")?;
+    }
+    Ok(())
+}
+
+/// Writes down what the plugin has from here on, and for which bytes. That its grants follow its name ends with the last of
+/// them: who grants anew says so anew. Whether it ended now.
+///
+/// # Errors
+///
+/// The configuration cannot be written.
+pub(super) fn write(host: &Host, plugin: &Plugin, grants: &Grants, follow: bool) -> Result<bool> {
+    let mut stops_following = false;
+    edit::edit(&host.config.file(), |document| {
+        // Of a stranger's file the name says nothing: what it may do stands where it is trusted.
+        if plugin.source == Source::Workspace {
+            edit::set_list(edit::trusted(document, &plugin.digest)?, "grants", grants.iter());
+            return Ok(());
+        }
+        let table = edit::plugin(document, &plugin.name)?;
+        // The program's own guests change with the program, and no file can take their names.
+        if plugin.source == Source::User {
+            // All of them may have been taken away while that was kept.
+            let had_none =
+                table.get("grants").and_then(toml_edit::Item::as_array).is_some_and(toml_edit::Array::is_empty);
+            let followed = !had_none && table.get("follow").and_then(toml_edit::Item::as_bool).unwrap_or_default();
+            let is_empty = grants.iter().next().is_none();
+            stops_following = followed && is_empty;
+            if follow || (followed && !is_empty) {
+                table["follow"] = toml_edit::value(true);
+                table.remove("digest");
+            } else {
+                table.remove("follow");
+                table["digest"] = toml_edit::value(plugin.digest.as_str());
+            }
+        }
+        edit::set_list(table, "grants", grants.iter());
+        Ok(())
+    })?;
+    // Who gave it may ask for it at once.
+    host.ledger.look_now();
+    Ok(stops_following)
+}

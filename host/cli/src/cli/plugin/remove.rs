@@ -1,0 +1,70 @@
+//! `plugin remove`: a plugin of the user's goes, with what it was granted. Both are kept for `plugin rollback`.
+
+use super::gate;
+use super::kept::Place;
+use anyhow::Result;
+use bub_config::Config;
+use bub_permissions::shell_word;
+use bub_runtime::channel::Printer;
+use bub_runtime::host::Host;
+use bub_runtime::plugin;
+use bub_runtime::plugin::Source;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let place = Place::of(&config, name)?;
+    if !place.is_there() {
+        return Err(absent(name, &config, workspace));
+    }
+    let is_gate = config.gates().any(|gate| gate == name);
+    let file = config.file();
+    // What it decides about can be said only while it is there; that something else is wrong does not keep it.
+    let host = Host::start(config, workspace, Box::new(Printer::default())).await.ok();
+    let released = host.as_ref().and_then(|host| {
+        let plugins = host.plugins();
+        let plugin = plugins.iter().find(|plugin| plugin.name == name && plugin.source == Source::User)?;
+        gate::released(host, plugin)
+    });
+    place.remove()?;
+    let mut out = std::io::stdout();
+    writeln!(
+        out,
+        "plugin `{name}` is gone, with what it was granted; to bring it back: bub-wasm plugin rollback {name}"
+    )?;
+    if let Some(calls) = &released {
+        writeln!(out, "it was asked about {calls}: what it denied is no longer denied by it")?;
+    }
+    if is_gate {
+        writeln!(out, "it is a gate: {}", gate::away(name))?;
+    }
+    if !bub_config::edit::read_plugin(&file, name)?.is_empty() {
+        writeln!(out, "what else stands in `[plugins.{name}]` of config.toml is still there")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Why there is nothing to remove, and what can be done instead.
+fn absent(name: &str, config: &Config, workspace: &Path) -> anyhow::Error {
+    if plugin::is_embedded(name) {
+        return anyhow::anyhow!(
+            "plugin `{name}` is part of this program; to switch it off, set `enabled = false` in `[plugins.{name}]` of config.toml"
+        );
+    }
+    let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+    let file = plugin::workspace_dir(config, &workspace).map(|dir| dir.join(format!("{name}.wasm")));
+    if let Some(file) = file.filter(|file| file.exists()) {
+        return anyhow::anyhow!(
+            "plugin `{name}` is this workspace's; to run it no longer: bub-wasm plugin trust --revoke {}",
+            shell_word(&file.to_string_lossy())
+        );
+    }
+    let files = std::fs::read_dir(plugin::user_dir(config)).into_iter().flatten().flatten();
+    let names: Vec<String> = files
+        .map(|file| file.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "wasm"))
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+        .collect();
+    anyhow::anyhow!("there is no plugin `{name}`{}", bub_types::suggest::hint(name, names.iter().map(String::as_str)))
+}

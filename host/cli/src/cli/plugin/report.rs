@@ -1,0 +1,120 @@
+//! What a plugin is and wants, for whoever decides about it: on the screen before anything of it is kept. A stranger wrote
+//! most of the words, so each goes through [`one_line`].
+
+use crate::cli::text::bytes;
+use bub_permissions::hook_grant;
+use bub_runtime::grants::powers;
+use bub_runtime::plugin::Plugin;
+use bub_types::text::one_line;
+use std::collections::BTreeSet;
+use std::io::{Result, Write};
+
+/// Tells what the plugin is, what it would be asked, what it wants and why, and what is dangerous about that. `size`: of
+/// its file, in bytes.
+pub(super) fn write(out: &mut impl Write, plugin: &Plugin, size: u64) -> Result<()> {
+    writeln!(out, "{}{}: {}, sha256 {}", plugin.name, version(plugin), bytes(size), plugin.digest)?;
+    about(out, plugin)?;
+    hooks(out, plugin)?;
+    abilities(out, plugin)?;
+    for grant in plugin.wanted() {
+        // Hooks are said already, with what they see.
+        if !plugin.hooks.iter().any(|hook| hook_grant(hook) == grant) {
+            writeln!(out, "wants {}: {}{}", one_line(&grant), powers::of_grant(&grant), because(plugin, &grant))?;
+        }
+    }
+    dangers(out, plugin, &plugin.wanted())
+}
+
+/// What it says of itself in a sentence.
+pub(super) fn about(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
+    match one_line(&plugin.manifest.about) {
+        about if about.is_empty() => Ok(()),
+        about => writeln!(out, "{about}"),
+    }
+}
+
+/// Its own version, behind a space; nothing, where it names none.
+pub(super) fn version(plugin: &Plugin) -> String {
+    let version = one_line(&plugin.manifest.version);
+    if version.is_empty() { version } else { format!(" {version}") }
+}
+
+/// What it says that it wants the grant for.
+pub(super) fn because(plugin: &Plugin, grant: &str) -> String {
+    let why = plugin.why(grant).map(one_line).filter(|why| !why.is_empty());
+    why.map(|why| format!(", because: {why}")).unwrap_or_default()
+}
+
+/// What the hooks that it implements see and change.
+pub(super) fn hooks(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
+    for hook in plugin.gated() {
+        let grant = hook_grant(hook);
+        match plugin.asks_for(&grant) {
+            true => writeln!(out, "hook {hook}: {}{}", powers::of_hook(hook), because(plugin, &grant))?,
+            false => writeln!(out, "hook {hook}: is never asked, because its manifest does not want `{grant}`")?,
+        }
+    }
+    Ok(())
+}
+
+/// What people and models can call by name.
+pub(super) fn abilities(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
+    for tool in &plugin.tools {
+        let outside =
+            if tool.reads_outside { "; reads outside: what others wrote, so each call taints its turn" } else { "" };
+        let people = if tool.for_model { "" } else { "; for people only" };
+        writeln!(out, "tool {}: can {}{outside}{people}", one_line(&tool.name), tool.effect_name())?;
+    }
+    for command in &plugin.commands {
+        let about = one_line(&command.about);
+        let about = if about.is_empty() { about } else { format!(": {about}") };
+        writeln!(out, "command {}{about}", command.name)?;
+    }
+    match &plugin.provider {
+        Some(provider) => writeln!(out, "models {}:NAME", one_line(provider)),
+        None => Ok(()),
+    }
+}
+
+/// What is dangerous about these grants together.
+pub(super) fn dangers(out: &mut impl Write, plugin: &Plugin, grants: &[String]) -> Result<()> {
+    powers::dangers(plugin, grants).iter().try_for_each(|danger| writeln!(out, "careful: {danger}"))
+}
+
+/// Tells what is other about it than about the version before.
+pub(super) fn difference(out: &mut impl Write, before: &Plugin, after: &Plugin) -> Result<()> {
+    let named = match version(before) {
+        version if version.is_empty() => format!(" {}", &before.digest[..12]),
+        version => version,
+    };
+    writeln!(out, "it takes the place of version{named}")?;
+    let mut is_same = true;
+    for (what, of) in PARTS {
+        let (old, new) = (of(before), of(after));
+        for gone in old.difference(&new) {
+            writeln!(out, "  - {what} {}", one_line(gone))?;
+            is_same = false;
+        }
+        for come in new.difference(&old) {
+            writeln!(out, "  + {what} {}", one_line(come))?;
+            is_same = false;
+        }
+    }
+    if is_same {
+        writeln!(out, "  its hooks, tools, commands, imports and wants are the same")?;
+    }
+    Ok(())
+}
+
+type Part = (&'static str, fn(&Plugin) -> BTreeSet<String>);
+
+const PARTS: [Part; 6] = [
+    ("hook", |plugin| plugin.hooks.iter().map(|hook| (*hook).to_owned()).collect()),
+    ("tool", |plugin| plugin.tools.iter().map(|tool| tool.name.clone()).collect()),
+    ("reads-outside of tool", |plugin| {
+        plugin.tools.iter().filter(|tool| tool.reads_outside).map(|tool| tool.name.clone()).collect()
+    }),
+    ("command", |plugin| plugin.commands.iter().map(|command| command.name.clone()).collect()),
+    ("import", Plugin::imports),
+    ("want", |plugin| plugin.wanted().into_iter().collect()),
+];

@@ -1,0 +1,39 @@
+//! `plugin rollback`: the version before takes its place again, with what it was granted then.
+
+use super::kept::Place;
+use super::report;
+use crate::cli::progress;
+use anyhow::{Context, Result};
+use bub_config::Config;
+use bub_runtime::channel::Printer;
+use bub_runtime::plugin::Source;
+use bub_types::text::one_line;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let place = Place::of(&config, name)?;
+    let bytes = place.bytes_before()?;
+    let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
+    let plugins = host.plugins();
+    let unchanged = || format!("the version before of plugin `{name}` does not load, and nothing is changed");
+    let candidate = host.probe(name, &bytes).await.with_context(unchanged)?;
+    plugins.would_take(&candidate).with_context(unchanged)?;
+    let mut out = std::io::stdout();
+    writeln!(out, "plugin `{name}`{}: sha256 {}", report::version(&candidate), candidate.digest)?;
+    if let Some(now) = plugins.iter().find(|plugin| plugin.name == name && plugin.source == Source::User) {
+        report::difference(&mut out, now, &candidate)?;
+    }
+    place.swap(&bytes)?;
+    host.ledger.look_now();
+    let given: Vec<String> = host.ledger.given(&candidate, |given| given.iter().map(one_line).collect());
+    match given.is_empty() {
+        true => writeln!(out, "it serves again; it was granted nothing")?,
+        false => writeln!(out, "it serves again, and may what it might then: {}", given.join(" "))?,
+    }
+    if place.keeps() {
+        writeln!(out, "the version that it replaces is kept in turn; to go back: bub-wasm plugin rollback {name}")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,76 @@
+//! `plugin list` and `plugin inspect`.
+
+use super::gate;
+use super::grants::given;
+use super::report;
+use anyhow::Result;
+use bub_permissions::{hook_grant, shell_word};
+use bub_runtime::grants::powers;
+use bub_runtime::host::Host;
+use bub_runtime::plugin::{Plugin, PluginSet, grant_command};
+use bub_types::text::one_line;
+use std::io::Write;
+
+pub(super) fn list(out: &mut impl Write, host: &Host, plugins: &PluginSet) -> Result<()> {
+    for plugin in plugins.iter() {
+        let missing = host.ledger.missing(plugin);
+        writeln!(out, "{:<12} {:<9} {}", plugin.name, plugin.source.name(), plugin.hooks.join(" "))?;
+        if let Some(gate) = gate::of(plugin) {
+            writeln!(out, "{:12} is a gate: {gate}", "")?;
+        }
+        if !plugin.commands.is_empty() {
+            let commands: Vec<&str> = plugin.commands.iter().map(|command| command.name.as_str()).collect();
+            writeln!(out, "{:12} commands: {}", "", commands.join(" "))?;
+        }
+        if host.ledger.is_for_other_bytes(plugin) {
+            writeln!(out, "{:12} its grants are not for these bytes", "")?;
+        }
+        if !missing.is_empty() {
+            writeln!(out, "{:12} wants: {}", "", grant_command(&plugin.name, &missing))?;
+        }
+    }
+    for (plugin, reason) in &plugins.failed {
+        writeln!(out, "{plugin:<12} did not load: {reason}")?;
+    }
+    for name in gate::absent(&host.config, |gate| plugins.iter().any(|plugin| plugin.name == gate)) {
+        writeln!(out, "{name:<12} is a gate and not there: {}", gate::away(name))?;
+    }
+    for held in host.quarantined() {
+        writeln!(out, "{:<12} hook `{}` is {held}", held.plugin, held.hook)?;
+    }
+    for file in &plugins.untrusted {
+        let (name, path) = (one_line(&file.name), shell_word(&file.path.to_string_lossy()));
+        writeln!(out, "{name:<12} workspace is not run; if you trust it: bub-wasm plugin trust {path}")?;
+    }
+    Ok(())
+}
+
+pub(super) fn inspect(out: &mut impl Write, host: &Host, plugin: &Plugin) -> Result<()> {
+    writeln!(out, "{}{} ({})", plugin.name, report::version(plugin), plugin.source.name())?;
+    report::about(out, plugin)?;
+    writeln!(out, "digest: {}", plugin.digest)?;
+    if let Some(gate) = gate::of(plugin) {
+        writeln!(out, "gate (`on_fault = \"deny\"`): {gate}")?;
+    }
+    report::hooks(out, plugin)?;
+    report::abilities(out, plugin)?;
+    let (given, wanted) = (given(host, plugin), plugin.wanted());
+    for grant in &wanted {
+        let mark = if given.allow(grant) { "holds" } else { "wants" };
+        // What its hooks see stands above.
+        let power = match plugin.hooks.iter().any(|hook| hook_grant(hook) == *grant) {
+            true => String::new(),
+            false => format!(": {}{}", powers::of_grant(grant), report::because(plugin, grant)),
+        };
+        writeln!(out, "{mark} {}{power}", one_line(grant))?;
+    }
+    for grant in given.iter().filter(|grant| !wanted.iter().any(|wanted| wanted == grant)) {
+        writeln!(out, "given {}", one_line(grant))?;
+    }
+    report::dangers(out, plugin, &wanted)?;
+    if host.ledger.is_for_other_bytes(plugin) {
+        let command = grant_command(&plugin.name, &host.ledger.missing(plugin));
+        writeln!(out, "its bytes are not those that its grants were given to; {command} confirms them")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! What is shown while plugins are compiled, at the first start after an installation or an update: one line on stderr, and
+//! only where that is a terminal.
+
+use super::{log, text};
+use anyhow::Result;
+use bub_config::Config;
+use bub_runtime::channel::Channel;
+use bub_runtime::host::Host;
+use bub_runtime::plugin::compiling;
+use bub_runtime::plugin::compiling::Compiling;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use termimad::crossterm::terminal;
+
+/// How long a start may take before anything is shown: most are over by then.
+const DELAY: Duration = Duration::from_millis(300);
+
+/// How often the line is looked at again.
+const TICK: Duration = Duration::from_millis(50);
+
+/// [`Host::start`], with a line on the terminal while that compiles.
+///
+/// # Errors
+///
+/// Those of [`Host::start`].
+pub(super) async fn start(config: Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Arc<Host>> {
+    let _shown = Progress::begin();
+    Host::start(config, workspace, channel).await
+}
+
+/// Shows the line until it is dropped, and takes it away then.
+struct Progress(Option<(mpsc::Sender<()>, JoinHandle<()>)>);
+
+impl Progress {
+    fn begin() -> Self {
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        if is_dumb || !std::io::stderr().is_terminal() {
+            return Self(None);
+        }
+        let (stop, stopped) = mpsc::channel();
+        // Guests that the program carries are compiled on the thread that starts it, which can draw nothing meanwhile.
+        let thread = std::thread::Builder::new().name("progress".to_owned()).spawn(move || draw(&stopped));
+        Self(thread.ok().map(|thread| (stop, thread)))
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.0.take() {
+            drop(stop);
+            // Nothing may be printed before the line is gone.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn draw(stopped: &mpsc::Receiver<()>) {
+    let began = Instant::now();
+    let mut shown = None;
+    while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+        let now = compiling::now();
+        if began.elapsed() < DELAY || now.plugin.is_none() || shown.as_ref() == Some(&now) {
+            continue;
+        }
+        log::status(Some(&line(&now)));
+        shown = Some(now);
+    }
+    if shown.is_some() {
+        log::status(None);
+    }
+}
+
+/// Shorter than the terminal is wide: a line that wraps could not be taken away.
+fn line(now: &Compiling) -> String {
+    let plugin = now.plugin.as_deref().unwrap_or_default();
+    let done = if now.done > 0 { format!(", {} done", now.done) } else { String::new() };
+    let line = format!("compiling plugin `{plugin}`{done} (once: the result is kept)");
+    let columns = terminal::size().ok().map_or(text::WIDTH, |(columns, _)| usize::from(columns));
+    text::cut(&line, if columns == 0 { text::WIDTH } else { columns.min(text::WIDTH) }.saturating_sub(1))
+}

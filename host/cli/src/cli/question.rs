@@ -1,0 +1,139 @@
+//! What a tool call would do, in the words of whoever is asked about it.
+//!
+//! Only a tool that came with the program is spoken of by what it does: another plugin's may be called `bash` and do what
+//! it likes. Names and arguments were written by others, so they stand in backticks, escaped and cut, or in lines of their
+//! own, and never shape the sentence around them.
+
+use super::paint::Paint;
+use super::{diff, text};
+use bub_runtime::channel::Question;
+use serde_json::{Map, Value};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path};
+
+/// Lines of a call that are shown; of one that has more it is said how many there are.
+const MAX_LINES: usize = 300;
+
+/// Lines of the reason.
+const MAX_REASON: usize = 8;
+
+/// Columns of a name or an argument within a sentence.
+const MAX_NAME: usize = 60;
+
+/// The largest file that a new text is compared with, in bytes.
+const MAX_FILE: u64 = 1 << 20;
+
+/// The question in lines of at most that many columns: what would happen, as a question; why it is asked; the call, whole.
+pub(super) fn lines(question: &Question, workspace: &Path, width: usize, paint: Paint) -> Vec<String> {
+    let act = act(question, false);
+    let mut letters = act.chars();
+    let asks = letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect()) + "?";
+    let mut lines: Vec<String> = text::fold(&asks, width).iter().map(|line| paint.bold(line)).collect();
+    let mut call = call(question, workspace, width.saturating_sub(2), paint);
+    let more = call.len().saturating_sub(MAX_LINES);
+    call.truncate(MAX_LINES);
+    lines.extend(call.into_iter().map(|line| format!("  {line}")));
+    if more > 0 {
+        lines.push(format!("  … and {more} more lines, which are not shown: say no if you did not expect them"));
+    }
+    let because = text::fold(&format!("Asked because {}.", question.why), width);
+    lines.extend(because.iter().take(MAX_REASON).map(|line| paint.dim(line)));
+    lines
+}
+
+/// What would happen: "edit `src/main.rs`". `is_whole`: with what else stands below a question.
+pub(super) fn act(question: &Question, is_whole: bool) -> String {
+    let arguments = arguments(question).unwrap_or_default();
+    let said = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
+    let quoted = |text: &str| format!("`{}`", text::cut(text.trim(), MAX_NAME).replace('`', "'"));
+    let tool = quoted(&question.tool);
+    match (&question.plugin, question.tool.as_str()) {
+        (None, "fs.edit") => format!("edit {}", quoted(said("path"))),
+        (None, "fs.write") => format!("write {}", quoted(said("path"))),
+        (None, "bash") if is_whole => format!("run {}", quoted(said("cmd"))),
+        (None, "bash") => "run this command".to_owned(),
+        (None, "bash.kill") => "end a program that runs".to_owned(),
+        (None, "web.fetch") if is_whole => format!("send a request to {}", quoted(said("url"))),
+        (None, "web.fetch") => "send a request to this address".to_owned(),
+        (None, "memory.save" | "memory.daily" | "memory.clear" | "memory.forget") => {
+            format!("change what is remembered ({tool})")
+        }
+        (None, "tape.handoff") => "begin a new part of the conversation".to_owned(),
+        (None, "tape.reset") => "put the conversation away and begin anew".to_owned(),
+        (plugin, _) => {
+            let does = match question.effect {
+                "read" => "read something",
+                "write" => "change something",
+                "send" => "send something out",
+                _ => "run something",
+            };
+            let whose = plugin.as_ref().map_or_else(String::new, |plugin| format!(" of the plugin {}", quoted(plugin)));
+            format!("let {tool}{whose} {does}")
+        }
+    }
+}
+
+fn arguments(question: &Question) -> Option<Map<String, Value>> {
+    match serde_json::from_str(&question.arguments) {
+        Ok(Value::Object(arguments)) => Some(arguments),
+        _ => None,
+    }
+}
+
+/// The arguments: a change as its difference, a command as it stands, anything else by its name.
+fn call(question: &Question, workspace: &Path, width: usize, paint: Paint) -> Vec<String> {
+    let Some(arguments) = arguments(question) else {
+        return text::fold(&question.arguments, width);
+    };
+    let said = |key: &str| arguments.get(key).and_then(Value::as_str);
+    let is_own = |tool: &str| question.plugin.is_none() && question.tool == tool;
+    let change = match (said("old"), said("new"), said("path"), said("content")) {
+        (Some(old), Some(new), ..) => Some((vec!["old", "new"], diff::lines(old, new, width, paint))),
+        (.., Some(path), Some(content)) if is_own("fs.write") => {
+            let before = before(workspace, path);
+            Some((vec!["content"], diff::lines(before.as_deref().unwrap_or_default(), content, width, paint)))
+        }
+        _ => None,
+    };
+    let (mut shown, change) = change.unwrap_or_default();
+    let mut lines = Vec::new();
+    if let Some(command) = said("cmd").filter(|_| is_own("bash")) {
+        shown.push("cmd");
+        lines.extend(text::fold(command, width));
+    }
+    // It stands in the question, but for one that was cut there.
+    if is_own("fs.edit") || is_own("fs.write") {
+        shown.extend(said("path").filter(|path| text::width(&text::line(path)) <= MAX_NAME).map(|_| "path"));
+    }
+    for (key, value) in arguments.iter().filter(|(key, _)| !shown.contains(&key.as_str())) {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let mut folded = text::fold(&value, width.saturating_sub(2)).into_iter();
+        match folded.len() {
+            0 | 1 => lines.extend(text::fold(&format!("{key}: {}", folded.next().unwrap_or_default()), width)),
+            _ => {
+                lines.extend(text::fold(&format!("{key}:"), width));
+                lines.extend(folded.map(|line| format!("  {line}")));
+            }
+        }
+    }
+    lines.extend(change);
+    lines
+}
+
+/// What stands in that file of the workspace; none where there is none, it is no text, or the path leads elsewhere.
+fn before(workspace: &Path, path: &str) -> Option<String> {
+    let path = Path::new(path);
+    let inside = path.strip_prefix(workspace).unwrap_or(path);
+    if !inside.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        return None;
+    }
+    let file = workspace.join(inside).canonicalize().ok().filter(|file| file.starts_with(workspace))?;
+    // A pipe would keep whoever opens it.
+    if !file.metadata().ok().is_some_and(|about| about.is_file() && about.len() <= MAX_FILE) {
+        return None;
+    }
+    let mut text = String::new();
+    File::open(file).ok()?.take(MAX_FILE).read_to_string(&mut text).ok()?;
+    Some(text)
+}

@@ -1,0 +1,238 @@
+//! `run`: one message, one turn, its answer.
+
+mod output;
+mod piped;
+
+use super::approval::Approval;
+use super::chat::{self, Desk, Last, Once};
+use super::denied::{self, DeniedCalls};
+use super::sessions::Sessions;
+use super::watchdog::Watchdog;
+use crate::cli::progress;
+use anyhow::{Context, Result};
+use bub_config::{AnswerFormat, Config};
+use bub_permissions::policy::ApprovalMode;
+use bub_runtime::channel::{attach, kind_of, message};
+use bub_runtime::host::Host;
+use bub_runtime::turn::{Audience, TurnResult, run_turn};
+use bub_types::{Envelope, MessageKind, Passage, Provenance};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use output::Output;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// What to say to the agent; `-`: what stands on standard input
+    message: Option<String>,
+    /// `-`: wait for the end of standard input, and say it behind the message
+    #[arg(value_name = "-", value_parser = ["-"])]
+    waits: Option<String>,
+    /// The channel that the message comes from
+    #[arg(long, default_value = "cli")]
+    channel: String,
+    /// The chat within the channel
+    #[arg(long, default_value = "local")]
+    chat_id: String,
+    /// Who says it
+    #[arg(long, default_value = "human")]
+    sender_id: String,
+    /// The session to go on with, or to begin; `chat --session` takes the same [default: CHANNEL:CHAT_ID]
+    #[arg(long = "session", visible_alias = "session-id", value_name = "ID")]
+    session_id: Option<String>,
+    /// Go on with the session that was used last in this workspace, by `run` or `chat`
+    #[arg(short, long = "continue", conflicts_with = "session_id")]
+    continues: bool,
+    /// The model for this turn, before that of the configuration and of the session
+    #[arg(short, long, value_name = "PROVIDER:MODEL")]
+    model: Option<String>,
+    /// How the answer is printed [default: $BUB_FORMAT, else text]
+    #[arg(long, value_parser = format())]
+    format: Option<AnswerFormat>,
+    /// The same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    #[command(flatten)]
+    approval: Approval,
+    /// Send an image, sound, video or document along: a file, or an https address that the model's side fetches
+    #[arg(long, value_name = "FILE|URL")]
+    attach: Vec<String>,
+}
+
+fn format() -> impl TypedValueParser<Value = AnswerFormat> {
+    // clap has refused every other word.
+    PossibleValuesParser::new(AnswerFormat::NAMES).map(|name| AnswerFormat::parse(&name).unwrap_or_default())
+}
+
+/// What is heard and not yet printed, at most.
+const HEARD: usize = 256;
+
+/// How long nothing is heard before that is said.
+const SLOW: Duration = Duration::from_secs(10);
+
+pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace: &Path) -> Result<ExitCode> {
+    let folder = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+    let format = if arguments.json { AnswerFormat::Json } else { arguments.format.unwrap_or(config.format) };
+    let commands = config.commands(&arguments.channel);
+    let is_command = |text: &str| kind_of(commands, text) == MessageKind::Command;
+    let piped = match &arguments.message {
+        // A command is what was typed, and nothing else.
+        Some(text) if is_command(text) && arguments.waits.is_none() => None,
+        Some(text) => piped::read(text == "-" || arguments.waits.is_some())?,
+        None => piped::read(false)?,
+    };
+    let said = arguments.message.take().filter(|text| text != "-");
+    // What somebody pipes and says no word about is their message, but no command: only what is typed is one.
+    let (content, piped, kind) = match (said, piped) {
+        (Some(said), piped) => {
+            let kind = kind_of(commands, &said);
+            (said, piped, kind)
+        }
+        (None, Some(piped)) => (piped.trim_end().to_owned(), None, MessageKind::Normal),
+        (None, None) => return Ok(nothing_said()),
+    };
+    // On another channel it is somebody else who speaks.
+    let is_terminals = arguments.channel == "cli";
+    let sees = format == AnswerFormat::Text && chat::sees();
+    config.make_home()?;
+    config.warn_of_unread();
+    let mode = arguments.approval.mode(&config);
+    if sees && is_terminals && kind != MessageKind::Command && matches!(mode, ApprovalMode::Ask | ApprovalMode::Auto) {
+        config = Last::of(&config, &folder).ask_for_trust(config, &folder)?;
+    }
+    if let Some(model) = &arguments.model {
+        config = Config::load_for(Some(&config.home), Some(model))?;
+    }
+    arguments.approval.apply(&mut config);
+    let foreign = (!config.trusts(&folder)).then_some(folder.as_path());
+    let media = attach::items(&arguments.attach, kind, foreign)?;
+    let sessions = Sessions::new(&config);
+    let session = match arguments.continues {
+        true => Some(sessions.latest(&folder)?.with_context(|| {
+            format!("no session was held in `{}` yet: leave `-c` out to begin one", folder.display())
+        })?),
+        false => arguments.session_id,
+    };
+    let addressed = [arguments.channel.as_str(), &arguments.chat_id, &arguments.sender_id];
+    let message = Envelope { media, ..message(session, addressed, &content, kind) };
+    let message = with_piped(with_model(message, arguments.model.as_deref()), piped, foreign.is_some());
+    let denied = DeniedCalls::default();
+    let (desk, matters) = Desk::new(sees, denied.clone());
+    let host = progress::start(config, workspace, Box::new(desk)).await?;
+    host.plugins().announce(&host);
+    let (outcome, code) = match sees {
+        true => chat::once(Once { host: &host, matters, message }, &denied).await?,
+        false => unattended(&host, matters, message, format, &denied).await?,
+    };
+    if let (Some(turn), true) = (&outcome, is_terminals) {
+        sessions.note(&turn.session_id, &folder);
+    }
+    // Nobody could find them again: the next run is another process.
+    host.close().await;
+    denied.tell(&mut std::io::stderr(), host.config.policy.approve)?;
+    Ok(ExitCode::from(code))
+}
+
+fn nothing_said() -> ExitCode {
+    eprintln!("error: there is nothing to say: `bub-wasm run MESSAGE`, or pipe a text to `bub-wasm run -`");
+    ExitCode::from(2)
+}
+
+/// The message with a model of its own.
+fn with_model(mut message: Envelope, model: Option<&str>) -> Envelope {
+    if let Some(model) = model {
+        message.context.push(("model".to_owned(), serde_json::Value::from(model).to_string()));
+    }
+    message
+}
+
+/// The message with what was piped. Who trusts the workspace vouches for it too; else it is a text of another author, as a
+/// file of the workspace is.
+fn with_piped(mut message: Envelope, piped: Option<String>, is_foreign: bool) -> Envelope {
+    let Some(text) = piped else { return message };
+    if !is_foreign {
+        message.content = format!("{}\n\n{}", message.content, text.trim_end());
+        return message;
+    }
+    let author = Some("standard input".to_owned());
+    message.passages.push(Passage { author, provenance: Provenance::Attached, text });
+    message
+}
+
+/// A turn beside which nobody sits. The result, unless it failed, and the exit code.
+async fn unattended(
+    host: &Arc<Host>,
+    mut matters: mpsc::Receiver<chat::Matter>,
+    message: Envelope,
+    format: AnswerFormat,
+    denied: &DeniedCalls,
+) -> Result<(Option<TurnResult>, u8)> {
+    let cancel = on_signal()?;
+    let (listener, mut heard) = mpsc::channel(HEARD);
+    let turn = run_turn(host, message, Audience::new(cancel).heard_by(listener));
+    tokio::pin!(turn);
+    let mut output = Output::new(format);
+    let mut silent_since = Instant::now();
+    let outcome = loop {
+        tokio::select! {
+            biased;
+            Some(heard) = heard.recv() => {
+                silent_since = Instant::now();
+                output.hear(heard)?;
+            }
+            Some(matter) = matters.recv() => output.matter(matter)?,
+            outcome = &mut turn => break outcome,
+            () = tokio::time::sleep_until(silent_since + SLOW) => {
+                output.slow(SLOW)?;
+                silent_since = Instant::now();
+            }
+        }
+    };
+    while let Ok(heard) = heard.try_recv() {
+        output.hear(heard)?;
+    }
+    while let Ok(matter) = matters.try_recv() {
+        output.matter(matter)?;
+    }
+    let code = exit_code(outcome.is_ok(), denied);
+    output.end(&outcome, denied, code)?;
+    Ok((outcome.ok(), code))
+}
+
+/// 0: it went well, 1: it failed, 3: it went well, but for calls that nobody could be asked about.
+pub(super) fn exit_code(went_well: bool, denied: &DeniedCalls) -> u8 {
+    match (went_well, denied.is_empty()) {
+        (false, _) => 1,
+        (true, true) => 0,
+        (true, false) => denied::EXIT_CODE,
+    }
+}
+
+/// How long a turn may take to end once it is told to.
+const ENDING: Duration = Duration::from_secs(20);
+
+/// Ctrl-C and a polite kill end the turn: its state is saved and its tape kept. A second one ends the process.
+pub(super) fn on_signal() -> Result<watch::Receiver<bool>> {
+    let _ends_with_the_process = Watchdog::start(ENDING)?;
+    until_signal()
+}
+
+/// Becomes true at Ctrl-C or a polite kill.
+pub(super) fn until_signal() -> Result<watch::Receiver<bool>> {
+    let (sender, receiver) = watch::channel(false);
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        let _ = sender.send(true);
+    });
+    Ok(receiver)
+}

@@ -1,0 +1,118 @@
+//! `serve`: the gateway, until it is told to end.
+
+mod renewal;
+
+use super::watchdog::Watchdog;
+use crate::cli::progress;
+use anyhow::Result;
+use bub_config::{Config, DEFAULT_MODEL, Print};
+use bub_gateway::Gateway;
+use bub_runtime::channel::{Answer, Channel, Question};
+use bub_runtime::error::Failure;
+use bub_server::{Door, Tls, Tokens};
+use bub_types::Envelope;
+use renewal::{Above, Renewal};
+use std::future::{Future, ready};
+use std::io::{IsTerminal, stderr, stdin, stdout};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::pin::Pin;
+use std::process::ExitCode;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// Where to listen [default: `serve.listen` of config.toml, else 127.0.0.1:8420]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Let connections from other machines be unencrypted: everybody on the way can read tokens and conversations
+    #[arg(long)]
+    insecure_http: bool,
+    /// Look whether everything is in place to serve, and do not
+    #[arg(long)]
+    check: bool,
+}
+
+pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Path) -> Result<ExitCode> {
+    if let Some(listen) = arguments.listen {
+        config.serve.listen = listen;
+    }
+    config.serve.check_exposure(arguments.insecure_http)?;
+    config.make_home()?;
+    config.policy.unattended();
+    config.warn_of_unread();
+    // The owner's is made by the first of the two; what changes behind the look is seen as a change.
+    Tokens::load(&config)?;
+    let print = Print::of(renewal::own_files(&config));
+    let (tokens, tls) = (Tokens::load(&config)?, Tls::load(&config)?);
+    let watchdog = Watchdog::start(Duration::from_secs(config.serve.drain_seconds))?;
+    let stop = super::run::until_signal()?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    let had_terminal = has_terminal();
+    let door = Door::new(tokens, tls, &config.serve);
+    let host = progress::start(config, workspace, Box::new(Nobody)).await?;
+    if arguments.check {
+        println!("ready to serve at {}", host.config.serve.listen);
+        if host.config.model.model == DEFAULT_MODEL {
+            println!(
+                "no model is configured: `{DEFAULT_MODEL}` only repeats what it is told; set `BUB_MODEL` or `model`"
+            );
+        }
+        host.close().await;
+        return Ok(ExitCode::SUCCESS);
+    }
+    host.plugins().announce(&host);
+    let gateway = Gateway::start(host.clone()).await?;
+    let server = bub_server::listen(gateway.clone(), door.clone()).await?;
+    let above = Above { listen: arguments.listen, insecure_http: arguments.insecure_http };
+    let renewal = Renewal::new(gateway.clone(), door, above, host.config.print.clone().and(print));
+    let watch = renewal.watch();
+    println!("serving at {}://{}", server.scheme(), server.address());
+    println!("the owner's token stands in {}", host.config.home.join("serve.token").display());
+    let mut stop = stop;
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => break,
+            // Who closes the terminal wants the program to end; who sends the signal, that it reads again.
+            Some(()) = hangup.recv() => match had_terminal && !has_terminal() {
+                true => break,
+                false => {
+                    renewal.ask();
+                    watch.look();
+                }
+            },
+        }
+    }
+    // What is configured may have changed since.
+    watchdog.allow(Duration::from_secs(gateway.host().config.serve.drain_seconds));
+    drop(watch);
+    let all = gateway.stop().await;
+    server.stop().await;
+    if all {
+        host.close().await;
+    } else {
+        tracing::warn!("turns still ran: their journals are kept, and the next start goes on with them");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether somebody sits in front of it. A terminal that was closed is none.
+fn has_terminal() -> bool {
+    stdin().is_terminal() || stdout().is_terminal() || stderr().is_terminal()
+}
+
+/// What no turn has said: there is nobody to hear it, and nobody to be asked.
+struct Nobody;
+
+impl Channel for Nobody {
+    fn send<'a>(&'a self, envelope: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
+        let (channel, content) = (&envelope.channel, bub_types::text::one_line(&envelope.content));
+        tracing::info!("said on channel `{channel}`, outside of a turn: {content}");
+        Box::pin(ready(Ok(())))
+    }
+
+    fn ask<'a>(&'a self, _: &'a Question) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send + 'a>> {
+        Box::pin(ready(None))
+    }
+}

@@ -1,0 +1,57 @@
+//! Which session a word means.
+
+use super::super::tape::Place;
+use super::super::text;
+use super::lookup::{Filter, Session, newest};
+use super::table;
+use anyhow::{Result, bail};
+use bub_types::suggest;
+
+/// Sessions that a name is looked for in.
+const LOOKED_AT: usize = 1000;
+
+/// The session of this workspace that a word means: its id, or the name that a person gave it.
+///
+/// # Errors
+///
+/// There is none, or several have the name.
+pub(in crate::cli) async fn named(place: &Place, word: &str) -> Result<Session> {
+    let (sessions, _) = newest(place, Filter::default(), LOOKED_AT).await?;
+    let shown = text::cut(word, 60);
+    let by_id = sessions.iter().position(|session| session.id() == Some(word));
+    let is_name = |session: &Session| session.id().is_some() && session.about.name.as_deref() == Some(word.trim());
+    let by_name: Vec<usize> = (0..sessions.len()).filter(|at| sessions.get(*at).is_some_and(is_name)).collect();
+    let at = match (by_id, by_name.as_slice()) {
+        (Some(at), _) => at,
+        (None, [at]) => *at,
+        (None, []) => {
+            let known =
+                sessions.iter().flat_map(|session| session.id().into_iter().chain(session.about.name.as_deref()));
+            let hint = match suggest::nearest(word, known) {
+                Some(near) => format!("did you mean `{}`?", text::line(near)),
+                None => "`bub-wasm sessions` lists those there are".to_owned(),
+            };
+            bail!("this workspace has no session `{shown}`: {hint}");
+        }
+        (None, several) => {
+            let ids = several.iter().filter_map(|at| sessions.get(*at)?.id());
+            let ids: Vec<String> = ids.map(|id| format!("`{}`", text::cut(id, 40))).collect();
+            bail!("{} sessions have the name `{shown}`: say which of {}", ids.len(), ids.join(", "));
+        }
+    };
+    match sessions.into_iter().nth(at) {
+        Some(session) => Ok(session),
+        None => bail!("this workspace has no session `{shown}`"),
+    }
+}
+
+/// The sessions of this workspace that were held at the terminal, each on a line with its number, and their ids.
+///
+/// # Errors
+///
+/// The tapes cannot be read.
+pub(in crate::cli) async fn offered(place: &Place, most: usize, width: usize) -> Result<Vec<(String, String)>> {
+    let (sessions, _) = newest(place, Filter { all: false, channel: Some("cli") }, most).await?;
+    let known = sessions.iter().filter_map(|session| Some((session.id()?.to_owned(), session)));
+    Ok(known.enumerate().map(|(at, (id, session))| (id, table::numbered(at + 1, session, width))).collect())
+}

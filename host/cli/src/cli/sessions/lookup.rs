@@ -1,0 +1,109 @@
+//! Which sessions there are: the newest first, as many as are wanted, and no tape read whole for it.
+
+use super::super::tape::Place;
+use anyhow::Result;
+use bub_tape::{SessionMark, SessionSummary, session_mark, session_summary};
+use jiff::Timestamp;
+
+/// Sessions whose names a tape of another program need not tell.
+const KNOWN: [&str; 2] = ["cli:local", "cli_session"];
+
+/// A session that has a tape.
+pub(in crate::cli) struct Session {
+    /// The name of its tape.
+    pub(super) tape: String,
+    /// Whether it is one of this workspace.
+    pub(super) is_here: bool,
+    /// When it was used last.
+    pub(super) used: Option<Timestamp>,
+    /// The process that runs a turn of it now.
+    pub(super) held_by: Option<u32>,
+    pub(super) about: SessionSummary,
+}
+
+/// Which sessions are wanted.
+#[derive(Clone, Copy, Default)]
+pub(in crate::cli) struct Filter<'a> {
+    /// Those of other workspaces, too.
+    pub(in crate::cli) all: bool,
+    /// Those that began on that channel.
+    pub(in crate::cli) channel: Option<&'a str>,
+}
+
+impl Session {
+    /// Its id, where that is known.
+    pub(in crate::cli) fn id(&self) -> Option<&str> {
+        self.about.mark.as_ref().map(|mark| mark.id.as_str())
+    }
+
+    /// The channel of its first message, where that is known.
+    pub(super) fn channel(&self) -> &str {
+        self.about.mark.as_ref().map_or("", |mark| &mark.channel)
+    }
+}
+
+/// The newest `most` of the sessions that are wanted, the newest first, and how many of them there are beyond, where that
+/// is known without reading them.
+///
+/// # Errors
+///
+/// The tapes cannot be read.
+pub(in crate::cli) async fn newest(place: &Place, filter: Filter<'_>, most: usize) -> Result<(Vec<Session>, usize)> {
+    let Some(tapes) = place.tapes() else { return Ok((Vec::new(), 0)) };
+    let mut names = place.names().await?;
+    names.retain(|name| !bub_tape::is_workspace_tape(name) && (filter.all || place.is_of_workspace(name)));
+    let mut dated = Vec::with_capacity(names.len());
+    for name in names {
+        dated.push((place.used(&name).await?, name));
+    }
+    // Those of one moment in the order of their names, so that two lists are the same.
+    dated.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+    let (mut found, mut looked) = (Vec::new(), 0);
+    for (used, tape) in &dated {
+        if found.len() >= most {
+            break;
+        }
+        looked += 1;
+        // What a write that was cut off has left empty is no session.
+        if used.is_none() {
+            continue;
+        }
+        if let Some(channel) = filter.channel
+            && mark(place, tape).await?.is_none_or(|mark| mark.channel != channel)
+        {
+            continue;
+        }
+        let about = session_summary(&tapes.open(tape)?).await?;
+        found.push(Session {
+            is_here: place.is_of_workspace(tape),
+            used: *used,
+            held_by: tapes.journals().holder(tape),
+            about: SessionSummary { mark: about.mark.or_else(|| known(place, tape)), ..about },
+            tape: tape.clone(),
+        });
+    }
+    Ok((found, dated.len() - looked))
+}
+
+/// Which session a tape is of: by what stands on it or beside it, or because it is one that every home may have.
+///
+/// # Errors
+///
+/// The tape cannot be read.
+pub(in crate::cli) async fn mark(place: &Place, tape: &str) -> Result<Option<SessionMark>> {
+    let Some(tapes) = place.tapes() else { return Ok(None) };
+    match known(place, tape) {
+        Some(mark) => Ok(Some(mark)),
+        None => Ok(session_mark(&**tapes.store(), tape).await?),
+    }
+}
+
+fn known(place: &Place, tape: &str) -> Option<SessionMark> {
+    if let Some(record) = place.record(tape) {
+        let workspace = record.workspace.to_string_lossy().into_owned();
+        return Some(SessionMark { id: record.session, workspace, channel: "cli".to_owned() });
+    }
+    let session = KNOWN.into_iter().find(|session| place.tape_name(session) == tape)?;
+    let (id, workspace) = (session.to_owned(), place.workspace().to_string_lossy().into_owned());
+    Some(SessionMark { id, workspace, channel: "cli".to_owned() })
+}

@@ -1,0 +1,118 @@
+//! Which sessions were held in a workspace by whoever sits at the terminal, and which was the last: what `run -c` and
+//! `chat --resume` go on with.
+//!
+//! `$BUB_HOME/sessions` has a file for each, named as the session's tape is: what it says is which session and workspace
+//! that tape is of, which a tape's name does not tell, and its time of change is when the session was used last. A file is
+//! replaced as a whole, so that processes do not have to wait for each other.
+
+use anyhow::{Context, Result};
+use bub_config::Config;
+use bub_runtime::turn::PASSING;
+use bub_tape::tape_name;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The directory below `$BUB_HOME`.
+const DIR: &str = "sessions";
+
+/// The longest file that is read, in bytes.
+const MAX_FILE: u64 = 64 << 10;
+
+/// A session of the terminal's user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::cli) struct SessionRecord {
+    /// Its id.
+    pub(in crate::cli) session: String,
+    /// The workspace that it is about.
+    pub(in crate::cli) workspace: PathBuf,
+    /// When it was used last.
+    #[serde(skip, default = "never")]
+    pub(super) used: SystemTime,
+}
+
+fn never() -> SystemTime {
+    SystemTime::UNIX_EPOCH
+}
+
+/// The sessions of one home.
+pub(in crate::cli) struct Sessions {
+    dir: PathBuf,
+}
+
+impl Sessions {
+    pub(in crate::cli) fn new(config: &Config) -> Self {
+        Self { dir: config.home.join(DIR) }
+    }
+
+    /// The one that was used last in that workspace, whose path must be resolved; none: there was none.
+    ///
+    /// # Errors
+    ///
+    /// The directory is there and cannot be read.
+    pub(in crate::cli) fn latest(&self, workspace: &Path) -> Result<Option<String>> {
+        let here = self.all()?.into_iter().filter(|record| record.workspace == workspace);
+        Ok(here.max_by_key(|record| record.used).map(|record| record.session))
+    }
+
+    /// What is known of the session of that tape.
+    pub(in crate::cli) fn of_tape(&self, tape: &str) -> Option<SessionRecord> {
+        read(&self.dir.join(format!("{tape}.json")))
+    }
+
+    /// When the session of that tape was used last at the terminal.
+    pub(in crate::cli) fn used(&self, tape: &str) -> Option<SystemTime> {
+        fs::metadata(self.dir.join(format!("{tape}.json"))).ok()?.modified().ok()
+    }
+
+    /// All of them, in no order. What is no record is left out.
+    ///
+    /// # Errors
+    ///
+    /// The directory is there and cannot be read.
+    pub(super) fn all(&self) -> Result<Vec<SessionRecord>> {
+        let files = match fs::read_dir(&self.dir) {
+            Ok(files) => files,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error).with_context(|| format!("`{}` cannot be read", self.dir.display())),
+        };
+        Ok(files.flatten().filter_map(|file| read(&file.path())).collect())
+    }
+
+    /// Writes down that the session is used now. Where that fails, only who wants to go on with it is the poorer.
+    pub(in crate::cli) fn note(&self, session: &str, workspace: &Path) {
+        if session.is_empty() || session.starts_with(PASSING) {
+            return;
+        }
+        if let Err(error) = self.write(session, workspace) {
+            tracing::warn!("`run -c` and `chat --resume` will not find this session: {error}");
+        }
+    }
+
+    fn write(&self, session: &str, workspace: &Path) -> std::io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+        let record = SessionRecord { session: session.to_owned(), workspace: workspace.to_owned(), used: never() };
+        let name = tape_name(workspace, session);
+        let draft = self.dir.join(format!("{name}.{}", std::process::id()));
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+        let written = serde_json::to_string(&record).map_err(std::io::Error::other);
+        let replaced = written
+            .and_then(|text| file.write_all(text.as_bytes()))
+            .and_then(|()| fs::rename(&draft, self.dir.join(format!("{name}.json"))));
+        replaced.inspect_err(|_| drop(fs::remove_file(&draft)))
+    }
+}
+
+fn read(file: &Path) -> Option<SessionRecord> {
+    if file.extension()? != "json" {
+        return None;
+    }
+    let about = fs::metadata(file).ok().filter(|about| about.is_file() && about.len() <= MAX_FILE)?;
+    let record: SessionRecord = serde_json::from_str(&fs::read_to_string(file).ok()?).ok()?;
+    // A file that says something else than its name is of no use: the name is the tape's.
+    let is_named = *file.file_stem()? == *tape_name(&record.workspace, &record.session);
+    is_named.then(|| Some(SessionRecord { used: about.modified().ok()?, ..record }))?
+}

@@ -1,0 +1,156 @@
+//! `tape handoff` and `tape reset`.
+
+use super::super::text;
+use super::named::{Found, Named};
+use crate::cli::progress;
+use anyhow::{Context, Result, bail};
+use bub_config::Config;
+use bub_runtime::channel::Printer;
+use bub_runtime::grants::tape::attach;
+use bub_runtime::turn::{Preview, Requester};
+use serde_json::json;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+#[derive(clap::Args)]
+pub(super) struct Handoff {
+    /// The anchor's name
+    name: String,
+    #[command(flatten)]
+    named: Named,
+    /// What the next phase begins with: JSON, which the model reads
+    #[arg(long, value_name = "JSON")]
+    state: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+pub(super) struct Reset {
+    #[command(flatten)]
+    named: Named,
+    /// Keep the entries in an archive beside the tape; what is done unless `--discard` is given
+    #[arg(long, conflicts_with = "discard")]
+    archive: bool,
+    /// Throw the entries away; in files they lie in `trash` for a day
+    #[arg(long)]
+    discard: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn handoff(arguments: &Handoff, config: Config, workspace: &Path) -> Result<ExitCode> {
+    // Before anything is written: a turn that fails behind its first entry is one that was interrupted.
+    check(arguments)?;
+    let found = arguments.named.find(config, workspace).await?;
+    found.require_own()?;
+    let name = found.tape.name();
+    let tapes = found.place.tapes().context("nothing was ever kept here")?;
+    // A turn of its own: it waits for the one that runs, and no phase begins in the middle of a conversation.
+    let (turn, recovered) = tapes.begin(name).await?;
+    let written = async {
+        turn.bootstrap().await?;
+        turn.handoff(&arguments.name, arguments.state.as_deref()).await?;
+        turn.merge().await
+    };
+    let written = written.await;
+    turn.close();
+    written?;
+    if let Some(recovered) = recovered {
+        let entries = text::count(recovered.entries as u64, "entry", "entries");
+        writeln!(std::io::stderr(), "an interrupted turn was put on the tape first, with {entries}")?;
+    }
+    let anchor = found.tape.last_anchor(Some(&arguments.name), None).await?.context("the anchor is gone again")?;
+    let mut out = std::io::stdout().lock();
+    match arguments.json {
+        true => writeln!(out, "{}", json!({ "tape": name, "anchor": arguments.name, "id": anchor.id }))?,
+        false => writeln!(out, "anchor `{}` is entry {} of tape `{name}`", text::line(&arguments.name), anchor.id)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check(arguments: &Handoff) -> Result<()> {
+    if let Some(state) = &arguments.state {
+        bub_tape::json::normalise(state)
+            .context("`--state` takes JSON, as in '{\"done\": \"half\"}' or '\"a text\"'")?;
+    }
+    bub_tape::handoff(&arguments.name, None)?;
+    Ok(())
+}
+
+pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let (home, tapes_dir) = (config.home.clone(), config.tapes_dir());
+    let found = arguments.named.find(config, workspace).await?;
+    found.require_own()?;
+    let name = found.tape.name();
+    if !arguments.yes && !confirm(arguments, &found).await? {
+        bail!("tape `{name}` stays as it is");
+    }
+    let kept = match arguments.discard || found.place.is_elsewhere {
+        true => Vec::new(),
+        false => kept_beside(&found, &home, workspace).await,
+    };
+    let archive = found.tape.reset(!arguments.discard).await?;
+    if let Some(archive) = &archive {
+        attach(&tapes_dir, archive, &kept);
+    }
+    let archive = archive.map(|archive| match &found.place.dir {
+        Some(dir) => dir.join(archive).display().to_string(),
+        None => archive,
+    });
+    let mut out = std::io::stdout().lock();
+    match (arguments.json, archive) {
+        (true, archive) => writeln!(out, "{}", json!({ "tape": name, "archive": archive }))?,
+        (false, Some(archive)) => writeln!(out, "tape `{name}` is empty\nits entries are in `{archive}`")?,
+        (false, None) => {
+            writeln!(out, "tape `{name}` is empty")?;
+            if arguments.discard && found.place.dir.is_some() {
+                writeln!(out, "its entries lie in the trash for a day; bub-wasm tape gc --now empties it")?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What plugins want kept beside the archive. A plugin that cannot be asked is no reason to keep the tape.
+async fn kept_beside(found: &Found, home: &Path, workspace: &Path) -> Vec<(String, String)> {
+    let asked = async {
+        let config = Config::load(Some(home))?;
+        let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
+        let tape = found.tape.name();
+        let session_id = found.session.as_deref().unwrap_or(tape);
+        let store = Arc::clone(host.tapes().store());
+        let requester = Requester::at_terminal();
+        let preview = Preview { store, tape, session_id, prompt: None, selector: None, requester };
+        let kept = preview.before_reset(&host).await;
+        host.close().await;
+        kept
+    };
+    asked.await.unwrap_or_else(|error| {
+        tracing::warn!("plugins were not asked what to keep beside the archive: {error:#}");
+        Vec::new()
+    })
+}
+
+/// Asks whoever sits there.
+async fn confirm(arguments: &Reset, found: &Found) -> Result<bool> {
+    let name = found.tape.name();
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        bail!("there is no terminal to ask whether tape `{name}` is to be emptied: give `--yes`");
+    }
+    let entries = text::count(found.tape.last_id().await?, "entry", "entries");
+    let fate = if arguments.discard { "throw away" } else { "archive" };
+    let mut terminal = std::io::stderr();
+    write!(terminal, "{fate} {entries} of tape `{name}`? [y/N] ")?;
+    terminal.flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

@@ -1,0 +1,187 @@
+//! `tape context --against`: two selections side by side.
+
+use super::super::text::{self, WIDTH};
+use super::outline::content;
+use anyhow::Result;
+use bub_runtime::grants::stages::Request;
+use bub_runtime::turn::Turn;
+use bub_tape::{Entry, json};
+use serde_json::{Value, json as json_value};
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Entries that are shown of those that only one has.
+const SHOWN: usize = 12;
+
+/// Entries that are compared: the newest. A tape may have millions.
+const LOOKED_AT: usize = 10_000;
+
+/// Columns of a name and of a number.
+const NAME: usize = 24;
+const NUMBER: usize = 22;
+
+/// Kinds of entries that a model is told of.
+const TOLD: [&str; 4] = ["anchor", "message", "tool_call", "tool_result"];
+
+/// What one selector has made of the tape.
+pub(super) struct Side {
+    selector: String,
+    /// Why it did not select: what is shown is everything.
+    fallback: Option<String>,
+    messages: usize,
+    /// Tokens of each part of the request, as the host estimates them.
+    tokens: Vec<(&'static str, u64)>,
+    took: Duration,
+    fuel: u64,
+    /// Entries that are in it as they stand.
+    entries: BTreeSet<u64>,
+    /// The selector's own messages.
+    own: Vec<String>,
+    /// What it could have taken, the newest of it.
+    window: Vec<Entry>,
+    /// Whether there is more of it.
+    is_cut: bool,
+}
+
+/// Looks at a request before it is thrown away.
+pub(super) async fn side(selector: &str, turn: &Arc<Turn>, request: Request) -> Result<Side> {
+    let mut window = request.view.newest(LOOKED_AT).await?;
+    let is_cut = window.len() == LOOKED_AT;
+    window.retain(|entry| TOLD.contains(&&*entry.kind));
+    let system: Vec<String> = request.system().into_iter().collect();
+    let (about, selected) = (request.view.about(), &request.selected);
+    let selection = &selected.selection;
+    let said = selection.said.as_ref().unwrap_or(&about.said);
+    let tools = about.tools.iter();
+    let tools = tools.map(|tool| gist::chat::tool(&tool.name, &tool.description, &tool.parameters)).sum();
+    let tokens = vec![
+        ("system prompt", weigh(&system)),
+        ("before", weigh(&selection.before)),
+        ("history", weigh(&selection.history)),
+        ("current input", weigh(said)),
+        ("after", weigh(&selection.after)),
+        ("tools", tools),
+    ];
+    let (selector, fallback) = (selector.to_owned(), selected.fallback.as_deref().map(text::line));
+    let (took, fuel) = (selected.took, selected.fuel);
+    let known: BTreeSet<u64> = window.iter().map(|entry| entry.id).collect();
+    let entries = selection.entries.intersection(&known).copied().collect();
+    let own = selection.own.clone();
+    let messages = request.into_messages(turn).len();
+    Ok(Side { selector, fallback, messages, tokens, took, fuel, entries, own, window, is_cut })
+}
+
+fn weigh(messages: &[String]) -> u64 {
+    let message = |message: &String| serde_json::from_str(message).map_or(0, |message| gist::chat::message(&message));
+    messages.iter().map(message).sum()
+}
+
+impl Side {
+    fn total(&self) -> u64 {
+        self.tokens.iter().map(|(_, tokens)| tokens).sum()
+    }
+
+    /// What this one has and the other has not.
+    fn besides<'a>(&'a self, other: &'a Self) -> Vec<&'a Entry> {
+        let only = |entry: &&Entry| self.entries.contains(&entry.id) && !other.entries.contains(&entry.id);
+        self.window.iter().filter(only).collect()
+    }
+
+    fn json(&self, other: &Self) -> Value {
+        let tokens: serde_json::Map<String, Value> =
+            self.tokens.iter().map(|(name, tokens)| (name.replace(' ', "_"), (*tokens).into())).collect();
+        let own: Vec<Value> = self.own.iter().filter_map(|message| serde_json::from_str(message).ok()).collect();
+        let left_out = self.window.iter().filter(|entry| !self.entries.contains(&entry.id)).map(|entry| entry.id);
+        json_value!({
+            "selector": self.selector,
+            "fallback": self.fallback,
+            "messages": self.messages,
+            "tokens": tokens,
+            "total": self.total(),
+            "micros": u64::try_from(self.took.as_micros()).unwrap_or(u64::MAX),
+            "fuel": self.fuel,
+            "entries": self.entries,
+            "left_out": left_out.collect::<Vec<_>>(),
+            "only_here": self.besides(other).iter().map(|entry| entry.id).collect::<Vec<_>>(),
+            "own": own,
+        })
+    }
+}
+
+/// Prints both.
+pub(super) fn print(out: &mut impl Write, [one, other]: &[Side; 2], as_json: bool) -> Result<()> {
+    if as_json {
+        writeln!(out, "{:#}", json_value!({ "sides": [one.json(other), other.json(one)] }))?;
+        return Ok(());
+    }
+    let name = |side: &Side| {
+        let mark = if side.fallback.is_some() { "*" } else { "" };
+        format!("{}{mark}", text::cut(&text::line(&side.selector), NUMBER - 3))
+    };
+    row(out, "", &name(one), &name(other))?;
+    row(out, "messages", &one.messages.to_string(), &other.messages.to_string())?;
+    row(out, "tokens, estimated", &one.total().to_string(), &other.total().to_string())?;
+    for ((part, tokens), (_, others)) in one.tokens.iter().zip(&other.tokens) {
+        row(out, &format!("  {part}"), &tokens.to_string(), &others.to_string())?;
+    }
+    let time = |side: &Side| format!("{:.2} ms", side.took.as_secs_f64() * 1e3);
+    row(out, "time", &time(one), &time(other))?;
+    row(out, "fuel", &one.fuel.to_string(), &other.fuel.to_string())?;
+    let count = |side: &Side| format!("{} of {}", side.entries.len(), side.window.len());
+    row(out, "entries in", &count(one), &count(other))?;
+    let left = |side: &Side| (side.window.len() - side.entries.len()).to_string();
+    row(out, "entries left out", &left(one), &left(other))?;
+    for side in [one, other] {
+        if let Some(why) = &side.fallback {
+            let name = text::line(&side.selector);
+            writeln!(
+                out,
+                "\n* `{name}` did not select, and everything since the latest anchor stands in its place: {why}"
+            )?;
+        }
+    }
+    if one.is_cut {
+        writeln!(out, "\nolder entries than the newest {LOOKED_AT} are not compared")?;
+    }
+    for (side, against) in [(one, other), (other, one)] {
+        only(out, side, &side.besides(against))?;
+    }
+    for side in [one, other].into_iter().filter(|side| !side.own.is_empty()) {
+        writeln!(out, "\n{}'s own messages:", text::line(&side.selector))?;
+        for message in &side.own {
+            let role = json::get(message, "role").map(text::value).unwrap_or_default();
+            let said = json::get(message, "content").map(first_line).unwrap_or_default();
+            writeln!(out, "{}", text::cut(&format!("  {role}: {said}"), WIDTH))?;
+        }
+    }
+    Ok(())
+}
+
+fn only(out: &mut impl Write, side: &Side, entries: &[&Entry]) -> io::Result<()> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nonly in {}'s:", text::line(&side.selector))?;
+    for entry in entries.iter().take(SHOWN) {
+        let said = json::get(&entry.payload, "content").unwrap_or(&entry.payload);
+        let line = format!("{:>6} {:<11} {}", entry.id, entry.kind, first_line(said));
+        writeln!(out, "{}", text::cut(&line, WIDTH))?;
+    }
+    match entries.len().saturating_sub(SHOWN) {
+        0 => Ok(()),
+        more => writeln!(out, "       ... {more} more: --json shows them"),
+    }
+}
+
+/// What was said, behind context and date, as far as a line holds it.
+fn first_line(value: &str) -> String {
+    let whole = content(value).join("\n");
+    let said = whole.split_once("---Date: ").and_then(|(_, rest)| rest.split_once("---\n"));
+    text::line(said.map_or(whole.as_str(), |(_, said)| said))
+}
+
+fn row(out: &mut impl Write, name: &str, one: &str, other: &str) -> io::Result<()> {
+    writeln!(out, "{name:<NAME$}{one:>NUMBER$}{other:>NUMBER$}")
+}

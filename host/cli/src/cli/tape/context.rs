@@ -1,0 +1,158 @@
+//! `tape context`.
+
+use super::super::paint::Paint;
+use super::super::text::{self, WIDTH};
+use super::compare;
+use super::named::Named;
+use super::outline::content;
+use super::place::keep_index;
+use crate::cli::progress;
+use anyhow::{Result, bail};
+use bub_config::Config;
+use bub_runtime::channel::Printer;
+use bub_runtime::hooks;
+use bub_runtime::host::Host;
+use bub_runtime::turn::{Calls, Preview, Requester};
+use bub_tape::{Store, json, tape_name};
+use bub_types::suggest;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    named: Named,
+    /// Let that plugin select, not the one in charge
+    #[arg(long, value_name = "NAME")]
+    selector: Option<String>,
+    /// Compare with what that plugin selects: what each leaves out, and what it costs
+    #[arg(long, value_name = "NAME", requires = "selector")]
+    against: Option<String>,
+    /// What the user would say next
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+    /// Print one JSON array, not a message a line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
+    for name in arguments.selector.iter().chain(&arguments.against) {
+        require_selector(&host, name)?;
+    }
+    if let (Some(one), Some(other)) = (&arguments.selector, &arguments.against) {
+        let compared = compare(arguments, &host, [one, other]).await;
+        host.close().await;
+        compare::print(&mut io::stdout().lock(), &compared?, arguments.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let messages =
+        preview(arguments, &host, arguments.selector.as_deref(), async |preview| preview.messages(&host).await).await;
+    host.close().await;
+    let (messages, (store, tape)) = messages?;
+    let mut out = io::stdout().lock();
+    let is_terminal = out.is_terminal();
+    let shown = |message: &String| if is_terminal { text::json_line(message) } else { message.clone() };
+    if arguments.json {
+        let messages: Vec<String> = messages.iter().map(|message| format!("\n  {}", shown(message))).collect();
+        writeln!(out, "[{}\n]", messages.join(","))?;
+    } else if is_terminal {
+        messages.iter().try_for_each(|message| print(&mut out, message))?;
+    } else {
+        messages.iter().try_for_each(|message| writeln!(out, "{message}"))?;
+    }
+    out.flush()?;
+    drop(out);
+    keep_index(&*store, &tape).await;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What two selectors make of the same tape.
+async fn compare(arguments: &Arguments, host: &Arc<Host>, names: [&String; 2]) -> Result<[compare::Side; 2]> {
+    let side = async |name: &String| {
+        let look = async |turn: &_, request| compare::side(name, turn, request).await;
+        let looked = preview(arguments, host, Some(name), async |preview| preview.look(host, look).await);
+        Ok::<_, anyhow::Error>(looked.await?.0)
+    };
+    // The first call of a component pays for what later ones find done.
+    side(names[0]).await?;
+    side(names[1]).await?;
+    Ok([side(names[0]).await?, side(names[1]).await?])
+}
+
+/// The next turn of the session that is named, as that selector would have it.
+async fn preview<T>(
+    arguments: &Arguments,
+    host: &Arc<Host>,
+    selector: Option<&str>,
+    look: impl AsyncFnOnce(Preview<'_>) -> Result<T>,
+) -> Result<(T, (Arc<dyn Store>, String))> {
+    let found = arguments.named.find_with(host).await?;
+    let (tape, session) = match &found {
+        // The hooks are told some session: a name does not say which it was made of.
+        Some(found) => {
+            let name = found.tape.name();
+            (name.to_owned(), found.session.as_deref().filter(|session| !session.is_empty()).unwrap_or(name).to_owned())
+        }
+        None => {
+            let session = arguments.named.session();
+            (tape_name(&host.workspace, session), session.to_owned())
+        }
+    };
+    let tapes = match &found {
+        Some(found) => found.place.tapes().cloned(),
+        None => None,
+    };
+    let tapes = tapes.unwrap_or_else(|| host.tapes());
+    if let Some(left) = tapes.journals().left(&tape)? {
+        let entries = text::count(left.entries as u64, "entry", "entries");
+        writeln!(
+            io::stderr(),
+            "an interrupted turn waits: the next turn will see {entries} more, which are not shown"
+        )?;
+    }
+    let store: Arc<dyn Store> = Arc::clone(tapes.store());
+    let prompt = arguments.prompt.as_deref();
+    let requester = Requester::at_terminal();
+    let behind = (Arc::clone(&store), tape.clone());
+    let preview = Preview { store, tape: &tape, session_id: &session, prompt, selector, requester };
+    Ok((look(preview).await?, behind))
+}
+
+fn require_selector(host: &Arc<Host>, name: &str) -> Result<()> {
+    let calls = Calls::new(host);
+    let selectors: Vec<&str> = hooks::selectors(&calls).collect();
+    if selectors.contains(&name) {
+        return Ok(());
+    }
+    let shown = text::line(name);
+    if calls.plugins.exporting("selector").any(|plugin| plugin.name == name) {
+        bail!("plugin `{shown}` is not asked to select; bub-wasm plugin grant {shown} hook:selector");
+    }
+    let hint = suggest::hint(name, selectors.iter().copied());
+    let hint = if hint.is_empty() { format!("; there is: {}", selectors.join(" ")) } else { hint };
+    bail!("no plugin `{shown}` selects{hint}")
+}
+
+/// One message for a person.
+fn print(out: &mut impl Write, message: &str) -> io::Result<()> {
+    let paint = Paint::of_stdout();
+    let get = |key: &str| json::get(message, key).filter(|value| *value != "null" && *value != "\"\"");
+    let role = get("role").map(text::value).unwrap_or_default();
+    writeln!(out, "{}", paint.bold(text::cut(&role, WIDTH)))?;
+    let fields = json::fields(message).unwrap_or_default();
+    for (key, value) in fields.into_iter().filter(|(key, value)| key != "role" && *value != "\"\"" && *value != "null")
+    {
+        let shown = match key.as_str() {
+            "content" => content(value).join("\n"),
+            _ => format!("{key}: {}", text::value(value)),
+        };
+        for line in text::fold(&shown, WIDTH - 2) {
+            writeln!(out, "  {line}")?;
+        }
+    }
+    Ok(())
+}

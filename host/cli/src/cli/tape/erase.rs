@@ -1,0 +1,336 @@
+//! `tape erase`: entries are taken out of tapes for good.
+
+use super::super::text;
+use super::named::{Found, Named};
+use super::place::Place;
+use anyhow::{Context, Result, bail};
+use bub_config::Config;
+use bub_recall::Recall;
+use bub_tape::{Entry, Erasure, FORGOTTEN, Forgotten, MEMORY, Store, Tape, Traces, Words, erase_traces, zone_ids};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::io::{IsTerminal, Write};
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// How many entries are looked at in one step.
+const PAGE: usize = 256;
+
+/// The fewest characters of a text: a shorter one stands nearly everywhere.
+const SHORTEST: usize = 3;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// The session or the tape, and the entries that are taken out of it, by their ids
+    #[arg(value_name = "SESSION|TAPE] [ENTRY")]
+    given: Vec<String>,
+    /// Take out all entries that hold this text, upper or lower case; without a tape in all sessions of the workspace
+    #[arg(long, value_name = "TEXT", conflicts_with = "forgotten")]
+    text: Option<String>,
+    /// Take out all entries that `memory.forget` has had forgotten; without a tape in all sessions of the workspace
+    #[arg(long)]
+    forgotten: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Which entries are meant.
+enum Wanted {
+    Ids(BTreeSet<u64>),
+    Text(Words),
+    Forgotten,
+}
+
+/// What goes from one tape.
+struct Plan {
+    tape: Tape,
+    /// A sidecar by its name, or none for the tape itself, with what goes from it.
+    parts: Vec<(Option<String>, Vec<Entry>)>,
+    /// Entries that are still remembered.
+    remembered: u64,
+    forgotten: Arc<Forgotten>,
+}
+
+impl Plan {
+    fn entries(&self) -> u64 {
+        self.parts.iter().map(|(_, entries)| entries.len() as u64).sum()
+    }
+}
+
+pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let (named, wanted) = read(arguments)?;
+    let recall = Recall::new(config.recall_dir());
+    let (place, tapes) = match named {
+        Some(named) => {
+            let Found { tape, place, .. } = find(&named, config, workspace).await?;
+            (place, vec![tape])
+        }
+        None => of_workspace(Place::open(config, workspace).await?).await?,
+    };
+    let mut plans = Vec::new();
+    for tape in tapes {
+        plans.push(plan(&place, tape, &wanted).await?);
+    }
+    let traces = trace(&place, &plans, &wanted, true)?;
+    let remembered: u64 = plans.iter().map(|plan| plan.remembered).sum();
+    plans.retain(|plan| plan.entries() > 0);
+    let archived: u64 = traces.iter().flat_map(|traces| &traces.archives).map(|(_, entries)| entries).sum();
+    let trash: usize = traces.iter().map(|traces| traces.trash.len()).sum();
+    if remembered > 0 {
+        let entries = text::count(remembered, "entry", "entries");
+        writeln!(
+            std::io::stderr(),
+            "{entries} of the memory that is in use hold it and stay: forget it first, with ,memory.forget"
+        )?;
+    }
+    if plans.is_empty() && archived == 0 && trash == 0 {
+        bail!("no entry that could be taken out is meant by that");
+    }
+    if !arguments.yes && !confirm(&plans, archived, trash)? {
+        bail!("the tapes stay as they are");
+    }
+    let mut erased = Vec::new();
+    for plan in &plans {
+        erased.push((plan.tape.name().to_owned(), erase(plan).await?));
+    }
+    // What was derived of the entries is derived again of what stands.
+    recall.clear().map_err(anyhow::Error::msg)?;
+    let traces = trace(&place, &plans, &wanted, false)?;
+    tell(arguments.json, &erased, &traces)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Which tape, and which entries.
+fn read(arguments: &Arguments) -> Result<(Option<String>, Wanted)> {
+    let is_id = |given: &String| given.bytes().all(|byte| byte.is_ascii_digit());
+    let (named, ids) = match arguments.given.split_first() {
+        Some((first, rest)) if !is_id(first) => (Some(first.clone()), rest),
+        _ => (None, arguments.given.as_slice()),
+    };
+    let mut entries = BTreeSet::new();
+    for id in ids {
+        let Ok(id) = id.parse() else {
+            bail!("`{}` is no id of an entry: `bub-wasm tape show` shows them", text::line(id))
+        };
+        entries.insert(id);
+    }
+    let wanted = match (&arguments.text, arguments.forgotten) {
+        (Some(text), _) if text.trim().chars().count() < SHORTEST => {
+            bail!("`--text` takes at least {SHORTEST} characters: a shorter text stands nearly everywhere")
+        }
+        (Some(text), _) => Wanted::Text(Words::new([text.as_str()])),
+        (None, true) => Wanted::Forgotten,
+        (None, false) if entries.is_empty() => {
+            bail!("say what is taken out: ids of entries, `--text TEXT`, or `--forgotten`")
+        }
+        (None, false) => return Ok((Some(named.unwrap_or_default()), Wanted::Ids(entries))),
+    };
+    if !entries.is_empty() {
+        bail!("ids of entries go without `--text` and `--forgotten`");
+    }
+    Ok((named, wanted))
+}
+
+/// A tape by its own name or path, or by that of its session; empty: that of `cli:local`.
+async fn find(named: &str, config: Config, workspace: &Path) -> Result<Found> {
+    let is_tape = named.contains("__") || named.contains('/') || named.ends_with(".jsonl");
+    let named = match named {
+        "" => Named::default(),
+        named if is_tape => Named::of_tape(named),
+        named => Named::of_session(named),
+    };
+    let found = named.find(config, workspace).await?;
+    found.require_own()?;
+    Ok(found)
+}
+
+/// All tapes of the workspace, the one that its sessions share among them.
+async fn of_workspace(place: Place) -> Result<(Place, Vec<Tape>)> {
+    let mut tapes = Vec::new();
+    for name in place.names().await? {
+        if place.is_of_workspace(&name)
+            && let Some(tape) = place.holds(&name).await?
+        {
+            tapes.push(tape);
+        }
+    }
+    Ok((place, tapes))
+}
+
+async fn plan(place: &Place, tape: Tape, wanted: &Wanted) -> Result<Plan> {
+    let store = super::place::store(place)?;
+    let forgotten = tape.forgotten().await?;
+    let mut plan = Plan { parts: Vec::new(), remembered: 0, forgotten, tape };
+    let family = plan.tape.name().to_owned();
+    let mut names = vec![None];
+    // Ids are those of the tape itself.
+    if !matches!(wanted, Wanted::Ids(_)) {
+        let prefix = format!("{family}__sidecar__");
+        let sidecars = store.sidecars(&family).await?;
+        let sidecars = sidecars.iter().filter_map(|name| name.strip_prefix(&prefix)).filter(|name| *name != FORGOTTEN);
+        names.extend(sidecars.map(|name| Some(name.to_owned())));
+    }
+    for sidecar in names {
+        let name = sidecar.as_ref().map_or_else(|| family.clone(), |sidecar| format!("{family}__sidecar__{sidecar}"));
+        let entries = choose(&**store, &name, wanted, &mut plan).await?;
+        if !entries.is_empty() {
+            plan.parts.push((sidecar, entries));
+        }
+    }
+    Ok(plan)
+}
+
+/// The entries of one tape that go: those that are meant, and with a tool's call its results, which no model takes alone.
+async fn choose(store: &dyn Store, name: &str, wanted: &Wanted, plan: &mut Plan) -> Result<Vec<Entry>> {
+    let holds: Option<RangeInclusive<u64>> = zone_ids(&store.zone(name, MEMORY, None).await?);
+    let mut chosen: Vec<Entry> = Vec::new();
+    let mut call: Option<(Entry, bool)> = None;
+    let mut after = 0;
+    loop {
+        let page = store.read(name, after, PAGE).await?;
+        let Some(end) = page.last() else { break };
+        after = end.id;
+        for entry in page {
+            let is_wanted = match wanted {
+                Wanted::Ids(ids) => ids.contains(&entry.id),
+                Wanted::Text(words) => words.stand_in(&entry),
+                Wanted::Forgotten => plan.forgotten.holds(&entry),
+            };
+            let is_remembered = holds.as_ref().is_some_and(|holds| holds.contains(&entry.id));
+            plan.remembered += u64::from(is_wanted && is_remembered);
+            let mut goes = is_wanted && !is_remembered;
+            match &*entry.kind {
+                "tool_call" => call = Some((entry.clone(), goes)),
+                "tool_result" => {
+                    if let Some((call, call_goes)) = call.take() {
+                        if goes && !call_goes {
+                            chosen.push(call);
+                        }
+                        goes |= call_goes;
+                    }
+                }
+                _ => {}
+            }
+            if goes {
+                chosen.push(entry);
+            }
+        }
+        tokio::task::yield_now().await;
+    }
+    if let Wanted::Ids(ids) = wanted {
+        let found: BTreeSet<u64> = chosen.iter().map(|entry| entry.id).collect();
+        if let Some(missing) = ids.difference(&found).next()
+            && plan.remembered == 0
+        {
+            bail!("tape `{name}` has no entry {missing}; `bub-wasm tape show {name}` shows what there is");
+        }
+    }
+    chosen.sort_by_key(|entry| entry.id);
+    Ok(chosen)
+}
+
+/// Takes out what is planned. The receipt on the tape is written with the tape's own part.
+async fn erase(plan: &Plan) -> Result<u64> {
+    let mut erased = 0;
+    let by = format!("user {}", rustix_user());
+    for (sidecar, entries) in &plan.parts {
+        let mut erasure = Erasure::new(entries);
+        // A sidecar is read by its plugin, which expects its own entries there.
+        if sidecar.is_none() {
+            erasure = erasure.with_receipt(&by)?;
+        }
+        erased += plan.tape.erase(sidecar.as_deref(), erasure).await?;
+    }
+    Ok(erased)
+}
+
+/// Who took it out, by the system's number.
+fn rustix_user() -> u32 {
+    rustix::process::getuid().as_raw()
+}
+
+/// What archives, the trash and files beside the tapes hold of it.
+fn trace(place: &Place, plans: &[Plan], wanted: &Wanted, dry: bool) -> Result<Vec<Traces>> {
+    let Some(dir) = &place.dir else { return Ok(Vec::new()) };
+    let mut traces = Vec::new();
+    for plan in plans {
+        let in_entry = |entry: &Entry| match wanted {
+            Wanted::Ids(_) => false,
+            Wanted::Text(words) => words.stand_in(entry),
+            Wanted::Forgotten => plan.forgotten.holds(entry),
+        };
+        let in_text = |text: &str| match wanted {
+            Wanted::Text(words) => words.stand_in_text(text),
+            Wanted::Ids(_) | Wanted::Forgotten => false,
+        };
+        let name = plan.tape.name();
+        let found = erase_traces(dir, name, &in_entry, &in_text, dry);
+        traces.push(found.with_context(|| format!("what lies beside tape `{name}` cannot be looked at"))?);
+    }
+    Ok(traces)
+}
+
+fn confirm(plans: &[Plan], archived: u64, trash: usize) -> Result<bool> {
+    let entries: u64 = plans.iter().map(Plan::entries).sum();
+    let mut what = vec![format!(
+        "{} of {}",
+        text::count(entries, "entry", "entries"),
+        text::count(plans.len() as u64, "tape", "tapes")
+    )];
+    if archived > 0 {
+        what.push(format!("{} of archives", text::count(archived, "entry", "entries")));
+    }
+    if trash > 0 {
+        what.push(text::count(trash as u64, "file of the trash", "files of the trash"));
+    }
+    let what = what.join(", ");
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        bail!("there is no terminal to ask whether {what} are to go for good: give `--yes`");
+    }
+    let mut terminal = std::io::stderr();
+    write!(terminal, "take out {what} for good? [y/N] ")?;
+    terminal.flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn tell(as_json: bool, erased: &[(String, u64)], traces: &[Traces]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let shown = |path: &Path| path.display().to_string();
+    if as_json {
+        let tapes: Vec<Value> =
+            erased.iter().map(|(tape, entries)| json!({ "tape": tape, "entries": entries })).collect();
+        let archives: Vec<Value> = traces
+            .iter()
+            .flat_map(|traces| &traces.archives)
+            .map(|(path, entries)| json!({ "path": shown(path), "entries": entries }))
+            .collect();
+        let trash: Vec<String> = traces.iter().flat_map(|traces| &traces.trash).map(|path| shown(path)).collect();
+        let left: Vec<String> = traces.iter().flat_map(|traces| &traces.left).map(|path| shown(path)).collect();
+        writeln!(out, "{}", json!({ "tapes": tapes, "archives": archives, "trash": trash, "still_in": left }))?;
+        return Ok(());
+    }
+    for (tape, entries) in erased {
+        let entries = text::count(*entries, "entry", "entries");
+        writeln!(out, "{entries} taken out of tape `{tape}`; the receipt is its last entry")?;
+    }
+    for traces in traces {
+        for (path, entries) in &traces.archives {
+            writeln!(out, "{} taken out of archive `{}`", text::count(*entries, "entry", "entries"), shown(path))?;
+        }
+        for path in &traces.trash {
+            writeln!(out, "removed from the trash: `{}`", shown(path))?;
+        }
+        for path in &traces.left {
+            writeln!(out, "it still stands in `{}`: remove that file if nobody needs it", shown(path))?;
+        }
+    }
+    Ok(())
+}

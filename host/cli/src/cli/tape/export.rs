@@ -1,0 +1,109 @@
+//! `tape export`.
+
+mod markdown;
+
+use super::super::text;
+use super::named::Named;
+use super::progress::Progress;
+use anyhow::{Context, Result};
+use bub_config::Config;
+use bub_tape::{Query, Renderer, Tape, view};
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// How many entries are held at once.
+const PAGE: usize = 256;
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Format {
+    /// The lines of the tape
+    Jsonl,
+    /// The conversation, for people
+    Markdown,
+    /// Chat messages, one a line: all of the tape as a model would read it
+    Messages,
+}
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    named: Named,
+    /// What is written
+    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
+    format: Format,
+    /// The file that it is written to, over what is there [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let found = arguments.named.find(config, workspace).await?;
+    match &arguments.output {
+        Some(path) => {
+            let failed = || format!("`{}` cannot be written", path.display());
+            let is_special = fs::metadata(path).is_ok_and(|about| !about.is_file());
+            // Under another name first: an export that fails leaves what was there.
+            let mut draft = path.as_os_str().to_owned();
+            draft.push(format!(".{}.new", std::process::id()));
+            let target = if is_special { path.clone() } else { PathBuf::from(draft) };
+            // What was said is its owner's alone, as on the tape.
+            let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&target);
+            let mut out = BufWriter::new(file.with_context(failed)?);
+            let written = write(&found.tape, arguments.format, &mut out, &|text| text.to_owned()).await;
+            let written = written.and_then(|()| out.flush().with_context(failed));
+            if is_special {
+                written?;
+            } else {
+                let kept = written.and_then(|()| fs::rename(&target, path).with_context(failed));
+                if kept.is_err() {
+                    let _removed = fs::remove_file(&target);
+                }
+                kept?;
+            }
+        }
+        None => {
+            let stdout = io::stdout().lock();
+            let is_terminal = stdout.is_terminal();
+            let shown = |text: &str| match (is_terminal, arguments.format) {
+                (false, _) => text.to_owned(),
+                (true, Format::Markdown) => text.split('\n').map(text::line).collect::<Vec<_>>().join("\n"),
+                (true, _) => text::json_line(text),
+            };
+            let mut out = BufWriter::new(stdout);
+            write(&found.tape, arguments.format, &mut out, &shown).await?;
+            out.flush()?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the tape, each text as `shown` gives it.
+async fn write(tape: &Tape, format: Format, out: &mut impl Write, shown: &dyn Fn(&str) -> String) -> Result<()> {
+    let mut progress = Progress::new("exporting");
+    let all = tape.last_id().await?;
+    let mut cursor = tape.cursor(&Query::default()).await?;
+    let mut renderer = Renderer::new();
+    if matches!(format, Format::Markdown) {
+        write!(out, "{}", shown(&markdown::title(tape.name())))?;
+    }
+    loop {
+        let entries = cursor.next(PAGE).await?;
+        let Some(last) = entries.last().map(|last| last.id) else { break };
+        for entry in &entries {
+            match format {
+                Format::Jsonl => writeln!(out, "{}", shown(&entry.line()))?,
+                Format::Markdown => write!(out, "{}", shown(&markdown::entry(entry)))?,
+                Format::Messages if view::sees(entry) => renderer.push(entry),
+                Format::Messages => {}
+            }
+        }
+        progress.at(last, Some(all));
+    }
+    for message in renderer.finish() {
+        writeln!(out, "{}", shown(&message))?;
+    }
+    Ok(())
+}

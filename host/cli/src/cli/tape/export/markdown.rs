@@ -1,0 +1,42 @@
+//! A conversation as Markdown.
+
+use crate::cli::tape::outline::body;
+use crate::cli::text;
+use bub_tape::{Entry, json};
+
+pub(super) fn title(tape: &str) -> String {
+    format!("# Tape {tape}\n")
+}
+
+/// One entry; nothing for events, which are no part of the conversation.
+pub(super) fn entry(entry: &Entry) -> String {
+    let date = text::date(&entry.date);
+    let body = body(entry).join("\n");
+    match &*entry.kind {
+        "anchor" => {
+            let state = if body.is_empty() { String::new() } else { fenced(&body, "json") };
+            format!("\n## {} ({date})\n{state}", text::line(&entry.name().unwrap_or_default()))
+        }
+        "message" => {
+            let role = json::get(&entry.payload, "role").map_or_else(|| "message".to_owned(), text::value);
+            format!("\n**{}** ({date})\n\n{}\n", text::line(&role), body.trim_end())
+        }
+        "system" => format!("\n**system** ({date})\n{}", fenced(&body, "")),
+        "tool_call" => format!("\n**calls** ({date})\n{}", fenced(&body, "")),
+        "tool_result" => format!("\n**results** ({date})\n{}", fenced(&body, "")),
+        "error" => format!("\n**error** ({date}): {}\n", text::line(&body)),
+        _ => String::new(),
+    }
+}
+
+/// A block that nothing in the text ends.
+fn fenced(text: &str, language: &str) -> String {
+    let mut longest = 2;
+    let mut run = 0;
+    for character in text.chars() {
+        run = if character == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    let fence = "`".repeat(longest + 1);
+    format!("\n{fence}{language}\n{}\n{fence}\n", text.trim_end())
+}

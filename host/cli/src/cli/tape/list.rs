@@ -1,0 +1,148 @@
+//! `tape list`.
+
+use super::super::text;
+use super::place::Place;
+use anyhow::Result;
+use bub_config::Config;
+use bub_tape::Tapes;
+use serde_json::json;
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// Only those of this workspace
+    #[arg(long)]
+    here: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is known of a tape without reading it.
+struct Row {
+    name: String,
+    entries: u64,
+    date: Option<String>,
+    bytes: Option<u64>,
+    is_here: bool,
+    /// Empty: the workspace's own tape.
+    session: Option<String>,
+    is_torn: bool,
+    is_interrupted: bool,
+}
+
+pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let place = Place::open(config, workspace).await?;
+    let mut rows = Vec::new();
+    if let Some(tapes) = place.tapes() {
+        for name in place.names().await? {
+            if !arguments.here || place.is_of_workspace(&name) {
+                rows.push(row(name, &place, tapes).await?);
+            }
+        }
+    }
+    let mut out = std::io::stdout().lock();
+    match arguments.json {
+        true => writeln!(out, "{:#}", json!({ "tapes": rows.iter().map(|row| row.json(&place)).collect::<Vec<_>>() }))?,
+        false => print(&mut out, &rows, &place)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn row(name: String, place: &Place, tapes: &Tapes) -> Result<Row> {
+    let last = tapes.store().tail(&name, None, 1).await?.pop();
+    let file = place.file(&name);
+    Ok(Row {
+        entries: last.as_ref().map_or(0, |last| last.id),
+        date: last.map(|last| last.date.to_string()),
+        bytes: file.as_ref().and_then(|file| file.metadata().ok()).map(|about| about.len()),
+        is_here: place.is_of_workspace(&name),
+        session: place.session(&name).await?,
+        is_torn: file.is_some_and(|file| set_aside(&file) > 0 || ends_torn(&file)),
+        is_interrupted: tapes.journals().left(&name)?.is_some(),
+        name,
+    })
+}
+
+/// Bytes of half lines that an append has set aside.
+pub(super) fn set_aside(tape: &Path) -> u64 {
+    let mut torn = tape.as_os_str().to_owned();
+    torn.push(".torn");
+    std::fs::metadata(torn).map_or(0, |about| about.len())
+}
+
+/// Whether the file does not end with the end of a line.
+pub(super) fn ends_torn(tape: &Path) -> bool {
+    let last = || {
+        let mut file = File::open(tape).ok()?;
+        file.seek(SeekFrom::End(-1)).ok()?;
+        let mut last = [0];
+        std::io::Read::read_exact(&mut file, &mut last).ok()?;
+        Some(last != *b"\n")
+    };
+    last().unwrap_or(false)
+}
+
+impl Row {
+    fn json(&self, place: &Place) -> serde_json::Value {
+        json!({
+            "name": self.name,
+            "path": place.file(&self.name).map(|path| path.display().to_string()),
+            "entries": self.entries,
+            "last_date": self.date,
+            "bytes": self.bytes,
+            "workspace": self.is_here,
+            "session": self.session.as_ref().filter(|session| !session.is_empty()),
+            "torn": self.is_torn,
+            "interrupted": self.is_interrupted,
+        })
+    }
+
+    /// The session, or the tape where it is of none that is known.
+    fn shown(&self) -> &str {
+        match self.session.as_deref() {
+            Some("") => "(kept for the workspace)",
+            Some(session) => session,
+            None => &self.name,
+        }
+    }
+
+    fn marks(&self) -> Vec<String> {
+        let mut marks = Vec::new();
+        if self.session.is_some() {
+            marks.push(format!("tape {}", self.name));
+        }
+        if self.is_torn {
+            marks.push("torn".to_owned());
+        }
+        if self.is_interrupted {
+            marks.push("an interrupted turn waits".to_owned());
+        }
+        marks
+    }
+}
+
+fn print(out: &mut impl Write, rows: &[Row], place: &Place) -> Result<()> {
+    for row in rows {
+        let star = if row.is_here { '*' } else { ' ' };
+        let date = row.date.as_deref().map(text::date).unwrap_or_default();
+        let bytes = row.bytes.map(text::bytes).unwrap_or_default();
+        let shown = text::padded(row.shown(), 34);
+        writeln!(out, "{star} {shown} {:>8} {date:<19} {bytes:>7}", row.entries)?;
+        let marks = row.marks().join(", ");
+        if !marks.is_empty() {
+            text::fold(&marks, text::WIDTH - 4).iter().try_for_each(|part| writeln!(out, "    {part}"))?;
+        }
+        if row.session.is_none() && row.name.len() > 34 {
+            text::fold(&row.name, text::WIDTH - 4).iter().try_for_each(|part| writeln!(out, "    {part}"))?;
+        }
+    }
+    if rows.is_empty() {
+        let at = place.dir.as_ref().map_or_else(String::new, |dir| format!(" in `{}`", dir.display()));
+        writeln!(std::io::stderr(), "there are no tapes{at}")?;
+    }
+    Ok(())
+}

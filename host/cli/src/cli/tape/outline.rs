@@ -1,0 +1,152 @@
+//! Entries as a person reads them, in 80 columns.
+
+use super::super::paint::Paint;
+use super::super::text::{self, WIDTH};
+use bub_tape::{Entry, json, told};
+use std::io::{self, Write};
+
+/// Where what an entry holds begins.
+const INDENT: usize = 7;
+
+/// How many columns a date takes, with a space before it.
+const DATE: usize = 20;
+
+/// Prints entries.
+#[derive(Clone, Copy)]
+pub(super) struct Outline {
+    /// Shows all of long texts.
+    pub(super) full: bool,
+    pub(super) paint: Paint,
+}
+
+impl Outline {
+    /// Prints one entry; an anchor as a rule.
+    pub(super) fn print(self, out: &mut impl Write, entry: &Entry) -> io::Result<()> {
+        match &*entry.kind {
+            "anchor" => writeln!(out, "{}", rule(entry, self.paint))?,
+            _ => writeln!(out, "{}", self.head(entry))?,
+        }
+        let body = body(entry);
+        let lines: Vec<String> = body.iter().flat_map(|text| text::fold(text, WIDTH - INDENT)).collect();
+        let most = if self.full { usize::MAX } else { shown(&entry.kind) };
+        // A line that says that one line is missing takes the place of that line.
+        let most = if lines.len() == most.saturating_add(1) { lines.len() } else { most };
+        for line in lines.iter().take(most) {
+            let line = if entry.is("error") { self.paint.red(line) } else { line.clone() };
+            writeln!(out, "{:INDENT$}{line}", "")?;
+        }
+        if lines.len() > most {
+            let rest = format!("... {} more lines: --id {} shows them, --full all", lines.len() - most, entry.id);
+            writeln!(out, "{:INDENT$}{}", "", self.paint.dim(rest))?;
+        }
+        Ok(())
+    }
+
+    fn head(self, entry: &Entry) -> String {
+        let mut title = match &*entry.kind {
+            "message" => json::get(&entry.payload, "role").map_or_else(|| "message".to_owned(), text::value),
+            "event" => format!("event {}", entry.name().unwrap_or_default()),
+            "error" => format!("error {}", json::get(&entry.payload, "kind").map(text::value).unwrap_or_default()),
+            kind => kind.to_owned(),
+        };
+        if let Some(plugin) = json::get(&entry.meta, "plugin").and_then(json::string) {
+            title.push_str(&format!(" by {plugin}"));
+        }
+        if !entry.in_context() {
+            title.push_str(" (out of context)");
+        }
+        let id = format!("{:>6}", entry.id);
+        let title = text::cut(title.trim_end(), WIDTH.saturating_sub(id.len() + 1 + DATE));
+        let date = text::date(&entry.date);
+        let used = id.len() + 1 + text::width(&title) + text::width(&date);
+        let gap = " ".repeat(WIDTH.saturating_sub(used));
+        let title = match &*entry.kind {
+            "error" => self.paint.red(title),
+            "event" | "system" => self.paint.dim(title),
+            _ => self.paint.bold(title),
+        };
+        format!("{} {title}{gap}{}", self.paint.dim(id), self.paint.dim(date))
+    }
+}
+
+/// An anchor as a rule over the whole width; a zone's, at which no view begins, as a broken one.
+pub(super) fn rule(anchor: &Entry, paint: Paint) -> String {
+    let stroke = if anchor.is_zone() { "╌" } else { "─" };
+    let end = format!(" {} {} ", anchor.id, text::date(&anchor.date));
+    let name = anchor.name().unwrap_or_default();
+    let name = text::cut(&name, WIDTH.saturating_sub(text::width(&end) + 8));
+    let used = 2 + 2 + text::width(&name) + text::width(&end) + 2;
+    let middle = stroke.repeat(WIDTH.saturating_sub(used));
+    paint.cyan(format!("{0}{0} {name} {middle}{end}{0}{0}", stroke))
+}
+
+/// How many lines of what an entry holds are shown.
+fn shown(kind: &str) -> usize {
+    match kind {
+        "message" => 16,
+        "tool_call" | "tool_result" => 8,
+        "anchor" | "error" => 6,
+        "event" => 2,
+        _ => 3,
+    }
+}
+
+/// What an entry holds, as texts that follow each other.
+pub(super) fn body(entry: &Entry) -> Vec<String> {
+    let payload = &*entry.payload;
+    let get = |key: &str| json::get(payload, key).filter(|value| *value != "null");
+    let mut body = match &*entry.kind {
+        "anchor" => get("state").map(str::to_owned).into_iter().collect(),
+        "event" => get("data").filter(|data| *data != "{}").map(str::to_owned).into_iter().collect(),
+        "message" => {
+            let mut texts = get("content").map(content).unwrap_or_default();
+            texts.extend(others(payload, &["role", "content"]));
+            texts
+        }
+        "system" => get("content").map(text::value).into_iter().collect(),
+        "error" => {
+            let mut texts: Vec<String> = get("message").map(text::value).into_iter().collect();
+            texts.extend(others(payload, &["kind", "message"]));
+            texts
+        }
+        "tool_call" => get("calls").map(calls).unwrap_or_default(),
+        "tool_result" => {
+            let results = get("results").and_then(|results| json::elements(results).ok());
+            results.unwrap_or_default().into_iter().map(text::value).collect()
+        }
+        _ => vec![payload.to_owned()],
+    };
+    body.retain(|text| !text.trim().is_empty());
+    body
+}
+
+/// A message's text, or its parts; of media what they are.
+pub(super) fn content(content: &str) -> Vec<String> {
+    let part = |part: &str| {
+        let text = || json::get(part, "text").and_then(json::string).unwrap_or_else(|| part.to_owned());
+        told(part, &|_| None).unwrap_or_else(text)
+    };
+    match json::elements(content) {
+        Ok(parts) => parts.into_iter().map(part).collect(),
+        Err(_) => vec![text::value(content)],
+    }
+}
+
+/// Calls as `name(arguments)`.
+fn calls(calls: &str) -> Vec<String> {
+    let call = |call: &str| {
+        let function = json::get(call, "function")?;
+        let name = json::get(function, "name").map(text::value)?;
+        let arguments = json::get(function, "arguments").map(text::value).unwrap_or_default();
+        Some(format!("{name}({arguments})"))
+    };
+    let calls = json::elements(calls).unwrap_or_default();
+    calls.into_iter().map(|written| call(written).unwrap_or_else(|| written.to_owned())).collect()
+}
+
+/// What else stands in a payload.
+fn others(payload: &str, known: &[&str]) -> Vec<String> {
+    let fields = json::fields(payload).unwrap_or_default();
+    let others = fields.into_iter().filter(|(key, _)| !known.contains(&key.as_str()));
+    others.map(|(key, value)| format!("{key}: {}", text::value(value))).collect()
+}

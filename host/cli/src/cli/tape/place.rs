@@ -1,0 +1,234 @@
+//! Where tapes are kept.
+
+use super::super::sessions::{self, SessionRecord, Sessions};
+use crate::cli::progress;
+use anyhow::{Context, Result, bail};
+use bub_config::{Config, Plugin, TapePlace};
+use bub_permissions::hook_grant;
+use bub_runtime::channel::Printer;
+use bub_runtime::host::Host;
+use bub_tape::{FileStore, Journals, Store, Tape, Tapes, check_tape_name, is_listed, tape_name};
+use jiff::Timestamp;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The session that `run` goes on with when it is told no other.
+pub(super) const SESSION: &str = "cli:local";
+
+/// How many names are asked for at once.
+const NAMES: usize = 1000;
+
+/// Where tapes are kept.
+pub(in crate::cli) struct Place {
+    /// None: nothing was ever kept there.
+    tapes: Option<Tapes>,
+    /// The directory, where tapes are files.
+    pub(super) dir: Option<PathBuf>,
+    /// Absolute and without links.
+    workspace: PathBuf,
+    /// What is known of the terminal's sessions.
+    sessions: Sessions,
+    /// Whether a path led here.
+    pub(super) is_elsewhere: bool,
+    /// Where plugins were needed to get at the tapes.
+    _host: Option<Arc<Host>>,
+}
+
+impl Place {
+    /// What is configured. Nothing is made that is not there, and plugins are loaded only where one keeps tapes.
+    ///
+    /// # Errors
+    ///
+    /// The workspace is not there, or what keeps tapes cannot be opened.
+    pub(in crate::cli) async fn open(config: Config, workspace: &Path) -> Result<Self> {
+        let canonical =
+            workspace.canonicalize().with_context(|| format!("there is no workspace `{}`", workspace.display()))?;
+        if is_plain(&config) {
+            let sessions = Sessions::new(&config);
+            let dir = config.tapes_dir();
+            let tapes = if dir.exists() {
+                let durability = config.tapes.journal.durability;
+                let store = FileStore::indexed(&dir, durability, config.index_dir())?;
+                Some(tapes(store, &dir, &config))
+            } else {
+                None
+            };
+            return Ok(Self {
+                tapes,
+                dir: Some(dir),
+                workspace: canonical,
+                sessions,
+                is_elsewhere: false,
+                _host: None,
+            });
+        }
+        Ok(Self::of(&progress::start(config, workspace, Box::new(Printer::default())).await?))
+    }
+
+    /// The tapes that lie in a directory, which need be nobody's home.
+    ///
+    /// # Errors
+    ///
+    /// It is no directory.
+    pub(super) fn at(dir: &Path, config: &Config, workspace: &Path) -> Result<Self> {
+        let store = FileStore::durable(dir, config.tapes.journal.durability)?;
+        Ok(Self {
+            tapes: Some(tapes(store, dir, config)),
+            dir: Some(dir.to_owned()),
+            workspace: workspace.canonicalize().unwrap_or_default(),
+            sessions: Sessions::new(config),
+            is_elsewhere: true,
+            _host: None,
+        })
+    }
+
+    /// What the host keeps tapes in.
+    pub(in crate::cli) fn of(host: &Arc<Host>) -> Self {
+        let config = &host.config;
+        Self {
+            tapes: Some(host.tapes()),
+            dir: is_plain(config).then(|| config.tapes_dir()),
+            workspace: host.workspace.clone(),
+            sessions: Sessions::new(config),
+            is_elsewhere: false,
+            _host: Some(Arc::clone(host)),
+        }
+    }
+
+    pub(in crate::cli) fn tapes(&self) -> Option<&Tapes> {
+        self.tapes.as_ref()
+    }
+
+    /// The name of that session's tape.
+    pub(in crate::cli) fn tape_name(&self, session: &str) -> String {
+        tape_name(&self.workspace, session)
+    }
+
+    /// Whether a tape is one of this workspace's sessions.
+    pub(in crate::cli) fn is_of_workspace(&self, tape: &str) -> bool {
+        let half = |name: &str| name.split_once("__").map(|(half, _)| half.to_owned());
+        half(tape) == half(&self.tape_name(SESSION))
+    }
+
+    /// Which session a tape is of, where that is known: its name is a digest, so the tape itself is asked.
+    ///
+    /// # Errors
+    ///
+    /// The tape cannot be read.
+    pub(super) async fn session(&self, tape: &str) -> Result<Option<String>> {
+        if self.tape_name("") == tape {
+            return Ok(Some(String::new()));
+        }
+        Ok(sessions::mark(self, tape).await?.map(|mark| mark.id))
+    }
+
+    /// What the terminal's user did with the session of that tape.
+    pub(in crate::cli) fn record(&self, tape: &str) -> Option<SessionRecord> {
+        self.sessions.of_tape(tape)
+    }
+
+    /// The directory that the agent works on, absolute and without links.
+    pub(in crate::cli) fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// When the session of a tape was used last; none: nothing stands on it.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read.
+    pub(in crate::cli) async fn used(&self, tape: &str) -> Result<Option<Timestamp>> {
+        let written = match (self.file(tape), &self.tapes) {
+            (Some(file), _) => {
+                let about = file.metadata().ok().filter(|about| about.len() > 0);
+                let written = about.and_then(|about| about.modified().ok());
+                written.and_then(|written| Timestamp::try_from(written).ok())
+            }
+            (None, Some(tapes)) => {
+                let last = tapes.store().tail(tape, None, 1).await?.pop();
+                last.map(|last| last.date.parse().unwrap_or(Timestamp::UNIX_EPOCH))
+            }
+            (None, None) => None,
+        };
+        let used = self.sessions.used(tape).and_then(|used| Timestamp::try_from(used).ok());
+        Ok(written.map(|written| used.map_or(written, |used| used.max(written))))
+    }
+
+    /// The file of a tape, where tapes are files.
+    pub(super) fn file(&self, tape: &str) -> Option<PathBuf> {
+        self.dir.as_ref().map(|dir| dir.join(format!("{tape}.jsonl")))
+    }
+
+    /// The tape as a command takes it.
+    pub(super) fn named(&self, tape: &str) -> String {
+        match self.file(tape).filter(|_| self.is_elsewhere) {
+            Some(file) => file.display().to_string(),
+            None => tape.to_owned(),
+        }
+    }
+
+    /// The tape of that name, if it is there.
+    pub(super) async fn holds(&self, name: &str) -> Result<Option<Tape>> {
+        let Some(tapes) = &self.tapes else { return Ok(None) };
+        let tape = tapes.open(name)?;
+        let is_there = self.file(name).is_some_and(|file| file.is_file()) || tape.last_id().await? > 0;
+        Ok(is_there.then_some(tape))
+    }
+
+    /// The names of all tapes.
+    pub(in crate::cli) async fn names(&self) -> Result<Vec<String>> {
+        let mut names: Vec<String> = Vec::new();
+        let Some(tapes) = &self.tapes else { return Ok(names) };
+        loop {
+            let more = tapes.store().list(names.last().map(String::as_str), NAMES).await?;
+            if more.is_empty() {
+                return Ok(names);
+            }
+            names.extend(more);
+        }
+    }
+}
+
+/// Whether a store lists a tape of this name.
+///
+/// # Errors
+///
+/// No tape may have the name, or nobody would find it again.
+pub(super) fn require_listed(name: &str) -> Result<()> {
+    check_tape_name(name)?;
+    if !is_listed(name) {
+        bail!("`{name}` is no name of a session's tape, which has two parts with `__` between them");
+    }
+    Ok(())
+}
+
+/// Whether tapes are files, so that nobody has to be loaded to get at them.
+fn is_plain(config: &Config) -> bool {
+    config.tapes.place == TapePlace::Files && !config.plugins.values().any(keeps_tapes)
+}
+
+/// Whether the configuration lets that plugin keep tapes.
+fn keeps_tapes(plugin: &Plugin) -> bool {
+    plugin.enabled && plugin.grants.as_ref().is_some_and(|grants| grants.allow(&hook_grant("store")))
+}
+
+fn tapes(store: FileStore, dir: &Path, config: &Config) -> Tapes {
+    let journals = Journals::new(dir, config.tapes.journal);
+    Tapes::new(Arc::new(store), Arc::new(journals))
+}
+
+/// The store behind a tape that was found.
+///
+/// # Errors
+///
+/// Nothing was ever kept there.
+pub(super) fn store(place: &Place) -> Result<&Arc<dyn Store>> {
+    Ok(place.tapes().context("nothing was ever kept here")?.store())
+}
+
+/// Indexes a tape behind a look at it, so that the next one finds its way. What cannot be kept costs nothing but time.
+pub(super) async fn keep_index(store: &dyn Store, tape: &str) {
+    if let Err(error) = store.index(tape).await {
+        tracing::debug!("tape `{tape}` is not indexed: {error}");
+    }
+}

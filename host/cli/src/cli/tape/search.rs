@@ -1,0 +1,103 @@
+//! `tape search`.
+
+use super::super::paint::Paint;
+use super::super::text::{self, WIDTH};
+use super::named::Named;
+use super::outline::body;
+use super::progress::Progress;
+use anyhow::Result;
+use bub_config::Config;
+use bub_tape::{Hit, Search, json};
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// How many columns of an entry are shown before what was found in it.
+const BEFORE: usize = 24;
+
+/// How many lines of an entry are shown.
+const LINES: usize = 2;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// Words, all of which must be met
+    text: String,
+    #[command(flatten)]
+    named: Named,
+    /// Only entries of that kind, as in `message` or `tool_call`
+    #[arg(long = "kind", value_name = "KIND", value_delimiter = ',')]
+    kinds: Vec<String>,
+    /// From that date or date and time on, as in `2026-11-21`; UTC unless it says otherwise
+    #[arg(long, value_name = "DATE")]
+    since: Option<String>,
+    /// Up to that date, inclusive
+    #[arg(long, value_name = "DATE")]
+    until: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let found = arguments.named.find(config, workspace).await?;
+    let search = Search {
+        text: arguments.text.clone(),
+        kinds: arguments.kinds.clone(),
+        since: arguments.since.clone(),
+        until: arguments.until.clone(),
+        limit: arguments.limit,
+        ..Search::default()
+    };
+    let hits = Progress::new("searching").over(found.tape.search(&search)).await?;
+    let mut out = io::stdout().lock();
+    if arguments.json {
+        let hits: Vec<String> = hits.iter().map(as_json).collect();
+        let end = if hits.is_empty() { "" } else { "\n" };
+        writeln!(out, "{{\"tape\": {}, \"hits\": [{}{end}]}}", json::quote(found.tape.name()), hits.join(","))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let paint = Paint::of_stdout();
+    for hit in &hits {
+        print(&mut out, hit, &arguments.text, paint)?;
+    }
+    if hits.is_empty() {
+        writeln!(io::stderr(), "nothing was found on tape `{}`", found.tape.name())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_json(hit: &Hit) -> String {
+    format!("\n  {{\"score\": {:.3}, \"entry\": {}}}", hit.score, text::json_line(&hit.entry.line()))
+}
+
+fn print(out: &mut impl Write, hit: &Hit, sought: &str, paint: Paint) -> io::Result<()> {
+    let entry = &hit.entry;
+    let name = entry.name().map(|name| format!(" {name}")).unwrap_or_default();
+    let title = text::cut(&format!("{}{name}", entry.kind), 40);
+    let about = format!("{:>6} {title}", entry.id);
+    // Less than 0.9: typing errors were forgiven.
+    let near = if hit.score < 0.9 { "  about" } else { "" };
+    writeln!(out, "{}  {}{near}", paint.bold(about), paint.dim(text::date(&entry.date)))?;
+    let whole = text::line(&body(entry).join(" "));
+    let at = place(&whole, sought).unwrap_or_default();
+    let excerpt: String = whole.chars().skip(at.saturating_sub(BEFORE)).take(WIDTH * LINES).collect();
+    let lead = if at > BEFORE { "…" } else { "" };
+    for line in text::fold(&format!("{lead}{}", excerpt.trim_start()), WIDTH - 7).iter().take(LINES) {
+        writeln!(out, "{:7}{line}", "")?;
+    }
+    Ok(())
+}
+
+/// At which character the text stands, or else the first of its words that does.
+fn place(whole: &str, sought: &str) -> Option<usize> {
+    let fold = |text: &str| text.chars().map(|c| c.to_lowercase().next().unwrap_or(c)).collect::<String>();
+    let folded = fold(whole);
+    let at = |word: &str| {
+        let byte = folded.find(&fold(word))?;
+        Some(folded.get(..byte)?.chars().count())
+    };
+    at(sought.trim()).or_else(|| sought.split_whitespace().find_map(at))
+}

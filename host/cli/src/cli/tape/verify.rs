@@ -1,0 +1,182 @@
+//! `tape verify`.
+
+use super::super::text::{self, WIDTH};
+use super::list::set_aside;
+use super::named::Named;
+use super::place::Place;
+use super::progress::Progress;
+use anyhow::{Context, Result};
+use bub_config::Config;
+use bub_tape::{Fault, Query, Tape, Verified, Verifier};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{BufReader, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// How many entries are held at once.
+const PAGE: usize = 256;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    named: Named,
+    /// All tapes
+    #[arg(long, conflicts_with_all = ["tape", "session"])]
+    all: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Something that is not well with a tape.
+struct Finding {
+    what: &'static str,
+    text: String,
+    advice: String,
+}
+
+pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
+    let mut is_wrong = false;
+    let mut all = Vec::new();
+    let mut verify = async |tape: &Tape, place: &Place| -> Result<()> {
+        let (entries, findings) = look(tape, place).await?;
+        is_wrong |= !findings.is_empty();
+        match arguments.json {
+            true => all.push(as_json(tape.name(), entries, &findings)),
+            false => print(tape.name(), entries, &findings)?,
+        }
+        Ok(())
+    };
+    if arguments.all {
+        let place = Place::open(config, workspace).await?;
+        for name in place.names().await? {
+            // It may have been emptied since it was listed.
+            if let Some(tape) = place.holds(&name).await? {
+                verify(&tape, &place).await?;
+            }
+        }
+    } else {
+        let found = arguments.named.find(config, workspace).await?;
+        verify(&found.tape, &found.place).await?;
+    }
+    if arguments.json {
+        writeln!(std::io::stdout(), "{:#}", json!({ "tapes": all }))?;
+    }
+    Ok(if is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+async fn look(tape: &Tape, place: &Place) -> Result<(u64, Vec<Finding>)> {
+    let name = tape.name();
+    let file = place.file(name);
+    let verified = match &file {
+        Some(file) => read(file)?,
+        None => page(tape).await?,
+    };
+    let mut findings: Vec<Finding> = verified.faults.iter().map(|fault| finding(fault, &place.named(name))).collect();
+    if verified.untold > 0 {
+        findings.push(Finding {
+            what: "more",
+            text: format!("{} more", verified.untold),
+            advice: "mend what is told, then look again".to_owned(),
+        });
+    }
+    let torn = file.as_ref().map_or(0, |file| set_aside(file));
+    if torn > 0 {
+        findings.push(Finding {
+            what: "set_aside",
+            text: format!("{} of half lines were set aside in `{name}.jsonl.torn`", text::bytes(torn)),
+            advice: "see whether something is missed, then delete that file".to_owned(),
+        });
+    }
+    if let Some(tapes) = place.tapes()
+        && let Some(left) = tapes.journals().left(name)?
+    {
+        let entries = text::count(left.entries as u64, "entry", "entries");
+        findings.push(Finding {
+            what: "interrupted",
+            text: format!("an interrupted turn of {entries} is not on the tape yet"),
+            advice: "the next turn or handoff of the session puts it there".to_owned(),
+        });
+    }
+    Ok((verified.entries, findings))
+}
+
+fn read(file: &Path) -> Result<Verified> {
+    let failed = || format!("`{}` cannot be read", file.display());
+    let mut lines = BufReader::with_capacity(1 << 16, File::open(file).with_context(failed)?);
+    let mut verifier = Verifier::new();
+    let mut progress = Progress::new("verifying");
+    verifier.read(&mut lines, |entries| progress.at(entries, None)).with_context(failed)?;
+    Ok(verifier.finish())
+}
+
+async fn page(tape: &Tape) -> Result<Verified> {
+    let mut verifier = Verifier::new();
+    let mut progress = Progress::new("verifying");
+    let mut cursor = tape.cursor(&Query::default()).await?;
+    let mut seen = 0;
+    loop {
+        let entries = cursor.next(PAGE).await?;
+        if entries.is_empty() {
+            return Ok(verifier.finish());
+        }
+        entries.iter().for_each(|entry| verifier.entry(entry));
+        seen += entries.len() as u64;
+        progress.at(seen, None);
+    }
+}
+
+fn finding(fault: &Fault, tape: &str) -> Finding {
+    let (what, text, advice) = match fault {
+        Fault::Unreadable { line } => (
+            "unreadable",
+            format!("line {line} holds no entry and is passed over"),
+            format!("look at it: sed -n {line}p {}.jsonl", tape.trim_end_matches(".jsonl")),
+        ),
+        Fault::Torn { line, bytes } => (
+            "torn",
+            format!("line {line}, the last, is half an entry of {}", text::bytes(*bytes)),
+            "the next append sets it aside, unless somebody is writing it now".to_owned(),
+        ),
+        Fault::Order { id, before, read_as } => (
+            "order",
+            format!("entry {id} stands behind entry {before}, and is read as entry {read_as}"),
+            "nothing is lost; two programs that count for themselves must not write one tape".to_owned(),
+        ),
+        Fault::Repeated { first, last, original } => (
+            "repeated",
+            format!("entries {first} to {last} repeat those from {original} on, as a loss of power may leave it"),
+            "a handoff keeps them from the model; durability = \"fsync\" prevents it".to_owned(),
+        ),
+        Fault::OpenCalls { id, calls } => (
+            "open_calls",
+            format!(
+                "{} of entry {id} have no result, which providers refuse",
+                text::count(*calls as u64, "call", "calls")
+            ),
+            format!("begin a new phase: bub-wasm tape handoff NAME {tape}"),
+        ),
+    };
+    Finding { what, text, advice }
+}
+
+fn as_json(tape: &str, entries: u64, findings: &[Finding]) -> Value {
+    let findings =
+        findings.iter().map(|found| json!({ "what": found.what, "text": found.text, "advice": found.advice }));
+    json!({ "tape": tape, "entries": entries, "findings": findings.collect::<Vec<_>>() })
+}
+
+fn print(tape: &str, entries: u64, findings: &[Finding]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    if findings.is_empty() {
+        writeln!(out, "{}: {}, all well", text::cut(tape, WIDTH - 40), text::count(entries, "entry", "entries"))?;
+    }
+    for found in findings {
+        let lines = text::fold(&format!("{tape}: {}: {}", found.text, found.advice), WIDTH - 2);
+        for (at, line) in lines.iter().enumerate() {
+            writeln!(out, "{}{line}", if at == 0 { "" } else { "  " })?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! Texts of a tape for a terminal: escaped, folded, cut. What stands on a tape was written by anybody, and a terminal
+//! obeys what it is sent.
+
+use bub_tape::json;
+use bub_types::text::Invisible;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+pub(super) use bub_types::text::{bytes, count};
+
+/// How wide a line may be. Narrow enough for every terminal, so that nobody has to be asked.
+pub(in crate::cli) const WIDTH: usize = 80;
+
+/// How much of a text that is cut is looked at, in bytes, at least.
+const LOOKED_AT: usize = 4096;
+
+/// Whether a terminal would do something other than show the character in its place: control characters, and those that
+/// turn the direction of a line, or end it.
+fn is_obeyed(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// The text on one line, with nothing in it that a terminal would obey, and nothing that cannot be seen but for what the
+/// text is written with: joiners of emoji and of scripts that need them, and marks on letters.
+pub(in crate::cli) fn line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    let mut invisible = Invisible::default();
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let shows = invisible.shows(character, characters.peek().copied());
+        match character {
+            '\n' | '\t' => line.push(' '),
+            character if is_obeyed(character) || !shows => line.extend(character.escape_unicode()),
+            character => line.push(character),
+        }
+    }
+    line
+}
+
+/// JSON with every character escaped that a terminal would obey. It means the same: such characters stand in its strings
+/// only.
+pub(in crate::cli) fn json_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    let mut invisible = Invisible::default();
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let shows = invisible.shows(character, characters.peek().copied());
+        match is_obeyed(character) || !shows {
+            true => {
+                character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| line.push_str(&format!("\\u{unit:04x}")))
+            }
+            false => line.push(character),
+        }
+    }
+    line
+}
+
+/// JSON for people and scripts, with every character escaped that a terminal would obey.
+pub(in crate::cli) fn json(value: &serde_json::Value) -> String {
+    // Line breaks stand between values alone: within strings they are escaped.
+    format!("{value:#}").lines().map(json_line).collect::<Vec<_>>().join("\n")
+}
+
+/// How many columns a cluster of characters takes at most: terminals that know a picture of several characters give it two,
+/// and others show each of its parts.
+fn columns(cluster: &str) -> usize {
+    cluster.chars().map(|character| character.width().unwrap_or(0)).sum::<usize>().max(cluster.width())
+}
+
+/// How many columns a text takes at most that holds nothing that a terminal would obey.
+pub(in crate::cli) fn width(text: &str) -> usize {
+    text.graphemes(true).map(columns).sum()
+}
+
+/// The text on one line, cut to so many columns between two clusters of characters; a cut shows.
+pub(in crate::cli) fn cut(text: &str, most: usize) -> String {
+    // What is cut off need not be looked at: each cluster takes a column, but for a few that are escaped then.
+    let begun = text.get(..text.floor_char_boundary(LOOKED_AT.max(most.saturating_mul(64)))).unwrap_or(text);
+    let shown = line(begun);
+    if begun.len() == text.len() && width(&shown) <= most {
+        return shown;
+    }
+    let mut left = most.saturating_sub(1);
+    let mut cut = String::new();
+    for cluster in shown.graphemes(true) {
+        match left.checked_sub(columns(cluster)) {
+            Some(rest) => left = rest,
+            None => break,
+        }
+        cut.push_str(cluster);
+    }
+    cut.push('…');
+    cut
+}
+
+/// The text on one line of exactly so many columns: cut, or with spaces behind it.
+pub(in crate::cli) fn padded(text: &str, columns: usize) -> String {
+    let text = cut(text, columns);
+    // As wide as terminals of today show it.
+    let room = columns.saturating_sub(text.width());
+    format!("{text}{}", " ".repeat(room))
+}
+
+/// The text in lines of at most `most` columns, cut at spaces where there are any.
+pub(in crate::cli) fn fold(text: &str, most: usize) -> Vec<String> {
+    let text = text.replace("\r\n", "\n");
+    text.trim_end().split('\n').flat_map(|paragraph| fold_line(&line(paragraph), most)).collect()
+}
+
+fn fold_line(text: &str, most: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest = text.trim_end();
+    loop {
+        let (mut used, mut end, mut space) = (0, rest.len(), None);
+        for (at, cluster) in rest.grapheme_indices(true) {
+            used += columns(cluster);
+            if used > most && at > 0 {
+                end = at;
+                break;
+            }
+            if cluster == " " && at > 0 {
+                space = Some(at);
+            }
+        }
+        if end < rest.len() {
+            let next_is_space = rest.get(end..).is_some_and(|rest| rest.starts_with(' '));
+            // A space that only stands in front of the first word parts nothing.
+            let space = space.filter(|at| rest.get(..*at).is_some_and(|before| !before.trim().is_empty()));
+            end = if next_is_space { end } else { space.unwrap_or(end) };
+        }
+        let (head, behind) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        lines.push(head.trim_end().to_owned());
+        rest = behind.trim_start();
+        if rest.is_empty() {
+            return lines;
+        }
+    }
+}
+
+/// A date as it is read by people: to the second.
+pub(in crate::cli) fn date(date: &str) -> String {
+    cut(&date.chars().take(19).collect::<String>().replacen('T', " ", 1), 19)
+}
+
+/// A JSON value for people: a string as its text, anything else as JSON.
+pub(super) fn value(value: &str) -> String {
+    json::string(value).unwrap_or_else(|| value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joiners_are_printed_where_a_text_needs_them() {
+        for text in [
+            "👨\u{200d}👩\u{200d}👧",
+            "👩🏽\u{200d}🚀",
+            "🏳\u{fe0f}\u{200d}🌈",
+            "🧔\u{200d}♂\u{fe0f}",
+            "می\u{200c}خواهم",
+            "क्\u{200d}ष",
+            "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
+            "ệ e\u{302}\u{323} ก\u{e33} 1\u{fe0f}\u{20e3}",
+        ] {
+            assert_eq!(line(text), text);
+            assert!(fold(text, 200).concat() == text && cut(text, 200) == text, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_seen_and_joins_nothing_is_shown_as_what_it_is() {
+        for (text, expected) in [
+            ("pay\u{200d}pal", "pay\\u{200d}pal"),
+            ("pay\u{200c}pal", "pay\\u{200c}pal"),
+            ("\u{200d}👩", "\\u{200d}👩"),
+            ("👩\u{200d}", "👩\\u{200d}"),
+            ("👩\u{200d}\u{200d}🚀", "👩\\u{200d}\\u{200d}🚀"),
+            ("👩\u{200c}🚀", "👩\\u{200c}🚀"),
+            ("م\u{200c}a", "م\\u{200c}a"),
+            ("a\u{e0061}b", "a\\u{e0061}b"),
+            ("a\u{ad}b\u{3164}", "a\\u{ad}b\\u{3164}"),
+            ("a\u{200b}\u{202e}\u{feff}\u{1b}", "a\\u{200b}\\u{202e}\\u{feff}\\u{1b}"),
+        ] {
+            assert_eq!(line(text), expected, "{text:?}");
+        }
+        let piled = format!("a{}", "\u{301}".repeat(5000));
+        assert_eq!(line(&piled).matches('\u{301}').count(), 8);
+    }
+
+    #[test]
+    fn a_cut_never_parts_a_picture_and_never_takes_more_columns_than_it_may() {
+        let family = "👨\u{200d}👩\u{200d}👧";
+        let text = family.repeat(100);
+        for most in 1..40 {
+            let cut = cut(&text, most);
+            assert!(width(&cut) <= most && !cut.trim_end_matches('…').ends_with('\u{200d}'), "{most}: {cut}");
+            assert!(fold(&text, most).iter().all(|line| !line.starts_with('\u{200d}')), "{most}");
+        }
+        assert_eq!(padded("界", 4), "界  ");
+        assert_eq!(cut(&"x".repeat(1 << 20), 10), "xxxxxxxxx…");
+    }
+}

@@ -1,0 +1,139 @@
+//! `usage`: what model calls have used.
+
+mod table;
+
+use super::text;
+use anyhow::Result;
+use bub_config::Config;
+use bub_model::usage::{Account, Report, Session, Sum, report};
+use bub_types::text::plain;
+use serde_json::{Map, Value, json};
+use std::io::Write;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// Days to look at, today included
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    days: u32,
+    /// Show this alone
+    #[arg(long, value_name = "WHAT")]
+    by: Option<By>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What calls are put together by.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum By {
+    Model,
+    Session,
+    Day,
+}
+
+impl Arguments {
+    fn wants(&self, by: By) -> bool {
+        self.by.is_none_or(|only| only == by)
+    }
+}
+
+pub(super) fn run(arguments: &Arguments, config: &Config) -> Result<ExitCode> {
+    let account = Account::new(&config.home);
+    let wrong = |error: std::io::Error| {
+        let why = plain(&error.to_string());
+        anyhow::anyhow!("what models have used cannot be read in `{}`: {why}", account.dir().display())
+    };
+    let report = report(&account, arguments.days, None).map_err(wrong)?;
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        let used = account.used_today(None).map_err(wrong)?;
+        let all = json(arguments, &report, used, config.budget.tokens_per_day);
+        writeln!(out, "{}", text::json_line(&all.to_string()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if report.total.calls == 0 {
+        let (first, last) = (report.first, report.last);
+        writeln!(std::io::stderr(), "no model was called from {first} to {last}")?;
+    } else {
+        print(&mut out, arguments, &report)?;
+    }
+    if let Some(limit) = config.budget.tokens_per_day {
+        let used = table::number(account.used_today(None).map_err(wrong)?);
+        writeln!(out, "today: {used} tokens of {} (budget.tokens_per_day)", table::number(limit))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn json(arguments: &Arguments, report: &Report, used: u64, limit: Option<u64>) -> Value {
+    let mut all = json!({
+        "first": report.first.to_string(),
+        "last": report.last.to_string(),
+        "total": sum(&report.total, []),
+        "budget": { "tokens_per_day": limit, "used_today": used },
+    });
+    if arguments.wants(By::Model) {
+        let rows = report.models.iter().map(|(model, used)| sum(used, [("model", model.clone())]));
+        all["models"] = rows.collect();
+    }
+    if arguments.wants(By::Session) {
+        let names = |session: &Session| [("session", session.id.clone()), ("workspace", session.workspace.clone())];
+        all["sessions"] = report.sessions.iter().map(|(session, used)| sum(used, names(session))).collect();
+    }
+    if arguments.wants(By::Day) {
+        let rows = report.days.iter().map(|(day, used)| sum(used, [("day", day.to_string())]));
+        all["days"] = rows.collect();
+    }
+    all
+}
+
+fn sum<const N: usize>(sum: &Sum, names: [(&str, String); N]) -> Value {
+    let names = names.map(|(key, name)| (key, Value::from(name))).into_iter();
+    let numbers = [
+        ("calls", sum.calls),
+        ("estimated_calls", sum.estimated),
+        ("prompt_tokens", sum.prompt),
+        ("cached_tokens", sum.cached),
+        ("completion_tokens", sum.completion),
+        ("total_tokens", sum.total),
+    ];
+    let numbers = numbers.into_iter().map(|(key, number)| (key, Value::from(number)));
+    Value::Object(names.chain(numbers).map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>())
+}
+
+fn print(out: &mut impl Write, arguments: &Arguments, report: &Report) -> Result<()> {
+    let mut tables = Vec::new();
+    if arguments.wants(By::Model) {
+        tables.push(("model", report.models.iter().map(|(model, used)| (model.clone(), used)).collect()));
+    }
+    if arguments.wants(By::Session) {
+        tables.push(("session", sessions(report)));
+    }
+    if arguments.wants(By::Day) {
+        tables.push(("day", report.days.iter().map(|(day, used)| (day.to_string(), used)).collect()));
+    }
+    for (at, (what, rows)) in tables.into_iter().enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        writeln!(out, "tokens by {what}, {} to {}", report.first, report.last)?;
+        table::print(out, rows, &report.total)?;
+    }
+    if report.total.estimated > 0 {
+        let calls = text::count(report.total.estimated, "call", "calls");
+        writeln!(out, "{calls} did not say what they used: their tokens are a guess, at four bytes a token")?;
+    }
+    Ok(())
+}
+
+/// Their ids say enough where all are about one directory.
+fn sessions(report: &Report) -> Vec<(String, &Sum)> {
+    let mut workspaces = report.sessions.iter().map(|(session, _)| &session.workspace);
+    let first = workspaces.next();
+    let is_one = workspaces.all(|workspace| Some(workspace) == first);
+    let name = |session: &Session| match is_one {
+        true => session.id.clone(),
+        false => format!("{} in {}", session.id, session.workspace),
+    };
+    report.sessions.iter().map(|(session, used)| (name(session), used)).collect()
+}

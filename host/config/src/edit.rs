@@ -1,0 +1,97 @@
+//! What commands write into config.toml: the user's comments and order stay as they are.
+
+use anyhow::{Context, Result};
+use bub_system::files::{make_private_dir, read_text};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use toml_edit::{Array, DocumentMut, Item, Table};
+
+const TRUSTED: &str = "trusted_plugins";
+
+/// Changes the file as a whole: written beside it, then renamed, so that a reader sees the old or the new one.
+///
+/// # Errors
+///
+/// The file is no TOML, or it cannot be written.
+pub fn edit(path: &Path, change: impl FnOnce(&mut DocumentMut) -> Result<()>) -> Result<()> {
+    let mut document = read(path)?;
+    change(&mut document)?;
+    write(path, &document.to_string()).with_context(|| format!("`{}` cannot be written", path.display()))
+}
+
+fn read(path: &Path) -> Result<DocumentMut> {
+    let read = read_text(path, super::file::MAX_FILE).map_err(anyhow::Error::msg)?;
+    let text = read.map(|(text, _)| text).unwrap_or_default();
+    text.parse().map_err(|_| anyhow::anyhow!("`{}` is no TOML; mend it first", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let mode = fs::metadata(path).map(|meta| meta.permissions().mode() & 0o777).unwrap_or(0o600);
+    let draft = path.with_extension(format!("toml.{}.new", std::process::id()));
+    path.parent().map_or(Ok(()), make_private_dir)?;
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&draft)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&draft, path)
+}
+
+/// `[plugins.NAME]`, made where it is missing.
+pub fn plugin<'a>(document: &'a mut DocumentMut, name: &str) -> Result<&'a mut Table> {
+    let plugins = document.entry("plugins").or_insert_with(implicit_table);
+    let plugins = plugins.as_table_mut().context("`plugins` in config.toml is no table")?;
+    let plugin = plugins.entry(name).or_insert_with(|| Item::Table(Table::new()));
+    plugin.as_table_mut().with_context(|| format!("`plugins.{name}` in config.toml is no table"))
+}
+
+/// What stands in `[plugins.NAME]`; empty, where nothing does.
+///
+/// # Errors
+///
+/// The file is no TOML, or cannot be read.
+pub fn read_plugin(path: &Path, name: &str) -> Result<Table> {
+    let document = read(path)?;
+    let plugin = document.get("plugins").and_then(|plugins| plugins.get(name)).and_then(Item::as_table_like);
+    Ok(plugin.map(|plugin| plugin.iter().map(|(key, item)| (key, item.clone())).collect()).unwrap_or_default())
+}
+
+/// Takes `[plugins.NAME]` away.
+pub fn drop_plugin(document: &mut DocumentMut, name: &str) {
+    if let Some(plugins) = document.get_mut("plugins").and_then(Item::as_table_mut) {
+        plugins.remove(name);
+    }
+}
+
+/// `[trusted_plugins.DIGEST]`, made where it is missing.
+pub fn trusted<'a>(document: &'a mut DocumentMut, digest: &str) -> Result<&'a mut Table> {
+    let trusted = document.entry(TRUSTED).or_insert_with(implicit_table);
+    let trusted = trusted.as_table_mut().context("`trusted_plugins` in config.toml is no table")?;
+    let plugin = trusted.entry(digest).or_insert_with(|| Item::Table(Table::new()));
+    plugin.as_table_mut().with_context(|| format!("`trusted_plugins.{digest}` in config.toml is no table"))
+}
+
+/// Takes `[trusted_plugins.DIGEST]` away. `false`: it was not there.
+pub fn distrust(document: &mut DocumentMut, digest: &str) -> bool {
+    let trusted = document.get_mut(TRUSTED).and_then(Item::as_table_mut);
+    trusted.is_some_and(|trusted| trusted.remove(digest).is_some())
+}
+
+/// Puts that list of texts under `key`, one a line when there are many.
+pub fn set_list<'a>(table: &mut Table, key: &str, values: impl IntoIterator<Item = &'a str>) {
+    let mut list: Array = values.into_iter().collect();
+    if list.len() > 3 {
+        for value in list.iter_mut() {
+            value.decor_mut().set_prefix("\n    ");
+        }
+        list.set_trailing("\n");
+        list.set_trailing_comma(true);
+    }
+    table[key] = toml_edit::value(list);
+}
+
+fn implicit_table() -> Item {
+    let mut table = Table::new();
+    table.set_implicit(true);
+    Item::Table(table)
+}

@@ -1,0 +1,101 @@
+//! What a guest asks for.
+
+use std::fmt;
+use std::time::Duration;
+
+use reqwest::header::HeaderMap;
+use reqwest::{Method, Url};
+
+use crate::body::Body;
+use crate::error::Error;
+use crate::host::Host;
+use crate::target::Target;
+
+/// Longer ones are refused by most servers too.
+const LONGEST_URL: usize = 8 << 10;
+
+/// A request that has not been checked against any grant.
+#[derive(Debug)]
+pub struct Request {
+    /// `GET` and the like.
+    pub method: Method,
+    url: Url,
+    /// The guest's own. What speaks of the connection, `Host` and `Content-Length` are set on the way out.
+    pub headers: HeaderMap,
+    /// Empty at first.
+    pub body: Body,
+    /// A shorter wait for the head of the answer than the limits allow.
+    pub first_byte: Option<Duration>,
+    /// A shorter wait between two pieces of the answer's body than the limits allow.
+    pub between_bytes: Option<Duration>,
+}
+
+impl Request {
+    /// A request without headers and body. From here on the host is what the URL standard makes of `url`, whatever
+    /// way it was written: `http://0x7f.1` is for `127.0.0.1`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for what is no `http` or `https` URL with a host, has a user's name or password in it, is
+    /// longer than 8 KiB, or for the methods `CONNECT` and `TRACE`.
+    pub fn new(method: Method, url: &str) -> Result<Request, Error> {
+        let invalid = |reason: &str| Error::Invalid(reason.to_owned());
+        if [Method::CONNECT, Method::TRACE].contains(&method) {
+            return Err(Error::Invalid(format!("method `{method}` cannot be sent")));
+        }
+        if url.len() > LONGEST_URL {
+            return Err(Error::Invalid(format!("the url is longer than {LONGEST_URL} bytes")));
+        }
+        let mut url = Url::parse(url).map_err(|error| Error::Invalid(format!("the url cannot be read: {error}")))?;
+        if !["http", "https"].contains(&url.scheme()) {
+            return Err(invalid("the url is neither `http` nor `https`"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(invalid("the url has a user's name in it"));
+        }
+        if url.port() == Some(0) {
+            return Err(invalid("the url has port 0"));
+        }
+        let host = Host::of(&url).ok_or_else(|| invalid("the url has no host that can be looked up"))?;
+        // Without its last dot, so that one host has one `Host` header, one certificate and one set of connections.
+        url.set_host(Some(&host.to_string())).map_err(|_| invalid("the url has no host that can be looked up"))?;
+        url.set_fragment(None);
+        Ok(Request {
+            method,
+            url,
+            headers: HeaderMap::new(),
+            body: Body::empty(),
+            first_byte: None,
+            between_bytes: None,
+        })
+    }
+
+    /// The same with a body.
+    pub fn with_body(self, body: Body) -> Request {
+        Request { body, ..self }
+    }
+
+    /// Where it goes.
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    pub fn into_parts(self) -> (Url, Parts) {
+        let Request { method, url, headers, body, first_byte, between_bytes } = self;
+        (url, Parts { method, headers, body, first_byte, between_bytes })
+    }
+}
+
+/// A request without its URL.
+pub struct Parts {
+    pub method: Method,
+    pub headers: HeaderMap,
+    pub body: Body,
+    pub first_byte: Option<Duration>,
+    pub between_bytes: Option<Duration>,
+}
+
+/// The host of `url` as a grant would name it.
+pub fn place(url: &Url) -> impl fmt::Display + use<> {
+    Target::of(url).map_or_else(|| "?".to_owned(), |target| target.to_string())
+}

@@ -1,0 +1,96 @@
+//! Names become addresses here, and nowhere else.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use reqwest::dns::{Addrs, Name};
+
+use crate::address::{Reach, reach};
+
+/// A lookup under way.
+pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+
+/// Looks up the addresses of names. What it answers is checked each time that it is asked.
+pub trait Resolve: Send + Sync + 'static {
+    /// All addresses of `name`, which is lower case, ASCII and no address itself.
+    fn resolve(&self, name: &str) -> Resolving;
+}
+
+/// Asks the operating system, within a tokio runtime.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct System;
+
+impl Resolve for System {
+    fn resolve(&self, name: &str) -> Resolving {
+        let name = name.to_owned();
+        Box::pin(async move { Ok(tokio::net::lookup_host((name, 0)).await?.map(|address| address.ip()).collect()) })
+    }
+}
+
+/// The resolver that connections use: it answers with addresses that were checked, or not at all.
+pub struct Checked {
+    pub resolver: Arc<dyn Resolve>,
+    /// Whether the names that are asked were granted one by one.
+    pub local: bool,
+}
+
+impl reqwest::dns::Resolve for Checked {
+    fn resolve(&self, name: Name) -> reqwest::dns::Resolving {
+        let lookup = self.resolver.resolve(name.as_str());
+        let local = self.local;
+        Box::pin(async move {
+            let addresses = lookup.await.map_err(LookupFailed)?;
+            if addresses.is_empty() {
+                return Err(LookupFailed(io::Error::new(io::ErrorKind::NotFound, "no address")).into());
+            }
+            // One that is not allowed spoils them all: whoever answers so is at work against us.
+            if !addresses.iter().all(|address| may_reach(*address, local)) {
+                return Err(OutOfReach.into());
+            }
+            // Port 0 is the URL's own.
+            let addresses: Addrs = Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)));
+            Ok(addresses)
+        })
+    }
+}
+
+/// Whether a name may lead to `address`; `local` if the name was granted exactly.
+fn may_reach(address: IpAddr, local: bool) -> bool {
+    match reach(address) {
+        Reach::Public => true,
+        Reach::Local => local,
+        Reach::Special => false,
+    }
+}
+
+/// A name leads where it may not. Found again among the sources of what a connection failed with.
+#[derive(Debug)]
+pub struct OutOfReach;
+
+impl fmt::Display for OutOfReach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name leads to an address that is out of reach")
+    }
+}
+
+impl std::error::Error for OutOfReach {}
+
+/// A name could not be looked up.
+#[derive(Debug)]
+pub struct LookupFailed(io::Error);
+
+impl fmt::Display for LookupFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name cannot be looked up")
+    }
+}
+
+impl std::error::Error for LookupFailed {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}

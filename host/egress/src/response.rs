@@ -1,0 +1,113 @@
+//! What came back.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use reqwest::StatusCode;
+use reqwest::header::HeaderMap;
+
+use crate::error::Error;
+use crate::scrub::Scrub;
+
+/// The answer of a host, as it is: a redirect was not followed, and no status is an error.
+#[derive(Debug)]
+pub struct Response {
+    /// 200 and the like.
+    pub status: StatusCode,
+    /// Without what speaks of the connection.
+    pub headers: HeaderMap,
+    /// Arrives while it is read.
+    pub body: Incoming,
+}
+
+/// The body of an answer: a stream of chunks, none of them empty, that ends behind the first error.
+pub struct Incoming {
+    chunks: Pin<Box<dyn Stream<Item = Result<Bytes, Error>> + Send>>,
+}
+
+/// What an answer's body has to keep to.
+pub struct Terms {
+    pub host: String,
+    pub limit: u64,
+    pub between_bytes: Duration,
+    pub started: Instant,
+    pub total: Duration,
+    pub scrub: Scrub,
+}
+
+impl Incoming {
+    pub fn new(response: reqwest::Response, mut terms: Terms) -> Incoming {
+        let scrub = std::mem::take(&mut terms.scrub);
+        let left = terms.limit;
+        let rest = Rest { response, terms, left };
+        let chunks = futures_util::stream::try_unfold(rest, |mut rest| async move {
+            let chunk = rest.next().await?;
+            Ok(chunk.map(|chunk| (chunk, rest)))
+        });
+        match scrub.is_empty() {
+            true => Incoming { chunks: Box::pin(chunks) },
+            false => Incoming { chunks: Box::pin(scrub.over(chunks)) },
+        }
+    }
+
+    /// All chunks as one.
+    ///
+    /// # Errors
+    ///
+    /// The first that a chunk is.
+    pub async fn read_all(mut self) -> Result<Bytes, Error> {
+        let mut whole = Vec::new();
+        while let Some(chunk) = self.next().await {
+            whole.extend_from_slice(&chunk?);
+        }
+        Ok(whole.into())
+    }
+}
+
+impl Stream for Incoming {
+    type Item = Result<Bytes, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.chunks.as_mut().poll_next(context)
+    }
+}
+
+impl fmt::Debug for Incoming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Incoming")
+    }
+}
+
+/// What has not arrived yet.
+struct Rest {
+    response: reqwest::Response,
+    terms: Terms,
+    /// Bytes that may still come.
+    left: u64,
+}
+
+impl Rest {
+    async fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        let Terms { host, limit, between_bytes, started, total, .. } = &self.terms;
+        loop {
+            let wait = total.saturating_sub(started.elapsed()).min(*between_bytes);
+            let next = tokio::time::timeout(wait, self.response.chunk()).await;
+            let Ok(next) = next else {
+                return Err(Error::TimedOut { host: host.clone() });
+            };
+            let reason = || "the answer broke off".to_owned();
+            let Some(chunk) = next.map_err(|_| Error::Failed { host: host.clone(), reason: reason() })? else {
+                return Ok(None);
+            };
+            let too_large = || Error::TooLarge { part: "answer", limit: *limit };
+            self.left = self.left.checked_sub(chunk.len() as u64).ok_or_else(too_large)?;
+            if !chunk.is_empty() {
+                return Ok(Some(chunk));
+            }
+        }
+    }
+}

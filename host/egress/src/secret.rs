@@ -1,0 +1,306 @@
+//! Secrets that guests name and never hold.
+//!
+//! They stand in `$BUB_HOME/secrets.toml`, each bound to hosts:
+//!
+//! ```toml
+//! [telegram]
+//! value = "123456:abcdef"
+//! hosts = ["api.telegram.org"]
+//!
+//! [search]
+//! file = "/run/secrets/search"
+//! hosts = ["*.example.com"]
+//! ```
+//!
+//! The variable `BUB_SECRET_TELEGRAM` stands over the file's value, never over its hosts. Where the file has no such
+//! table, `BUB_SECRET_TELEGRAM_HOSTS` names the hosts. A secret without hosts goes into no request: it can be compared
+//! and can sign.
+
+mod change;
+mod environment;
+mod error;
+mod file;
+mod fill;
+mod host;
+mod mark;
+mod name;
+mod redaction;
+mod table;
+mod value;
+
+pub use error::Error;
+pub use fill::{Filled, Filler};
+pub use mark::placeholder;
+pub use name::check_name;
+pub use value::Value;
+
+use environment::Variable;
+use hmac::{Hmac, KeyInit, Mac};
+use host::Pattern;
+use name::{PREFIX, key, listed};
+use redaction::Redaction;
+use sha2::Sha256;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use table::Entry;
+use value::Source;
+
+/// Below `$BUB_HOME`: the file of secrets.
+pub const FILE: &str = "secrets.toml";
+
+/// All secrets of one home. Printing it shows names, hosts and `***`.
+#[derive(Debug)]
+pub struct Secrets {
+    path: PathBuf,
+    /// By [`key`], which no two names of the file share.
+    entries: BTreeMap<String, Entry>,
+    variables: BTreeMap<String, Variable>,
+    redaction: Arc<Redaction>,
+}
+
+/// What is to be kept under a name.
+#[derive(Debug, Clone)]
+pub enum NewValue {
+    /// The value itself, which is written into the file of secrets.
+    Text(Value),
+    /// The absolute path of a file that is read at every use.
+    File(PathBuf),
+}
+
+/// Where the value of a secret comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// It stands in `secrets.toml`.
+    Written,
+    /// It stands in that file.
+    File(PathBuf),
+    /// It stands in that variable of the environment.
+    Variable(String),
+    /// `secrets.toml` binds it to hosts, and nothing holds its value.
+    Missing,
+}
+
+/// What is known of one secret.
+struct Found<'a> {
+    source: Option<&'a Source>,
+    /// Whether `source` is the environment's.
+    from_variable: bool,
+    hosts: &'a [Pattern],
+}
+
+/// A model's key.
+#[derive(Debug, Clone)]
+pub struct Key {
+    /// The secret that holds it. [`Secrets::check_host`] says where it may go.
+    pub name: String,
+    /// The key.
+    pub value: Value,
+}
+
+impl Secrets {
+    /// Reads `secrets.toml` below `home`, which need not be there, and the variables of `environment` that begin with
+    /// `BUB_SECRET_`. What stands in files of its own is read later, at each use.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`] when the file cannot be read, is not ours, is open to others, or says something else than
+    /// secrets; [`Error::Invalid`] for a variable. Each is one line, and quotes no value.
+    pub fn load(home: &Path, environment: impl Iterator<Item = (String, String)>) -> Result<Self, Error> {
+        let path = home.join(FILE);
+        let variables = environment::read(environment)?;
+        let mut secrets = Self { path, entries: BTreeMap::new(), variables, redaction: Arc::default() };
+        let text = file::read(&secrets.path)?;
+        secrets.take(&text)?;
+        Ok(secrets)
+    }
+
+    /// The secrets of a trial in that home: there are none, and the values of these stay out of what it shows.
+    pub fn of_trial(&self, home: &Path) -> Self {
+        let (entries, variables) = (BTreeMap::new(), BTreeMap::new());
+        Self { path: home.join(FILE), entries, variables, redaction: self.redaction.clone() }
+    }
+
+    /// Makes `text` the file's text. Values that were known stay out of what [`redact`](Self::redact) answers.
+    fn take(&mut self, text: &str) -> Result<(), Error> {
+        self.entries = by_key(&self.path, table::entries(&self.path, text)?)?;
+        let written = self.entries.values().filter_map(|entry| entry.source.as_ref());
+        for source in written.chain(self.variables.values().filter_map(|variable| variable.source.as_ref())) {
+            // A file that is not there yet is no error before its secret is wanted.
+            if let Ok(value) = source.read() {
+                self.learn(source, &value);
+            }
+        }
+        Ok(())
+    }
+
+    fn learn(&self, source: &Source, value: &Value) {
+        match source {
+            Source::Text(_) => self.redaction.learn_written(value),
+            Source::File(_) => self.redaction.learn_read(value),
+        }
+    }
+
+    /// The names of all secrets, in order. One that only the environment holds is listed with `-` for `_`, and answers
+    /// to both.
+    pub fn names(&self) -> Vec<String> {
+        let written = self.entries.values().map(|entry| entry.name.clone());
+        let others = self
+            .variables
+            .iter()
+            .filter(|(key, variable)| variable.source.is_some() && !self.entries.contains_key(*key));
+        written.chain(others.map(|(key, _)| listed(key))).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The hosts that the secret is bound to, as `api.example.com` or `*.example.com`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] when `name` is no name, [`Error::NotFound`] when there is no such secret.
+    pub fn hosts(&self, name: &str) -> Result<Vec<String>, Error> {
+        Ok(self.find(name)?.hosts.iter().map(ToString::to_string).collect())
+    }
+
+    /// Where the secret's value comes from.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`hosts`](Self::hosts).
+    pub fn origin(&self, name: &str) -> Result<Origin, Error> {
+        let found = self.find(name)?;
+        Ok(match found.source {
+            None => Origin::Missing,
+            Some(_) if found.from_variable => {
+                let variable = self.variables.get(&key(name)).map(|variable| variable.name.clone());
+                Origin::Variable(variable.unwrap_or_else(|| format!("{PREFIX}{}", key(name))))
+            }
+            Some(Source::Text(_)) => Origin::Written,
+            Some(Source::File(path)) => Origin::File(path.clone()),
+        })
+    }
+
+    /// Checks that the secret may go to `host` (without its port): over https when it is bound to it, over plain http
+    /// only when that host is this machine. No `*.suffix` holds for this machine, so it was then bound by its very name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotBound`], and those of [`hosts`](Self::hosts).
+    pub fn check_host(&self, name: &str, host: &str, https: bool) -> Result<(), Error> {
+        let hosts = self.find(name)?.hosts;
+        let shown = host.escape_debug();
+        let why = if !hosts.iter().any(|bound| bound.matches(host)) {
+            format!("is not bound to host `{shown}`")
+        } else if !https && !host::is_loopback(host) {
+            format!("does not go to `{shown}` over plain http")
+        } else {
+            return Ok(());
+        };
+        Err(Error::NotBound { name: name.into(), why })
+    }
+
+    /// Whether `value` is the secret, in a time that says nothing of how much of it is right.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`] when the value cannot be read, and those of [`hosts`](Self::hosts).
+    pub fn matches(&self, name: &str, value: &[u8]) -> Result<bool, Error> {
+        let secret = self.read(name)?;
+        // Digests have one length, whatever they are of. Their comparison is the crate's, in constant time.
+        let digest = |data: &[u8]| sign(b"bub-wasm compares secrets", data);
+        Ok(digest(secret.expose())? == digest(value)?)
+    }
+
+    /// The HMAC-SHA256 of `data` with the secret as its key: 32 bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`matches`](Self::matches).
+    pub fn hmac_sha256(&self, name: &str, data: &[u8]) -> Result<Vec<u8>, Error> {
+        Ok(sign(self.read(name)?.expose(), data)?.into_bytes().to_vec())
+    }
+
+    /// The key for a model's provider: the secret named like it, else that with `-api-key` behind it. Upper and lower
+    /// case count as one, and so do `-`, `_` and `.`; none when there is neither.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`] when the secret is there and its value cannot be read.
+    pub fn key_for(&self, provider: &str) -> Result<Option<Key>, Error> {
+        let provider = key(provider).replace('.', "_");
+        for key in [provider.clone(), format!("{provider}_API_KEY")] {
+            let name = self.entries.get(&key).map_or_else(|| listed(&key), |entry| entry.name.clone());
+            if self.find(&name).is_ok() {
+                let value = self.read(&name)?;
+                return Ok(Some(Key { name, value }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// `text` with `***` for every value that this process knows, also in another case, reversed, in Base64, in hexadecimal,
+    /// or with characters that are percent-encoded, escaped or HTML references. A value shorter than 6 characters stays: it
+    /// stands in ordinary words.
+    pub fn redact(&self, text: &str) -> String {
+        self.redaction.clean(text)
+    }
+
+    /// The files that hold values of secrets, each by the absolute path that was written down.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let written = self.entries.values().filter_map(|entry| entry.source.as_ref());
+        let variables = self.variables.values().filter_map(|variable| variable.source.as_ref());
+        written.chain(variables).filter_map(|source| match source {
+            Source::File(path) => Some(path.as_path()),
+            Source::Text(_) => None,
+        })
+    }
+
+    fn find(&self, name: &str) -> Result<Found<'_>, Error> {
+        check_name(name)?;
+        let variable = self.variables.get(&key(name));
+        let source = variable.and_then(|variable| variable.source.as_ref());
+        match (self.entries.get(&key(name)), source, variable) {
+            (Some(entry), _, _) if entry.name != name => Err(Error::NotFound { name: name.into() }),
+            (Some(entry), Some(_), _) => Ok(Found { source, from_variable: true, hosts: &entry.hosts }),
+            (Some(entry), None, _) => {
+                Ok(Found { source: entry.source.as_ref(), from_variable: false, hosts: &entry.hosts })
+            }
+            (None, Some(_), Some(variable)) => Ok(Found { source, from_variable: true, hosts: &variable.hosts }),
+            (None, _, _) => Err(Error::NotFound { name: name.into() }),
+        }
+    }
+
+    fn read(&self, name: &str) -> Result<Value, Error> {
+        let unusable = |why: String| Error::Unusable { name: name.into(), why };
+        let source = self.find(name)?.source.ok_or_else(|| {
+            unusable(format!("has no value: `bub-wasm secret set {name}`, or set `{PREFIX}{}`", key(name)))
+        })?;
+        let value = source.read().map_err(unusable)?;
+        self.learn(source, &value);
+        Ok(value)
+    }
+}
+
+/// The entries by what follows `BUB_SECRET_` in their variables.
+fn by_key(path: &Path, entries: Vec<Entry>) -> Result<BTreeMap<String, Entry>, Error> {
+    let mut map: BTreeMap<String, Entry> = BTreeMap::new();
+    for entry in entries {
+        let key = key(&entry.name);
+        if let Some(other) = map.get(&key) {
+            return Err(Error::File(format!(
+                "`{}`: `[{}]` and `[{}]` would share the variable `{PREFIX}{key}`",
+                path.display(),
+                other.name,
+                entry.name
+            )));
+        }
+        map.insert(key, entry);
+    }
+    Ok(map)
+}
+
+fn sign(key: &[u8], data: &[u8]) -> Result<hmac::digest::CtOutput<Hmac<Sha256>>, Error> {
+    // HMAC takes keys of every length; the type does not know it.
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).map_err(|error| Error::Invalid(error.to_string()))?;
+    mac.update(data);
+    Ok(mac.finalize())
+}

@@ -1,0 +1,65 @@
+//! Secrets that are kept and given up.
+
+use crate::secret::table;
+use crate::secret::table::Entry;
+use crate::secret::value::{MAX_VALUE, MIN_CHARS, Source};
+use crate::secret::{Error, NewValue, Secrets, by_key, check_name, file, host};
+
+impl Secrets {
+    /// Keeps `value` under `name`, bound to `hosts`, in the place of what was there. The other secrets stay, also those
+    /// that another process has kept since these were read. Waits up to 5 seconds for such a process.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for what is no name, no host or no value: fewer than 6 characters, more than 64 KiB, a path
+    /// that is not absolute or whose file cannot be read. [`Error::File`] when the file of secrets cannot be read or
+    /// written; it is then as it was.
+    pub fn set(&mut self, name: &str, value: NewValue, hosts: &[String]) -> Result<(), Error> {
+        check_name(name)?;
+        let hosts = host::parse_all(hosts.iter().map(String::as_str))?;
+        let source = match value {
+            NewValue::Text(value) => Source::Text(value),
+            NewValue::File(path) if !path.is_absolute() => {
+                return Err(Error::Invalid(format!("`{}` is not an absolute path", path.display())));
+            }
+            NewValue::File(path) => Source::File(path),
+        };
+        let invalid = |why: String| Error::Invalid(format!("secret `{name}` {why}"));
+        let read = source.read().map_err(invalid)?;
+        if read.is_short() {
+            return Err(invalid(format!(
+                "is shorter than {MIN_CHARS} characters: it could not be taken out of texts without spoiling them"
+            )));
+        }
+        if matches!(source, Source::Text(_)) && read.expose_text().is_none() {
+            return Err(invalid(format!("is not UTF-8: keep its up to {MAX_VALUE} bytes in a file, and name that")));
+        }
+        let entry = Entry { name: name.to_owned(), source: Some(source), hosts };
+        self.rewrite(|path, text| table::with(path, text, &entry))
+    }
+
+    /// Gives up the secret of that name. One that the environment holds stays.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] when the file has no such secret, [`Error::Invalid`] when `name` is no name, and
+    /// [`Error::File`] when the file cannot be read or written.
+    pub fn remove(&mut self, name: &str) -> Result<(), Error> {
+        check_name(name)?;
+        self.rewrite(|path, text| {
+            table::without(path, text, name)?.ok_or_else(|| Error::NotFound { name: name.into() })
+        })
+    }
+
+    fn rewrite(&mut self, edit: impl FnOnce(&std::path::Path, &str) -> Result<String, Error>) -> Result<(), Error> {
+        let path = self.path.clone();
+        let mut written = String::new();
+        file::change(&path, |text| {
+            written = edit(&path, text)?;
+            // What could not be read again is not written.
+            by_key(&path, table::entries(&path, &written)?)?;
+            Ok(written.clone())
+        })?;
+        self.take(&written)
+    }
+}

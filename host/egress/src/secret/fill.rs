@@ -1,0 +1,149 @@
+//! A request's marks become secrets, on its way out and nowhere before.
+//!
+//! Marks stand in the path, the query and the values of headers. The body is not looked at: what stands there is shown
+//! to anybody who may read what was posted. Nothing is decoded to look for marks either, so a guest that packs one into
+//! Base64 sends the mark itself; for `Authorization: Basic {{secret:NAME}}` the secret is the Base64 of `user:password`.
+
+use crate::secret::mark::{Piece, Spelling, pieces};
+use crate::secret::value::{MIN_CHARS, Value};
+use crate::secret::{Error, Secrets};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Most marks in one request: each may become 64 KiB.
+const MAX_MARKS: usize = 32;
+
+/// Fills requests in.
+#[derive(Debug, Clone, Copy)]
+pub struct Filler<'a> {
+    secrets: &'a Secrets,
+}
+
+/// A request with its secrets. Printing it shows their names.
+pub struct Filled {
+    /// The path, and the query behind its question mark.
+    pub path_and_query: String,
+    /// All headers, in the order in which they came.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The secrets that were filled in, each once, by name.
+    pub used: Vec<String>,
+    /// What to take out of the answer: each value as it is, percent-encoded, in JSON and in Base64, the longest first.
+    pub values: Vec<Vec<u8>>,
+}
+
+impl fmt::Debug for Filled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Filled").field("used", &self.used).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Filler<'a> {
+    /// Fills in out of `secrets`.
+    pub fn new(secrets: &'a Secrets) -> Self {
+        Self { secrets }
+    }
+
+    /// Replaces every mark of a request to `host`, which comes without its port; `https` is false for plain http.
+    /// `allowed` says for each name whether the plugin may use it. A redirect is another request: fill it in anew, from
+    /// the marks, with its own host.
+    ///
+    /// Reads files for secrets that stand in files.
+    ///
+    /// # Errors
+    ///
+    /// Nothing is sent in part: one mark that cannot be filled refuses the request. [`Error::NotGranted`] comes before
+    /// [`Error::NotFound`], so that nobody learns which secrets there are; then [`Error::NotBound`] for another host or
+    /// plain http, [`Error::Unusable`] for a value that cannot be read, is too short to be taken out of the answer, or
+    /// would break a header, and [`Error::Invalid`] for what is no mark, for more than 32 of them, and for a header that
+    /// had a line end already.
+    pub fn fill(
+        &self,
+        host: &str,
+        https: bool,
+        path_and_query: &str,
+        headers: &[(String, Vec<u8>)],
+        allowed: &dyn Fn(&str) -> bool,
+    ) -> Result<Filled, Error> {
+        let mut request = Request { secrets: self.secrets, host, https, allowed, marks: 0, values: BTreeMap::new() };
+        let path_and_query = request.url(path_and_query)?;
+        let headers = headers
+            .iter()
+            .map(|(name, value)| Ok((name.clone(), request.header(value)?)))
+            .collect::<Result<_, Error>>()?;
+        let mut values: Vec<_> =
+            request.values.values().flat_map(|value| bub_redact::encodings(value.expose())).collect();
+        bub_redact::longest_first(&mut values);
+        Ok(Filled { path_and_query, headers, used: request.values.into_keys().collect(), values })
+    }
+}
+
+/// One request while it is filled in.
+struct Request<'a> {
+    secrets: &'a Secrets,
+    host: &'a str,
+    https: bool,
+    allowed: &'a dyn Fn(&str) -> bool,
+    marks: usize,
+    /// Each is checked and read once, so that a file that changes meanwhile gives one value.
+    values: BTreeMap<String, Value>,
+}
+
+impl Request<'_> {
+    fn url(&mut self, text: &str) -> Result<String, Error> {
+        let mut filled = Vec::with_capacity(text.len());
+        for piece in pieces(text.as_bytes(), Spelling::Url)? {
+            match piece {
+                Piece::Text(text) => filled.extend_from_slice(text),
+                Piece::Mark(name) => {
+                    filled.extend_from_slice(bub_redact::in_url(self.value(name)?.expose()).as_bytes())
+                }
+            }
+        }
+        String::from_utf8(filled).map_err(|_| Error::Invalid("the path is not UTF-8".into()))
+    }
+
+    fn header(&mut self, text: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut filled = Vec::with_capacity(text.len());
+        for piece in pieces(text, Spelling::Plain)? {
+            match piece {
+                Piece::Text(text) if text.iter().any(breaks_header) => {
+                    return Err(Error::Invalid("a header's value has a line end or another control character".into()));
+                }
+                Piece::Text(text) => filled.extend_from_slice(text),
+                Piece::Mark(name) => {
+                    let value = self.value(name)?.expose();
+                    if value.iter().any(breaks_header) {
+                        let why = "has a line end or another control character, and cannot stand in a header";
+                        return Err(Error::Unusable { name: name.into(), why: why.into() });
+                    }
+                    filled.extend_from_slice(value);
+                }
+            }
+        }
+        Ok(filled)
+    }
+
+    fn value(&mut self, name: &str) -> Result<&Value, Error> {
+        self.marks += 1;
+        if self.marks > MAX_MARKS {
+            return Err(Error::Invalid(format!("a request has more than {MAX_MARKS} marks `{{{{secret:...}}}}`")));
+        }
+        if !self.values.contains_key(name) {
+            if !(self.allowed)(name) {
+                return Err(Error::NotGranted { name: name.into() });
+            }
+            self.secrets.check_host(name, self.host, self.https)?;
+            let value = self.secrets.read(name)?;
+            if value.is_short() {
+                let why = format!("is shorter than {MIN_CHARS} characters, and could not be taken out of the answer");
+                return Err(Error::Unusable { name: name.into(), why });
+            }
+            self.values.insert(name.to_owned(), value);
+        }
+        self.values.get(name).ok_or_else(|| Error::NotFound { name: name.into() })
+    }
+}
+
+fn breaks_header(byte: &u8) -> bool {
+    byte.is_ascii_control() && *byte != b'\t'
+}

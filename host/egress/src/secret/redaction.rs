@@ -1,0 +1,70 @@
+//! All values that this process knows, taken out of texts.
+
+use crate::secret::value::Value;
+use bub_redact::{Patterns, encodings};
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{OnceLock, PoisonError, RwLock};
+
+/// Most values that are remembered of files that change; the oldest goes first.
+const MAX_READ: usize = 256;
+
+/// The values, and all their spellings.
+#[derive(Default)]
+pub(super) struct Redaction(RwLock<Known>);
+
+#[derive(Default)]
+struct Known {
+    /// Written down in `secrets.toml` or the environment, both of which are bounded.
+    written: Vec<Value>,
+    /// Read from files.
+    read: VecDeque<Value>,
+    /// All spellings of both, made when a text is to be cleaned.
+    patterns: OnceLock<Patterns>,
+}
+
+impl Known {
+    fn patterns(&self) -> &Patterns {
+        self.patterns.get_or_init(|| {
+            Patterns::new(self.written.iter().chain(&self.read).flat_map(|value| encodings(value.expose())))
+        })
+    }
+}
+
+impl Redaction {
+    /// Remembers a value that was written down.
+    pub(super) fn learn_written(&self, value: &Value) {
+        self.learn(value, |known| known.written.push(value.clone()));
+    }
+
+    /// Remembers a value that was read from a file.
+    pub(super) fn learn_read(&self, value: &Value) {
+        self.learn(value, |known| {
+            known.read.push_back(value.clone());
+            if known.read.len() > MAX_READ {
+                known.read.pop_front();
+            }
+        });
+    }
+
+    fn learn(&self, value: &Value, keep: impl FnOnce(&mut Known)) {
+        let knows = |known: &Known| known.written.iter().chain(&known.read).any(|old| old.expose() == value.expose());
+        if value.is_short() || knows(&self.0.read().unwrap_or_else(PoisonError::into_inner)) {
+            return;
+        }
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        keep(&mut known);
+        known.patterns = OnceLock::new();
+    }
+
+    /// `text` with `***` for every value.
+    pub(super) fn clean(&self, text: &str) -> String {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).patterns().clean_text(text)
+    }
+}
+
+impl fmt::Debug for Redaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}

@@ -1,0 +1,91 @@
+//! A secret itself, and where it is read.
+
+use bub_system::files::read_regular;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Longest value, in bytes.
+pub(super) const MAX_VALUE: usize = 64 << 10;
+
+/// Fewest characters of a value that is kept, filled in or taken out of texts: a shorter one stands in ordinary words.
+pub(super) const MIN_CHARS: usize = 6;
+
+/// A secret's bytes. Printing it in any way gives `***`.
+#[derive(Clone)]
+pub struct Value(Vec<u8>);
+
+impl Value {
+    /// Takes `bytes` without the line ends that editors and `echo` leave behind them.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
+        let mut bytes = bytes.into();
+        while bytes.last().is_some_and(|byte| matches!(byte, b'\r' | b'\n')) {
+            bytes.pop();
+        }
+        Self(bytes)
+    }
+
+    /// The bytes themselves. Whoever calls this answers for where they go.
+    pub fn expose(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The value as text; none when it is not UTF-8. Whoever calls this answers for where it goes.
+    pub fn expose_text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.0).ok()
+    }
+
+    /// Whether it is so short that hiding it would garble ordinary words.
+    pub(super) fn is_short(&self) -> bool {
+        match self.expose_text() {
+            Some(text) => text.chars().count() < MIN_CHARS,
+            None => self.0.len() < MIN_CHARS,
+        }
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    /// It was written down where it is named.
+    Text(Value),
+    /// It stands in that file, and is read whenever it is used.
+    File(PathBuf),
+}
+
+impl Source {
+    /// The value as it is now.
+    ///
+    /// # Errors
+    ///
+    /// What is in the way, as the end of a sentence that begins with the secret.
+    pub(super) fn read(&self) -> Result<Value, String> {
+        let value = match self {
+            Self::Text(value) => value.clone(),
+            // Guests see this too: where the file lies is not theirs to know.
+            Self::File(path) => read(path).map_err(|error| format!("cannot be read from its file: {error}"))?,
+        };
+        if value.0.is_empty() {
+            return Err("is empty".into());
+        }
+        if value.0.len() > MAX_VALUE {
+            return Err(format!("is longer than {MAX_VALUE} bytes"));
+        }
+        Ok(value)
+    }
+}
+
+fn read(path: &Path) -> io::Result<Value> {
+    // Two more for a line end, which does not count, and one more to see that there is more.
+    let (bytes, _) = read_regular(path, MAX_VALUE + 3)?;
+    if bytes.len() > MAX_VALUE + 2 {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is longer than {MAX_VALUE} bytes")));
+    }
+    Ok(Value::new(bytes))
+}

@@ -1,0 +1,188 @@
+//! Which hosts a grant names.
+
+use std::fmt;
+use std::str::FromStr;
+
+use reqwest::Url;
+
+use crate::host::Host;
+
+/// What stands behind `http:` in a grant: `HOST`, `HOST:PORT`, `*.SUFFIX` or `*`, each with `http://` or `https://` in
+/// front of it if wanted. Without a scheme it is https, and without a port the scheme's own.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Target {
+    scheme: Scheme,
+    hosts: Hosts,
+    port: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Scheme {
+    Http,
+    Https,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Hosts {
+    One(Host),
+    /// All below the name, and not the name itself.
+    Below(String),
+    All,
+}
+
+/// Why a text names no target, worded for the person who wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadTarget(String);
+
+impl Target {
+    /// Reads what stands behind `http:` in a grant.
+    ///
+    /// # Errors
+    ///
+    /// [`BadTarget`] for what is none of the forms above: a path, a query, a user's name, another scheme, a `*` in the
+    /// middle of a name, port 0.
+    pub fn parse(grant: &str) -> Result<Target, BadTarget> {
+        let wrong = |reason: &str| BadTarget(format!("`{}` {reason}", shown(grant)));
+        let (scheme, rest) = match grant.split_once("://") {
+            None => (Scheme::Https, grant),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (Scheme::Https, rest),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (Scheme::Http, rest),
+            Some(_) => return Err(wrong("has another scheme than `http` and `https`")),
+        };
+        if rest.is_empty() {
+            return Err(wrong("names no host"));
+        }
+        if rest.contains(['/', '\\', '?', '#']) {
+            return Err(wrong("has a path or query: a grant is for a whole host"));
+        }
+        if rest.contains('@') {
+            return Err(wrong("has a user's name in it"));
+        }
+        // A URL parser drops some of these without a word.
+        if rest.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            return Err(wrong("has a space or control character in it"));
+        }
+        if !rest.starts_with('[') && rest.matches(':').count() > 1 {
+            return Err(wrong("has more than one `:`: an IPv6 address is written in brackets, as in `[::1]:8080`"));
+        }
+        // Any name will do where the port of `*` is read.
+        let (below, probe) = match rest.strip_prefix('*') {
+            Some("") => return Ok(Target { scheme, hosts: Hosts::All, port: scheme.port() }),
+            Some(port) if port.starts_with(':') => (None, format!("all{port}")),
+            Some(suffix) if suffix.starts_with('.') => (Some(true), suffix.trim_start_matches('.').to_owned()),
+            Some(_) => return Err(wrong("has a `*` that is neither alone nor in front of a dot")),
+            None => (Some(false), rest.to_owned()),
+        };
+        if probe.contains('*') || rest.starts_with("*..") {
+            return Err(wrong("has a `*` that is neither alone nor in front of a dot"));
+        }
+        let url = Url::parse(&format!("{}://{probe}/", scheme.name())).map_err(|_| wrong("names no host"))?;
+        let port = url
+            .port_or_known_default()
+            .filter(|port| *port != 0)
+            .ok_or_else(|| wrong("has port 0, where nobody listens"))?;
+        let host = Host::of(&url).ok_or_else(|| wrong("names no host"))?;
+        let hosts = match (below, host) {
+            (None, _) => Hosts::All,
+            (Some(false), host) => Hosts::One(host),
+            (Some(true), Host::Name(name)) => Hosts::Below(name),
+            (Some(true), Host::Address(_)) => return Err(wrong("asks for names below an address")),
+        };
+        Ok(Target { scheme, hosts, port })
+    }
+
+    /// The narrowest target that allows `url`; none for a URL that no target allows.
+    pub fn of(url: &Url) -> Option<Target> {
+        let scheme = Scheme::of(url)?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return None;
+        }
+        let port = url.port_or_known_default().filter(|port| *port != 0)?;
+        Some(Target { scheme, hosts: Hosts::One(Host::of(url)?), port })
+    }
+
+    /// Whether a request for `url` goes to a host that this names. Never for a URL with a user's name in it.
+    pub fn allows(&self, url: &Url) -> bool {
+        let Some(Target { scheme, hosts: Hosts::One(host), port }) = Target::of(url) else {
+            return false;
+        };
+        scheme == self.scheme
+            && port == self.port
+            && match (&self.hosts, &host) {
+                (Hosts::All, _) => true,
+                (Hosts::One(one), host) => one == host,
+                (Hosts::Below(suffix), Host::Name(name)) => {
+                    name.strip_suffix(suffix.as_str()).is_some_and(|front| front.len() > 1 && front.ends_with('.'))
+                }
+                (Hosts::Below(_), Host::Address(_)) => false,
+            }
+    }
+
+    /// Whether this allows `url` by its exact host, so that the host may be on a network that is not public.
+    pub fn names_private(&self, url: &Url) -> bool {
+        matches!(self.hosts, Hosts::One(_)) && self.allows(url)
+    }
+}
+
+/// The shortest text that [`Target::parse`] reads as this target.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.scheme == Scheme::Http {
+            f.write_str("http://")?;
+        }
+        match &self.hosts {
+            Hosts::One(host) => write!(f, "{host}")?,
+            Hosts::Below(suffix) => write!(f, "*.{suffix}")?,
+            Hosts::All => f.write_str("*")?,
+        }
+        match self.port == self.scheme.port() {
+            true => Ok(()),
+            false => write!(f, ":{}", self.port),
+        }
+    }
+}
+
+impl FromStr for Target {
+    type Err = BadTarget;
+
+    fn from_str(grant: &str) -> Result<Target, BadTarget> {
+        Target::parse(grant)
+    }
+}
+
+impl fmt::Display for BadTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadTarget {}
+
+impl Scheme {
+    fn of(url: &Url) -> Option<Scheme> {
+        match url.scheme() {
+            "http" => Some(Scheme::Http),
+            "https" => Some(Scheme::Https),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        }
+    }
+
+    fn port(self) -> u16 {
+        match self {
+            Scheme::Http => 80,
+            Scheme::Https => 443,
+        }
+    }
+}
+
+/// The user's words, short and on one line.
+fn shown(text: &str) -> String {
+    text.chars().take(100).flat_map(char::escape_debug).collect()
+}

@@ -1,0 +1,121 @@
+//! Documents of a server become events.
+
+use serde_json::{Map, Value};
+
+use crate::calls::{Calls, TooManyCalls};
+use crate::exchange::Event;
+use crate::messages;
+use crate::protocol::Protocol;
+
+/// Tapes have these first, in this order; what else a server counts follows as it came.
+const USAGE_FIRST: &[&str] = &["completion_tokens", "prompt_tokens", "total_tokens"];
+
+/// What is known of an answer so far: one document of it when it came whole, many when it is streamed.
+pub struct Answer {
+    protocol: Protocol,
+    pub(super) calls: Calls,
+    pub(super) usage: Option<Map<String, Value>>,
+    pub(super) reason: Option<String>,
+    pub(super) has_choice: bool,
+    pub(super) is_over: bool,
+}
+
+impl Answer {
+    /// Nothing yet.
+    pub fn new(protocol: Protocol) -> Answer {
+        let calls = Calls::default();
+        Answer { protocol, calls, usage: None, reason: None, has_choice: false, is_over: false }
+    }
+
+    /// Takes in one document and says what can be told at once.
+    pub fn take_in(&mut self, document: &Value) -> Result<Vec<Event>, TooManyCalls> {
+        match self.protocol {
+            Protocol::Chat => self.take_in_chat(document),
+            Protocol::Messages => messages::take_in(self, document),
+        }
+    }
+
+    /// Only the first choice counts: none other is asked for.
+    fn take_in_chat(&mut self, document: &Value) -> Result<Vec<Event>, TooManyCalls> {
+        let mut events = Vec::new();
+        if let Some(usage) = document.get("usage").and_then(Value::as_object) {
+            // Servers that report as they go report totals.
+            self.usage = Some(usage.clone());
+        }
+        let Some(choice) = document.get("choices").and_then(|choices| choices.get(0)) else {
+            return Ok(events);
+        };
+        self.has_choice = true;
+        if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
+            self.reason = Some(reason.to_owned());
+        }
+        let message =
+            ["delta", "message"].iter().find_map(|key| choice.get(*key).filter(|message| message.is_object()));
+        let Some(message) = message else {
+            return Ok(events);
+        };
+        let reasoning = ["reasoning_content", "reasoning"].iter().find_map(|key| said(message.get(*key)));
+        events.extend(reasoning.map(Event::Reasoning));
+        events.extend(said(message.get("content")).map(Event::Text));
+        if let Some(pieces) = message.get("tool_calls").and_then(Value::as_array) {
+            self.calls.merge(pieces)?;
+        }
+        Ok(events)
+    }
+
+    /// Whether a document said that no other follows.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Whether any document held a choice, or what its protocol has in its place.
+    pub fn has_choice(&self) -> bool {
+        self.has_choice
+    }
+
+    /// Whether the server has said why it stopped.
+    pub fn is_finished(&self) -> bool {
+        self.reason.is_some()
+    }
+
+    /// What can be told only at the end: calls, usage, and why the model stopped.
+    pub fn finish(self) -> Vec<Event> {
+        let mut events = Vec::new();
+        let calls = self.calls.finish();
+        let unsaid = match calls.is_empty() {
+            true => "stop",
+            false => "tool_calls",
+        };
+        if !calls.is_empty() {
+            events.push(Event::ToolCalls(calls));
+        }
+        let usage = self.usage.map(|usage| match self.protocol {
+            Protocol::Chat => usage,
+            Protocol::Messages => messages::account(&usage),
+        });
+        events.extend(usage.map(|usage| Event::Usage(usage_text(usage))));
+        events.push(Event::Finish(self.reason.unwrap_or_else(|| unsaid.to_owned())));
+        events
+    }
+}
+
+/// Text of a `content`: a text, or a list of parts of which some are text.
+fn said(content: Option<&Value>) -> Option<String> {
+    let text = match content? {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect(),
+        _ => return None,
+    };
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn usage_text(mut usage: Map<String, Value>) -> String {
+    let mut ordered = Map::new();
+    for key in USAGE_FIRST {
+        if let Some(count) = usage.shift_remove(*key) {
+            ordered.insert((*key).to_owned(), count);
+        }
+    }
+    ordered.extend(usage);
+    Value::Object(ordered).to_string()
+}

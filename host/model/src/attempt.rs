@@ -1,0 +1,270 @@
+//! One POST and the reading of its answer.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{FutureExt, Stream, StreamExt};
+use reqwest::Response;
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use serde_json::Value;
+use sse_stream::Sse;
+
+use crate::answer::Answer;
+use crate::calls::TooManyCalls;
+use crate::completion::Outlet;
+use crate::endpoint::Endpoint;
+use crate::error::{Error, ErrorKind};
+use crate::exchange::Event;
+use crate::intake;
+use crate::intake::Broken;
+use crate::redaction::Redaction;
+use crate::refusal::Refusal;
+use crate::retry;
+use bub_types::text::cause;
+
+/// How long a connection may take to come to rest behind its answer. One that does not is not used again.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Events behind the end that are read without waiting.
+const FEW: usize = 8;
+
+/// Why one request has no whole answer.
+pub struct Failure {
+    pub error: Error,
+    /// Whether the same request may succeed.
+    pub is_passing: bool,
+    /// How long the server asks to be left alone.
+    pub asked: Option<Duration>,
+}
+
+/// One model's server, ready to be asked.
+pub struct Server<'a> {
+    pub http: &'a reqwest::Client,
+    pub headers: HeaderMap,
+    pub endpoint: &'a Endpoint,
+    pub redaction: &'a Redaction,
+}
+
+impl Server<'_> {
+    /// Sends `body` and passes on what the answer says, as it says it.
+    pub async fn ask(&self, body: Bytes, stream: bool, outlet: &mut Outlet) -> Result<(), Failure> {
+        let response = self
+            .http
+            .post(self.endpoint.url.clone())
+            .headers(self.headers.clone())
+            .body(body)
+            .send()
+            .await
+            .map_err(|error| self.unsent(&error))?;
+        if !response.status().is_success() {
+            return Err(self.refused(response).await);
+        }
+        match comes_in_events(&response, stream) {
+            true => self.read_events(response, outlet).await,
+            false => self.read_whole(response, outlet).await,
+        }
+    }
+
+    async fn read_whole(&self, response: Response, outlet: &mut Outlet) -> Result<(), Failure> {
+        let bytes = intake::whole(response).await.map_err(|broken| self.broken(broken))?;
+        let document: Value = serde_json::from_slice(&bytes).map_err(|_| self.not_understood("is no valid JSON"))?;
+        let mut answer = Answer::new(self.endpoint.protocol);
+        self.pass_on(&document, &mut answer, outlet).await?;
+        self.finish(answer, outlet).await
+    }
+
+    async fn read_events(&self, response: Response, outlet: &mut Outlet) -> Result<(), Failure> {
+        let mut events = intake::events(response);
+        let mut answer = Answer::new(self.endpoint.protocol);
+        loop {
+            let event = match events.next().await {
+                Some(Ok(event)) => event,
+                // Why the model stopped is known: what is missing is at most the usage.
+                Some(Err(Broken::Connection(_))) | None if answer.is_finished() => break,
+                Some(Err(broken)) => return Err(self.broken(broken)),
+                None => return Err(self.cut_off(None)),
+            };
+            let Some(data) = event.data.as_deref().filter(|data| !data.trim().is_empty()) else {
+                continue;
+            };
+            if data.trim() == "[DONE]" {
+                drain(events);
+                break;
+            }
+            let document = match serde_json::from_str::<Value>(data) {
+                Ok(document) => document,
+                Err(_) if is_error(&event) => return Err(self.reported(&Refusal::of_words(data))),
+                Err(_) => return Err(self.not_understood("holds an event that is no valid JSON")),
+            };
+            self.pass_on(&document, &mut answer, outlet).await?;
+            if answer.is_over() {
+                drain(events);
+                break;
+            }
+        }
+        self.finish(answer, outlet).await
+    }
+
+    async fn pass_on(&self, document: &Value, answer: &mut Answer, outlet: &mut Outlet) -> Result<(), Failure> {
+        if let Some(refusal) = Refusal::in_answer(document) {
+            return Err(self.reported(&refusal));
+        }
+        let events: Vec<Event> =
+            answer.take_in(document).map_err(|TooManyCalls| self.not_understood("holds more than 128 tool calls"))?;
+        for event in events {
+            outlet.send(event).await;
+        }
+        Ok(())
+    }
+
+    async fn finish(&self, answer: Answer, outlet: &mut Outlet) -> Result<(), Failure> {
+        if !answer.has_choice() {
+            return Err(self.not_understood(&format!("holds no {}", self.endpoint.protocol.least())));
+        }
+        for event in answer.finish() {
+            outlet.send(event).await;
+        }
+        Ok(())
+    }
+
+    /// The request got no response.
+    fn unsent(&self, error: &reqwest::Error) -> Failure {
+        let host = &self.endpoint.host;
+        if error.is_builder() {
+            let text = format!("no request can be made for `{host}`: {}", cause(error));
+            return self.failure(ErrorKind::Config, &text, false);
+        }
+        if error.is_connect() {
+            let text = match error.is_timeout() {
+                true => format!("could not connect to `{host}` in time"),
+                false => format!("could not connect to `{host}`: {}", cause(error)),
+            };
+            let failure = self.failure(ErrorKind::Temporary, &text, true);
+            let provider = self.provider().to_ascii_uppercase();
+            let remedy = format!(
+                "see that it runs, or set another address by `BUB_{provider}_API_BASE`; `bub-wasm doctor` tries it"
+            );
+            return Failure { error: failure.error.with_remedy(remedy), ..failure };
+        }
+        if error.is_timeout() {
+            return self.silent();
+        }
+        let text = format!("no answer from `{host}`: {}", cause(error));
+        self.failure(ErrorKind::Temporary, &text, true)
+    }
+
+    /// The response says that the request failed.
+    async fn refused(&self, response: Response) -> Failure {
+        let status = response.status().as_u16();
+        let asked = retry::asked(response.headers());
+        let refusal = Refusal::of_response(status, &intake::beginning(response).await);
+        let text = match refusal.words() {
+            "" => format!("the server answered {status}"),
+            words => format!("the server answered {status}: {}", self.redaction.line(words)),
+        };
+        let failure = self.failure(refusal.kind(), &text, refusal.is_passing());
+        let error = failure.error.with_remedy(self.remedy(status));
+        Failure { error, asked, ..failure }
+    }
+
+    /// What the user can do about an answer with that status.
+    fn remedy(&self, status: u16) -> String {
+        let (provider, host) = (self.provider(), &self.endpoint.host);
+        let variable = provider.to_ascii_uppercase();
+        match status {
+            401 | 403 => {
+                let wrong = if self.endpoint.key.is_some() { "the key is refused" } else { "it wants a key" };
+                let host = host.split(':').next().unwrap_or_default();
+                format!("{wrong}: set one by `bub-wasm secret set {provider} --host {host}` or `BUB_{variable}_API_KEY`, and try it by `bub-wasm doctor`")
+            }
+            404 => format!("the model's name or the server's address is wrong: name another model by `-m PROVIDER:MODEL` or `BUB_MODEL`, another address by `BUB_{variable}_API_BASE`"),
+            429 => "it limits how much may be asked of it: try again later, or name others in `fallback_models` of config.toml".to_owned(),
+            500.. => "try again later, or name others in `fallback_models` of config.toml".to_owned(),
+            _ => String::new(),
+        }
+    }
+
+    /// The provider's name, as variables and secrets have it.
+    fn provider(&self) -> String {
+        let provider = self.endpoint.label.split(':').next().unwrap_or_default();
+        provider.to_ascii_lowercase().replace(['-', '.'], "_")
+    }
+
+    /// A response that seemed good holds an error.
+    fn reported(&self, refusal: &Refusal) -> Failure {
+        let words = self.redaction.line(refusal.words());
+        let text = format!("the server reported an error: {words}");
+        self.failure(refusal.kind(), &text, refusal.is_passing())
+    }
+
+    /// The answer's bytes stopped short.
+    fn broken(&self, broken: Broken) -> Failure {
+        match broken {
+            Broken::Connection(error) if error.is_timeout() => self.silent(),
+            Broken::Connection(error) => self.cut_off(Some(&cause(&error))),
+            Broken::TooLarge(what) => {
+                let text = format!("`{}` sent {what}", self.endpoint.host);
+                self.failure(ErrorKind::Provider, &text, false)
+            }
+            Broken::Malformed => self.not_understood("is no valid stream of events"),
+        }
+    }
+
+    fn cut_off(&self, cause: Option<&str>) -> Failure {
+        let host = &self.endpoint.host;
+        let text = match cause {
+            Some(cause) => format!("`{host}` broke off in the middle of its answer: {cause}"),
+            None => format!("`{host}` broke off in the middle of its answer"),
+        };
+        self.failure(ErrorKind::Temporary, &text, true)
+    }
+
+    /// Not asked again: what took this long once would take as long again.
+    fn silent(&self) -> Failure {
+        let text = format!("`{}` fell silent", self.endpoint.host);
+        self.failure(ErrorKind::Temporary, &text, false)
+    }
+
+    fn not_understood(&self, what: &str) -> Failure {
+        let text = format!("the answer of `{}` {what}", self.endpoint.host);
+        self.failure(ErrorKind::Provider, &text, false)
+    }
+
+    fn failure(&self, kind: ErrorKind, text: &str, is_passing: bool) -> Failure {
+        Failure { error: Error::new(kind, format!("model `{}`: {text}", self.endpoint.label)), is_passing, asked: None }
+    }
+}
+
+/// Servers may answer a request for a stream as a whole, and the other way round: what they say it is counts. Where
+/// they say nothing of use, what was asked for does.
+fn comes_in_events(response: &Response, asked_for: bool) -> bool {
+    let kind = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    match kind.split(';').next().unwrap_or_default().trim() {
+        "text/event-stream" => true,
+        "" | "text/plain" | "application/octet-stream" => asked_for,
+        _ => false,
+    }
+}
+
+fn is_error(event: &Sse) -> bool {
+    event.event.as_deref() == Some("error")
+}
+
+/// Reads what is left behind `[DONE]` or the event that ends a message: a connection that was read to its end is used
+/// again, and the next step of a turn saves the handshake. What is there already is read here; what comes is waited for
+/// beside everything else.
+fn drain(mut events: impl Stream<Item = Result<Sse, Broken>> + Send + Unpin + 'static) {
+    for _ in 0..FEW {
+        match events.next().now_or_never() {
+            Some(Some(Ok(_))) => {}
+            Some(_) => return,
+            None => break,
+        }
+    }
+    tokio::spawn(tokio::time::timeout(DRAIN, async move { while let Some(Ok(_)) = events.next().await {} }));
+}

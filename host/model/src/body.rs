@@ -1,0 +1,177 @@
+//! The request becomes JSON.
+//!
+//! The text is put together by hand, since messages and schemas must arrive byte for byte as they were given: parsing
+//! and printing them again would cost time and change numbers.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::endpoint::Endpoint;
+use crate::error::{Error, ErrorKind};
+use crate::exchange::{Request, ToolSpec};
+use crate::files;
+use crate::messages;
+use crate::object::Object;
+use crate::protocol::Protocol;
+use crate::settings::Settings;
+
+/// Keys that are the client's own. Options that set one of them would change who is asked what.
+const OWN: &[&str] = &["messages", "model", "stream", "system", "tools"];
+
+/// A request that was checked, and that can be written for one model after another.
+pub struct Body<'a> {
+    pub(super) messages: &'a [Object],
+    pub(super) tools: &'a [Arc<ToolSpec>],
+    /// `null` where the server is to decide.
+    pub(super) max_tokens: Value,
+    /// For servers that want to be told.
+    pub(super) usual_max_tokens: u64,
+    stream_options: Option<Value>,
+    /// In the words of chat completions. None is `null`.
+    pub(super) options: Map<String, Value>,
+    pub(super) stream: bool,
+}
+
+impl<'a> Body<'a> {
+    /// Checks `request` and merges its options over the settings' arguments.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidInput`] for options that are no JSON object, and for an option that may not be set;
+    /// [`ErrorKind::Config`] when such an option comes from the settings.
+    pub fn new(settings: &Settings, request: &'a Request) -> Result<Body<'a>, Error> {
+        let mut options = settings.completion_args.clone();
+        if let Some(key) = own_key(&options) {
+            return Err(Error::new(ErrorKind::Config, format!("`BUB_COMPLETION_ARGS` may not set `{key}`")));
+        }
+        let mut asked = request_options(request)?;
+        let usual = take_max_tokens(&mut options);
+        let max_tokens = take_max_tokens(&mut asked).or(usual);
+        let max_tokens = match request.max_tokens {
+            Some(tokens) => Value::from(tokens),
+            None => max_tokens.unwrap_or_else(|| Value::from(settings.max_tokens)),
+        };
+        options.extend(asked);
+        let stream_options = options.shift_remove("stream_options");
+        options.retain(|_, value| !value.is_null());
+        Ok(Body {
+            messages: &request.messages,
+            tools: &request.tools,
+            max_tokens,
+            usual_max_tokens: settings.max_tokens,
+            stream_options,
+            options,
+            stream: request.stream,
+        })
+    }
+
+    /// The body for one model.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidInput`] for what this model's protocol has no word for.
+    pub fn text(&self, endpoint: &Endpoint) -> Result<String, Error> {
+        match endpoint.protocol {
+            Protocol::Chat => Ok(self.chat(endpoint)),
+            Protocol::Messages => messages::body(self, endpoint),
+        }
+    }
+
+    /// The keys in the order in which Bub sends them.
+    fn chat(&self, endpoint: &Endpoint) -> String {
+        let size: usize = self.messages.iter().map(|message| message.len() + 1).sum();
+        let mut text = String::with_capacity(size + 32 * 1024);
+        text.push_str("{\"messages\":");
+        let messages: Vec<_> = self.messages.iter().map(|message| files::as_text(message.as_ref())).collect();
+        push_list(&mut text, &messages);
+        member(&mut text, "model", &quoted(&endpoint.model));
+        if !self.max_tokens.is_null() {
+            let name = endpoint.dialect.max_tokens;
+            member(&mut text, name, &self.max_tokens.to_string());
+        }
+        if let Some(effort) = self.options.get("reasoning_effort") {
+            member(&mut text, "reasoning_effort", &effort.to_string());
+        }
+        let stream = if self.stream { "true" } else { "false" };
+        member(&mut text, "stream", stream);
+        match &self.stream_options {
+            // Servers refuse it where nothing is streamed.
+            _ if !self.stream => {}
+            Some(Value::Null) => {}
+            Some(options) => member(&mut text, "stream_options", &options.to_string()),
+            None if endpoint.dialect.stream_options => {
+                member(&mut text, "stream_options", "{\"include_usage\":true}");
+            }
+            None => {}
+        }
+        for (key, value) in &self.options {
+            if key != "reasoning_effort" {
+                member(&mut text, key, &value.to_string());
+            }
+        }
+        if !self.tools.is_empty() {
+            let tools: Vec<&str> = self.tools.iter().map(|tool| tool.written()).collect();
+            member(&mut text, "tools", &list(&tools));
+        }
+        text.push('}');
+        text
+    }
+}
+
+fn request_options(request: &Request) -> Result<Map<String, Value>, Error> {
+    let Some(text) = &request.options else {
+        return Ok(Map::new());
+    };
+    let options: Map<String, Value> =
+        serde_json::from_str(text).map_err(|_| invalid("the options of the request are no JSON object".to_owned()))?;
+    match own_key(&options) {
+        Some(key) => Err(invalid(format!("the options of the request may not set `{key}`"))),
+        None => Ok(options),
+    }
+}
+
+/// Takes the bound out of `options`, by whichever of its two names it goes.
+fn take_max_tokens(options: &mut Map<String, Value>) -> Option<Value> {
+    let older = options.shift_remove("max_tokens");
+    options.shift_remove("max_completion_tokens").or(older)
+}
+
+fn own_key(options: &Map<String, Value>) -> Option<&'static str> {
+    OWN.iter().copied().find(|key| options.contains_key(*key))
+}
+
+/// Values that are JSON, as a list.
+pub(super) fn list(values: &[impl AsRef<str>]) -> String {
+    let mut text = String::with_capacity(values.iter().map(|value| value.as_ref().len() + 1).sum::<usize>() + 2);
+    push_list(&mut text, values);
+    text
+}
+
+fn push_list(text: &mut String, values: &[impl AsRef<str>]) {
+    text.push('[');
+    for (index, value) in values.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        text.push_str(value.as_ref());
+    }
+    text.push(']');
+}
+
+/// Another member of an object that is being written.
+pub(super) fn member(text: &mut String, key: &str, value: &str) {
+    text.push(',');
+    text.push_str(&quoted(key));
+    text.push(':');
+    text.push_str(value);
+}
+
+/// `text` as JSON.
+pub(super) fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(ErrorKind::InvalidInput, message)
+}

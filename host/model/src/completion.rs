@@ -1,0 +1,160 @@
+//! The way from the work that reads an answer to whoever wants it.
+
+use std::fmt;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
+
+use crate::error::{Error, ErrorKind};
+use crate::exchange::{Event, ToolCall};
+use crate::local_stream::Inline;
+use crate::veil::Veil;
+use bub_redact::Patterns;
+
+/// Events that wait for a slow reader. Then the server waits too.
+const CAPACITY: usize = 64;
+
+/// An answer that is under way. The work goes on while the next event is waited for. Dropping it ends the request.
+pub struct Completion {
+    work: Inline<BoxFuture<'static, ()>, Said>,
+    is_over: bool,
+    on_retry: Option<OnRetry>,
+}
+
+/// Hears of what was wrong and how long the server is left alone, whenever a request is about to be made again.
+pub type OnRetry = Box<dyn Fn(&str, Duration) + Send>;
+
+/// What comes out of the work.
+enum Said {
+    Event(Result<Event, Error>),
+    Retry(String, Duration),
+}
+
+impl fmt::Debug for Completion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Completion").field("is_over", &self.is_over).finish_non_exhaustive()
+    }
+}
+
+impl Completion {
+    /// An answer that `work` writes to the other end.
+    pub fn of<W, F>(patterns: Patterns, work: W) -> Completion
+    where
+        W: FnOnce(Outlet) -> F,
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let (sender, events) = mpsc::channel(CAPACITY);
+        let (text, reasoning) = (Veil::new(patterns.clone()), Veil::new(patterns));
+        let outlet = Outlet { sender, has_sent: false, text, reasoning };
+        let work: BoxFuture<'static, ()> = Box::pin(work(outlet));
+        Completion { work: Inline::new(work, events), is_over: false, on_retry: None }
+    }
+
+    /// Tells of requests that are made again.
+    #[must_use]
+    pub fn on_retry(self, on_retry: OnRetry) -> Completion {
+        Completion { on_retry: Some(on_retry), ..self }
+    }
+
+    /// The next event; `None` after [`Event::Finish`] or an error.
+    ///
+    /// # Errors
+    ///
+    /// An error is the last thing to come.
+    pub async fn next(&mut self) -> Option<Result<Event, Error>> {
+        if self.is_over {
+            return None;
+        }
+        let next = loop {
+            match self.work.next().await {
+                Some(Said::Event(event)) => break event,
+                Some(Said::Retry(why, pause)) => {
+                    if let Some(on_retry) = &self.on_retry {
+                        on_retry(&why, pause);
+                    }
+                }
+                None => {
+                    let why = "the request was ended before its answer was whole";
+                    break Err(Error::new(ErrorKind::Cancelled, why));
+                }
+            }
+        };
+        self.is_over = matches!(next, Ok(Event::Finish(_)) | Err(_));
+        Some(next)
+    }
+}
+
+/// The writing end.
+pub struct Outlet {
+    sender: mpsc::Sender<Said>,
+    has_sent: bool,
+    /// What a server says of the key that it was given reaches nobody.
+    text: Veil,
+    reasoning: Veil,
+}
+
+impl Outlet {
+    /// Whether the reader has been told anything. From then on no other request may answer in this one's place.
+    pub fn has_sent(&self) -> bool {
+        self.has_sent
+    }
+
+    /// The request is made again. That is no part of an answer.
+    pub async fn retry(&self, why: &str, pause: Duration) {
+        let _ = self.sender.send(Said::Retry(why.to_owned(), pause)).await;
+    }
+
+    /// Waits while the reader is slow. What is sent to a reader that has left is lost: its leaving ends the work.
+    pub async fn send(&mut self, event: Event) {
+        self.has_sent = true;
+        match event {
+            Event::Text(text) => {
+                let text = self.text.pass(&text);
+                self.tell_text(text).await;
+            }
+            Event::Reasoning(text) => {
+                let text = self.reasoning.pass(&text);
+                self.tell_reasoning(text).await;
+            }
+            other => {
+                // In the order in which they came.
+                let (reasoning, text) = (self.reasoning.end(), self.text.end());
+                self.tell_reasoning(reasoning).await;
+                self.tell_text(text).await;
+                self.tell(self.without_keys(other)).await;
+            }
+        }
+    }
+
+    fn without_keys(&self, event: Event) -> Event {
+        match event {
+            Event::ToolCalls(calls) => Event::ToolCalls(
+                calls.into_iter().map(|call| ToolCall { arguments: self.text.hide(&call.arguments), ..call }).collect(),
+            ),
+            other => other,
+        }
+    }
+
+    async fn tell_text(&self, text: String) {
+        if !text.is_empty() {
+            self.tell(Event::Text(text)).await;
+        }
+    }
+
+    async fn tell_reasoning(&self, text: String) {
+        if !text.is_empty() {
+            self.tell(Event::Reasoning(text)).await;
+        }
+    }
+
+    async fn tell(&self, event: Event) {
+        let _ = self.sender.send(Said::Event(Ok(event))).await;
+    }
+
+    /// The last thing that is sent. What was held back because a key may have begun there is not shown: the answer is cut
+    /// off anyway.
+    pub async fn fail(self, error: Error) {
+        let _ = self.sender.send(Said::Event(Err(error))).await;
+    }
+}

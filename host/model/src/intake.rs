@@ -1,0 +1,106 @@
+//! Bytes of a server, within bounds.
+
+use bub_types::text::cause;
+use std::error::Error as StdError;
+use std::fmt;
+
+use futures_util::{Stream, StreamExt};
+use reqwest::Response;
+use sse_stream::{Sse, SseByteStream};
+
+/// Bytes of one answer.
+const MAX_ANSWER: usize = 64 * 1024 * 1024;
+
+/// Bytes of one line of a streamed answer. A line is held back until it is whole.
+const MAX_LINE: usize = 8 * 1024 * 1024;
+
+/// Bytes of an error's body that are read. Nobody reads more of an error than that.
+const MAX_REFUSAL: usize = 64 * 1024;
+
+/// Why no more bytes come.
+#[derive(Debug)]
+pub enum Broken {
+    /// The connection failed in the middle.
+    Connection(reqwest::Error),
+    /// The answer, or a line of it, is longer than allowed; the text says which.
+    TooLarge(&'static str),
+    /// The answer is not UTF-8, or no server-sent events.
+    Malformed,
+}
+
+/// The whole body of an answer.
+pub async fn whole(mut response: Response) -> Result<Vec<u8>, Broken> {
+    if response.content_length() > Some(MAX_ANSWER as u64) {
+        return Err(Broken::TooLarge(ANSWER_TOO_LARGE));
+    }
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(Broken::Connection)? {
+        if bytes.len() + chunk.len() > MAX_ANSWER {
+            return Err(Broken::TooLarge(ANSWER_TOO_LARGE));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+/// The beginning of an error's body. A connection that fails here only costs the server's words: the status is known.
+pub async fn beginning(mut response: Response) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > MAX_REFUSAL {
+            bytes.truncate(MAX_REFUSAL);
+            break;
+        }
+    }
+    bytes
+}
+
+/// The server-sent events of an answer.
+pub fn events(response: Response) -> impl Stream<Item = Result<Sse, Broken>> + Send + Unpin + 'static {
+    let mut total = 0_usize;
+    let mut line = 0_usize;
+    let bounded = response.bytes_stream().map(move |chunk| {
+        let chunk = chunk.map_err(Broken::Connection)?;
+        total = total.saturating_add(chunk.len());
+        // Lines within one chunk are bounded by the chunk: only what stays open over several can grow.
+        line = match chunk.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) {
+            Some(end) => chunk.len() - end - 1,
+            None => line.saturating_add(chunk.len()),
+        };
+        if total > MAX_ANSWER {
+            return Err(Broken::TooLarge(ANSWER_TOO_LARGE));
+        }
+        if line > MAX_LINE {
+            return Err(Broken::TooLarge(LINE_TOO_LARGE));
+        }
+        Ok(chunk)
+    });
+    Box::pin(SseByteStream::new(bounded).map(|event| event.map_err(unwrap)))
+}
+
+const ANSWER_TOO_LARGE: &str = "an answer of more than 64 MiB";
+const LINE_TOO_LARGE: &str = "a line of more than 8 MiB";
+
+/// The decoder hands our own error through in a box.
+fn unwrap(error: sse_stream::Error) -> Broken {
+    match error {
+        sse_stream::Error::Body(inner) => match inner.downcast::<Broken>() {
+            Ok(broken) => *broken,
+            Err(_) => Broken::Malformed,
+        },
+        _ => Broken::Malformed,
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Broken::Connection(error) => f.write_str(&cause(error)),
+            Broken::TooLarge(what) => f.write_str(what),
+            Broken::Malformed => f.write_str("malformed events"),
+        }
+    }
+}
+
+impl StdError for Broken {}

@@ -1,0 +1,72 @@
+//! The room of the models: one chat request goes out over HTTP, its answer comes back as events.
+//!
+//! A request is worded as OpenAI's chat completions are, and an answer is told in the same events, whoever is asked.
+//! Two files know that servers speak two protocols: `body` has the request written for the endpoint's protocol, and
+//! `answer` has its documents read. All between them is one client. A request meets the files of this room in this order:
+//!
+//! | file | what happens there |
+//! | --- | --- |
+//! | `settings` | what the user chose: model, keys, addresses, limits |
+//! | `exchange` | what is asked and what is answered |
+//! | `object` | JSON that was looked at once, and is put into a body as it stands |
+//! | `client` | which models are tried, one after the other, and what is done with their errors |
+//! | `endpoint` | `provider:model` becomes an address, a key and a name |
+//! | `protocol` | where a protocol is posted to, and how it shows the key |
+//! | `body` | the request becomes JSON, as chat completions have it |
+//! | `files` | text files in messages become text there |
+//! | `messages` | the same request as Anthropic's Messages API has it, and what is read of its answer |
+//! | `attempt` | one POST and the reading of its answer |
+//! | `embeddings` | the other thing that servers do: texts become vectors |
+//! | `retry` | whether the same server is asked again, and when |
+//! | `intake` | bytes become whole documents or server-sent events, within bounds |
+//! | `answer`, `calls` | documents become events, pieces of tool calls become calls |
+//! | `completion` | events reach whoever wants them |
+//! | `refusal`, `overflow` | what a server says is wrong becomes an error of a kind |
+//! | `veil` | what is told has no key in it |
+//! | `route` | which proxy is used, and where a key may go |
+//! | `redaction`, `error` | an error becomes one line without a key in it |
+//!
+//! **Architecture invariant:** nothing here knows wasm, hooks, tapes or channels, and nothing reads the environment but
+//! the proxies that it names.
+//! A key leaves this room in one header of one request and nowhere else.
+
+mod answer;
+mod attempt;
+mod body;
+mod calls;
+mod client;
+mod completion;
+mod embeddings;
+mod endpoint;
+mod error;
+mod exchange;
+mod files;
+mod intake;
+pub mod local_stream;
+mod messages;
+mod object;
+mod overflow;
+mod protocol;
+mod redaction;
+mod refusal;
+mod retry;
+mod route;
+mod settings;
+pub mod usage;
+mod veil;
+mod window;
+
+pub use client::{Client, Reached};
+pub use completion::Completion;
+pub use embeddings::{Embedded, check as check_vectors};
+pub use endpoint::{
+    has_own, is_address, key_wanted, known_provider, known_providers, provider_of, reachable, server_of, split,
+};
+pub use error::{Error, ErrorKind};
+pub use exchange::{Event, Request, ToolCall, ToolSpec};
+pub use object::Object;
+pub use overflow::is_context_length;
+pub use redaction::secrets;
+pub use route::{Route, is_this_machine, shown as shown_proxy};
+pub use settings::{Secret, Settings};
+pub use window::window;

@@ -1,0 +1,91 @@
+//! Text from outside becomes a piece of one line without a key in it.
+
+use reqwest::Url;
+
+use crate::settings::Settings;
+use bub_redact::{Patterns, encodings};
+
+/// Characters of a server's words that an error keeps.
+const MAX_CHARS: usize = 500;
+
+/// Shorter ones are placeholders such as `x`, and hiding them would only garble the message.
+const MIN_SECRET: usize = 4;
+
+/// The shortest key that is looked for in what a model says.
+const MIN_SPOKEN: usize = 12;
+
+/// All that must not be shown.
+pub struct Redaction {
+    /// In an error.
+    shown: Patterns,
+    /// In a model's own words.
+    spoken: Patterns,
+}
+
+impl Redaction {
+    /// Knows the [`secrets`] of `settings`.
+    pub fn new(settings: &Settings) -> Redaction {
+        let secrets = secrets(settings);
+        let patterns = |least: usize| {
+            let secrets = secrets.iter().filter(|secret| secret.len() >= least);
+            Patterns::new(secrets.flat_map(|secret| {
+                // Too short for any other spelling to be told from other text.
+                let itself = Some(secret.clone().into_bytes()).filter(|secret| secret.len() < MIN_SPOKEN);
+                itself.into_iter().chain(encodings(secret.as_bytes()))
+            }))
+        };
+        Redaction { shown: patterns(MIN_SECRET), spoken: patterns(MIN_SPOKEN) }
+    }
+
+    /// What is taken out of a model's own words: only what is long enough that nobody says it by chance. A local server's
+    /// key may be `test`.
+    pub fn spoken(&self) -> Patterns {
+        self.spoken.clone()
+    }
+
+    /// `text` on one line, without keys and control characters, cut to 500 characters.
+    pub fn line(&self, text: &str) -> String {
+        let line = self.shown.clean_text(&one_line(text));
+        // Cut last: half a key is a secret too.
+        match line.char_indices().nth(MAX_CHARS) {
+            Some((end, _)) => format!("{}...", line.get(..end).unwrap_or_default()),
+            None => line,
+        }
+    }
+}
+
+/// All that must not be shown: the keys of `settings`, what its headers hold where their names say that it is secret, and what
+/// its addresses hold as password or query.
+pub fn secrets(settings: &Settings) -> Vec<String> {
+    let mut secrets: Vec<String> =
+        settings.keys.values().chain(&settings.api_key).map(|key| key.expose().trim().to_owned()).collect();
+    for (name, value) in &settings.headers {
+        if is_secret_header(name) {
+            // `Bearer abc` is quoted by servers as `abc`.
+            secrets.extend(value.split_whitespace().map(str::to_owned));
+        }
+    }
+    for base in settings.bases.values().chain(&settings.api_base) {
+        if let Ok(url) = Url::parse(base) {
+            secrets.extend(url.password().map(str::to_owned));
+            secrets.extend(url.query().map(str::to_owned));
+            secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
+        }
+    }
+    secrets.retain(|secret| secret.len() >= MIN_SECRET && !secret.eq_ignore_ascii_case("bearer"));
+    secrets
+}
+
+/// `text` with every run of spaces, line ends and control characters as one space.
+pub fn one_line(text: &str) -> String {
+    text.split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Whether a header of that name may hold a key.
+pub fn is_secret_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["auth", "key", "token", "secret", "cookie"].iter().any(|word| name.contains(word))
+}

@@ -1,0 +1,48 @@
+//! Whether the same server is asked again, and when.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+
+/// Requests that one model gets in all.
+pub const REQUESTS: u32 = 3;
+
+/// The longest pause that the client chooses by itself.
+const MAX_PAUSE: Duration = Duration::from_secs(8);
+
+/// The longest pause that a server may ask for. One that asks for more is asked again after this, for the last time
+/// perhaps.
+const MAX_ASKED: Duration = Duration::from_secs(60);
+
+/// Whether a server that answered `status` may answer otherwise next time.
+pub fn is_passing(status: u16) -> bool {
+    status == 429 || status >= 500
+}
+
+/// How long to wait once `failed` requests (at least one) have failed: what the server asked for, otherwise `base`,
+/// doubled for each request after the first.
+pub fn pause(base: Duration, failed: u32, asked: Option<Duration>) -> Duration {
+    if let Some(asked) = asked {
+        return asked.min(MAX_ASKED);
+    }
+    let doubled = base.saturating_mul(2_u32.saturating_pow(failed.saturating_sub(1)));
+    // Up to a quarter less, so that clients that failed together do not come back together.
+    let random = RandomState::new().hash_one(failed) % 1_000;
+    doubled.min(MAX_PAUSE).mul_f64(1.0 - random as f64 / 4_000.0)
+}
+
+/// What a `Retry-After` asks for: seconds or a date.
+pub fn asked(headers: &HeaderMap) -> Option<Duration> {
+    let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = value.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    if let Ok(seconds) = value.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
+    // A date that has passed means at once.
+    Some(Duration::try_from(date.duration_since(Timestamp::now())).unwrap_or_default())
+}

@@ -1,0 +1,127 @@
+//! How a model's server is reached: directly, or by the proxy that the environment names.
+//!
+//! `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are read as curl reads them. Two rules stand above them. What
+//! lies on this machine or in a private network is asked directly: a proxy elsewhere would be told a key that need not
+//! leave it. And a key goes over `http` only to this machine, unless the user has said otherwise: with a proxy or without
+//! one, everything on the way could read it.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::LazyLock;
+
+use http::Uri;
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::Url;
+
+use crate::endpoint::Endpoint;
+use crate::error::{Error, ErrorKind};
+
+/// The proxies of the environment, read once, as the connections read them.
+static PROXIES: LazyLock<Matcher> = LazyLock::new(Matcher::from_system);
+
+/// The way to a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Route {
+    Direct,
+    /// By the proxy at that address, which is shown without its user and password.
+    Proxy(String),
+}
+
+impl Route {
+    /// The way to `url`. Where a proxy is named for it, the host's name is looked up first: a name that cannot be looked up
+    /// here is the proxy's to know.
+    pub async fn to(url: &Url) -> Route {
+        let Some(proxy) = url.as_str().parse::<Uri>().ok().and_then(|uri| PROXIES.intercept(&uri)) else {
+            return Route::Direct;
+        };
+        if is_private(url).await { Route::Direct } else { Route::Proxy(shown(&proxy.uri().to_string())) }
+    }
+
+    pub fn is_direct(&self) -> bool {
+        *self == Route::Direct
+    }
+}
+
+/// Refuses to send a key where everything on the way can read it.
+///
+/// # Errors
+///
+/// [`ErrorKind::Config`], which names the setting that allows it.
+pub fn check_key(endpoint: &Endpoint, carries_key: bool, insecure_http: bool) -> Result<(), Error> {
+    let url = &endpoint.url;
+    let carries_key = carries_key || url.password().is_some();
+    if url.scheme() != "http" || insecure_http || !carries_key || is_this_machine(url) {
+        return Ok(());
+    }
+    let (label, host) = (&endpoint.label, &endpoint.host);
+    Err(Error::new(
+        ErrorKind::Config,
+        format!(
+            "model `{label}`: the key would go to `{host}` unencrypted: use an `https` address, or set `insecure_http = true` in config.toml"
+        ),
+    ))
+}
+
+/// Whether `url` names this machine by an address that no other answers to, or as `localhost`.
+pub fn is_this_machine(url: &Url) -> bool {
+    match host(url) {
+        Ok(address) => address.to_canonical().is_loopback(),
+        Err(name) => is_localhost(name),
+    }
+}
+
+async fn is_private(url: &Url) -> bool {
+    match host(url) {
+        Ok(address) => is_private_address(address),
+        Err(name) if is_localhost(name) => true,
+        Err(name) => match tokio::net::lookup_host((name, 0)).await {
+            Ok(mut addresses) => addresses.any(|address| is_private_address(address.ip())),
+            Err(_) => false,
+        },
+    }
+}
+
+/// The address that `url` holds, or the name.
+fn host(url: &Url) -> Result<IpAddr, &str> {
+    let host = url.host_str().unwrap_or_default();
+    host.trim_start_matches('[').trim_end_matches(']').parse().map_err(|_| host)
+}
+
+fn is_localhost(name: &str) -> bool {
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    name == "localhost" || name.ends_with(".localhost")
+}
+
+/// Whether an address is this machine's, or of a network that the internet does not route.
+fn is_private_address(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            // RFC 6598: shared between a provider's customers, as overlay networks also use it.
+            let is_shared = |address: Ipv4Addr| matches!(address.octets(), [100, 64..=127, ..]);
+            address.is_loopback()
+                || address.is_private()
+                || address.is_link_local()
+                || address.is_unspecified()
+                || is_shared(address)
+        }
+        IpAddr::V6(address) => {
+            address.is_loopback()
+                || address.is_unique_local()
+                || address.is_unicast_link_local()
+                || address.is_unspecified()
+        }
+    }
+}
+
+/// A proxy's address without its user and password, and without what stands behind the port.
+pub fn shown(proxy: &str) -> String {
+    let (scheme, rest) = proxy.trim().split_once("://").unwrap_or(("http", proxy.trim()));
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    // A password may hold any of these unencoded: what stands behind the last `@` is the host.
+    match rest.rsplit_once('@') {
+        Some((_, host)) => {
+            let host = host.split(['/', '?', '#']).next().unwrap_or_default();
+            format!("{scheme}://***@{host}")
+        }
+        None => format!("{scheme}://{authority}"),
+    }
+}

@@ -1,0 +1,48 @@
+//! Takes keys out of what a model says, also where they come in pieces.
+
+use bub_redact::{Patterns, RedactStream};
+
+/// One stream of text on its way.
+pub struct Veil {
+    patterns: Patterns,
+    stream: RedactStream,
+    /// Bytes of a character whose others are held back.
+    cut: Vec<u8>,
+}
+
+impl Veil {
+    pub fn new(patterns: Patterns) -> Veil {
+        Veil { stream: RedactStream::new(&patterns), patterns, cut: Vec::new() }
+    }
+
+    /// What can be shown once `text` has come.
+    pub fn pass(&mut self, text: &str) -> String {
+        let passed = self.stream.pass(text.as_bytes());
+        self.cut.extend(passed);
+        let whole = match std::str::from_utf8(&self.cut) {
+            Ok(text) => text.len(),
+            // Only the end of what has come can be half a character.
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            Err(_) => self.cut.len(),
+        };
+        let rest = self.cut.split_off(whole);
+        text_of(std::mem::replace(&mut self.cut, rest))
+    }
+
+    /// What was held back, when no more comes.
+    pub fn end(&mut self) -> String {
+        let mut bytes = std::mem::take(&mut self.cut);
+        bytes.extend(self.stream.end());
+        self.stream = RedactStream::new(&self.patterns);
+        text_of(bytes)
+    }
+
+    /// A whole text without keys.
+    pub fn hide(&self, text: &str) -> String {
+        self.patterns.clean_text(text)
+    }
+}
+
+fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}

@@ -1,0 +1,156 @@
+//! Grants: what a plugin may be permitted, as users write it.
+
+use crate::path;
+use bub_egress::Target;
+use bub_types::hook::HOOKS;
+use bub_types::suggest;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// A set of grants: `tape:read`, `model:openai:gpt-5`, `tools:memory.*`, `agent`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+pub struct Grants(BTreeSet<String>);
+
+/// The kinds of grants, and whether something stands behind the colon.
+const KINDS: &[(&str, Behind)] = &[
+    ("hook", Behind::Name),
+    ("tape", Behind::OneOf(&["read", "event", "append", "reset", "workspace"])),
+    ("model", Behind::Name),
+    ("tools", Behind::Name),
+    ("agent", Behind::Nothing),
+    ("http", Behind::Name),
+    ("fs", Behind::Path),
+    ("process", Behind::Nothing),
+    ("secret", Behind::Name),
+    ("usage", Behind::Nothing),
+    ("recall", Behind::Nothing),
+];
+
+/// What stands behind the colon of a grant.
+enum Behind {
+    Nothing,
+    Name,
+    OneOf(&'static [&'static str]),
+    /// A path, and `:ro` or `:rw`.
+    Path,
+}
+
+impl Grants {
+    /// Those grants, which are known to be well formed.
+    pub fn new(grants: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self(grants.into_iter().map(Into::into).collect())
+    }
+
+    /// Whether that is a grant that can be given.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, and what it could have been.
+    pub fn check(grant: &str) -> Result<(), String> {
+        let (kind, behind) = grant.split_once(':').map_or((grant, None), |(kind, behind)| (kind, Some(behind)));
+        let Some((_, wanted)) = KINDS.iter().find(|(known, _)| *known == kind) else {
+            let names = KINDS.iter().map(|(name, _)| *name);
+            return Err(format!("`{grant}`, which is no grant{}", suggest::hint(kind, names)));
+        };
+        match (wanted, behind) {
+            (Behind::Nothing, None) => Ok(()),
+            (Behind::Nothing, Some(_)) => Err(format!("`{grant}`, but nothing stands behind `{kind}`")),
+            (Behind::Name, Some(target)) if kind == "http" && !target.is_empty() => {
+                Target::parse(target).map(drop).map_err(|reason| format!("`{grant}`, but {reason}"))
+            }
+            (Behind::Name, Some(hook)) if kind == "hook" && !hook.is_empty() => check_hook(grant, hook),
+            (Behind::Name, Some(name)) if !name.is_empty() => Ok(()),
+            (Behind::OneOf(names), Some(name)) if name == "*" || names.contains(&name) => Ok(()),
+            (Behind::OneOf(names), Some(name)) => {
+                let near = suggest::nearest(name, names.iter().copied());
+                let hint = near.map(|name| format!("; did you mean `{kind}:{name}`")).unwrap_or_default();
+                Err(format!("`{grant}`, which is no grant{hint}"))
+            }
+            (Behind::Path, Some(path)) => match path.rsplit_once(':') {
+                Some((path, "ro" | "rw")) if !path.is_empty() => {
+                    path::check(path).map_err(|reason| format!("`{grant}`, {reason}"))
+                }
+                _ => Err(format!("`{grant}`, which does not end with `:ro` or `:rw`")),
+            },
+            (Behind::Name | Behind::OneOf(_), _) => {
+                Err(format!("`{grant}`, which lacks what it is for, as in `{kind}:NAME`"))
+            }
+            (Behind::Path, None) => Err(format!("`{grant}`, which lacks a path, as in `fs:PATH:ro`")),
+        }
+    }
+
+    /// Whether `wanted` is among them. A grant that ends with `*` stands for everything that begins like it.
+    pub fn allow(&self, wanted: &str) -> bool {
+        self.0.iter().any(|grant| match grant.strip_suffix('*') {
+            Some(prefix) => wanted.starts_with(prefix),
+            None => grant == wanted,
+        })
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Adds one; whether it was not there yet.
+    pub fn insert(&mut self, grant: &str) -> bool {
+        self.0.insert(grant.to_owned())
+    }
+
+    /// Takes one away; whether it was there.
+    pub fn remove(&mut self, grant: &str) -> bool {
+        self.0.remove(grant)
+    }
+}
+
+impl TryFrom<Vec<String>> for Grants {
+    type Error = String;
+
+    fn try_from(grants: Vec<String>) -> Result<Self, String> {
+        grants.iter().try_for_each(|grant| Self::check(grant))?;
+        Ok(Self::new(grants))
+    }
+}
+
+impl From<Grants> for Vec<String> {
+    fn from(grants: Grants) -> Self {
+        grants.0.into_iter().collect()
+    }
+}
+
+/// A grant as a word of a command line: in quotes where a shell would take a part of it for something else.
+pub fn shell_word(grant: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_.:/,@~".contains(c);
+    if grant.chars().all(is_plain) { grant.to_owned() } else { format!("'{}'", grant.replace('\'', r"'\''")) }
+}
+
+/// Whether there is such a hook, or several that begin like it.
+///
+/// # Errors
+///
+/// What is wrong with it, and which hook it could have been.
+fn check_hook(grant: &str, hook: &str) -> Result<(), String> {
+    let mut known = HOOKS.iter().map(|spec| hook_grant(spec.name)).chain([hook_grant("manifest")]);
+    let is_known = match grant.strip_suffix('*') {
+        Some(prefix) => known.any(|known| known.starts_with(prefix)),
+        None => known.any(|known| known == grant),
+    };
+    if is_known {
+        return Ok(());
+    }
+    let names: Vec<String> = HOOKS.iter().map(|spec| hook_grant(spec.name)).collect();
+    let names = names.iter().filter_map(|name| name.strip_prefix("hook:"));
+    let near = suggest::nearest(hook, names);
+    let hint = near.map_or("; `bub-wasm hooks` lists those that there are".to_owned(), |near| {
+        format!("; did you mean `hook:{near}`")
+    });
+    Err(format!("`{grant}`, and there is no such hook{hint}"))
+}
+
+/// What it takes to be asked a hook.
+pub fn hook_grant(hook: &str) -> String {
+    // The interface is called `store` in its package; said alone it would not say what it stores.
+    let name = if hook == "store" { "tape-store" } else { hook };
+    format!("hook:{name}")
+}

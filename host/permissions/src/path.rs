@@ -1,0 +1,61 @@
+//! Paths in grants of directories.
+
+use std::path::{Component, Path};
+
+/// Stands in a grant for the directory that the turn is about.
+const WORKSPACE: &str = "<workspace>";
+
+/// Stands in a grant for the user's own directory.
+const HOME: &str = "~";
+
+/// What the path of a grant names.
+pub enum GrantedPath<'a> {
+    Path(&'a str),
+    Workspace,
+    /// A directory inside the workspace.
+    InWorkspace(&'a str),
+    /// A directory of the user's.
+    InHome(&'a str),
+}
+
+impl<'a> GrantedPath<'a> {
+    pub fn parse(path: &'a str) -> Self {
+        let is_inside = |inside: &&str| !inside.is_empty() && !inside.starts_with('/');
+        let below = |of: &str| path.strip_prefix(of)?.strip_prefix('/').filter(is_inside);
+        if path == WORKSPACE {
+            Self::Workspace
+        } else if let Some(inside) = below(WORKSPACE) {
+            Self::InWorkspace(inside)
+        } else if let Some(inside) = below(HOME) {
+            Self::InHome(inside)
+        } else {
+            Self::Path(path)
+        }
+    }
+
+    /// Under which name the plugin finds the directory: relative to the workspace, or as it was found.
+    pub fn name(&self, found: &Path) -> String {
+        match self {
+            Self::Workspace => ".".to_owned(),
+            Self::InWorkspace(inside) => (*inside).to_owned(),
+            Self::Path(_) | Self::InHome(_) => found.to_string_lossy().into_owned(),
+        }
+    }
+}
+
+/// Whether a grant may name that path: one that says where it is, whatever directory the program was started in.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub fn check(path: &str) -> Result<(), String> {
+    match GrantedPath::parse(path) {
+        GrantedPath::Path(path) if !path.starts_with('/') => {
+            Err("whose path is neither absolute nor `<workspace>`, `<workspace>/DIR` or `~/DIR`".to_owned())
+        }
+        GrantedPath::InWorkspace(inside) if Path::new(inside).components().any(|part| part == Component::ParentDir) => {
+            Err("which leads out of the workspace".to_owned())
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,174 @@
+//! What was appended to the tapes since the last look, by whichever process, is added to the index.
+
+use super::Workspace;
+use super::index::{Known, MOST};
+use super::passages::{Fold, remembered, sources};
+use bub_tape::{Entry, FORGOTTEN, MEMORY, Sought, Store, Tape, Tapes, sidecar_name};
+use sha2::{Digest, Sha256};
+use std::time::{Duration, Instant};
+
+/// Entries that are read at once.
+const PAGE: usize = 256;
+
+/// How far back a tape is read that was never looked at, in entries.
+const FIRST_LOOK: u64 = 20_000;
+
+/// How long what other sessions said may be missing, at least, and by how many times what a look at them took: a store on
+/// another machine is not asked all the time.
+const FRESH: Duration = Duration::from_secs(2);
+const DEARER: u32 = 20;
+
+/// Tapes whose names are asked for at once, and in all.
+const NAMES: usize = 256;
+const MOST_TAPES: usize = 4_096;
+
+impl Workspace {
+    /// Adds what is new: on the turn's own tape and on the workspace's, and now and then on those of its other sessions.
+    /// One at a time; what was added is kept when the caller stops waiting.
+    ///
+    /// # Errors
+    ///
+    /// What the store or the index says.
+    pub async fn catch_up(&self, tapes: &Tapes, own: &str, shared: &str) -> Result<(), String> {
+        let mut swept = self.current.lock().await;
+        for tape in [own, shared] {
+            self.take(tapes, tape).await?;
+        }
+        let began = Instant::now();
+        if swept.is_none_or(|until| until <= began) {
+            let prefix = shared.split_once("__").map_or(shared, |(workspace, _)| workspace);
+            let prefix = format!("{prefix}__");
+            let mut after = prefix.clone();
+            let mut seen = 0;
+            'names: while seen < MOST_TAPES {
+                let names = tapes.store().list(Some(&after), NAMES).await.map_err(said)?;
+                let Some(last) = names.last().cloned() else { break };
+                for name in names {
+                    if !name.starts_with(&prefix) {
+                        break 'names;
+                    }
+                    seen += 1;
+                    if name != own && name != shared {
+                        self.take(tapes, &name).await?;
+                    }
+                }
+                after = last;
+            }
+            *swept = Some(Instant::now() + FRESH.max(began.elapsed() * DEARER));
+        }
+        let index = self.index.clone();
+        blocking(move || index.evict(MOST)).await
+    }
+
+    /// Adds what is new on a tape, and takes the memory that holds of it.
+    async fn take(&self, tapes: &Tapes, tape: &str) -> Result<(), String> {
+        let store = &**tapes.store();
+        let handle = tapes.open(tape).map_err(said)?;
+        let last = store.last_id(tape).await.map_err(said)?;
+        let beside = sidecar_name(tape, MEMORY).map_err(said)?;
+        let last_beside = store.last_id(&beside).await.map_err(said)?;
+        let forgotten = sidecar_name(tape, FORGOTTEN).map_err(said)?;
+        let forgotten = store.last_id(&forgotten).await.map_err(said)?;
+        let mut known = self.known(tape).await?;
+        let is_another = || async {
+            Ok::<_, String>(known.last > last || known.last > 0 && print(store, tape, known.last).await? != known.print)
+        };
+        // What was forgotten since is to leave the index too.
+        if known.fold.forgotten != forgotten || is_another().await? {
+            let (index, name) = (self.index.clone(), tape.to_owned());
+            blocking(move || index.forget_tape(&name)).await?;
+            known = self.known(tape).await?;
+            known.fold.forgotten = forgotten;
+        }
+        let is_new = known.last < last;
+        if is_new {
+            if known.last == 0 && last > FIRST_LOOK {
+                known = from_the_middle(store, tape, last - FIRST_LOOK, known).await?;
+            }
+            self.read(&handle, known).await?;
+        }
+        if is_new || self.known(&beside).await?.last != last_beside {
+            self.remember(&handle, tape, &beside, last_beside).await?;
+        }
+        Ok(())
+    }
+
+    async fn read(&self, handle: &Tape, mut known: Known) -> Result<(), String> {
+        let forgotten = handle.forgotten().await.map_err(said)?;
+        loop {
+            let page = handle.read(known.last, PAGE).await.map_err(said)?;
+            let Some(newest) = page.last() else { return Ok(()) };
+            (known.last, known.print) = (newest.id, print_of(newest));
+            let told = page.iter().filter(|entry| !forgotten.holds(entry));
+            let steps = told.map(|entry| known.fold.take(entry)).collect::<Vec<_>>();
+            let (index, adding) = (self.index.clone(), known.clone());
+            blocking(move || index.add(&adding, &steps)).await?;
+            // A long tape leaves room for others.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Takes the memory that holds, on the tape or beside it, where it is another than before.
+    async fn remember(&self, handle: &Tape, tape: &str, beside: &str, last_beside: u64) -> Result<(), String> {
+        let memory = handle.memory().await.map_err(said)?;
+        let is_on_tape = handle.zone(MEMORY).await.map_err(said)? == memory;
+        for (name, zone) in [(tape, is_on_tape.then_some(&memory)), (beside, (!is_on_tape).then_some(&memory))] {
+            let zone: &[Entry] = zone.map_or(&[], Vec::as_slice);
+            let mut known = self.known(name).await?;
+            let place = (zone.first().map_or(0, |entry| entry.id), zone.last().map_or(0, |entry| entry.id));
+            let is_read = name == tape || known.last == last_beside;
+            if place == known.fold.zone && is_read {
+                continue;
+            }
+            known.fold.zone = place;
+            if name == beside {
+                known.last = last_beside;
+            }
+            let passages = remembered(zone);
+            let index = self.index.clone();
+            blocking(move || index.replace_memory(&known, &passages)).await?;
+        }
+        Ok(())
+    }
+
+    async fn known(&self, tape: &str) -> Result<Known, String> {
+        let (index, tape) = (self.index.clone(), tape.to_owned());
+        blocking(move || index.known(&tape)).await
+    }
+}
+
+/// A tape that is read from the middle on: what tainted its phase there is looked for.
+async fn from_the_middle(store: &dyn Store, tape: &str, from: u64, known: Known) -> Result<Known, String> {
+    let before = Some(from + 1);
+    let tainted = store.newest(tape, &Sought::event("turn.tainted"), before).await.map_err(said)?;
+    let phase = store.newest(tape, &Sought::Phase, before).await.map_err(said)?.map_or(0, |anchor| anchor.id);
+    let mut fold = Fold { turn: from, ..Fold::default() };
+    if let Some(event) = tainted.filter(|event| event.id >= phase) {
+        fold.add(sources(&event));
+    }
+    Ok(Known { last: from, fold, ..known })
+}
+
+/// What the entry of that id is known by.
+async fn print(store: &dyn Store, tape: &str, id: u64) -> Result<String, String> {
+    let found = store.read(tape, id - 1, 1).await.map_err(said)?;
+    Ok(found.first().filter(|entry| entry.id == id).map(print_of).unwrap_or_default())
+}
+
+fn print_of(entry: &Entry) -> String {
+    Sha256::digest(entry.line().as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn said(error: bub_tape::Error) -> String {
+    error.to_string()
+}
+
+/// Works with the database on a thread that may wait.
+pub(super) async fn blocking<T: Send + 'static>(
+    act: impl FnOnce() -> rusqlite::Result<T> + Send + 'static,
+) -> Result<T, String> {
+    match tokio::task::spawn_blocking(act).await {
+        Ok(done) => done.map_err(|error| bub_types::text::plain(&error.to_string())),
+        Err(error) => Err(error.to_string()),
+    }
+}

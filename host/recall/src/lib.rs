@@ -1,0 +1,115 @@
+//! Finding again what was noted and said: one index for each workspace, derived from its tapes.
+//!
+//! The tapes are the truth. An index holds what was appended until it was last looked at, can be deleted at any time, and
+//! what it finds is held against the tapes by whoever asks. It knows tapes and nothing above them: whose question it is,
+//! which model compares meanings, and who may see what is decided by its callers.
+//!
+//! | file | what happens there |
+//! | --- | --- |
+//! | `passages` | entries become passages that are found by themselves |
+//! | `words` | what a text is about, by its words |
+//! | `calibration` | what a score means |
+//! | `index` | the database |
+//! | `catch_up` | what was appended to the tapes is added |
+//! | `search` | words and meanings are put together |
+
+mod calibration;
+mod catch_up;
+mod index;
+mod passages;
+mod search;
+mod words;
+
+pub use calibration::{Baseline, probes};
+pub use passages::Source;
+pub use search::{Found, Meaning, Wanted};
+
+use index::Index;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// The indexes of one home, opened when they are first wanted.
+pub struct Recall {
+    dir: PathBuf,
+    open: Mutex<HashMap<PathBuf, Arc<Workspace>>>,
+}
+
+/// The index of one workspace.
+pub struct Workspace {
+    path: PathBuf,
+    index: Index,
+    /// Held while it is brought up to date: until when what was found in other sessions is new enough.
+    current: tokio::sync::Mutex<Option<Instant>>,
+    learning: tokio::sync::Mutex<()>,
+    /// Until when no model is asked, because one has just failed.
+    silent: Mutex<Option<Instant>>,
+}
+
+impl Recall {
+    /// Indexes that lie in that directory.
+    pub fn new(dir: PathBuf) -> Self {
+        Self { dir, open: Mutex::default() }
+    }
+
+    /// The index of a workspace. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be made.
+    pub fn workspace(&self, workspace: &Path) -> Result<Arc<Workspace>, String> {
+        let path = index::path(&self.dir, workspace);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // A file that was deleted meanwhile is made anew.
+        if let Some(known) = open.get(&path).filter(|_| path.exists()) {
+            return Ok(known.clone());
+        }
+        let index = Index::open(&path)?;
+        let opened = Workspace {
+            path: path.clone(),
+            index,
+            current: tokio::sync::Mutex::default(),
+            learning: tokio::sync::Mutex::default(),
+            silent: Mutex::default(),
+        };
+        let opened = Arc::new(opened);
+        open.insert(path, opened.clone());
+        Ok(opened)
+    }
+
+    /// The index of a workspace, where there is one. Blocks.
+    pub fn existing(&self, workspace: &Path) -> Option<Arc<Workspace>> {
+        if !index::path(&self.dir, workspace).exists() {
+            return None;
+        }
+        self.workspace(workspace).inspect_err(|why| tracing::warn!("the index of the workspace: {why}")).ok()
+    }
+
+    /// Deletes all indexes: what was erased from tapes leaves them too, and what stands is looked through again. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be deleted.
+    pub fn clear(&self) -> Result<(), String> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        match std::fs::remove_dir_all(&self.dir) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(bub_types::text::plain(&error.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Deletes a file that turned out to be damaged: the next question makes it anew.
+    pub fn discard(&self, workspace: &Workspace, why: &str) {
+        tracing::warn!("the index `{}` is made anew: {why}", workspace.path.display());
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.remove(&workspace.path);
+        for end in ["", "-wal", "-shm"] {
+            let mut name = workspace.path.as_os_str().to_owned();
+            name.push(end);
+            let _ = std::fs::remove_file(name);
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! A question meets the index: what shares words with it and what means the same are put together.
+
+use super::Workspace;
+use super::calibration::{Baseline, by_words};
+use super::catch_up::blocking;
+use super::index::{Reach, Stored};
+use super::passages::{Source, texts};
+use super::words::{Question, question_terms};
+use bub_tape::Tapes;
+use std::collections::HashMap;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
+/// The constant of reciprocal ranks: how much the first places count more than those behind them.
+const RANK: f64 = 60.0;
+
+/// How long no model is asked after one has failed.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// What is asked, and who asks.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The question.
+    pub question: String,
+    /// Empty: all.
+    pub sources: Vec<Source>,
+    /// The turn's own tape.
+    pub own: String,
+    /// The workspace's tape, where the asker may see it.
+    pub shared: Option<String>,
+    /// Whether the workspace's other sessions may be told.
+    pub all: bool,
+    /// From that entry of the turn's own tape on, all is known already.
+    pub window: u64,
+    /// Texts that are known already.
+    pub sent: Vec<String>,
+    /// Hits with a lower score are left out.
+    pub min_score: f64,
+}
+
+/// What an embedding model has made of the question.
+#[derive(Debug, Clone)]
+pub struct Meaning {
+    /// What the vectors of passages are kept under.
+    pub model: String,
+    /// The question's.
+    pub vector: Vec<f32>,
+    /// What the model says of unrelated texts.
+    pub baseline: Baseline,
+}
+
+/// Something that was noted or said.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The passage.
+    pub text: String,
+    /// 0 to 1, calibrated.
+    pub score: f64,
+    /// Where it is from.
+    pub source: Source,
+    /// When it was written.
+    pub date: String,
+    /// The tape on which it stands.
+    pub tape: String,
+    /// The entry.
+    pub entry: u64,
+    /// What taints it.
+    pub taint: Vec<String>,
+}
+
+impl Workspace {
+    /// What the index has that is near to the question, best first; not yet held against the tapes.
+    ///
+    /// # Errors
+    ///
+    /// What the index says.
+    pub async fn search(&self, wanted: &Wanted, meaning: Option<Meaning>) -> Result<Vec<Found>, String> {
+        let (index, wanted) = (self.index.clone(), wanted.clone());
+        blocking(move || {
+            let reach = Reach { own: wanted.own.clone(), shared: wanted.shared.clone(), all: wanted.all };
+            let passages = index.passages(&reach)?;
+            let terms = question_terms(&wanted.question);
+            let holding = index.holding(&terms)?;
+            let mut candidates: HashMap<i64, (Stored, Option<f64>)> = HashMap::new();
+            if let Some(meaning) = &meaning {
+                let length = meaning.vector.iter().map(|x| x * x).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
+                let vector: Vec<f32> = meaning.vector.iter().map(|x| x / length).collect();
+                for (stored, cosine) in index.by_meaning(&meaning.model, &vector, &reach)? {
+                    candidates.insert(stored.number, (stored, Some(cosine)));
+                }
+            }
+            for stored in index.by_words(&wanted.question, &terms, &reach)? {
+                candidates.entry(stored.number).or_insert((stored, None));
+            }
+            let question = Question::new(terms, &holding, passages);
+            Ok(fused(candidates.into_values(), &question, passages, meaning.map(|meaning| meaning.baseline), &wanted))
+        })
+        .await
+    }
+
+    /// Leaves out what does not stand on its tape any more as it was found: what was erased, emptied or rewritten. At most
+    /// `limit` are looked at and kept; of two with the same text the newer one.
+    pub async fn stand(&self, tapes: &Tapes, found: Vec<Found>, limit: usize) -> Vec<Found> {
+        let mut standing: Vec<Found> = Vec::new();
+        for hit in found {
+            if standing.len() >= limit {
+                break;
+            }
+            if standing.iter().any(|other| other.text == hit.text) {
+                continue;
+            }
+            if stands(tapes, &hit).await.unwrap_or(false) {
+                standing.push(hit);
+                continue;
+            }
+            let index = self.index.clone();
+            let _ = blocking(move || index.forget_entries(&hit.tape, &[hit.entry])).await;
+        }
+        standing
+    }
+
+    /// Removes all passages in which the text stands, upper or lower case, and what was made of them: nothing of it is left in
+    /// the file.
+    ///
+    /// # Errors
+    ///
+    /// What the index says.
+    pub async fn forget(&self, text: String) -> Result<(), String> {
+        let index = self.index.clone();
+        blocking(move || index.forget_text(text.trim())).await.map(drop)
+    }
+
+    /// What is known of the model's scores.
+    ///
+    /// # Errors
+    ///
+    /// What the index says.
+    pub async fn baseline(&self, model: &str) -> Result<Option<Baseline>, String> {
+        let (index, model) = (self.index.clone(), model.to_owned());
+        blocking(move || index.baseline(&model)).await
+    }
+
+    /// Learns what the model says of unrelated texts: the vectors are those of [`probes`](super::probes). None where it says
+    /// the same of all.
+    ///
+    /// # Errors
+    ///
+    /// What the index says.
+    pub async fn learn(
+        &self,
+        model: &str,
+        questions: &[Vec<f32>],
+        statements: &[Vec<f32>],
+    ) -> Result<Option<Baseline>, String> {
+        let cosines: Vec<f64> = questions.iter().flat_map(|a| statements.iter().map(|b| cosine(a, b))).collect();
+        let Some(baseline) = Baseline::of(cosines.clone()) else { return Ok(None) };
+        let (index, model) = (self.index.clone(), model.to_owned());
+        blocking(move || index.keep_baseline(&model, baseline, &cosines)).await?;
+        Ok(Some(baseline))
+    }
+
+    /// Texts that the model has no vector of yet.
+    ///
+    /// # Errors
+    ///
+    /// What the index says.
+    pub async fn unembedded(&self, model: &str, most: usize) -> Result<Vec<String>, String> {
+        let (index, model) = (self.index.clone(), model.to_owned());
+        blocking(move || index.unembedded(&model, most)).await
+    }
+
+    /// Keeps what the model has made of these texts.
+    ///
+    /// # Errors
+    ///
+    /// What the index says.
+    pub async fn keep(&self, model: &str, vectors: Vec<(String, Vec<f32>)>) -> Result<(), String> {
+        let (index, model) = (self.index.clone(), model.to_owned());
+        blocking(move || index.keep_vectors(&model, &vectors)).await
+    }
+
+    /// Held by whoever measures a model.
+    pub async fn learning(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.learning.lock().await
+    }
+
+    /// Whether a model has just failed, so that nobody waits for it again.
+    pub fn is_silent(&self) -> bool {
+        self.silent.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| until > Instant::now())
+    }
+
+    /// A model has failed.
+    pub fn silence(&self) {
+        *self.silent.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + SILENCE);
+    }
+}
+
+/// Whether the entry says so still, and is not forgotten.
+async fn stands(tapes: &Tapes, hit: &Found) -> bub_tape::Result<bool> {
+    let tape = tapes.open(&hit.tape)?;
+    let entry = tape.read(hit.entry.saturating_sub(1), 1).await?;
+    let Some(entry) = entry.first().filter(|entry| entry.id == hit.entry) else { return Ok(false) };
+    Ok(texts(entry).contains(&hit.text) && !tape.forgotten().await?.holds(entry))
+}
+
+/// Candidates with their scores, by reciprocal rank in both lists, less what is known already.
+fn fused(
+    candidates: impl Iterator<Item = (Stored, Option<f64>)>,
+    question: &Question,
+    passages: u64,
+    baseline: Option<Baseline>,
+    wanted: &Wanted,
+) -> Vec<Found> {
+    let mut scored: Vec<(Stored, Option<f64>, f64)> = candidates
+        .filter(|(stored, _)| is_wanted(stored, wanted))
+        .map(|(stored, cosine)| {
+            let coverage = question.coverage(&stored.passage.text);
+            (stored, cosine, coverage)
+        })
+        .collect();
+    // Of two that are as near the later one.
+    scored.sort_by(|(a, ..), (b, ..)| (&b.passage.date, b.number).cmp(&(&a.passage.date, a.number)));
+    let mut ranks = vec![0.0; scored.len()];
+    let by_meaning = |at: &usize| scored.get(*at).and_then(|(_, cosine, _)| *cosine);
+    let by_words = |at: &usize| scored.get(*at).map(|(.., coverage)| *coverage).filter(|coverage| *coverage > 0.0);
+    add_ranks(&mut ranks, by_meaning);
+    add_ranks(&mut ranks, by_words);
+    let mut found: Vec<(f64, Found)> = scored
+        .into_iter()
+        .zip(ranks)
+        .map(|((stored, cosine, coverage), rank)| {
+            let score = match (baseline, cosine) {
+                (Some(baseline), Some(cosine)) => baseline.score(cosine, coverage, passages),
+                _ => self::by_words(coverage, passages),
+            };
+            (rank, of(stored, score))
+        })
+        .filter(|(_, found)| found.score >= wanted.min_score && found.score > 0.0)
+        .collect();
+    found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    found.into_iter().map(|(_, found)| found).collect()
+}
+
+fn add_ranks(ranks: &mut [f64], value: impl Fn(&usize) -> Option<f64>) {
+    let mut order: Vec<(usize, f64)> = (0..ranks.len()).filter_map(|at| Some((at, value(&at)?))).collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1));
+    for (rank, (at, _)) in order.into_iter().enumerate() {
+        if let Some(sum) = ranks.get_mut(at) {
+            *sum += 1.0 / (RANK + rank as f64);
+        }
+    }
+}
+
+fn is_wanted(stored: &Stored, wanted: &Wanted) -> bool {
+    let passage = &stored.passage;
+    let is_of_window = stored.tape == wanted.own && passage.source == Source::History && passage.entry >= wanted.window;
+    (wanted.sources.is_empty() || wanted.sources.contains(&passage.source))
+        && !is_of_window
+        && !wanted.sent.iter().any(|sent| sent.contains(&passage.text))
+}
+
+fn of(stored: Stored, score: f64) -> Found {
+    let Stored { tape, passage, .. } = stored;
+    let (text, source, date) = (passage.text, passage.source, passage.date);
+    Found { text, score, source, date, tape, entry: passage.entry, taint: passage.taint }
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>();
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt().max(f64::MIN_POSITIVE)
+}

@@ -1,0 +1,102 @@
+//! Builds the guests that the program carries, so that `cargo run` alone works on a fresh machine.
+
+#[path = "build/signatures.rs"]
+mod signatures;
+
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+const TARGET: &str = "wasm32-wasip2";
+
+/// The guests of `src/plugin/embedded.rs`.
+const EMBEDDED: &[&str] =
+    &["builtin", "offline", "workspace", "shell", "web", "skills", "tapes", "memory", "context-builder", "telegram"];
+
+fn main() {
+    let root = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("../..");
+    let out = PathBuf::from(variable("OUT_DIR"));
+    let guests = root.join("guests");
+    println!("cargo::rerun-if-changed={}", root.join("wit").display());
+    println!("cargo::rerun-if-changed={}", guests.join("Cargo.toml").display());
+    println!("cargo::rerun-if-changed={}", guests.join("Cargo.lock").display());
+    println!("cargo::rerun-if-changed={}", guests.join(".cargo/config.toml").display());
+    for guest in EMBEDDED {
+        for part in ["src", "Cargo.toml", "manifest.json"] {
+            println!("cargo::rerun-if-changed={}", guests.join(guest).join(part).display());
+        }
+    }
+    for library in ["gist", "request"] {
+        println!("cargo::rerun-if-changed={}", guests.join(library).join("src").display());
+    }
+    let wit = root.join("wit");
+    let signatures = signatures::table(&[&wit, &wit.join("trial")]);
+    fs::write(out.join("signatures.rs"), signatures).expect("OUT_DIR can be written");
+    require_target();
+    let target_dir = out.join("guests");
+    build(&guests, &target_dir);
+    for guest in EMBEDDED {
+        // The names of files have no hyphens.
+        let file = format!("{}.wasm", guest.replace('-', "_"));
+        let built = target_dir.join(TARGET).join("release").join(file);
+        let bytes = fs::read(&built).unwrap_or_else(|error| panic!("`{}`: {error}", built.display()));
+        let write = |end: &str, bytes: &[u8]| {
+            let path = out.join(format!("{guest}.{end}"));
+            fs::write(&path, bytes).unwrap_or_else(|error| panic!("`{}`: {error}", path.display()));
+        };
+        write("wasm", &bytes);
+        // What they are known by is known here: at each start it would be made of megabytes.
+        write("sha256", hex(&Sha256::digest(&bytes)).as_bytes());
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("cargo sets `{name}`"))
+}
+
+/// rust-toolchain.toml names the target, but rustup installs it by itself only where automatic installation is on.
+fn require_target() {
+    let sysroot = Command::new(variable("RUSTC")).args(["--print", "sysroot"]).output().expect("rustc runs");
+    let sysroot = PathBuf::from(String::from_utf8_lossy(&sysroot.stdout).trim());
+    if sysroot.join("lib/rustlib").join(TARGET).exists() {
+        return;
+    }
+    let added = Command::new("rustup").args(["target", "add", TARGET]).status();
+    if !added.is_ok_and(|status| status.success()) {
+        panic!("the guests need the target {TARGET}; run `rustup target add {TARGET}`");
+    }
+}
+
+/// A cargo inside a cargo, with a target folder of its own: the outer one holds the lock of its own.
+fn build(guests: &Path, target_dir: &Path) {
+    let mut cargo = Command::new(variable("CARGO"));
+    cargo
+        .args(["build", "--release", "--locked", "--target", TARGET])
+        .current_dir(guests)
+        .env("CARGO_TARGET_DIR", target_dir);
+    for guest in EMBEDDED {
+        cargo.args(["--package", guest]);
+    }
+    // What is meant for this machine's code, or for clippy, must not reach the guests.
+    for name in [
+        "RUSTFLAGS",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "RUSTC_WRAPPER",
+        "RUSTC_WORKSPACE_WRAPPER",
+        "CARGO_BUILD_TARGET",
+        "RUSTDOCFLAGS",
+    ] {
+        cargo.env_remove(name);
+    }
+    let status = cargo.status().expect("cargo runs");
+    assert!(status.success(), "the guests do not build");
+}

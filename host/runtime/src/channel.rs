@@ -1,0 +1,125 @@
+//! Where envelopes come from and go to.
+
+pub mod attach;
+mod cli;
+mod provenance;
+
+use crate::error::Failure;
+use bub_config::Commands;
+use bub_types::{Envelope, MessageKind};
+use std::future::Future;
+use std::pin::Pin;
+
+pub use cli::Printer;
+pub use provenance::foreign;
+pub use provenance::{foreign_passage, shown, shown_passage};
+
+/// The names of the program's own channels, which no plugin's may have.
+pub const OWN: [&str; 2] = ["cli", "http"];
+
+/// Takes outbound envelopes.
+pub trait Channel: Send + Sync {
+    /// Hands one envelope over.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Channel`], when it could not be handed over.
+    fn send<'a>(&'a self, envelope: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
+
+    /// Asks the owner whether a tool call may be made. None: nobody can be asked. Dropping it takes the question back.
+    fn ask<'a>(&'a self, question: &'a Question) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send + 'a>> {
+        let _ = question;
+        Box::pin(std::future::ready(None))
+    }
+
+    /// A call of the owner's turn was not made: nobody could be asked, or the approval mode lets nothing but reading happen.
+    fn not_asked(&self, question: &Question) {
+        let _ = question;
+    }
+}
+
+/// A tool call that the owner is to decide about.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The tool's name.
+    pub tool: String,
+    /// Whose it is; none: it came with the program, so that what its name and its arguments mean is known.
+    pub plugin: Option<String>,
+    /// The arguments as the tool will get them: JSON that a model wrote, so a terminal must not be given them as they are.
+    pub arguments: String,
+    /// What the tool does: `read`, `write`, `send` or `run`.
+    pub effect: &'static str,
+    /// Why it is asked.
+    pub why: String,
+    /// Whether nothing but the files of a workspace that is not trusted is the reason: `bub-wasm trust` ends it.
+    pub ends_with_trust: bool,
+}
+
+/// What the owner says to a [`Question`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// This call may be made.
+    Once,
+    /// This one, and each of the same tool with exactly the same arguments in this session.
+    Always,
+    /// This call is not made.
+    No,
+    /// This one is not, nor any of this tool in this session.
+    Never,
+}
+
+/// What somebody says in a session on a channel, told the way that Bub tells it.
+pub fn message(
+    session: Option<String>,
+    [channel, chat_id, sender]: [&str; 3],
+    content: &str,
+    kind: MessageKind,
+) -> Envelope {
+    let json = |text: &str| serde_json::Value::from(text).to_string();
+    Envelope {
+        id: None,
+        session_id: session,
+        channel: channel.to_owned(),
+        chat_id: chat_id.to_owned(),
+        sender: Some(sender.to_owned()),
+        content: content.to_owned(),
+        passages: Vec::new(),
+        kind,
+        context: vec![
+            ("sender_id".into(), json(sender)),
+            ("channel".into(), json(&format!("${channel}"))),
+            ("chat_id".into(), json(chat_id)),
+        ],
+        media: Vec::new(),
+        output_channel: None,
+    }
+}
+
+/// What is said to the chat that a message came from.
+pub fn reply(session: &str, to: &Envelope, content: &str) -> Envelope {
+    Envelope {
+        id: None,
+        session_id: Some(session.to_owned()),
+        channel: to.channel.clone(),
+        chat_id: to.chat_id.clone(),
+        sender: None,
+        content: content.to_owned(),
+        passages: Vec::new(),
+        kind: MessageKind::Normal,
+        context: Vec::new(),
+        media: Vec::new(),
+        output_channel: to.output_channel.clone(),
+    }
+}
+
+/// Decides what an inbound text is: where the channel has commands, one that begins with a comma is a command.
+pub fn kind_of(commands: Commands, content: &str) -> MessageKind {
+    if commands != Commands::None && content.starts_with(',') { MessageKind::Command } else { MessageKind::Normal }
+}
+
+/// The session of a chat on a channel. Two chats never have one session: what parts the two names is escaped in both, and
+/// what would make of the first a session that is not kept.
+pub fn session_of(channel: &str, chat_id: &str) -> String {
+    let escaped = |name: &str| name.replace('%', "%25").replace(':', "%3A");
+    format!("{}:{}", escaped(channel).replace('/', "%2F"), escaped(chat_id))
+}

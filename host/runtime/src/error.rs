@@ -1,0 +1,157 @@
+//! How a turn fails. What a guest may handle (`bub:types/error`) and what ends its call (a [`Fault`]) are different
+//! types: only the first was said by the plugin.
+
+use crate::plugin::{Fault, FaultKind, is_embedded, parse_json};
+use bub_types::text::one_line;
+use bub_types::{Error, ErrorKind};
+use std::fmt;
+use std::time::Duration;
+
+/// The longest wait that a guest can ask for.
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+
+/// Why a stage did not give what was asked of it.
+#[derive(Debug, Clone)]
+pub enum Failure {
+    /// The plugin answered with an error of its own.
+    Hook {
+        /// The WIT name of the hook.
+        hook: &'static str,
+        /// The plugin that answered.
+        plugin: String,
+        /// What it said.
+        error: Error,
+    },
+    /// The plugin broke its contract or a limit.
+    Fault(Fault),
+    /// The tape could not be read or written.
+    Tape(String),
+    /// The envelope could not be handed to its channel.
+    Channel(String),
+    /// No plugin answered the prompt.
+    NoModel,
+    /// Whoever wanted the turn has left.
+    Cancelled,
+    /// The turn ran longer than it may.
+    Deadline(Duration),
+    /// What was asked for may not be, or makes no sense.
+    Refused(Error),
+}
+
+impl Failure {
+    /// Whether the plugin was not asked at all, because it is in quarantine.
+    pub fn is_held(&self) -> bool {
+        matches!(self, Self::Fault(Fault { kind: FaultKind::Held(_), .. }))
+    }
+
+    /// How long to wait at least before it is tried again; none, where that does not help. A guest says so by its error's
+    /// kind, `temporary`, and how long by `retry_after` in the details, in seconds.
+    pub fn retry_after(&self) -> Option<Duration> {
+        let wait = match self {
+            Self::Hook { error, .. } | Self::Refused(error) if error.kind == ErrorKind::Temporary => {
+                let details = error.details.as_deref().and_then(|details| parse_json(details).ok());
+                let seconds = details.and_then(|details| details.get("retry_after")?.as_f64()).unwrap_or_default();
+                Duration::try_from_secs_f64(seconds).unwrap_or_default()
+            }
+            Self::Fault(Fault { kind: FaultKind::Held(held), .. }) => held.left,
+            // Somebody else was slow; what a guest does to itself it does again.
+            Self::Fault(Fault { kind: FaultKind::Deadline(_), .. }) | Self::Deadline(_) => Duration::ZERO,
+            _ => return None,
+        };
+        Some(wait.min(LONGEST_WAIT))
+    }
+
+    /// What a person is told: what is wrong, and what to do about it. Through which of the program's own hooks and plugins
+    /// it came is for the log, which has the [`Display`](fmt::Display).
+    pub fn told(&self) -> String {
+        match self {
+            Self::Hook { plugin, error, .. } if is_embedded(plugin) => one_line(&error.message),
+            Self::Hook { hook, plugin, error } => {
+                let message = one_line(&error.message);
+                let remedy = match (*hook, error.kind) {
+                    // It is for another moment, or another question.
+                    (_, ErrorKind::Temporary | ErrorKind::InvalidInput | ErrorKind::Cancelled) => String::new(),
+                    ("selector", _) => "; to select without it: `selector = \"builtin\"` in config.toml".to_owned(),
+                    _ => format!("; to go on without it: `bub-wasm plugin remove {plugin}`"),
+                };
+                format!("{message} (said by plugin `{plugin}`, hook `{hook}`){remedy}")
+            }
+            Self::Fault(fault) => format!("{fault}{}", remedy(fault)),
+            Self::NoModel => format!("{self}; `bub-wasm hooks` shows which plugins answer `run-model`"),
+            Self::Deadline(_) => {
+                format!("{self}; to allow more, raise `turn_deadline_ms` of `[limits]` in config.toml")
+            }
+            Self::Cancelled => "the turn was ended before it was done".to_owned(),
+            Self::Tape(_) | Self::Channel(_) | Self::Refused(_) => self.to_string(),
+        }
+    }
+
+    /// The failure as a person is told of it, by a plugin or over HTTP.
+    pub fn to_told(&self) -> Error {
+        Error { message: self.told(), ..self.to_error() }
+    }
+
+    /// The failure as tapes have it, and whoever looks for the place where it began.
+    pub fn to_error(&self) -> Error {
+        let kind = match self {
+            Self::Hook { error, .. } => {
+                return Error { kind: error.kind, message: self.to_string(), details: error.details.clone() };
+            }
+            Self::Refused(error) => return error.clone(),
+            Self::Cancelled => ErrorKind::Cancelled,
+            Self::Deadline(_) => ErrorKind::Temporary,
+            Self::NoModel => ErrorKind::Config,
+            Self::Fault(_) | Self::Tape(_) | Self::Channel(_) => ErrorKind::Unknown,
+        };
+        Error::new(kind, self.to_string())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hook { hook, plugin, error } => {
+                write!(f, "hook `{hook}` of plugin `{plugin}`: {}", one_line(&error.message))
+            }
+            Self::Fault(fault) => fault.fmt(f),
+            Self::Tape(message) | Self::Channel(message) => f.write_str(message),
+            Self::Refused(error) => f.write_str(&one_line(&error.message)),
+            Self::NoModel => f.write_str("no plugin answered the prompt"),
+            Self::Cancelled => f.write_str("cancelled"),
+            Self::Deadline(limit) => write!(f, "the turn ran longer than {} ms", limit.as_millis()),
+        }
+    }
+}
+
+/// What the user can do about a plugin that broke.
+fn remedy(fault: &Fault) -> String {
+    let plugin = &fault.plugin;
+    let raise = |limit: &str| format!("; to allow more, raise `{limit}` of `[plugins.{plugin}.limits]` in config.toml");
+    match &fault.kind {
+        FaultKind::OutOfFuel { .. } => raise("fuel"),
+        FaultKind::OutOfMemory(_) => raise("memory_mib"),
+        FaultKind::Deadline(_) => raise("deadline_ms"),
+        FaultKind::TooMuchOutput(_) => raise("output_mib"),
+        FaultKind::TooManyCalls(_) => raise("calls"),
+        // It says so itself.
+        FaultKind::Held(_) => String::new(),
+        _ if is_embedded(plugin) => String::new(),
+        _ => format!(
+            "; to look closer: `bub-wasm plugin check {plugin}`; to go on without it: `bub-wasm plugin remove {plugin}`"
+        ),
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<bub_tape::Error> for Failure {
+    fn from(error: bub_tape::Error) -> Self {
+        Self::Tape(error.to_string())
+    }
+}

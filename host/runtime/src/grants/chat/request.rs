@@ -1,0 +1,142 @@
+//! A model call as it goes to the chain of hooks, to a model's server or to a plugin that is a provider.
+
+use crate::plugin::bindings::exchange;
+use crate::plugin::bindings::exported::before_llm_call::LlmRequest;
+use crate::plugin::{Offer, check_json};
+use crate::turn::{Message, Turn};
+use bub_model::Object;
+use bub_tape::MAX_SENT;
+use bub_types::Error;
+use bub_types::ToolSpec;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The most media that a provider gets that is a plugin, in bytes of base64: it has 64 MiB for several copies.
+const MAX_LENT: usize = 8_000_000;
+
+/// What is asked of a model, and was looked at.
+pub(super) struct Request {
+    pub(super) purpose: String,
+    pub(super) model: String,
+    messages: Vec<Message>,
+    tools: Vec<Offered>,
+    max_tokens: Option<u32>,
+    options: Option<String>,
+}
+
+/// A tool, as whoever asks describes it and as a model is told of it.
+struct Offered {
+    spec: ToolSpec,
+    offer: Arc<Offer>,
+}
+
+impl Request {
+    /// The request of a guest, to that model.
+    ///
+    /// # Errors
+    ///
+    /// What of it is no JSON.
+    pub(super) fn new(turn: &Turn, model: String, request: exchange::Request) -> Result<Self, Error> {
+        let wrong = |reason| Error::invalid(format!("the request holds {reason}"));
+        request.options.iter().try_for_each(|options| check_json(options)).map_err(wrong)?;
+        let messages = turn.messages(&request.messages).map_err(wrong)?;
+        let tools: Result<Vec<Offered>, String> =
+            request.tools.into_iter().map(|spec| Ok(Offered { offer: offer(turn, &spec)?, spec })).collect();
+        Ok(Self {
+            purpose: request.purpose,
+            model,
+            messages,
+            tools: tools.map_err(wrong)?,
+            max_tokens: request.max_tokens,
+            options: request.options,
+        })
+    }
+
+    /// As the chain sees it.
+    pub(super) fn shown(&self) -> LlmRequest {
+        LlmRequest {
+            purpose: self.purpose.clone(),
+            model: self.model.clone(),
+            messages: self.messages.iter().map(|message| message.object().to_string()).collect(),
+            tool_names: self.tools.iter().map(|tool| tool.spec.name.clone()).collect(),
+            max_tokens: self.max_tokens,
+            options: self.options.clone(),
+        }
+    }
+
+    /// As the chain has left it.
+    ///
+    /// # Errors
+    ///
+    /// What of it is no JSON.
+    pub(super) fn rewrite(&mut self, turn: &Turn, written: LlmRequest) -> Result<(), Error> {
+        self.messages = turn.messages(&written.messages).map_err(Error::invalid)?;
+        self.tools.retain(|tool| written.tool_names.contains(&tool.spec.name));
+        (self.purpose, self.model) = (written.purpose, written.model);
+        (self.max_tokens, self.options) = (written.max_tokens, written.options);
+        Ok(())
+    }
+
+    /// As a server of that model is asked, with the media themselves.
+    ///
+    /// # Errors
+    ///
+    /// There are too many media, or none where one should be.
+    pub(super) fn to_server(&self, turn: &Turn, model: &str) -> Result<bub_model::Request, Error> {
+        let filled = turn.calls.media.fill_in_request(&self.messages, MAX_SENT, &format!("model `{model}`"))?;
+        let messages = self.messages.iter().zip(filled).map(|(message, filled)| match filled {
+            Cow::Borrowed(_) => Ok(message.object().clone()),
+            Cow::Owned(filled) => Object::new(&filled),
+        });
+        Ok(bub_model::Request {
+            model: Some(model.to_owned()),
+            messages: messages.collect::<Result<_, _>>().map_err(super::into_error)?,
+            tools: self.tools.iter().map(|tool| tool.offer.spec.clone()).collect(),
+            max_tokens: self.max_tokens.map(u64::from),
+            options: self.options.clone(),
+            stream: true,
+        })
+    }
+
+    /// As a provider is asked for that model which is a plugin, with the media themselves.
+    ///
+    /// # Errors
+    ///
+    /// There are too many media, or none where one should be.
+    pub(super) fn to_guest(&self, turn: &Turn, plugin: &str, model: &str) -> Result<exchange::Request, Error> {
+        let filled = turn.calls.media.fill_in_request(&self.messages, MAX_LENT, &format!("plugin `{plugin}`"))?;
+        Ok(exchange::Request {
+            model: Some(model.to_owned()),
+            messages: filled.into_iter().map(Cow::into_owned).collect(),
+            tools: self.tools.iter().map(|tool| tool.spec.clone()).collect(),
+            max_tokens: self.max_tokens,
+            purpose: self.purpose.clone(),
+            options: self.options.clone(),
+        })
+    }
+
+    /// Tokens, by the measure that selectors have too.
+    pub(super) fn weight(&self) -> u64 {
+        self.messages.iter().map(Message::weight).chain(self.tools.iter().map(|tool| tool.offer.weight)).sum()
+    }
+
+    /// Bytes of its texts.
+    pub(super) fn bytes(&self) -> u64 {
+        let messages = self.messages.iter().map(Message::bytes);
+        let tools = self.tools.iter().map(|tool| &tool.spec);
+        let tools = tools.map(|tool| tool.name.len() + tool.description.len() + tool.parameters.len());
+        messages.chain(tools).map(|bytes| bytes as u64).sum()
+    }
+}
+
+/// What a model is told of a tool. One that stands as its plugin gave it was looked at when that was loaded.
+fn offer(turn: &Turn, spec: &ToolSpec) -> Result<Arc<Offer>, String> {
+    let mut all = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools);
+    let is_it = |tool: &&crate::plugin::Tool| {
+        tool.name == spec.name && tool.description == spec.description && tool.parameters == spec.parameters
+    };
+    match all.find(is_it) {
+        Some(tool) => Ok(tool.offer().clone()),
+        None => Offer::new(spec).map(Arc::new),
+    }
+}

@@ -1,0 +1,134 @@
+//! What grants mean, in a sentence each, and which of them are dangerous together: for whoever decides about a plugin.
+
+use crate::plugin::Plugin;
+use bub_permissions::hook_grant;
+use bub_types::hook::HOOKS;
+use bub_types::text::one_line;
+
+/// What whoever is asked that hook sees and can change.
+pub fn of_hook(hook: &str) -> &'static str {
+    let manifest = "says what the plugin is; sees nothing";
+    HOOKS.iter().find(|spec| spec.name == hook).map_or(manifest, |spec| spec.power)
+}
+
+/// What somebody who holds that grant can do.
+pub fn of_grant(grant: &str) -> String {
+    let grant = one_line(grant);
+    let (kind, target) = grant.split_once(':').unwrap_or((&grant, ""));
+    let sentence = match (kind, target) {
+        ("hook", "*") => "is asked everything that it implements",
+        ("hook", _) => hook_of(&grant).map_or("is asked nothing", of_hook),
+        ("tape", "read") => "reads the whole conversation, and what stands beside it",
+        ("tape", "event") => "keeps notes of its own beside the conversation",
+        ("tape", "append") => "writes into the conversation, in anybody's name: what it writes steers the model",
+        ("tape", "reset") => "empties conversations",
+        ("tape", "workspace") => "reads and writes what all conversations of a workspace share",
+        ("tape", _) => "does anything with conversations: reads, writes and empties them",
+        ("model", "*") => "asks any model that is configured, at your expense",
+        ("tools", "*") => "calls every tool, as the model does",
+        ("agent", _) => "runs whole turns of its own, with a model and tools",
+        ("http", "*" | "https://*") => "talks to every public host of the internet",
+        ("http", "http://*") => "talks to every public host of the internet, without encryption",
+        ("process", _) => "runs any program as you: no sandbox holds what it starts",
+        ("recall", _) => {
+            "looks through the workspace's memory, and through all conversations that whoever causes a turn may see"
+        }
+        ("usage", _) => "sees what model calls have used",
+        _ => return of_target(kind, target),
+    };
+    sentence.to_owned()
+}
+
+fn of_target(kind: &str, target: &str) -> String {
+    match kind {
+        "model" => format!("asks the model {target}, at your expense"),
+        "tools" => format!("calls {target}, as the model does"),
+        "http" => format!("talks to {target}"),
+        "secret" => format!("has the secret {target} sent to hosts that it may talk to; never sees it"),
+        "fs" => match target.rsplit_once(':') {
+            Some((path, "rw")) => format!("reads and changes all files below {path}"),
+            Some((path, _)) => format!("reads all files below {path}"),
+            None => "reads files".to_owned(),
+        },
+        _ => "means nothing to this version".to_owned(),
+    }
+}
+
+/// What these grants come to together in the hands of that plugin, where that is worse than each of them alone.
+pub fn dangers(plugin: &Plugin, grants: &[String]) -> Vec<String> {
+    let held = Held::by(plugin, grants);
+    let (listening, steering) = (held.named(listens), held.named(steers));
+    let hosts = held.of(&["http:"]);
+    let mut dangers = Vec::new();
+    if !hosts.is_empty() {
+        let talks = hosts.iter().map(|host| of_grant(host)).collect::<Vec<_>>().join(", ");
+        if !listening.is_empty() {
+            dangers.push(format!(
+                "it reads your conversation ({}) and {talks}: what you say can leave this machine",
+                listening.join(", ")
+            ));
+        }
+        let reading = held.of(&["fs:", "tools:"]);
+        if !reading.is_empty() {
+            dangers.push(format!(
+                "it reaches files or tools ({}) and {talks}: what it finds there can leave this machine",
+                reading.join(", ")
+            ));
+        }
+        if !steering.is_empty() {
+            dangers.push(format!(
+                "it {talks} and steers the model ({}): what strangers write there can become the agent's orders",
+                steering.join(", ")
+            ));
+        }
+    }
+    let models = held.of(&["model:", "agent"]);
+    if !listening.is_empty() && !models.is_empty() {
+        dangers.push(format!(
+            "it reads your conversation ({}) and asks models ({}): they are told what it tells them",
+            listening.join(", "),
+            models.join(", ")
+        ));
+    }
+    if held.0.iter().any(|grant| grant == "process") {
+        dangers.push("it runs programs: with that it can do all that you can do".to_owned());
+    }
+    dangers
+}
+
+/// Grants, each hook by its own name: what a plugin does not implement it is not asked, whatever it holds.
+struct Held(Vec<String>);
+
+impl Held {
+    fn by(plugin: &Plugin, grants: &[String]) -> Self {
+        let hooks = plugin.gated().map(hook_grant);
+        let is_held = |hook: &String| grants.iter().any(|grant| grant == hook || grant == "hook:*");
+        let others = grants.iter().filter(|grant| !grant.starts_with("hook:")).map(|grant| one_line(grant));
+        Self(hooks.filter(is_held).chain(others).collect())
+    }
+
+    fn named(&self, is_meant: impl Fn(&str) -> bool) -> Vec<&str> {
+        self.0.iter().map(String::as_str).filter(|grant| is_meant(grant)).collect()
+    }
+
+    fn of(&self, kinds: &[&str]) -> Vec<&str> {
+        self.named(|grant| kinds.iter().any(|kind| grant.starts_with(kind)))
+    }
+}
+
+fn hook_of(grant: &str) -> Option<&'static str> {
+    HOOKS.iter().map(|spec| spec.name).find(|hook| hook_grant(hook) == grant)
+}
+
+/// Whether who holds it gets to know what is said.
+fn listens(grant: &str) -> bool {
+    matches!(grant, "tape:read" | "tape:*" | "tape:workspace" | "recall")
+        || HOOKS.iter().any(|spec| spec.listens && hook_grant(spec.name) == grant)
+}
+
+/// Whether who holds it decides what a model is told.
+fn steers(grant: &str) -> bool {
+    const STEERING: [&str; 6] =
+        ["build-prompt", "system-prompt", "selector", "before-llm-call", "after-tool-call", "continue-prompt"];
+    matches!(grant, "tape:append" | "tape:*") || STEERING.iter().any(|hook| hook_grant(hook) == grant)
+}

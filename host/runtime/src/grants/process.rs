@@ -1,0 +1,102 @@
+//! `bub:process/process`: programs of the machine, on behalf of a plugin.
+
+use crate::plugin::bindings::process::{Host, HostChild, Output};
+use crate::plugin::store::State;
+use bub_system::process;
+use bub_system::process::{Environment, Program};
+use bub_types::{Error, ErrorKind};
+use std::time::Duration;
+use wasmtime::Result;
+use wasmtime::component::Resource;
+
+/// A program that a guest started or found.
+pub struct Child(process::Child);
+
+/// The longest that one `wait` waits; a guest asks again.
+const MAX_WAIT: Duration = Duration::from_secs(600);
+
+impl Host for State {
+    async fn spawn(&mut self, command: String, directory: Option<String>) -> Result<Result<Resource<Child>, Error>> {
+        match self.start(&command, directory.as_deref()) {
+            Ok(child) => Ok(Ok(self.table.push(Child(child))?)),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+
+    async fn find(&mut self, id: String) -> Result<Result<Resource<Child>, Error>> {
+        let found = self.granted("process").and_then(|()| {
+            let turn = self.turn.as_ref().ok_or_else(no_turn)?;
+            self.host.processes.find(&turn.session_id, &id).map_err(into_error)
+        });
+        match found {
+            Ok(child) => Ok(Ok(self.table.push(Child(child))?)),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+}
+
+impl State {
+    fn start(&self, command: &str, directory: Option<&str>) -> std::result::Result<process::Child, Error> {
+        self.granted("process")?;
+        // A program belongs to the turn that it dies with.
+        let turn = self.turn.as_ref().ok_or_else(no_turn)?;
+        let directory = directory.map_or_else(|| turn.workspace.clone(), |directory| turn.workspace.join(directory));
+        let config = &self.host.config;
+        let keys = config.model.keys.values().chain(&config.model.api_key).map(|key| key.expose());
+        let environment = Environment::of_host(&config.process.env).without_secrets(&keys.collect::<Vec<_>>());
+        let program = Program {
+            session: &turn.session_id,
+            turn: &turn.id,
+            command,
+            directory: &directory,
+            environment: &environment,
+        };
+        self.host.processes.spawn(&program).map_err(into_error)
+    }
+}
+
+fn no_turn() -> Error {
+    Error::invalid("programs are started for a turn, and there is none")
+}
+
+fn into_error(error: process::Error) -> Error {
+    let kind = match &error {
+        process::Error::InvalidInput(_) => ErrorKind::InvalidInput,
+        process::Error::NotFound(_) => ErrorKind::NotFound,
+        process::Error::Busy(_) => ErrorKind::Temporary,
+        process::Error::Io { .. } => ErrorKind::Unknown,
+    };
+    Error::new(kind, error.to_string())
+}
+
+fn from_output(output: process::Output) -> Output {
+    Output { exit_code: output.exit_code, next_offset: output.next_offset, output: output.text() }
+}
+
+impl HostChild for State {
+    async fn id(&mut self, child: Resource<Child>) -> Result<String> {
+        let child = &self.table.get(&child)?.0;
+        // Who asks for the id means to find the program again.
+        child.keep();
+        Ok(child.id().to_owned())
+    }
+
+    async fn wait(&mut self, child: Resource<Child>, timeout_ms: u64) -> Result<Result<Output, Error>> {
+        let child = self.table.get(&child)?.0.clone();
+        Ok(Ok(from_output(child.wait(Duration::from_millis(timeout_ms).min(MAX_WAIT)).await)))
+    }
+
+    async fn read(&mut self, child: Resource<Child>, offset: u64, max: u32) -> Result<Result<Output, Error>> {
+        Ok(Ok(from_output(self.table.get(&child)?.0.read(offset, max))))
+    }
+
+    async fn kill(&mut self, child: Resource<Child>) -> Result<Result<(), Error>> {
+        let child = self.table.get(&child)?.0.clone();
+        Ok(child.kill().await.map_err(into_error))
+    }
+
+    async fn drop(&mut self, child: Resource<Child>) -> Result<()> {
+        self.table.delete(child)?;
+        Ok(())
+    }
+}

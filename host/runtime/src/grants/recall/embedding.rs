@@ -1,0 +1,180 @@
+//! Texts become vectors: by a plugin that is an embedder, or by the configured model, within budgets and on the account.
+
+use crate::hooks;
+use crate::plugin::Plugin;
+use crate::plugin::bindings::model_exports::embedder::Purpose;
+use crate::turn::Turn;
+use bub_model::Embedded;
+use bub_model::usage::{Call, Tokens};
+use bub_recall::{Baseline, Meaning, Workspace, probes};
+use bub_types::Principal;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Texts that are sent at once.
+const BATCH: usize = 64;
+
+/// Bytes of a text that are sent.
+const TEXT: usize = 8 << 10;
+
+/// Texts that are looked at behind one question.
+const MOST: usize = 1_024;
+
+/// How long one request may take.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What compares meanings in a turn.
+pub(super) struct Embedder {
+    turn: Arc<Turn>,
+    /// Whose search it is: the model is asked at its expense.
+    caller: String,
+    way: Way,
+    /// What vectors are kept under.
+    name: String,
+}
+
+enum Way {
+    Guest(Arc<Plugin>),
+    /// `provider:model`.
+    Server(String),
+}
+
+impl Embedder {
+    /// The configured model, else the plugin that is an embedder; none where there is neither.
+    pub(super) async fn of(turn: &Arc<Turn>, caller: &str) -> Option<Arc<Self>> {
+        let (way, name) = match &turn.calls.host.config.embedding_model {
+            Some(model) => (Way::Server(model.clone()), model.clone()),
+            None => {
+                let plugin = hooks::embedder(turn)?;
+                let model = hooks::embedding_name(turn, &plugin).await?;
+                let name = format!("{}/{model}", plugin.name);
+                (Way::Guest(plugin), name)
+            }
+        };
+        Some(Arc::new(Self { turn: turn.clone(), caller: caller.to_owned(), way, name }))
+    }
+
+    /// What the model makes of a question.
+    pub(super) async fn question(&self, workspace: &Workspace, question: &str) -> Result<Meaning, String> {
+        let made: Result<Meaning, String> = async {
+            let vector = self.ask(&[question.to_owned()], Purpose::Question).await?.pop();
+            let baseline = self.baseline(workspace).await?;
+            let vector = vector.ok_or_else(|| "no vector came for the question".to_owned())?;
+            Ok(Meaning { model: self.name.clone(), vector, baseline })
+        }
+        .await;
+        made.map_err(|why| self.failed(workspace, &why))
+    }
+
+    /// Has the model look at texts that it has not seen, so many batches at most.
+    pub(super) async fn look_at_new(&self, workspace: &Workspace, batches: usize) {
+        if let Err(why) = self.baseline(workspace).await {
+            self.failed(workspace, &why);
+            return;
+        }
+        for _ in 0..batches.min(MOST / BATCH) {
+            match self.next_batch(workspace).await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(why) => {
+                    self.failed(workspace, &why);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Whether there may be more.
+    async fn next_batch(&self, workspace: &Workspace) -> Result<bool, String> {
+        let texts = workspace.unembedded(&self.name, BATCH).await?;
+        if texts.is_empty() {
+            return Ok(false);
+        }
+        let vectors = self.ask(&texts, Purpose::Passage).await?;
+        let is_full = texts.len() == BATCH;
+        workspace.keep(&self.name, texts.into_iter().zip(vectors).collect()).await?;
+        Ok(is_full)
+    }
+
+    /// What the model says of unrelated texts: as configured, as it was learned, or learned now.
+    async fn baseline(&self, workspace: &Workspace) -> Result<Baseline, String> {
+        if let (Way::Server(_), Some(configured)) = (&self.way, self.turn.calls.host.config.embedding_scale) {
+            return Ok(configured);
+        }
+        // One at a time: the second finds what the first has learned.
+        let _alone = workspace.learning().await;
+        if let Some(known) = workspace.baseline(&self.name).await? {
+            return Ok(known);
+        }
+        let (questions, statements) = probes();
+        let questions = self.ask(&questions, Purpose::Question).await?;
+        let statements = self.ask(&statements, Purpose::Passage).await?;
+        let learned = workspace.learn(&self.name, &questions, &statements).await?;
+        learned.ok_or_else(|| "it says the same of all texts".to_owned())
+    }
+
+    async fn ask(&self, texts: &[String], purpose: Purpose) -> Result<Vec<Vec<f32>>, String> {
+        let texts: Vec<String> = texts.iter().map(|text| beginning(text)).collect();
+        match &self.way {
+            Way::Guest(plugin) => {
+                let vectors = hooks::embed(&self.turn, plugin, &texts, purpose).await;
+                vectors.map_err(|failure| failure.to_string())
+            }
+            Way::Server(model) => {
+                self.check()?;
+                let host = &self.turn.calls.host;
+                let embedded = host.model.embed(model, &texts, TIMEOUT).await.map_err(|error| error.message)?;
+                self.bill(model, &texts, &embedded);
+                Ok(embedded.vectors)
+            }
+        }
+    }
+
+    /// The budgets of all, of the plugin that searches and of the caller.
+    fn check(&self) -> Result<(), String> {
+        let (host, caller) = (&self.turn.calls.host, self.turn.caller());
+        let own = host.config.plugin(&self.caller).daily_tokens;
+        let checked = host.budget.check(&self.caller, own);
+        let checked =
+            checked.and_then(|()| host.budget.check_caller(&caller.account, self.turn.quota().tokens_per_day));
+        checked.map_err(|error| error.message)
+    }
+
+    fn bill(&self, model: &str, texts: &[String], embedded: &Embedded) {
+        let sent = texts.iter().map(String::len).sum::<usize>() as u64;
+        let reported = embedded.usage.as_deref().and_then(Tokens::reported);
+        let tokens = reported.unwrap_or_else(|| Tokens::estimated(sent, 0));
+        let (session, workspace) = (self.turn.billed_session(), self.turn.workspace.to_string_lossy());
+        let call = Call::now(model, session, &workspace, &self.caller, "embedding", tokens);
+        let is_counted = self.turn.principal() != Principal::Owner || self.turn.quota().tokens_per_day.is_some();
+        let call = if is_counted { call.caused_by(&self.turn.caller().account) } else { call };
+        self.turn.spends(call.tokens());
+        self.turn.calls.host.budget.spend(&call);
+    }
+
+    /// The question was not answered in time: nobody waits for that again for a while, unless the model was new.
+    pub(super) async fn was_late(&self, workspace: &Workspace) -> String {
+        if matches!(workspace.baseline(&self.name).await, Ok(Some(_))) {
+            return self.failed(workspace, &format!("embedding model `{}`: no answer in time", self.name));
+        }
+        format!("embedding model `{}` is being measured; words alone were compared", self.name)
+    }
+
+    /// One line in the log, and nobody is asked again for a while.
+    fn failed(&self, workspace: &Workspace, why: &str) -> String {
+        if !workspace.is_silent() {
+            tracing::warn!("{why}; words alone are compared");
+        }
+        workspace.silence();
+        format!("{why}; words alone were compared")
+    }
+}
+
+/// As much of a text as is sent.
+fn beginning(text: &str) -> String {
+    let mut end = text.len().min(TEXT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,204 @@
+//! `bub:channel/channel`: a plugin brings messages in and takes answers out. What its errors, faults and wrong answers mean
+//! is decided here: the operation fails, and [`Failure::retry_after`] says whether trying it again helps. When that is
+//! done, and what of it survives the process, is for whoever asks.
+//!
+//! A call of a channel has no turn: nothing that it brings has begun one yet. Its functions are counted and quarantined
+//! each by its own name, so that a channel whose webhooks break still sends.
+
+mod inbound;
+mod webhook;
+
+use super::one;
+use super::visit::visit;
+use crate::channel::OWN;
+use crate::error::Failure;
+use crate::plugin::bindings::channel::channel::Description;
+use crate::plugin::{Plugin, Site, contract};
+use crate::turn::Calls;
+use bub_permissions::hook_grant;
+use bub_types::text::one_line;
+use bub_types::{Envelope, Error};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use crate::plugin::bindings::channel::channel::WebhookRequest;
+pub use webhook::WebhookResponse;
+
+/// The hook's name, and that of the call in which a channel says what it is.
+const HOOK: &str = "channel";
+
+/// The longest name of a channel, in bytes.
+const MAX_NAME: usize = 64;
+
+/// The longest handle of a delivery, in bytes.
+const MAX_HANDLE: usize = 4 << 10;
+
+/// A channel that a plugin brings.
+pub struct GuestChannel {
+    /// `channel` of its envelopes: small letters, digits, `-` and `_`.
+    pub name: String,
+    plugin: Arc<Plugin>,
+    /// It is asked what came.
+    pub polls: bool,
+    /// It is told what came.
+    pub webhook: bool,
+    /// What was sent can be changed.
+    pub edits: bool,
+    /// What is sent twice under one key arrives once.
+    pub dedupes: bool,
+    /// People there say one thing in several messages.
+    pub needs_debounce: bool,
+}
+
+/// What came.
+pub struct Inbox {
+    /// In their order.
+    pub arrivals: Vec<Arrival>,
+    /// Why other messages were not taken, each by its name. The log and the event bus have it already.
+    pub refused: Vec<String>,
+    /// JSON, for the next poll: to be stored once the arrivals are.
+    pub cursor: String,
+    /// Until the next poll.
+    pub wait: Duration,
+}
+
+/// One message, as the host takes it: its channel, session, kind and where answers go are the host's word.
+pub struct Arrival {
+    /// The message.
+    pub message: Envelope,
+    /// Meant for the agent.
+    pub active: bool,
+}
+
+/// The channels of all plugins that are granted the hook and can say what they are, by name. Of two of one name it is the
+/// one of the plugin that was registered first. What is wrong with the others is told to the log.
+pub async fn channels(calls: &Arc<Calls>) -> Vec<GuestChannel> {
+    let (channels, refused) = described(calls).await;
+    for (_, reason) in refused {
+        tracing::warn!("{reason}");
+    }
+    channels
+}
+
+/// The same, with why there is no channel of a plugin that has one, by the plugin's name.
+pub async fn described(calls: &Arc<Calls>) -> (Vec<GuestChannel>, Vec<(String, String)>) {
+    let site = Site::outside(HOOK);
+    let plugins: Vec<Arc<Plugin>> = calls.asked(&site).cloned().collect();
+    let (mut channels, mut refused): (Vec<GuestChannel>, Vec<_>) = (Vec::new(), Vec::new());
+    for plugin in plugins.into_iter().rev() {
+        let ask = visit!(channel.call_describe(), description => Ok(Ok(description)));
+        let reason = match one(calls, &plugin, site.clone(), ask).await {
+            Ok(description) => match self::refused(&description.name, &channels) {
+                None => {
+                    channels.push(GuestChannel::new(description, plugin));
+                    continue;
+                }
+                Some(reason) => {
+                    let name = one_line(&description.name.chars().take(MAX_NAME).collect::<String>());
+                    format!("the channel `{name}` of plugin `{}` is not there: {reason}", plugin.name)
+                }
+            },
+            Err(failure) => format!("{failure}; its channel is not there"),
+        };
+        refused.push((plugin.name.clone(), reason));
+    }
+    channels.sort_by(|a, b| a.name.cmp(&b.name));
+    (channels, refused)
+}
+
+/// Why a channel cannot have that name.
+fn refused(name: &str, taken: &[GuestChannel]) -> Option<String> {
+    let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+    if !begins || name.len() > MAX_NAME || !name.chars().all(is_letter) {
+        return Some(format!(
+            "its name is not at most {MAX_NAME} small letters, digits, `-` and `_`, a letter or digit first"
+        ));
+    }
+    if OWN.contains(&name) {
+        return Some("that is one of the program's own".to_owned());
+    }
+    let other = taken.iter().find(|channel| channel.name == name)?;
+    Some(format!("plugin `{}` has one of that name", other.plugin.name))
+}
+
+impl GuestChannel {
+    fn new(description: Description, plugin: Arc<Plugin>) -> Self {
+        let Description { name, needs_debounce, polls, webhook, edits, dedupes } = description;
+        Self { name, plugin, polls, webhook, edits, dedupes, needs_debounce }
+    }
+
+    /// The plugin's name.
+    pub fn plugin(&self) -> &str {
+        &self.plugin.name
+    }
+
+    /// What came since `cursor`. It may take as long as a turn.
+    ///
+    /// # Errors
+    ///
+    /// The channel's own error, its fault, or that it may not be asked.
+    pub async fn poll(&self, calls: &Calls, cursor: Option<String>) -> Result<Inbox, Failure> {
+        self.check(calls)?;
+        let cursor = cursor.as_ref();
+        let ask = visit!(channel.call_poll(cursor), answer => match answer {
+            Ok(inbox) => inbound::inbox(self, calls, inbox).map(Ok),
+            Err(error) => Ok(Err(error)),
+        });
+        one(calls, &self.plugin, Site::about("poll", &self.name), ask).await
+    }
+
+    /// Hands over what came by HTTP.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::poll`]; of kind `invalid-input`, when the request is larger than the plugin is given.
+    pub async fn receive(&self, calls: &Calls, request: WebhookRequest) -> Result<WebhookResponse, Failure> {
+        self.check(calls)?;
+        webhook::check(&request)?;
+        let request = &request;
+        let ask = visit!(channel.call_receive(request), answer => match answer {
+            Ok(response) => webhook::response(self, calls, response).map(Ok),
+            Err(error) => Ok(Err(error)),
+        });
+        one(calls, &self.plugin, Site::about("receive", &self.name), ask).await
+    }
+
+    /// Delivers, and answers a handle for [`Self::update`] where there is one. `key` is the same when it is tried again.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::poll`].
+    pub async fn send(&self, calls: &Calls, message: &Envelope, key: &str) -> Result<Option<String>, Failure> {
+        self.check(calls)?;
+        let ask = visit!(channel.call_send(message, key), answer => match answer {
+            Ok(Some(handle)) if handle.len() > MAX_HANDLE => {
+                Err(contract(format!("its handle is longer than {MAX_HANDLE} bytes")))
+            }
+            answer => Ok(answer),
+        });
+        one(calls, &self.plugin, self.toward("send", message), ask).await
+    }
+
+    /// Puts the message in the place of what was delivered under that handle.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::poll`].
+    pub async fn update(&self, calls: &Calls, handle: &str, message: &Envelope) -> Result<(), Failure> {
+        self.check(calls)?;
+        let ask = visit!(channel.call_update(handle, message));
+        one(calls, &self.plugin, self.toward("update", message), ask).await
+    }
+
+    /// Whoever breaks it by what they are told breaks it for their own session.
+    fn toward(&self, hook: &'static str, message: &Envelope) -> Site {
+        Site::about(hook, message.session_id.as_deref().unwrap_or(&self.name))
+    }
+
+    /// The set of plugins is that of some time ago; the grant is this moment's.
+    fn check(&self, calls: &Calls) -> Result<(), Failure> {
+        let refused = || Failure::Refused(Error::denied(self.plugin.refusal(&hook_grant(HOOK)).message));
+        calls.may_answer(&self.plugin, HOOK).then_some(()).ok_or_else(refused)
+    }
+}

@@ -1,0 +1,58 @@
+//! `embedder`: a plugin turns texts into vectors.
+
+use super::visit::visit;
+use super::{aloud, one};
+use crate::error::Failure;
+use crate::plugin::bindings::model_exports::embedder::Purpose;
+use crate::plugin::{Plugin, Site, contract};
+use crate::turn::Turn;
+use bub_model::check_vectors;
+use bub_types::text::one_line;
+use std::sync::Arc;
+
+const HOOK: &str = "embedder";
+
+/// The longest name of a model.
+const MAX_NAME: usize = 200;
+
+/// The plugin that compares meanings, if there is one: the latest registered.
+pub fn embedder(turn: &Arc<Turn>) -> Option<Arc<Plugin>> {
+    turn.calls.asked(&Site::inside(HOOK, turn, 0)).next().cloned()
+}
+
+/// What its vectors are known by.
+pub async fn embedding_name(turn: &Arc<Turn>, plugin: &Arc<Plugin>) -> Option<String> {
+    let ask = visit!(embedder.call_model(), name => Ok(Ok(name)));
+    let site = Site::inside(HOOK, turn, 0);
+    match one(&turn.calls, plugin, site.clone(), ask).await {
+        Ok(name) => Some(one_line(&name).chars().take(MAX_NAME).collect()),
+        Err(failure) => {
+            aloud(&turn.calls, &site, &failure).await;
+            None
+        }
+    }
+}
+
+/// One vector for each text.
+pub async fn embed(
+    turn: &Arc<Turn>,
+    plugin: &Arc<Plugin>,
+    texts: &[String],
+    purpose: Purpose,
+) -> Result<Vec<Vec<f32>>, Failure> {
+    let ask = visit!(embedder.call_embed(texts, purpose), vectors => {
+        if let Ok(vectors) = &vectors {
+            if vectors.len() != texts.len() {
+                return Err(contract(format!("{} vectors came for {} texts", vectors.len(), texts.len())));
+            }
+            check_vectors(vectors).map_err(|why| contract(format!("its answer {why}")))?;
+        }
+        Ok(vectors)
+    });
+    let site = Site::inside(HOOK, turn, 0);
+    let answer = one(&turn.calls, plugin, site.clone(), ask).await;
+    if let Err(failure) = &answer {
+        aloud(&turn.calls, &site, failure).await;
+    }
+    answer
+}

@@ -1,0 +1,136 @@
+//! The hooks of the model stage: who answers, and what an agent loop asks the others for.
+
+use super::visit::visit;
+use super::{aloud, first, one, pass_over};
+use crate::error::Failure;
+use crate::plugin::{Held, Plugin, Site, contract};
+use crate::turn::{SystemPrompt, Turn};
+use bub_types::{Error, ErrorKind, Prompt, StreamEvent, SystemPart};
+use std::sync::Arc;
+
+/// Walks the plugins once, latest first, and asks each by whichever of the two model hooks it exports.
+pub async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<String>, Failure> {
+    let mut held_back = None;
+    let hooks = ["run-model", "run-model-stream"];
+    hooks.iter().for_each(|hook| turn.passes_over_ungranted(hook));
+    for plugin in turn.calls.plugins.iter().rev() {
+        let Some(hook) = hooks.into_iter().find(|hook| turn.calls.may_answer(plugin, hook)) else { continue };
+        if let Some(held) = turn.calls.held(plugin, &Site::of(hook, turn)) {
+            held_back.get_or_insert(held);
+            continue;
+        }
+        if let Some(held) = &held_back {
+            stands_in(turn, &plugin.name, "is the model", held);
+        }
+        turn.listen_to(&plugin.name);
+        let answer = match hook {
+            "run-model" => run_whole(turn, plugin, prompt).await,
+            _ => run_stream(turn, plugin, prompt).await,
+        };
+        match answer {
+            Ok(None) => {}
+            Ok(output) => return Ok(output),
+            // What was said stays said: nobody else can start over behind it.
+            Err(failure) if turn.speech().1 > 0 => return Err(failure),
+            Err(failure) => pass_over(&turn.calls, &Site::of(hook, turn), plugin, failure).await?,
+        }
+    }
+    match held_back {
+        // Where nobody is asked at all the prompt is the answer; here somebody would be.
+        Some(held) => Err(Failure::Refused(Error::new(ErrorKind::Temporary, nobody_but(&held)))),
+        None => Ok(None),
+    }
+}
+
+/// Says, once a turn, that it is not the plugin that the user expects.
+pub(super) fn stands_in(turn: &Turn, name: &str, does: &str, held: &Held) {
+    if turn.says_once(held) {
+        tracing::warn!("plugin `{name}` {does} in place of `{}`, which is in quarantine", held.plugin);
+    }
+}
+
+fn nobody_but(held: &Held) -> String {
+    format!("no other plugin answers while plugin `{}` is {held}", held.plugin)
+}
+
+async fn run_whole(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> Result<Option<String>, Failure> {
+    let ask = visit!(turn; run_model.call_run_model(prompt));
+    let output = one(&turn.calls, plugin, Site::of("run-model", turn), ask).await?;
+    if let Some(text) = &output {
+        let said = StreamEvent::Text(text.clone());
+        turn.hear(&said);
+        // Its answer is there already, whether somebody listens or not.
+        let _ = turn.say(said).await;
+    }
+    Ok(output)
+}
+
+async fn run_stream(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> Result<Option<String>, Failure> {
+    let ask = visit!(turn; run_model_stream.call_run_model_stream(prompt), answer => match (answer, turn.speech()) {
+        (Err(error), _) => Ok(Err(error)),
+        (Ok(true), (text, _)) => Ok(Ok(Some(text))),
+        (Ok(false), (_, 0)) => Ok(Ok(None)),
+        (Ok(false), _) => Err(contract("it passed on after it had emitted events")),
+    });
+    one(&turn.calls, plugin, Site::of("run-model-stream", turn), ask).await
+}
+
+/// The prompt of the next step; none ends the loop.
+pub async fn continue_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<Option<String>, Failure> {
+    let ask = visit!(turn; continue_prompt.call_continue_prompt(prompt));
+    first(&turn.calls, &Site::inside("continue-prompt", turn, depth), ask).await
+}
+
+/// The most parts that one plugin may make of its say.
+const MAX_PARTS: usize = 64;
+
+/// All parts in order of registration, the empty ones left out. A plugin that faults leaves its parts out: the others
+/// still hold. In later steps of a turn nobody is asked anew for a prompt that was asked for, unless something has changed
+/// meanwhile.
+pub async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<SystemPrompt, Failure> {
+    let site = Site::inside("system-prompt", turn, depth);
+    let asked: Vec<_> = turn.calls.asked(&site).rev().collect();
+    let made = turn.making(prompt, asked.iter().map(|plugin| plugin.digest.clone()).collect());
+    if let Some(told) = turn.told_before(&made) {
+        return Ok(told);
+    }
+    let mut is_whole = true;
+    let mut parts = Vec::new();
+    for plugin in asked {
+        let ask = visit!(turn; system_prompt.call_system_prompt(prompt), answer => {
+            check_parts(answer.as_deref().unwrap_or_default())?;
+            Ok(answer)
+        });
+        match one(&turn.calls, plugin, site.clone(), ask).await {
+            Ok(said) => parts.extend(said.into_iter().map(|part| (plugin.name.as_str(), part))),
+            Err(failure @ Failure::Fault(_)) => {
+                is_whole = false;
+                aloud(&turn.calls, &site, &failure).await;
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    let told = SystemPrompt::of(parts);
+    turn.keep_told(is_whole.then_some(made), &told);
+    Ok(told)
+}
+
+/// The name of a part is shown to people, so it holds nothing but a name.
+fn check_parts(parts: &[SystemPart]) -> wasmtime::Result<()> {
+    if parts.len() > MAX_PARTS {
+        return Err(contract(format!("it made {} parts of the system prompt, and may make {MAX_PARTS}", parts.len())));
+    }
+    let is_name = |name: &str| {
+        let may_stand = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        (1..=64).contains(&name.len()) && name.bytes().all(may_stand)
+    };
+    match parts.iter().find(|part| !is_name(&part.name)) {
+        Some(part) => {
+            let shown: String = part.name.chars().take(64).flat_map(char::escape_debug).collect();
+            Err(contract(format!(
+                "it named a part of the system prompt `{shown}`; a name is 1 to 64 lower-case letters, digits and `-`"
+            )))
+        }
+        None => Ok(()),
+    }
+}

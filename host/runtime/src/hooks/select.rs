@@ -1,0 +1,248 @@
+//! The hook `selector`: who selects, and what holds when they cannot.
+
+use super::model::stands_in;
+use super::visit::unless_broken;
+use super::{aloud, one, tell};
+use crate::error::Failure;
+use crate::grants::selection::Selection;
+use crate::grants::stages::Selected;
+use crate::grants::view::View;
+use crate::plugin::{Plugin, Site, Source};
+use crate::turn::{Calls, Choice, Turn};
+use bub_types::hook::stage;
+use bub_types::plugin_name::{EVERYTHING, SIMPLE};
+use bub_types::{Error, ErrorKind};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+const HOOK: &str = "selector";
+
+/// Second selectors that run at once: they are left out first when there is much to do.
+const SHADOWS: usize = 2;
+
+static SHADOW: tokio::sync::Semaphore = tokio::sync::Semaphore::const_new(SHADOWS);
+
+/// The plugins that select, and may be asked to, latest registered first; and at last what is no plugin.
+pub fn selectors(calls: &Calls) -> impl DoubleEndedIterator<Item = &str> {
+    calls.granted(HOOK).map(|plugin| plugin.name.as_str()).chain([SIMPLE])
+}
+
+/// What selects in a turn that begins now, and why it is that.
+pub struct InCharge {
+    pub name: String,
+    /// For people, in one line without a full stop.
+    pub why: String,
+}
+
+/// Who would be asked to select, by the rule of [`select`].
+pub fn in_charge(calls: &Calls, choice: Option<&Choice>) -> InCharge {
+    let (chosen, by) = (choice.map(|choice| choice.name.as_str()), choice.map(|choice| choice.by.shown()));
+    if let Some(by) = by.as_ref().filter(|_| chosen == Some(SIMPLE)) {
+        return InCharge { name: SIMPLE.to_owned(), why: format!("chosen by {by}") };
+    }
+    let meant = meant(calls, chosen);
+    let site = Site::about(HOOK, "");
+    let held = meant.first().and_then(|plugin| calls.held(plugin, &site));
+    match (meant.iter().find(|plugin| calls.held(plugin, &site).is_none()), chosen, by) {
+        (Some(found), Some(_), Some(by)) => InCharge { name: found.name.clone(), why: format!("chosen by {by}") },
+        (Some(found), ..) => {
+            let why = match (&held, found.source) {
+                (Some(held), _) => format!("plugin `{}` would be asked, and is {held}", held.plugin),
+                (None, Source::Embedded) => "the default: nobody has chosen another one".to_owned(),
+                (None, _) => "the latest of your own plugins that select; nobody has chosen another one".to_owned(),
+            };
+            InCharge { name: found.name.clone(), why }
+        }
+        (None, chosen, by) => {
+            let chosen = chosen.unwrap_or_default();
+            let by = by.unwrap_or_default();
+            let why = match held {
+                Some(held) => format!("`{chosen}`, chosen by {by}, is {held}"),
+                None if chosen.is_empty() => "no plugin selects".to_owned(),
+                None => format!("no plugin `{chosen}`, chosen by {by}, selects, or it is not granted `hook:selector`"),
+            };
+            InCharge { name: EVERYTHING.to_owned(), why }
+        }
+    }
+}
+
+/// What is taken from the view: by the plugin that is named, else by the one that is chosen for the turn, else by the
+/// latest registered one of the user's, and by the first of the embedded ones where there is none. A chosen selector that
+/// cannot be asked, and any that faults, leaves the whole window for the rest of the turn, aloud.
+pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&str>) -> Result<Selected, Failure> {
+    if named.is_none() && turn.fell_back() {
+        return everything(view, "the selector has failed in this turn".to_owned()).await;
+    }
+    let chosen = match named {
+        Some(named) => Some(named),
+        None => turn.selector().await?,
+    };
+    if chosen == Some(SIMPLE) {
+        let began = Instant::now();
+        let selection = view.own().await?;
+        return Ok(Selected { by: SIMPLE.to_owned(), selection, took: began.elapsed(), fuel: 0, fallback: None });
+    }
+    let site = Site::inside(HOOK, turn, depth);
+    turn.passes_over_ungranted(HOOK);
+    let meant = meant(&turn.calls, chosen);
+    let found = meant.iter().find(|plugin| turn.calls.held(plugin, &site).is_none());
+    if let Some(held) = meant.first().and_then(|plugin| turn.calls.held(plugin, &site)) {
+        match found {
+            Some(other) => stands_in(turn, &other.name, "selects", &held),
+            None if turn.says_once(&held) => tracing::warn!(
+                "everything since the latest anchor is taken while plugin `{}`, which selects, is {held}",
+                held.plugin
+            ),
+            None => {}
+        }
+    }
+    let Some(plugin) = found else {
+        if let (Some(chosen), true) = (chosen, meant.is_empty()) {
+            absent(turn, chosen).await;
+        }
+        let held = meant.first().and_then(|plugin| turn.calls.held(plugin, &site));
+        let why = held.map_or("no plugin selects".to_owned(), |held| format!("plugin `{}` is {held}", held.plugin));
+        return everything(view, why).await;
+    };
+    match ask(turn, plugin, &site, view).await {
+        Ok(selected) => {
+            turn.selected_by(&plugin.name);
+            Ok(selected)
+        }
+        // Somebody else was quicker to try it: it was not asked, and has broken nothing in this turn.
+        Err(failure) if failure.is_held() => everything(view, failure.to_string()).await,
+        Err(failure @ Failure::Fault(_)) => {
+            aloud(&turn.calls, &site, &failure).await;
+            fall_back(turn, &plugin.name, Some(&plugin.digest), &failure.to_string()).await;
+            everything(view, failure.to_string()).await
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Who selects, best first: the chosen one alone. Where nobody has chosen, whoever drops a selector in wants it asked, and
+/// the embedded ones are the user's to choose.
+fn meant<'a>(calls: &'a Calls, chosen: Option<&str>) -> Vec<&'a Arc<Plugin>> {
+    if let Some(chosen) = chosen {
+        return calls.granted(HOOK).filter(|plugin| plugin.name == chosen).collect();
+    }
+    let own = calls.granted(HOOK).filter(|plugin| plugin.source != Source::Embedded);
+    own.chain(calls.granted(HOOK).next_back().filter(|plugin| plugin.source == Source::Embedded)).collect()
+}
+
+async fn ask(turn: &Arc<Turn>, plugin: &Arc<Plugin>, site: &Site, view: &View) -> Result<Selected, Failure> {
+    let began = Instant::now();
+    let fuel = turn.fuel();
+    let view = view.anew();
+    let view = &view;
+    let selection = one(&turn.calls, plugin, site.clone(), |visit| {
+        Box::pin(async move {
+            let given = visit.store.data().witness.of(|| view.told());
+            let guest = visit.exports.selector(visit.store, &visit.instance)?;
+            let handle = visit.store.data_mut().table.push(view.clone())?;
+            let answer = match guest.call_select(visit.store, handle).await? {
+                Ok(selected) => Ok(view.accept(selected).await?),
+                Err(error) => Err(error),
+            };
+            unless_broken(given, Ok(answer))
+        })
+    });
+    let selection = selection.await?;
+    let (took, fuel) = (began.elapsed(), turn.fuel().saturating_sub(fuel));
+    Ok(Selected { by: plugin.name.clone(), selection, took, fuel, fallback: None })
+}
+
+/// The whole window, and why.
+async fn everything(view: &View, why: String) -> Result<Selected, Failure> {
+    let began = Instant::now();
+    let selection = view.all().await?;
+    Ok(Selected { by: EVERYTHING.to_owned(), selection, took: began.elapsed(), fuel: 0, fallback: Some(why) })
+}
+
+/// A selector that is chosen and cannot be asked.
+async fn absent(turn: &Arc<Turn>, chosen: &str) {
+    if turn.fell_back() {
+        return;
+    }
+    let why = format!("no plugin `{chosen}` selects, or it is not granted `hook:selector`");
+    tracing::warn!("{why}; everything since the latest anchor is taken");
+    fall_back(turn, chosen, None, &why).await;
+    let message = turn.envelope();
+    tell(&turn.calls, Some(turn), stage(HOOK), &Error::new(ErrorKind::Config, why), Some(&message)).await;
+}
+
+/// From here on the default, and the tape says so.
+async fn fall_back(turn: &Arc<Turn>, selector: &str, digest: Option<&str>, cause: &str) {
+    if turn.fall_back() {
+        return;
+    }
+    let data = serde_json::json!({ "selector": selector, "digest": digest, "cause": cause });
+    if let Err(error) = turn.note("selector.fallback", &data).await {
+        tracing::warn!("that the default selector took over is not on the tape: {error}");
+    }
+}
+
+/// Lets the shadow selector select beside the one in charge, while the model is asked, and logs where they disagree.
+/// Nothing of what it selects is sent. Where two run already it is left out.
+pub fn shadow(turn: &Arc<Turn>, depth: u32, view: &View, served: &Selected) {
+    let Some(name) = &turn.calls.host.config.shadow_selector else { return };
+    if *name == served.by {
+        return;
+    }
+    let site = Site::inside(HOOK, turn, depth);
+    let Some(plugin) = turn.calls.asked(&site).find(|plugin| plugin.name == *name).cloned() else {
+        tracing::warn!("the shadow selector `{name}` is not there, or is not granted `hook:selector`");
+        return;
+    };
+    let Ok(place) = SHADOW.try_acquire() else {
+        tracing::debug!("the shadow selector `{name}` is left out: {SHADOWS} run already");
+        return;
+    };
+    let (turn, view, working) = (turn.clone(), view.anew(), turn.working());
+    let (by, served) = (served.by.clone(), served.selection.clone());
+    tokio::spawn(async move {
+        let _held = (place, working);
+        let session = &turn.session_id;
+        match ask(&turn, &plugin, &site, &view).await {
+            Ok(shadow) => match disagreement(&served, &shadow.selection) {
+                Some(how) => tracing::warn!(
+                    "session `{session}`: the shadow selector `{}` disagrees with `{by}`: {how} ({:?})",
+                    plugin.name,
+                    shadow.took
+                ),
+                None => {
+                    tracing::debug!("session `{session}`: the shadow selector `{}` agrees with `{by}`", plugin.name)
+                }
+            },
+            Err(failure) => tracing::warn!("session `{session}`: the shadow selector failed: {failure}"),
+        }
+    });
+}
+
+/// How two selections differ; none where the model would be told the same.
+fn disagreement(served: &Selection, shadow: &Selection) -> Option<String> {
+    let told = |selection: &Selection| {
+        let messages = selection.before.iter().chain(&selection.history).chain(&selection.after);
+        messages.cloned().collect::<Vec<_>>()
+    };
+    let (one, other) = (told(served), told(shadow));
+    if one == other && served.system_prompt == shadow.system_prompt && served.said == shadow.said {
+        return None;
+    }
+    let only = |a: &BTreeSet<u64>, b: &BTreeSet<u64>| {
+        let ids: Vec<String> = a.difference(b).map(u64::to_string).collect();
+        match ids.len() {
+            0 => "none".to_owned(),
+            count if count > 8 => format!("{count} entries, from {} to {}", ids[0], ids[count - 1]),
+            _ => ids.join(" "),
+        }
+    };
+    Some(format!(
+        "left out: {}; in besides: {}; {} messages instead of {}",
+        only(&served.entries, &shadow.entries),
+        only(&shadow.entries, &served.entries),
+        other.len(),
+        one.len()
+    ))
+}

@@ -1,0 +1,233 @@
+//! The hooks of the pipeline around the model.
+
+use super::visit::visit;
+use super::{all, aloud, first, one};
+use crate::error::Failure;
+use crate::plugin::bindings::exported::admit_message::{Decision, SessionLoad};
+use crate::plugin::{Behind, Plugin, Site, check_json, contract, parse_json};
+use crate::turn::{Calls, Turn};
+use bub_types::{Envelope, Error};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// What is to be done with a message that arrives while its session may be busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// As if nothing ran.
+    Process,
+    /// After the turn that runs.
+    FollowUp,
+    /// Before the next step of the turn that runs.
+    Steer,
+    /// Nothing.
+    Drop,
+}
+
+/// What the first plugin says that has an opinion. A plugin that fails is told of and has none. `load`: whether a turn of
+/// the session runs, and how many messages wait.
+pub async fn admit_message(calls: &Calls, message: &Envelope, load: (bool, usize)) -> Option<Admission> {
+    let load = SessionLoad { running: load.0, pending: u32::try_from(load.1).unwrap_or(u32::MAX) };
+    let session = message.session_id.as_deref().unwrap_or_default();
+    let ask = visit!(admit_message.call_admit_message(session, message, load));
+    let site = Site::about("admit-message", session).caused_by(calls.caller_of(message));
+    match first(calls, &site, ask).await {
+        Ok(decision) => decision.map(|decision| match decision {
+            Decision::Process => Admission::Process,
+            Decision::FollowUp => Admission::FollowUp,
+            Decision::Steer => Admission::Steer,
+            Decision::Drop => Admission::Drop,
+        }),
+        Err(failure) => {
+            tracing::warn!("{failure}; the message is taken all the same");
+            tell(calls, None, "admit_message", &failure.to_error(), Some(message)).await;
+            None
+        }
+    }
+}
+
+/// The first session id that is not empty: an empty id is no id.
+///
+/// # Errors
+///
+/// What ended the stage: the error of a plugin, or its fault.
+pub async fn resolve_session(calls: &Calls, message: &Envelope) -> Result<Option<String>, Failure> {
+    let ask = visit!(resolve_session.call_resolve_session(message), answer => {
+        Ok(answer.map(|id| id.filter(|id| !id.is_empty())))
+    });
+    // It has no session yet; whoever writes in this chat breaks it for this chat.
+    let chat = format!("{}:{}", message.channel, message.chat_id);
+    let site = Site::about("resolve-session", message.session_id.as_ref().unwrap_or(&chat));
+    first(calls, &site.caused_by(calls.caller_of(message)), ask).await
+}
+
+/// Merges what the plugins load into the turn's state: of two values for a key the latest registered plugin's wins. The
+/// host's own keys stay as they are.
+pub async fn load_state(turn: &Arc<Turn>) -> Result<(), Failure> {
+    let ask = visit!(turn; load_state.call_load_state(), answer => match answer {
+        Ok(state) => {
+            turn.hold(state.as_ref().map_or(0, String::len))?;
+            object(state).map(Ok)
+        }
+        Err(error) => Ok(Err(error)),
+    });
+    let loaded = all(&turn.calls, &Site::of("load-state", turn), ask).await?;
+    for state in loaded.into_iter().rev() {
+        for (key, value) in state {
+            if !host_owned(&key) {
+                turn.set(key, value);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn object(state: Option<String>) -> wasmtime::Result<Map<String, Value>> {
+    match state.map(|state| parse_json(&state)) {
+        None => Ok(Map::new()),
+        Some(Ok(Value::Object(state))) => Ok(state),
+        Some(Ok(_)) => Err(contract("the state it loaded is no JSON object")),
+        Some(Err(reason)) => Err(contract(format!("the state it loaded is {reason}"))),
+    }
+}
+
+/// Keys of the turn's state that guests read and the host writes.
+pub fn host_owned(key: &str) -> bool {
+    key.starts_with('_') || key == "session_id"
+}
+
+/// Asks every plugin, the failed turn's failure in hand.
+pub async fn save_state(turn: &Arc<Turn>, output: &str, failure: Option<&Failure>) -> Result<(), Failure> {
+    let failure = failure.map(Failure::to_error);
+    let failure = failure.as_ref();
+    let ask = visit!(turn; save_state.call_save_state(output, failure));
+    all(&turn.calls, &Site::of("save-state", turn), ask).await.map(drop)
+}
+
+/// All batches joined, the latest registered plugin's first.
+pub async fn render_outbound(turn: &Arc<Turn>, output: &str) -> Result<Vec<Envelope>, Failure> {
+    let ask = visit!(turn; render_outbound.call_render_outbound(output), answer => {
+        check_contexts(answer.as_deref().unwrap_or_default())?;
+        Ok(answer)
+    });
+    let batches = all(&turn.calls, &Site::of("render-outbound", turn), ask).await?;
+    Ok(batches.into_iter().flatten().collect())
+}
+
+fn check_contexts(envelopes: &[Envelope]) -> wasmtime::Result<()> {
+    for (key, value) in envelopes.iter().flat_map(|envelope| &envelope.context) {
+        check_json(value).map_err(|reason| contract(format!("the context `{key}` of its envelope is {reason}")))?;
+    }
+    Ok(())
+}
+
+/// Offers an outbound envelope to every plugin; the host hands it to its channel when none says that it did.
+pub async fn dispatch(calls: &Calls, message: &Envelope) -> Result<(), Failure> {
+    let ask = visit!(dispatch_outbound.call_dispatch_outbound(message));
+    let site = Site::about("dispatch-outbound", message.session_id.as_deref().unwrap_or_default());
+    let delivered = all(calls, &site, ask).await?;
+    if delivered.contains(&true) {
+        return Ok(());
+    }
+    // Plugins have marks in place of media; a channel takes them out of the house.
+    let mut filled = message.clone();
+    for item in &mut filled.media {
+        item.url = calls.media.fill_in_url(&item.url)?;
+    }
+    calls.channel().send(&filled).await
+}
+
+/// Tells the observers of `on-error`, and dispatches what they answer. Whatever goes wrong in here is logged and
+/// reaches nobody.
+pub async fn tell(
+    calls: &Calls,
+    turn: Option<&Arc<Turn>>,
+    stage: &'static str,
+    error: &Error,
+    message: Option<&Envelope>,
+) {
+    let site = match (turn, message.and_then(|message| message.session_id.as_deref())) {
+        (Some(turn), _) => Site::of("on-error", turn),
+        (None, session) => Site::about("on-error", session.unwrap_or_default()),
+    };
+    let site = match message {
+        Some(message) => site.caused_by(calls.caller_of(message)),
+        None => site,
+    };
+    for plugin in calls.asked(&site) {
+        let ask = visit!(on_error.call_on_error(stage, error, message), envelopes => {
+            check_contexts(&envelopes)?;
+            Ok(Ok(envelopes))
+        });
+        let envelopes = match one(calls, plugin, site.clone(), ask).await {
+            Ok(envelopes) => envelopes,
+            Err(failure) => {
+                aloud(calls, &site, &failure).await;
+                continue;
+            }
+        };
+        // A channel that is broken would otherwise be told of it through itself, for ever.
+        if stage == "dispatch_outbound" {
+            continue;
+        }
+        for envelope in &envelopes {
+            if let Err(failure) = dispatch(calls, envelope).await {
+                tracing::warn!("what `on-error` said was not delivered: {failure}");
+            }
+        }
+    }
+}
+
+/// Tells the observers that the answer is delivered.
+pub async fn after_turn(turn: &Arc<Turn>, output: &str) {
+    let site = Site::of("after-turn", turn);
+    let wants = |plugin: &&Arc<Plugin>| match plugin.manifest.after_turn {
+        Behind::Every => true,
+        Behind::Selected => turn.has_selected(&plugin.name),
+    };
+    for plugin in turn.calls.asked(&site).filter(wants) {
+        let ask = visit!(turn; after_turn.call_after_turn(output), answer => Ok(Ok(answer)));
+        if let Err(failure) = one(&turn.calls, plugin, site.clone(), ask).await {
+            aloud(&turn.calls, &site, &failure).await;
+        }
+    }
+}
+
+/// What the plugins want kept beside the archive of a tape that is about to be emptied, each with the name of its plugin
+/// in front. A plugin that fails is left out: what it would have kept is in the archive all the same.
+pub async fn before_reset(turn: &Arc<Turn>, depth: u32, archive: bool) -> Vec<(String, String)> {
+    let site = Site::inside("before-reset", turn, depth);
+    let mut kept = Vec::new();
+    for plugin in turn.calls.asked(&site) {
+        let ask = visit!(turn; before_reset.call_before_reset(archive), answer => {
+            for attachment in answer.as_deref().unwrap_or_default() {
+                turn.hold(attachment.text.len())?;
+                if !is_plain(&attachment.name) {
+                    let shown: String = attachment.name.chars().take(64).flat_map(char::escape_debug).collect();
+                    return Err(contract(format!("`{shown}` cannot name an attachment: letters, digits, `.`, `_`, `-`")));
+                }
+            }
+            Ok(answer)
+        });
+        match one(&turn.calls, plugin, site.clone(), ask).await {
+            Ok(attachments) => kept.extend(
+                attachments
+                    .into_iter()
+                    .map(|attachment| (format!("{}.{}", plugin.name, attachment.name), attachment.text)),
+            ),
+            Err(failure) => aloud(&turn.calls, &site, &failure).await,
+        }
+    }
+    if kept.len() > MAX_ATTACHMENTS {
+        tracing::warn!("of {} attachments beside an archive {MAX_ATTACHMENTS} are kept", kept.len());
+        kept.truncate(MAX_ATTACHMENTS);
+    }
+    kept
+}
+
+/// Attachments of one archive.
+const MAX_ATTACHMENTS: usize = 16;
+
+fn is_plain(name: &str) -> bool {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
+    (1..=64).contains(&name.len()) && name.chars().all(is_plain) && !name.starts_with('.') && !name.contains("..")
+}

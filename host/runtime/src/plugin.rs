@@ -1,0 +1,63 @@
+//! Bytes become a plugin here, and calls into it are made here.
+//!
+//! A fresh instance for each call, from an `InstancePre` that is made once: no state is shared between sessions, there
+//! is no mutex around a store, and an instance that faulted is simply gone. What the program carries itself keeps its
+//! instances for the calls of one turn (`idle.rs`).
+
+pub mod bindings;
+mod cache;
+mod call;
+mod command;
+pub mod compiler;
+pub mod compiling;
+mod embedded;
+mod engine;
+mod fault;
+mod found;
+mod idle;
+mod image;
+mod json;
+mod live;
+mod load;
+mod manifest;
+mod meter;
+mod output;
+mod pace;
+mod private;
+pub mod quarantine;
+mod schema;
+mod set;
+mod shelf;
+mod signature;
+mod still;
+pub mod store;
+mod tool;
+mod wants;
+
+pub use bindings::SERVED;
+pub use cache::Cache;
+pub use call::{Answering, Running, Site, Visit, call, running};
+pub use command::Command;
+pub use embedded::embedded;
+pub use engine::Engines;
+pub use engine::open_pagemap;
+pub use fault::{Fault, FaultKind};
+pub use fault::{contract, too_much_held};
+pub use json::{check as check_json, object as json_object, parse as parse_json};
+pub use quarantine::Caller;
+pub use quarantine::Held;
+
+pub use found::{bytes_of, digest_of, is_embedded, user_dir, workspace_dir};
+pub use idle::Idle;
+pub use load::{MAX_FILE, digest, is_digest};
+pub use load::{Plugin, Source};
+pub use manifest::{Behind, Manifest, Want};
+pub use meter::{Count, Meter};
+pub use private::PrivateDir;
+pub use set::PluginSet;
+pub use set::{CALLED_BY_NAME, grant_command, is_called, model_name};
+pub use shelf::Untrusted;
+pub use shelf::{Shelf, probe};
+pub use store::LOAD;
+pub use tool::Tool;
+pub use tool::{Offer, effect_name};

@@ -1,0 +1,162 @@
+//! Compiled code, kept between runs.
+//!
+//! A compiled component is native code: loading one that somebody else wrote is giving up the sandbox. So the folder
+//! must be ours and closed to others, and a file counts only with the checksum that was written with it.
+
+use super::image;
+use super::private::{DRAFT, Listed, PrivateDir};
+use bub_tape::network_file_system;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::hash::{Hash, Hasher};
+use std::path::Path;
+use std::time::SystemTime;
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+/// Files that are kept. A directory of plugins holds 64, and a cache may serve several homes.
+const MAX_FILES: usize = 256;
+
+/// Bytes of all files together. A Python guest has 50 MB when it is compiled, any other a few.
+const MAX_BYTES: u64 = 2 << 30;
+
+/// The largest note of a refusal, in bytes.
+const MAX_NOTE: u64 = 4096;
+
+/// A folder of compiled components, and of notes on those that could not be compiled.
+pub struct Cache {
+    dir: Option<PrivateDir>,
+    trouble: Option<String>,
+    /// Whether it lies on another machine.
+    is_remote: bool,
+}
+
+/// Which compiled code: of which bytes, for which engine.
+pub(super) struct Key(String);
+
+impl Key {
+    pub(super) fn new(engine: &Engine, digest: &str) -> Self {
+        let mut hasher = std::hash::DefaultHasher::new();
+        engine.precompile_compatibility_hash().hash(&mut hasher);
+        Self(format!("{digest}-{:016x}", hasher.finish()))
+    }
+
+    fn code(&self) -> String {
+        format!("{}.cwasm", self.0)
+    }
+
+    fn note(&self) -> String {
+        format!("{}.refused", self.0)
+    }
+}
+
+/// Why a component was not compiled, and within which bounds that was.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Note {
+    pub(super) reason: String,
+    pub(super) seconds: u64,
+    pub(super) memory_mib: u64,
+}
+
+impl Cache {
+    /// Opens `dir`, and makes it where it is missing. A folder that is open to others, or that is somebody else's, is
+    /// not used: everything is then compiled anew, and a warning says why.
+    pub fn open(dir: &Path) -> Self {
+        match PrivateDir::open(dir) {
+            Ok(opened) => {
+                let is_remote = network_file_system(dir).is_ok_and(|kind| kind.is_some());
+                Self { dir: Some(opened), trouble: None, is_remote }
+            }
+            Err(reason) => {
+                let trouble = format!("compiled code is not kept: `{}` {reason}", dir.display());
+                tracing::warn!("{trouble}");
+                Self { dir: None, trouble: Some(trouble), is_remote: false }
+            }
+        }
+    }
+
+    /// Why nothing is kept, if nothing is.
+    pub fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
+    }
+
+    /// The component, if it is there, whole, and made for this engine.
+    pub(super) fn component(&self, engine: &Engine, key: &Key) -> Option<Component> {
+        let name = key.code();
+        let file = self.dir.as_ref()?.file(&name)?;
+        // What was used last goes last. A clock or a file system that refuses costs no more than that.
+        let _ = file.set_modified(SystemTime::now());
+        let Ok(Some(code)) = image::whole(&file) else {
+            tracing::debug!("`{name}` is damaged, and made anew");
+            return None;
+        };
+        match self.load(engine, &file, code) {
+            Ok(component) => Some(component),
+            Err(error) => {
+                tracing::debug!("`{name}` does not fit: {error:#}");
+                None
+            }
+        }
+    }
+
+    /// The component of a file that is whole. One that lies on another machine is not mapped: that machine could take it
+    /// away from under us, and the next page of it would end this process.
+    fn load(&self, engine: &Engine, file: &File, code: u64) -> wasmtime::Result<Component> {
+        // SAFETY: the folder is ours and closed to others, so is the file, and the checksum behind the code says that it is
+        // what this program wrote. Nobody writes to it again: a new one is put in its place by its name. wasmtime checks
+        // that it was made for this engine.
+        #[allow(unsafe_code, reason = "these are the two ways of loading compiled code; the checks stand above")]
+        unsafe {
+            if !self.is_remote
+                && let Ok(component) = image::map(engine, file)
+            {
+                return Ok(component);
+            }
+            image::copy(engine, file, code)
+        }
+    }
+
+    /// Keeps compiled code.
+    pub(super) fn keep(&self, key: &Key, code: &[u8]) {
+        self.put(&key.code(), &[code, &image::checksum(code)]);
+    }
+
+    /// Why those bytes were not compiled the last time; none when they were, or nobody has tried.
+    pub(super) fn refused(&self, key: &Key) -> Option<Note> {
+        serde_json::from_slice(&self.dir.as_ref()?.read(&key.note(), MAX_NOTE)?).ok()
+    }
+
+    /// Remembers that those bytes cannot be compiled, so that nobody tries again and again.
+    pub(super) fn remember(&self, key: &Key, note: &Note) {
+        match serde_json::to_vec(note) {
+            Ok(text) => self.put(&key.note(), &[&text]),
+            Err(error) => tracing::debug!("a refusal was not kept: {error}"),
+        }
+    }
+
+    fn put(&self, name: &str, parts: &[&[u8]]) {
+        let Some(dir) = &self.dir else { return };
+        let bytes = parts.iter().map(|part| part.len() as u64).sum();
+        if let Err(error) = make_room(dir, name, bytes).and_then(|()| dir.write(name, parts)) {
+            tracing::debug!("`{name}` was not kept: {error}");
+        }
+    }
+}
+
+/// Takes away what was used longest ago, until there is room for so many bytes more under that name.
+fn make_room(dir: &PrivateDir, name: &str, bytes: u64) -> std::io::Result<()> {
+    let is_ours = |file: &Listed| [".cwasm", ".refused", DRAFT].iter().any(|end| file.name.ends_with(end));
+    let mut files: Vec<Listed> = dir.list()?.into_iter().filter(|file| !file.is_dir && is_ours(file)).collect();
+    files.retain(|file| file.name != name);
+    files.sort_by_key(|file| file.modified);
+    let (mut left, mut held) = (files.len(), files.iter().map(|file| file.bytes).sum::<u64>());
+    for file in &files {
+        if left < MAX_FILES && held.saturating_add(bytes) <= MAX_BYTES {
+            break;
+        }
+        dir.remove(&file.name)?;
+        left -= 1;
+        held = held.saturating_sub(file.bytes);
+    }
+    Ok(())
+}

@@ -1,0 +1,293 @@
+//! The one way to call a guest: an instance, its limits, its deadline, and a named fault when it breaks them.
+
+use super::bindings::Exports;
+use super::fault::{Fault, FaultKind, classify};
+use super::live::Live;
+use super::load::Plugin;
+use super::quarantine::{self, Caller, Consequence, Pass};
+use super::store::{LOAD, State};
+use crate::host::{Host, News};
+use crate::turn::Turn;
+use bub_types::Error;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use wasmtime::component::Instance;
+use wasmtime::{Result, Store};
+
+/// How long what is done behind a turn's answer may take.
+const AFTERWARDS: Duration = Duration::from_secs(60);
+
+/// How long a channel may take to deliver a message or to take one in: as long as one request may wait for its answer.
+const DELIVERY: Duration = Duration::from_secs(60);
+
+/// Where a call stands: which export, for which turn, inside how many other calls.
+#[derive(Clone)]
+pub struct Site {
+    pub hook: &'static str,
+    pub turn: Option<Arc<Turn>>,
+    pub depth: u32,
+    /// What stands in for the session where there is no turn.
+    about: Option<Arc<str>>,
+    /// Whose message it is about, where there is no turn and it is known.
+    caller: Option<Caller>,
+}
+
+impl Site {
+    /// The export of a hook that has no turn.
+    pub fn outside(hook: &'static str) -> Self {
+        Self { hook, turn: None, depth: 0, about: None, caller: None }
+    }
+
+    /// The same, for a message or a tape: whoever breaks a plugin by it breaks it for that session.
+    pub fn about(hook: &'static str, session: &str) -> Self {
+        Self { hook, turn: None, depth: 0, about: Some(session.into()), caller: None }
+    }
+
+    /// The same, of a message of that caller's.
+    pub fn caused_by(self, caller: Caller) -> Self {
+        Self { caller: Some(caller), ..self }
+    }
+
+    /// Whose message the call is about.
+    pub fn caller(&self) -> Caller {
+        match (&self.turn, &self.caller) {
+            (Some(turn), _) => turn.caller().clone(),
+            (None, Some(caller)) => caller.clone(),
+            (None, None) => Caller::unknown(),
+        }
+    }
+
+    /// In whose session the call is; empty, where it is in nobody's.
+    pub fn session(&self) -> &str {
+        let turn = self.turn.as_ref().map(|turn| turn.session_id.as_str());
+        turn.or(self.about.as_deref()).unwrap_or_default()
+    }
+
+    /// A call that the host makes by itself on behalf of a turn.
+    pub fn of(hook: &'static str, turn: &Arc<Turn>) -> Self {
+        Self::inside(hook, turn, 0)
+    }
+
+    /// A call that sits in `depth` others.
+    pub fn inside(hook: &'static str, turn: &Arc<Turn>, depth: u32) -> Self {
+        Self { hook, turn: Some(turn.clone()), depth, about: None, caller: None }
+    }
+}
+
+/// The export of a plugin that runs.
+#[derive(Clone)]
+pub struct Running {
+    pub plugin: Arc<Plugin>,
+    pub hook: &'static str,
+}
+
+impl Running {
+    pub fn new(plugin: &Arc<Plugin>, hook: &'static str) -> Self {
+        Self { plugin: Arc::clone(plugin), hook }
+    }
+
+    /// Whether that is the same export of the same plugin.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.plugin, &other.plugin) && self.hook == other.hook
+    }
+}
+
+tokio::task_local! {
+    static RUNNING: Running;
+}
+
+/// Whose code runs in this task at this moment: what the host does for it, it does in the same task. None outside of any
+/// call.
+pub fn running() -> Option<Running> {
+    RUNNING.try_with(Running::clone).ok()
+}
+
+/// A plugin's own instance, for one call.
+///
+/// `'c` is how long what the caller lends lives: its name here is what lets a boxed future borrow both from the visit
+/// and from the caller.
+pub struct Visit<'a, 'c> {
+    /// What the plugin implements, as the component of this instance numbers it.
+    pub exports: &'a Exports,
+    pub store: &'a mut Store<State>,
+    pub instance: Instance,
+    lent: PhantomData<&'a &'c ()>,
+}
+
+/// What is done in a visit. Boxed, because the compiler cannot yet show that an async closure that borrows its
+/// arguments is `Send`.
+pub type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// Calls inside calls, whatever leads to them (tools, model, stages): refused with an error that the guest can read.
+pub fn deeper(depth: u32, limit: u32) -> std::result::Result<u32, Error> {
+    if depth < limit {
+        Ok(depth + 1)
+    } else {
+        Err(Error::denied(format!("calls inside calls may go {limit} deep, no deeper")))
+    }
+}
+
+/// Calls an export of `plugin` in an instance of its own.
+///
+/// # Errors
+///
+/// A [`Fault`], when the guest trapped or broke a limit or its contract. What the guest itself calls an error is in `T`.
+#[tracing::instrument(name = "hook", skip_all, fields(hook = site.hook, plugin = plugin.name))]
+pub async fn call<'c, T: Send>(
+    host: &Arc<Host>,
+    plugin: &Arc<Plugin>,
+    site: Site,
+    run: impl for<'a> FnOnce(Visit<'a, 'c>) -> Answering<'a, T> + Send,
+) -> std::result::Result<T, Fault> {
+    let hook = site.hook;
+    let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind, output: None };
+    let session = site.session().to_owned();
+    // What is asked while it is loaded is asked of bytes that nobody has heard of yet.
+    let previews = site.turn.as_ref().is_some_and(|turn| turn.is_preview());
+    let counts = hook != LOAD && !previews;
+    let pass = match (counts, previews) {
+        (true, _) => host.quarantine.begin(plugin, &site),
+        (false, true) => host.quarantine.held(plugin, &site).map_or(Ok(Pass::default()), |held| Err(Box::new(held))),
+        (false, false) => Ok(Pass::default()),
+    };
+    let pass = pass.map_err(|held| fault(FaultKind::Held(held)))?;
+    if !pass.wait.is_zero() {
+        tokio::time::sleep(pass.wait).await;
+    }
+    let limit = deadline(host, plugin, &site);
+    let turn = site.turn.clone();
+    let live = Live::new(host, plugin, &site);
+    let mut live = live.map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
+    let (began, mut busy) = (Instant::now(), Duration::ZERO);
+    let outcome = tokio::time::timeout(
+        limit,
+        RUNNING.scope(
+            Running::new(plugin, hook),
+            timed(&mut busy, async {
+                let instance = live.instance(host, plugin, &site).await?;
+                run(Visit { exports: &live.ready.exports, store: &mut live.store, instance, lent: PhantomData }).await
+            }),
+        ),
+    )
+    .await;
+    let (took, fuel) = (began.elapsed(), live.fuel(plugin));
+    if let Some(turn) = &turn {
+        turn.fuel.fetch_add(fuel, Ordering::Relaxed);
+    }
+    live.store.data().output.end();
+    let broken = match outcome {
+        Ok(Ok(value)) => {
+            host.meter.add(&plugin.name, hook, took, fuel, None);
+            // Where others break by what it made the turn hold, its own call did not go well.
+            if counts && !turn.as_ref().is_some_and(|turn| turn.holds_much_of(plugin)) {
+                host.quarantine.succeeded(plugin, &site, pass);
+            }
+            if let Some(turn) = &turn {
+                live.rest(plugin, turn);
+            }
+            return Ok(value);
+        }
+        Ok(Err(error)) => classify(&error, live.store.data()),
+        Err(_) => FaultKind::Deadline(limit),
+    };
+    let broken = Fault { output: live.store.data().output.shown(), ..fault(broken) };
+    if let Some((holder, broken)) = turn.as_deref().and_then(|turn| filled(turn, plugin, &broken)) {
+        host.meter.add(&plugin.name, hook, took, fuel, None);
+        host.meter.add(&holder.name, broken.hook, Duration::ZERO, 0, Some(&broken));
+        host.news.tell(
+            News::Fault { plugin: holder.name.clone(), hook: broken.hook, what: broken.kind.to_string() },
+            &session,
+        );
+        if !previews {
+            let call = quarantine::Call { host, witness: quarantine::Witness::default(), turn: turn.as_deref() };
+            let consequence = host.quarantine.faulted((&holder, &site, Pass::default()), &broken, call);
+            tell(turn.as_deref(), &holder, consequence).await;
+        }
+        return Err(broken);
+    }
+    host.meter.add(&plugin.name, hook, took, fuel, Some(&broken));
+    host.news.tell(News::Fault { plugin: plugin.name.clone(), hook, what: broken.kind.to_string() }, &session);
+    if matches!(broken.kind, FaultKind::Deadline(_)) {
+        host.quarantine.was_slow(plugin, &broken);
+    }
+    // That a model, a page or a disk was slow says nothing of the plugin that waited for it.
+    let only_waited = matches!(broken.kind, FaultKind::Deadline(_)) && busy < limit / 2;
+    if counts && !only_waited {
+        let witness = live.store.data().witness.clone();
+        let call = quarantine::Call { host, witness, turn: turn.as_deref() };
+        let consequence = host.quarantine.faulted((plugin, &site, pass), &broken, call);
+        tell(turn.as_deref(), plugin, consequence).await;
+    }
+    Err(broken)
+}
+
+/// A fault that is another plugin's: the call ran out of room, and by then another plugin made the turn hold so much that
+/// handing it over takes half of that room. The call ends all the same, because the turn has no room for what it does.
+fn filled(turn: &Turn, plugin: &Arc<Plugin>, broken: &Fault) -> Option<(Arc<Plugin>, Fault)> {
+    let (FaultKind::OutOfMemory(limit) | FaultKind::TooMuchOutput(limit) | FaultKind::TooMuchKept(limit)) = broken.kind
+    else {
+        return None;
+    };
+    let holder =
+        turn.largest_holder().filter(|holder| holder.bytes >= limit / 2 && holder.plugin.name != plugin.name)?;
+    let kind = FaultKind::FilledTurn { bytes: holder.bytes, broke: Box::new(broken.clone()) };
+    let fault = Fault { plugin: holder.plugin.name.clone(), hook: holder.hook, kind, output: None };
+    Some((holder.plugin, fault))
+}
+
+/// Says that a plugin is not asked from here on: in the log, and on the tape of the turn that it broke.
+async fn tell(turn: Option<&Turn>, plugin: &Plugin, Consequence { held, reproducer }: Consequence) {
+    let Some(held) = held else { return };
+    let shown = reproducer.as_ref().map(|path| format!("; what broke it: `{}`", path.display())).unwrap_or_default();
+    tracing::warn!("hook `{}` of plugin `{}` is {held}{shown}", held.hook, plugin.name);
+    if let Some(turn) = turn {
+        let data = serde_json::json!({
+            "plugin": plugin.name,
+            "digest": held.digest,
+            "hook": held.hook,
+            "everywhere": held.session.is_none() && held.caller.is_none(),
+            "caller": held.caller,
+            "seconds": held.left.as_secs(),
+            "fault": held.fault,
+            "reproducer": reproducer,
+        });
+        if let Err(error) = turn.note("plugin.quarantined", &data).await {
+            tracing::warn!("the quarantine is not on the tape: {error}");
+        }
+    }
+}
+
+/// Adds to `busy` for how long the future works, and not for how long it waits.
+async fn timed<T>(busy: &mut Duration, future: impl Future<Output = T>) -> T {
+    let mut future = std::pin::pin!(future);
+    std::future::poll_fn(|context| {
+        let begun = Instant::now();
+        let polled = future.as_mut().poll(context);
+        *busy += begun.elapsed();
+        polled
+    })
+    .await
+}
+
+/// What waits for a model or a person has the turn's deadline only, and so has a command, for which a person waits who
+/// can end it; everything else has a short one of its own, also when the turn's time is over: its state is still saved,
+/// and its failure still told.
+fn deadline(host: &Host, plugin: &Plugin, site: &Site) -> Duration {
+    match site.hook {
+        "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" | "run-command" => {
+            let own = plugin.limits.turn_deadline();
+            // The turn notices the end of its time first: it is then the turn that was too long, not the plugin.
+            let left = site.turn.as_ref().map_or(own, |turn| turn.time_left() + Duration::from_secs(1));
+            if own < host.config.limits().turn_deadline() { left.min(own) } else { left }
+        }
+        // Behind the answer a model may be asked once more, for a summary.
+        "after-turn" => plugin.limits.deadline().max(AFTERWARDS),
+        // These go over the network, and may ask more than once.
+        "send" | "update" | "receive" => plugin.limits.deadline().max(DELIVERY),
+        _ => plugin.limits.deadline(),
+    }
+}

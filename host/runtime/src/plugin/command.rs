@@ -1,0 +1,72 @@
+//! A command, as its plugin described it: `bub-wasm NAME` runs it.
+
+use super::bindings::exported::commands;
+use anyhow::{Result, bail};
+use bub_types::text::one_line;
+
+/// Commands that one plugin may have.
+const MAX_COMMANDS: usize = 64;
+
+/// The longest name of a command, in bytes.
+const MAX_NAME: usize = 64;
+
+/// Names of the program's own: those that it has, and those that it is going to have.
+const OWN: [&str; 16] = [
+    "acp",
+    "chat",
+    "compile-plugin",
+    "doctor",
+    "gateway",
+    "help",
+    "hooks",
+    "mcp",
+    "plugin",
+    "run",
+    "secret",
+    "serve",
+    "sessions",
+    "tape",
+    "trust",
+    "usage",
+];
+
+/// A command of a plugin.
+pub struct Command {
+    /// What is typed behind `bub-wasm`: small letters, digits and hyphens, a letter first.
+    pub name: String,
+    /// What it does, on one line.
+    pub about: String,
+}
+
+/// The commands that a plugin lists.
+///
+/// # Errors
+///
+/// There are too many, two have one name, or a name is none or taken by the program.
+pub(super) fn accept(listed: Vec<commands::Command>) -> Result<Vec<Command>> {
+    if listed.len() > MAX_COMMANDS {
+        bail!("it has {} commands; at most {MAX_COMMANDS} are taken", listed.len());
+    }
+    let mut commands: Vec<Command> = Vec::new();
+    for commands::Command { name, about } in listed {
+        if !is_name(&name) {
+            let shown: String = name.chars().take(MAX_NAME).flat_map(char::escape_debug).collect();
+            bail!(
+                "its command `{shown}` has no name of at most {MAX_NAME} small letters, digits and hyphens, a letter first"
+            );
+        }
+        if OWN.contains(&name.as_str()) {
+            bail!("its command `{name}` is one of the program's own");
+        }
+        if commands.iter().any(|other| other.name == name) {
+            bail!("it has two commands `{name}`");
+        }
+        commands.push(Command { name, about: one_line(&about) });
+    }
+    Ok(commands)
+}
+
+fn is_name(name: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    name.len() <= MAX_NAME && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_letter)
+}

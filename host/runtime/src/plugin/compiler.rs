@@ -1,0 +1,276 @@
+//! Compiling, in a process of its own.
+//!
+//! A file of 71 KB can take the compiler minutes, and one of 1.4 MB asks for gigabytes and aborts whoever compiles it. So
+//! this program starts itself once more, bounded in memory and time, hands it the bytes and takes what comes back. The
+//! guests that the program carries are compiled where they are: nobody else wrote them.
+
+use super::cache::{Cache, Key, Note};
+use super::compiling::Running;
+use super::engine::{Engines, precompile};
+use super::image::MAX_IMAGE;
+use super::load::MAX_FILE;
+use bub_config::Limits;
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::io::{self, Read, Write};
+use std::num::NonZeroUsize;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{ExitCode, ExitStatus, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+use wasmtime::component::Component;
+
+/// The hidden command by which the program starts itself.
+pub const COMMAND: &str = "compile-plugin";
+
+/// One component at a time in this process: turns run beside it, and want the other cores.
+static ONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
+/// What is kept of what the child says on its stderr, in bytes.
+const MAX_SAID: u64 = 4096;
+
+/// How long the child may take by the wall, beside four times what it may take of a processor. It is nice to everybody
+/// else, so on a busy machine it waits; that is not the file's fault, and is not remembered.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Threads of the child. More would each want address space of their own.
+const MAX_THREADS: usize = 4;
+
+/// Address space that the child's allocator takes at a time, in KiB: its least. What it takes by itself, 1 GiB at once, stands
+/// before the bound does, and leaves nothing within it.
+const ARENA_KIB: u32 = 32 << 10;
+
+/// What the child exits with when the bytes are no component that this engine takes.
+const NOT_TAKEN: u8 = 3;
+
+/// Why there is no compiled code.
+enum Trouble {
+    /// The bytes are not what they should be, in the compiler's words.
+    NotTaken(String),
+    /// They broke the bounds, and will break them again.
+    Broke(String),
+    /// This machine could not, this time.
+    NotNow(String),
+}
+
+/// The component of these bytes: from the cache, or compiled within the limits and put there.
+///
+/// # Errors
+///
+/// One line: what is wrong with the bytes, or which bound they break.
+pub(super) async fn component(
+    engines: &Engines,
+    cache: &Cache,
+    program: &PathBuf,
+    (name, bytes, digest): (&str, &[u8], &str),
+    limits: &Limits,
+) -> wasmtime::Result<Component> {
+    let engine = &engines.pooled.engine;
+    let key = Key::new(engine, digest);
+    if let Some(component) = cache.component(engine, &key) {
+        return Ok(component);
+    }
+    let _one = ONE.lock().await;
+    // Whoever was in front may have compiled the same.
+    if let Some(component) = cache.component(engine, &key) {
+        return Ok(component);
+    }
+    let known = cache.refused(&key);
+    if let Some(note) =
+        known.filter(|note| note.seconds >= limits.compile_seconds && note.memory_mib >= limits.compile_mib)
+    {
+        return Err(wasmtime::Error::msg(note.reason));
+    }
+    let running = Running::begin(name);
+    let compiled = in_child(engines.reservation(), program, bytes, limits).await;
+    drop(running);
+    match compiled {
+        Ok(code) => {
+            cache.keep(&key, &code);
+            // SAFETY: these bytes came through a pipe from the process that was started a line above, which is this
+            // program; wasmtime checks that they were made for this engine.
+            #[allow(unsafe_code, reason = "deserialize is how compiled code is loaded; it was just made by ourselves")]
+            unsafe {
+                Component::deserialize(engine, code)
+            }
+        }
+        Err(Trouble::Broke(reason)) => {
+            let (seconds, memory_mib) = (limits.compile_seconds, limits.compile_mib);
+            cache.remember(&key, &Note { reason: reason.clone(), seconds, memory_mib });
+            Err(wasmtime::Error::msg(reason))
+        }
+        Err(Trouble::NotTaken(reason) | Trouble::NotNow(reason)) => Err(wasmtime::Error::msg(reason)),
+    }
+}
+
+/// The component of an embedded guest, compiled here.
+pub(super) fn embedded(
+    engines: &Engines,
+    cache: &Cache,
+    (name, bytes, digest): (&str, &[u8], &str),
+) -> wasmtime::Result<Component> {
+    let engine = &engines.pooled.engine;
+    let key = Key::new(engine, digest);
+    if let Some(component) = cache.component(engine, &key) {
+        return Ok(component);
+    }
+    let _running = Running::begin(name);
+    let component = Component::new(engine, bytes)?;
+    cache.keep(&key, &component.serialize()?);
+    Ok(component)
+}
+
+async fn in_child(reservation: u64, program: &PathBuf, bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, Trouble> {
+    let wall = PATIENCE + Duration::from_secs(limits.compile_seconds) * 4;
+    let not_now = |error: io::Error| Trouble::NotNow(format!("the compiler does not start: {error}"));
+    let child = start(reservation, program, limits).map_err(not_now)?;
+    let (status, code, said) = match tokio::time::timeout(wall, talk(child, bytes)).await {
+        Ok(talked) => talked.map_err(not_now)?,
+        // It goes with the future that held it.
+        Err(_) => {
+            let text = format!("it was not compiled within {} s; the machine may be busy", wall.as_secs());
+            return Err(Trouble::NotNow(text));
+        }
+    };
+    if status.success() {
+        return match code.len() as u64 > MAX_IMAGE {
+            false => Ok(code),
+            true => Err(Trouble::Broke(format!("it has more than {} MiB when it is compiled", MAX_IMAGE >> 20))),
+        };
+    }
+    Err(trouble(status, &said, limits))
+}
+
+fn start(reservation: u64, program: &PathBuf, limits: &Limits) -> io::Result<Child> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MAX_THREADS);
+    Command::new(program)
+        .arg(COMMAND)
+        .args(["--reservation", &reservation.to_string()])
+        .args(["--seconds", &limits.compile_seconds.to_string()])
+        .args(["--memory-mib", &limits.compile_mib.to_string()])
+        // It needs nothing of what is around it, and secrets stand in the environment.
+        .env_clear()
+        .env("RAYON_NUM_THREADS", threads.to_string())
+        .env("MIMALLOC_ARENA_RESERVE", ARENA_KIB.to_string())
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+}
+
+/// Hands the bytes over and takes what comes back: how it ended, compiled code, and what it said.
+async fn talk(mut child: Child, bytes: &[u8]) -> io::Result<(ExitStatus, Vec<u8>, String)> {
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let give = async {
+        if let Some(mut stdin) = stdin {
+            // One that ends early does not take all.
+            let _ = stdin.write_all(bytes).await;
+        }
+    };
+    let take = async {
+        let mut code = Vec::new();
+        if let Some(stdout) = stdout {
+            stdout.take(MAX_IMAGE + 1).read_to_end(&mut code).await?;
+        }
+        io::Result::Ok(code)
+    };
+    let listen = async {
+        let mut said = Vec::new();
+        if let Some(mut stderr) = stderr {
+            (&mut stderr).take(MAX_SAID).read_to_end(&mut said).await?;
+            // What is beyond is read all the same: a full pipe would hold it up.
+            tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await?;
+        }
+        io::Result::Ok(said)
+    };
+    let ((), code, said) = tokio::join!(give, take, listen);
+    let status = child.wait().await?;
+    Ok((status, code?, bub_types::text::one_line(&String::from_utf8_lossy(&said?))))
+}
+
+/// What the end of a child says of the bytes that it was given.
+fn trouble(status: ExitStatus, said: &str, limits: &Limits) -> Trouble {
+    const SIGKILL: i32 = 9;
+    const SIGINT: i32 = 2;
+    const SIGTERM: i32 = 15;
+    const SIGXCPU: i32 = 24;
+    let out_of_memory = ["memory allocation of", "annot allocate memory"].iter().any(|text| said.contains(text));
+    match (status.code(), status.signal()) {
+        (_, _) if out_of_memory => Trouble::Broke(format!(
+            "it takes more than {} MiB to compile; `compile_mib` in its `limits` raises that",
+            limits.compile_mib
+        )),
+        (_, Some(SIGXCPU)) => Trouble::Broke(format!(
+            "it takes longer than {} s to compile; `compile_seconds` in its `limits` raises that",
+            limits.compile_seconds
+        )),
+        (Some(code), _) if code == i32::from(NOT_TAKEN) => Trouble::NotTaken(said.to_owned()),
+        // Somebody ended it who had their own reasons.
+        (_, Some(SIGKILL | SIGINT | SIGTERM)) => Trouble::NotNow("the compiler was ended from outside".to_owned()),
+        (_, Some(_)) => Trouble::Broke(format!("the compiler broke on it: {said}")),
+        _ if said.contains("panicked at") => Trouble::Broke(format!("the compiler broke on it: {said}")),
+        _ => Trouble::NotNow(format!("the compiler did not begin: {said}")),
+    }
+}
+
+/// What the child is told.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Address space that a memory reserves, in bytes: compiled code fits it or does not
+    #[arg(long)]
+    reservation: u64,
+    /// Seconds of a processor
+    #[arg(long)]
+    seconds: u64,
+    /// All memory, in MiB
+    #[arg(long)]
+    memory_mib: u64,
+}
+
+/// The child: a component on stdin becomes compiled code on stdout.
+pub fn run(arguments: &Arguments) -> ExitCode {
+    if let Err(error) = bound(arguments) {
+        let _ = writeln!(io::stderr(), "the compiler cannot be bounded: {error}");
+        return ExitCode::FAILURE;
+    }
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(MAX_FILE + 1).read_to_end(&mut bytes);
+    let made = read
+        .map_err(|error| error.to_string())
+        .and_then(|_| precompile(arguments.reservation, &bytes).map_err(|error| format!("{error:#}")));
+    match made {
+        Ok(code) => match io::stdout().lock().write_all(&code) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        },
+        Err(reason) => {
+            let _ = writeln!(io::stderr(), "{reason}");
+            ExitCode::from(NOT_TAKEN)
+        }
+    }
+}
+
+/// Bounds this process before it has seen a byte.
+fn bound(arguments: &Arguments) -> io::Result<()> {
+    let limit = |resource, current, maximum| {
+        setrlimit(resource, Rlimit { current: Some(current), maximum: Some(maximum) }).map_err(io::Error::from)
+    };
+    limit(Resource::As, arguments.memory_mib << 20, arguments.memory_mib << 20)?;
+    // The first is a signal that says what it is, the second one that cannot be ignored.
+    limit(Resource::Cpu, arguments.seconds, arguments.seconds + 2)?;
+    limit(Resource::Core, 0, 0)?;
+    // Not to be nice costs others some time, and nothing else.
+    let _ = rustix::process::nice(5);
+    // Whoever started it may be gone without a word, and nobody would want the answer.
+    let parent = rustix::process::getppid();
+    std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
+        while rustix::process::getppid() == parent {
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        std::process::exit(1);
+    })?;
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! What is being compiled at this moment, for whoever shows it: it takes seconds, and nothing else is seen meanwhile.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Compilations of this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compiling {
+    /// The plugin; none between two.
+    pub plugin: Option<String>,
+    /// Plugins that were compiled so far.
+    pub done: usize,
+}
+
+static NOW: Mutex<Compiling> = Mutex::new(Compiling { plugin: None, done: 0 });
+
+fn lock() -> MutexGuard<'static, Compiling> {
+    NOW.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is being compiled now.
+pub fn now() -> Compiling {
+    lock().clone()
+}
+
+/// Held while a plugin is compiled.
+pub(super) struct Running;
+
+impl Running {
+    pub(super) fn begin(plugin: &str) -> Self {
+        lock().plugin = Some(plugin.to_owned());
+        Self
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut now = lock();
+        now.plugin = None;
+        now.done += 1;
+    }
+}

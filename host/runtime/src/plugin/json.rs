@@ -1,0 +1,42 @@
+//! JSON that comes from a guest, checked where it enters.
+
+use bub_model::Object;
+use bub_tape::json::Bounds;
+
+/// How deep guests may nest JSON. A parser that recurses would otherwise be at the mercy of `[[[[`.
+const MAX_DEPTH: usize = 64;
+
+/// Whether `text` is one JSON value, nested at most 64 deep.
+///
+/// # Errors
+///
+/// What is wrong with it, fit for an error message.
+pub fn check(text: &str) -> Result<(), String> {
+    check_depth(text)?;
+    serde_json::from_str::<&serde_json::value::RawValue>(text).map(drop).map_err(|error| format!("no JSON: {error}"))
+}
+
+/// What [`check`] accepts, if it is an object.
+///
+/// # Errors
+///
+/// The same as there, and that it is none.
+pub fn object(text: &str) -> Result<Object, String> {
+    check_depth(text)?;
+    Object::new(text).map_err(|error| error.message)
+}
+
+/// Parses what [`check`] accepts.
+pub fn parse(text: &str) -> Result<serde_json::Value, String> {
+    check_depth(text)?;
+    serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))
+}
+
+/// A scan before the parser sees the text, because the parser recurses.
+fn check_depth(text: &str) -> Result<(), String> {
+    // What has so few brackets, wherever they stand, cannot nest deeper; most texts have, and counting them is quick.
+    if text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() <= MAX_DEPTH {
+        return Ok(());
+    }
+    Bounds::depth(MAX_DEPTH).check(text.as_bytes()).map_err(|exceeded| exceeded.to_string())
+}

@@ -1,0 +1,266 @@
+//! Who has broken too many calls is not asked for a while.
+//!
+//! Counted are faults of the same bytes in the same hook, one behind the other, of one caller in one session. Three of them
+//! put the plugin in quarantine for that caller there, and two sessions for that caller everywhere. Only callers that the
+//! configuration trusts put it there for all: the owner by two sessions, or two of owner and peers. So a caller alone, and
+//! strangers however many, switch off nothing for others. After a pause one call is let through, and its outcome decides. The guests that the program carries are never switched off: they are only made to wait.
+//!
+//! What is known stands in a file, because `run` is a process of its own for each turn, and because `release` has to reach
+//! a process that runs.
+
+mod book;
+mod breaker;
+mod caller;
+mod evidence;
+
+use super::call::Site;
+use super::fault::Fault;
+use super::load::{Plugin, Source};
+use book::Book;
+pub use caller::Caller;
+pub use evidence::{CALL, COMPONENT, Call, MAX_BYTES, Testimony, Witness, adopt};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// Below `$BUB_HOME`: who is in quarantine, and what there is to prove it.
+pub const DIR: &str = "quarantine";
+
+/// All that is known of who breaks calls.
+pub struct Quarantine {
+    book: Mutex<Book>,
+    dir: PathBuf,
+    /// In a trial: which hooks of which bytes took too long.
+    slow: Option<Mutex<BTreeMap<Key, String>>>,
+}
+
+/// A hook of a plugin that is not asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The plugin's name when it broke.
+    pub plugin: String,
+    /// SHA-256 of its bytes, in hex.
+    pub digest: String,
+    /// The export that broke.
+    pub hook: String,
+    /// The caller whose messages do not ask it, where that is not the owner; none: nobody's do.
+    pub caller: Option<String>,
+    /// The session in which it is not asked; none: in all.
+    pub session: Option<String>,
+    /// Until a call is let through to try.
+    pub left: Duration,
+    /// What it did last.
+    pub fault: String,
+}
+
+impl std::fmt::Display for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let whose = self
+            .caller
+            .as_ref()
+            .map(|caller| format!("for `{}` ", bub_types::text::one_line(caller)))
+            .unwrap_or_default();
+        let scope = match self.session.as_deref() {
+            None => format!("{whose}in all sessions"),
+            Some("") => format!("{whose}outside of sessions"),
+            Some(session) => format!("{whose}in session `{}`", bub_types::text::one_line(session)),
+        };
+        write!(
+            f,
+            "in quarantine {scope} for {} s, because it kept breaking (at last: {}); to lift it: bub-wasm plugin release {}",
+            self.left.as_secs().max(1),
+            self.fault,
+            self.plugin
+        )
+    }
+}
+
+/// A call that was let through.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Pass {
+    /// Whether its outcome decides if others follow.
+    is_trial: bool,
+    /// How long it has to wait first.
+    pub(super) wait: Duration,
+}
+
+/// What a fault has led to.
+pub(super) struct Consequence {
+    /// The plugin is not asked from here on.
+    pub(super) held: Option<Held>,
+    /// Where the call can be looked at.
+    pub(super) reproducer: Option<PathBuf>,
+}
+
+/// Which calls are counted together.
+type Key = (String, String);
+
+fn key(plugin: &Plugin, hook: &str) -> Key {
+    (plugin.digest.clone(), hook.to_owned())
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Quarantine {
+    /// What stands below that home. Nothing is made before something breaks.
+    pub fn new(home: &Path) -> Self {
+        let dir = home.join(DIR);
+        Self { book: Mutex::new(Book::new(&dir)), dir, slow: None }
+    }
+
+    /// The same for a trial, where each call is to be made, however many broke before; only what took too long is not asked
+    /// again, because all others would wait for it.
+    pub fn of_trial(home: &Path) -> Self {
+        Self { slow: Some(Mutex::default()), ..Self::new(home) }
+    }
+
+    /// Why that hook is not asked again in this trial.
+    fn too_slow(&self, plugin: &Plugin, hook: &str) -> Option<Held> {
+        let slow = self.slow.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = key(plugin, hook);
+        slow.get(&key).map(|fault| Held {
+            plugin: plugin.name.clone(),
+            digest: key.0.clone(),
+            hook: key.1.clone(),
+            caller: None,
+            session: None,
+            left: Duration::ZERO,
+            fault: fault.clone(),
+        })
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why the plugin is not asked there; none, when it is.
+    pub fn held(&self, plugin: &Plugin, site: &Site) -> Option<Held> {
+        if self.slow.is_some() {
+            return self.too_slow(plugin, site.hook);
+        }
+        let mut book = self.book();
+        let breakers = book.read();
+        if breakers.is_empty() || plugin.source == Source::Embedded {
+            return None;
+        }
+        let key = key(plugin, site.hook);
+        breakers.get(&key)?.held(&key, &site.caller(), site.session(), now())
+    }
+
+    /// Lets a call begin. Behind a pause one is let through to try, and no other until its outcome is known.
+    pub(super) fn begin(&self, plugin: &Plugin, site: &Site) -> Result<Pass, Box<Held>> {
+        if self.slow.is_some() {
+            return self.too_slow(plugin, site.hook).map_or(Ok(Pass::default()), |held| Err(Box::new(held)));
+        }
+        let mut book = self.book();
+        // Nearly always nothing has broken, and every call of every guest comes by here.
+        if book.read().is_empty() {
+            return Ok(Pass::default());
+        }
+        let key = key(plugin, site.hook);
+        let Some(breaker) = book.read().get(&key) else { return Ok(Pass::default()) };
+        let (caller, session) = (&site.caller(), site.session());
+        if plugin.source == Source::Embedded {
+            return Ok(Pass { is_trial: false, wait: breaker.back_off(caller, session) });
+        }
+        if let Some(held) = breaker.held(&key, caller, session, now()) {
+            return Err(Box::new(held));
+        }
+        if !breaker.is_open(caller, session) {
+            return Ok(Pass::default());
+        }
+        // Somebody else may have taken the trial between the look and the write.
+        let pause = plugin.limits.quarantine();
+        let taken = book.change(|breakers| match breakers.get_mut(&key) {
+            Some(breaker) => match breaker.held(&key, caller, session, now()) {
+                Some(held) => Err(Box::new(held)),
+                None => Ok(breaker.try_once(caller, session, now(), pause)),
+            },
+            None => Ok(false),
+        });
+        taken.map(|is_trial| Pass { is_trial, wait: Duration::ZERO })
+    }
+
+    /// A call has ended well.
+    pub(super) fn succeeded(&self, plugin: &Plugin, site: &Site, pass: Pass) {
+        let mut book = self.book();
+        if book.read().is_empty() {
+            return;
+        }
+        let key = key(plugin, site.hook);
+        let (caller, session) = (&site.caller(), site.session());
+        if book.read().get(&key).is_none_or(|breaker| !breaker.knows(caller, session) && !pass.is_trial) {
+            return;
+        }
+        book.change(|breakers| {
+            if let Some(breaker) = breakers.get_mut(&key)
+                && breaker.succeed(caller, session, pass.is_trial)
+            {
+                breakers.remove(&key);
+            }
+        });
+    }
+
+    /// A call has ended in a fault that is the plugin's own.
+    pub(super) fn faulted(
+        &self,
+        (plugin, site, pass): (&Plugin, &Site, Pass),
+        fault: &Fault,
+        call: Call<'_>,
+    ) -> Consequence {
+        let key = key(plugin, fault.hook);
+        if self.slow.is_some() {
+            return Consequence {
+                held: None,
+                reproducer: evidence::keep(&self.dir, plugin, fault, site.session(), call),
+            };
+        }
+        // What it said of itself goes into a file, and into one line of a log, again and again.
+        let text = call.host.config.redact(&bub_types::text::one_line(&fault.kind.to_string()));
+        let text: String = text.chars().take(200).collect();
+        let (caller, session) = (&site.caller(), site.session());
+        let held = self.book().change(|breakers| {
+            let breaker = breakers.entry(key.clone()).or_default();
+            breaker.plugin.clone_from(&plugin.name);
+            breaker.only_waits = plugin.source == Source::Embedded;
+            breaker.fault.clone_from(&text);
+            let is_open = breaker.fault(caller, session, now(), plugin.limits.quarantine(), pass.is_trial);
+            (is_open && plugin.source != Source::Embedded).then(|| breaker.held(&key, caller, session, now())).flatten()
+        });
+        let reproducer = evidence::keep(&self.dir, plugin, fault, session, call);
+        Consequence { held, reproducer }
+    }
+
+    /// A call took longer than it may.
+    pub(super) fn was_slow(&self, plugin: &Plugin, fault: &Fault) {
+        if let Some(slow) = &self.slow {
+            let mut slow = slow.lock().unwrap_or_else(PoisonError::into_inner);
+            slow.entry(key(plugin, fault.hook)).or_insert_with(|| fault.kind.to_string());
+        }
+    }
+
+    /// Everything that is not asked at this moment, in whichever session.
+    pub fn list(&self) -> Vec<Held> {
+        let mut book = self.book();
+        book.read().iter().flat_map(|(key, breaker)| breaker.all_held(key, now())).collect()
+    }
+
+    /// Forgets what the plugin of that name, or of that digest, has broken. How many of its hooks are asked again.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written down.
+    pub fn release(&self, plugin: &str) -> anyhow::Result<usize> {
+        let mut book = self.book();
+        let released = book.change(|breakers| {
+            let before = breakers.len();
+            breakers.retain(|(digest, _), breaker| digest != plugin && breaker.plugin != plugin);
+            before - breakers.len()
+        });
+        book.trouble().map_or(Ok(released), |trouble| Err(anyhow::anyhow!("{trouble}")))
+    }
+}

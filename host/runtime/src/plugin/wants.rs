@@ -1,0 +1,45 @@
+//! What a plugin asks for.
+
+use super::load::Plugin;
+use super::set::CALLED_BY_NAME;
+use bub_permissions::hook_grant;
+use std::collections::BTreeSet;
+
+impl Plugin {
+    /// The hooks that it implements and is asked only where it was granted them: all but what is called by name.
+    pub fn gated(&self) -> impl Iterator<Item = &'static str> {
+        self.hooks.iter().copied().filter(|hook| !CALLED_BY_NAME.contains(hook))
+    }
+
+    /// All grants that it asks for, each once: what its manifest wants, or every hook that it exports where it says nothing
+    /// of itself.
+    pub fn wanted(&self) -> Vec<String> {
+        let mut wanted: Vec<String> = Vec::new();
+        let all: Vec<String> = match &self.wants {
+            Some(_) => self.manifest.wants.iter().map(|want| want.grant.clone()).collect(),
+            None => self.gated().map(hook_grant).collect(),
+        };
+        for grant in all {
+            if !wanted.contains(&grant) {
+                wanted.push(grant);
+            }
+        }
+        wanted
+    }
+
+    /// What it says that it needs the grant for.
+    pub fn why(&self, grant: &str) -> Option<&str> {
+        self.manifest.wants.iter().find(|want| want.grant == grant).map(|want| want.why.as_str())
+    }
+
+    /// Whether it asks for the grant: one that it does not ask for cannot be given.
+    pub fn asks_for(&self, grant: &str) -> bool {
+        self.wants.as_ref().is_none_or(|wants| wants.allow(grant))
+    }
+
+    /// The names of all that the component imports, granted or not.
+    pub fn imports(&self) -> BTreeSet<String> {
+        let component = self.ready.pre.component();
+        component.component_type().imports(component.engine()).map(|(name, _)| name.to_owned()).collect()
+    }
+}

@@ -1,0 +1,170 @@
+//! The main path: one inbound envelope through the pipeline.
+
+mod account;
+mod afterwards;
+mod again;
+mod audience;
+mod begin;
+mod choice;
+mod flows;
+mod preview;
+mod progress;
+mod sent;
+mod settle;
+mod steering;
+mod subturn;
+
+use crate::channel::{reply, shown};
+use crate::error::Failure;
+use crate::hooks;
+use crate::host::Host;
+use bub_model::usage::Tokens;
+use bub_types::{Envelope, Prompt};
+use std::sync::Arc;
+
+pub use account::{Denial, DenialReason, TAINTED, TaintSource};
+pub use audience::{Audience, Cancel, Heard, Listener, Said, Speaker, Steering};
+pub use preview::{Preview, Requester};
+pub use progress::SystemPrompt;
+pub use progress::{Calls, Turn};
+pub use sent::Message;
+pub use settle::PASSING;
+pub use subturn::Inner;
+pub use {afterwards::Afterwards, again::Told, choice::Choice};
+
+/// What a turn gave.
+#[derive(Debug)]
+pub struct TurnResult {
+    /// The session that it belongs to.
+    pub session_id: String,
+    /// What the model said, or what stood in for it.
+    pub output: String,
+    /// The envelopes that were dispatched.
+    pub outbounds: Vec<Envelope>,
+    /// The ids of its model calls, which stand in the meta of what they wrote.
+    pub run_ids: Vec<String>,
+    /// Tokens of its model calls, turns inside of it included.
+    pub usage: Tokens,
+}
+
+/// Runs one turn. Whatever ends it early, the tape keeps what was written, the observers of `on-error` hear of it, and
+/// the failure is raised again.
+#[tracing::instrument(name = "turn", skip_all, fields(channel = inbound.channel, session))]
+pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: Audience) -> Result<TurnResult, Failure> {
+    let calls = Calls::answered_on(host, audience.channel());
+    let begun = begin(&calls, &mut inbound, audience).await;
+    let outcome = match &begun {
+        Ok(turn) => stages(turn).await,
+        Err(failure) => Err(failure.clone()),
+    };
+    let turn = begun.ok();
+    if let Some(turn) = &turn {
+        turn.end(outcome.is_err()).await;
+    }
+    if let (Some(turn), Ok(result)) = (&turn, &outcome) {
+        host.afterwards.begin(turn.clone(), result.output.clone());
+    }
+    if let Err(failure) = &outcome {
+        tracing::info!("turn failed: {failure}");
+        // A channel whose client has left is not told that it has left.
+        if !matches!(failure, Failure::Cancelled) {
+            let message = turn.as_ref().map_or(inbound, |turn| turn.envelope());
+            hooks::tell(&calls, turn.as_ref(), "turn", &failure.to_told(), Some(&message)).await;
+        }
+    }
+    outcome
+}
+
+/// The session is resolved, written back to the envelope, and its tape opened.
+async fn begin(calls: &Arc<Calls>, inbound: &mut Envelope, audience: Audience) -> Result<Arc<Turn>, Failure> {
+    inbound.media.iter_mut().for_each(|item| item.url = calls.media.put_away_url(&item.url));
+    let session_id = match audience.session() {
+        Some(session_id) => session_id,
+        None => resolve_session(calls, inbound).await?,
+    };
+    tracing::Span::current().record("session", &session_id);
+    inbound.session_id = Some(session_id.clone());
+    let turn = Turn::begin(calls, session_id, inbound.clone(), audience).await?;
+    turn.takes(inbound).await?;
+    Ok(turn)
+}
+
+async fn stages(turn: &Arc<Turn>) -> Result<TurnResult, Failure> {
+    let thought = think(turn).await;
+    turn.settle(thought.as_ref().err()).await?;
+    let output = thought?;
+    let answered = turn.or_cancelled(answer(turn, &output)).await;
+    let outbounds = turn.settle_late(answered).await?;
+    tracing::debug!("turn of session `{}` used {} units of fuel", turn.session_id, turn.fuel());
+    let (run_ids, usage) = (turn.run_ids(), turn.spent());
+    Ok(TurnResult { session_id: turn.session_id.clone(), output, outbounds, run_ids, usage })
+}
+
+/// The stages up to the model's answer. `save-state` runs exactly once when the model stage was entered, however it
+/// ended, and its own error takes the place of the model's.
+async fn think(turn: &Arc<Turn>) -> Result<String, Failure> {
+    turn.or_cancelled(hooks::load_state(turn)).await?;
+    let prompt = turn.or_cancelled(build_prompt(turn)).await?;
+    turn.prompted(&prompt).await?;
+    let output = turn.or_cancelled(run_model(turn, &prompt)).await;
+    hooks::save_state(turn, output.as_deref().unwrap_or_default(), output.as_ref().err()).await?;
+    output
+}
+
+/// The first non-empty id; else the envelope's own, else `channel:chat_id`, each `default` when absent.
+pub async fn resolve_session(calls: &Arc<Calls>, inbound: &Envelope) -> Result<String, Failure> {
+    if let Some(id) = hooks::resolve_session(calls, inbound).await? {
+        return Ok(id);
+    }
+    let or_default = |text: &str| {
+        if text.is_empty() { "default".to_owned() } else { text.to_owned() }
+    };
+    Ok(match &inbound.session_id {
+        Some(id) if !id.is_empty() => id.clone(),
+        _ => format!("{}:{}", or_default(&inbound.channel), or_default(&inbound.chat_id)),
+    })
+}
+
+/// The first answer; the message's text when no plugin answers, and also when the answer is empty.
+async fn build_prompt(turn: &Arc<Turn>) -> Result<Prompt, Failure> {
+    Ok(match hooks::build_prompt(turn).await? {
+        Some(Prompt::Text(text)) if !text.is_empty() => Prompt::Text(text),
+        Some(Prompt::Parts(parts)) => Prompt::Parts(turn.calls.media.put_away(&parts).into_owned()),
+        _ => Prompt::Text(shown(&turn.message)),
+    })
+}
+
+/// The first plugin that answers. When none does, the terminal gets the prompt back, so that a host without a model
+/// can be tried; every other channel gets the error.
+async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<String, Failure> {
+    if let Some(output) = hooks::run_model(turn, prompt).await? {
+        return Ok(output);
+    }
+    let failure = Failure::NoModel;
+    if turn.message.channel != "cli" {
+        return Err(failure);
+    }
+    hooks::tell(&turn.calls, Some(turn), "run_model", &failure.to_told(), Some(&turn.message)).await;
+    Ok(match prompt {
+        Prompt::Text(text) => text.clone(),
+        Prompt::Parts(_) => shown(&turn.message),
+    })
+}
+
+/// All batches joined; one envelope from the output when they are all empty.
+async fn render_outbound(turn: &Arc<Turn>, output: &str) -> Result<Vec<Envelope>, Failure> {
+    let rendered = hooks::render_outbound(turn, output).await?;
+    if !rendered.is_empty() {
+        return Ok(rendered);
+    }
+    Ok(vec![reply(&turn.session_id, &turn.message, output)])
+}
+
+/// The output as envelopes, each dispatched.
+async fn answer(turn: &Arc<Turn>, output: &str) -> Result<Vec<Envelope>, Failure> {
+    let outbounds = render_outbound(turn, output).await?;
+    for outbound in &outbounds {
+        hooks::dispatch(&turn.calls, outbound).await?;
+    }
+    Ok(outbounds)
+}

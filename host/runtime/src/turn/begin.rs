@@ -1,0 +1,172 @@
+//! How a turn begins: whose it is, on which tape, and when the session is free.
+
+mod caller;
+
+use super::account::{Account, Taint};
+use super::progress::{Calls, Progress, Speech, Turn};
+use super::settle::PASSING;
+use super::{Audience, TaintSource};
+use crate::channel::foreign;
+use crate::error::Failure;
+use crate::host::Host;
+use crate::plugin::{Caller, Idle};
+use bub_config::Commands;
+use bub_tape::Tape;
+use bub_types::{Envelope, Principal};
+use jiff::Zoned;
+use serde_json::{Map, Value};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+/// Turns inside one turn that run at the same time.
+const MAX_INNER: usize = 8;
+
+/// Turns of this process so far.
+static TURNS: AtomicU64 = AtomicU64::new(0);
+
+impl Turn {
+    /// Opens the session's tape and seeds the state.
+    ///
+    /// # Errors
+    ///
+    /// The tape cannot be written: said before a model is paid for an answer that could not be kept.
+    pub(super) async fn begin(
+        calls: &Arc<Calls>,
+        session_id: String,
+        message: Envelope,
+        mut audience: Audience,
+    ) -> Result<Arc<Self>, Failure> {
+        let host = &calls.host;
+        let name = bub_tape::tape_name(&host.workspace, &session_id);
+        let tape = tokio::select! {
+            biased;
+            () = audience.cancelled() => return Err(Failure::Cancelled),
+            tape = open(calls, &name, &session_id) => tape?,
+        };
+        let earlier = audience.take_earlier();
+        // A session that is kept knows itself what was said before.
+        if !earlier.is_empty() && session_id.starts_with(PASSING) {
+            tape.bootstrap().await?;
+            tape.append(earlier).await?;
+        }
+        Ok(Arc::new(Self::over(calls, tape, session_id, message, audience).await?))
+    }
+
+    /// A turn that writes to that tape.
+    pub(super) async fn over(
+        calls: &Arc<Calls>,
+        tape: Tape,
+        session_id: String,
+        message: Envelope,
+        audience: Audience,
+    ) -> Result<Self, Failure> {
+        let host = &calls.host;
+        let first = tape.last_id().await?;
+        let workspace = host.workspace.to_string_lossy().into_owned();
+        let state = Map::from_iter([
+            ("_runtime_workspace".to_owned(), Value::String(workspace)),
+            ("session_id".to_owned(), Value::String(session_id.clone())),
+            ("_commands".to_owned(), Value::from(commands(host, &message, &audience).name())),
+        ]);
+        let principal =
+            audience.speaker.as_ref().map_or_else(|| principal(host, &message), |speaker| speaker.principal);
+        let caller = Caller::new(principal, &message.channel, message.sender.as_deref());
+        let progress = Progress {
+            kind: message.kind,
+            state,
+            prompt: None,
+            run_ids: Vec::new(),
+            session_prefix: audience
+                .speaker
+                .as_ref()
+                .map_or_else(String::new, |speaker| speaker.session_prefix.clone()),
+            speech: Speech::default(),
+            settled: false,
+            account: Account::new(Taint::new(taint(principal, &message))),
+        };
+        Ok(Self {
+            calls: calls.clone(),
+            id: format!("turn-{}", TURNS.fetch_add(1, Ordering::Relaxed)),
+            session_id,
+            workspace: host.workspace.clone(),
+            message,
+            started: Zoned::now(),
+            fuel: AtomicU64::new(0),
+            tape: tape.veiled(),
+            forgets: Mutex::default(),
+            shared: None,
+            is_preview: false,
+            begun: tokio::sync::OnceCell::new(),
+            first,
+            held: Mutex::default(),
+            working: Arc::new(()),
+            progress: Mutex::new(progress),
+            deadline: Instant::now() + host.config.limits().turn_deadline(),
+            audience,
+            steered: Mutex::default(),
+            principal,
+            caller,
+            allowed_tools: None,
+            parent: None,
+            is_shared: AtomicBool::new(false),
+            inner: Semaphore::new(MAX_INNER),
+            selector: tokio::sync::OnceCell::new(),
+            selected: Mutex::default(),
+            fell_back: AtomicBool::new(false),
+            ratios: Mutex::default(),
+            changes: AtomicU64::default(),
+            tainted_before: AtomicU64::default(),
+            memo: Mutex::default(),
+            pieces: Mutex::default(),
+            sent: Mutex::default(),
+            flows: Arc::default(),
+            idle: Idle::default(),
+        })
+    }
+}
+
+/// What a command may be in a turn of that message.
+fn commands(host: &Host, message: &Envelope, audience: &Audience) -> Commands {
+    audience.speaker.as_ref().map_or_else(|| host.config.commands(&message.channel), |speaker| speaker.commands)
+}
+
+/// Why a turn of that message begins tainted: another principal than the owner caused it, or a part of it is another
+/// author's.
+fn taint(principal: Principal, message: &Envelope) -> Option<(TaintSource, String)> {
+    let channel = &message.channel;
+    let by_other = (principal != Principal::Owner)
+        .then(|| format!("somebody else than the owner said it, on channel `{channel}`"));
+    let why = by_other.or_else(|| foreign(message))?;
+    Some((TaintSource::outside(format!("channel:{channel}")), why))
+}
+
+/// The turn's fork of its tape, when no other turn of the session runs.
+pub(super) async fn open(calls: &Arc<Calls>, name: &str, session_id: &str) -> Result<Tape, Failure> {
+    let tapes = calls.host.tapes_of(calls);
+    if session_id.starts_with(PASSING) {
+        return Ok(tapes.open(name)?.fork());
+    }
+    let (tape, recovered) = tapes.begin(name).await?;
+    if let Some(recovered) = recovered {
+        tracing::warn!(
+            "the last turn of session `{session_id}` was interrupted: what it wrote ({} entries) is on the tape now",
+            recovered.entries
+        );
+    }
+    Ok(tape)
+}
+
+/// At the terminal it is the owner who speaks; elsewhere who the channel's configuration says that it is.
+fn principal(host: &Host, message: &Envelope) -> Principal {
+    let channel = host.config.channel(&message.channel);
+    let is_among = |names: &[String]| message.sender.as_ref().is_some_and(|sender| names.contains(sender));
+    if message.channel == "cli" || is_among(&channel.owners) {
+        Principal::Owner
+    } else if is_among(&channel.peers) {
+        Principal::Peer
+    } else {
+        Principal::Anonymous
+    }
+}

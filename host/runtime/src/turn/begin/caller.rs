@@ -1,0 +1,39 @@
+//! Whose message a turn is about, to quarantine and quotas.
+
+use super::super::{Calls, Speaker, Turn};
+use super::principal;
+use crate::host::Host;
+use crate::plugin::Caller;
+use bub_config::Quota;
+use bub_tape::Media;
+use bub_types::Envelope;
+use std::sync::Arc;
+
+impl Calls {
+    /// Everybody who serves at this moment, for what is asked about a message before its turn begins. `speaker`: who says
+    /// it, where its channel does not know better.
+    pub fn spoken_by(host: &Arc<Host>, speaker: Option<Speaker>) -> Arc<Self> {
+        let (plugins, media) = (host.plugins(), Media::default());
+        Arc::new(Self { host: host.clone(), plugins, media, channel: None, speaker })
+    }
+
+    /// Whose message that is, as far as is known before its turn begins.
+    pub fn caller_of(&self, message: &Envelope) -> Caller {
+        let spoken = self.speaker.as_ref().map(|speaker| speaker.principal);
+        let principal = spoken.unwrap_or_else(|| principal(&self.host, message));
+        Caller::new(principal, &message.channel, message.sender.as_deref())
+    }
+}
+
+impl Turn {
+    /// Whose message the turn is about: what breaks in it is quarantined for that caller first.
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// What the caller may take.
+    pub fn quota(&self) -> Quota {
+        let Envelope { channel, sender, .. } = &self.message;
+        self.calls.host.config.quota(self.principal, channel, sender.as_deref())
+    }
+}

@@ -1,0 +1,104 @@
+//! Which selector a turn has: what the session says goes before the channel, and that before the user's word for all.
+
+use super::Turn;
+use bub_config::Config;
+use bub_tape::{Sought, Tape, json};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+/// The event in which a session chooses.
+const SWITCH: &str = "selector_switch";
+
+/// The choice that is none.
+const DEFAULT: &str = "default";
+
+/// Whose word a choice is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChosenBy {
+    /// A person's, on the session's tape.
+    Session,
+    /// The configuration's, for that channel.
+    Channel(String),
+    /// The configuration's, for all.
+    Configuration,
+}
+
+impl ChosenBy {
+    /// Where the choice was made, in a few words.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Session => "`,selector` in this session".to_owned(),
+            Self::Channel(channel) => format!("`selector` in `[channels.{channel}]`"),
+            Self::Configuration => "`selector` in the configuration".to_owned(),
+        }
+    }
+}
+
+/// The selector that is chosen, and by whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    pub name: String,
+    pub by: ChosenBy,
+}
+
+impl Choice {
+    /// What the configuration says for a channel. None: nobody has chosen.
+    pub fn configured(config: &Config, channel: &str) -> Option<Self> {
+        let (name, is_channels) = config.selector(channel)?;
+        let by = if is_channels { ChosenBy::Channel(channel.to_owned()) } else { ChosenBy::Configuration };
+        (name != DEFAULT).then(|| Self { name: name.to_owned(), by })
+    }
+
+    /// What holds for the session of that tape. An event with a plugin's name in its meta was not written by the agent
+    /// itself, and chooses nothing; and `default` lifts what the session has chosen before.
+    pub async fn of_session(config: &Config, channel: &str, tape: &Tape) -> bub_tape::Result<Option<Self>> {
+        let newest = tape.newest(&Sought::event(SWITCH)).await?;
+        let own = newest.filter(|entry| json::get(&entry.meta, "plugin").is_none());
+        let name = own.and_then(|entry| json::string(json::get(json::get(&entry.payload, "data")?, "selector")?));
+        let chosen = name.filter(|name| !name.is_empty() && name != DEFAULT);
+        let session = chosen.map(|name| Self { name, by: ChosenBy::Session });
+        Ok(session.or_else(|| Self::configured(config, channel)))
+    }
+}
+
+impl Turn {
+    /// The name of the selector that is chosen; none: nobody has chosen.
+    pub async fn selector(&self) -> bub_tape::Result<Option<&str>> {
+        let chosen = self.selector.get_or_try_init(|| self.choice_now()).await?;
+        Ok(chosen.as_ref().map(|choice| choice.name.as_str()))
+    }
+
+    /// The choice that the next turn will find: this one keeps that with which it began to select.
+    pub async fn choice_now(&self) -> bub_tape::Result<Option<Choice>> {
+        Choice::of_session(&self.calls.host.config, &self.message.channel, &self.tape().await?).await
+    }
+
+    /// That plugin has selected for a model call of the turn.
+    pub fn selected_by(&self, plugin: &str) {
+        let mut selected = self.selected.lock().unwrap_or_else(PoisonError::into_inner);
+        if !selected.contains(plugin) {
+            selected.insert(plugin.to_owned());
+        }
+    }
+
+    /// Whether it has.
+    pub fn has_selected(&self, plugin: &str) -> bool {
+        self.selected.lock().unwrap_or_else(PoisonError::into_inner).contains(plugin)
+    }
+
+    /// Whether the default selector has taken the place of the chosen one.
+    pub fn fell_back(&self) -> bool {
+        self.fell_back.load(Ordering::Relaxed)
+    }
+
+    /// It does so from here on. Whether it did so before.
+    pub fn fall_back(&self) -> bool {
+        self.fell_back.swap(true, Ordering::Relaxed)
+    }
+
+    /// What a model's provider has reported lately, in relation to what is estimated; the same for the whole turn.
+    pub fn ratio(&self, model: &str) -> gist::Ratio {
+        let mut ratios = self.ratios.lock().unwrap_or_else(PoisonError::into_inner);
+        *ratios.entry(model.to_owned()).or_insert_with(|| self.calls.host.budget.ratio(model))
+    }
+}

@@ -1,0 +1,181 @@
+//! A turn that goes as far as its first model call, and is thrown away.
+
+use super::{Audience, Calls, Speaker, Turn, build_prompt};
+use crate::channel::kind_of;
+use crate::error::Failure;
+use crate::grants::stages;
+use crate::grants::stages::Request;
+use crate::grants::view::About;
+use crate::hooks;
+use crate::host::Host;
+use anyhow::Result;
+use bub_tape::{Fork, MAX_SENT, Store, Tape, workspace_tape_name};
+use bub_types::text::one_line;
+use bub_types::{Envelope, ModelOptions, Prompt};
+use serde_json::json;
+use std::borrow::Cow;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// The next turn of a session, as far as the model would see it.
+pub struct Preview<'a> {
+    /// What keeps the tape.
+    pub store: Arc<dyn Store>,
+    pub tape: &'a str,
+    /// What the hooks are told.
+    pub session_id: &'a str,
+    /// What the user would say.
+    pub prompt: Option<&'a str>,
+    /// The plugin that selects, in place of the one in charge.
+    pub selector: Option<&'a str>,
+    pub requester: Requester<'a>,
+}
+
+/// Who looks at the next turn: it is previewed as theirs.
+pub struct Requester<'a> {
+    /// The channel of a session whose id names none.
+    pub channel: &'a str,
+    pub sender: &'a str,
+    /// None: the principal is the one that the channel's configuration gives to the sender.
+    pub speaker: Option<Speaker>,
+}
+
+impl Requester<'_> {
+    /// The owner at the terminal.
+    pub fn at_terminal() -> Self {
+        Self { channel: "cli", sender: "human", speaker: None }
+    }
+}
+
+impl Preview<'_> {
+    /// The chat messages of the first model call. The hooks are asked as in any turn, the model is not, and what is
+    /// written goes nowhere. It takes no lease: a turn of the session may run meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// What a turn would fail with before its first model call.
+    pub async fn messages(&self, host: &Arc<Host>) -> Result<Vec<String>> {
+        self.look(host, async |turn, request| {
+            let messages = request.into_messages(turn);
+            let filled = turn.calls.media.fill_in_request(&messages, MAX_SENT, "a request")?;
+            Ok(filled.into_iter().map(Cow::into_owned).collect())
+        })
+        .await
+    }
+
+    /// The same, for whoever looks at how it came about.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn look<T>(
+        &self,
+        host: &Arc<Host>,
+        look: impl AsyncFnOnce(&Arc<Turn>, Request) -> Result<T>,
+    ) -> Result<T> {
+        let (_open, turn) = self.begin(host).await?;
+        let looked = match self.ask(&turn).await {
+            Ok(request) => look(&turn, request).await,
+            Err(error) => Err(error),
+        };
+        turn.leave().await;
+        looked
+    }
+
+    /// What plugins want kept beside the archive, were the tape emptied now.
+    ///
+    /// # Errors
+    ///
+    /// The tape cannot be read.
+    pub async fn before_reset(&self, host: &Arc<Host>) -> Result<Vec<(String, String)>> {
+        let (_open, turn) = self.begin(host).await?;
+        let kept = hooks::before_reset(&turn, DEPTH, true).await;
+        turn.leave().await;
+        Ok(kept)
+    }
+
+    /// The models that a session of which nothing is kept could ask.
+    ///
+    /// # Errors
+    ///
+    /// The tapes cannot be asked.
+    pub async fn options(host: &Arc<Host>, requester: Requester<'_>) -> Result<ModelOptions> {
+        let (session_id, store) = ("temp/models", Arc::clone(host.tapes().store()));
+        let tape = &bub_tape::tape_name(&host.workspace, session_id);
+        let preview = Preview { store, tape, session_id, prompt: None, selector: None, requester };
+        let (_open, turn) = preview.begin(host).await?;
+        let options = hooks::model_options(&turn, 0).await;
+        turn.leave().await;
+        Ok(options)
+    }
+
+    async fn begin(&self, host: &Arc<Host>) -> Result<(watch::Sender<bool>, Arc<Turn>)> {
+        // A fork around the turn's own: what plugins write past that one goes nowhere as well.
+        let tape = apart_from(Arc::clone(&self.store), self.tape)?.fork();
+        let (open, cancel) = watch::channel(false);
+        let audience = Audience::new(cancel).spoken_by(self.requester.speaker.clone());
+        let mut turn =
+            Turn::over(&Calls::new(host), tape, self.session_id.to_owned(), self.envelope(host), audience).await?;
+        turn.is_preview = true;
+        turn.shared = Some(apart_from(Arc::clone(host.tapes().store()), &workspace_tape_name(&host.workspace))?);
+        Ok((open, Arc::new(turn)))
+    }
+
+    async fn ask(&self, turn: &Arc<Turn>) -> Result<Request> {
+        turn.or_cancelled(hooks::load_state(turn)).await?;
+        let mut new = Vec::new();
+        let mut prompt = Prompt::Text(String::new());
+        if self.prompt.is_some() {
+            prompt = turn.or_cancelled(build_prompt(turn)).await?;
+            let content = match &prompt {
+                Prompt::Text(text) => json!(text),
+                Prompt::Parts(parts) => serde_json::from_str(parts)?,
+            };
+            new.push(json!({ "role": "user", "content": content }).to_string());
+        }
+        let system = turn.or_cancelled(hooks::system_prompt(turn, DEPTH, &prompt)).await?;
+        let session = turn.get("model").and_then(|model| model.as_str().map(str::to_owned));
+        let model = session.unwrap_or_else(|| turn.calls.host.config.model.model.clone());
+        let tools = stages::offered(turn).collect();
+        let about = About { prompt, system, model, said: new, tools };
+        let request = async {
+            let request = stages::request(turn, DEPTH, about, self.selector).await;
+            // One line, whoever wrote it.
+            request.map_err(|error| Failure::Tape(one_line(&error.message)))
+        };
+        Ok(turn.or_cancelled(request).await?)
+    }
+
+    fn envelope(&self, host: &Host) -> Envelope {
+        let Requester { channel, sender, speaker } = &self.requester;
+        let (channel, chat_id) = self.session_id.split_once(':').unwrap_or((channel, "local"));
+        let commands = speaker.as_ref().map_or_else(|| host.config.commands(channel), |speaker| speaker.commands);
+        let content = self.prompt.unwrap_or_default().to_owned();
+        Envelope {
+            id: None,
+            session_id: Some(self.session_id.to_owned()),
+            kind: kind_of(commands, &content),
+            channel: channel.to_owned(),
+            chat_id: chat_id.to_owned(),
+            sender: Some((*sender).to_owned()),
+            content,
+            passages: Vec::new(),
+            context: vec![
+                ("sender_id".into(), json!(sender).to_string()),
+                ("channel".into(), json!(format!("${channel}")).to_string()),
+                ("chat_id".into(), json!(chat_id).to_string()),
+            ],
+            media: Vec::new(),
+            output_channel: None,
+        }
+    }
+}
+
+/// That tape, with a fork around it that nobody merges.
+fn apart_from(store: Arc<dyn Store>, tape: &str) -> bub_tape::Result<Tape> {
+    let apart: Arc<dyn Store> = Arc::new(Fork::new(store, tape));
+    Tape::open(apart, tape)
+}
+
+/// How deep in calls an agent loop's own calls are: they come from inside a hook.
+const DEPTH: u32 = 1;

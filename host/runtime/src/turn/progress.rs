@@ -1,0 +1,380 @@
+//! A turn in progress: what its hooks share.
+
+mod calls;
+mod holdings;
+mod memo;
+
+use super::Audience;
+use super::account::Account;
+use super::choice::Choice;
+use super::flows::Flows;
+use super::sent::Sent;
+use crate::channel::shown;
+use crate::error::Failure;
+use crate::plugin::{Caller, Idle, model_name};
+use bub_tape::Tape;
+use bub_types::{Envelope, MessageKind, Principal, Prompt, StreamEvent, ToolCall};
+use jiff::Zoned;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+pub use calls::Calls;
+use holdings::Holdings;
+pub use memo::SystemPrompt;
+use memo::{Memo, Pieces};
+
+/// How long a turn that no turn may be inside of waits for its tasks at its end.
+const REST: Duration = Duration::from_secs(1);
+
+/// One pass of one inbound envelope through the pipeline. It lives until the turn ends; guests hold handles to it.
+pub struct Turn {
+    pub calls: Arc<Calls>,
+    /// Its name among all turns of this process.
+    pub id: String,
+    pub session_id: String,
+    pub workspace: PathBuf,
+    pub message: Envelope,
+    pub started: Zoned,
+    /// Fuel that all calls of the turn have used.
+    pub fuel: AtomicU64,
+    pub(super) tape: Tape,
+    /// Texts that the owner has had forgotten in it: what it writes with one of them is forgotten when it ends.
+    pub(super) forgets: Mutex<Vec<String>>,
+    /// In place of the workspace's own tape, where the turn must not write to that one.
+    pub(super) shared: Option<Tape>,
+    /// Whether somebody only looks at what the turn would be: what breaks in it is held against nobody.
+    pub(super) is_preview: bool,
+    /// Whether the tape is known to have an anchor.
+    pub(super) begun: tokio::sync::OnceCell<bool>,
+    /// What guests have made the turn hold.
+    pub(super) held: Mutex<Holdings>,
+    /// Clones of this are with the tasks that work for the turn: tools and model calls.
+    pub(super) working: Arc<()>,
+    /// The last id on the tape when the turn began.
+    pub(super) first: u64,
+    pub(super) progress: Mutex<Progress>,
+    pub(super) deadline: Instant,
+    pub(super) audience: Audience,
+    /// What was said to the turn while it ran, as prompts.
+    pub(super) steered: Mutex<Vec<String>>,
+    pub(super) principal: Principal,
+    /// Whose message the turn is about.
+    pub(super) caller: Caller,
+    /// Tools that the turn is restricted to; none: it has all.
+    pub(super) allowed_tools: Option<BTreeSet<String>>,
+    /// The turn that this one is inside of.
+    pub(super) parent: Option<Arc<Self>>,
+    /// Whether a turn inside of it has written to its tape.
+    pub(super) is_shared: AtomicBool,
+    /// Turns inside of it that run at the same time.
+    pub(super) inner: Semaphore,
+    /// Which plugin selects, as the session, the channel or the user says; none: nobody does.
+    pub(super) selector: tokio::sync::OnceCell<Option<Choice>>,
+    /// The selector in charge has failed in this turn: the default one takes its place until the end.
+    pub(super) fell_back: AtomicBool,
+    /// The plugins that have selected for its model calls.
+    pub(super) selected: Mutex<BTreeSet<String>>,
+    /// What providers have reported of the models of this turn, as it was when it was asked first.
+    pub(super) ratios: Mutex<BTreeMap<String, gist::Ratio>>,
+    /// How often something has changed that hooks may look at.
+    pub(super) changes: AtomicU64,
+    /// Below this id the tape has text from outside, of phases that were over when the turn began; 0: it has none.
+    pub(super) tainted_before: AtomicU64,
+    pub(super) memo: Mutex<Option<Memo>>,
+    pub(super) pieces: Mutex<Pieces>,
+    pub(super) sent: Mutex<Sent>,
+    /// What was read and which addresses were named, in this turn and in those inside of it.
+    pub(super) flows: Arc<Mutex<Flows>>,
+    /// Instances that wait for the next call of the turn.
+    pub idle: Idle,
+}
+
+/// What changes while the turn runs.
+pub(super) struct Progress {
+    pub(super) kind: MessageKind,
+    pub(super) state: Map<String, Value>,
+    pub(super) prompt: Option<String>,
+    pub(super) run_ids: Vec<String>,
+    /// What the ids of all sessions begin with that whoever speaks in the turn reaches.
+    pub(super) session_prefix: String,
+    pub(super) speech: Speech,
+    /// Whether the turn's writes are on the tape.
+    pub(super) settled: bool,
+    /// What the tape will say of the turn, out of context.
+    pub(super) account: Account,
+}
+
+/// What the model hook that was asked last has said so far.
+#[derive(Default)]
+pub(super) struct Speech {
+    speaker: Option<String>,
+    text: String,
+    events: u64,
+}
+
+impl Turn {
+    pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the tape will say of the turn, for whoever adds to it.
+    pub(super) fn account<T>(&self, look: impl FnOnce(&mut Account) -> T) -> T {
+        look(&mut self.progress().account)
+    }
+
+    /// Until the turn's deadline.
+    pub fn time_left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// The stage's answer, unless the turn is cancelled or its time is over first. What the stage was doing is dropped
+    /// where it stands: guests' instances, their requests and their tools.
+    pub(super) async fn or_cancelled<T>(&self, stage: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        let ended = tokio::select! {
+            biased;
+            () = self.audience.cancelled() => Err(Failure::Cancelled),
+            answer = stage => return answer,
+            () = tokio::time::sleep_until(self.deadline) => {
+                Err(Failure::Deadline(self.calls.host.config.limits().turn_deadline()))
+            }
+        };
+        self.at_rest().await;
+        ended
+    }
+
+    /// Waits for the tasks that worked for the turn to be gone: they are told to stop when the stage is dropped, and must
+    /// not write behind its back.
+    pub(super) async fn at_rest(&self) {
+        // A turn inside this one waits for its own tasks first.
+        let patience = REST * (super::subturn::MAX_NESTED.saturating_sub(self.nesting()) as u32 + 1);
+        let begun = Instant::now();
+        while Arc::strong_count(&self.working) > 1 && begun.elapsed() < patience {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    /// Fuel that the turn's calls have used so far.
+    pub fn fuel(&self) -> u64 {
+        self.fuel.load(Ordering::Relaxed)
+    }
+
+    /// The name of the tape that the turn writes to.
+    pub fn tape_name(&self) -> &str {
+        self.tape.name()
+    }
+
+    /// To be kept by a task for as long as it works for the turn.
+    pub fn working(&self) -> Arc<()> {
+        self.working.clone()
+    }
+
+    /// The tape, with its first anchor on it. A turn whose plugins never ask for the tape leaves none behind.
+    pub async fn tape(&self) -> bub_tape::Result<Tape> {
+        let begin = async || {
+            // Behind the answer of a turn in which nobody wanted it there is none to begin.
+            if self.is_settled() {
+                return Ok(false);
+            }
+            let is_new = self.tape.begin_session(self.session_mark().as_ref()).await?;
+            // Whoever has the tape in hand can read what it says. Looked for from the end: a long phase is not read for it.
+            self.inherit_taint().await?;
+            bub_tape::Result::Ok(is_new)
+        };
+        self.begun.get_or_try_init(begin).await?;
+        Ok(self.tape.clone())
+    }
+
+    /// Whether somebody only looks at what the turn would be.
+    pub fn is_preview(&self) -> bool {
+        self.is_preview
+    }
+
+    /// The workspace's own tape, shared by its sessions.
+    pub fn workspace_tape(&self) -> bub_tape::Result<Tape> {
+        match &self.shared {
+            Some(tape) => Ok(tape.clone().veiled()),
+            None => {
+                let tapes = self.calls.host.tapes_of(&self.calls);
+                Ok(tapes.open(&bub_tape::workspace_tape_name(&self.workspace))?.veiled())
+            }
+        }
+    }
+
+    pub fn kind(&self) -> MessageKind {
+        self.progress().kind
+    }
+
+    pub fn set_kind(&self, kind: MessageKind) {
+        self.progress().kind = kind;
+    }
+
+    /// The message with its kind as the hooks have left it.
+    pub fn envelope(&self) -> Envelope {
+        Envelope { kind: self.kind(), ..self.message.clone() }
+    }
+
+    /// The prompt is made. From here on a crash does not lose what the user said.
+    pub(super) async fn prompted(&self, prompt: &Prompt) -> bub_tape::Result<()> {
+        // Should the turn fail, the words are kept and not the media: they may be why it did.
+        let (text, media) = match prompt {
+            Prompt::Text(text) => (text.clone(), 0),
+            Prompt::Parts(parts) => (self.calls.media.told(parts), self.calls.media.weight(parts)),
+        };
+        self.progress().prompt = Some(text.clone());
+        self.tape.check_media(media)?;
+        if self.kind() == MessageKind::Command {
+            return Ok(());
+        }
+        // A recovery after a crash puts the words on the tape; what they taint must not read them as the owner's.
+        if self.tainted().is_some() {
+            self.write_taint().await?;
+        }
+        self.tape.keep_prompt(&text)
+    }
+
+    /// A tool begins whose effect cannot be taken back.
+    pub async fn tool_begins(&self, call: &ToolCall) -> bub_tape::Result<()> {
+        self.tape.keep_tool(&recorded(call)).await
+    }
+
+    /// A tool that a person called by a command has answered, well or not: its turn says what came of it.
+    pub fn typed_tool_ends(&self, call: &ToolCall) {
+        self.tape.end_tool(&recorded(call));
+    }
+
+    pub(super) fn prompt_text(&self) -> String {
+        self.progress().prompt.clone().unwrap_or_else(|| shown(&self.message))
+    }
+
+    pub fn state(&self) -> Map<String, Value> {
+        self.progress().state.clone()
+    }
+
+    pub(super) fn replace_state(&self, state: Map<String, Value>) {
+        self.progress().state = state;
+    }
+
+    pub fn get(&self, key: &str) -> Option<Value> {
+        self.progress().state.get(key).cloned()
+    }
+
+    pub fn set(&self, key: String, value: Value) {
+        self.progress().state.insert(key, value);
+    }
+
+    /// A new id for the entries of one model call.
+    pub fn new_run_id(&self) -> String {
+        let id = bub_tape::run_id();
+        self.progress().run_ids.push(id.clone());
+        id
+    }
+
+    /// The id of the model call that the turn is about.
+    pub fn last_run_id(&self) -> Option<String> {
+        self.progress().run_ids.last().cloned()
+    }
+
+    /// The ids of all model calls so far.
+    pub(super) fn run_ids(&self) -> Vec<String> {
+        self.progress().run_ids.clone()
+    }
+
+    /// Whether this turn gave out that id.
+    pub fn gave_run_id(&self, id: &str) -> bool {
+        self.progress().run_ids.iter().any(|given| given == id)
+    }
+
+    /// From here on that plugin is the one that may speak.
+    pub fn listen_to(&self, plugin: &str) {
+        self.progress().speech = Speech { speaker: Some(plugin.to_owned()), ..Speech::default() };
+    }
+
+    /// Whether that plugin's model hook is the one that is asked.
+    pub fn speaks(&self, plugin: &str) -> bool {
+        self.progress().speech.speaker.as_deref() == Some(plugin)
+    }
+
+    /// One event of the model hook that is asked; its text is part of the output.
+    pub fn hear(&self, event: &StreamEvent) {
+        let mut progress = self.progress();
+        progress.speech.events += 1;
+        if let StreamEvent::Text(text) = event {
+            progress.speech.text.push_str(text);
+        }
+    }
+
+    /// What the hooks of the turn can see of it, for whoever looks into a call that broke.
+    pub fn told(&self) -> Value {
+        serde_json::json!({
+            "message": self.envelope(),
+            "session": self.session_id,
+            "workspace": self.workspace,
+            "started": self.started.timestamp().to_string(),
+            "principal": self.principal,
+            "tainted": self.tainted().is_some(),
+            "prompt": self.progress().prompt,
+            "state": self.state(),
+        })
+    }
+
+    /// Who caused the turn: written by the host, from the channel's configuration and the sender.
+    pub fn principal(&self) -> Principal {
+        self.principal
+    }
+
+    /// What the ids of all sessions begin with that the turn may go on in; empty: it may in all.
+    pub fn session_prefix(&self) -> String {
+        self.progress().session_prefix.clone()
+    }
+
+    /// Somebody else speaks in the turn, too: it reaches what both reach.
+    pub(super) fn narrow_to(&self, prefix: String) {
+        let mut progress = self.progress();
+        // Both reach the turn's own session, so one of the two begins with the other.
+        if prefix.len() > progress.session_prefix.len() {
+            progress.session_prefix = prefix;
+        }
+    }
+
+    /// Whether that is the tape that the turn itself writes to.
+    pub fn owns(&self, tape: &Tape) -> bool {
+        self.tape.is_same(tape)
+    }
+
+    /// The last id on the tape when the turn began.
+    pub fn began(&self) -> u64 {
+        self.first
+    }
+
+    /// Whether anybody has asked for the tape.
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun.initialized()
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        self.progress().settled
+    }
+
+    pub(super) fn mark_settled(&self) {
+        self.progress().settled = true;
+    }
+
+    /// What the model hook that is asked has said, and in how many events.
+    pub fn speech(&self) -> (String, u64) {
+        let progress = self.progress();
+        (progress.speech.text.clone(), progress.speech.events)
+    }
+}
+
+/// A call as a tape has it.
+fn recorded(call: &ToolCall) -> String {
+    let function = serde_json::json!({ "arguments": call.arguments, "name": model_name(&call.name) });
+    serde_json::json!({ "id": call.id, "function": function, "type": "function" }).to_string()
+}

@@ -1,0 +1,76 @@
+//! Who can be called in a turn: the plugins that served when it began.
+
+use super::super::Speaker;
+use crate::channel::Channel;
+use crate::host::Host;
+use crate::plugin::{Held, Plugin, PluginSet, Site};
+use bub_permissions::hook_grant;
+use bub_tape::Media;
+use std::sync::Arc;
+
+/// Who can be called: the host, and the plugins that served when the turn began.
+pub struct Calls {
+    pub host: Arc<Host>,
+    pub plugins: Arc<PluginSet>,
+    /// What the marks stand for that guests have in place of media.
+    pub media: Media,
+    /// Takes what no plugin delivers, in place of the host's channel.
+    pub(in super::super) channel: Option<Arc<dyn Channel>>,
+    /// Who says the message that is asked about before its turn begins, where its channel does not know better.
+    pub(in super::super) speaker: Option<Speaker>,
+}
+
+impl Calls {
+    /// Everybody who serves at this moment.
+    pub fn new(host: &Arc<Host>) -> Arc<Self> {
+        Self::answered_on(host, None)
+    }
+
+    /// The same; what no plugin delivers goes there, where it is not the host's channel that takes it.
+    pub fn answered_on(host: &Arc<Host>, channel: Option<Arc<dyn Channel>>) -> Arc<Self> {
+        Arc::new(Self { host: host.clone(), plugins: host.plugins(), media: Media::default(), channel, speaker: None })
+    }
+
+    /// Where envelopes go that no plugin delivers.
+    pub fn channel(&self) -> &dyn Channel {
+        self.channel.as_deref().unwrap_or_else(|| self.host.channel())
+    }
+
+    /// The plugins that implement that hook and may be asked it unasked, latest registered first. An export is authority
+    /// as much as an import is: one that is not granted is not called.
+    pub fn granted<'a>(&'a self, hook: &'a str) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
+        self.plugins.exporting(hook).filter(|plugin| self.may_answer(plugin, hook))
+    }
+
+    /// The same, less those that are in quarantine: the next one answers meanwhile.
+    pub fn asked<'a>(&'a self, site: &'a Site) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
+        if let Some(turn) = &site.turn {
+            turn.passes_over_ungranted(site.hook);
+        }
+        self.granted(site.hook).filter(|plugin| self.held(plugin, site).is_none())
+    }
+
+    /// Why the plugin is not asked there for a while, if it is not.
+    pub fn held(&self, plugin: &Plugin, site: &Site) -> Option<Held> {
+        self.host.quarantine.held(plugin, site)
+    }
+
+    /// Whether the plugin implements that hook and may be asked it.
+    pub fn may_answer(&self, plugin: &Plugin, hook: &str) -> bool {
+        plugin.implements(hook) && self.host.ledger.allows(plugin, &hook_grant(hook))
+    }
+
+    /// A gate that is configured and cannot judge a tool call: it did not load, or it is not granted the hook. What it
+    /// would have judged is denied.
+    pub fn absent_gate(&self) -> Option<&str> {
+        self.host.config.gates().find(|gate| match self.plugins.iter().find(|plugin| plugin.name == *gate) {
+            None => true,
+            Some(plugin) => plugin.implements("before-tool-call") && !self.may_answer(plugin, "before-tool-call"),
+        })
+    }
+
+    /// The plugin that answers for that model provider.
+    pub fn provider(&self, name: &str) -> Option<&Arc<Plugin>> {
+        self.plugins.provider(name).filter(|plugin| self.may_answer(plugin, "provider"))
+    }
+}

@@ -1,0 +1,84 @@
+//! What guests make a turn hold, and which of them did: the budget is the turn's, the blame is a plugin's.
+
+use super::super::Turn;
+use crate::plugin::{Plugin, Running, running, too_much_held};
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+/// What the guests of one turn may make it hold together, in bytes: text that was said, state, entries.
+const MAX_HELD: usize = 64 << 20;
+
+/// A plugin that makes a turn hold this much, in bytes, may break the calls of others that are handed it. Its call is
+/// then no success that would make up for that.
+const MUCH: usize = 8 << 20;
+
+/// Bytes that a turn holds, by the exports that made it hold them.
+#[derive(Default)]
+pub(in super::super) struct Holdings {
+    total: usize,
+    by: Vec<(Running, usize)>,
+}
+
+/// The plugin that makes a turn hold most.
+pub struct Holder {
+    pub plugin: Arc<Plugin>,
+    /// The export by which it made the turn hold most of it.
+    pub hook: &'static str,
+    /// What it makes the turn hold by all of them.
+    pub bytes: usize,
+}
+
+impl Holdings {
+    fn add(&mut self, by: Option<Running>, bytes: usize) -> usize {
+        self.total = self.total.saturating_add(bytes);
+        if let Some(by) = by {
+            match self.by.iter_mut().find(|(other, _)| other.is_same(&by)) {
+                Some((_, held)) => *held = held.saturating_add(bytes),
+                None => self.by.push((by, bytes)),
+            }
+        }
+        self.total
+    }
+
+    fn of(&self, plugin: &Plugin) -> usize {
+        let own = self.by.iter().filter(|(by, _)| by.plugin.digest == plugin.digest && by.plugin.name == plugin.name);
+        own.fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    }
+}
+
+impl Turn {
+    fn holdings(&self) -> MutexGuard<'_, Holdings> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts what the guest that runs makes the turn hold, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// It is more than a turn may hold: the guest's call ends.
+    pub fn hold(&self, bytes: usize) -> wasmtime::Result<()> {
+        self.hold_for(running(), bytes)
+    }
+
+    /// The same where the host holds it on behalf of a call that is over, or that runs in another task.
+    ///
+    /// # Errors
+    ///
+    /// As in [`Self::hold`].
+    pub fn hold_for(&self, by: Option<Running>, bytes: usize) -> wasmtime::Result<()> {
+        if self.holdings().add(by, bytes) > MAX_HELD { Err(too_much_held(MAX_HELD)) } else { Ok(()) }
+    }
+
+    /// The plugin that makes the turn hold most; none, where none makes it hold anything.
+    pub fn largest_holder(&self) -> Option<Holder> {
+        let holdings = self.holdings();
+        let plugin = holdings.by.iter().map(|(by, _)| &by.plugin).max_by_key(|plugin| holdings.of(plugin))?;
+        let own = holdings.by.iter().filter(|(by, _)| Arc::ptr_eq(&by.plugin, plugin));
+        let (most, _) = own.max_by_key(|(_, bytes)| *bytes)?;
+        Some(Holder { plugin: Arc::clone(plugin), hook: most.hook, bytes: holdings.of(plugin) })
+    }
+
+    /// Whether that plugin makes the turn hold so much that others may break by it.
+    pub fn holds_much_of(&self, plugin: &Plugin) -> bool {
+        self.holdings().of(plugin) >= MUCH
+    }
+}

@@ -1,0 +1,129 @@
+//! The messages of a turn's requests. Each request repeats the one before and says a little more, so what was found out of a
+//! message is kept for the next one.
+
+use super::Turn;
+use crate::plugin::json_object;
+use bub_model::Object;
+use memchr::memmem::Finder;
+use std::sync::{Arc, LazyLock, OnceLock, PoisonError};
+
+/// Bytes of messages that a turn keeps.
+const MAX_KEPT: usize = 8 << 20;
+
+/// How many messages may have been left out in front of one that is looked for.
+const REACH: usize = 16;
+
+/// What stands before the bytes of a picture or a sound in a message. They cost nothing like what text of their length
+/// does.
+const DATA: &str = ";base64,";
+
+/// A chat message. Cloning it is cheap.
+#[derive(Clone)]
+pub struct Message(Arc<Kept>);
+
+struct Kept {
+    object: Object,
+    weight: OnceLock<u64>,
+    bytes: OnceLock<usize>,
+}
+
+impl Message {
+    fn new(text: &str) -> Result<Self, String> {
+        Ok(Self(Arc::new(Kept { object: json_object(text)?, weight: OnceLock::new(), bytes: OnceLock::new() })))
+    }
+
+    pub fn object(&self) -> &Object {
+        &self.0.object
+    }
+
+    /// Tokens, by the measure that selectors have too.
+    pub fn weight(&self) -> u64 {
+        let weigh = || serde_json::from_str(self.object()).map_or(0, |message| gist::chat::message(&message));
+        *self.0.weight.get_or_init(weigh)
+    }
+
+    /// Its length in JSON, without the data that stands in it.
+    pub fn bytes(&self) -> usize {
+        *self.0.bytes.get_or_init(|| text_bytes(self.object()))
+    }
+}
+
+impl AsRef<str> for Message {
+    fn as_ref(&self) -> &str {
+        self.object()
+    }
+}
+
+/// The messages of the turn's requests.
+#[derive(Default)]
+pub(super) struct Sent {
+    /// Those of the latest request, in their order.
+    latest: Vec<Message>,
+    /// All of them, each once, in the order in which they came: what a model of this turn was told.
+    all: Vec<Message>,
+    /// Bytes of them.
+    bytes: usize,
+    /// How many of them the first request had: what was said before this turn.
+    earlier: Option<usize>,
+}
+
+impl Sent {
+    /// A message that stands at that place or a little behind it; and where.
+    fn find(&self, from: usize, text: &str) -> Option<(usize, &Message)> {
+        self.latest.iter().enumerate().skip(from).take(REACH).find(|(_, message)| message.as_ref() == text)
+    }
+}
+
+impl Turn {
+    /// The messages of a request, each looked at unless the request before had it too.
+    ///
+    /// # Errors
+    ///
+    /// What one of them is instead of a JSON object.
+    pub fn messages(&self, texts: &[String]) -> Result<Vec<Message>, String> {
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut messages = Vec::with_capacity(texts.len());
+        let mut next = 0;
+        for text in texts {
+            messages.push(match sent.find(next, text) {
+                Some((at, known)) => {
+                    next = at + 1;
+                    known.clone()
+                }
+                None => {
+                    let message = Message::new(text)?;
+                    sent.bytes = sent.bytes.saturating_add(text.len());
+                    if sent.bytes <= MAX_KEPT {
+                        sent.all.push(message.clone());
+                    }
+                    message
+                }
+            });
+        }
+        let bytes: usize = texts.iter().map(String::len).sum();
+        sent.latest = if bytes <= MAX_KEPT { messages.clone() } else { Vec::new() };
+        sent.earlier = sent.earlier.or(Some(sent.all.len()));
+        Ok(messages)
+    }
+
+    /// What the models of this turn were told: each message, whether it was said before the turn, and whether there were more
+    /// than are kept.
+    pub(super) fn told_models(&self) -> (Vec<(Message, bool)>, bool) {
+        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let earlier = sent.earlier.unwrap_or_default();
+        let all = sent.all.iter().enumerate().map(|(at, message)| (message.clone(), at < earlier));
+        (all.collect(), sent.bytes > MAX_KEPT)
+    }
+}
+
+/// Bytes of a message in JSON, without those of data that stands in it.
+fn text_bytes(mut message: &str) -> usize {
+    static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(DATA));
+    let mut bytes = 0;
+    while let Some(at) = FINDER.find(message.as_bytes()) {
+        bytes += at;
+        let data = message.get(at + DATA.len()..).unwrap_or_default();
+        message = data.find('"').and_then(|end| data.get(end..)).unwrap_or_default();
+    }
+    bytes + message.len()
+}

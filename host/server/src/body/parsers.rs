@@ -1,0 +1,53 @@
+//! The threads on which large bodies are parsed.
+
+use anyhow::{Context, Result, anyhow};
+use std::sync::Arc;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Semaphore;
+
+/// Threads of its own, always the same few: the allocator keeps what a thread has freed for that thread, and a pool that takes
+/// another thread for each body would keep the memory of a parse for each of them.
+pub(crate) struct ParserPool {
+    /// Of this runtime only the blocking threads are used; none once this is dropped.
+    runtime: Option<Runtime>,
+    free: Arc<Semaphore>,
+}
+
+impl ParserPool {
+    /// A pool of that many threads, each started with the first body that needs it.
+    ///
+    /// # Errors
+    ///
+    /// The system gives no further runtime.
+    pub fn new(threads: usize) -> Result<Self> {
+        let mut builder = Builder::new_current_thread();
+        let runtime = builder.max_blocking_threads(threads).thread_name("parser").build();
+        let runtime = runtime.context("cannot start the threads that parse bodies")?;
+        Ok(Self { runtime: Some(runtime), free: Arc::new(Semaphore::new(threads)) })
+    }
+
+    /// Does `work` on the next thread that is free. Dropping the future before the work has begun drops the work too; once
+    /// begun it is finished.
+    ///
+    /// # Errors
+    ///
+    /// The pool is being dropped, or the work panicked.
+    pub async fn run<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
+        let permit = Arc::clone(&self.free).acquire_owned().await?;
+        let runtime = self.runtime.as_ref().ok_or_else(|| anyhow!("the threads that parse bodies have ended"))?;
+        let worked = runtime.spawn_blocking(move || {
+            let _permit = permit;
+            work()
+        });
+        Ok(worked.await?)
+    }
+}
+
+impl Drop for ParserPool {
+    fn drop(&mut self) {
+        // A runtime that is dropped waits for its threads, which an async task must not.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Who else may write or read what the program obeys.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Who beside the owner can read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Nobody but its owner, and root.
+    Private,
+    /// Its group or all users.
+    ReadableByOthers,
+}
+
+/// Checks the owner and the mode of a file.
+///
+/// # Errors
+///
+/// The file belongs to a user who is neither the one that runs the program nor root, or its group or others can write it.
+/// One line with the command that repairs it.
+pub fn check_file(path: &Path, meta: &Metadata) -> Result<Access, String> {
+    let (user, shown, mode) = (rustix::process::geteuid().as_raw(), path.display(), meta.mode() & 0o777);
+    // Root can change what this user obeys anyway, and containers and package managers install files as root.
+    if meta.uid() != user && meta.uid() != 0 {
+        return Err(format!(
+            "`{shown}` belongs to another user (uid {}), who could change what bub-wasm does: `chown {user} {shown}`",
+            meta.uid()
+        ));
+    }
+    if mode & 0o022 != 0 {
+        return Err(format!("`{shown}` can be written by other users (mode {mode:o}): `chmod go-w {shown}`"));
+    }
+    Ok(if mode & 0o044 == 0 { Access::Private } else { Access::ReadableByOthers })
+}
+
+/// The same for a directory, which need not be there.
+///
+/// # Errors
+///
+/// Those of [`check_file`].
+pub fn check_directory(path: &Path) -> Result<(), String> {
+    match std::fs::metadata(path) {
+        Ok(meta) => check_file(path, &meta).map(|_| ()),
+        // What is missing is made later, and what cannot be looked at fails where it is used.
+        Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,49 @@
+//! Reading a file that configures the program: a regular one, and not more of it than makes sense.
+
+use super::access::{Access, check_file};
+use rustix::fs::OFlags;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// The first `most` bytes of a regular file, with the opened file. A pipe, a device or a directory is refused without
+/// waiting for anything: a pipe would wait for its other end for ever.
+///
+/// # Errors
+///
+/// The file cannot be opened or read, or is not a regular file (`InvalidInput`).
+pub fn read_regular(path: &Path, most: usize) -> io::Result<(Vec<u8>, File)> {
+    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or_default();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    (&file).take(most as u64).read_to_end(&mut bytes)?;
+    Ok((bytes, file))
+}
+
+/// The text of a file of at most `most` bytes that only its owner (or root) can write, and who can read it; `None` when
+/// there is no such file.
+///
+/// # Errors
+///
+/// One line that names the file and what to do: it cannot be read, is not a regular file, is too long or not UTF-8, belongs
+/// to another user, or group or others can write it.
+pub fn read_text(path: &Path, most: usize) -> Result<Option<(String, Access)>, String> {
+    let shown = path.display();
+    let (bytes, file) = match read_regular(path, most.saturating_add(1)) {
+        Ok(read) => read,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("`{shown}` cannot be read: {error}")),
+    };
+    // Of the opened file, not of the path: between two looks at a path it can become another.
+    let meta = file.metadata().map_err(|error| format!("`{shown}` cannot be read: {error}"))?;
+    let access = check_file(path, &meta)?;
+    if bytes.len() > most {
+        return Err(format!("`{shown}` is longer than {most} bytes"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| format!("`{shown}` is not UTF-8"))?;
+    Ok(Some((text, access)))
+}

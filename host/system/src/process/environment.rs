@@ -1,0 +1,212 @@
+//! What a program is told of the host's environment.
+
+use crate::environment;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+
+/// Variables that a program gets without being asked for: who and where the user is, how to speak to them, and where tools
+/// are installed. None of them is a key; what is not named here may be one. A `*` stands for anything.
+pub const ALLOWED: &[&str] = &[
+    // The user and the machine.
+    "HOME",
+    "HOSTNAME",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TEMP",
+    "TMP",
+    "TMPDIR",
+    "USER",
+    "XDG_*_DIRS",
+    "XDG_*_HOME",
+    "XDG_RUNTIME_DIR",
+    // Language, time and terminal.
+    "CLICOLOR",
+    "COLORTERM",
+    "COLUMNS",
+    "FORCE_COLOR",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "LINES",
+    "NO_COLOR",
+    "TERM",
+    "TERMINFO",
+    "TZ",
+    // Editors and pagers.
+    "EDITOR",
+    "LESS",
+    "MANPATH",
+    "PAGER",
+    "VISUAL",
+    // Networks: certificates, and proxies as far as they hold no password.
+    "ALL_PROXY",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NODE_EXTRA_CA_CERTS",
+    "NO_PROXY",
+    "REQUESTS_CA_BUNDLE",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    // Compilers and libraries.
+    "AR",
+    "CC",
+    "CFLAGS",
+    "CPATH",
+    "CPPFLAGS",
+    "CXX",
+    "CXXFLAGS",
+    "LDFLAGS",
+    "LD_LIBRARY_PATH",
+    "LIBRARY_PATH",
+    "MAKEFLAGS",
+    "PKG_CONFIG_PATH",
+    // Toolchains and version managers: where they are, and which version is chosen.
+    "ANDROID_HOME",
+    "ANDROID_SDK_ROOT",
+    "ASDF_DATA_DIR",
+    "ASDF_DIR",
+    "BUN_INSTALL",
+    "CARGO_HOME",
+    "CARGO_TARGET_DIR",
+    "CONDA_DEFAULT_ENV",
+    "CONDA_EXE",
+    "CONDA_PREFIX",
+    "DENO_DIR",
+    "DENO_INSTALL",
+    "DOTNET_ROOT",
+    "FNM_DIR",
+    "FNM_MULTISHELL_PATH",
+    "GEM_HOME",
+    "GEM_PATH",
+    "GOBIN",
+    "GOCACHE",
+    "GOMODCACHE",
+    "GOPATH",
+    "GOROOT",
+    "GRADLE_HOME",
+    "GRADLE_USER_HOME",
+    "HOMEBREW_CELLAR",
+    "HOMEBREW_PREFIX",
+    "HOMEBREW_REPOSITORY",
+    "JAVA_HOME",
+    "M2_HOME",
+    "MAVEN_HOME",
+    "MISE_CONFIG_DIR",
+    "MISE_DATA_DIR",
+    "NIX_PATH",
+    "NIX_PROFILES",
+    "NIX_SSL_CERT_FILE",
+    "NODE_PATH",
+    "NVM_BIN",
+    "NVM_DIR",
+    "NVM_INC",
+    "OPAMROOT",
+    "OPAM_SWITCH_PREFIX",
+    "PIPX_HOME",
+    "PNPM_HOME",
+    "POETRY_HOME",
+    "PYENV_ROOT",
+    "PYENV_VERSION",
+    "PYTHONPATH",
+    "RBENV_ROOT",
+    "RBENV_VERSION",
+    "RUSTFLAGS",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "SDKMAN_DIR",
+    "UV_CACHE_DIR",
+    "VIRTUAL_ENV",
+    "VOLTA_HOME",
+];
+
+/// What the project's own variables begin with.
+const OWN_PREFIX: &str = "BUB_";
+
+/// A secret of that many bytes is found inside a value too (`postgres://me:SECRET@db`). A shorter one is looked for as the
+/// whole value only: `test` stands in half of all paths.
+const MIN_SECRET_INSIDE: usize = 8;
+
+/// The variables that a program gets, and no others.
+#[derive(Clone)]
+pub struct Environment {
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl Environment {
+    /// Of the variables that this process was started with those that are [`ALLOWED`], and those that `more` names.
+    pub fn of_host(more: &[String]) -> Self {
+        Self::new(environment::all()).only(more)
+    }
+
+    /// These variables, less the project's own: those that begin with `BUB_`, in capitals or not.
+    pub fn new(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        let variables = variables.into_iter().filter(|(name, _)| !matches(name, &format!("{OWN_PREFIX}*"))).collect();
+        Self { variables }
+    }
+
+    /// The same with only those variables that are [`ALLOWED`], and those that `more` names, in capitals or not. A `*`
+    /// stands for anything: `AWS_*`. An allowed one that is an address with a password in it has to be named in `more`.
+    #[must_use]
+    pub fn only<N: AsRef<str>>(mut self, more: &[N]) -> Self {
+        self.variables.retain(|(name, value)| {
+            let is_allowed =
+                || ALLOWED.iter().any(|pattern| matches(name, pattern)) && !environment::has_password(value);
+            more.iter().any(|pattern| matches(name, pattern.as_ref())) || is_allowed()
+        });
+        self
+    }
+
+    /// The same without the variables whose value is one of these secrets, or has one of at least 8 bytes inside.
+    pub fn without_secrets<S: AsRef<str>>(mut self, secrets: &[S]) -> Self {
+        self.variables.retain(|(_, value)| !secrets.iter().any(|secret| tells(value, secret.as_ref())));
+        self
+    }
+
+    /// What a program would read under `name`.
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+    }
+
+    /// All of them, name and value.
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+}
+
+impl fmt::Debug for Environment {
+    /// Names only: a value may be a key that nobody has told us of.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.variables.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+/// Whether `pattern`, in which one `*` stands for anything, describes `name`, in capitals or not.
+fn matches(name: &OsStr, pattern: &str) -> bool {
+    let name = name.as_encoded_bytes().to_ascii_uppercase();
+    let pattern = pattern.to_ascii_uppercase();
+    match pattern.split_once('*') {
+        None => name == pattern.as_bytes(),
+        Some((start, end)) => {
+            name.len() >= start.len() + end.len()
+                && name.starts_with(start.as_bytes())
+                && name.ends_with(end.as_bytes())
+        }
+    }
+}
+
+/// Whether whoever reads `value` knows `secret`.
+fn tells(value: &OsStr, secret: &str) -> bool {
+    let (value, secret) = (value.as_encoded_bytes(), secret.trim().as_bytes());
+    if secret.len() >= MIN_SECRET_INSIDE {
+        contains(value, secret)
+    } else {
+        !secret.is_empty() && value.trim_ascii() == secret
+    }
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    word.is_empty() || text.windows(word.len()).any(|window| window == word)
+}

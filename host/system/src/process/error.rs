@@ -1,0 +1,33 @@
+//! How an operation on a program fails.
+
+use bub_types::text::plain;
+use std::fmt;
+use std::io;
+
+/// Why a program could not be started, found or ended.
+#[derive(Debug)]
+pub enum Error {
+    /// What the caller handed in makes no program.
+    InvalidInput(String),
+    /// The session has no program of that id, or has one no longer.
+    NotFound(String),
+    /// Too many programs run already; trying again helps once one of them has ended.
+    Busy(String),
+    /// The system refused. `action` says what was attempted.
+    Io { action: String, source: io::Error },
+}
+
+/// What every operation on a program answers.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidInput(message) | Self::NotFound(message) | Self::Busy(message) => f.write_str(message),
+            // The cause is part of the sentence, not of `source()`: whoever walks the chain does not print it twice.
+            Self::Io { action, source } => write!(f, "{action}: {}", plain(&source.to_string())),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,68 @@
+//! How an operation on a tape fails.
+
+use bub_types::text::plain;
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+/// Why a tape could not be read or written.
+#[derive(Debug)]
+pub enum Error {
+    /// The storage refused. `action` says what was attempted, on which tape.
+    Io { action: String, source: io::Error },
+    /// An anchor or a tape that was named is not there.
+    NotFound(String),
+    /// What the caller handed in cannot be stored, or makes no sense.
+    InvalidInput(String),
+    /// Somebody else wrote first: `last` is the id that the tape ends with now.
+    Conflict { last: u64 },
+    /// Another turn of the session runs, in that process where it is known, and did not end in time.
+    Busy { waited: Duration, pid: Option<u32> },
+}
+
+/// What every operation on a tape answers.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::InvalidInput(message.into())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // The cause is part of the sentence, not of `source()`: whoever prints one line prints it whole, and whoever
+            // walks the chain does not print it twice.
+            Self::Io { action, source } => write!(f, "{action}: {}", plain(&source.to_string())),
+            Self::NotFound(message) | Self::InvalidInput(message) => f.write_str(message),
+            Self::Conflict { last } => {
+                write!(f, "somebody else wrote first: the last id is {last}")
+            }
+            Self::Busy { waited, pid } => {
+                let who = pid.map_or_else(String::new, |pid| format!(" in process {pid}"));
+                let waited = waited.as_secs_f64();
+                write!(
+                    f,
+                    "another turn of this session still runs{who}, after {waited} seconds; wait for its end, take another session by `--session-id`, or raise `lock_wait` of config.toml"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A plugin sees tape errors as errors of the contract.
+impl From<Error> for bub_types::Error {
+    fn from(error: Error) -> Self {
+        use bub_types::ErrorKind;
+        let kind = match &error {
+            Error::Io { .. } | Error::Busy { .. } => ErrorKind::Temporary,
+            Error::NotFound(_) => ErrorKind::NotFound,
+            Error::InvalidInput(_) => ErrorKind::InvalidInput,
+            Error::Conflict { .. } => ErrorKind::Conflict,
+        };
+        Self::new(kind, error.to_string())
+    }
+}

@@ -1,0 +1,104 @@
+//! The tape: one session's append-only record, and the ways of reading it.
+//!
+//! An [`Entry`] is one record, a [`Draft`] one that no tape has numbered yet. A [`Store`] keeps tapes; [`FileStore`]
+//! keeps them as JSON lines, the same bytes as Bub's. A [`Tape`] is what the rest of the host holds: one tape of a
+//! store, or a fork of one whose writes are merged or dropped. A [`Query`] finds entries, [`view`] says which of them a
+//! selector sees, and a [`Renderer`] turns them into chat messages.
+//!
+//! **Invariant**: this room knows nothing of wasm, hooks or channels, and no part of it but the stores and the journal
+//! knows of files.
+
+mod compact;
+mod date;
+mod digest;
+mod draft;
+mod entry;
+mod erase;
+mod error;
+pub mod fail;
+mod file;
+mod forgotten;
+mod fork;
+mod handle;
+mod ids;
+mod info;
+mod interruption;
+mod journal;
+pub mod json;
+mod lock;
+mod media;
+mod memory;
+mod name;
+mod network;
+mod query;
+mod render;
+mod search;
+mod session;
+mod shelf;
+mod sought;
+mod sqlite;
+mod store;
+mod tapes;
+mod verify;
+pub mod view;
+mod words;
+mod zone;
+
+pub use date::{now, run_id};
+pub use digest::{Digest, Newest, Place};
+pub use draft::{Draft, bootstrap, event, handoff};
+pub use entry::Entry;
+pub use erase::{ERASED, Erasure};
+pub use error::{Error, Result};
+pub use file::{FileStore, Index, Leftover, Traces, attach, empty_trash, erase_traces, tidy};
+pub use forgotten::{Forgotten, PLACEHOLDER, SIDECAR as FORGOTTEN, digest_of};
+pub use fork::Fork;
+pub use handle::{Cursor, Tape};
+pub use info::Info;
+pub use journal::{JournalSettings, Journals, Recovered};
+pub use media::{MAX_SENT, Media, told};
+pub use memory::MemoryStore;
+pub use name::{check_tape_name, is_listed, is_workspace_tape, sidecar_name, tape_name, workspace_tape_name};
+pub use network::network_file_system;
+pub use query::{Position, Query, Start};
+pub use render::{Piece, Renderer};
+pub use search::{Collector, Hit, Matcher, Search};
+pub use session::{
+    MAX_SESSION_NAME, SESSION_MARK, SESSION_NAME, SessionMark, SessionSummary, name_session, session_mark,
+    session_summary, typed,
+};
+pub use sought::Sought;
+pub use sqlite::SqliteStore;
+pub use store::{Batch, Commit, Future, Outcome, Reset, Store};
+pub use tapes::Tapes;
+pub use verify::{Fault, Verified, Verifier};
+pub use words::Words;
+pub use zone::{MEMORY, Zone, ids as zone_ids, version as zone_version};
+
+/// The anchor that every session's tape begins with.
+pub const SESSION_START: &str = "session/start";
+
+/// The event that says that a message from a channel is part of the conversation. Whoever was interrupted in handing it over
+/// finds it there.
+pub const TAKEN: &str = "message.taken";
+
+/// What a write survives once it is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Durability {
+    /// The end of the process, however it comes. A loss of power may cost the last writes, never part of one.
+    #[default]
+    Os,
+    /// A loss of power too: each write waits for the disk.
+    Fsync,
+}
+
+impl Durability {
+    /// As it is written in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Os => "os",
+            Self::Fsync => "fsync",
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Errors that plugins and the host exchange.
+
+use crate::Json;
+use serde::{Deserialize, Serialize};
+
+/// The kind of an error, by which callers decide what to do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "component",
+    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
+    component(enum)
+)]
+#[cfg_attr(feature = "component", repr(u8))]
+pub enum ErrorKind {
+    /// The argument is not what the contract asks for.
+    #[cfg_attr(feature = "component", component(name = "invalid-input"))]
+    InvalidInput,
+    /// The configuration is wrong.
+    #[cfg_attr(feature = "component", component(name = "config"))]
+    Config,
+    /// The model or its provider failed, and a retry does not help.
+    #[cfg_attr(feature = "component", component(name = "provider"))]
+    Provider,
+    /// The messages are longer than the model takes.
+    #[cfg_attr(feature = "component", component(name = "context-length"))]
+    ContextLength,
+    /// A tool failed.
+    #[cfg_attr(feature = "component", component(name = "tool"))]
+    Tool,
+    /// A retry may help.
+    #[cfg_attr(feature = "component", component(name = "temporary"))]
+    Temporary,
+    /// There is nothing of that name.
+    #[cfg_attr(feature = "component", component(name = "not-found"))]
+    NotFound,
+    /// A grant is missing.
+    #[cfg_attr(feature = "component", component(name = "denied"))]
+    Denied,
+    /// Another writer was first.
+    #[cfg_attr(feature = "component", component(name = "conflict"))]
+    Conflict,
+    /// The caller no longer wants the answer.
+    #[cfg_attr(feature = "component", component(name = "cancelled"))]
+    Cancelled,
+    /// Any other error.
+    #[cfg_attr(feature = "component", component(name = "unknown"))]
+    Unknown,
+}
+
+/// What a plugin may see of a failure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "component",
+    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
+    component(record)
+)]
+pub struct Error {
+    /// What kind it is.
+    pub kind: ErrorKind,
+    /// For people, in one line.
+    pub message: String,
+    /// More, for programs.
+    pub details: Option<Json>,
+}
+
+impl Error {
+    /// An error of that kind, without details.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), details: None }
+    }
+
+    /// The argument is not what the contract asks for.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidInput, message)
+    }
+
+    /// A grant is missing, or nesting has gone too far.
+    pub fn denied(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Denied, message)
+    }
+
+    /// The caller no longer wants the answer.
+    pub fn cancelled() -> Self {
+        Self::new(ErrorKind::Cancelled, "nobody listens any more")
+    }
+}
+
+impl ErrorKind {
+    /// As it is written on a tape.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InvalidInput => "invalid_input",
+            Self::Config => "config",
+            Self::Provider => "provider",
+            Self::ContextLength => "context_length",
+            Self::Tool => "tool",
+            Self::Temporary => "temporary",
+            Self::NotFound => "not_found",
+            Self::Denied => "denied",
+            Self::Conflict => "conflict",
+            Self::Cancelled => "cancelled",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.message)
+    }
+}
+
+impl std::error::Error for Error {}

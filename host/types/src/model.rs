@@ -1,0 +1,63 @@
+//! Models that can be chosen, and what a model says while it answers.
+
+use crate::{Error, Json, ToolCall};
+use serde::{Deserialize, Serialize};
+
+/// A model that a session can use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "component",
+    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
+    component(record)
+)]
+pub struct ModelChoice {
+    /// `provider:model`.
+    pub id: String,
+    /// For people.
+    pub name: String,
+}
+
+/// The models that a session can use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "component",
+    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
+    component(record)
+)]
+pub struct ModelOptions {
+    /// All of them.
+    pub choices: Vec<ModelChoice>,
+    /// The id of the current one.
+    pub current: Option<String>,
+}
+
+/// A piece of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "component",
+    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
+    component(variant)
+)]
+pub enum StreamEvent {
+    /// Text for the reader.
+    #[cfg_attr(feature = "component", component(name = "text"))]
+    Text(String),
+    /// Reasoning of the model.
+    #[cfg_attr(feature = "component", component(name = "reasoning"))]
+    Reasoning(String),
+    /// Calls of tools.
+    #[cfg_attr(feature = "component", component(name = "tool-calls"))]
+    ToolCalls(Vec<ToolCall>),
+    /// A JSON array of their results, in call order.
+    #[cfg_attr(feature = "component", component(name = "tool-results"))]
+    ToolResults(Json),
+    /// Tokens used.
+    #[cfg_attr(feature = "component", component(name = "usage"))]
+    Usage(Json),
+    /// What went wrong.
+    #[cfg_attr(feature = "component", component(name = "error"))]
+    Error(Error),
+    /// Once, last: `{"text", "steps", "usage"}`.
+    #[cfg_attr(feature = "component", component(name = "final"))]
+    Final(Json),
+}

@@ -1,0 +1,62 @@
+//! The names of plugins: what one may be, and which no file may have.
+//!
+//! A name is typed in commands, stands in `config.toml`, and decides whose sidecars and folders are whose. So it holds
+//! no character that looks like another one, no two names differ in case alone, and none holds the dot that stands
+//! between a plugin's name and what its sidecar is called.
+
+use crate::text::one_line;
+use anyhow::{Result, bail};
+
+/// The longest name, in bytes: it is part of the names of tapes and folders.
+const MAX_NAME: usize = 64;
+
+/// The name of the sidecar that tool results beyond the limit are spilled to.
+pub const SPILL: &str = "spill";
+
+/// The name under which users choose the selection that no plugin makes: the conversation of this turn alone.
+pub const SIMPLE: &str = "simple";
+
+/// The name of the selection of a whole window, which takes over where a selector fails.
+pub const EVERYTHING: &str = "everything";
+
+/// What no plugin may be called although the host has no plugin of that name, and what the host calls by it.
+const RESERVED: [(&str, &str); 3] = [
+    (SPILL, "the sidecar of long tool results"),
+    (SIMPLE, "the selection without a plugin"),
+    (EVERYTHING, "the selection of a whole window"),
+];
+
+/// Whether a plugin may have that name.
+///
+/// # Errors
+///
+/// What is wrong with it. What to do about it depends on where the name stands, and is said there.
+pub fn check_name(name: &str) -> Result<()> {
+    let what = match name.chars().find(|character| !is_plain(*character)) {
+        // Nothing of it would be seen between the backticks.
+        Some(other) if other.is_whitespace() || other.is_control() => {
+            format!("U+{:04X} is none of them", u32::from(other))
+        }
+        Some(other) => format!("`{}` (U+{:04X}) is none of them", one_line(&other.to_string()), u32::from(other)),
+        None if name.is_empty() => "it is empty".to_owned(),
+        None if name.len() > MAX_NAME => format!("it has {}", name.len()),
+        None if !name.starts_with(|first: char| first.is_ascii_alphanumeric()) => {
+            format!("it begins with `{}`", &name[..1])
+        }
+        None => return check_reserved(name),
+    };
+    bail!(
+        "a plugin's name has at most {MAX_NAME} lower-case ASCII letters, digits, `-` and `_`, a letter or a digit first: {what}"
+    );
+}
+
+fn is_plain(character: char) -> bool {
+    character.is_ascii_lowercase() || character.is_ascii_digit() || matches!(character, '-' | '_')
+}
+
+fn check_reserved(name: &str) -> Result<()> {
+    match RESERVED.iter().find(|(reserved, _)| *reserved == name) {
+        Some((_, what)) => bail!("the name is reserved: the host calls {what} by it"),
+        None => Ok(()),
+    }
+}

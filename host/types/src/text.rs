@@ -1,0 +1,92 @@
+//! Text of others, made fit for terminals, logs and messages: escaping, clipping, and numbers for people.
+
+mod invisible;
+
+pub use invisible::Invisible;
+
+/// What of a text is looked at for a line, in bytes. A guest may hand over megabytes, again and again.
+const LOOKED_AT: usize = 64 << 10;
+
+/// The system's sentence in this program's manner: no capital, no number behind it.
+pub fn plain(text: &str) -> String {
+    let text = text.split(" (os error").next().unwrap_or(text);
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
+}
+
+/// How many there are of something.
+pub fn count(number: u64, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
+}
+
+/// A number of bytes as it is read by people.
+pub fn bytes(bytes: u64) -> String {
+    let mut size = bytes as f64;
+    for unit in ["B", "KB", "MB", "GB"] {
+        if size < 1000.0 {
+            let digits = usize::from(unit != "B" && size < 9.95);
+            return format!("{size:.digits$} {unit}");
+        }
+        size /= 1000.0;
+    }
+    format!("{size:.1} TB")
+}
+
+/// The innermost reason of an error of the connection. The outer ones repeat the address, query and all.
+pub fn cause<E: std::error::Error + 'static>(error: &E) -> String {
+    let mut inner: &dyn std::error::Error = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    match inner.downcast_ref::<E>() {
+        // Its own text holds the address; there is nothing better below it.
+        Some(_) => "the connection failed".to_owned(),
+        None => plain(&inner.to_string()),
+    }
+}
+
+/// The text with everything escaped that a terminal would obey, but for the ends of lines and tabs: control characters,
+/// and those that turn the direction of what follows.
+pub fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.replace("\r\n", "\n").chars() {
+        match character {
+            '\n' | '\t' => shown.push(character),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => shown.extend(character.escape_unicode()),
+            control if control.is_control() => shown.extend(control.escape_unicode()),
+            other => shown.push(other),
+        }
+    }
+    shown
+}
+
+/// Whether a terminal would do something other than show the character: control characters, and those that turn the
+/// direction of a line, so that it reads as another one. Those that join letters stay: some scripts need them.
+fn is_obeyed(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The text without what cannot be seen in it and belongs to nothing around it.
+fn visible(text: &str) -> String {
+    let mut invisible = Invisible::default();
+    let mut characters = text.chars().peekable();
+    let mut visible = String::with_capacity(text.len());
+    while let Some(character) = characters.next() {
+        if invisible.shows(character, characters.peek().copied()) {
+            visible.push(character);
+        }
+    }
+    visible
+}
+
+/// Guest-controlled text, fit for one line of a terminal or a log. Of a long one only the beginning is looked at.
+pub fn one_line(text: &str) -> String {
+    let begun = visible(&text[..text.floor_char_boundary(LOOKED_AT)]);
+    let parts = begun.split(is_obeyed).map(str::trim).filter(|part| !part.is_empty());
+    let mut line = parts.collect::<Vec<_>>().join(" ");
+    if let Some((cut, _)) = line.char_indices().nth(2000) {
+        line.truncate(cut);
+    }
+    line
+}
