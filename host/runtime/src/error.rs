@@ -24,8 +24,9 @@ pub enum Failure {
     },
     /// The plugin broke its contract or a limit.
     Fault(Fault),
-    /// The tape could not be read or written.
-    Tape(String),
+    /// The tape could not be read or written. A tape that is busy, or storage that refused, is a
+    /// [`Temporary`](ErrorKind::Temporary) error.
+    Tape(Error),
     /// The envelope could not be handed to its channel.
     Channel(String),
     /// No plugin answered the prompt.
@@ -48,7 +49,9 @@ impl Failure {
     /// kind, `temporary`, and how long by `retry_after` in the details, in seconds.
     pub fn retry_after(&self) -> Option<Duration> {
         let wait = match self {
-            Self::Hook { error, .. } | Self::Refused(error) if error.kind == ErrorKind::Temporary => {
+            Self::Hook { error, .. } | Self::Refused(error) | Self::Tape(error)
+                if error.kind == ErrorKind::Temporary =>
+            {
                 let details = error.details.as_deref().and_then(|details| parse_json(details).ok());
                 let seconds = details.and_then(|details| details.get("retry_after")?.as_f64()).unwrap_or_default();
                 Duration::try_from_secs_f64(seconds).unwrap_or_default()
@@ -97,11 +100,11 @@ impl Failure {
             Self::Hook { error, .. } => {
                 return Error { kind: error.kind, message: self.to_string(), details: error.details.clone() };
             }
-            Self::Refused(error) => return error.clone(),
+            Self::Refused(error) | Self::Tape(error) => return error.clone(),
             Self::Cancelled => ErrorKind::Cancelled,
             Self::Deadline(_) => ErrorKind::Temporary,
             Self::NoModel => ErrorKind::Config,
-            Self::Fault(_) | Self::Tape(_) | Self::Channel(_) => ErrorKind::Unknown,
+            Self::Fault(_) | Self::Channel(_) => ErrorKind::Unknown,
         };
         Error::new(kind, self.to_string())
     }
@@ -114,7 +117,8 @@ impl fmt::Display for Failure {
                 write!(f, "hook `{hook}` of plugin `{plugin}`: {}", one_line(&error.message))
             }
             Self::Fault(fault) => fault.fmt(f),
-            Self::Tape(message) | Self::Channel(message) => f.write_str(message),
+            Self::Channel(message) => f.write_str(message),
+            Self::Tape(error) => f.write_str(&error.message),
             Self::Refused(error) => f.write_str(&one_line(&error.message)),
             Self::NoModel => f.write_str("no plugin answered the prompt"),
             Self::Cancelled => f.write_str("cancelled"),
@@ -152,6 +156,6 @@ impl From<Fault> for Failure {
 
 impl From<bub_tape::Error> for Failure {
     fn from(error: bub_tape::Error) -> Self {
-        Self::Tape(error.to_string())
+        Self::Tape(error.into())
     }
 }

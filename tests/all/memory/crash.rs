@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The steps of a write to a tape, see `host/src/tape/fail.rs`.
+/// The steps of a write to a tape, see `host/tape/src/fail.rs`.
 const STEPS: [&str; 7] = [
     "commit.locked",
     "commit.begun",

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A step of taking out entries at which a process may end, see `host/src/tape/fail.rs`.
+/// A step of taking out entries at which a process may end, see `host/tape/src/fail.rs`.
 const STEPS: [&str; 4] = ["erase.begun", "erase.written", "erase.renamed", "erase.end"];
 
 /// A workspace's tape with so many versions of its memory, all of them months old, and one that was never sealed.

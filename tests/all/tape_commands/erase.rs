@@ -9,7 +9,7 @@ use std::fs;
 const NAME: &str = "aaaa__bbbb";
 const SECRET: &str = "555-0100";
 
-/// The steps of an erasure at which a process may end, see `host/src/tape/fail.rs`, and whether the entry is gone then.
+/// The steps of an erasure at which a process may end, see `host/tape/src/fail.rs`, and whether the entry is gone then.
 const STEPS: [(&str, bool); 4] =
     [("erase.begun", false), ("erase.written", false), ("erase.renamed", true), ("erase.end", true)];
 

@@ -3,7 +3,7 @@
 use super::{Audience, Calls, TaintSource, Turn};
 use crate::error::Failure;
 use crate::plugin::Caller;
-use bub_types::{Envelope, Principal};
+use bub_types::{Envelope, Error, ErrorKind, Principal};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl Turn {
     /// The tape cannot be written.
     pub async fn again(calls: &Arc<Calls>, told: Told, audience: Audience) -> Result<Arc<Self>, Failure> {
         let turn = Self::begin(calls, told.session, told.message, audience).await?;
-        let held = || Failure::Tape("the turn is held by somebody else".to_owned());
+        let held = || Failure::Tape(Error::new(ErrorKind::Conflict, "the turn is held by somebody else"));
         let mut turn = Arc::into_inner(turn).ok_or_else(held)?;
         turn.principal = told.principal;
         turn.caller = Caller::new(told.principal, &turn.message.channel, turn.message.sender.as_deref());

@@ -11,7 +11,7 @@ use crate::host::Host;
 use anyhow::Result;
 use bub_tape::{Fork, MAX_SENT, Store, Tape, workspace_tape_name};
 use bub_types::text::one_line;
-use bub_types::{Envelope, ModelOptions, Prompt};
+use bub_types::{Envelope, Error, ModelOptions, Prompt};
 use serde_json::json;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -141,7 +141,7 @@ impl Preview<'_> {
         let request = async {
             let request = stages::request(turn, DEPTH, about, self.selector).await;
             // One line, whoever wrote it.
-            request.map_err(|error| Failure::Tape(one_line(&error.message)))
+            request.map_err(|error| Failure::Tape(Error { message: one_line(&error.message), ..error }))
         };
         Ok(turn.or_cancelled(request).await?)
     }

@@ -5,9 +5,11 @@ use super::super::token::Bearer;
 use super::super::{Api, Problem};
 use super::{by_name, by_session};
 use axum::Json;
+use bub_runtime::error::Failure;
 use bub_runtime::hooks;
 use bub_runtime::turn::{Calls, Preview};
 use bub_tape::Store;
+use bub_types::ErrorKind;
 use bub_types::suggest;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -70,7 +72,11 @@ async fn context(
         selector: asking.selector.as_deref(),
         requester: bearer.requester(),
     };
-    let messages = preview.messages(&host).await.map_err(|error| Problem::internal(&format!("{error:#}")))?;
+    let messages = preview.messages(&host).await.map_err(|error| match error.downcast_ref::<Failure>() {
+        // A name that a client chose can be too long for the sidecars that a turn opens.
+        Some(Failure::Tape(error)) if error.kind == ErrorKind::InvalidInput => Problem::bad(&error.message),
+        _ => Problem::internal(&format!("{error:#}")),
+    })?;
     // What a tape holds is JSON in Python's sense.
     let readable = |message: String| RawValue::from_string(message).unwrap_or_else(|_| super::page::raw(&Value::Null));
     let messages: Vec<_> = messages.into_iter().map(readable).collect();
