@@ -74,7 +74,10 @@ fn a_turn_that_does_not_end_in_time_is_the_next_processs() {
 #[test]
 fn whether_all_is_in_place_to_serve_is_said_without_serving() {
     let home = posting("flags = [\"webhook\"]");
-    home.bub(["serve", "--check"]).finish().mentions("ready to serve at 127.0.0.1:8420\n");
+    home.bub(["serve", "--check"]).finish().says(
+        "ready to serve at 127.0.0.1:8420\nno model is configured: `offline:demo` only repeats what it is told; \
+         set `BUB_MODEL` or `model`\n",
+    );
     home.configure("[serve]\nmax_turns = 0");
     home.bub(["serve", "--check"]).finish().refuses(&["serve.max_turns", "`0`"]);
 }

@@ -24,7 +24,7 @@ fn refused(status: u16) -> bub_tests::Finished {
 fn a_model_without_a_key() {
     let run = home();
     let finished = plain(&run, &["hi"]).env("BUB_MODEL", "openai:gpt").finish();
-    fails(finished, "model `openai:gpt`: ", "set `BUB_OPENAI_API_KEY` or `BUB_API_KEY`");
+    fails(finished, "model `openai:gpt`: ", "set `OPENAI_API_KEY`, `BUB_OPENAI_API_KEY` or `BUB_API_KEY`");
 }
 
 #[test]
