@@ -1,4 +1,4 @@
-//! What Bub was told by variables and by `config.yml`: what of it holds here, and what is not read.
+//! Settings of Bub: which variables apply here, and which variables and files are not read.
 
 use super::environment::Environment;
 use super::{Plugin, Serve};
@@ -11,7 +11,8 @@ use std::path::Path;
 /// Bub's file of settings, below `$BUB_HOME`.
 const FILE: &str = "config.yml";
 
-/// The variables that are read, without the `BUB_` in front. Those of secrets and providers are told by their forms.
+/// The variables that are read, without the prefix `BUB_`. Variables of secrets and providers are recognized by
+/// pattern.
 const READ: [&str; 25] = [
     "ACTIVE_TIME_WINDOW",
     "API_BASE",
@@ -40,16 +41,16 @@ const READ: [&str; 25] = [
     "VERBOSE",
 ];
 
-/// Bub's variables without a counterpart, and what to do instead.
+/// Bub's variables that have no equivalent, and what to use instead.
 const WITHOUT_COUNTERPART: [(&str, &str); 3] = [
     ("API_FORMAT", "the provider in `BUB_MODEL` says how its server is spoken to: `anthropic:MODEL` or `openai:MODEL`"),
     ("PROJECT", "plugins are WebAssembly components: `bub-wasm plugin add` installs one"),
     ("TELEGRAM_PROXY", "requests of plugins use no proxy"),
 ];
 
-/// How long messages of a chat are waited for, on channels of which config.toml says nothing else.
+/// Default debouncing of chat messages, for channels without settings in config.toml.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Pauses {
+pub struct DebounceDefaults {
     /// `BUB_DEBOUNCE_SECONDS`.
     pub debounce_seconds: Option<f64>,
     /// `BUB_MAX_WAIT_SECONDS`.
@@ -58,7 +59,7 @@ pub struct Pauses {
     pub active_time_window: Option<f64>,
 }
 
-impl Pauses {
+impl DebounceDefaults {
     pub(super) fn read(environment: &Environment) -> Result<Self> {
         Ok(Self {
             debounce_seconds: environment.seconds("DEBOUNCE_SECONDS")?,
@@ -68,7 +69,7 @@ impl Pauses {
     }
 }
 
-/// Puts what Bub's variables say of channels in the place of what the file says.
+/// Overrides the file's channel settings with Bub's variables.
 pub(super) fn fill(environment: &Environment, serve: &mut Serve, plugins: &mut BTreeMap<String, Plugin>) -> Result<()> {
     if let Some(channels) = environment.list("ENABLED_CHANNELS")? {
         serve.enabled_channels = channels;
@@ -82,17 +83,17 @@ pub(super) fn fill(environment: &Environment, serve: &mut Serve, plugins: &mut B
     Ok(())
 }
 
-/// Something that was said to Bub, or to this program by mistake, and that nothing reads.
+/// A variable or file that is set but not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unread {
+pub struct UnreadSetting {
     /// The variable or the file.
     pub name: String,
     /// What to do about it.
     pub advice: String,
 }
 
-/// Everything of that kind, in order. Values are not looked at: they may be keys.
-pub(super) fn unread(environment: &Environment, home: &Path) -> Vec<Unread> {
+/// All unread variables and files, in order. Values are ignored: they may be keys.
+pub(super) fn unread(environment: &Environment, home: &Path) -> Vec<UnreadSetting> {
     let mut names: Vec<&str> = environment.names().filter(|name| !is_read(name)).collect();
     names.sort_unstable();
     let variable = |name: &str| {
@@ -100,12 +101,12 @@ pub(super) fn unread(environment: &Environment, home: &Path) -> Vec<Unread> {
         let near = bub_types::suggest::nearest(name, READ).map(|near| format!("did you mean `BUB_{near}`"));
         let advice = without.map(str::to_owned).or(near).unwrap_or_else(|| "nothing here has that name".to_owned());
         let shown: String = one_line(name).chars().take(100).collect();
-        Unread { name: format!("BUB_{shown}"), advice }
+        UnreadSetting { name: format!("BUB_{shown}"), advice }
     };
-    let mut unread: Vec<Unread> = names.into_iter().map(variable).collect();
+    let mut unread: Vec<UnreadSetting> = names.into_iter().map(variable).collect();
     if home.join(FILE).exists() {
         let advice = "write what it sets into config.toml (`bub-wasm doctor --config` shows the keys) or .env";
-        unread.push(Unread { name: FILE.to_owned(), advice: advice.to_owned() });
+        unread.push(UnreadSetting { name: FILE.to_owned(), advice: advice.to_owned() });
     }
     unread
 }

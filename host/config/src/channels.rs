@@ -1,57 +1,57 @@
-//! Who speaks on a channel, and what they may do there.
+//! Principals of a channel and their permissions.
 
 use serde::{Deserialize, Serialize};
 
-/// `[channels.NAME]`: who speaks there, and what they may do.
+/// `[channels.NAME]`: principals, permissions and timing of a channel.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Channel {
-    /// Senders who are the owner.
+    /// Senders with the principal `owner`.
     pub owners: Vec<String>,
-    /// Senders who are known; everybody else is anonymous.
+    /// Senders with the principal `peer`; all others are anonymous.
     pub peers: Vec<String>,
-    /// Tools that only read and that others than the owner may use here; none: those that read the conversation, what the
-    /// owner wrote for agents, and public pages.
+    /// Read-only tools that peers and anonymous senders may use here. Default: those that read the conversation, skills
+    /// and public pages.
     pub tools: Option<Vec<String>>,
-    /// What a line that begins with a comma may be; none: all on `cli`, nothing elsewhere.
+    /// Which comma commands are allowed. Default: all on `cli`, none elsewhere.
     pub commands: Option<Commands>,
-    /// The plugin that selects here.
+    /// The selector plugin of this channel.
     pub selector: Option<String>,
-    /// How long the next message of a chat is waited for before a turn begins, where the channel asks for that.
+    /// Debounce time: how long a chat must be quiet before a turn starts, on channels that ask for debouncing.
     pub debounce_seconds: Option<f64>,
-    /// How long a message that is not meant for the agent waits for others, in a chat that it listens to.
+    /// How long a message that does not address the agent is debounced at most, in a chat with an open active window.
     pub max_wait_seconds: Option<f64>,
-    /// How long a chat is listened to behind a message that was meant for the agent.
+    /// How long after a message to the agent the other messages of the chat are accepted too.
     pub active_time_window: Option<f64>,
-    /// What becomes of an answer of which nobody knows whether it was delivered, where the channel delivers it twice.
+    /// Whether an answer with uncertain delivery is sent again, on channels that do not deduplicate.
     pub resend: Resend,
 }
 
-/// What becomes of an answer whose delivery was interrupted.
+/// What to do with an answer whose delivery was interrupted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Resend {
-    /// It is sent again, and says so.
+    /// Send it again, marked as repeated.
     #[default]
     Mark,
-    /// It is not sent again.
+    /// Do not send it again.
     Never,
 }
 
-/// What a line that begins with a comma may be.
+/// Which comma commands are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Commands {
-    /// A tool by its name, and what names none goes to the shell.
+    /// Tools by name; anything else goes to the shell.
     All,
-    /// A tool by its name.
+    /// Tools by name.
     Tools,
-    /// Text like any other.
+    /// None: such lines are text.
     None,
 }
 
 impl Commands {
-    /// As it is written in the configuration.
+    /// The name in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::All => "all",

@@ -16,16 +16,16 @@ const MAX_VALUE: usize = 64 << 10;
 /// All values of the file together, in bytes.
 const MAX_TOTAL: usize = 1 << 20;
 
-/// A line that is refused.
+/// A syntax error.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refused {
-    /// Counted from 1. Of a value of several lines, the last that was read.
+    /// Line number, from 1; of a value of several lines the last line read.
     pub(super) line: usize,
-    /// What is wrong, without any of the text: it may be a key.
+    /// The problem, without the text, which may hold a key.
     pub(super) what: String,
 }
 
-/// The variables of the text, in order. `lookup` is asked first for a name that stands behind a `$`, then the lines above.
+/// Parses the variables, in order. A `$NAME` is looked up with `lookup` first, then among the lines above.
 ///
 /// # Errors
 ///
@@ -80,7 +80,7 @@ impl Parser<'_> {
         word
     }
 
-    /// Skips what is no variable, and reads up to the `=`; `None` at the end.
+    /// Skips blanks and comments, and reads a name up to the `=`; `None` at the end.
     fn name(&mut self) -> Result<Option<String>, Refused> {
         loop {
             self.skip(char::is_whitespace);
@@ -113,7 +113,7 @@ impl Parser<'_> {
             let next = match (self.chars.peek().copied(), quote) {
                 (None, Some(_)) => return Err(self.refused(format!("the quote in the value of `{name}` has no end"))),
                 (None | Some('\n' | '\r'), None) => return Ok(value),
-                // A comment has a blank in front of it, or nothing.
+                // A comment begins the value or follows a blank.
                 (Some('#'), None) if is_empty => return Ok(value),
                 (Some(next), _) => next,
             };
@@ -167,7 +167,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The name behind a `$`; `None` when there is none, and the `$` stands for itself.
+    /// The name after a `$`; `None` for a literal `$`.
     fn reference(&mut self) -> Result<Option<String>, Refused> {
         if self.chars.next_if_eq(&'{').is_none() {
             let name = self.word(|next| next.is_ascii_alphanumeric() || next == '_');

@@ -1,4 +1,4 @@
-//! What commands write into config.toml: the user's comments and order stay as they are.
+//! Edits of config.toml by commands, which preserve comments and order.
 
 use anyhow::{Context, Result};
 use bub_system::files::{make_private_dir, read_text};
@@ -10,11 +10,11 @@ use toml_edit::{Array, DocumentMut, Item, Table};
 
 const TRUSTED: &str = "trusted_plugins";
 
-/// Changes the file as a whole: written beside it, then renamed, so that a reader sees the old or the new one.
+/// Edits the file atomically: a reader sees the old or the new content.
 ///
 /// # Errors
 ///
-/// The file is no TOML, or it cannot be written.
+/// The file is not TOML, or cannot be written.
 pub fn edit(path: &Path, change: impl FnOnce(&mut DocumentMut) -> Result<()>) -> Result<()> {
     let mut document = read(path)?;
     change(&mut document)?;
@@ -37,7 +37,7 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
     fs::rename(&draft, path)
 }
 
-/// `[plugins.NAME]`, made where it is missing.
+/// The table `[plugins.NAME]`, created if missing.
 pub fn plugin<'a>(document: &'a mut DocumentMut, name: &str) -> Result<&'a mut Table> {
     let plugins = document.entry("plugins").or_insert_with(implicit_table);
     let plugins = plugins.as_table_mut().context("`plugins` in config.toml is no table")?;
@@ -45,25 +45,25 @@ pub fn plugin<'a>(document: &'a mut DocumentMut, name: &str) -> Result<&'a mut T
     plugin.as_table_mut().with_context(|| format!("`plugins.{name}` in config.toml is no table"))
 }
 
-/// What stands in `[plugins.NAME]`; empty, where nothing does.
+/// Reads `[plugins.NAME]`; an empty table if missing.
 ///
 /// # Errors
 ///
-/// The file is no TOML, or cannot be read.
+/// The file is not TOML, or cannot be read.
 pub fn read_plugin(path: &Path, name: &str) -> Result<Table> {
     let document = read(path)?;
     let plugin = document.get("plugins").and_then(|plugins| plugins.get(name)).and_then(Item::as_table_like);
     Ok(plugin.map(|plugin| plugin.iter().map(|(key, item)| (key, item.clone())).collect()).unwrap_or_default())
 }
 
-/// Takes `[plugins.NAME]` away.
+/// Removes `[plugins.NAME]`.
 pub fn drop_plugin(document: &mut DocumentMut, name: &str) {
     if let Some(plugins) = document.get_mut("plugins").and_then(Item::as_table_mut) {
         plugins.remove(name);
     }
 }
 
-/// `[trusted_plugins.DIGEST]`, made where it is missing.
+/// The table `[trusted_plugins.DIGEST]`, created if missing.
 pub fn trusted<'a>(document: &'a mut DocumentMut, digest: &str) -> Result<&'a mut Table> {
     let trusted = document.entry(TRUSTED).or_insert_with(implicit_table);
     let trusted = trusted.as_table_mut().context("`trusted_plugins` in config.toml is no table")?;
@@ -71,13 +71,13 @@ pub fn trusted<'a>(document: &'a mut DocumentMut, digest: &str) -> Result<&'a mu
     plugin.as_table_mut().with_context(|| format!("`trusted_plugins.{digest}` in config.toml is no table"))
 }
 
-/// Takes `[trusted_plugins.DIGEST]` away. `false`: it was not there.
+/// Removes `[trusted_plugins.DIGEST]`. `false`: it was missing.
 pub fn distrust(document: &mut DocumentMut, digest: &str) -> bool {
     let trusted = document.get_mut(TRUSTED).and_then(Item::as_table_mut);
     trusted.is_some_and(|trusted| trusted.remove(digest).is_some())
 }
 
-/// Puts that list of texts under `key`, one a line when there are many.
+/// Sets `key` to a list of strings, one per line when there are many.
 pub fn set_list<'a>(table: &mut Table, key: &str, values: impl IntoIterator<Item = &'a str>) {
     let mut list: Array = values.into_iter().collect();
     if list.len() > 3 {

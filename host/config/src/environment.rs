@@ -1,4 +1,4 @@
-//! The variables `BUB_*`, by the names that Bub gave them, of the process and of `$BUB_HOME/.env`.
+//! The variables `BUB_*` of the process and of `$BUB_HOME/.env`.
 
 use super::dotenv;
 use anyhow::{Context, Result, bail};
@@ -11,15 +11,15 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
-/// Below `$BUB_HOME`: variables that are set once.
+/// File of variables, below `$BUB_HOME`.
 pub(super) const FILE: &str = ".env";
 
-/// All variables that begin with `BUB_`, upper-cased and without it. The process wins over the file.
+/// All variables with the prefix `BUB_`, in upper case and without it. The process overrides the file.
 pub(super) struct Environment {
     variables: HashMap<String, String>,
-    /// Those that providers' own tools read, as `OPENAI_API_KEY`, by their whole names.
+    /// Variables of providers' own tools, such as `OPENAI_API_KEY`, by full name.
     providers: HashMap<String, String>,
-    /// Who can read the file; none when there is none.
+    /// Who can read the file; none if there is no file.
     pub(super) access: Option<Access>,
 }
 
@@ -61,7 +61,7 @@ impl Environment {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// Stands in place of what was read.
+    /// Overrides a variable.
     pub(super) fn set(&mut self, name: &str, value: &str) {
         self.variables.insert(name.to_owned(), value.to_owned());
     }
@@ -70,17 +70,17 @@ impl Environment {
         self.get(name).is_some()
     }
 
-    /// A variable of a provider's own tools, by its whole name, without blanks around it.
+    /// A variable of a provider's own tools, by full name, trimmed.
     pub(super) fn of_provider(&self, name: &str) -> Option<&str> {
         self.providers.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// The names of all that begin with `BUB_`, without that, and are set.
+    /// Names of all variables that are set, without the prefix `BUB_`.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.variables.iter().filter(|(_, value)| !value.is_empty()).map(|(name, _)| name.as_str())
     }
 
-    /// Words with commas between them, or a JSON list of texts and numbers; `null` is nothing.
+    /// A list: words separated by commas, or a JSON array of strings and numbers; `null` is empty.
     pub(super) fn list(&self, name: &str) -> Result<Option<Vec<String>>> {
         let Some(text) = self.get(name).map(str::trim).filter(|text| *text != "null") else { return Ok(None) };
         let word = |value: &Value| match value {
@@ -135,7 +135,7 @@ impl Environment {
         }
     }
 
-    /// All of them, by their whole names.
+    /// All variables, by full name.
     pub(super) fn all(&self) -> impl Iterator<Item = (String, String)> {
         self.variables.iter().map(|(name, value)| (format!("BUB_{name}"), value.clone()))
     }
@@ -157,7 +157,7 @@ impl Environment {
         }
     }
 
-    /// Models that are asked when the configured one fails.
+    /// The fallback models.
     pub(super) fn fallback_models(&self) -> Result<Option<Vec<String>>> {
         let Some(models) = self.json("FALLBACK_MODELS")? else { return Ok(None) };
         let wrong = "not a JSON list of models, as in `[\"openai:a\", \"groq:b\"]`";
@@ -165,7 +165,7 @@ impl Environment {
         models.map(Some).map_err(|_| anyhow::anyhow!("environment variable `BUB_FALLBACK_MODELS`: {wrong}"))
     }
 
-    /// How the model is reached.
+    /// The settings of model requests.
     pub(super) fn model(&self) -> Result<Settings> {
         let mut settings = Settings::new(self.get("MODEL").unwrap_or_default());
         if let Some(max_tokens) = self.positive("MAX_TOKENS")? {
@@ -210,9 +210,9 @@ impl Environment {
         Ok(headers)
     }
 
-    /// Keys and addresses: one for all, a JSON object by provider, or one variable a provider. The plain one wins.
+    /// Keys and addresses: one for all, a JSON object by provider, or one variable per provider. The single one wins.
     fn addresses(&self, settings: &mut Settings) -> Result<()> {
-        // A secret may be called as a provider's key is.
+        // A secret may have the name of a provider's key.
         for (name, value) in self.variables.iter().filter(|(name, _)| !name.starts_with("SECRET_")) {
             if let Some(provider) = name.strip_suffix("_API_KEY") {
                 settings.keys.insert(provider.to_ascii_lowercase(), Secret::new(value.clone()));
@@ -240,7 +240,7 @@ impl Environment {
 }
 
 fn by_provider(name: &str, text: &str) -> Result<Vec<(String, String)>> {
-    // The text may hold keys: what is wrong with it is said without repeating it.
+    // The text may hold keys, so errors do not repeat it.
     let map: Map<String, Value> = serde_json::from_str(text)
         .map_err(|_| anyhow::anyhow!("environment variable `BUB_{name}`: no JSON object of strings by provider"))?;
     map.into_iter()
@@ -251,7 +251,7 @@ fn by_provider(name: &str, text: &str) -> Result<Vec<(String, String)>> {
         .collect()
 }
 
-/// Whether a variable is one of those that [`super::providers`] looks at. Their tools know them in capitals only.
+/// Whether [`super::providers`] reads the variable. Only upper case counts, as for the providers' tools.
 fn is_of_provider(name: &str) -> bool {
     let ends = ["_API_KEY", "_BASE_URL", "_API_BASE"];
     !name.starts_with("BUB_") && (ends.iter().any(|end| name.ends_with(end)) || name == super::providers::OLLAMA_HOST)

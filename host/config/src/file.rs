@@ -1,4 +1,4 @@
-//! `config.toml` as it stands in the file.
+//! `config.toml` as parsed.
 
 use super::limits::LimitsTable;
 use super::{Budget, Channel, Plugin, Policy, Process, Quotas, Serve, Token, Trusted, serve};
@@ -17,7 +17,7 @@ pub(super) const FILE: &str = "config.toml";
 /// Longest file, in bytes.
 pub(super) const MAX_FILE: usize = 16 << 20;
 
-/// `config.toml` as it stands in the file.
+/// `config.toml` as parsed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct File {
@@ -50,14 +50,14 @@ pub(super) struct File {
     pub(super) serve: Serve,
     pub(super) tokens: Vec<Token>,
     pub(super) process: Process,
-    /// Whether others can read the file, and something in it is called like a key.
+    /// Whether other users can read the file and a key in it has a secret's name.
     #[serde(skip)]
     pub(super) exposes_keys: bool,
     pub(super) quotas: Quotas,
 }
 
 impl File {
-    /// Nothing is configured where there is no file.
+    /// Reads the file; a missing file is an empty one.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl File {
         Ok(file)
     }
 
-    /// What holds whatever the environment says: whoever reads a part of the file takes nothing of one that is wrong.
+    /// Checks what the environment cannot override, so that an invalid file is rejected as a whole.
     fn check(&self) -> Result<()> {
         for name in self.plugins.keys() {
             let table = || format!("`[plugins.{}]` of config.toml", one_line(name));
@@ -101,7 +101,7 @@ impl File {
     }
 }
 
-/// Whether some text of the file is called like a key: the settings of a plugin may be one.
+/// Whether a string in the file has a secret's name; plugin settings may be secrets.
 fn holds_key(text: &str) -> bool {
     fn is_key(name: &str, value: &toml::Value) -> bool {
         const NAMES: [&str; 5] = ["key", "token", "secret", "password", "credential"];
@@ -116,11 +116,11 @@ fn holds_key(text: &str) -> bool {
         }
     }
     let table: toml::Table = text.parse().unwrap_or_default();
-    // What `[[tokens]]` says of a token is its hash.
+    // `[[tokens]]` holds hashes only.
     table.iter().filter(|(name, _)| *name != "tokens").any(|(name, value)| is_key(name, value))
 }
 
-/// What the parser says, on one line; for an unknown key not the list of all that there are, but the one that was meant.
+/// The parser's message on one line; for an unknown key, the nearest known one instead of all.
 fn plain(message: &str) -> String {
     let unknown = message.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", expected"));
     let Some((written, expected)) = unknown else { return message.replace('\n', " ") };

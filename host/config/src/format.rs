@@ -1,22 +1,22 @@
-//! How answers are printed.
+//! Output formats of answers.
 
-/// What `run` prints.
+/// The output format of `run`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AnswerFormat {
     /// The answer alone.
     #[default]
     Text,
-    /// As Bub prints it: channel and chat on a line of their own, then the answer.
+    /// As Bub prints: a line with channel and chat, then the answer.
     Bub,
     /// A JSON object.
     Json,
 }
 
 impl AnswerFormat {
-    /// All of them, by the names that users write.
+    /// The names of all formats.
     pub const NAMES: [&'static str; 3] = ["text", "bub", "json"];
 
-    /// The format of that name.
+    /// The format with that name.
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "text" => Self::Text,

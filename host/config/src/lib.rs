@@ -1,24 +1,26 @@
-//! What the user has said: `$BUB_HOME/config.toml`, `$BUB_HOME/.env` and the environment, the later over the earlier.
-//! A workspace configures nothing.
+//! The user's configuration: `$BUB_HOME/config.toml`, `$BUB_HOME/.env` and the environment; later sources override
+//! earlier ones. Workspaces configure nothing.
 
-mod beside;
+#![warn(missing_docs, unreachable_pub)]
+
 mod bub;
 mod channels;
 mod dotenv;
 pub mod edit;
 mod environment;
 mod file;
+mod fingerprint;
 mod format;
 mod limits;
+mod merge_reload;
 mod plugins;
 mod policy;
-mod print;
 mod process;
 mod providers;
 mod quotas;
-mod seclude;
 mod serve;
 mod tapes;
+mod trial;
 
 use crate::environment::Environment;
 use anyhow::{Context, Result};
@@ -30,129 +32,129 @@ use bub_system::files::{Access, ProtectedFiles, check_directory, make_private_di
 use bub_types::Principal;
 use file::{File, positive};
 use limits::LimitsTable;
+use parking_lot::Mutex;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::Once;
 use std::time::Duration;
 
-pub use beside::Waiting;
-pub use bub::{Pauses, Unread};
+pub use bub::{DebounceDefaults, UnreadSetting};
 pub use channels::{Channel, Commands, Resend};
+pub use fingerprint::Fingerprint;
 pub use format::AnswerFormat;
 pub use limits::Limits;
+pub use merge_reload::RestartRequired;
 pub use plugins::{OnFault, Plugin, Trusted};
 pub use policy::Policy;
-pub use print::Print;
 pub use process::Process;
 pub use quotas::{Quota, Quotas};
-pub use seclude::Seclusion;
 pub use serve::{Scope, Serve, TlsFiles, Token};
-pub use tapes::{TapePlace, TapeSettings};
+pub use tapes::{TapeSettings, TapeStorage};
+pub use trial::TrialConfig;
 
-/// Below `$BUB_HOME`: components that the user dropped in.
+/// Directory of the user's plugins, below `$BUB_HOME`.
 pub const PLUGINS_DIR: &str = "plugins";
 
-/// Below a workspace: what it brings along for this program. Plugins are all that is looked for in it.
+/// Directory of a workspace's own plugins, below the workspace.
 pub const WORKSPACE_DIR: &str = ".bub";
 
-/// The model that answers when none is configured: the embedded guest that is no language model.
+/// The default model: an embedded guest without a language model.
 pub const DEFAULT_MODEL: &str = "offline:demo";
 
-/// Tools that others than the owner may use on a channel of which nothing else is said: they read the conversation, what
-/// the owner wrote for agents, and public pages.
+/// Tools that peers and anonymous senders may use by default: they read the conversation, skills and public pages.
 const OPEN_TOOLS: [&str; 4] = ["tape.info", "tape.search", "skill", "web.fetch"];
 
-/// Everything that is configured, as it was read together: at the start, and by `serve` again when it changes.
+/// The whole configuration, read at once: at the start, and by `serve` again when it changes.
 #[derive(Debug)]
 pub struct Config {
-    /// `$BUB_HOME`, `~/.bub` unless set.
+    /// `$BUB_HOME`; default `~/.bub`.
     pub home: PathBuf,
-    /// Files in which a key may stand, and which other users can read.
+    /// Files that may hold keys and that other users can read.
     pub exposed: Vec<PathBuf>,
-    /// What was said to Bub, and is not read.
-    pub unread: Vec<Unread>,
-    /// Whether it is of a trial, which is gone afterwards.
+    /// Variables and files of Bub that are not read.
+    pub unread: Vec<UnreadSetting>,
+    /// Whether this is the configuration of a trial ([`TrialConfig`]).
     pub is_trial: bool,
-    /// What [`Self::sources`] held when they were read.
-    pub print: Print,
+    /// The fingerprint of [`Self::sources`] from before they were read.
+    pub fingerprint: Fingerprint,
     /// `BUB_VERBOSE`.
     verbosity: u64,
     /// `BUB_FORMAT`: what `run` prints.
     pub format: AnswerFormat,
-    /// Where compiled code is kept: `$BUB_HOME/cache`, or `BUB_CACHE`.
+    /// Cache of compiled code: `BUB_CACHE`; default `$BUB_HOME/cache`.
     pub cache_dir: PathBuf,
-    /// The model and how it is reached.
+    /// The model, its endpoint and its options.
     pub model: bub_model::Settings,
-    /// Models that are asked, in order, when the configured one fails before it has said anything.
+    /// Fallback models, in order, for when a model fails before it has sent output.
     pub fallback_models: Vec<String>,
-    /// Keys and tokens that plugins may name.
+    /// Secrets that plugins may name.
     pub secrets: Secrets,
-    /// The keys of models, and what else their settings hold that is secret.
+    /// Patterns of the models' keys and other secret settings, for redaction.
     hidden: Patterns,
-    /// Steps of an agent loop in one turn; none: no limit.
+    /// Maximum steps of the agent loop in a turn; none: unlimited.
     pub max_steps: Option<u64>,
     pub plugins: BTreeMap<String, Plugin>,
-    /// Plugins of workspaces that the owner has vouched for, by the SHA-256 of their bytes in hex.
+    /// Trusted workspace plugins, by SHA-256 in hex.
     pub trusted_plugins: BTreeMap<String, Trusted>,
-    /// This program: it starts itself once more to compile a plugin.
+    /// Path of this executable, which is started again to compile plugins.
     pub program: PathBuf,
     channels: BTreeMap<String, Channel>,
-    /// Directories whose files the owner has vouched for.
+    /// Directories whose files are trusted.
     pub trusted_workspaces: Vec<PathBuf>,
     limits: LimitsTable,
-    /// Tokens above which a tool's result is put aside; 0: none is.
+    /// Tool results of more tokens are spilled; 0: never.
     pub spill_threshold: u64,
-    /// Where tapes are kept, and how safely.
+    /// Storage and durability of tapes.
     pub tapes: TapeSettings,
-    /// What may be spent in a day.
+    /// The daily budget.
     pub budget: Budget,
-    /// What tool calls are judged by, beside the host's own rules.
+    /// The user's rules for tool calls.
     pub policy: Policy,
-    /// The plugin that selects what of the tape a model is told, unless a channel or a session says otherwise.
+    /// The selector, unless a channel or a session names another.
     selector: Option<String>,
-    /// The plugin that selects beside the one in charge, to be compared with it.
+    /// The shadow selector, which is only compared with the active one.
     pub shadow_selector: Option<String>,
-    /// Tokens that models take in, by `provider:model` or the model's name.
+    /// Context windows in tokens, by `provider:model` or model name.
     windows: BTreeMap<String, u32>,
-    /// Tokens of a model's window that requests stay away from; none: a twentieth.
+    /// Tokens of the context window that requests leave free; none: a twentieth.
     pub context_reserve: Option<u32>,
-    /// The model that compares meanings, `provider:model`; none: words alone are compared, unless a plugin does it.
+    /// The embedding model, `provider:model`; none: search is lexical, unless a plugin embeds.
     pub embedding_model: Option<String>,
-    /// What that model says of unrelated texts; none: it is measured.
+    /// The embedding model's similarity of unrelated texts; none: it is measured.
     pub embedding_scale: Option<Baseline>,
-    /// What programs of plugins get.
+    /// Settings of programs that plugins start.
     pub process: Process,
-    /// How `serve` is reached.
+    /// Settings of `serve`.
     pub serve: Serve,
-    /// How long messages are waited for where the file says nothing of the channel.
-    pub pauses: Pauses,
-    /// `BUB_STREAM_OUTPUT`: whether an answer is shown while it grows, on channels that can change what they have sent.
+    /// Debouncing defaults for channels.
+    pub debounce_defaults: DebounceDefaults,
+    /// `BUB_STREAM_OUTPUT`: whether answers are streamed, on channels that support edits.
     pub stream_output: bool,
-    /// Who may reach it, beside the bearer of `serve.token`.
+    /// Tokens of the HTTP API, in addition to `serve.token`.
     pub tokens: Vec<Token>,
-    /// What callers may take, by principal.
+    /// Quotas by principal.
     pub quotas: Quotas,
 }
 
-/// The shortest key of a model that is taken out of what is written down or shown, in bytes.
+/// Minimum length of a model's key for redaction, in bytes.
 const MIN_SECRET: usize = 12;
 
 /// `[budget]`.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
-    /// Tokens that all model calls together may use in a day, local time; none: no limit.
+    /// Tokens for all model calls in a day, local time; none: unlimited.
     pub tokens_per_day: Option<u64>,
 }
 
 impl Config {
-    /// `text` with `***` for every secret and every model's key, in whichever spelling: for what is written down or shown.
+    /// Redacts secrets and model keys from `text`, in all their encodings.
     pub fn redact(&self, text: &str) -> String {
         self.hidden.clean_text(&self.secrets.redact(text))
     }
 
-    /// Reads everything. `home` is what `--home` says.
+    /// Loads the configuration. `home` is the value of `--home`.
     ///
     /// # Errors
     ///
@@ -161,15 +163,15 @@ impl Config {
         Self::load_for(home, None)
     }
 
-    /// The same with that model in place of the configured one, where one is named.
+    /// As [`load`](Self::load), with `model` overriding the configured model.
     ///
     /// # Errors
     ///
     /// As [`load`](Self::load).
     pub fn load_for(home: Option<&Path>, model: Option<&str>) -> Result<Self> {
         let home = home_dir(home)?;
-        // Before anything is read: what changes meanwhile is then seen as a change.
-        let print = Print::of(sources(&home));
+        // Taken before anything is read, so that concurrent changes are detected.
+        let fingerprint = Fingerprint::of_files(sources(&home));
         check_directory(&home).map_err(anyhow::Error::msg)?;
         let mut environment = Environment::read(&home)?;
         if let Some(model) = model {
@@ -181,7 +183,7 @@ impl Config {
             model.model = file.model.unwrap_or_else(|| DEFAULT_MODEL.into());
         }
         let fallback_models = environment.fallback_models()?.unwrap_or(file.fallback_models);
-        // The file stands behind the environment, also behind a variable for one provider alone.
+        // The environment overrides the file, also with a variable of one provider.
         let provider = model.model.split(':').next().unwrap_or_default().to_ascii_lowercase();
         if model.api_base.is_none() && !model.bases.contains_key(&provider) {
             model.api_base = file.api_base;
@@ -213,7 +215,7 @@ impl Config {
         let (mut serve, mut plugins) = (file.serve, file.plugins);
         bub::fill(&environment, &mut serve, &mut plugins)?;
         let own = bub_model::secrets(&model);
-        // Only those that nobody says by chance: a local server's key may be `test`.
+        // Short keys are not redacted: a local server's key may be `test`.
         let own = own.iter().filter(|secret| secret.len() >= MIN_SECRET);
         let hidden = Patterns::new(own.flat_map(|secret| encodings(secret.as_bytes())));
         let max_steps = environment.positive("MAX_STEPS")?.or(file.max_steps);
@@ -249,7 +251,7 @@ impl Config {
             cache_dir,
             exposed,
             is_trial: false,
-            print,
+            fingerprint,
             verbosity,
             format,
             model,
@@ -273,7 +275,7 @@ impl Config {
             embedding_scale: file.embedding_scale,
             process: file.process,
             serve,
-            pauses: bub::Pauses::read(&environment)?,
+            debounce_defaults: bub::DebounceDefaults::read(&environment)?,
             stream_output: environment.flag("STREAM_OUTPUT")?.unwrap_or(true),
             unread,
             tokens: file.tokens,
@@ -281,18 +283,17 @@ impl Config {
         })
     }
 
-    /// Creates the home directory with its missing parents, for commands that are about to write there. Commands that
-    /// only read do without.
+    /// Creates the home directory and its missing parents. Only commands that write need it.
     ///
     /// # Errors
     ///
     /// It cannot be created.
     pub fn make_home(&self) -> Result<()> {
-        // Before anything is put into it: what is made on the way to a file would be open to the group under some umasks.
+        // Created first: a directory created on the way to a file would be group-readable under some umasks.
         make_private_dir(&self.home).with_context(|| format!("the home `{}` cannot be created", self.home.display()))
     }
 
-    /// What is configured for that plugin, or what holds when nothing is.
+    /// The settings of a plugin, or the defaults.
     pub fn plugin(&self, name: &str) -> Plugin {
         self.plugins.get(name).cloned().unwrap_or_default()
     }
@@ -302,114 +303,114 @@ impl Config {
         self.plugins.keys().map(String::as_str)
     }
 
-    /// What is configured for that channel.
+    /// The settings of a channel, or the defaults.
     pub fn channel(&self, name: &str) -> Channel {
         self.channels.get(name).cloned().unwrap_or_default()
     }
 
-    /// Whether others than the owner may use that tool on that channel, if it only reads.
-    pub fn lists(&self, channel: &str, tool: &str) -> bool {
+    /// Whether peers and anonymous senders may use a read-only tool on a channel.
+    pub fn allows_tool(&self, channel: &str, tool: &str) -> bool {
         let named = self.channels.get(channel).and_then(|channel| channel.tools.as_ref());
         named.map_or_else(|| OPEN_TOOLS.contains(&tool), |named| named.iter().any(|name| name == tool))
     }
 
-    /// What commands may be on that channel. A command needs no model, so nobody but the terminal's user has them unasked.
+    /// The comma commands of a channel. Commands run without a model, so only the terminal allows them by default.
     pub fn commands(&self, channel: &str) -> Commands {
         let unset = if channel == "cli" { Commands::All } else { Commands::None };
         self.channel(channel).commands.unwrap_or(unset)
     }
 
-    /// What a caller may take: a sender of that channel, or over HTTP the bearer of a token.
+    /// The quota of a caller: a sender of a channel, or over HTTP the bearer of a token.
     pub fn quota(&self, principal: Principal, channel: &str, sender: Option<&str>) -> Quota {
         let is_of = |token: &&Token| Some(token.name.as_str()) == sender && token.principal == principal;
         let token = self.tokens.iter().filter(|_| channel == "http").find(is_of);
         token.map(|token| token.quota).unwrap_or_default().or(self.quotas.of(principal))
     }
 
-    /// The channels for which the user names a selector.
+    /// Channels with a selector of their own.
     pub fn channels_with_selector(&self) -> impl Iterator<Item = &str> {
         self.channels.iter().filter(|(_, channel)| channel.selector.is_some()).map(|(name, _)| name.as_str())
     }
 
-    /// The plugin that selects on that channel, where the user names one, and whether they name it for that channel alone.
+    /// The configured selector for a channel, and whether it is configured for that channel alone.
     pub fn selector(&self, channel: &str) -> Option<(&str, bool)> {
         let own = self.channels.get(channel).and_then(|channel| channel.selector.as_deref());
         own.map(|name| (name, true)).or_else(|| Some((self.selector.as_deref()?, false)))
     }
 
-    /// Tokens that a model takes in, where it is known: the user's word before ours.
+    /// A model's context window in tokens, if known; the configuration overrides the built-in table.
     pub fn window(&self, model: &str) -> Option<u32> {
         let name = model.split_once(':').map_or(model, |(_, name)| name);
         self.windows.get(model).or_else(|| self.windows.get(name)).copied().or_else(|| bub_model::window(model))
     }
 
-    /// Tokens that a request to the model should stay within: its window less what an answer may take, which is never more
-    /// than half of it, and less the reserve.
-    pub fn room(&self, model: &str) -> Option<u32> {
+    /// Tokens for a request's input: the context window less the answer's maximum (at most half of the window) and the
+    /// reserve.
+    pub fn input_budget(&self, model: &str) -> Option<u32> {
         let window = self.window(model)?;
         let answer = u32::try_from(self.model.max_tokens).unwrap_or(u32::MAX).min(window / 2);
         Some(window.saturating_sub(answer).saturating_sub(self.context_reserve.unwrap_or(window / 20)))
     }
 
-    /// Whether the owner has said that what this workspace's files say is as good as their own word.
+    /// Whether the owner trusts this workspace's files.
     pub fn trusts(&self, workspace: &Path) -> bool {
         self.trusted_workspaces.iter().any(|trusted| trusted == workspace)
     }
 
-    /// Where tapes lie that are files, and what goes with them: journals, and what is kept beside archives.
+    /// Directory of tapes in files, of journals and of archives' attachments.
     pub fn tapes_dir(&self) -> PathBuf {
         self.home.join("tapes")
     }
 
-    /// Where what is derived from tapes is kept. Beside them, not with compiled code: that may be shared by several homes.
+    /// Directory of tape indexes. Not in the cache of compiled code, which several homes may share.
     pub fn index_dir(&self) -> PathBuf {
         self.home.join("cache/index")
     }
 
-    /// Where what is looked through for questions is kept, a file a workspace: derived from the tapes too.
+    /// Directory of recall indexes, a file per workspace.
     pub fn recall_dir(&self) -> PathBuf {
         self.home.join("index")
     }
 
-    /// The same in characters, of which a token has four.
+    /// [`Self::spill_threshold`] in characters, at four a token.
     pub fn spill_chars(&self) -> usize {
         usize::try_from(self.spill_threshold.saturating_mul(4)).unwrap_or(usize::MAX)
     }
 
-    /// Where the configuration stands.
+    /// Path of `config.toml`.
     pub fn file(&self) -> PathBuf {
         self.home.join(file::FILE)
     }
 
-    /// All files of which [`Self::load`] makes a configuration. Any of them may be missing.
+    /// The files that [`Self::load`] reads. Any of them may be missing.
     pub fn sources(&self) -> [PathBuf; 3] {
         sources(&self.home)
     }
 
-    /// Warns of files that other users can read and in which a key may stand: of each once in a process.
+    /// Warns of files that may hold keys and that other users can read, once per file and process.
     pub fn warn_of_exposed(&self) {
         static WARNED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-        let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warned = WARNED.lock();
         for path in self.exposed.iter().filter(|path| warned.insert((*path).clone())) {
             tracing::warn!("other users can read `{0}`, where keys may stand: `chmod 600 {0}`", path.display());
         }
     }
 
-    /// Warns of what was said to Bub and is not read: once in a process.
+    /// Warns of Bub's settings that are not read, once per process.
     pub fn warn_of_unread(&self) {
         static WARNED: Once = Once::new();
         WARNED.call_once(|| {
-            for Unread { name, advice } in &self.unread {
+            for UnreadSetting { name, advice } in &self.unread {
                 tracing::warn!("`{name}` is not read: {advice}");
             }
         });
     }
 
-    /// What the program obeys or keeps for itself, wherever it lies: no plugin opens or replaces it.
+    /// Files that no plugin may open or replace: configuration, secrets, caches and the executable.
     pub fn protected_files(&self) -> ProtectedFiles {
         let listed = [self.home.clone(), self.home.join(PLUGINS_DIR)];
         let mut others = vec![self.cache_dir.clone(), self.program.clone()];
-        if let TapePlace::Sqlite(path) = &self.tapes.place {
+        if let TapeStorage::Sqlite(path) = &self.tapes.storage {
             others.push(path.clone());
         }
         others.extend(self.secrets.files().map(Path::to_owned));
@@ -419,7 +420,7 @@ impl Config {
         ProtectedFiles::find(&listed, &others)
     }
 
-    /// That plugin's limits.
+    /// A plugin's limits.
     pub fn limits_of(&self, name: &str) -> Limits {
         let all = Limits::default().with(self.limits);
         self.plugins.get(name).map_or(all, |plugin| all.with(plugin.limits))
@@ -430,13 +431,13 @@ impl Config {
         self.limits().with(settings.limits)
     }
 
-    /// The plugins that are gates, and not switched off.
+    /// The enabled plugins that are gates.
     pub fn gates(&self) -> impl Iterator<Item = &str> {
         let gates = self.plugins.iter().filter(|(_, plugin)| plugin.enabled && plugin.on_fault == OnFault::Deny);
         gates.map(|(name, _)| name.as_str())
     }
 
-    /// The limits that hold for a turn as a whole.
+    /// The limits of a turn as a whole.
     pub fn limits(&self) -> Limits {
         Limits::default().with(self.limits)
     }
@@ -446,22 +447,22 @@ fn sources(home: &Path) -> [PathBuf; 3] {
     [file::FILE, environment::FILE, bub_egress::secret::FILE].map(|name| home.join(name))
 }
 
-/// How much is logged: 0 warnings, 1 information, 2 everything. Asked before anything else is read, so that reading can
-/// be logged; what is wrong with it is said by [`Config::load`].
+/// The log level: 0 warnings, 1 information, 2 everything. Read first, so that loading can be logged; [`Config::load`]
+/// reports its errors.
 pub fn verbosity(home: Option<&Path>) -> u8 {
     let environment = home_dir(home).and_then(|home| Environment::read(&home));
     let number = environment.and_then(|environment| environment.number("VERBOSE")).ok().flatten();
     number.map_or(0, |number| number.min(2) as u8)
 }
 
-/// `[plugins]` and `[trusted_plugins]` alone, for those who look at them again while the program runs.
+/// Reads `[plugins]` and `[trusted_plugins]` alone, for reloading plugins while the program runs.
 pub fn read_plugins(path: &Path) -> Result<(BTreeMap<String, Plugin>, BTreeMap<String, Trusted>)> {
     let file = File::read(path)?;
     Ok((file.plugins, file.trusted_plugins))
 }
 
-/// Where this program is. Where the system knows what runs, that: an update may have put another file in its place, whose
-/// compiled code would not fit.
+/// Path of the running executable. `/proc/self/exe` is preferred: an update may have replaced the file, and compiled
+/// code would not match.
 fn own_program() -> Result<PathBuf> {
     let running = PathBuf::from("/proc/self/exe");
     if running.exists() {

@@ -1,4 +1,4 @@
-//! What one call of a guest may use up.
+//! Resource limits of guest calls.
 
 use serde::Deserialize;
 use std::time::Duration;
@@ -20,14 +20,14 @@ pub(super) struct LimitsTable {
 }
 
 impl LimitsTable {
-    /// The same, with turns that end soon: nobody waits for one of a trial.
-    pub(super) fn hurried(self, turn_deadline_ms: u64) -> Self {
+    /// The same with a turn deadline of at most `turn_deadline_ms`.
+    pub(super) fn with_turn_deadline(self, turn_deadline_ms: u64) -> Self {
         let turn_deadline_ms = Some(self.turn_deadline_ms.map_or(turn_deadline_ms, |own| own.min(turn_deadline_ms)));
         Self { turn_deadline_ms, ..self }
     }
 
-    /// The same, where a stranger may have written it: within what any machine can bear.
-    pub(super) fn bearable(self) -> Self {
+    /// The same with untrusted values clamped to what any machine can provide.
+    pub(super) fn clamped(self) -> Self {
         Self {
             fuel: self.fuel.map(|fuel| fuel.min(1_000_000_000_000)),
             memory_mib: self.memory_mib.map(|memory| memory.min(1_024)),
@@ -39,16 +39,16 @@ impl LimitsTable {
     }
 }
 
-/// What one call of a guest may use up.
+/// Resource limits of guest calls, turns and compilation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Units of wasmtime's operator cost: 10,000,000,000 are half a second to several seconds.
+    /// Fuel of a call, in wasmtime's operator cost: 10,000,000,000 last half a second to several seconds.
     pub fuel: u64,
-    /// Calls inside calls.
+    /// Depth of nested guest calls.
     pub depth: u32,
-    /// Seconds of a processor that compiling it may take.
+    /// CPU seconds for compiling a plugin.
     pub compile_seconds: u64,
-    /// Memory that compiling it may take, in MiB.
+    /// Memory for compiling a plugin, in MiB.
     pub compile_mib: u64,
     quarantine_seconds: u64,
     memory_mib: u32,
@@ -80,7 +80,7 @@ impl Limits {
         Self {
             fuel: table.fuel.unwrap_or(self.fuel),
             depth: table.depth.unwrap_or(self.depth),
-            // None at all would be no bound at all, or a shift that overflows.
+            // 0 would be unlimited; large values overflow the shift.
             compile_seconds: table.compile_seconds.unwrap_or(self.compile_seconds).clamp(1, 3_600),
             compile_mib: table.compile_mib.unwrap_or(self.compile_mib).clamp(1, 1 << 20),
             quarantine_seconds: table.quarantine_seconds.unwrap_or(self.quarantine_seconds).clamp(1, 3_600),
@@ -92,45 +92,45 @@ impl Limits {
         }
     }
 
-    /// All memories and tables of a call together.
+    /// Bytes of all linear memories and tables of a call together.
     pub fn memory_bytes(&self) -> usize {
         (self.memory_mib as usize) << 20
     }
 
-    /// What crosses from guest to host in one call of the host.
+    /// Bytes that one host call may copy out of the guest.
     pub fn output_bytes(&self) -> usize {
         (self.output_mib as usize) << 20
     }
 
-    /// A hook's deadline, waiting included.
+    /// A hook's deadline in wall-clock time.
     pub fn deadline(&self) -> Duration {
         Duration::from_millis(self.deadline_ms)
     }
 
-    /// The whole turn's deadline, which is also that of the calls that wait for a model or a tool, and of a command.
+    /// The turn's deadline; model calls, tool calls and commands have it too.
     pub fn turn_deadline(&self) -> Duration {
         Duration::from_millis(self.turn_deadline_ms)
     }
 
-    /// The first pause of a plugin that keeps breaking; the next is twice as long, up to an hour.
+    /// How long a failing plugin is quarantined first; it doubles each time, up to an hour.
     pub fn quarantine(&self) -> Duration {
         Duration::from_secs(self.quarantine_seconds)
     }
 
-    /// How often a guest may call the host. A hook that streams a whole conversation calls it twice a token, so the
-    /// calls that have the turn's deadline have a hundred times the number.
+    /// How many host calls a guest may make. A hook that streams a conversation makes two a token, so hooks with the
+    /// turn's deadline may make [`STREAMING_FACTOR`] times as many.
     pub fn calls(&self, hook: &str) -> u32 {
-        if streams(hook) { self.calls.saturating_mul(MORE) } else { self.calls }
+        if streams(hook) { self.calls.saturating_mul(STREAMING_FACTOR) } else { self.calls }
     }
 
-    /// The number of which [`Self::calls`] made that one.
-    pub fn base_of(calls: u64, hook: &str) -> u64 {
-        if streams(hook) { calls.div_ceil(u64::from(MORE)) } else { calls }
+    /// The configured number from which [`Self::calls`] computed `calls`.
+    pub fn configured_calls(calls: u64, hook: &str) -> u64 {
+        if streams(hook) { calls.div_ceil(u64::from(STREAMING_FACTOR)) } else { calls }
     }
 }
 
-/// How many times as often those may call the host that have the turn's deadline.
-const MORE: u32 = 100;
+/// Factor on host calls for hooks that have the turn's deadline.
+const STREAMING_FACTOR: u32 = 100;
 
 fn streams(hook: &str) -> bool {
     matches!(hook, "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" | "run-command")

@@ -1,20 +1,20 @@
-//! What the user says of plugins: by name, and of those that a workspace brings along by their bytes.
+//! Settings of plugins: by name, and for workspace plugins by digest.
 
 use super::limits::LimitsTable;
 use bub_permissions::Grants;
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// What a fault of a plugin does to the turn, where the hook itself does not say.
+/// How a plugin's fault affects the turn, where the hook does not decide that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnFault {
-    /// It ends the turn.
+    /// The turn fails.
     #[default]
     Fail,
-    /// The next plugin is asked.
+    /// The plugin is skipped.
     Skip,
-    /// The plugin is a gate: what it was asked about is denied.
+    /// The plugin is a gate: what it decides about is denied.
     Deny,
 }
 
@@ -24,19 +24,19 @@ pub enum OnFault {
 pub struct Plugin {
     /// Whether it is loaded.
     pub enabled: bool,
-    /// What it may do; none: the embedded table for an embedded guest, nothing for any other.
+    /// Its grants. Default: the embedded table for embedded guests, none for others.
     pub grants: Option<Grants>,
-    /// SHA-256 of the bytes that the grants were given to, in hex.
+    /// SHA-256 of the file that was granted, in hex.
     pub digest: Option<String>,
-    /// Tokens that it may spend at the model in a day, local time.
+    /// Model tokens that it may use in a day, local time.
     pub daily_tokens: Option<u64>,
-    /// The grants hold for whatever bytes stand under the name: for what one builds oneself.
+    /// Whether the grants apply to any file of that name, for plugins under development.
     pub follow: bool,
-    /// What its faults do.
+    /// How its faults affect the turn.
     pub on_fault: OnFault,
-    /// Its own limits, over those of all.
+    /// Its own limits, which override `[limits]`.
     pub(super) limits: LimitsTable,
-    /// What `bub:plugin/config` answers.
+    /// Settings that the plugin reads through `bub:plugin/config`.
     pub config: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -55,25 +55,25 @@ impl Default for Plugin {
     }
 }
 
-/// `[trusted_plugins.DIGEST]`: a workspace's plugin that may run. What stands here is about its bytes, in whichever
-/// workspace they lie; no table of a name is, because anybody can give a file any name.
+/// `[trusted_plugins.DIGEST]`: a workspace plugin that may run. Keyed by digest, in whichever workspace the file is: a
+/// name proves nothing, because a workspace can name a file as it likes.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Trusted {
-    /// Where the file lay when it was trusted, for people.
+    /// The file's path when it was trusted, for display.
     pub file: PathBuf,
-    /// What it may do.
+    /// Its grants.
     pub grants: Grants,
-    /// What its faults do.
+    /// How its faults affect the turn.
     pub on_fault: OnFault,
-    /// Its own limits, over those of all.
+    /// Its own limits, which override `[limits]`.
     pub(super) limits: LimitsTable,
-    /// What `bub:plugin/config` answers.
+    /// Settings that the plugin reads through `bub:plugin/config`.
     pub config: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Trusted {
-    /// The same, as it would stand under a name.
+    /// The same as settings of a named plugin.
     pub fn settings(self) -> Plugin {
         let Self { grants, on_fault, limits, config, .. } = self;
         Plugin { grants: Some(grants), on_fault, limits, config, ..Plugin::default() }
@@ -81,27 +81,27 @@ impl Trusted {
 }
 
 impl Plugin {
-    /// One that is not loaded.
+    /// Settings of a disabled plugin.
     pub fn off() -> Self {
         Self { enabled: false, ..Self::default() }
     }
 
-    /// The same with these grants, for whatever bytes come.
-    pub fn holding(self, grants: Vec<String>) -> Self {
+    /// The same with these grants, for any digest.
+    pub fn with_grants(self, grants: Vec<String>) -> Self {
         Self { grants: Some(Grants::new(grants)), digest: None, follow: true, ..self }
     }
 
-    /// With these limits and no others, as they are told of a call that broke.
+    /// With these limits alone, as a crash report records them.
     ///
     /// # Errors
     ///
-    /// They are no limits.
+    /// `limits` is not a table of limits.
     pub fn limited(self, limits: serde_json::Value) -> Result<Self, String> {
         let limits: LimitsTable = serde_json::from_value(limits).map_err(|error| error.to_string())?;
-        Ok(Self { limits: limits.bearable(), ..self })
+        Ok(Self { limits: limits.clamped(), ..self })
     }
 
-    /// Whether the grants were given to these bytes.
+    /// Whether the grants apply to a file with this digest.
     pub fn covers(&self, digest: &str) -> bool {
         self.follow || self.digest.as_deref() == Some(digest)
     }

@@ -1,4 +1,4 @@
-//! What the user adds to the rules by which tool calls are judged.
+//! Rules of the user for tool calls.
 
 use bub_permissions::policy::ApprovalMode;
 use bub_permissions::policy::run_later::RunsLater;
@@ -8,25 +8,24 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
-    /// When the owner is asked about tool calls.
+    /// When tool calls need the owner's approval.
     pub approve: ApprovalMode,
-    /// Whether the owner is asked about destructive commands also where nothing else is asked about.
+    /// Whether destructive commands need approval even when `approve` asks about nothing.
     pub ask_destructive: bool,
-    /// Files that run later, beside those that the host knows: to write them is `run`.
+    /// Further files that are executed later: writing them has the effect `run`.
     pub runs_later: RunsLater,
-    /// Effects that the owner has allowed beforehand, by what this process was started with.
+    /// Effects that the command line of this process approved in advance.
     #[serde(skip)]
     pub allowed: Vec<String>,
 }
 
 impl Policy {
-    /// Whether the owner has said beforehand that a call of that effect, which would be asked about, may be made.
+    /// Whether a call with this effect was approved in advance.
     pub fn allows(&self, effect: &str) -> bool {
         self.approve == ApprovalMode::All || self.allowed.iter().any(|allowed| allowed == effect)
     }
 
-    /// The same for a server. What lets everything happen unasked is said for one run, by whoever starts it, and not for
-    /// whatever reaches a server.
+    /// Restricts the policy for a server: skipping all approvals is possible for a single run only.
     pub fn unattended(&mut self) {
         if self.approve == ApprovalMode::All {
             tracing::warn!("`approve = \"all\"` of `[policy]` is for `run` and `chat`: `serve` goes by `auto`");

@@ -7,8 +7,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Process {
-    /// Variables that programs get beside those that are harmless ([`bub_system::process::ALLOWED`]): names, and `AWS_*` for all
-    /// that begin so.
+    /// Variables that programs get in addition to [`bub_system::process::ALLOWED`]: names, or prefixes such as `AWS_*`.
     pub env: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
-//! The variables that providers' own tools read, as `OPENAI_API_KEY`: they hold where nothing was said to this program.
+//! Variables of providers' own tools, such as `OPENAI_API_KEY`, used as defaults.
 //!
-//! Such a variable was set for programs in general. So a `BUB_` variable, `api_base` of config.toml and a secret that is
-//! called like the provider stand above it, and its key goes over plain http to no other machine.
+//! They were set for other programs. So `BUB_` variables, `api_base` of config.toml and a secret with the provider's
+//! name override them, and their keys are never sent over plain HTTP to another machine.
 
 use super::environment::Environment;
 use anyhow::Result;
@@ -9,10 +9,10 @@ use bub_egress::secret;
 use bub_egress::secret::Secrets;
 use bub_model::{Secret, Settings};
 
-/// Where Ollama is, as its own tools have it: `HOST`, `HOST:PORT` or an address.
+/// Ollama's address as in its own tools: `HOST`, `HOST:PORT` or a URL.
 pub(super) const OLLAMA_HOST: &str = "OLLAMA_HOST";
 
-/// The providers that are known, and those of these models.
+/// The known providers and those of `models`.
 fn providers(models: &[String]) -> Vec<String> {
     let mut providers: Vec<String> = bub_model::known_providers().map(str::to_owned).collect();
     providers.extend(models.iter().filter_map(|label| bub_model::provider_of(label)));
@@ -21,8 +21,8 @@ fn providers(models: &[String]) -> Vec<String> {
     providers
 }
 
-/// Fills in addresses: `OPENAI_BASE_URL`, `OPENAI_API_BASE` and the like, `OLLAMA_HOST`. One that is no address is passed
-/// over, with a warning where a configured model is of that provider.
+/// Fills in addresses: `OPENAI_BASE_URL`, `OPENAI_API_BASE` and the like, `OLLAMA_HOST`. An invalid one is skipped,
+/// with a warning if a configured model needs it.
 pub(super) fn fill_addresses(settings: &mut Settings, environment: &Environment, models: &[String]) {
     for provider in providers(models) {
         if bub_model::has_own(settings, &provider).0 {
@@ -47,27 +47,26 @@ pub(super) fn fill_addresses(settings: &mut Settings, environment: &Environment,
     }
 }
 
-/// Fills in keys of secrets that are called like a provider: a model's key is a secret like any other, and goes to the hosts
-/// that it is bound to.
+/// Fills in keys from secrets with a provider's name; such a key is sent only to the hosts that the secret is bound to.
 ///
 /// # Errors
 ///
-/// The value of a secret that a configured model wants cannot be read.
+/// The secret of a configured model cannot be read.
 pub(super) fn fill_from_secrets(settings: &mut Settings, secrets: &Secrets, models: &[String]) -> Result<()> {
     for label in models {
         fill_from_secret(settings, secrets, label)?.unwrap_or_else(|error| {
-            // The model then says that it has no key; nothing else has to wait for it.
+            // The model request will report the missing key.
             tracing::warn!("model `{label}`: {error}");
         });
     }
-    // A session may choose a model of another provider. Until it does, that one's secret is nothing to complain about.
+    // Secrets of providers that no configured model uses are not reported: a session may choose them later.
     for provider in bub_model::known_providers() {
         let _ = fill_from_secret(settings, secrets, &format!("{provider}:any"));
     }
     Ok(())
 }
 
-/// The inner error: the secret does not go where the model's server is.
+/// The inner error: the secret is not bound to the model's server.
 fn fill_from_secret(settings: &mut Settings, secrets: &Secrets, label: &str) -> Result<Result<(), secret::Error>> {
     let Some((provider, host, is_https)) = bub_model::key_wanted(settings, label) else { return Ok(Ok(())) };
     let Some(key) = secrets.key_for(&provider)? else { return Ok(Ok(())) };
@@ -80,8 +79,8 @@ fn fill_from_secret(settings: &mut Settings, secrets: &Secrets, label: &str) -> 
     Ok(Ok(()))
 }
 
-/// Fills in keys: `OPENAI_API_KEY` and the like, for `gemini` also `GOOGLE_API_KEY`. One that would cross a network
-/// unencrypted is left out, unless the user allowed that.
+/// Fills in keys: `OPENAI_API_KEY` and the like, for `gemini` also `GOOGLE_API_KEY`. A key that would be sent
+/// unencrypted over a network is skipped, unless the user allowed that.
 pub(super) fn fill_keys(settings: &mut Settings, environment: &Environment, models: &[String]) {
     for provider in providers(models) {
         if bub_model::has_own(settings, &provider).1 {
@@ -110,7 +109,7 @@ fn ollama(text: &str) -> Option<String> {
     let authority = rest.split('/').next().unwrap_or_default();
     let ported = authority.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
     let (host, port) = ported.filter(|(host, _)| !host.ends_with(':')).unwrap_or((authority, port));
-    // What a server listens at is not what it is reached by.
+    // A wildcard listening address is not an address to connect to.
     let host = if matches!(host, "" | "0.0.0.0" | "[::]") { "127.0.0.1" } else { host };
     Some(format!("{scheme}://{host}:{port}/v1"))
 }

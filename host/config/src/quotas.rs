@@ -1,11 +1,11 @@
-//! `[quotas]`: how much one caller may take of what the owner pays for. A caller is a token, or a sender of a channel.
+//! `[quotas]`: limits per caller. A caller is a token, or a sender of a channel.
 
 use super::file::positive;
 use anyhow::Result;
 use bub_types::Principal;
 use serde::Deserialize;
 
-/// What one caller may take. None: no limit, or that of the principal where a token is meant.
+/// Limits of one caller. None: unlimited, or for a token the limit of its principal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Quota {
@@ -13,13 +13,13 @@ pub struct Quota {
     pub requests_per_minute: Option<u64>,
     /// Tokens of the model calls of the caller's turns in a day, local time.
     pub tokens_per_day: Option<u64>,
-    /// Sessions that the caller has begun over HTTP.
+    /// Sessions that the caller may start over HTTP.
     pub sessions: Option<u64>,
-    /// Mebibytes that the caller adds to tapes over HTTP in a day, UTC: what is said, attached and answered.
+    /// Mebibytes that the caller may add to tapes over HTTP in a day, UTC: messages, attachments and answers.
     pub record_mib_per_day: Option<u64>,
 }
 
-/// What an anonymous caller may take unless the configuration says otherwise.
+/// Default limits of anonymous callers.
 const ANONYMOUS: Quota = Quota {
     requests_per_minute: Some(60),
     tokens_per_day: Some(200_000),
@@ -37,7 +37,7 @@ pub struct Quotas {
 }
 
 impl Quota {
-    /// This, and where it says nothing what `other` says.
+    /// This quota, with missing limits taken from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Quota {
 }
 
 impl Quotas {
-    /// What a caller of that principal may take.
+    /// The quota of callers with that principal.
     pub fn of(&self, principal: Principal) -> Quota {
         match principal {
             Principal::Owner | Principal::Schedule => self.owner,

@@ -1,4 +1,4 @@
-//! `[serve]` and `[[tokens]]`: who may reach this program over HTTP, and how much of it.
+//! `[serve]` and `[[tokens]]`: settings and access tokens of the HTTP API.
 
 use super::Quota;
 use anyhow::{Result, bail, ensure};
@@ -12,32 +12,32 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Serve {
-    /// Where it listens. Beyond loopback only when this says so.
+    /// The listening address; default loopback.
     pub listen: SocketAddr,
-    /// What connections are encrypted with; none: they are not.
+    /// TLS certificate and key; none: plain HTTP.
     pub tls: Option<TlsFiles>,
-    /// A proxy on the way here ends TLS: connections beyond loopback may come unencrypted, and its headers say where from.
+    /// Whether a reverse proxy terminates TLS: plain connections beyond loopback are accepted, and its headers name the
+    /// client.
     pub behind_proxy: bool,
-    /// Names that it answers to, beside those of loopback and the address that it listens at.
+    /// Accepted host names, in addition to loopback names and the listening address.
     pub hosts: Vec<String>,
-    /// Origins whose pages may use the API; none: no page may.
+    /// Web origins that may use the API; empty: none.
     pub origins: Vec<String>,
-    /// Turns that run at once.
+    /// Maximum concurrent turns.
     pub max_turns: usize,
-    /// Messages that may wait for their turns, of all sessions together.
+    /// Maximum queued messages of all sessions.
     pub max_waiting: usize,
-    /// Messages that may wait in one session.
+    /// Maximum queued messages of one session.
     pub max_waiting_per_session: usize,
-    /// Channels of plugins that are served: names, `all`, and `!NAME` for one that is not.
+    /// Plugin channels to serve: names, `all`, and `!NAME` to exclude one.
     pub enabled_channels: Vec<String>,
-    /// Mebibytes that bodies of requests may take at once, those of the owner's and peers' tokens.
+    /// Mebibytes for concurrent request bodies of owner and peer tokens.
     pub body_budget_mib: usize,
-    /// The same for all other callers together: anonymous tokens, and webhooks of channels.
+    /// The same for all other callers: anonymous tokens and webhooks.
     pub unknown_body_budget_mib: usize,
-    /// How long the head of a request may take, and its body, how long a connection may lie idle between two, and how long
-    /// a client may leave an answer unread.
+    /// Timeout in seconds for a request's head, its body, an idle connection and an unread answer.
     pub patience_seconds: u64,
-    /// How long turns may go on once the program is told to stop.
+    /// Seconds that turns may continue after the program is asked to stop.
     pub drain_seconds: u64,
 }
 
@@ -62,22 +62,21 @@ impl Default for Serve {
 }
 
 impl Serve {
-    /// Whether that channel of a plugin is served.
+    /// Whether a plugin's channel is served.
     pub fn enables(&self, channel: &str) -> bool {
         let excluded = |name: &String| name.strip_prefix('!') == Some(channel);
         let named = |name: &String| name == "all" || name == channel;
-        // Who only says what is not to be served wants the others.
+        // Exclusions alone include all others.
         let only_excludes = self.enabled_channels.iter().all(|name| name.starts_with('!'));
         !self.enabled_channels.iter().any(excluded)
             && (self.enabled_channels.iter().any(named) || (only_excludes && !self.enabled_channels.is_empty()))
     }
 
-    /// Refuses to send tokens and conversations in clear text over a network, unless the user has said that this is meant:
-    /// `insecure_http` is what the command line says.
+    /// Rejects plain HTTP beyond loopback, unless `insecure_http` of the command line allows it.
     ///
     /// # Errors
     ///
-    /// It listens beyond loopback, and nothing encrypts.
+    /// The listening address is beyond loopback, and there is no TLS.
     pub fn check_exposure(&self, insecure_http: bool) -> Result<()> {
         let is_local = self.listen.ip().to_canonical().is_loopback();
         ensure!(
@@ -108,26 +107,26 @@ impl Serve {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsFiles {
-    /// The certificate, and behind it those that lead to a root.
+    /// The certificate, followed by its chain.
     pub certificate: PathBuf,
-    /// Its private key, which only the user may read.
+    /// The private key, readable by the user only.
     pub key: PathBuf,
 }
 
-/// What a token lets its bearer do.
+/// The scope of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// Say something to the agent.
+    /// Send messages to the agent.
     Turns,
-    /// Read conversations, and what the program does.
+    /// Read conversations and events.
     Read,
-    /// Everything, commands included.
+    /// Everything, including commands.
     Admin,
 }
 
 impl Scope {
-    /// As it is written in the configuration.
+    /// The name in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::Turns => "turns",
@@ -137,23 +136,23 @@ impl Scope {
     }
 }
 
-/// One of `[[tokens]]`.
+/// An entry of `[[tokens]]`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Token {
-    /// What its bearer is called: the sender of what they say.
+    /// The name of the bearer, which is the sender of their messages.
     pub name: String,
-    /// SHA-256 of the token, in hex. The token itself stands nowhere.
+    /// SHA-256 of the token, in hex. The token itself is not stored.
     pub hash: String,
-    /// What it lets its bearer do.
+    /// Its scopes.
     pub scopes: BTreeSet<Scope>,
-    /// Sessions that it reaches: those whose ids begin so.
+    /// Prefix of the session ids that it may access.
     #[serde(default)]
     pub session_prefix: String,
-    /// Who its bearer is to this program.
+    /// The bearer's principal.
     #[serde(default = "anonymous", deserialize_with = "principal")]
     pub principal: Principal,
-    /// What its bearer may take, where that differs from `[quotas]`.
+    /// The bearer's quota, which overrides `[quotas]`.
     #[serde(default)]
     pub quota: Quota,
 }

@@ -1,20 +1,20 @@
-//! Where tapes are kept, and how safely.
+//! Storage and durability of tapes.
 
 use anyhow::{Context, Result, bail};
 use bub_tape::{Durability, JournalSettings};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where tapes are kept.
+/// The host's tape stores.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TapePlace {
+pub enum TapeStorage {
     /// JSON lines in `$BUB_HOME/tapes`.
     Files,
     /// One SQLite database.
     Sqlite(PathBuf),
 }
 
-impl std::fmt::Display for TapePlace {
+impl std::fmt::Display for TapeStorage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Files => f.write_str("files"),
@@ -23,24 +23,24 @@ impl std::fmt::Display for TapePlace {
     }
 }
 
-/// What is configured about tapes.
+/// Settings of tapes.
 #[derive(Debug, Clone)]
 pub struct TapeSettings {
-    /// Where they are kept, unless a plugin keeps them.
-    pub place: TapePlace,
-    /// What writes survive, and how long a turn waits for another of its session.
+    /// The store, unless a plugin is one.
+    pub storage: TapeStorage,
+    /// Durability, and how long a turn waits for the session's lease.
     pub journal: JournalSettings,
-    /// The user knows that the home lies on a network file system whose locks hold everywhere.
+    /// Whether to accept a network file system, whose locks the user vouches for.
     pub shared_fs: bool,
-    /// For how long a version of a memory is kept after another took its place, in days.
+    /// Days for which superseded versions of a memory are kept.
     pub memory_history_days: u32,
 }
 
-/// For how long a version of a memory is kept, unless configured.
+/// Default of [`TapeSettings::memory_history_days`].
 const HISTORY_DAYS: u32 = 30;
 
 /// A hundred years.
-const MOST_DAYS: u32 = 36_500;
+const MAX_DAYS: u32 = 36_500;
 
 impl TapeSettings {
     pub(super) fn new(
@@ -52,15 +52,13 @@ impl TapeSettings {
         history_days: Option<u32>,
     ) -> Result<Self> {
         let memory_history_days = history_days.unwrap_or(HISTORY_DAYS);
-        if !(1..=MOST_DAYS).contains(&memory_history_days) {
-            bail!(
-                "`memory_history_days` of config.toml: `{memory_history_days}` is not a number from 1 to {MOST_DAYS}"
-            );
+        if !(1..=MAX_DAYS).contains(&memory_history_days) {
+            bail!("`memory_history_days` of config.toml: `{memory_history_days}` is not a number from 1 to {MAX_DAYS}");
         }
-        let place = match store {
-            None | Some("files") => TapePlace::Files,
+        let storage = match store {
+            None | Some("files") => TapeStorage::Files,
             Some(store) => match store.strip_prefix("sqlite:").filter(|path| !path.is_empty()) {
-                Some(path) => TapePlace::Sqlite(home.join(path)),
+                Some(path) => TapeStorage::Sqlite(home.join(path)),
                 None => bail!("`tape_store` of config.toml: `{store}` is neither `files` nor `sqlite:PATH`"),
             },
         };
@@ -69,6 +67,6 @@ impl TapeSettings {
             let wrong = || format!("`lock_wait` of config.toml: `{seconds}` is not a number of seconds");
             journal.lock_wait = Duration::try_from_secs_f64(seconds).ok().with_context(wrong)?;
         }
-        Ok(Self { place, journal, shared_fs, memory_history_days })
+        Ok(Self { storage, journal, shared_fs, memory_history_days })
     }
 }

@@ -23,7 +23,7 @@ const OF_THE_CONNECTION: &[&str] = &[
 ];
 
 /// Takes out of a request what is for us to say.
-pub fn strip_request(headers: &mut HeaderMap) {
+pub(crate) fn strip_request(headers: &mut HeaderMap) {
     strip_connection(headers);
     for name in [HOST, CONTENT_LENGTH, EXPECT] {
         headers.remove(name);
@@ -31,7 +31,7 @@ pub fn strip_request(headers: &mut HeaderMap) {
 }
 
 /// Takes out of an answer what was said to us only.
-pub fn strip_answer(headers: &mut HeaderMap) {
+pub(crate) fn strip_answer(headers: &mut HeaderMap) {
     strip_connection(headers);
 }
 
@@ -53,7 +53,7 @@ fn strip_connection(headers: &mut HeaderMap) {
 }
 
 /// Asks for an answer in which a secret can be found: whole, and not compressed.
-pub fn ask_for_plain(headers: &mut HeaderMap) {
+pub(crate) fn ask_for_plain(headers: &mut HeaderMap) {
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     // Half of a secret from one request and half from the next would pass.
     headers.remove(RANGE);
@@ -61,14 +61,14 @@ pub fn ask_for_plain(headers: &mut HeaderMap) {
 }
 
 /// Whether the body of an answer is as it was meant to be read.
-pub fn is_plain(headers: &HeaderMap) -> bool {
+pub(crate) fn is_plain(headers: &HeaderMap) -> bool {
     headers.get_all(CONTENT_ENCODING).iter().all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// # Errors
 ///
 /// [`Error::TooLarge`] if names and values together are more than `limit` bytes.
-pub fn bounded(headers: &HeaderMap, limit: u64) -> Result<(), Error> {
+pub(crate) fn bounded(headers: &HeaderMap, limit: u64) -> Result<(), Error> {
     let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len().saturating_add(value.len())).sum();
     if bytes as u64 > limit { Err(Error::TooLarge { part: "headers", limit }) } else { Ok(()) }
 }

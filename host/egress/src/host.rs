@@ -10,7 +10,7 @@ const LONGEST: usize = 253;
 
 /// A name in lower case and ASCII without a dot at its end, or an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Host {
+pub(crate) enum Host {
     Name(String),
     /// IPv4 also where it was written as IPv6.
     Address(IpAddr),
@@ -18,7 +18,7 @@ pub enum Host {
 
 impl Host {
     /// The host of `url`; none if it has none, or one that cannot be looked up.
-    pub fn of(url: &Url) -> Option<Host> {
+    pub(crate) fn of(url: &Url) -> Option<Host> {
         let text = url.host_str()?;
         if let Some(inner) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             return inner.parse().ok().map(|address: IpAddr| Host::Address(address.to_canonical()));
@@ -33,7 +33,7 @@ impl Host {
     }
 
     /// Whether the name stands for this machine whatever a resolver says about it.
-    pub fn is_localhost(&self) -> bool {
+    pub(crate) fn is_localhost(&self) -> bool {
         match self {
             Host::Name(name) => name == "localhost" || name.ends_with(".localhost"),
             Host::Address(_) => false,

@@ -8,6 +8,8 @@
 //!
 //! This room knows nothing of wasm, plugins or where grants are kept.
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod address;
 mod body;
 mod error;

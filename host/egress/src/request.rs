@@ -96,6 +96,6 @@ pub struct Parts {
 }
 
 /// The host of `url` as a grant would name it.
-pub fn place(url: &Url) -> impl fmt::Display + use<> {
+pub(crate) fn place(url: &Url) -> impl fmt::Display + use<> {
     Target::of(url).map_or_else(|| "?".to_owned(), |target| target.to_string())
 }

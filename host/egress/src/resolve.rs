@@ -32,7 +32,7 @@ impl Resolve for System {
 }
 
 /// The resolver that connections use: it answers with addresses that were checked, or not at all.
-pub struct Checked {
+pub(crate) struct Checked {
     pub resolver: Arc<dyn Resolve>,
     /// Whether the names that are asked were granted one by one.
     pub local: bool,
@@ -69,7 +69,7 @@ fn may_reach(address: IpAddr, local: bool) -> bool {
 
 /// A name leads where it may not. Found again among the sources of what a connection failed with.
 #[derive(Debug)]
-pub struct OutOfReach;
+pub(crate) struct OutOfReach;
 
 impl fmt::Display for OutOfReach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -81,7 +81,7 @@ impl std::error::Error for OutOfReach {}
 
 /// A name could not be looked up.
 #[derive(Debug)]
-pub struct LookupFailed(io::Error);
+pub(crate) struct LookupFailed(io::Error);
 
 impl fmt::Display for LookupFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

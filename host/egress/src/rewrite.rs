@@ -36,7 +36,7 @@ where
 }
 
 /// Lets `rewrite` change `outgoing`, and sees to it that the request still goes where the grant allowed it.
-pub fn apply(rewrite: &dyn Rewrite, outgoing: &mut Outgoing) -> Result<Vec<Vec<u8>>, Error> {
+pub(crate) fn apply(rewrite: &dyn Rewrite, outgoing: &mut Outgoing) -> Result<Vec<Vec<u8>>, Error> {
     let checked = outgoing.url.clone();
     let hidden = rewrite.rewrite(outgoing)?;
     let url = &outgoing.url;

@@ -129,7 +129,7 @@ impl Gateway {
 
     fn patience(&self, channel: &str) -> Patience {
         let host = self.host();
-        let (settings, unset) = (host.config.channel(channel), host.config.pauses);
+        let (settings, unset) = (host.config.channel(channel), host.config.debounce_defaults);
         let given = |seconds: Option<f64>, otherwise: Duration| {
             seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(otherwise)
         };

@@ -11,7 +11,7 @@ use crate::protocol::Protocol;
 const USAGE_FIRST: &[&str] = &["completion_tokens", "prompt_tokens", "total_tokens"];
 
 /// What is known of an answer so far: one document of it when it came whole, many when it is streamed.
-pub struct Answer {
+pub(crate) struct Answer {
     protocol: Protocol,
     pub(super) calls: Calls,
     pub(super) usage: Option<Map<String, Value>>,
@@ -22,13 +22,13 @@ pub struct Answer {
 
 impl Answer {
     /// Nothing yet.
-    pub fn new(protocol: Protocol) -> Answer {
+    pub(crate) fn new(protocol: Protocol) -> Answer {
         let calls = Calls::default();
         Answer { protocol, calls, usage: None, reason: None, has_choice: false, is_over: false }
     }
 
     /// Takes in one document and says what can be told at once.
-    pub fn take_in(&mut self, document: &Value) -> Result<Vec<Event>, TooManyCalls> {
+    pub(crate) fn take_in(&mut self, document: &Value) -> Result<Vec<Event>, TooManyCalls> {
         match self.protocol {
             Protocol::Chat => self.take_in_chat(document),
             Protocol::Messages => messages::take_in(self, document),
@@ -64,22 +64,22 @@ impl Answer {
     }
 
     /// Whether a document said that no other follows.
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
 
     /// Whether any document held a choice, or what its protocol has in its place.
-    pub fn has_choice(&self) -> bool {
+    pub(crate) fn has_choice(&self) -> bool {
         self.has_choice
     }
 
     /// Whether the server has said why it stopped.
-    pub fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         self.reason.is_some()
     }
 
     /// What can be told only at the end: calls, usage, and why the model stopped.
-    pub fn finish(self) -> Vec<Event> {
+    pub(crate) fn finish(self) -> Vec<Event> {
         let mut events = Vec::new();
         let calls = self.calls.finish();
         let unsaid = match calls.is_empty() {

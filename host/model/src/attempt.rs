@@ -29,7 +29,7 @@ const DRAIN: Duration = Duration::from_secs(1);
 const FEW: usize = 8;
 
 /// Why one request has no whole answer.
-pub struct Failure {
+pub(crate) struct Failure {
     pub error: Error,
     /// Whether the same request may succeed.
     pub is_passing: bool,
@@ -38,7 +38,7 @@ pub struct Failure {
 }
 
 /// One model's server, ready to be asked.
-pub struct Server<'a> {
+pub(crate) struct Server<'a> {
     pub http: &'a reqwest::Client,
     pub headers: HeaderMap,
     pub endpoint: &'a Endpoint,
@@ -47,7 +47,7 @@ pub struct Server<'a> {
 
 impl Server<'_> {
     /// Sends `body` and passes on what the answer says, as it says it.
-    pub async fn ask(&self, body: Bytes, stream: bool, outlet: &mut Outlet) -> Result<(), Failure> {
+    pub(crate) async fn ask(&self, body: Bytes, stream: bool, outlet: &mut Outlet) -> Result<(), Failure> {
         let response = self
             .http
             .post(self.endpoint.url.clone())

@@ -20,7 +20,7 @@ use crate::settings::Settings;
 const OWN: &[&str] = &["messages", "model", "stream", "system", "tools"];
 
 /// A request that was checked, and that can be written for one model after another.
-pub struct Body<'a> {
+pub(crate) struct Body<'a> {
     pub(super) messages: &'a [Object],
     pub(super) tools: &'a [Arc<ToolSpec>],
     /// `null` where the server is to decide.
@@ -40,7 +40,7 @@ impl<'a> Body<'a> {
     ///
     /// [`ErrorKind::InvalidInput`] for options that are no JSON object, and for an option that may not be set;
     /// [`ErrorKind::Config`] when such an option comes from the settings.
-    pub fn new(settings: &Settings, request: &'a Request) -> Result<Body<'a>, Error> {
+    pub(crate) fn new(settings: &Settings, request: &'a Request) -> Result<Body<'a>, Error> {
         let mut options = settings.completion_args.clone();
         if let Some(key) = own_key(&options) {
             return Err(Error::new(ErrorKind::Config, format!("`BUB_COMPLETION_ARGS` may not set `{key}`")));
@@ -71,7 +71,7 @@ impl<'a> Body<'a> {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidInput`] for what this model's protocol has no word for.
-    pub fn text(&self, endpoint: &Endpoint) -> Result<String, Error> {
+    pub(crate) fn text(&self, endpoint: &Endpoint) -> Result<String, Error> {
         match endpoint.protocol {
             Protocol::Chat => Ok(self.chat(endpoint)),
             Protocol::Messages => messages::body(self, endpoint),

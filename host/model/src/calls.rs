@@ -10,11 +10,11 @@ use crate::exchange::ToolCall;
 const MAX_CALLS: usize = 128;
 
 /// An answer asked for more calls than anybody could mean.
-pub struct TooManyCalls;
+pub(crate) struct TooManyCalls;
 
 /// The calls of one answer, by the server's index.
 #[derive(Default)]
-pub struct Calls {
+pub(crate) struct Calls {
     /// A map, so that an index of four billion costs no more than one of zero.
     by_index: BTreeMap<u64, Call>,
     latest: Option<u64>,
@@ -32,7 +32,7 @@ impl Calls {
     ///
     /// Of an id the last one counts. A piece of a name is appended unless it is the name so far, which some servers
     /// repeat in every delta. Arguments are appended.
-    pub fn merge(&mut self, pieces: &[Value]) -> Result<(), TooManyCalls> {
+    pub(crate) fn merge(&mut self, pieces: &[Value]) -> Result<(), TooManyCalls> {
         for (position, piece) in pieces.iter().enumerate() {
             let index = self.index(position, pieces.len(), piece);
             self.at(index)?.take_in(piece);
@@ -41,7 +41,7 @@ impl Calls {
     }
 
     /// Begins a call of which all but the arguments is known.
-    pub fn begin(&mut self, index: u64, id: Option<&str>, name: &str) -> Result<(), TooManyCalls> {
+    pub(crate) fn begin(&mut self, index: u64, id: Option<&str>, name: &str) -> Result<(), TooManyCalls> {
         let call = self.at(index)?;
         call.id = id.filter(|id| !id.is_empty()).map(str::to_owned);
         name.clone_into(&mut call.name);
@@ -49,7 +49,7 @@ impl Calls {
     }
 
     /// Appends to the arguments of a call that was begun; others have none.
-    pub fn append(&mut self, index: u64, arguments: &str) {
+    pub(crate) fn append(&mut self, index: u64, arguments: &str) {
         if let Some(call) = self.by_index.get_mut(&index) {
             call.arguments.push_str(arguments);
         }
@@ -64,7 +64,7 @@ impl Calls {
     }
 
     /// The calls in the order of their indexes, each with an id and with arguments.
-    pub fn finish(self) -> Vec<ToolCall> {
+    pub(crate) fn finish(self) -> Vec<ToolCall> {
         self.by_index
             .into_iter()
             .map(|(index, call)| ToolCall {

@@ -23,7 +23,7 @@ pub struct Completion {
 }
 
 /// Hears of what was wrong and how long the server is left alone, whenever a request is about to be made again.
-pub type OnRetry = Box<dyn Fn(&str, Duration) + Send>;
+pub(crate) type OnRetry = Box<dyn Fn(&str, Duration) + Send>;
 
 /// What comes out of the work.
 enum Said {

@@ -14,7 +14,7 @@ use super::refusal::Refusal;
 use bub_types::text::cause;
 
 /// Numbers of one vector, at most.
-pub const MAX_DIMENSIONS: usize = 4_096;
+pub(crate) const MAX_DIMENSIONS: usize = 4_096;
 
 /// What a server made of texts.
 #[derive(Debug)]

@@ -72,7 +72,7 @@ pub fn has_own(settings: &Settings, provider: &str) -> (bool, bool) {
 }
 
 /// Where one model is asked, and as whom.
-pub struct Endpoint {
+pub(crate) struct Endpoint {
     /// `provider:model`, as errors name it.
     pub label: String,
     /// The part after the provider.
@@ -91,7 +91,7 @@ pub struct Endpoint {
 
 /// Where servers of [`Protocol::Chat`] differ in the body that they take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Dialect {
+pub(crate) struct Dialect {
     /// The key that bounds the answer's length.
     pub max_tokens: &'static str,
     /// Whether usage has to be asked for. Mistral sends it unasked and refuses keys that it does not know.
@@ -144,7 +144,7 @@ impl Endpoint {
     ///
     /// [`ErrorKind::Config`], which names the variable to set, when address or key are missing or the address is no
     /// `http` or `https` one.
-    pub fn resolve(settings: &Settings, label: &str) -> Result<Endpoint, Error> {
+    pub(crate) fn resolve(settings: &Settings, label: &str) -> Result<Endpoint, Error> {
         let (provider, model) = split(label)?;
         let wrong = |what: String| Error::new(ErrorKind::Config, format!("model `{label}`: {what}"));
         let slug = slug(provider);

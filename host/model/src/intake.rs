@@ -19,7 +19,7 @@ const MAX_REFUSAL: usize = 64 * 1024;
 
 /// Why no more bytes come.
 #[derive(Debug)]
-pub enum Broken {
+pub(crate) enum Broken {
     /// The connection failed in the middle.
     Connection(reqwest::Error),
     /// The answer, or a line of it, is longer than allowed; the text says which.
@@ -29,7 +29,7 @@ pub enum Broken {
 }
 
 /// The whole body of an answer.
-pub async fn whole(mut response: Response) -> Result<Vec<u8>, Broken> {
+pub(crate) async fn whole(mut response: Response) -> Result<Vec<u8>, Broken> {
     if response.content_length() > Some(MAX_ANSWER as u64) {
         return Err(Broken::TooLarge(ANSWER_TOO_LARGE));
     }
@@ -44,7 +44,7 @@ pub async fn whole(mut response: Response) -> Result<Vec<u8>, Broken> {
 }
 
 /// The beginning of an error's body. A connection that fails here only costs the server's words: the status is known.
-pub async fn beginning(mut response: Response) -> Vec<u8> {
+pub(crate) async fn beginning(mut response: Response) -> Vec<u8> {
     let mut bytes = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
         bytes.extend_from_slice(&chunk);
@@ -57,7 +57,7 @@ pub async fn beginning(mut response: Response) -> Vec<u8> {
 }
 
 /// The server-sent events of an answer.
-pub fn events(response: Response) -> impl Stream<Item = Result<Sse, Broken>> + Send + Unpin + 'static {
+pub(crate) fn events(response: Response) -> impl Stream<Item = Result<Sse, Broken>> + Send + Unpin + 'static {
     let mut total = 0_usize;
     let mut line = 0_usize;
     let bounded = response.bytes_stream().map(move |chunk| {

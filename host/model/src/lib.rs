@@ -30,6 +30,8 @@
 //! the proxies that it names.
 //! A key leaves this room in one header of one request and nowhere else.
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod answer;
 mod attempt;
 mod body;

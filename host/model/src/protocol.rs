@@ -5,7 +5,7 @@ use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
 /// How a server is spoken to. What is asked and what is told is the same in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
+pub(crate) enum Protocol {
     /// OpenAI's chat completions, which nearly all servers speak.
     Chat,
     /// Anthropic's Messages API.
@@ -17,7 +17,7 @@ const MESSAGES_VERSION: &str = "2023-06-01";
 
 impl Protocol {
     /// What the provider of that name, in lower case, speaks.
-    pub fn of(slug: &str) -> Protocol {
+    pub(crate) fn of(slug: &str) -> Protocol {
         match slug {
             "anthropic" => Protocol::Messages,
             _ => Protocol::Chat,
@@ -26,7 +26,7 @@ impl Protocol {
 
     /// `base` with the protocol's own path behind its path, or None if it is no http address. A query stays behind
     /// both, as Azure wants it.
-    pub fn address(self, base: &str) -> Option<Url> {
+    pub(crate) fn address(self, base: &str) -> Option<Url> {
         let mut url = http(base)?;
         let is_versioned = url.path_segments()?.rfind(|segment| !segment.is_empty()).is_some_and(is_version);
         let mut path = url.path_segments_mut().ok()?;
@@ -42,7 +42,7 @@ impl Protocol {
     }
 
     /// Where a server lists its models: beside the address that requests go to.
-    pub fn models(self, address: &Url) -> Url {
+    pub(crate) fn models(self, address: &Url) -> Url {
         let mut url = address.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             if self == Protocol::Chat {
@@ -54,7 +54,7 @@ impl Protocol {
     }
 
     /// Where texts become vectors, at the server that chat requests go to.
-    pub fn embeddings(self, address: &Url) -> Url {
+    pub(crate) fn embeddings(self, address: &Url) -> Url {
         let mut url = self.models(address);
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop().push("embeddings");
@@ -63,7 +63,7 @@ impl Protocol {
     }
 
     /// The header that carries the key, and what stands in it before the key.
-    pub fn key_header(self) -> (HeaderName, &'static str) {
+    pub(crate) fn key_header(self) -> (HeaderName, &'static str) {
         match self {
             Protocol::Chat => (AUTHORIZATION, "Bearer "),
             Protocol::Messages => (HeaderName::from_static("x-api-key"), ""),
@@ -71,7 +71,7 @@ impl Protocol {
     }
 
     /// A header that every request has to have.
-    pub fn fixed_header(self) -> Option<(HeaderName, HeaderValue)> {
+    pub(crate) fn fixed_header(self) -> Option<(HeaderName, HeaderValue)> {
         match self {
             Protocol::Chat => None,
             Protocol::Messages => {
@@ -81,7 +81,7 @@ impl Protocol {
     }
 
     /// What an answer has to hold at least.
-    pub fn least(self) -> &'static str {
+    pub(crate) fn least(self) -> &'static str {
         match self {
             Protocol::Chat => "choice",
             Protocol::Messages => "message",

@@ -15,7 +15,7 @@ const MIN_SECRET: usize = 4;
 const MIN_SPOKEN: usize = 12;
 
 /// All that must not be shown.
-pub struct Redaction {
+pub(crate) struct Redaction {
     /// In an error.
     shown: Patterns,
     /// In a model's own words.
@@ -24,7 +24,7 @@ pub struct Redaction {
 
 impl Redaction {
     /// Knows the [`secrets`] of `settings`.
-    pub fn new(settings: &Settings) -> Redaction {
+    pub(crate) fn new(settings: &Settings) -> Redaction {
         let secrets = secrets(settings);
         let patterns = |least: usize| {
             let secrets = secrets.iter().filter(|secret| secret.len() >= least);
@@ -39,12 +39,12 @@ impl Redaction {
 
     /// What is taken out of a model's own words: only what is long enough that nobody says it by chance. A local server's
     /// key may be `test`.
-    pub fn spoken(&self) -> Patterns {
+    pub(crate) fn spoken(&self) -> Patterns {
         self.spoken.clone()
     }
 
     /// `text` on one line, without keys and control characters, cut to 500 characters.
-    pub fn line(&self, text: &str) -> String {
+    pub(crate) fn line(&self, text: &str) -> String {
         let line = self.shown.clean_text(&one_line(text));
         // Cut last: half a key is a secret too.
         match line.char_indices().nth(MAX_CHARS) {
@@ -77,7 +77,7 @@ pub fn secrets(settings: &Settings) -> Vec<String> {
 }
 
 /// `text` with every run of spaces, line ends and control characters as one space.
-pub fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|word| !word.is_empty())
         .collect::<Vec<_>>()
@@ -85,7 +85,7 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// Whether a header of that name may hold a key.
-pub fn is_secret_header(name: &str) -> bool {
+pub(crate) fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["auth", "key", "token", "secret", "cookie"].iter().any(|word| name.contains(word))
 }

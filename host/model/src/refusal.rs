@@ -10,7 +10,7 @@ use crate::retry::is_passing;
 const NO_ROOM: &str = "exceed context limit";
 
 /// A server's `error`, as the body of a failed response or in the middle of a stream.
-pub struct Refusal {
+pub(crate) struct Refusal {
     /// Of the response, or what the code of an error in a stream stands for.
     status: Option<u16>,
     /// The server's word for it, `context_length_exceeded`.
@@ -21,7 +21,7 @@ pub struct Refusal {
 
 impl Refusal {
     /// Reads the body of a response that failed.
-    pub fn of_response(status: u16, body: &[u8]) -> Refusal {
+    pub(crate) fn of_response(status: u16, body: &[u8]) -> Refusal {
         let text = String::from_utf8_lossy(body);
         let (code, message) = match serde_json::from_str::<Value>(&text) {
             Ok(document) => read(&document),
@@ -33,19 +33,19 @@ impl Refusal {
     }
 
     /// The error that a document of a response that seemed good holds, if it holds one.
-    pub fn in_answer(document: &Value) -> Option<Refusal> {
+    pub(crate) fn in_answer(document: &Value) -> Option<Refusal> {
         document.get("error").filter(|error| !error.is_null())?;
         let (code, message) = read(document);
         Some(Refusal { status: code.parse().ok().or_else(|| status(&code)), code, message })
     }
 
     /// An `event: error` whose data is not in the usual form.
-    pub fn of_words(words: &str) -> Refusal {
+    pub(crate) fn of_words(words: &str) -> Refusal {
         Refusal { status: None, code: String::new(), message: words.to_owned() }
     }
 
     /// A rate limit speaks of tokens and limits too, and is no overflow; nor is a server that broke.
-    pub fn kind(&self) -> ErrorKind {
+    pub(crate) fn kind(&self) -> ErrorKind {
         match self.status {
             Some(status) if is_passing(status) => ErrorKind::Temporary,
             _ if is_context_length(&self.message) => ErrorKind::ContextLength,
@@ -56,12 +56,12 @@ impl Refusal {
     }
 
     /// Whether the same request may succeed later.
-    pub fn is_passing(&self) -> bool {
+    pub(crate) fn is_passing(&self) -> bool {
         self.status.is_some_and(is_passing)
     }
 
     /// The server's sentence, else its code.
-    pub fn words(&self) -> &str {
+    pub(crate) fn words(&self) -> &str {
         match self.message.trim() {
             "" => self.code.trim(),
             message => message,

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
 /// Requests that one model gets in all.
-pub const REQUESTS: u32 = 3;
+pub(crate) const REQUESTS: u32 = 3;
 
 /// The longest pause that the client chooses by itself.
 const MAX_PAUSE: Duration = Duration::from_secs(8);
@@ -17,13 +17,13 @@ const MAX_PAUSE: Duration = Duration::from_secs(8);
 const MAX_ASKED: Duration = Duration::from_secs(60);
 
 /// Whether a server that answered `status` may answer otherwise next time.
-pub fn is_passing(status: u16) -> bool {
+pub(crate) fn is_passing(status: u16) -> bool {
     status == 429 || status >= 500
 }
 
 /// How long to wait once `failed` requests (at least one) have failed: what the server asked for, otherwise `base`,
 /// doubled for each request after the first.
-pub fn pause(base: Duration, failed: u32, asked: Option<Duration>) -> Duration {
+pub(crate) fn pause(base: Duration, failed: u32, asked: Option<Duration>) -> Duration {
     if let Some(asked) = asked {
         return asked.min(MAX_ASKED);
     }
@@ -34,7 +34,7 @@ pub fn pause(base: Duration, failed: u32, asked: Option<Duration>) -> Duration {
 }
 
 /// What a `Retry-After` asks for: seconds or a date.
-pub fn asked(headers: &HeaderMap) -> Option<Duration> {
+pub(crate) fn asked(headers: &HeaderMap) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse::<u64>() {
         return Some(Duration::from_secs(seconds));

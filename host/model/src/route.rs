@@ -46,7 +46,7 @@ impl Route {
 /// # Errors
 ///
 /// [`ErrorKind::Config`], which names the setting that allows it.
-pub fn check_key(endpoint: &Endpoint, carries_key: bool, insecure_http: bool) -> Result<(), Error> {
+pub(crate) fn check_key(endpoint: &Endpoint, carries_key: bool, insecure_http: bool) -> Result<(), Error> {
     let url = &endpoint.url;
     let carries_key = carries_key || url.password().is_some();
     if url.scheme() != "http" || insecure_http || !carries_key || is_this_machine(url) {

@@ -3,7 +3,7 @@
 use bub_redact::{Patterns, RedactStream};
 
 /// One stream of text on its way.
-pub struct Veil {
+pub(crate) struct Veil {
     patterns: Patterns,
     stream: RedactStream,
     /// Bytes of a character whose others are held back.
@@ -11,12 +11,12 @@ pub struct Veil {
 }
 
 impl Veil {
-    pub fn new(patterns: Patterns) -> Veil {
+    pub(crate) fn new(patterns: Patterns) -> Veil {
         Veil { stream: RedactStream::new(&patterns), patterns, cut: Vec::new() }
     }
 
     /// What can be shown once `text` has come.
-    pub fn pass(&mut self, text: &str) -> String {
+    pub(crate) fn pass(&mut self, text: &str) -> String {
         let passed = self.stream.pass(text.as_bytes());
         self.cut.extend(passed);
         let whole = match std::str::from_utf8(&self.cut) {
@@ -30,7 +30,7 @@ impl Veil {
     }
 
     /// What was held back, when no more comes.
-    pub fn end(&mut self) -> String {
+    pub(crate) fn end(&mut self) -> String {
         let mut bytes = std::mem::take(&mut self.cut);
         bytes.extend(self.stream.end());
         self.stream = RedactStream::new(&self.patterns);
@@ -38,7 +38,7 @@ impl Veil {
     }
 
     /// A whole text without keys.
-    pub fn hide(&self, text: &str) -> String {
+    pub(crate) fn hide(&self, text: &str) -> String {
         self.patterns.clean_text(text)
     }
 }

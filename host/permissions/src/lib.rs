@@ -2,6 +2,8 @@
 //!
 //! The crate knows no plugin, turn or tape. It answers from what it is given, so that its rules can be tested by themselves.
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod grants;
 mod path;
 pub mod policy;

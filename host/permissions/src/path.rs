@@ -48,7 +48,7 @@ impl<'a> GrantedPath<'a> {
 /// # Errors
 ///
 /// What is wrong with it.
-pub fn check(path: &str) -> Result<(), String> {
+pub(crate) fn check(path: &str) -> Result<(), String> {
     match GrantedPath::parse(path) {
         GrantedPath::Path(path) if !path.starts_with('/') => {
             Err("whose path is neither absolute nor `<workspace>`, `<workspace>/DIR` or `~/DIR`".to_owned())

@@ -61,7 +61,7 @@ impl Baseline {
 }
 
 /// The score of a passage by words alone.
-pub fn by_words(coverage: f64, passages: u64) -> f64 {
+pub(crate) fn by_words(coverage: f64, passages: u64) -> f64 {
     let from = words_from(passages);
     match coverage < from {
         true => 0.6 * coverage / from,

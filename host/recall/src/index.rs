@@ -8,10 +8,11 @@ mod schema;
 use super::calibration::Baseline;
 use super::passages::{Fold, Passage, Source, Step};
 use super::words;
+use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Passages of a workspace that are kept: beyond that what was said first is dropped, memory and notes never.
 pub(super) const MOST: u64 = 20_000;
@@ -74,7 +75,7 @@ impl Index {
 
     /// Does something with the database, as one write.
     pub(super) fn with<T>(&self, act: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        let mut connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connection = self.0.lock();
         let transaction = connection.transaction()?;
         let done = act(&transaction)?;
         transaction.commit()?;
@@ -181,7 +182,7 @@ impl Index {
             Ok(gone.len())
         })?;
         if removed > 0 {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).execute_batch(
+            self.0.lock().execute_batch(
                 // The log beside the file holds pages too.
                 "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)",
             )?;

@@ -13,6 +13,8 @@
 //! | `catch_up` | what was appended to the tapes is added |
 //! | `search` | words and meanings are put together |
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod calibration;
 mod catch_up;
 mod index;
@@ -25,9 +27,10 @@ pub use passages::Source;
 pub use search::{Found, Meaning, Wanted};
 
 use index::Index;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The indexes of one home, opened when they are first wanted.
@@ -60,7 +63,7 @@ impl Recall {
     /// The file cannot be made.
     pub fn workspace(&self, workspace: &Path) -> Result<Arc<Workspace>, String> {
         let path = index::path(&self.dir, workspace);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         // A file that was deleted meanwhile is made anew.
         if let Some(known) = open.get(&path).filter(|_| path.exists()) {
             return Ok(known.clone());
@@ -92,7 +95,7 @@ impl Recall {
     ///
     /// A file cannot be deleted.
     pub fn clear(&self) -> Result<(), String> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.open.lock().clear();
         match std::fs::remove_dir_all(&self.dir) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(bub_types::text::plain(&error.to_string()))
@@ -104,7 +107,7 @@ impl Recall {
     /// Deletes a file that turned out to be damaged: the next question makes it anew.
     pub fn discard(&self, workspace: &Workspace, why: &str) {
         tracing::warn!("the index `{}` is made anew: {why}", workspace.path.display());
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         open.remove(&workspace.path);
         for end in ["", "-wal", "-shm"] {
             let mut name = workspace.path.as_os_str().to_owned();

@@ -8,7 +8,6 @@ use super::passages::{Source, texts};
 use super::words::{Question, question_terms};
 use bub_tape::Tapes;
 use std::collections::HashMap;
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 /// The constant of reciprocal ranks: how much the first places count more than those behind them.
@@ -186,12 +185,12 @@ impl Workspace {
 
     /// Whether a model has just failed, so that nobody waits for it again.
     pub fn is_silent(&self) -> bool {
-        self.silent.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| until > Instant::now())
+        self.silent.lock().is_some_and(|until| until > Instant::now())
     }
 
     /// A model has failed.
     pub fn silence(&self) {
-        *self.silent.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + SILENCE);
+        *self.silent.lock() = Some(Instant::now() + SILENCE);
     }
 }
 

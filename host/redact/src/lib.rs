@@ -9,6 +9,8 @@
 //! spelling comes, and where nothing of a string has begun, neither is made. So the cost is one look at each byte for a text
 //! without any, whatever the number of strings, and a few steps a byte for any other.
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod decode;
 mod encodings;
 mod patterns;

@@ -68,7 +68,7 @@ impl Host {
 
     /// A host with another configuration on the same ground, for the turns that begin from here on. What was spent today
     /// stays spent, and plugins of which nothing else is said now than before are not loaded again. What cannot change
-    /// while the program runs has to be as it was: [`Config::beside`] sees to that.
+    /// while the program runs has to be as it was: [`Config::merge_reload`] sees to that.
     ///
     /// # Errors
     ///

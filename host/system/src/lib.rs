@@ -3,6 +3,8 @@
 //!
 //! The crate knows nothing of plugins, tapes or models.
 
+#![warn(missing_docs, unreachable_pub)]
+
 pub mod environment;
 pub mod files;
 pub mod process;

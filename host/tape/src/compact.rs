@@ -39,7 +39,7 @@ struct Versions {
 /// # Errors
 ///
 /// The tape cannot be read.
-pub async fn superseded<S: Store + ?Sized>(store: &S, tape: &str, cutoff: Timestamp) -> Result<Erasure> {
+pub(crate) async fn superseded<S: Store + ?Sized>(store: &S, tape: &str, cutoff: Timestamp) -> Result<Erasure> {
     let mut zones: HashMap<String, Versions> = HashMap::new();
     let mut gone = Erasure::default();
     let mut after = 0;

@@ -66,8 +66,9 @@ impl Cut {
 #[cfg(debug_assertions)]
 mod plan {
     use super::Cut;
+    use parking_lot::Mutex;
     use std::collections::HashMap;
-    use std::sync::{LazyLock, Mutex, PoisonError};
+    use std::sync::LazyLock;
 
     /// Each step that is asked for, with the time that is meant.
     static PLAN: LazyLock<Vec<(String, u32, Cut)>> = LazyLock::new(|| {
@@ -90,7 +91,7 @@ mod plan {
         if PLAN.is_empty() {
             return None;
         }
-        let mut met = MET.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut met = MET.lock();
         let times = met.get_or_insert_with(HashMap::new).entry(name.to_owned()).or_default();
         *times += 1;
         let times = *times;

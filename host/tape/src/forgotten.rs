@@ -19,7 +19,7 @@ use super::session::SESSION_MARK;
 pub const SIDECAR: &str = "forgotten";
 
 /// The event that names forgotten entries.
-pub const EVENT: &str = "memory.forgotten";
+pub(crate) const EVENT: &str = "memory.forgotten";
 
 /// What stands in place of the words of a forgotten entry.
 pub const PLACEHOLDER: &str = "(forgotten)";

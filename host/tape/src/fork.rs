@@ -2,7 +2,8 @@
 
 mod local;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 
 use super::draft::Draft;
 use super::entry::Entry;
@@ -121,12 +122,12 @@ impl Fork {
     }
 
     fn pin(&self) -> MutexGuard<'_, Option<Arc<dyn Store>>> {
-        self.pinned.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pinned.lock()
     }
 
     /// Never held while something is awaited.
     fn local(&self) -> MutexGuard<'_, Locals> {
-        self.local.lock().unwrap_or_else(PoisonError::into_inner)
+        self.local.lock()
     }
 
     /// The local part, when it still takes something.

@@ -9,11 +9,12 @@
 mod record;
 mod recover;
 
+use parking_lot::Mutex;
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::{Error, Result};
@@ -287,8 +288,8 @@ impl Journal {
         self.state().lock = None;
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> parking_lot::MutexGuard<'_, State> {
+        self.state.lock()
     }
 
     fn with<T>(&self, act: impl FnOnce(&Lock, &mut u64) -> io::Result<T>) -> Result<T> {

@@ -8,6 +8,8 @@
 //! **Invariant**: this room knows nothing of wasm, hooks or channels, and no part of it but the stores and the journal
 //! knows of files.
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod compact;
 mod date;
 mod digest;

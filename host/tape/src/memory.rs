@@ -1,7 +1,7 @@
 //! Tapes in memory, gone with the process: for sessions that keep nothing, for tests, and for whoever embeds this.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::entry::Entry;
 use super::erase::{Erasure, Verdict};
@@ -40,7 +40,7 @@ impl MemoryStore {
 
     /// Never held while something is awaited.
     fn tapes(&self) -> MutexGuard<'_, Tapes> {
-        self.tapes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tapes.lock()
     }
 
     /// What `look` makes of a tape's entries.

@@ -17,6 +17,8 @@
 //! assert_eq!(error.kind.name(), "not_found");
 //! ```
 
+#![warn(missing_docs, unreachable_pub)]
+
 mod error;
 pub mod hook;
 mod message;

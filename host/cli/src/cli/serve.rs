@@ -1,17 +1,17 @@
 //! `serve`: the gateway, until it is told to end.
 
-mod renewal;
+mod config_reloader;
 
 use super::watchdog::Watchdog;
 use crate::cli::progress;
 use anyhow::Result;
-use bub_config::{Config, DEFAULT_MODEL, Print};
+use bub_config::{Config, DEFAULT_MODEL, Fingerprint};
 use bub_gateway::Gateway;
 use bub_runtime::channel::{Answer, Channel, Question};
 use bub_runtime::error::Failure;
 use bub_server::{Door, Tls, Tokens};
 use bub_types::Envelope;
-use renewal::{Above, Renewal};
+use config_reloader::{CommandLine, ConfigReloader};
 use std::future::{Future, ready};
 use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::net::SocketAddr;
@@ -44,7 +44,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     config.warn_of_unread();
     // The owner's is made by the first of the two; what changes behind the look is seen as a change.
     Tokens::load(&config)?;
-    let print = Print::of(renewal::own_files(&config));
+    let fingerprint = Fingerprint::of_files(config_reloader::own_files(&config));
     let (tokens, tls) = (Tokens::load(&config)?, Tls::load(&config)?);
     let watchdog = Watchdog::start(Duration::from_secs(config.serve.drain_seconds))?;
     let stop = super::run::until_signal()?;
@@ -65,9 +65,10 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     host.plugins().announce(&host);
     let gateway = Gateway::start(host.clone()).await?;
     let server = bub_server::listen(gateway.clone(), door.clone()).await?;
-    let above = Above { listen: arguments.listen, insecure_http: arguments.insecure_http };
-    let renewal = Renewal::new(gateway.clone(), door, above, host.config.print.clone().and(print));
-    let watch = renewal.watch();
+    let command_line = CommandLine { listen: arguments.listen, insecure_http: arguments.insecure_http };
+    let reloader =
+        ConfigReloader::new(gateway.clone(), door, command_line, host.config.fingerprint.clone().and(fingerprint));
+    let watch = reloader.watch();
     println!("serving at {}://{}", server.scheme(), server.address());
     println!("the owner's token stands in {}", host.config.home.join("serve.token").display());
     let mut stop = stop;
@@ -78,7 +79,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
             Some(()) = hangup.recv() => match had_terminal && !has_terminal() {
                 true => break,
                 false => {
-                    renewal.ask();
+                    reloader.request();
                     watch.look();
                 }
             },

@@ -2,9 +2,10 @@
 
 use crate::secret::value::Value;
 use bub_redact::{Patterns, encodings};
+use parking_lot::RwLock;
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::OnceLock;
 
 /// Most values that are remembered of files that change; the oldest goes first.
 const MAX_READ: usize = 256;
@@ -49,17 +50,17 @@ impl Redaction {
 
     fn learn(&self, value: &Value, keep: impl FnOnce(&mut Known)) {
         let knows = |known: &Known| known.written.iter().chain(&known.read).any(|old| old.expose() == value.expose());
-        if value.is_short() || knows(&self.0.read().unwrap_or_else(PoisonError::into_inner)) {
+        if value.is_short() || knows(&self.0.read()) {
             return;
         }
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         keep(&mut known);
         known.patterns = OnceLock::new();
     }
 
     /// `text` with `***` for every value.
     pub(super) fn clean(&self, text: &str) -> String {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).patterns().clean_text(text)
+        self.0.read().patterns().clean_text(text)
     }
 }
 

@@ -4,12 +4,12 @@ use super::call::Call;
 use super::lines;
 use jiff::Zoned;
 use jiff::civil::Date;
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 /// How much of an earlier day's file is read for what was reported then, in bytes: about a thousand calls.
 const LOOKED_BACK: u64 = 256 << 10;
@@ -98,7 +98,7 @@ impl Account {
             return Ok(known.unwrap_or_default());
         }
         let before = self.before(date)?;
-        let mut today = self.today.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut today = self.today.lock();
         today.looked_back = true;
         for (model, ratio) in before {
             // What today has said already is newer.
@@ -138,7 +138,7 @@ impl Account {
     }
 
     fn today<T>(&self, look: impl FnOnce(&Today) -> T) -> io::Result<T> {
-        let mut today = self.today.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut today = self.today.lock();
         today.turn_to(Zoned::now().date());
         match File::open(self.file(today.date)) {
             Ok(file) => today.catch_up(&file)?,
@@ -156,7 +156,7 @@ impl Account {
     pub fn add(&self, call: &Call) -> io::Result<()> {
         let date = Zoned::now().date();
         self.append(date, call).inspect_err(|_| {
-            let mut today = self.today.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut today = self.today.lock();
             today.turn_to(date);
             today.count(call);
         })
@@ -186,7 +186,7 @@ impl Account {
 
     fn append(&self, date: Date, call: &Call) -> io::Result<()> {
         let path = self.file(date);
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.written.lock();
         let found = fs::metadata(&path).ok();
         // Somebody may have moved or removed it.
         let kept = written.take().filter(|kept| found.as_ref().is_some_and(|found| kept.id == id(found)));

@@ -111,7 +111,7 @@ impl Host for State {
     }
 
     async fn room(&mut self, model: String) -> Result<Option<u32>> {
-        Ok(self.host.config.room(&model))
+        Ok(self.host.config.input_budget(&model))
     }
 
     async fn ratio(&mut self, model: String) -> Result<f64> {

@@ -8,7 +8,7 @@ use crate::plugin::quarantine::Quarantine;
 use crate::plugin::{Cache, Engines, Meter, PluginSet, Shelf};
 use crate::turn::Afterwards;
 use anyhow::{Context, Result};
-use bub_config::{Config, TapePlace};
+use bub_config::{Config, TapeStorage};
 use bub_egress::Network;
 use bub_recall::Recall;
 use bub_system::process::Processes;
@@ -94,9 +94,9 @@ impl Ground {
 fn tapes(config: &Config) -> Result<(Arc<dyn Store>, Arc<Journals>)> {
     let dir = config.tapes_dir();
     let settings = config.tapes.journal;
-    let store: Arc<dyn Store> = match &config.tapes.place {
-        TapePlace::Files => Arc::new(FileStore::indexed(&dir, settings.durability, config.index_dir())?),
-        TapePlace::Sqlite(path) => Arc::new(SqliteStore::open(path, settings.durability, config.tapes.shared_fs)?),
+    let store: Arc<dyn Store> = match &config.tapes.storage {
+        TapeStorage::Files => Arc::new(FileStore::indexed(&dir, settings.durability, config.index_dir())?),
+        TapeStorage::Sqlite(path) => Arc::new(SqliteStore::open(path, settings.durability, config.tapes.shared_fs)?),
     };
     Ok((store, Arc::new(Journals::new(dir, settings))))
 }

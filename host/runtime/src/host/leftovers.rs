@@ -1,7 +1,7 @@
 //! What is left over of tapes and nobody needs.
 
 use anyhow::{Context, Result};
-use bub_config::{Config, TapePlace};
+use bub_config::{Config, TapeStorage};
 use bub_tape::{Leftover, MEMORY, Tapes, is_workspace_tape, sidecar_name, tidy};
 use jiff::Timestamp;
 use std::time::SystemTime;
@@ -14,7 +14,7 @@ use std::time::SystemTime;
 pub fn leftovers(config: &Config, dry: bool) -> Result<Vec<Leftover>> {
     let dir = config.tapes_dir();
     // Where tapes are no files, the files here say nothing of which are gone.
-    if !dir.exists() || config.tapes.place != TapePlace::Files {
+    if !dir.exists() || config.tapes.storage != TapeStorage::Files {
         return Ok(Vec::new());
     }
     tidy(&dir, &config.index_dir(), SystemTime::now(), dry)

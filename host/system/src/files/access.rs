@@ -19,7 +19,7 @@ pub enum Access {
 ///
 /// The file belongs to a user who is neither the one that runs the program nor root, or its group or others can write it.
 /// One line with the command that repairs it.
-pub fn check_file(path: &Path, meta: &Metadata) -> Result<Access, String> {
+pub(super) fn check_file(path: &Path, meta: &Metadata) -> Result<Access, String> {
     let (user, shown, mode) = (rustix::process::geteuid().as_raw(), path.display(), meta.mode() & 0o777);
     // Root can change what this user obeys anyway, and containers and package managers install files as root.
     if meta.uid() != user && meta.uid() != 0 {

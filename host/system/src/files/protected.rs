@@ -24,14 +24,14 @@ const MAX_ENTRIES: usize = 1024;
 
 /// A file or a directory, whatever it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct FileId {
+pub(super) struct FileId {
     device: u64,
     inode: u64,
 }
 
 impl FileId {
     /// What lies behind that path, links followed; `None` when there is nothing.
-    pub fn of(path: &Path) -> Option<Self> {
+    pub(super) fn of(path: &Path) -> Option<Self> {
         std::fs::metadata(path).ok().map(|meta| Self::from(&meta))
     }
 

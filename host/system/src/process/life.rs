@@ -2,8 +2,9 @@
 
 use super::group::Group;
 use super::ring::{Piece, Ring};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -115,6 +116,6 @@ impl Life {
     }
 
     fn written(&self) -> MutexGuard<'_, Written> {
-        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+        self.output.lock()
     }
 }

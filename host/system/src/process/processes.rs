@@ -7,10 +7,11 @@ use super::group::Group;
 use super::life::Life;
 use super::program::Program;
 use super::tend::tend;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// Programs of a session that may run at once.
@@ -31,7 +32,7 @@ static ALL: Mutex<Vec<Weak<Life>>> = Mutex::new(Vec::new());
 /// Kills the groups of all programs at once, without waiting for anything: the process is about to exit, with tasks that
 /// nobody waits for.
 pub fn kill_all() {
-    let all = std::mem::take(&mut *ALL.lock().unwrap_or_else(PoisonError::into_inner));
+    let all = std::mem::take(&mut *ALL.lock());
     all.iter().filter_map(Weak::upgrade).for_each(|life| life.group.kill());
 }
 
@@ -65,7 +66,7 @@ impl Processes {
             return Err(Error::Io { action: "start a program".to_owned(), source: io::Error::other("it has no id") });
         };
         let life = Arc::new(Life::new(new_id(&lives), program.session, program.turn, group));
-        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = ALL.lock();
         all.retain(|life| life.upgrade().is_some_and(|life| !life.is_over()));
         all.push(Arc::downgrade(&life));
         drop(all);
@@ -115,7 +116,7 @@ impl Processes {
     }
 
     fn lives(&self) -> MutexGuard<'_, Vec<Arc<Life>>> {
-        self.lives.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lives.lock()
     }
 }
 

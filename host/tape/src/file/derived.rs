@@ -1,12 +1,13 @@
 //! What is derived from the tapes of a directory: looked up instead of read, and found by searching.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use lru::LruCache;
 
@@ -187,15 +188,15 @@ impl Indexes {
     }
 
     pub(super) fn swept(&self) -> MutexGuard<'_, LruCache<String, Swept>> {
-        self.swept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.swept.lock()
     }
 
     fn odd(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.odd.lock().unwrap_or_else(PoisonError::into_inner)
+        self.odd.lock()
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock()
     }
 }
 

@@ -1,11 +1,12 @@
 //! Tapes whose files are open, and what is known of them.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::num::NonZeroUsize;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use lru::LruCache;
 
@@ -152,7 +153,7 @@ impl Opened {
 }
 
 fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
+    kept.lock()
 }
 
 fn identity(found: &Metadata) -> Identity {

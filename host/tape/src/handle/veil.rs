@@ -1,7 +1,8 @@
 //! What of a tape is forgotten, and what is shown in its place.
 
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::entry::Entry;
 use super::super::error::Result;
@@ -149,7 +150,7 @@ impl Tape {
 }
 
 impl Veil {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<(u64, Arc<Forgotten>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, Option<(u64, Arc<Forgotten>)>> {
+        self.0.lock()
     }
 }

@@ -1,10 +1,11 @@
 //! The connections to one database, and the threads that they are used on.
 
+use parking_lot::Mutex;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::Semaphore;
@@ -151,12 +152,12 @@ impl Database {
 
 impl Readers {
     fn take(&self) -> rusqlite::Result<Connection> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self.idle.lock().pop();
         idle.map_or_else(|| schema::reader(&self.path), Ok)
     }
 
     fn put_back(&self, connection: Connection) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        self.idle.lock().push(connection);
     }
 }
 

@@ -44,7 +44,7 @@ fn keys(config: &Config) -> Vec<Key> {
             config.spill_threshold,
             "tokens above which a tool's result is put aside; 0: never",
         ),
-        key("tape_store", "files", config.tapes.place.to_string(), "`files`, or `sqlite:PATH`"),
+        key("tape_store", "files", config.tapes.storage.to_string(), "`files`, or `sqlite:PATH`"),
         key("durability", "os", config.tapes.journal.durability.name(), "`os`, or `fsync` for losses of power too"),
         key(
             "memory_history_days",

@@ -1,7 +1,7 @@
 //! What is not well with the tapes.
 
 use super::{Finding, State, finding};
-use bub_config::TapePlace;
+use bub_config::TapeStorage;
 use bub_runtime::host::Host;
 use bub_tape::{Result, Tapes, network_file_system};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) async fn findings(host: &Arc<Host>) -> Vec<Finding> {
         );
         findings.push(finding("locks", State::Note, text));
     }
-    if host.config.tapes.place == TapePlace::Files {
+    if host.config.tapes.storage == TapeStorage::Files {
         let text = "Bub takes no locks: while it writes the same home, tapes can be torn";
         let is_bubs = host.config.home.join("config.yml").exists();
         findings.extend(is_bubs.then(|| finding("Bub", State::Note, text)));

@@ -3,7 +3,7 @@
 use super::super::sessions::{self, SessionRecord, Sessions};
 use crate::cli::progress;
 use anyhow::{Context, Result, bail};
-use bub_config::{Config, Plugin, TapePlace};
+use bub_config::{Config, Plugin, TapeStorage};
 use bub_permissions::hook_grant;
 use bub_runtime::channel::Printer;
 use bub_runtime::host::Host;
@@ -204,7 +204,7 @@ pub(super) fn require_listed(name: &str) -> Result<()> {
 
 /// Whether tapes are files, so that nobody has to be loaded to get at them.
 fn is_plain(config: &Config) -> bool {
-    config.tapes.place == TapePlace::Files && !config.plugins.values().any(keeps_tapes)
+    config.tapes.storage == TapeStorage::Files && !config.plugins.values().any(keeps_tapes)
 }
 
 /// Whether the configuration lets that plugin keep tapes.

@@ -3,7 +3,7 @@
 use super::super::text::{self, WIDTH};
 use super::place::Place;
 use anyhow::{Context, Result};
-use bub_config::{Config, TapePlace};
+use bub_config::{Config, TapeStorage};
 use bub_runtime::host::{Compacted, compact_memories, leftovers};
 use bub_tape::{Leftover, empty_trash};
 use serde_json::json;
@@ -30,7 +30,7 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let mut found = leftovers(&config, arguments.dry_run)?;
-    if arguments.now && config.tapes.place == TapePlace::Files {
+    if arguments.now && config.tapes.storage == TapeStorage::Files {
         let trash = empty_trash(&config.tapes_dir(), arguments.dry_run).context("the trash cannot be looked at")?;
         // What is old enough to go anyway was told by then, where nothing was removed.
         let known: Vec<_> = found.iter().map(|leftover| leftover.path.clone()).collect();

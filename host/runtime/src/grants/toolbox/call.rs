@@ -135,7 +135,7 @@ async fn allowed(
         asks_destructive: policy.ask_destructive,
         taint: tainted.as_deref(),
         declared: tool.effect,
-        is_listed: config.lists(channel, &tool.name),
+        is_listed: config.allows_tool(channel, &tool.name),
         flows: &flows,
     };
     let judgement = judge(&case);

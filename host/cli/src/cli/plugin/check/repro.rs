@@ -137,7 +137,7 @@ fn settings(call: &Call) -> Result<bub_config::Plugin> {
     };
     let mut limits = call.limits.clone();
     if let Some(calls) = limits.get("calls").and_then(Value::as_u64) {
-        limits.insert("calls".to_owned(), Limits::base_of(calls, &call.hook).into());
+        limits.insert("calls".to_owned(), Limits::configured_calls(calls, &call.hook).into());
     }
     let mut plugin = bub_config::Plugin::default();
     plugin.config = config;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use bub_config::OnFault;
-use bub_config::{Config, Seclusion};
+use bub_config::{Config, TrialConfig};
 use bub_runtime::channel::{Answer, Channel, Question};
 use bub_runtime::error::Failure;
 use bub_runtime::host::Host;
@@ -74,7 +74,7 @@ impl Sandbox {
             std::fs::write(plugins.join(format!("{}.wasm", subject.name)), bytes)?;
         }
         let provider = subject.provider;
-        let trial = Seclusion {
+        let trial = TrialConfig {
             home,
             workspace: workspace.canonicalize()?,
             model: provider
@@ -82,7 +82,7 @@ impl Sandbox {
             selector: subject.selects.then(|| subject.name.to_owned()),
             plugins: settings(&subject),
         };
-        let host = Host::start(own.seclude(trial)?, &workspace, Box::new(Mute)).await?;
+        let host = Host::start(own.for_trial(trial)?, &workspace, Box::new(Mute)).await?;
         let plugins = host.plugins();
         if let Some((_, reason)) = plugins.failed.iter().find(|(name, _)| name == subject.name) {
             bail!("plugin `{}` does not load: {reason}", subject.name);
@@ -114,12 +114,15 @@ impl Sandbox {
 fn settings(subject: &Subject<'_>) -> BTreeMap<String, bub_config::Plugin> {
     let others = plugin::embedded().map(|(name, grants)| {
         let held = || inside(grants.iter().copied(), subject.provider);
-        let other =
-            if subject.is_alone { bub_config::Plugin::off() } else { bub_config::Plugin::default().holding(held()) };
+        let other = if subject.is_alone {
+            bub_config::Plugin::off()
+        } else {
+            bub_config::Plugin::default().with_grants(held())
+        };
         (name.to_owned(), other)
     });
     let mut all: BTreeMap<String, bub_config::Plugin> = others.collect();
-    let mut own = subject.settings.clone().holding(subject.grants.clone());
+    let mut own = subject.settings.clone().with_grants(subject.grants.clone());
     // What breaks one hook must not keep the trial from those behind it.
     if own.on_fault == OnFault::Fail {
         own.on_fault = OnFault::Skip;

@@ -1,28 +1,28 @@
-//! A configuration for trying a plugin: nothing in it is the user's that could be used up, given away or reached.
+//! A configuration for trying a plugin, without the user's keys, budgets and servers.
 
-use super::{Budget, Config, Pauses, Plugin, Process, Quotas, Serve, TapeSettings};
+use super::{Budget, Config, DebounceDefaults, Plugin, Process, Quotas, Serve, TapeSettings};
 use anyhow::Result;
 use bub_tape::Durability;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// How long a turn of a trial may take, in milliseconds.
-const TURN: u64 = 60_000;
+/// Deadline of a trial turn, in milliseconds.
+const TURN_DEADLINE_MS: u64 = 60_000;
 
-/// Steps of an agent loop in such a turn.
-const STEPS: u64 = 20;
+/// Steps of the agent loop in a trial turn.
+const MAX_STEPS: u64 = 20;
 
-/// What a trial is made of.
-pub struct Seclusion {
-    /// A home that nobody else has.
+/// What a trial configuration is made from.
+pub struct TrialConfig {
+    /// A temporary home of its own.
     pub home: PathBuf,
-    /// A directory without links in its path, whose files taint nothing.
+    /// A directory without symbolic links in its path; its files are trusted.
     pub workspace: PathBuf,
-    /// What holds of each plugin; of those that are not named, what holds when nothing is said.
+    /// Settings by plugin; other plugins get the defaults.
     pub plugins: BTreeMap<String, Plugin>,
-    /// The model that answers.
+    /// The model, `provider:model`.
     pub model: String,
-    /// The plugin that selects.
+    /// The selector plugin.
     pub selector: Option<String>,
 }
 
@@ -33,12 +33,12 @@ impl Config {
     /// # Errors
     ///
     /// The home cannot be read.
-    pub fn seclude(&self, trial: Seclusion) -> Result<Self> {
-        let hurry = |plugin: Plugin| Plugin { limits: plugin.limits.hurried(TURN), ..plugin };
+    pub fn for_trial(&self, trial: TrialConfig) -> Result<Self> {
+        let limited = |plugin: Plugin| Plugin { limits: plugin.limits.with_turn_deadline(TURN_DEADLINE_MS), ..plugin };
         Ok(Self {
             is_trial: true,
             exposed: Vec::new(),
-            print: self.print.clone(),
+            fingerprint: self.fingerprint.clone(),
             verbosity: self.verbosity,
             format: self.format,
             cache_dir: self.cache_dir.clone(),
@@ -46,13 +46,13 @@ impl Config {
             fallback_models: Vec::new(),
             secrets: self.secrets.of_trial(&trial.home),
             hidden: self.hidden.clone(),
-            max_steps: Some(self.max_steps.map_or(STEPS, |steps| steps.min(STEPS))),
-            plugins: trial.plugins.into_iter().map(|(name, plugin)| (name, hurry(plugin))).collect(),
+            max_steps: Some(self.max_steps.map_or(MAX_STEPS, |steps| steps.min(MAX_STEPS))),
+            plugins: trial.plugins.into_iter().map(|(name, plugin)| (name, limited(plugin))).collect(),
             trusted_plugins: BTreeMap::new(),
             program: self.program.clone(),
             channels: BTreeMap::new(),
             trusted_workspaces: vec![trial.workspace],
-            limits: self.limits.hurried(TURN),
+            limits: self.limits.with_turn_deadline(TURN_DEADLINE_MS),
             spill_threshold: self.spill_threshold,
             tapes: TapeSettings::new(&trial.home, None, Durability::default(), None, false, None)?,
             budget: Budget::default(),
@@ -65,7 +65,7 @@ impl Config {
             context_reserve: self.context_reserve,
             process: Process::default(),
             serve: Serve::default(),
-            pauses: Pauses::default(),
+            debounce_defaults: DebounceDefaults::default(),
             stream_output: self.stream_output,
             unread: Vec::new(),
             tokens: Vec::new(),
