@@ -1,17 +1,17 @@
 //! The room of plugins' HTTP, with real servers on loopback and a resolver of the tests' own.
 
-mod addresses;
 mod answers;
+mod ip_scope;
 mod names;
 mod private;
 mod proxy;
+mod redact_stream;
 mod requests;
 mod rewrite;
-mod scrub;
 mod server;
 mod targets;
 
-use bub_egress::{Error, Gate, Limits, Network, Request, Response, Target};
+use bub_egress::{EgressClient, Error, Limits, Network, Request, Response, Target};
 use reqwest::Method;
 
 use names::Names;
@@ -21,18 +21,18 @@ fn target(grant: &str) -> Target {
     Target::parse(grant).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A gate for `grants`, behind which `inner.test` is this machine.
-fn gate(grants: &[&str]) -> Gate {
+/// A client for `grants`, behind which `inner.test` is this machine.
+fn client(grants: &[&str]) -> EgressClient {
     let names = Names::new([("inner.test", ["127.0.0.1"].as_slice())]);
-    Gate::new(Network::new(names), grants.iter().copied().map(target))
+    EgressClient::new(Network::new(names), grants.iter().copied().map(target))
 }
 
-/// A gate to `server` under the name of `inner.test`.
-fn gate_to(server: &Server) -> Gate {
-    gate(&[&format!("http://inner.test:{}", server.port())])
+/// A client to `server` under the name of `inner.test`.
+fn gate_to(server: &Server) -> EgressClient {
+    client(&[&format!("http://inner.test:{}", server.port())])
 }
 
-fn limited(server: &Server, limits: Limits) -> Gate {
+fn limited(server: &Server, limits: Limits) -> EgressClient {
     gate_to(server).with_limits(limits)
 }
 

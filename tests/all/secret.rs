@@ -1,7 +1,7 @@
 //! Secrets: the file that holds them, the hosts that they go to, and the requests and texts that they stand in.
 
 mod command;
-mod fill;
+mod injector;
 mod keep;
 mod redact;
 mod spellings;

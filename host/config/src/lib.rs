@@ -94,6 +94,7 @@ pub struct Config {
     hidden: Patterns,
     /// Maximum steps of the agent loop in a turn; none: unlimited.
     pub max_steps: Option<u64>,
+    /// Settings of plugins, by name.
     pub plugins: BTreeMap<String, Plugin>,
     /// Trusted workspace plugins, by SHA-256 in hex.
     pub trusted_plugins: BTreeMap<String, Trusted>,

@@ -44,7 +44,7 @@ impl Config {
             cache_dir: self.cache_dir.clone(),
             model: bub_model::Settings::new(trial.model),
             fallback_models: Vec::new(),
-            secrets: self.secrets.of_trial(&trial.home),
+            secrets: self.secrets.for_trial(&trial.home),
             hidden: self.hidden.clone(),
             max_steps: Some(self.max_steps.map_or(MAX_STEPS, |steps| steps.min(MAX_STEPS))),
             plugins: trial.plugins.into_iter().map(|(name, plugin)| (name, limited(plugin))).collect(),

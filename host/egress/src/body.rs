@@ -45,7 +45,7 @@ impl Body {
     ///
     /// [`Error::TooLarge`] if it says that it is longer than `limit` bytes. One that turns out to be longer fails
     /// while it is sent, with the same error as a source.
-    pub fn bounded(self, limit: u64) -> Result<(reqwest::Body, Option<u64>), Error> {
+    pub fn into_reqwest(self, limit: u64) -> Result<(reqwest::Body, Option<u64>), Error> {
         let too_large = Error::TooLarge { part: "request", limit };
         match self.inner {
             Inner::Whole(bytes) if bytes.len() as u64 > limit => Err(too_large),
@@ -55,8 +55,8 @@ impl Body {
             }
             Inner::Chunks { length: Some(length), .. } if length > limit => Err(too_large),
             Inner::Chunks { chunks, length } => {
-                let counted = Counted { chunks, length, limit, seen: 0, ended: false };
-                Ok((reqwest::Body::wrap_stream(counted), length))
+                let checked = LengthChecked { chunks, length, limit, seen: 0, ended: false };
+                Ok((reqwest::Body::wrap_stream(checked), length))
             }
         }
     }
@@ -85,7 +85,7 @@ impl fmt::Debug for Body {
 }
 
 /// Chunks that keep to what was said of them.
-struct Counted {
+struct LengthChecked {
     chunks: Chunks,
     length: Option<u64>,
     limit: u64,
@@ -93,8 +93,8 @@ struct Counted {
     ended: bool,
 }
 
-impl Counted {
-    fn judge(&mut self, next: Option<Result<Bytes, BoxError>>) -> Option<Result<Bytes, BoxError>> {
+impl LengthChecked {
+    fn check(&mut self, next: Option<Result<Bytes, BoxError>>) -> Option<Result<Bytes, BoxError>> {
         let wrong_length = || Error::Invalid("the body has another length than it said".to_owned());
         let error: BoxError = match next {
             None if self.length.is_some_and(|length| length != self.seen) => wrong_length().into(),
@@ -116,13 +116,13 @@ impl Counted {
     }
 }
 
-impl Stream for Counted {
+impl Stream for LengthChecked {
     type Item = Result<Bytes, BoxError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if self.ended {
             return Poll::Ready(None);
         }
-        self.chunks.as_mut().poll_next(context).map(|next| self.judge(next))
+        self.chunks.as_mut().poll_next(context).map(|next| self.check(next))
     }
 }

@@ -8,7 +8,7 @@ use reqwest::header::{
 use crate::error::Error;
 
 /// Headers that speak of one connection, which is ours and not the guest's.
-const OF_THE_CONNECTION: &[&str] = &[
+const HOP_BY_HOP: &[&str] = &[
     "connection",
     "http2-settings",
     "keep-alive",
@@ -31,7 +31,7 @@ pub(crate) fn strip_request(headers: &mut HeaderMap) {
 }
 
 /// Takes out of an answer what was said to us only.
-pub(crate) fn strip_answer(headers: &mut HeaderMap) {
+pub(crate) fn strip_response(headers: &mut HeaderMap) {
     strip_connection(headers);
 }
 
@@ -47,13 +47,13 @@ fn strip_connection(headers: &mut HeaderMap) {
     for name in named {
         headers.remove(name);
     }
-    for name in OF_THE_CONNECTION {
+    for name in HOP_BY_HOP {
         headers.remove(*name);
     }
 }
 
 /// Asks for an answer in which a secret can be found: whole, and not compressed.
-pub(crate) fn ask_for_plain(headers: &mut HeaderMap) {
+pub(crate) fn request_identity_encoding(headers: &mut HeaderMap) {
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     // Half of a secret from one request and half from the next would pass.
     headers.remove(RANGE);
@@ -61,14 +61,14 @@ pub(crate) fn ask_for_plain(headers: &mut HeaderMap) {
 }
 
 /// Whether the body of an answer is as it was meant to be read.
-pub(crate) fn is_plain(headers: &HeaderMap) -> bool {
+pub(crate) fn is_unencoded(headers: &HeaderMap) -> bool {
     headers.get_all(CONTENT_ENCODING).iter().all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// # Errors
 ///
 /// [`Error::TooLarge`] if names and values together are more than `limit` bytes.
-pub(crate) fn bounded(headers: &HeaderMap, limit: u64) -> Result<(), Error> {
+pub(crate) fn check_size(headers: &HeaderMap, limit: u64) -> Result<(), Error> {
     let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len().saturating_add(value.len())).sum();
     if bytes as u64 > limit { Err(Error::TooLarge { part: "headers", limit }) } else { Ok(()) }
 }

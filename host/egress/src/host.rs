@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use reqwest::Url;
 
 /// What DNS can carry.
-const LONGEST: usize = 253;
+const MAX_NAME: usize = 253;
 
 /// A name in lower case and ASCII without a dot at its end, or an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -18,7 +18,7 @@ pub(crate) enum Host {
 
 impl Host {
     /// The host of `url`; none if it has none, or one that cannot be looked up.
-    pub(crate) fn of(url: &Url) -> Option<Host> {
+    pub(crate) fn from_url(url: &Url) -> Option<Host> {
         let text = url.host_str()?;
         if let Some(inner) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             return inner.parse().ok().map(|address: IpAddr| Host::Address(address.to_canonical()));
@@ -28,7 +28,7 @@ impl Host {
         if let Ok(address) = name.parse() {
             return Some(Host::Address(address));
         }
-        let good = name.len() <= LONGEST && name.split('.').all(|label| (1..=63).contains(&label.len()));
+        let good = name.len() <= MAX_NAME && name.split('.').all(|label| (1..=63).contains(&label.len()));
         good.then(|| Host::Name(name.to_ascii_lowercase()))
     }
 

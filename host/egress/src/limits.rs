@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Bounds of one request. How many requests there may be is counted by whoever sends them.
+/// Bounds of one request. How many requests there may be is checked by whoever sends them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of names and values, of a request's headers and of an answer's. 128 KiB.
@@ -13,7 +13,7 @@ pub struct Limits {
     pub answer: u64,
     /// From sending a request to the head of its answer, with looking up the name and connecting. 60 s.
     pub first_byte: Duration,
-    /// Between two pieces of an answer's body. 60 s.
+    /// Between two segments of an answer's body. 60 s.
     pub between_bytes: Duration,
     /// From sending a request to the end of its answer. 10 min.
     pub total: Duration,

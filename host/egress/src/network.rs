@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
-use crate::resolve::{Checked, Resolve, System};
+use crate::resolve::{CheckedResolver, Resolve, SystemResolver};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -51,12 +51,12 @@ impl Network {
     }
 
     fn connections(&self, named: bool, secure: bool) -> Result<reqwest::Client, reqwest::Error> {
-        let resolver = Checked { resolver: Arc::clone(&self.shared.resolver), local: named };
+        let resolver = CheckedResolver { resolver: Arc::clone(&self.shared.resolver), local: named };
         let builder = reqwest::Client::builder()
             .dns_resolver(resolver)
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
-            // A request goes out once for each time that it is counted.
+            // A request goes out once for each time that it is checked.
             .retry(reqwest::retry::never())
             .connect_timeout(CONNECT_TIMEOUT)
             .http2_max_header_list_size(HTTP2_HEADERS);
@@ -67,7 +67,7 @@ impl Network {
 impl Default for Network {
     /// Asks the operating system for names.
     fn default() -> Network {
-        Network::new(System)
+        Network::new(SystemResolver)
     }
 }
 

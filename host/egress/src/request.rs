@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::target::Target;
 
 /// Longer ones are refused by most servers too.
-const LONGEST_URL: usize = 8 << 10;
+const MAX_URL: usize = 8 << 10;
 
 /// A request that has not been checked against any grant.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct Request {
     pub body: Body,
     /// A shorter wait for the head of the answer than the limits allow.
     pub first_byte: Option<Duration>,
-    /// A shorter wait between two pieces of the answer's body than the limits allow.
+    /// A shorter wait between two segments of the answer's body than the limits allow.
     pub between_bytes: Option<Duration>,
 }
 
@@ -43,8 +43,8 @@ impl Request {
         if [Method::CONNECT, Method::TRACE].contains(&method) {
             return Err(Error::Invalid(format!("method `{method}` cannot be sent")));
         }
-        if url.len() > LONGEST_URL {
-            return Err(Error::Invalid(format!("the url is longer than {LONGEST_URL} bytes")));
+        if url.len() > MAX_URL {
+            return Err(Error::Invalid(format!("the url is longer than {MAX_URL} bytes")));
         }
         let mut url = Url::parse(url).map_err(|error| Error::Invalid(format!("the url cannot be read: {error}")))?;
         if !["http", "https"].contains(&url.scheme()) {
@@ -56,7 +56,7 @@ impl Request {
         if url.port() == Some(0) {
             return Err(invalid("the url has port 0"));
         }
-        let host = Host::of(&url).ok_or_else(|| invalid("the url has no host that can be looked up"))?;
+        let host = Host::from_url(&url).ok_or_else(|| invalid("the url has no host that can be looked up"))?;
         // Without its last dot, so that one host has one `Host` header, one certificate and one set of connections.
         url.set_host(Some(&host.to_string())).map_err(|_| invalid("the url has no host that can be looked up"))?;
         url.set_fragment(None);
@@ -80,6 +80,7 @@ impl Request {
         &self.url
     }
 
+    /// Splits the request into its URL and the rest.
     pub fn into_parts(self) -> (Url, Parts) {
         let Request { method, url, headers, body, first_byte, between_bytes } = self;
         (url, Parts { method, headers, body, first_byte, between_bytes })
@@ -96,6 +97,6 @@ pub struct Parts {
 }
 
 /// The host of `url` as a grant would name it.
-pub(crate) fn place(url: &Url) -> impl fmt::Display + use<> {
-    Target::of(url).map_or_else(|| "?".to_owned(), |target| target.to_string())
+pub(crate) fn grant_target(url: &Url) -> impl fmt::Display + use<> {
+    Target::from_url(url).map_or_else(|| "?".to_owned(), |target| target.to_string())
 }

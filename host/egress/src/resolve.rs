@@ -9,36 +9,36 @@ use std::sync::Arc;
 
 use reqwest::dns::{Addrs, Name};
 
-use crate::address::{Reach, reach};
+use crate::ip_scope::{IpScope, ip_scope};
 
 /// A lookup under way.
-pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+pub type LookupFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
 /// Looks up the addresses of names. What it answers is checked each time that it is asked.
 pub trait Resolve: Send + Sync + 'static {
     /// All addresses of `name`, which is lower case, ASCII and no address itself.
-    fn resolve(&self, name: &str) -> Resolving;
+    fn resolve(&self, name: &str) -> LookupFuture;
 }
 
 /// Asks the operating system, within a tokio runtime.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct System;
+pub struct SystemResolver;
 
-impl Resolve for System {
-    fn resolve(&self, name: &str) -> Resolving {
+impl Resolve for SystemResolver {
+    fn resolve(&self, name: &str) -> LookupFuture {
         let name = name.to_owned();
         Box::pin(async move { Ok(tokio::net::lookup_host((name, 0)).await?.map(|address| address.ip()).collect()) })
     }
 }
 
 /// The resolver that connections use: it answers with addresses that were checked, or not at all.
-pub(crate) struct Checked {
+pub(crate) struct CheckedResolver {
     pub resolver: Arc<dyn Resolve>,
     /// Whether the names that are asked were granted one by one.
     pub local: bool,
 }
 
-impl reqwest::dns::Resolve for Checked {
+impl reqwest::dns::Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> reqwest::dns::Resolving {
         let lookup = self.resolver.resolve(name.as_str());
         let local = self.local;
@@ -48,8 +48,8 @@ impl reqwest::dns::Resolve for Checked {
                 return Err(LookupFailed(io::Error::new(io::ErrorKind::NotFound, "no address")).into());
             }
             // One that is not allowed spoils them all: whoever answers so is at work against us.
-            if !addresses.iter().all(|address| may_reach(*address, local)) {
-                return Err(OutOfReach.into());
+            if !addresses.iter().all(|address| is_allowed(*address, local)) {
+                return Err(AddressNotAllowed.into());
             }
             // Port 0 is the URL's own.
             let addresses: Addrs = Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)));
@@ -59,25 +59,25 @@ impl reqwest::dns::Resolve for Checked {
 }
 
 /// Whether a name may lead to `address`; `local` if the name was granted exactly.
-fn may_reach(address: IpAddr, local: bool) -> bool {
-    match reach(address) {
-        Reach::Public => true,
-        Reach::Local => local,
-        Reach::Special => false,
+fn is_allowed(address: IpAddr, local: bool) -> bool {
+    match ip_scope(address) {
+        IpScope::Public => true,
+        IpScope::Local => local,
+        IpScope::Special => false,
     }
 }
 
-/// A name leads where it may not. Found again among the sources of what a connection failed with.
+/// A name leads where it may not. ResolvedSecret again among the sources of what a connection failed with.
 #[derive(Debug)]
-pub(crate) struct OutOfReach;
+pub(crate) struct AddressNotAllowed;
 
-impl fmt::Display for OutOfReach {
+impl fmt::Display for AddressNotAllowed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the name leads to an address that is out of reach")
     }
 }
 
-impl std::error::Error for OutOfReach {}
+impl std::error::Error for AddressNotAllowed {}
 
 /// A name could not be looked up.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
 
 use crate::error::Error;
-use crate::scrub::Scrub;
+use crate::redact_stream::Redactor;
 
 /// The answer of a host, as it is: a redirect was not followed, and no status is an error.
 #[derive(Debug)]
@@ -30,27 +30,28 @@ pub struct Incoming {
 }
 
 /// What an answer's body has to keep to.
-pub struct Terms {
+pub struct ReadLimits {
     pub host: String,
     pub limit: u64,
     pub between_bytes: Duration,
     pub started: Instant,
     pub total: Duration,
-    pub scrub: Scrub,
+    pub redactor: Redactor,
 }
 
 impl Incoming {
-    pub fn new(response: reqwest::Response, mut terms: Terms) -> Incoming {
-        let scrub = std::mem::take(&mut terms.scrub);
-        let left = terms.limit;
-        let rest = Rest { response, terms, left };
+    /// The body of `response`, read within `limits`.
+    pub fn new(response: reqwest::Response, mut limits: ReadLimits) -> Incoming {
+        let redactor = std::mem::take(&mut limits.redactor);
+        let left = limits.limit;
+        let rest = RemainingBody { response, limits, left };
         let chunks = futures_util::stream::try_unfold(rest, |mut rest| async move {
             let chunk = rest.next().await?;
             Ok(chunk.map(|chunk| (chunk, rest)))
         });
-        match scrub.is_empty() {
+        match redactor.is_empty() {
             true => Incoming { chunks: Box::pin(chunks) },
-            false => Incoming { chunks: Box::pin(scrub.over(chunks)) },
+            false => Incoming { chunks: Box::pin(redactor.redact_stream(chunks)) },
         }
     }
 
@@ -83,16 +84,16 @@ impl fmt::Debug for Incoming {
 }
 
 /// What has not arrived yet.
-struct Rest {
+struct RemainingBody {
     response: reqwest::Response,
-    terms: Terms,
+    limits: ReadLimits,
     /// Bytes that may still come.
     left: u64,
 }
 
-impl Rest {
+impl RemainingBody {
     async fn next(&mut self) -> Result<Option<Bytes>, Error> {
-        let Terms { host, limit, between_bytes, started, total, .. } = &self.terms;
+        let ReadLimits { host, limit, between_bytes, started, total, .. } = &self.limits;
         loop {
             let wait = total.saturating_sub(started.elapsed()).min(*between_bytes);
             let next = tokio::time::timeout(wait, self.response.chunk()).await;

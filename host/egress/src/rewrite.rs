@@ -4,7 +4,7 @@ use reqwest::Url;
 use reqwest::header::HeaderMap;
 
 use crate::error::Error;
-use crate::request::place;
+use crate::request::grant_target;
 
 /// The part of a request that may still be changed. Its host is checked already.
 #[derive(Debug, Clone)]
@@ -47,6 +47,8 @@ pub(crate) fn apply(rewrite: &dyn Rewrite, outgoing: &mut Outgoing) -> Result<Ve
         && url.password().is_none();
     match same {
         true => Ok(hidden),
-        false => Err(Error::Refused(format!("a request to `{}` was rewritten to another host", place(&checked)))),
+        false => {
+            Err(Error::Refused(format!("a request to `{}` was rewritten to another host", grant_target(&checked))))
+        }
     }
 }

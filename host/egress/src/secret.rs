@@ -20,18 +20,18 @@ mod change;
 mod environment;
 mod error;
 mod file;
-mod fill;
 mod host;
-mod mark;
+mod injector;
 mod name;
+mod placeholder;
 mod redaction;
 mod table;
 mod value;
 
 pub use error::Error;
-pub use fill::{Filled, Filler};
-pub use mark::placeholder;
+pub use injector::{InjectedRequest, SecretInjector};
 pub use name::check_name;
+pub use placeholder::placeholder;
 pub use value::Value;
 
 use environment::Variable;
@@ -82,7 +82,7 @@ pub enum Origin {
 }
 
 /// What is known of one secret.
-struct Found<'a> {
+struct ResolvedSecret<'a> {
     source: Option<&'a Source>,
     /// Whether `source` is the environment's.
     from_variable: bool,
@@ -116,7 +116,7 @@ impl Secrets {
     }
 
     /// The secrets of a trial in that home: there are none, and the values of these stay out of what it shows.
-    pub fn of_trial(&self, home: &Path) -> Self {
+    pub fn for_trial(&self, home: &Path) -> Self {
         let (entries, variables) = (BTreeMap::new(), BTreeMap::new());
         Self { path: home.join(FILE), entries, variables, redaction: self.redaction.clone() }
     }
@@ -254,17 +254,19 @@ impl Secrets {
         })
     }
 
-    fn find(&self, name: &str) -> Result<Found<'_>, Error> {
+    fn find(&self, name: &str) -> Result<ResolvedSecret<'_>, Error> {
         check_name(name)?;
         let variable = self.variables.get(&key(name));
         let source = variable.and_then(|variable| variable.source.as_ref());
         match (self.entries.get(&key(name)), source, variable) {
             (Some(entry), _, _) if entry.name != name => Err(Error::NotFound { name: name.into() }),
-            (Some(entry), Some(_), _) => Ok(Found { source, from_variable: true, hosts: &entry.hosts }),
+            (Some(entry), Some(_), _) => Ok(ResolvedSecret { source, from_variable: true, hosts: &entry.hosts }),
             (Some(entry), None, _) => {
-                Ok(Found { source: entry.source.as_ref(), from_variable: false, hosts: &entry.hosts })
+                Ok(ResolvedSecret { source: entry.source.as_ref(), from_variable: false, hosts: &entry.hosts })
             }
-            (None, Some(_), Some(variable)) => Ok(Found { source, from_variable: true, hosts: &variable.hosts }),
+            (None, Some(_), Some(variable)) => {
+                Ok(ResolvedSecret { source, from_variable: true, hosts: &variable.hosts })
+            }
             (None, _, _) => Err(Error::NotFound { name: name.into() }),
         }
     }

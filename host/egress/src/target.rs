@@ -32,17 +32,17 @@ enum Hosts {
 
 /// Why a text names no target, worded for the person who wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadTarget(String);
+pub struct ParseTargetError(String);
 
 impl Target {
     /// Reads what stands behind `http:` in a grant.
     ///
     /// # Errors
     ///
-    /// [`BadTarget`] for what is none of the forms above: a path, a query, a user's name, another scheme, a `*` in the
+    /// [`ParseTargetError`] for what is none of the forms above: a path, a query, a user's name, another scheme, a `*` in the
     /// middle of a name, port 0.
-    pub fn parse(grant: &str) -> Result<Target, BadTarget> {
-        let wrong = |reason: &str| BadTarget(format!("`{}` {reason}", shown(grant)));
+    pub fn parse(grant: &str) -> Result<Target, ParseTargetError> {
+        let wrong = |reason: &str| ParseTargetError(format!("`{}` {reason}", shown(grant)));
         let (scheme, rest) = match grant.split_once("://") {
             None => (Scheme::Https, grant),
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (Scheme::Https, rest),
@@ -81,7 +81,7 @@ impl Target {
             .port_or_known_default()
             .filter(|port| *port != 0)
             .ok_or_else(|| wrong("has port 0, where nobody listens"))?;
-        let host = Host::of(&url).ok_or_else(|| wrong("names no host"))?;
+        let host = Host::from_url(&url).ok_or_else(|| wrong("names no host"))?;
         let hosts = match (below, host) {
             (None, _) => Hosts::All,
             (Some(false), host) => Hosts::One(host),
@@ -92,18 +92,18 @@ impl Target {
     }
 
     /// The narrowest target that allows `url`; none for a URL that no target allows.
-    pub fn of(url: &Url) -> Option<Target> {
-        let scheme = Scheme::of(url)?;
+    pub fn from_url(url: &Url) -> Option<Target> {
+        let scheme = Scheme::parse(url)?;
         if !url.username().is_empty() || url.password().is_some() {
             return None;
         }
         let port = url.port_or_known_default().filter(|port| *port != 0)?;
-        Some(Target { scheme, hosts: Hosts::One(Host::of(url)?), port })
+        Some(Target { scheme, hosts: Hosts::One(Host::from_url(url)?), port })
     }
 
     /// Whether a request for `url` goes to a host that this names. Never for a URL with a user's name in it.
     pub fn allows(&self, url: &Url) -> bool {
-        let Some(Target { scheme, hosts: Hosts::One(host), port }) = Target::of(url) else {
+        let Some(Target { scheme, hosts: Hosts::One(host), port }) = Target::from_url(url) else {
             return false;
         };
         scheme == self.scheme
@@ -143,23 +143,23 @@ impl fmt::Display for Target {
 }
 
 impl FromStr for Target {
-    type Err = BadTarget;
+    type Err = ParseTargetError;
 
-    fn from_str(grant: &str) -> Result<Target, BadTarget> {
+    fn from_str(grant: &str) -> Result<Target, ParseTargetError> {
         Target::parse(grant)
     }
 }
 
-impl fmt::Display for BadTarget {
+impl fmt::Display for ParseTargetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for BadTarget {}
+impl std::error::Error for ParseTargetError {}
 
 impl Scheme {
-    fn of(url: &Url) -> Option<Scheme> {
+    fn parse(url: &Url) -> Option<Scheme> {
         match url.scheme() {
             "http" => Some(Scheme::Http),
             "https" => Some(Scheme::Https),

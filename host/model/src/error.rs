@@ -31,6 +31,7 @@ pub struct Error {
 }
 
 impl Error {
+    /// An error without a remedy.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         Error { kind, message: message.into(), remedy: String::new() }
     }

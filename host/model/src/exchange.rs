@@ -26,8 +26,11 @@ pub struct Request {
 /// A tool as the model is told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolSpec {
+    /// The name that the model calls.
     pub name: String,
+    /// What the tool does, for the model.
     pub description: String,
+    /// JSON Schema of the arguments.
     pub parameters: Object,
     /// It stands in every request that offers the tool.
     written: OnceLock<String>,

@@ -21,6 +21,7 @@ static PROXIES: LazyLock<Matcher> = LazyLock::new(Matcher::from_system);
 /// The way to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
+    /// Without a proxy.
     Direct,
     /// By the proxy at that address, which is shown without its user and password.
     Proxy(String),
@@ -36,6 +37,7 @@ impl Route {
         if is_private(url).await { Route::Direct } else { Route::Proxy(shown(&proxy.uri().to_string())) }
     }
 
+    /// Whether there is no proxy.
     pub fn is_direct(&self) -> bool {
         *self == Route::Direct
     }

@@ -10,7 +10,9 @@ const HOME: &str = "~";
 
 /// What the path of a grant names.
 pub enum GrantedPath<'a> {
+    /// A path outside the workspace.
     Path(&'a str),
+    /// The workspace itself.
     Workspace,
     /// A directory inside the workspace.
     InWorkspace(&'a str),
@@ -19,6 +21,7 @@ pub enum GrantedPath<'a> {
 }
 
 impl<'a> GrantedPath<'a> {
+    /// Parses the path of a grant.
     pub fn parse(path: &'a str) -> Self {
         let is_inside = |inside: &&str| !inside.is_empty() && !inside.starts_with('/');
         let below = |of: &str| path.strip_prefix(of)?.strip_prefix('/').filter(is_inside);

@@ -22,6 +22,7 @@ const LONGEST: usize = 128;
 /// and is what was sought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
+    /// The id of the entry.
     pub id: u64,
     /// Where its line begins, in bytes from the beginning of the file.
     pub offset: u64,
@@ -30,6 +31,7 @@ pub struct Place {
 /// The newest entry that is sought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Newest<T = Place> {
+    /// The newest one.
     Known(T),
     /// There is none.
     Nothing,

@@ -67,6 +67,7 @@ impl Draft {
         Ok(fields.map(|(name, value)| format!("{}: {value}", json::quote(&name))).collect())
     }
 
+    /// The kind of the entry.
     pub fn kind(&self) -> &str {
         &self.kind
     }
@@ -81,6 +82,7 @@ impl Draft {
         &self.meta
     }
 
+    /// The date of the entry, RFC 3339.
     pub fn date(&self) -> &str {
         &self.date
     }

@@ -59,6 +59,7 @@ impl Erasure {
         self.chosen.len()
     }
 
+    /// Whether no entry is to be erased.
     pub fn is_empty(&self) -> bool {
         self.chosen.is_empty()
     }

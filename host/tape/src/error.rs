@@ -9,21 +9,35 @@ use std::time::Duration;
 #[derive(Debug)]
 pub enum Error {
     /// The storage refused. `action` says what was attempted, on which tape.
-    Io { action: String, source: io::Error },
+    Io {
+        /// What was attempted.
+        action: String,
+        /// The system error.
+        source: io::Error,
+    },
     /// An anchor or a tape that was named is not there.
     NotFound(String),
     /// What the caller handed in cannot be stored, or makes no sense.
     InvalidInput(String),
-    /// Somebody else wrote first: `last` is the id that the tape ends with now.
-    Conflict { last: u64 },
-    /// Another turn of the session runs, in that process where it is known, and did not end in time.
-    Busy { waited: Duration, pid: Option<u32> },
+    /// Another writer appended first.
+    Conflict {
+        /// The last id of the tape now.
+        last: u64,
+    },
+    /// Another turn holds the session's lease.
+    Busy {
+        /// How long the lease was waited for.
+        waited: Duration,
+        /// The process that holds it, if known.
+        pid: Option<u32>,
+    },
 }
 
 /// What every operation on a tape answers.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// An [`Error::InvalidInput`] with that message.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::InvalidInput(message.into())
     }

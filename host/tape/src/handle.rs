@@ -56,6 +56,7 @@ impl Tape {
         })
     }
 
+    /// The name of the tape.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -91,6 +92,7 @@ impl Tape {
         self.depth
     }
 
+    /// Whether this is a fork.
     pub fn is_fork(&self) -> bool {
         self.fork.is_some()
     }

@@ -12,8 +12,11 @@ const LONGEST_NAME: usize = 1024;
 /// Counts of one tape. Zone anchors are entries here, but no anchors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Info {
+    /// The name of the tape.
     pub name: String,
+    /// The number of entries.
     pub entries: u64,
+    /// The number of anchors.
     pub anchors: u64,
     /// The name of the newest anchor, or its beginning where it is longer than 1,024 bytes.
     pub last_anchor: Option<String>,

@@ -37,6 +37,7 @@ const BROKEN: u64 = u64::MAX;
 pub struct JournalSettings {
     /// How long a turn waits for another of its session.
     pub lock_wait: Duration,
+    /// What writes survive.
     pub durability: Durability,
 }
 

@@ -14,6 +14,7 @@ const PAGE: usize = 256;
 /// Where the entries that a query looks at begin. Anchors themselves are never among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Start {
+    /// The first entry.
     #[default]
     First,
     /// Behind the newest anchor that is no zone's.
@@ -22,12 +23,14 @@ pub enum Start {
     AfterAnchor(String),
     /// Between the newest anchor of the second name and the newest of the first before it.
     BetweenAnchors(String, String),
+    /// After the entry with that id.
     AfterId(u64),
 }
 
 /// Which entries are wanted. [`Query::default`] wants all, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
+    /// Where the result begins.
     pub start: Start,
     /// Empty: all.
     pub kinds: Vec<String>,
@@ -37,7 +40,9 @@ pub struct Query {
     pub text: Option<String>,
     /// Both ends inclusive. A bare date covers its whole day; without an offset it is UTC.
     pub since: Option<String>,
+    /// Upper bound of dates, see `since`.
     pub until: Option<String>,
+    /// Whether to return the newest entries first.
     pub newest_first: bool,
     /// The first so many of the result.
     pub limit: Option<usize>,

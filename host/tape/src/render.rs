@@ -40,6 +40,7 @@ struct Call {
 }
 
 impl Renderer {
+    /// A renderer without messages.
     pub fn new() -> Self {
         Self::default()
     }

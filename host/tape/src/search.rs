@@ -39,6 +39,7 @@ pub struct Search {
     pub kinds: Vec<String>,
     /// Both ends inclusive. A bare date covers its whole day; without an offset it is UTC.
     pub since: Option<String>,
+    /// Upper bound of dates, see `since`.
     pub until: Option<String>,
     /// At most so many hits.
     pub limit: usize,
@@ -68,6 +69,7 @@ impl Default for Search {
 /// An entry that a search found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
+    /// The entry that matches.
     pub entry: Entry,
     /// How well it fits: 1.0 when the whole text stands there as it was given, but for case and for how wide its white
     /// space is; 0.9 when all its words do; less, and above 0, when typing errors were forgiven: 0.9 without the share of

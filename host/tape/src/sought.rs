@@ -9,7 +9,12 @@ pub enum Sought {
     /// Any of that kind.
     Kind(String),
     /// An event or an anchor of that name, a zone's anchor too.
-    Named { kind: String, name: String },
+    Named {
+        /// `event` or `anchor`.
+        kind: String,
+        /// Its name.
+        name: String,
+    },
     /// An anchor that a view may begin at: no zone's.
     Phase,
     /// Any anchor, a zone's too.

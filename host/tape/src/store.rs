@@ -33,9 +33,11 @@ pub struct Commit {
 /// What one write does to one tape: first the reset, then the drafts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
+    /// The name of the tape.
     pub tape: String,
     /// Empties the tape, and where it is no sidecar, its sidecars too.
     pub reset: Option<Reset>,
+    /// Entries to append.
     pub drafts: Vec<Draft>,
     /// Refuses the whole write unless this is the tape's last id.
     pub expect_last: Option<u64>,

@@ -20,6 +20,7 @@ pub struct Tapes {
 }
 
 impl Tapes {
+    /// Tapes of `store`, with journals of turns in `journals`.
     pub fn new(store: Arc<dyn Store>, journals: Arc<Journals>) -> Self {
         Self { store, journals }
     }

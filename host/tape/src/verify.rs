@@ -17,18 +17,43 @@ const TOLD: usize = 1000;
 /// Something that a store's own writes do not leave behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A line that holds no entry; readers pass over it.
-    Unreadable { line: u64 },
-    /// The last line is half an entry; the next append sets it aside.
-    Torn { line: u64, bytes: u64 },
-    /// The id on the line is not greater than the one before it, or greater than any that an entry may have; its readers
-    /// know the entry as `read_as`.
-    Order { id: u64, before: u64, read_as: u64 },
-    /// The entries from `first` to `last` say what those from `original` on say, dates included: a turn that was put on
-    /// the tape, and again after a loss of power.
-    Repeated { first: u64, last: u64, original: u64 },
-    /// So many calls of entry `id`, behind the latest anchor, have no result.
-    OpenCalls { id: u64, calls: usize },
+    /// A line that is not an entry; readers skip it.
+    Unreadable {
+        /// Number of the line, from 1.
+        line: u64,
+    },
+    /// The last line is incomplete; the next append moves it to a `.torn` file.
+    Torn {
+        /// Number of the line, from 1.
+        line: u64,
+        /// Its length in bytes.
+        bytes: u64,
+    },
+    /// The id on the line is not greater than the one before it, or exceeds the maximum.
+    Order {
+        /// The id on the line.
+        id: u64,
+        /// The id before it.
+        before: u64,
+        /// The id that readers give the entry.
+        read_as: u64,
+    },
+    /// A run of entries repeats an earlier run, dates included: a turn that was committed twice, around a loss of power.
+    Repeated {
+        /// The first id of the repetition.
+        first: u64,
+        /// Its last id.
+        last: u64,
+        /// The first id of the original run.
+        original: u64,
+    },
+    /// Tool calls after the latest anchor have no result.
+    OpenCalls {
+        /// The id of the entry with the calls.
+        id: u64,
+        /// The number of calls without a result.
+        calls: usize,
+    },
 }
 
 /// Looks at the entries of a tape, one after the other. Memory is bounded whatever the tape's length.
@@ -62,6 +87,7 @@ struct Run {
 /// What was seen.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Verified {
+    /// The number of entries read.
     pub entries: u64,
     /// In the order of the tape, but for open calls, which come last.
     pub faults: Vec<Fault>,
@@ -70,6 +96,7 @@ pub struct Verified {
 }
 
 impl Verifier {
+    /// A verifier that has read nothing.
     pub fn new() -> Self {
         Self::default()
     }

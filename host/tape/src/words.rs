@@ -31,6 +31,7 @@ impl Words {
         Self(words)
     }
 
+    /// Whether there are no texts.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

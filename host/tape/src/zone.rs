@@ -56,8 +56,11 @@ impl Mark {
 /// Where a whole zone stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Zone {
+    /// The version of the zone.
     pub version: u64,
+    /// The anchor that opens the zone.
     pub open: Place,
+    /// The anchor that seals the zone.
     pub seal: Place,
 }
 

@@ -42,8 +42,8 @@ async fn a_body_arrives_while_it_is_sent() {
 #[tokio::test]
 async fn an_answer_that_says_that_it_is_too_long_is_not_begun() {
     let server = Server::start(|_| ok("", "hello")).await;
-    let gate = limited(&server, Limits { answer: 4, ..Limits::default() });
-    let error = gate.send(get(&url(&server, "/"))).await.expect_err("it is too long");
+    let client = limited(&server, Limits { answer: 4, ..Limits::default() });
+    let error = client.send(get(&url(&server, "/"))).await.expect_err("it is too long");
     assert_eq!(error, Error::TooLarge { part: "answer", limit: 4 });
 }
 
@@ -55,8 +55,8 @@ async fn an_answer_without_end_is_cut_at_the_limit() {
         [Step::send(CHUNKED)].into_iter().chain(pieces).collect()
     })
     .await;
-    let gate = limited(&server, Limits { answer: 100_000, ..Limits::default() });
-    let mut response = gate.send(get(&url(&server, "/"))).await.expect("it answers");
+    let client = limited(&server, Limits { answer: 100_000, ..Limits::default() });
+    let mut response = client.send(get(&url(&server, "/"))).await.expect("it answers");
     let mut bytes = 0;
     let error = loop {
         match response.body.next().await.expect("it does not end quietly") {
@@ -72,8 +72,8 @@ async fn an_answer_without_end_is_cut_at_the_limit() {
 #[tokio::test]
 async fn headers_of_an_answer_are_bounded() {
     let server = Server::start(|_| ok(&format!("x-long: {}\r\n", "a".repeat(3000)), "")).await;
-    let gate = limited(&server, Limits { headers: 2000, ..Limits::default() });
-    let error = gate.send(get(&url(&server, "/"))).await.expect_err("that is too much");
+    let client = limited(&server, Limits { headers: 2000, ..Limits::default() });
+    let error = client.send(get(&url(&server, "/"))).await.expect_err("that is too much");
     assert_eq!(error, Error::TooLarge { part: "headers", limit: 2000 });
 
     let server = Server::start(|_| ok(&format!("x-long: {}\r\n", "a".repeat(2 << 20)), "")).await;
@@ -90,16 +90,16 @@ async fn silence_ends_at_each_of_the_three_deadlines() {
 
     let steps = vec![minute.clone()];
     let silent = Server::start(move |_| steps.clone()).await;
-    let gate = limited(&silent, Limits { first_byte: short, ..Limits::default() });
-    assert_eq!(gate.send(get(&url(&silent, "/"))).await.expect_err("no head"), timed_out(&silent));
+    let client = limited(&silent, Limits { first_byte: short, ..Limits::default() });
+    assert_eq!(client.send(get(&url(&silent, "/"))).await.expect_err("no head"), timed_out(&silent));
     let mut request = get(&url(&silent, "/"));
     request.first_byte = Some(short);
     assert_eq!(gate_to(&silent).send(request).await.expect_err("no head"), timed_out(&silent));
 
     let steps = vec![Step::send(&drip), minute];
     let stuck = Server::start(move |_| steps.clone()).await;
-    let gate = limited(&stuck, Limits { between_bytes: short, ..Limits::default() });
-    let response = gate.send(get(&url(&stuck, "/"))).await.expect("there is a head");
+    let client = limited(&stuck, Limits { between_bytes: short, ..Limits::default() });
+    let response = client.send(get(&url(&stuck, "/"))).await.expect("there is a head");
     assert_eq!(text(response).await, Err(timed_out(&stuck)));
     let mut request = get(&url(&stuck, "/"));
     request.between_bytes = Some(short);
@@ -109,18 +109,18 @@ async fn silence_ends_at_each_of_the_three_deadlines() {
     let piece = [Step::send("1\r\na\r\n"), Step::Wait(Duration::from_millis(20))];
     let steps: Vec<Step> = [Step::send(&drip)].into_iter().chain(piece.into_iter().cycle().take(1000)).collect();
     let slow = Server::start(move |_| steps.clone()).await;
-    let gate = limited(&slow, Limits { total: Duration::from_millis(300), ..Limits::default() });
-    let response = gate.send(get(&url(&slow, "/"))).await.expect("there is a head");
+    let client = limited(&slow, Limits { total: Duration::from_millis(300), ..Limits::default() });
+    let response = client.send(get(&url(&slow, "/"))).await.expect("there is a head");
     assert_eq!(text(response).await, Err(timed_out(&slow)));
 }
 
 #[tokio::test]
 async fn a_guest_waits_no_longer_than_the_limits_say() {
     let server = Server::start(|_| vec![Step::Wait(Duration::from_secs(60))]).await;
-    let gate = limited(&server, Limits { first_byte: Duration::from_millis(100), ..Limits::default() });
+    let client = limited(&server, Limits { first_byte: Duration::from_millis(100), ..Limits::default() });
     let mut request = get(&url(&server, "/"));
     request.first_byte = Some(Duration::MAX);
-    let error = gate.send(request).await.expect_err("the limit counts");
+    let error = client.send(request).await.expect_err("the limit counts");
     assert!(matches!(error, Error::TimedOut { .. }), "{error:?}");
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
-use bub_egress::{Resolve, Resolving};
+use bub_egress::{LookupFuture, Resolve};
 
 #[derive(Clone, Default)]
 pub struct Names {
@@ -43,7 +43,7 @@ fn read(addresses: &[&str]) -> Vec<IpAddr> {
 }
 
 impl Resolve for Names {
-    fn resolve(&self, name: &str) -> Resolving {
+    fn resolve(&self, name: &str) -> LookupFuture {
         let mut asked = self.shared.asked.lock().unwrap();
         let before = asked.iter().filter(|one| *one == name).count();
         asked.push(name.to_owned());

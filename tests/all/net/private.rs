@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use bub_egress::{Error, Gate, Limits, Network};
+use bub_egress::{EgressClient, Error, Limits, Network};
 use reqwest::Method;
 
 use super::names::Names;
 use super::server::{Server, Step};
-use super::{Request, gate, get, ok, target, text};
+use super::{Request, client, get, ok, target, text};
 
 /// Hosts that a grant of `*` does not open, by their text alone.
 const LITERALS: &[&str] = &[
@@ -107,9 +107,9 @@ async fn a_grant_of_everything_does_not_open_an_address_that_is_not_public() {
     let server = trap().await;
     let names = Names::default();
     let port = server.port();
-    let gate = Gate::new(Network::new(names.clone()), [target(&format!("http://*:{port}"))]);
+    let client = EgressClient::new(Network::new(names.clone()), [target(&format!("http://*:{port}"))]);
     for host in LITERALS {
-        let error = gate.send(get(&format!("http://{host}:{port}/"))).await.expect_err(host);
+        let error = client.send(get(&format!("http://{host}:{port}/"))).await.expect_err(host);
         assert!(matches!(error, Error::Private { named: false, .. }), "`{host}`: {error:?}");
     }
     assert_eq!(names.asked(), [""; 0], "no literal is looked up");
@@ -121,10 +121,11 @@ async fn a_name_that_leads_to_one_private_address_opens_none() {
     let server = trap().await;
     let port = server.port();
     let names = Names::new(NAMES.iter().copied());
-    let gate = Gate::new(Network::new(names), ["*", "*.test"].map(|host| target(&format!("http://{host}:{port}"))));
+    let client =
+        EgressClient::new(Network::new(names), ["*", "*.test"].map(|host| target(&format!("http://{host}:{port}"))));
     for (name, _) in NAMES {
         for host in [(*name).to_owned(), format!("{name}."), name.to_uppercase()] {
-            let error = gate.send(get(&format!("http://{host}:{port}/"))).await.expect_err(&host);
+            let error = client.send(get(&format!("http://{host}:{port}/"))).await.expect_err(&host);
             assert!(matches!(error, Error::Private { named: false, .. }), "`{host}`: {error:?}");
         }
     }
@@ -146,8 +147,9 @@ async fn the_address_that_was_checked_is_the_one_that_is_connected_to() {
     // The first belongs to nobody, and counts as public.
     let names = Names::changing("rebinding.test", &[&["3ffe::1"], &["127.0.0.1"]]);
     let limits = Limits { first_byte: Duration::from_millis(300), ..Limits::default() };
-    let gate = Gate::new(Network::new(names.clone()), [target(&format!("http://*:{port}"))]).with_limits(limits);
-    let ask = || gate.send(get(&format!("http://rebinding.test:{port}/")));
+    let client =
+        EgressClient::new(Network::new(names.clone()), [target(&format!("http://*:{port}"))]).with_limits(limits);
+    let ask = || client.send(get(&format!("http://rebinding.test:{port}/")));
     let error = ask().await.expect_err("nobody is there");
     assert!(matches!(error, Error::TimedOut { .. } | Error::Failed { .. }), "{error:?}");
     assert_eq!(names.asked().len(), 1, "there is no second lookup to answer otherwise");
@@ -163,11 +165,11 @@ async fn a_redirect_comes_back_and_is_checked_when_it_is_asked_for() {
     let answer = format!("HTTP/1.1 302 X\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");
     let server = Server::start(move |_| vec![Step::send(&answer)]).await;
     let grants = [format!("http://inner.test:{}", server.port()), format!("http://*:{}", trap.port())];
-    let gate = gate(&[&grants[0], &grants[1]]);
-    let response = gate.send(get(&super::url(&server, "/"))).await.expect("it answers");
+    let client = client(&[&grants[0], &grants[1]]);
+    let response = client.send(get(&super::url(&server, "/"))).await.expect("it answers");
     assert_eq!(response.status, 302);
     assert_eq!(response.headers["location"], location.as_str());
-    let error = gate.send(get(&location)).await.expect_err("it is private");
+    let error = client.send(get(&location)).await.expect_err("it is private");
     assert!(matches!(error, Error::Private { .. }), "{error:?}");
     assert_eq!(trap.connections(), 0);
 }
@@ -179,9 +181,9 @@ async fn a_host_that_is_granted_by_name_may_be_private() {
     let names = Names::new([("inner.test", ["127.0.0.1"].as_slice()), ("localhost", &["127.0.0.1"])]);
     let network = Network::new(names);
     for host in ["inner.test", "localhost", "127.0.0.1"] {
-        let gate = Gate::new(network.clone(), [target(&format!("http://{host}:{port}"))]);
+        let client = EgressClient::new(network.clone(), [target(&format!("http://{host}:{port}"))]);
         for asked in [host.to_owned(), format!("{host}."), host.to_uppercase()] {
-            let response = gate.send(get(&format!("http://{asked}:{port}/"))).await.expect("it is granted");
+            let response = client.send(get(&format!("http://{asked}:{port}/"))).await.expect("it is granted");
             assert_eq!(text(response).await.as_deref(), Ok("reached"));
         }
     }
@@ -195,11 +197,11 @@ async fn the_system_knows_localhost_and_opens_it_by_name_only() {
     let server = trap().await;
     let port = server.port();
     let url = format!("http://localhost:{port}/");
-    let by_star = Gate::new(Network::default(), [target(&format!("http://*:{port}"))]);
+    let by_star = EgressClient::new(Network::default(), [target(&format!("http://*:{port}"))]);
     let error = by_star.send(get(&url)).await.expect_err("it is not granted by name");
     assert_eq!(error, Error::Private { host: format!("http://localhost:{port}"), named: false });
     assert_eq!(server.connections(), 0);
-    let by_name = Gate::new(Network::default(), [target(&format!("http://localhost:{port}"))]);
+    let by_name = EgressClient::new(Network::default(), [target(&format!("http://localhost:{port}"))]);
     let response = by_name.send(get(&url)).await.expect("it is granted");
     assert_eq!(text(response).await.as_deref(), Ok("reached"));
 }
@@ -209,8 +211,8 @@ async fn a_name_leads_to_no_link_local_address_even_when_it_is_granted() {
     let names = Names::new([("link.test", ["169.254.169.254"].as_slice()), ("any.test", &["0.0.0.0"])]);
     let network = Network::new(names);
     for host in ["link.test", "any.test"] {
-        let gate = Gate::new(network.clone(), [target(&format!("http://{host}"))]);
-        let error = gate.send(get(&format!("http://{host}/"))).await.expect_err(host);
+        let client = EgressClient::new(network.clone(), [target(&format!("http://{host}"))]);
+        let error = client.send(get(&format!("http://{host}/"))).await.expect_err(host);
         assert_eq!(error, Error::Private { host: format!("http://{host}"), named: true });
     }
 }
@@ -220,8 +222,8 @@ async fn a_connection_that_one_plugin_may_have_is_not_there_for_another() {
     let server = trap().await;
     let port = server.port();
     let network = Network::new(Names::new([("inner.test", ["127.0.0.1"].as_slice())]));
-    let by_name = Gate::new(network.clone(), [target(&format!("http://inner.test:{port}"))]);
-    let by_star = Gate::new(network, [target(&format!("http://*:{port}"))]);
+    let by_name = EgressClient::new(network.clone(), [target(&format!("http://inner.test:{port}"))]);
+    let by_star = EgressClient::new(network, [target(&format!("http://*:{port}"))]);
     let url = format!("http://inner.test:{port}/");
     for _ in 0..3 {
         let response = by_name.send(get(&url)).await.expect("it is granted");

@@ -3,14 +3,14 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use bub_egress::{Body, Error, Gate, Limits, Network};
+use bub_egress::{Body, EgressClient, Error, Limits, Network};
 use bytes::Bytes;
 use futures_util::stream;
 use reqwest::Method;
 
 use super::names::Names;
 use super::server::Server;
-use super::{Request, gate, gate_to, get, limited, ok, post, target, text, url};
+use super::{Request, client, gate_to, get, limited, ok, post, target, text, url};
 
 fn chunks(texts: &'static [&'static str], length: Option<u64>) -> Body {
     let chunks = texts.iter().map(|text| Ok::<_, std::io::Error>(Bytes::from_static(text.as_bytes())));
@@ -20,7 +20,7 @@ fn chunks(texts: &'static [&'static str], length: Option<u64>) -> Body {
 #[tokio::test]
 async fn a_host_that_no_grant_names_is_not_even_looked_up() {
     let names = Names::default();
-    let gate = Gate::new(Network::new(names.clone()), [target("api.test"), target("*.open.test")]);
+    let client = EgressClient::new(Network::new(names.clone()), [target("api.test"), target("*.open.test")]);
     for (url, host) in [
         ("https://evil.test/path?key=abc", "evil.test"),
         ("http://api.test/", "http://api.test"),
@@ -29,7 +29,7 @@ async fn a_host_that_no_grant_names_is_not_even_looked_up() {
         ("http://127.0.0.1:80/", "http://127.0.0.1"),
         ("https://[::1]:8443/", "[::1]:8443"),
     ] {
-        let error = gate.send(get(url)).await.expect_err(url);
+        let error = client.send(get(url)).await.expect_err(url);
         assert_eq!(error, Error::NotGranted { host: host.to_owned() });
         assert_eq!(error.to_string(), format!("no grant allows requests to `{host}`"));
         assert!(target(host).allows(&reqwest::Url::parse(url).expect("it is a URL")), "the host is a grant's text");
@@ -105,7 +105,7 @@ async fn headers_of_the_connection_are_ours() {
 #[tokio::test]
 async fn a_body_says_its_length_where_it_has_one() {
     let server = Server::start(|_| ok("", "")).await;
-    let gate = gate_to(&server);
+    let client = gate_to(&server);
     for (method, body, wanted) in [
         (Method::GET, Body::empty(), ""),
         (Method::POST, Body::empty(), "content-length: 0"),
@@ -115,7 +115,7 @@ async fn a_body_says_its_length_where_it_has_one() {
         (Method::PUT, chunks(&["hel", "lo"], None), "transfer-encoding: chunked"),
     ] {
         let request = Request::new(method, &url(&server, "/")).expect("it is a request").with_body(body);
-        gate.send(request).await.expect("it answers");
+        client.send(request).await.expect("it answers");
         let seen = server.requests().pop().expect("it arrived");
         let (head, _) = seen.split_once("\r\n\r\n").expect("it has a head");
         let length = head.lines().find(|line| line.contains("length") || line.contains("chunked"));
@@ -126,20 +126,20 @@ async fn a_body_says_its_length_where_it_has_one() {
 #[tokio::test]
 async fn a_body_that_says_that_it_is_too_long_is_not_begun() {
     let server = Server::start(|_| ok("", "")).await;
-    let gate = limited(&server, Limits { request: 4, ..Limits::default() });
+    let client = limited(&server, Limits { request: 4, ..Limits::default() });
     for body in [Body::from("hello"), chunks(&["hello"], Some(5))] {
-        let error = gate.send(post(&url(&server, "/")).with_body(body)).await.expect_err("it is too long");
+        let error = client.send(post(&url(&server, "/")).with_body(body)).await.expect_err("it is too long");
         assert_eq!(error, Error::TooLarge { part: "request", limit: 4 });
     }
     assert_eq!(server.connections(), 0);
     let exact = post(&url(&server, "/")).with_body(Body::from("four"));
-    gate.send(exact).await.expect("the limit itself is allowed");
+    client.send(exact).await.expect("the limit itself is allowed");
 }
 
 #[tokio::test]
 async fn a_body_that_is_not_what_it_said_ends_its_request() {
     let server = Server::start(|_| ok("", "")).await;
-    let gate = limited(&server, Limits { request: 8, ..Limits::default() });
+    let client = limited(&server, Limits { request: 8, ..Limits::default() });
     let too_large = Error::TooLarge { part: "request", limit: 8 };
     let wrong = Error::Invalid("the body has another length than it said".to_owned());
     for (body, wanted) in [
@@ -148,12 +148,12 @@ async fn a_body_that_is_not_what_it_said_ends_its_request() {
         (chunks(&["hello!"], Some(5)), wrong.clone()),
         (chunks(&["hel"], Some(5)), wrong),
     ] {
-        let error = gate.send(post(&url(&server, "/")).with_body(body)).await.expect_err("it is not as it said");
+        let error = client.send(post(&url(&server, "/")).with_body(body)).await.expect_err("it is not as it said");
         assert_eq!(error, wanted);
     }
     let broken = stream::iter([Ok(Bytes::from_static(b"a")), Err("the guest\nleft")]);
     let request = post(&url(&server, "/")).with_body(Body::chunks(broken, None));
-    let error = gate.send(request).await.expect_err("it broke off");
+    let error = client.send(request).await.expect_err("it broke off");
     assert!(matches!(&error, Error::Failed { reason, .. } if reason == "the guest left"), "{error:?}");
     assert_eq!(server.requests(), [""; 0], "none arrived whole");
 }
@@ -161,12 +161,12 @@ async fn a_body_that_is_not_what_it_said_ends_its_request() {
 #[tokio::test]
 async fn headers_beyond_the_limit_do_not_leave() {
     let server = Server::start(|_| ok("", "")).await;
-    let gate = gate_to(&server);
+    let client = gate_to(&server);
     let mut request = get(&url(&server, "/"));
     for _ in 0..17 {
         request.headers.append("x-long", "a".repeat(8 << 10).parse().expect("it is a value"));
     }
-    let error = gate.send(request).await.expect_err("that is too much");
+    let error = client.send(request).await.expect_err("that is too much");
     assert_eq!(error, Error::TooLarge { part: "headers", limit: 128 << 10 });
     assert_eq!(server.connections(), 0);
 }
@@ -178,10 +178,10 @@ async fn what_the_network_says_is_told_without_address_path_and_query() {
         listener.local_addr().expect("it has one").port()
     };
     let host = format!("http://inner.test:{closed}");
-    let gate = gate(&[&host, "http://nowhere.test"]);
-    let error = gate.send(get(&format!("{host}/path?key=abc"))).await.expect_err("nobody listens");
+    let client = client(&[&host, "http://nowhere.test"]);
+    let error = client.send(get(&format!("{host}/path?key=abc"))).await.expect_err("nobody listens");
     assert_eq!(error.to_string(), format!("`{host}`: connection refused"));
-    let error = gate.send(get("http://nowhere.test/path?key=abc")).await.expect_err("nobody knows it");
+    let error = client.send(get("http://nowhere.test/path?key=abc")).await.expect_err("nobody knows it");
     assert_eq!(error.to_string(), "`http://nowhere.test`: the name cannot be looked up");
 }
 
@@ -189,9 +189,10 @@ async fn what_the_network_says_is_told_without_address_path_and_query() {
 async fn requests_to_one_host_share_a_connection() {
     let server = Server::start(|_| ok("", "hi")).await;
     let names = Names::changing("inner.test", &[&["127.0.0.1"], &["10.0.0.1"]]);
-    let gate = Gate::new(Network::new(names.clone()), [target(&format!("http://inner.test:{}", server.port()))]);
+    let client =
+        EgressClient::new(Network::new(names.clone()), [target(&format!("http://inner.test:{}", server.port()))]);
     for _ in 0..3 {
-        let response = gate.clone().send(get(&url(&server, "/"))).await.expect("it answers");
+        let response = client.clone().send(get(&url(&server, "/"))).await.expect("it answers");
         assert_eq!(text(response).await.as_deref(), Ok("hi"));
     }
     assert_eq!((server.connections(), names.asked().len()), (1, 1));
@@ -202,7 +203,7 @@ async fn https_is_never_spoken_in_clear() {
     let server = Server::start(|_| ok("", "")).await;
     let host = format!("inner.test:{}", server.port());
     let limits = Limits { first_byte: Duration::from_millis(500), ..Limits::default() };
-    let error = gate(&[&host]).with_limits(limits).send(get(&format!("https://{host}/"))).await;
+    let error = client(&[&host]).with_limits(limits).send(get(&format!("https://{host}/"))).await;
     let error = error.expect_err("there is no TLS");
     assert!(matches!(error, Error::TimedOut { .. } | Error::Failed { .. }), "{error:?}");
     assert_eq!(server.requests(), [""; 0]);

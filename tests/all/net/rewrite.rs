@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bub_egress::{Error, Gate, Outgoing};
+use bub_egress::{EgressClient, Error, Outgoing};
 use reqwest::header::HeaderValue;
 
 use super::server::{Server, Step};
-use super::{gate, gate_to, get, ok, text, url};
+use super::{client, gate_to, get, ok, text, url};
 
 const KEY: &str = "sk-very-secret";
 
@@ -38,8 +38,8 @@ async fn a_key_reaches_the_host_and_does_not_come_back() {
         steps
     })
     .await;
-    let gate = gate_to(&server).with_rewrite(fill);
-    let response = gate.send(get(&url(&server, "/botKEY/me"))).await.expect("it answers");
+    let client = gate_to(&server).with_rewrite(fill);
+    let response = client.send(get(&url(&server, "/botKEY/me"))).await.expect("it answers");
     let seen = server.requests().concat();
     assert!(seen.starts_with(&format!("get /bot{KEY}/me http/1.1")), "{seen}");
     assert!(seen.contains(&format!("x-key: {KEY}")), "{seen}");
@@ -60,11 +60,11 @@ async fn an_answer_whose_length_changes_does_not_say_it() {
 #[tokio::test]
 async fn a_secret_cannot_hide_in_an_answer_that_is_compressed_or_in_parts() {
     let server = Server::start(|_| ok("content-encoding: gzip\r\n", "zip")).await;
-    let ask = |gate: Gate| {
+    let ask = |client: EgressClient| {
         let mut request = get(&url(&server, "/"));
         request.headers.insert("accept-encoding", HeaderValue::from_static("gzip"));
         request.headers.insert("range", HeaderValue::from_static("bytes=0-3"));
-        async move { gate.send(request).await }
+        async move { client.send(request).await }
     };
     let error = ask(gate_to(&server).with_rewrite(fill)).await.expect_err("it cannot be searched");
     assert!(matches!(&error, Error::Failed { reason, .. } if reason.contains("compressed")), "{error:?}");
@@ -84,9 +84,9 @@ async fn nothing_is_filled_in_for_a_host_that_is_not_granted() {
         counter.fetch_add(1, Ordering::SeqCst);
         Ok(Vec::new())
     };
-    let gate = gate(&["*"]).with_rewrite(count);
+    let client = client(&["*"]).with_rewrite(count);
     for url in ["http://evil.test/", "https://127.0.0.1/", "https://localhost/"] {
-        gate.send(get(url)).await.expect_err(url);
+        client.send(get(url)).await.expect_err(url);
     }
     assert_eq!(asked.load(Ordering::SeqCst), 0);
 }

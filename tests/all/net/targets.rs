@@ -127,5 +127,5 @@ fn a_target_is_shown_as_the_shortest_grant_that_means_it() {
         assert_eq!(target(shown), parsed);
     }
     let url = Url::parse("http://API.test.:8080/path?query").expect("it is a URL");
-    assert_eq!(Target::of(&url).map(|target| target.to_string()).as_deref(), Some("http://api.test:8080"));
+    assert_eq!(Target::from_url(&url).map(|target| target.to_string()).as_deref(), Some("http://api.test:8080"));
 }

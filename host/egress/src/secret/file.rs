@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const MAX_FILE: usize = 1 << 20;
 
 /// How long a change waits for another process. A change takes milliseconds: whoever holds the lock for longer hangs.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Read and write for the owner, nothing for anybody else.
 const MODE: u32 = 0o600;
@@ -65,12 +65,12 @@ pub(super) fn change(path: &Path, change: impl FnOnce(&str) -> Result<String, Er
     let dir = target.parent().unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(wrong)?;
     // Held until the end. The lock has a file of its own that is never renamed: two processes would lock two files.
-    let _lock = lock(&beside(&target, ".lock")).map_err(wrong)?;
+    let _lock = lock(&with_suffix(&target, ".lock")).map_err(wrong)?;
     let text = change(&read(&target)?)?;
     if text.len() > MAX_FILE {
         return Err(Error::File(format!("`{}` would be longer than {MAX_FILE} bytes", path.display())));
     }
-    let draft = beside(&target, ".new");
+    let draft = with_suffix(&target, ".new");
     let replaced = write(&draft, &text).and_then(|()| fs::rename(&draft, &target));
     if let Err(error) = replaced {
         let _ = fs::remove_file(&draft);
@@ -94,7 +94,7 @@ fn write(draft: &Path, text: &str) -> io::Result<()> {
 
 fn lock(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(MODE).open(path)?;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + LOCK_TIMEOUT;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
@@ -107,7 +107,7 @@ fn lock(path: &Path) -> io::Result<File> {
     }
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

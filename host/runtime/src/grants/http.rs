@@ -5,8 +5,8 @@ use crate::host::Host;
 use crate::plugin::Plugin;
 use crate::turn::{Denial, DenialReason, Turn};
 use bub_egress::secret;
-use bub_egress::secret::Filler;
-use bub_egress::{Body, Gate, Outgoing, Target};
+use bub_egress::secret::SecretInjector;
+use bub_egress::{Body, EgressClient, Outgoing, Target};
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, StreamBody};
 use reqwest::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
@@ -35,13 +35,13 @@ impl WasiHttpHooks for Http {
         options: Option<RequestOptions>,
         _late: Late,
     ) -> Box<dyn Future<Output = Result<(http::Response<WasiBody>, Late)>> + Send> {
-        let gate = self.gate();
+        let client = self.egress_client();
         let (host, plugin, turn) = (self.host.clone(), self.plugin.clone(), self.turn.clone());
         let keeps_tapes = self.keeps_tapes;
         Box::new(async move {
             let request = into_request(request, options)?;
-            let target = Target::of(request.url()).map(|target| target.to_string()).unwrap_or_default();
-            match gate.send(request).await {
+            let target = Target::from_url(request.url()).map(|target| target.to_string()).unwrap_or_default();
+            match client.send(request).await {
                 Ok(response) => {
                     let grant = format!("http:{target}");
                     if let Some(turn) = &turn {
@@ -78,7 +78,7 @@ fn write_down(turn: &Turn, plugin: &Plugin, error: &bub_egress::Error) {
 
 impl Http {
     /// What the grants of this moment let through.
-    fn gate(&self) -> Gate {
+    fn egress_client(&self) -> EgressClient {
         let targets = if self.is_loading { Vec::new() } else { self.host.ledger.held(&self.plugin, "http:") };
         let targets = targets.iter().filter_map(|target| Target::parse(target).ok());
         let (host, plugin, turn) = (self.host.clone(), self.plugin.clone(), self.turn.clone());
@@ -86,7 +86,7 @@ impl Http {
         if self.keeps_tapes {
             limits.request = limits.request.max(self.plugin.limits.memory_bytes() as u64);
         }
-        Gate::new(self.host.network.clone(), targets.collect::<Vec<_>>())
+        EgressClient::new(self.host.network.clone(), targets.collect::<Vec<_>>())
             .with_limits(limits)
             .with_rewrite(move |outgoing: &mut Outgoing| fill(&host, &plugin, turn.as_deref(), outgoing))
     }
@@ -114,9 +114,9 @@ fn fill(
         other => bub_egress::Error::Refused(other.to_string()),
     };
     let is_https = url.scheme() == "https";
-    let filler = Filler::new(&host.config.secrets);
+    let injector = SecretInjector::new(&host.config.secrets);
     let filled =
-        filler.fill(url.host_str().unwrap_or_default(), is_https, &path, &headers, &allowed).map_err(refused)?;
+        injector.inject(url.host_str().unwrap_or_default(), is_https, &path, &headers, &allowed).map_err(refused)?;
     if filled.used.is_empty() {
         return Ok(Vec::new());
     }

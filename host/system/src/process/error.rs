@@ -14,7 +14,12 @@ pub enum Error {
     /// Too many programs run already; trying again helps once one of them has ended.
     Busy(String),
     /// The system refused. `action` says what was attempted.
-    Io { action: String, source: io::Error },
+    Io {
+        /// What was attempted.
+        action: String,
+        /// The system error.
+        source: io::Error,
+    },
 }
 
 /// What every operation on a program answers.

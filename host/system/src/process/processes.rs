@@ -44,6 +44,7 @@ pub struct Processes {
 }
 
 impl Processes {
+    /// No programs.
     pub fn new() -> Self {
         Self::default()
     }

@@ -14,8 +14,11 @@ use super::erase::DRAFT;
 /// A file that was removed, or would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
+    /// Its path.
     pub path: PathBuf,
+    /// Its size.
     pub bytes: u64,
+    /// Why it is not needed.
     pub why: &'static str,
 }
 

@@ -4,23 +4,23 @@
 //! to anybody who may read what was posted. Nothing is decoded to look for marks either, so a guest that packs one into
 //! Base64 sends the mark itself; for `Authorization: Basic {{secret:NAME}}` the secret is the Base64 of `user:password`.
 
-use crate::secret::mark::{Piece, Spelling, pieces};
+use crate::secret::placeholder::{PlaceholderEncoding, Segment, segments};
 use crate::secret::value::{MIN_CHARS, Value};
 use crate::secret::{Error, Secrets};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// Most marks in one request: each may become 64 KiB.
-const MAX_MARKS: usize = 32;
+const MAX_PLACEHOLDERS: usize = 32;
 
 /// Fills requests in.
 #[derive(Debug, Clone, Copy)]
-pub struct Filler<'a> {
+pub struct SecretInjector<'a> {
     secrets: &'a Secrets,
 }
 
 /// A request with its secrets. Printing it shows their names.
-pub struct Filled {
+pub struct InjectedRequest {
     /// The path, and the query behind its question mark.
     pub path_and_query: String,
     /// All headers, in the order in which they came.
@@ -31,13 +31,13 @@ pub struct Filled {
     pub values: Vec<Vec<u8>>,
 }
 
-impl fmt::Debug for Filled {
+impl fmt::Debug for InjectedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Filled").field("used", &self.used).finish_non_exhaustive()
+        f.debug_struct("InjectedRequest").field("used", &self.used).finish_non_exhaustive()
     }
 }
 
-impl<'a> Filler<'a> {
+impl<'a> SecretInjector<'a> {
     /// Fills in out of `secrets`.
     pub fn new(secrets: &'a Secrets) -> Self {
         Self { secrets }
@@ -56,14 +56,14 @@ impl<'a> Filler<'a> {
     /// plain http, [`Error::Unusable`] for a value that cannot be read, is too short to be taken out of the answer, or
     /// would break a header, and [`Error::Invalid`] for what is no mark, for more than 32 of them, and for a header that
     /// had a line end already.
-    pub fn fill(
+    pub fn inject(
         &self,
         host: &str,
         https: bool,
         path_and_query: &str,
         headers: &[(String, Vec<u8>)],
         allowed: &dyn Fn(&str) -> bool,
-    ) -> Result<Filled, Error> {
+    ) -> Result<InjectedRequest, Error> {
         let mut request = Request { secrets: self.secrets, host, https, allowed, marks: 0, values: BTreeMap::new() };
         let path_and_query = request.url(path_and_query)?;
         let headers = headers
@@ -73,7 +73,7 @@ impl<'a> Filler<'a> {
         let mut values: Vec<_> =
             request.values.values().flat_map(|value| bub_redact::encodings(value.expose())).collect();
         bub_redact::longest_first(&mut values);
-        Ok(Filled { path_and_query, headers, used: request.values.into_keys().collect(), values })
+        Ok(InjectedRequest { path_and_query, headers, used: request.values.into_keys().collect(), values })
     }
 }
 
@@ -91,10 +91,10 @@ struct Request<'a> {
 impl Request<'_> {
     fn url(&mut self, text: &str) -> Result<String, Error> {
         let mut filled = Vec::with_capacity(text.len());
-        for piece in pieces(text.as_bytes(), Spelling::Url)? {
-            match piece {
-                Piece::Text(text) => filled.extend_from_slice(text),
-                Piece::Mark(name) => {
+        for segment in segments(text.as_bytes(), PlaceholderEncoding::Url)? {
+            match segment {
+                Segment::Text(text) => filled.extend_from_slice(text),
+                Segment::Placeholder(name) => {
                     filled.extend_from_slice(bub_redact::in_url(self.value(name)?.expose()).as_bytes())
                 }
             }
@@ -104,13 +104,13 @@ impl Request<'_> {
 
     fn header(&mut self, text: &[u8]) -> Result<Vec<u8>, Error> {
         let mut filled = Vec::with_capacity(text.len());
-        for piece in pieces(text, Spelling::Plain)? {
-            match piece {
-                Piece::Text(text) if text.iter().any(breaks_header) => {
+        for segment in segments(text, PlaceholderEncoding::Plain)? {
+            match segment {
+                Segment::Text(text) if text.iter().any(breaks_header) => {
                     return Err(Error::Invalid("a header's value has a line end or another control character".into()));
                 }
-                Piece::Text(text) => filled.extend_from_slice(text),
-                Piece::Mark(name) => {
+                Segment::Text(text) => filled.extend_from_slice(text),
+                Segment::Placeholder(name) => {
                     let value = self.value(name)?.expose();
                     if value.iter().any(breaks_header) {
                         let why = "has a line end or another control character, and cannot stand in a header";
@@ -125,8 +125,10 @@ impl Request<'_> {
 
     fn value(&mut self, name: &str) -> Result<&Value, Error> {
         self.marks += 1;
-        if self.marks > MAX_MARKS {
-            return Err(Error::Invalid(format!("a request has more than {MAX_MARKS} marks `{{{{secret:...}}}}`")));
+        if self.marks > MAX_PLACEHOLDERS {
+            return Err(Error::Invalid(format!(
+                "a request has more than {MAX_PLACEHOLDERS} marks `{{{{secret:...}}}}`"
+            )));
         }
         if !self.values.contains_key(name) {
             if !(self.allowed)(name) {

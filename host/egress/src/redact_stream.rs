@@ -13,14 +13,14 @@ use bub_redact::{Patterns, RedactStream};
 ///
 /// A chunk is held back only as far as its end may be the beginning of such a string.
 #[derive(Clone, Default)]
-pub struct Scrub {
+pub struct Redactor {
     patterns: Patterns,
 }
 
-impl Scrub {
+impl Redactor {
     /// Hides each of `hidden`; empty strings hide nothing.
-    pub fn new(hidden: impl IntoIterator<Item = Vec<u8>>) -> Scrub {
-        Scrub { patterns: Patterns::new(hidden) }
+    pub fn new(hidden: impl IntoIterator<Item = Vec<u8>>) -> Redactor {
+        Redactor { patterns: Patterns::new(hidden) }
     }
 
     /// Whether there is nothing to hide.
@@ -29,17 +29,17 @@ impl Scrub {
     }
 
     /// `bytes`, which are all that there is, without what is hidden.
-    pub fn whole(&self, bytes: &[u8]) -> Vec<u8> {
+    pub fn redact(&self, bytes: &[u8]) -> Vec<u8> {
         self.patterns.clean(bytes)
     }
 
     /// Whether any hidden string is in `name`.
-    pub fn is_in_name(&self, name: &str) -> bool {
+    pub fn contains_secret(&self, name: &str) -> bool {
         self.patterns.clean(name.as_bytes()) != name.as_bytes()
     }
 
     /// The chunks without what is hidden. An error ends them, and what was held back is lost with it.
-    pub fn over<S, E>(self, chunks: S) -> impl Stream<Item = Result<Bytes, E>> + Send
+    pub fn redact_stream<S, E>(self, chunks: S) -> impl Stream<Item = Result<Bytes, E>> + Send
     where
         S: Stream<Item = Result<Bytes, E>> + Send + 'static,
         E: Send + 'static,
@@ -63,8 +63,8 @@ impl Scrub {
 }
 
 /// Says how many strings are hidden, and none of them.
-impl fmt::Debug for Scrub {
+impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Scrub({} hidden)", self.patterns.len())
+        write!(f, "Redactor({} hidden)", self.patterns.len())
     }
 }

@@ -1,16 +1,16 @@
 //! Secrets that lie across chunks.
 
-use bub_egress::Scrub;
+use bub_egress::Redactor;
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
 
-fn hiding(hidden: &[&str]) -> Scrub {
-    Scrub::new(hidden.iter().map(|text| text.as_bytes().to_vec()))
+fn hiding(hidden: &[&str]) -> Redactor {
+    Redactor::new(hidden.iter().map(|text| text.as_bytes().to_vec()))
 }
 
-fn over(scrub: Scrub, chunks: &[&str]) -> Vec<Result<Bytes, &'static str>> {
+fn over(redactor: Redactor, chunks: &[&str]) -> Vec<Result<Bytes, &'static str>> {
     let chunks: Vec<_> = chunks.iter().map(|chunk| Ok(Bytes::copy_from_slice(chunk.as_bytes()))).collect();
-    scrub.over(stream::iter(chunks)).collect::<Vec<_>>().now_or_never().expect("nothing is waited for")
+    redactor.redact_stream(stream::iter(chunks)).collect::<Vec<_>>().now_or_never().expect("nothing is waited for")
 }
 
 fn joined(chunks: Vec<Result<Bytes, &'static str>>) -> String {
@@ -41,16 +41,16 @@ const CASES: &[(&[&str], &str, &str)] = &[
 #[test]
 fn a_secret_is_found_wherever_the_chunks_are_cut() {
     for (hidden, text, wanted) in CASES {
-        let scrub = hiding(hidden);
-        assert_eq!(String::from_utf8(scrub.whole(text.as_bytes())).as_deref(), Ok(*wanted));
+        let redactor = hiding(hidden);
+        assert_eq!(String::from_utf8(redactor.redact(text.as_bytes())).as_deref(), Ok(*wanted));
         for first in 0..=text.len() {
             for second in first..=text.len() {
                 let chunks = [&text[..first], &text[first..second], &text[second..]];
-                assert_eq!(joined(over(scrub.clone(), &chunks)), *wanted, "{chunks:?} without {hidden:?}");
+                assert_eq!(joined(over(redactor.clone(), &chunks)), *wanted, "{chunks:?} without {hidden:?}");
             }
         }
         let bytes: Vec<&str> = text.split("").collect();
-        assert_eq!(joined(over(scrub, &bytes)), *wanted, "byte by byte");
+        assert_eq!(joined(over(redactor, &bytes)), *wanted, "byte by byte");
     }
 }
 
@@ -64,11 +64,11 @@ fn only_what_may_begin_a_secret_waits_for_more() {
 #[test]
 fn an_error_ends_the_stream_and_half_a_secret_with_it() {
     let chunks = [Ok(Bytes::from_static(b"a secr")), Err("broken"), Ok(Bytes::from_static(b"et"))];
-    let seen = hiding(&["secret"]).over(stream::iter(chunks)).collect::<Vec<_>>().now_or_never();
+    let seen = hiding(&["secret"]).redact_stream(stream::iter(chunks)).collect::<Vec<_>>().now_or_never();
     assert_eq!(seen, Some(vec![Ok(Bytes::from_static(b"a ")), Err("broken")]));
 }
 
 #[test]
 fn a_scrub_does_not_show_what_it_hides() {
-    assert_eq!(format!("{:?}", hiding(&["secret"])), "Scrub(1 hidden)");
+    assert_eq!(format!("{:?}", hiding(&["secret"])), "Redactor(1 hidden)");
 }

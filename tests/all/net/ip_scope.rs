@@ -1,10 +1,10 @@
 //! Which addresses are on the public internet.
 
-use bub_egress::{Reach, reach};
+use bub_egress::{IpScope, ip_scope};
 
 #[test]
 fn every_special_range_is_known_from_its_first_address_to_its_last() {
-    use Reach::{Local, Public, Special};
+    use IpScope::{Local, Public, Special};
     for (addresses, wanted) in [
         ("0.0.0.0 0.255.255.255", Special),
         ("1.0.0.0 9.255.255.255", Public),
@@ -38,7 +38,7 @@ fn every_special_range_is_known_from_its_first_address_to_its_last() {
         ("2001:200::1 2001:4860:4860::8888 2606:4700::1111 2a00::1 3fff:1000::1", Public),
     ] {
         for address in addresses.split(' ') {
-            assert_eq!(reach(address.parse().expect("it is an address")), wanted, "{address}");
+            assert_eq!(ip_scope(address.parse().expect("it is an address")), wanted, "{address}");
         }
     }
 }

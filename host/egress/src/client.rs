@@ -9,46 +9,46 @@ use std::time::Instant;
 use reqwest::header::{CONTENT_LENGTH, HeaderMap, HeaderValue};
 use reqwest::{Method, StatusCode, Url};
 
-use crate::address::{Reach, reach};
 use crate::error::Error;
 use crate::headers;
 use crate::host::Host;
+use crate::ip_scope::{IpScope, ip_scope};
 use crate::limits::Limits;
 use crate::network::Network;
-use crate::request::{Parts, Request, place};
-use crate::resolve::{LookupFailed, OutOfReach};
-use crate::response::{Incoming, Response, Terms};
+use crate::redact_stream::Redactor;
+use crate::request::{Parts, Request, grant_target};
+use crate::resolve::{AddressNotAllowed, LookupFailed};
+use crate::response::{Incoming, ReadLimits, Response};
 use crate::rewrite;
 use crate::rewrite::{Outgoing, Rewrite};
-use crate::scrub::Scrub;
 use crate::target::Target;
 
 /// Characters of a reason that an error keeps.
-const LONGEST_REASON: usize = 200;
+const MAX_REASON: usize = 200;
 
 /// Sends requests to the hosts that a plugin was granted, and to no others.
 #[derive(Clone)]
-pub struct Gate {
+pub struct EgressClient {
     network: Network,
     targets: Vec<Target>,
     limits: Limits,
     rewrite: Option<Arc<dyn Rewrite>>,
 }
 
-impl Gate {
+impl EgressClient {
     /// Lets requests to `targets` pass, within the default limits.
-    pub fn new(network: Network, targets: impl IntoIterator<Item = Target>) -> Gate {
-        Gate { network, targets: targets.into_iter().collect(), limits: Limits::default(), rewrite: None }
+    pub fn new(network: Network, targets: impl IntoIterator<Item = Target>) -> EgressClient {
+        EgressClient { network, targets: targets.into_iter().collect(), limits: Limits::default(), rewrite: None }
     }
 
     /// The same with other limits.
-    pub fn with_limits(self, limits: Limits) -> Gate {
-        Gate { limits, ..self }
+    pub fn with_limits(self, limits: Limits) -> EgressClient {
+        EgressClient { limits, ..self }
     }
 
     /// The same with a last change to each request that was allowed.
-    pub fn with_rewrite(self, rewrite: impl Rewrite + 'static) -> Gate {
-        Gate { rewrite: Some(Arc::new(rewrite)), ..self }
+    pub fn with_rewrite(self, rewrite: impl Rewrite + 'static) -> EgressClient {
+        EgressClient { rewrite: Some(Arc::new(rewrite)), ..self }
     }
 
     /// Sends a request within a tokio runtime, and waits for the head of its answer.
@@ -61,11 +61,11 @@ impl Gate {
         let started = Instant::now();
         let (url, parts) = request.into_parts();
         let named = self.check(&url)?;
-        let host = place(&url).to_string();
+        let host = grant_target(&url).to_string();
         let Parts { method, headers, body, first_byte, between_bytes } = parts;
 
-        let (outgoing, scrub) = self.prepare(Outgoing { url, headers })?;
-        let (body, length) = body.bounded(self.limits.request)?;
+        let (outgoing, redactor) = self.prepare(Outgoing { url, headers })?;
+        let (body, length) = body.into_reqwest(self.limits.request)?;
         let Outgoing { url, mut headers } = outgoing;
         // Nothing is said of a body where none is expected; where one is, servers want to hear that it is empty.
         let expects_body = [Method::POST, Method::PUT, Method::PATCH].contains(&method);
@@ -77,7 +77,7 @@ impl Gate {
         *request.headers_mut() = headers;
         *request.body_mut() = Some(body);
 
-        let failed = |error| failure(error, &host, named, &scrub);
+        let failed = |error| failure(error, &host, named, &redactor);
         let client = self.network.client(named, is_secure).await.map_err(failed)?;
         let wait = self.limits.first_byte.min(first_byte.unwrap_or(self.limits.first_byte)).min(self.limits.total);
         let response = tokio::time::timeout(wait, client.execute(request))
@@ -86,14 +86,14 @@ impl Gate {
             .map_err(failed)?;
 
         let status = response.status();
-        let headers = self.answer_headers(&response, &host, &scrub)?;
+        let headers = self.answer_headers(&response, &host, &redactor)?;
         let limit = self.limits.answer;
         if response.content_length().is_some_and(|length| length > limit) {
             return Err(Error::TooLarge { part: "answer", limit });
         }
         let between_bytes = self.limits.between_bytes.min(between_bytes.unwrap_or(self.limits.between_bytes));
-        let terms = Terms { host, limit, between_bytes, started, total: self.limits.total, scrub };
-        Ok(Response { status, headers, body: Incoming::new(response, terms) })
+        let limits = ReadLimits { host, limit, between_bytes, started, total: self.limits.total, redactor };
+        Ok(Response { status, headers, body: Incoming::new(response, limits) })
     }
 
     /// Whether a request may go to `url`, as far as its text tells. Answers whether the host is granted by its name.
@@ -103,73 +103,81 @@ impl Gate {
             return Ok(true);
         }
         if !self.targets.iter().any(|target| target.allows(url)) {
-            return Err(Error::NotGranted { host: place(url).to_string() });
+            return Err(Error::NotGranted { host: grant_target(url).to_string() });
         }
         // An address never reaches the resolver, so it is judged here.
-        let is_public = match Host::of(url) {
-            Some(Host::Address(address)) => reach(address) == Reach::Public,
+        let is_public = match Host::from_url(url) {
+            Some(Host::Address(address)) => ip_scope(address) == IpScope::Public,
             Some(name) => !name.is_localhost(),
             None => false,
         };
-        if is_public { Ok(false) } else { Err(Error::Private { host: place(url).to_string(), named }) }
+        if is_public { Ok(false) } else { Err(Error::Private { host: grant_target(url).to_string(), named }) }
     }
 
     /// The request as it leaves, and what must not come back.
-    fn prepare(&self, mut outgoing: Outgoing) -> Result<(Outgoing, Scrub), Error> {
-        headers::bounded(&outgoing.headers, self.limits.headers)?;
+    fn prepare(&self, mut outgoing: Outgoing) -> Result<(Outgoing, Redactor), Error> {
+        headers::check_size(&outgoing.headers, self.limits.headers)?;
         headers::strip_request(&mut outgoing.headers);
         let Some(rewrite) = &self.rewrite else {
-            return Ok((outgoing, Scrub::default()));
+            return Ok((outgoing, Redactor::default()));
         };
-        let scrub = Scrub::new(rewrite::apply(rewrite.as_ref(), &mut outgoing)?);
+        let redactor = Redactor::new(rewrite::apply(rewrite.as_ref(), &mut outgoing)?);
         headers::strip_request(&mut outgoing.headers);
-        headers::bounded(&outgoing.headers, self.limits.headers)?;
-        if !scrub.is_empty() {
-            headers::ask_for_plain(&mut outgoing.headers);
+        headers::check_size(&outgoing.headers, self.limits.headers)?;
+        if !redactor.is_empty() {
+            headers::request_identity_encoding(&mut outgoing.headers);
         }
-        Ok((outgoing, scrub))
+        Ok((outgoing, redactor))
     }
 
     /// The headers of an answer as the guest may see them.
-    fn answer_headers(&self, response: &reqwest::Response, host: &str, scrub: &Scrub) -> Result<HeaderMap, Error> {
+    fn answer_headers(
+        &self,
+        response: &reqwest::Response,
+        host: &str,
+        redactor: &Redactor,
+    ) -> Result<HeaderMap, Error> {
         let failed = |reason: &str| Error::Failed { host: host.to_owned(), reason: reason.to_owned() };
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             return Err(failed("the host changed to another protocol without being asked"));
         }
         let mut headers = response.headers().clone();
-        headers::bounded(&headers, self.limits.headers)?;
-        headers::strip_answer(&mut headers);
-        if scrub.is_empty() {
+        headers::check_size(&headers, self.limits.headers)?;
+        headers::strip_response(&mut headers);
+        if redactor.is_empty() {
             return Ok(headers);
         }
-        if !headers::is_plain(&headers) {
+        if !headers::is_unencoded(&headers) {
             return Err(failed("the answer is compressed, so that a secret in it could not be found"));
         }
         // The body may become shorter or longer.
         headers.remove(CONTENT_LENGTH);
-        let mut scrubbed = HeaderMap::with_capacity(headers.len());
-        for (name, value) in headers.iter().filter(|(name, _)| !scrub.is_in_name(name.as_str())) {
-            if let Ok(value) = HeaderValue::from_bytes(&scrub.whole(value.as_bytes())) {
-                scrubbed.append(name, value);
+        let mut redacted = HeaderMap::with_capacity(headers.len());
+        for (name, value) in headers.iter().filter(|(name, _)| !redactor.contains_secret(name.as_str())) {
+            if let Ok(value) = HeaderValue::from_bytes(&redactor.redact(value.as_bytes())) {
+                redacted.append(name, value);
             }
         }
-        Ok(scrubbed)
+        Ok(redacted)
     }
 }
 
-impl fmt::Debug for Gate {
+impl fmt::Debug for EgressClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gate").field("targets", &self.targets).field("limits", &self.limits).finish_non_exhaustive()
+        f.debug_struct("EgressClient")
+            .field("targets", &self.targets)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
     }
 }
 
 /// Finds out what a request failed with. The text of `error` itself is not used: it has the URL in it.
-fn failure(error: reqwest::Error, host: &str, named: bool, scrub: &Scrub) -> Error {
+fn failure(error: reqwest::Error, host: &str, named: bool, redactor: &Redactor) -> Error {
     let host = host.to_owned();
     let mut reason = None;
     let mut source = error.source();
     while let Some(cause) = source {
-        if cause.is::<OutOfReach>() {
+        if cause.is::<AddressNotAllowed>() {
             return Error::Private { host, named };
         }
         if let Some(ours) = cause.downcast_ref::<Error>() {
@@ -190,8 +198,8 @@ fn failure(error: reqwest::Error, host: &str, named: bool, scrub: &Scrub) -> Err
         return Error::TimedOut { host };
     }
     let reason = reason.unwrap_or_else(|| "the request cannot be sent".to_owned());
-    let reason = String::from_utf8_lossy(&scrub.whole(reason.as_bytes())).into_owned();
+    let reason = String::from_utf8_lossy(&redactor.redact(reason.as_bytes())).into_owned();
     let words = reason.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let line = words.collect::<Vec<_>>().join(" ");
-    Error::Failed { host, reason: line.chars().take(LONGEST_REASON).collect() }
+    Error::Failed { host, reason: line.chars().take(MAX_REASON).collect() }
 }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Who can be behind an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Reach {
+pub enum IpScope {
     /// The public internet: a request there tells nothing that anybody else could not ask for.
     Public,
     /// This machine, or a network of its owner's: loopback, private use, unique local, shared between a provider's
@@ -16,43 +16,43 @@ pub enum Reach {
 }
 
 /// Tells where `address` is, by the address that a packet to it ends up at.
-pub fn reach(address: IpAddr) -> Reach {
+pub fn ip_scope(address: IpAddr) -> IpScope {
     match address.to_canonical() {
-        IpAddr::V4(address) => reach_v4(address),
-        IpAddr::V6(address) => reach_v6(address),
+        IpAddr::V4(address) => scope_v4(address),
+        IpAddr::V6(address) => scope_v6(address),
     }
 }
 
-fn reach_v4(address: Ipv4Addr) -> Reach {
+fn scope_v4(address: Ipv4Addr) -> IpScope {
     match address.octets() {
-        [10, ..] | [127, ..] | [192, 168, ..] | [172, 16..=31, ..] | [100, 64..=127, ..] => Reach::Local,
+        [10, ..] | [127, ..] | [192, 168, ..] | [172, 16..=31, ..] | [100, 64..=127, ..] => IpScope::Local,
         // This network, link-local, multicast, reserved and broadcast.
-        [0, ..] | [169, 254, ..] | [224..=255, ..] => Reach::Special,
+        [0, ..] | [169, 254, ..] | [224..=255, ..] => IpScope::Special,
         // Protocol assignments, documentation, the relays of 6to4, benchmarking.
         [192, 0, 0 | 2, _] | [192, 88, 99, _] | [198, 18..=19, ..] | [198, 51, 100, _] | [203, 0, 113, _] => {
-            Reach::Special
+            IpScope::Special
         }
         // Looks public, but is what a machine at Azure asks for its own settings.
-        [168, 63, 129, 16] => Reach::Special,
-        _ => Reach::Public,
+        [168, 63, 129, 16] => IpScope::Special,
+        _ => IpScope::Public,
     }
 }
 
 /// The list is of what is public, since most of the space is not assigned to anybody yet.
-fn reach_v6(address: Ipv6Addr) -> Reach {
+fn scope_v6(address: Ipv6Addr) -> IpScope {
     match address.segments() {
-        [0, 0, 0, 0, 0, 0, 0, 1] => Reach::Local,
-        [0xfc00..=0xfdff, ..] => Reach::Local,
+        [0, 0, 0, 0, 0, 0, 0, 1] => IpScope::Local,
+        [0xfc00..=0xfdff, ..] => IpScope::Local,
         // Translated to IPv4 on the way. Only the public half: whether a gateway forwards to a private network is not
         // for a plugin to find out.
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => match reach_v4(joined(high, low)) {
-            Reach::Public => Reach::Public,
-            Reach::Local | Reach::Special => Reach::Special,
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => match scope_v4(joined(high, low)) {
+            IpScope::Public => IpScope::Public,
+            IpScope::Local | IpScope::Special => IpScope::Special,
         },
         // Teredo, benchmarking, ORCHID and other protocol assignments; documentation; 6to4.
-        [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x2002, ..] | [0x3fff, 0..=0xfff, ..] => Reach::Special,
-        [0x2000..=0x3fff, ..] => Reach::Public,
-        _ => Reach::Special,
+        [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x2002, ..] | [0x3fff, 0..=0xfff, ..] => IpScope::Special,
+        [0x2000..=0x3fff, ..] => IpScope::Public,
+        _ => IpScope::Special,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Requests that marks are replaced in: where, toward whom, how they are encoded, and what is refused.
 
 use super::{Room, VALUE, hosts, text};
-use bub_egress::secret::{Error, Filled, Filler, NewValue, Secrets, placeholder};
+use bub_egress::secret::{Error, InjectedRequest, NewValue, SecretInjector, Secrets, placeholder};
 
 /// `VALUE` in a path or a query.
 const IN_URL: &str = "k%2Fe%2By%3D1%202%263%25%224";
@@ -14,13 +14,13 @@ fn room() -> (Room, Secrets) {
     (room, secrets)
 }
 
-fn path(secrets: &Secrets, path: &str) -> Result<Filled, Error> {
-    Filler::new(secrets).fill("a.com", true, path, &[], &|_| true)
+fn path(secrets: &Secrets, path: &str) -> Result<InjectedRequest, Error> {
+    SecretInjector::new(secrets).inject("a.com", true, path, &[], &|_| true)
 }
 
-fn header(secrets: &Secrets, value: &[u8]) -> Result<Filled, Error> {
+fn header(secrets: &Secrets, value: &[u8]) -> Result<InjectedRequest, Error> {
     let headers = [("x-key".to_owned(), value.to_vec()), ("{{secret:a}}".to_owned(), b"plain".to_vec())];
-    Filler::new(secrets).fill("a.com", true, "/", &headers, &|_| true)
+    SecretInjector::new(secrets).inject("a.com", true, "/", &headers, &|_| true)
 }
 
 #[test]
@@ -44,8 +44,8 @@ fn marks_in_path_and_query_are_filled_in_percent_encoded() {
     ] {
         assert_eq!(path(&secrets, template).unwrap().path_and_query, filled, "{template}");
     }
-    let telegram = Filler::new(&secrets);
-    let filled = telegram.fill("api.telegram.org", true, "/bot{{secret:telegram}}/getMe", &[], &|_| true).unwrap();
+    let telegram = SecretInjector::new(&secrets);
+    let filled = telegram.inject("api.telegram.org", true, "/bot{{secret:telegram}}/getMe", &[], &|_| true).unwrap();
     assert_eq!(filled.path_and_query, "/bot123456:ABC-d_e/getMe", "a colon stays, for servers that do not decode it");
     assert_eq!(filled.used, ["telegram"]);
 }
@@ -109,7 +109,7 @@ fn a_secret_goes_to_the_hosts_that_it_is_bound_to_and_no_others() {
         ("*.b.com", false, false),
     ] {
         for (scheme, goes) in [(true, https), (false, http)] {
-            let outcome = Filler::new(&secrets).fill(host, scheme, "/{{secret:s}}", &[], &|_| true);
+            let outcome = SecretInjector::new(&secrets).inject(host, scheme, "/{{secret:s}}", &[], &|_| true);
             match goes {
                 true => assert_eq!(outcome.map(|filled| filled.path_and_query), Ok("/abcdef".into()), "{host}"),
                 false => assert!(matches!(outcome, Err(Error::NotBound { .. })), "{host} {scheme}: {outcome:?}"),
@@ -122,7 +122,7 @@ fn a_secret_goes_to_the_hosts_that_it_is_bound_to_and_no_others() {
 fn a_name_below_this_machine_does_not_go_over_plain_http() {
     let (_room, mut secrets) = room();
     secrets.set("s", text("abcdef"), &hosts(["*.dev.localhost"])).unwrap();
-    let fill = |https| Filler::new(&secrets).fill("x.dev.localhost", https, "/{{secret:s}}", &[], &|_| true);
+    let fill = |https| SecretInjector::new(&secrets).inject("x.dev.localhost", https, "/{{secret:s}}", &[], &|_| true);
     assert!(fill(true).is_ok());
     assert!(matches!(fill(false), Err(Error::NotBound { .. })));
 }
@@ -141,10 +141,11 @@ fn what_is_not_granted_is_refused_before_anything_is_said_of_it() {
     let (_room, secrets) = room();
     for name in ["a", "telegram", "no-such-secret"] {
         let template = format!("/{{{{secret:{name}}}}}");
-        let refused = Filler::new(&secrets).fill("evil.example", false, &template, &[], &|_| false);
+        let refused = SecretInjector::new(&secrets).inject("evil.example", false, &template, &[], &|_| false);
         assert_eq!(refused.unwrap_err(), Error::NotGranted { name: name.into() });
     }
-    let only_a = Filler::new(&secrets).fill("a.com", true, "/{{secret:a}}{{secret:b}}", &[], &|name| name == "a");
+    let only_a =
+        SecretInjector::new(&secrets).inject("a.com", true, "/{{secret:a}}{{secret:b}}", &[], &|name| name == "a");
     assert_eq!(only_a.unwrap_err(), Error::NotGranted { name: "b".into() });
     assert_eq!(path(&secrets, "/{{secret:b}}").unwrap_err(), Error::NotFound { name: "b".into() });
 }
@@ -198,7 +199,7 @@ fn the_values_to_scrub_are_those_that_were_used_in_all_their_spellings() {
     }
     assert!(filled.values.is_sorted_by_key(|value| std::cmp::Reverse(value.len())));
     assert!(path(&secrets, "/").unwrap().values.is_empty());
-    assert_eq!(format!("{filled:?}"), "Filled { used: [\"a\"], .. }");
+    assert_eq!(format!("{filled:?}"), "InjectedRequest { used: [\"a\"], .. }");
 }
 
 #[test]
@@ -210,10 +211,11 @@ fn a_file_that_changes_is_read_once_for_one_request() {
         std::fs::write(&file, "two value").unwrap();
         true
     };
-    let filled = Filler::new(&secrets).fill("a.com", true, "/{{secret:f}}/{{secret:f}}", &[], &change).unwrap();
+    let filled =
+        SecretInjector::new(&secrets).inject("a.com", true, "/{{secret:f}}/{{secret:f}}", &[], &change).unwrap();
     assert_eq!(filled.path_and_query, "/two%20value/two%20value");
 }
 
-fn shown(filled: &Filled) -> Vec<String> {
+fn shown(filled: &InjectedRequest) -> Vec<String> {
     filled.values.iter().map(|value| String::from_utf8_lossy(value).into_owned()).collect()
 }

@@ -18,14 +18,14 @@ pub fn placeholder(name: &str) -> Result<String, Error> {
 
 /// A part of a path, a query or a header's value.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(super) enum Segment<'a> {
     Text(&'a [u8]),
-    Mark(&'a str),
+    Placeholder(&'a str),
 }
 
 /// How marks may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Spelling {
+pub(super) enum PlaceholderEncoding {
     /// As they are.
     Plain,
     /// As they are, or with any of `{`, `:` and `}` as `%7B`, `%3A` and `%7D`, as libraries for HTTP write them.
@@ -37,34 +37,34 @@ pub(super) enum Spelling {
 /// # Errors
 ///
 /// [`Error::Invalid`] for a mark that is not closed or holds no name.
-pub(super) fn pieces(text: &[u8], spelling: Spelling) -> Result<Vec<Piece<'_>>, Error> {
-    let mut pieces = Vec::new();
+pub(super) fn segments(text: &[u8], encoding: PlaceholderEncoding) -> Result<Vec<Segment<'_>>, Error> {
+    let mut segments = Vec::new();
     let (mut rest, mut at) = (text, 0);
     while let Some(here) = rest.get(at..).filter(|here| !here.is_empty()) {
-        let Some(after) = after(here, OPEN, spelling) else {
+        let Some(after) = after(here, OPEN, encoding) else {
             at += 1;
             continue;
         };
         let length = after.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte)).count();
         let (name, after) = after.split_at_checked(length).unwrap_or((after, &[]));
         let name = std::str::from_utf8(name).ok().filter(|name| check_name(name).is_ok());
-        let (Some(name), Some(end)) = (name, self::after(after, CLOSE, spelling)) else {
+        let (Some(name), Some(end)) = (name, self::after(after, CLOSE, encoding)) else {
             return Err(Error::Invalid("a mark `{{secret:` is not followed by the name of a secret and `}}`".into()));
         };
         let (before, _) = rest.split_at_checked(at).unwrap_or((rest, &[]));
-        pieces.extend((!before.is_empty()).then_some(Piece::Text(before)));
-        pieces.push(Piece::Mark(name));
+        segments.extend((!before.is_empty()).then_some(Segment::Text(before)));
+        segments.push(Segment::Placeholder(name));
         (rest, at) = (end, 0);
     }
-    pieces.extend((!rest.is_empty()).then_some(Piece::Text(rest)));
-    Ok(pieces)
+    segments.extend((!rest.is_empty()).then_some(Segment::Text(rest)));
+    Ok(segments)
 }
 
 /// What stands behind `wanted` at the beginning of `text`.
-fn after<'a>(text: &'a [u8], wanted: &[u8], spelling: Spelling) -> Option<&'a [u8]> {
+fn after<'a>(text: &'a [u8], wanted: &[u8], encoding: PlaceholderEncoding) -> Option<&'a [u8]> {
     wanted.iter().try_fold(text, |text, wanted| match text {
         [byte, rest @ ..] if byte == wanted => Some(rest),
-        [b'%', high, low, rest @ ..] if spelling == Spelling::Url => {
+        [b'%', high, low, rest @ ..] if encoding == PlaceholderEncoding::Url => {
             let digit = |byte: &u8| char::from(*byte).to_digit(16);
             (digit(high)? * 16 + digit(low)? == u32::from(*wanted)).then_some(rest)
         }
