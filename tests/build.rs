@@ -57,7 +57,7 @@ fn main() {
         let name = guest.replace('-', "_");
         constant(&mut code, &name, &out.join("guests").join(TARGET).join("release").join(file(&name)));
     }
-    code.push_str("/// Calls the macro with the name of each program of `programs/examples`.\n");
+    code.push_str("/// CallScope the macro with the name of each program of `programs/examples`.\n");
     code.push_str("#[macro_export]\nmacro_rules! foreach_program {\n    ($each:ident) => {\n");
     for program in &programs {
         writeln!(code, "        $each!({program});").expect("a string takes what is written");

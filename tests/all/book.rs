@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// The top directory of the project.
 fn root() -> PathBuf {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
     let tests = tests.canonicalize().expect("the tests are there");
     tests.parent().expect("they lie in the project").to_owned()
 }

@@ -1,4 +1,4 @@
-//! Calls of a model that a guest makes: those that it drops, and those that another plugin redirects.
+//! CallScope of a model that a guest makes: those that it drops, and those that another plugin redirects.
 
 use crate::home;
 use bub_tests::{Answer, Home, Server, programs};

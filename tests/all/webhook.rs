@@ -4,7 +4,7 @@ use crate::telegram::bot::{only, secret, start, to};
 use bub_runtime::error::Failure;
 use bub_runtime::hooks::{WebhookRequest, WebhookResponse};
 use bub_runtime::host::Host;
-use bub_runtime::turn::Calls;
+use bub_runtime::turn::CallScope;
 use bub_tests::listener::{Listener, response};
 use bub_tests::programs;
 use bub_types::{Envelope, Provenance};
@@ -38,13 +38,13 @@ impl Hook {
     }
 
     async fn gets(&self, method: &str, headers: Vec<(String, String)>, body: &str) -> Result<WebhookResponse, Failure> {
-        let calls = Calls::new(&self.host);
+        let calls = CallScope::new(&self.host);
         let request = WebhookRequest { method: method.into(), path: "/".into(), headers, body: body.into() };
         only(&calls).await.receive(&calls, request).await
     }
 
     async fn sends(&self, message: &Envelope, key: &str) -> Result<Option<String>, Failure> {
-        let calls = Calls::new(&self.host);
+        let calls = CallScope::new(&self.host);
         only(&calls).await.send(&calls, message, key).await
     }
 }

@@ -5,7 +5,7 @@ use bub_model::Settings;
 use bub_runtime::channel::Channel;
 use bub_runtime::error::Failure;
 use bub_runtime::host::Host;
-use bub_runtime::turn::{Audience, run_turn};
+use bub_runtime::turn::{TurnOptions, run_turn};
 use bub_tests::Home;
 use bub_types::{Envelope, MessageKind};
 use std::future::Future;
@@ -35,7 +35,7 @@ pub async fn said(host: &Arc<Host>, session: &str) -> String {
     let (host, message) = (host.clone(), message(session));
     let task = tokio::spawn(async move {
         let (_sender, cancel) = watch::channel(false);
-        run_turn(&host, message, Audience::new(cancel)).await.expect("the turn ends well").output
+        run_turn(&host, message, TurnOptions::new(cancel)).await.expect("the turn ends well").output
     });
     task.await.expect("the turn ends")
 }

@@ -7,7 +7,7 @@ use bub_runtime::hooks;
 use bub_runtime::hooks::{Arrival, GuestChannel, WebhookRequest, WebhookResponse};
 use bub_runtime::host::Host;
 use bub_runtime::plugin::PluginSet;
-use bub_runtime::turn::Calls;
+use bub_runtime::turn::CallScope;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -59,7 +59,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn now(calls: &Calls) -> Self {
+    fn now(calls: &CallScope) -> Self {
         let granted = calls.granted("channel").map(|plugin| plugin.name.clone()).collect();
         Self { host: calls.host.clone(), plugins: calls.plugins.clone(), granted }
     }
@@ -95,7 +95,7 @@ impl Gateway {
     /// Finds the channels. `false`: nothing has changed, and they were not looked for.
     pub(super) async fn find(self: &Arc<Self>) -> bool {
         let mut seen = self.channels.seen.lock().await;
-        let calls = &Calls::new(&self.host());
+        let calls = &CallScope::new(&self.host());
         let now = Some(Seen::now(calls));
         if *seen == now {
             return false;
@@ -161,7 +161,7 @@ impl Gateway {
             sleep(LOOK).await;
         }
         let cursor = self.records.cursor(channel.name.clone()).await.map_err(failed)?;
-        let inbox = channel.poll(&Calls::new(&self.host()), cursor).await;
+        let inbox = channel.poll(&CallScope::new(&self.host()), cursor).await;
         let inbox = inbox.map_err(|failure| (failure.retry_after().unwrap_or_default(), failure.to_string()))?;
         self.arrive(inbox.arrivals, Some((channel.name.clone(), inbox.cursor))).await.map_err(failed)?;
         Ok(inbox.wait)
@@ -190,7 +190,7 @@ impl Gateway {
         if self.load().1 >= host.config.serve.max_waiting {
             return Some(Err(Unreceived::Refused(Refusal::Busy)));
         }
-        let mut response = match channel.receive(&Calls::new(&host), request).await {
+        let mut response = match channel.receive(&CallScope::new(&host), request).await {
             Ok(response) => response,
             Err(failure) => return Some(Err(Unreceived::Failed(failure))),
         };

@@ -3,7 +3,7 @@
 use super::Gateway;
 use bub_runtime::hooks::GuestChannel;
 use bub_runtime::host::Host;
-use bub_runtime::turn::{Calls, Heard};
+use bub_runtime::turn::{CallScope, TurnEvent};
 use bub_types::{Envelope, MessageKind, StreamEvent};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ impl Gateway {
         channel: Arc<GuestChannel>,
         message: Envelope,
         key: String,
-        mut heard: mpsc::Receiver<Heard>,
+        mut heard: mpsc::Receiver<TurnEvent>,
     ) -> Option<String> {
         let mut text = String::new();
         let mut shown = 0;
@@ -38,9 +38,9 @@ impl Gateway {
         loop {
             match timeout_at(next, heard.recv()).await {
                 Ok(None) => return handle,
-                Ok(Some(Heard::Event(StreamEvent::Text(more)))) => text.push_str(&more),
+                Ok(Some(TurnEvent::Event(StreamEvent::Text(more)))) => text.push_str(&more),
                 // Another step begins, and what was said before it is no part of the answer.
-                Ok(Some(Heard::Event(StreamEvent::ToolCalls(_)))) => text.clear(),
+                Ok(Some(TurnEvent::Event(StreamEvent::ToolCalls(_)))) => text.clear(),
                 Ok(Some(_)) => {}
                 Err(_) => {
                     next = Instant::now() + pace;
@@ -48,7 +48,7 @@ impl Gateway {
                         continue;
                     }
                     shown = text.len();
-                    let calls = Calls::new(&host);
+                    let calls = CallScope::new(&host);
                     // The channel shows in its own way that more is to come.
                     let context = vec![(PARTIAL.to_owned(), "true".to_owned())];
                     let (id, kind, content) = (None, MessageKind::Normal, text.clone());

@@ -23,8 +23,8 @@ mod tidy;
 
 use bub_runtime::hooks;
 use bub_runtime::hooks::Admission;
-use bub_runtime::host::{Host, News};
-use bub_runtime::turn::{Calls, PASSING, Said};
+use bub_runtime::host::{Host, RuntimeEvent};
+use bub_runtime::turn::{AttributedMessage, CallScope, EPHEMERAL_PREFIX};
 use bub_types::MessageKind;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -92,11 +92,11 @@ impl Gateway {
         let Letter { message, speaker, listener, reach, leave, earlier, lease, counted } = letter;
         // Before anything is written down: a key that is refused today can be used again tomorrow.
         if let (Some(counted), Some(session)) = (&counted, message.session_id.as_deref())
-            && !session.starts_with(PASSING)
+            && !session.starts_with(EPHEMERAL_PREFIX)
         {
             self.count(session, counted, &message).await.map_err(Refusal::Quota)?;
         }
-        let said = Said { message, speaker: speaker.clone() };
+        let said = AttributedMessage { message, speaker: speaker.clone() };
         let (teller, reply) = Teller::new();
         let leases = lease.into_iter().collect();
         let mut task =
@@ -165,12 +165,12 @@ impl Gateway {
     /// Finds the message's session, asks the plugins what is to be done with it, and puts it there.
     async fn admit(self: &Arc<Self>, mut task: Task) -> Result<(), Refusal> {
         let host = self.host();
-        let calls = Calls::spoken_by(&host, task.said.speaker.clone());
+        let calls = CallScope::spoken_by(&host, task.said.speaker.clone());
         let message = &mut task.said.message;
         let session = match bub_runtime::turn::resolve_session(&calls, message).await {
             Ok(session) => session,
             Err(failure) => {
-                hooks::tell(&calls, None, "resolve_session", &failure.to_error(), Some(message)).await;
+                hooks::notify_observers(&calls, None, "resolve_session", &failure.to_error(), Some(message)).await;
                 let answer = Answer::failed(message.session_id.clone().unwrap_or_default(), &failure);
                 self.end(vec![task], answer, Vec::new()).await;
                 return Ok(());
@@ -183,7 +183,7 @@ impl Gateway {
         }
         message.session_id = Some(session.clone());
         self.remember(&session).await;
-        let taken = News::Taken { channel: message.channel.clone() };
+        let taken = RuntimeEvent::Taken { channel: message.channel.clone() };
         let load = self.lanes.load(&session);
         let admission = match message.kind {
             // A command is a turn of its own, and no part of a conversation.

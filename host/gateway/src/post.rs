@@ -5,8 +5,8 @@ use super::run::target;
 use super::{Gateway, PAUSE};
 use bub_config::Resend;
 use bub_runtime::channel::OWN;
-use bub_runtime::host::News;
-use bub_runtime::turn::Calls;
+use bub_runtime::host::RuntimeEvent;
+use bub_runtime::turn::CallScope;
 use bub_tape::fail;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -125,7 +125,7 @@ impl Gateway {
         }
         outbound.is_doubtful = false;
         self.records.sending(outbound.key.clone()).await?;
-        let calls = Calls::new(&host);
+        let calls = CallScope::new(&host);
         let sent = match &outbound.handle {
             Some(handle) => channel.update(&calls, handle, &outbound.message).await,
             None => channel.send(&calls, &outbound.message, &outbound.key).await.map(drop),
@@ -145,6 +145,6 @@ impl Gateway {
 
     fn news_of(&self, channel: &str, outbound: &Outbound, error: Option<String>) {
         let session = outbound.message.session_id.as_deref().unwrap_or_default();
-        self.host().news.tell(News::Delivered { channel: channel.to_owned(), error }, session);
+        self.host().news.tell(RuntimeEvent::Delivered { channel: channel.to_owned(), error }, session);
     }
 }

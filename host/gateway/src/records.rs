@@ -9,7 +9,7 @@ mod upgrade;
 
 use super::Answer;
 use anyhow::{Context, Result};
-use bub_runtime::turn::Speaker;
+use bub_runtime::turn::Identity;
 use bub_tape::Durability;
 use bub_types::Envelope;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
@@ -31,7 +31,7 @@ pub(super) type Number = i64;
 pub(super) struct Open {
     pub number: Number,
     pub message: Envelope,
-    pub speaker: Option<Speaker>,
+    pub speaker: Option<Identity>,
     /// Meant for the agent; what is not waits for what is.
     pub is_active: bool,
     /// When it was taken, RFC 3339.
@@ -57,7 +57,7 @@ pub(super) enum Taken {
 #[derive(Debug, Clone)]
 pub(super) struct Arriving {
     pub message: Envelope,
-    pub speaker: Option<Speaker>,
+    pub speaker: Option<Identity>,
     pub is_active: bool,
 }
 

@@ -6,8 +6,8 @@ use super::task::Task;
 use super::{Answer, Gateway};
 use bub_runtime::channel::{Channel, reply};
 use bub_runtime::error::Failure;
-use bub_runtime::host::{Host, News};
-use bub_runtime::turn::{Audience, PASSING, Steering, run_turn};
+use bub_runtime::host::{Host, RuntimeEvent};
+use bub_runtime::turn::{EPHEMERAL_PREFIX, Steering, TurnOptions, run_turn};
 use bub_tape::{fail, run_id};
 use bub_types::{Envelope, MessageKind};
 use std::future::Future;
@@ -67,12 +67,12 @@ impl Gateway {
         let began = Instant::now();
         // The turn ends with the configuration that it begins with.
         let host = self.host();
-        host.news.tell(News::TurnBegins, session);
+        host.news.tell(RuntimeEvent::TurnBegins, session);
         fail::point("gateway.begun");
         let (answer, outbounds) = self.turn(&host, session, &task).await;
         fail::point("gateway.ran");
         let error = answer.error.as_ref().map(|error| error.message.clone());
-        host.news.tell(News::TurnEnds { took: began.elapsed(), usage: answer.usage, error }, session);
+        host.news.tell(RuntimeEvent::TurnEnds { took: began.elapsed(), usage: answer.usage, error }, session);
         let heard = self.lanes.ends(session);
         self.waiting.fetch_sub(heard.len(), Ordering::Relaxed);
         self.end(std::iter::once(task).chain(heard).collect(), answer, outbounds).await;
@@ -84,7 +84,7 @@ impl Gateway {
         let steering = Steering::default();
         let never = watch::channel(false);
         let cancel = task.leave.clone().unwrap_or(never.1);
-        let mut audience = Audience::new(cancel)
+        let mut audience = TurnOptions::new(cancel)
             .in_session(session.to_owned())
             .spoken_by(task.said.speaker.clone())
             .answered_on(collected.clone())
@@ -145,7 +145,7 @@ impl Gateway {
             }
         }
         if let Some(counted) = tasks.iter().find_map(|task| task.counted.as_ref())
-            && !answer.session_id.starts_with(PASSING)
+            && !answer.session_id.starts_with(EPHEMERAL_PREFIX)
         {
             self.count_answer(counted, answer.model_output.len()).await;
         }

@@ -3,7 +3,7 @@
 
 use super::Gateway;
 use super::quota::{Counted, Exceeded};
-use bub_runtime::turn::PASSING;
+use bub_runtime::turn::EPHEMERAL_PREFIX;
 use bub_tape::tape_name;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -80,7 +80,7 @@ impl Gateway {
 
     /// Remembers a session in which somebody speaks, unless nothing of it is kept.
     pub(super) async fn remember(&self, session: &str) {
-        if session.starts_with(PASSING) || self.sessions.known().tapes.contains_key(session) {
+        if session.starts_with(EPHEMERAL_PREFIX) || self.sessions.known().tapes.contains_key(session) {
             return;
         }
         let tape = tape_name(&self.host().workspace, session);

@@ -13,7 +13,7 @@ use super::task::Task;
 use super::{Gateway, HTTP, Refusal};
 use anyhow::Result;
 use bub_runtime::host::Host;
-use bub_runtime::turn::Said;
+use bub_runtime::turn::AttributedMessage;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, RwLock};
@@ -83,7 +83,7 @@ impl Gateway {
         let mut tasks: Vec<(Task, bool)> = Vec::new();
         let mut known = HashMap::new();
         for Open { number, message, speaker, taken, leader, is_active } in open {
-            let (task, reply) = Task::recorded(number, Said { message, speaker });
+            let (task, reply) = Task::recorded(number, AttributedMessage { message, speaker });
             known.insert(number, reply);
             let task = Task { since: leader.map(|_| taken), ..task };
             match leader.and_then(|leader| places.get(&leader).copied()).and_then(|place| tasks.get_mut(place)) {

@@ -4,7 +4,7 @@ use super::Answer;
 use super::quota::{Counted, Exceeded};
 use super::records::Number;
 use bub_config::Commands;
-use bub_runtime::turn::{Cancel, Listener, Said, Speaker};
+use bub_runtime::turn::{AttributedMessage, Cancel, Identity, Listener};
 use bub_tape::Draft;
 use bub_types::{Envelope, Principal};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub struct Letter {
     /// The message. Where it has an id, a message that comes twice is one turn.
     pub message: Envelope,
     /// Who says it, where the channel's configuration does not know better.
-    pub speaker: Option<Speaker>,
+    pub speaker: Option<Identity>,
     /// Who hears the turn as it goes.
     pub listener: Option<Listener>,
     /// What the session's id has to begin with.
@@ -86,7 +86,7 @@ impl Teller {
 pub(super) struct Task {
     /// As it stands in the records; several that are one turn, in their order; none that its channel does not know again.
     pub numbers: Vec<Number>,
-    pub said: Said,
+    pub said: AttributedMessage,
     pub listener: Option<Listener>,
     pub leave: Option<Cancel>,
     /// What the session's id has to begin with.
@@ -104,7 +104,7 @@ pub(super) struct Task {
 
 impl Task {
     /// A message that stands in the records, and what will come of it. Nobody attends its turn.
-    pub fn recorded(number: Number, said: Said) -> (Self, Reply) {
+    pub fn recorded(number: Number, said: AttributedMessage) -> (Self, Reply) {
         let (teller, reply) = Teller::new();
         let task = Self {
             numbers: vec![number],
@@ -133,7 +133,7 @@ impl Task {
         if before.said.speaker != self.said.speaker {
             let session_prefix = message.session_id.clone().unwrap_or_default();
             let (principal, commands) = (Principal::Anonymous, Commands::None);
-            self.said.speaker = Some(Speaker { principal, commands, session_prefix });
+            self.said.speaker = Some(Identity { principal, commands, session_prefix });
         }
         message.content = format!("{}\n{}", before.said.message.content, message.content);
         message.passages.splice(0..0, before.said.message.passages);

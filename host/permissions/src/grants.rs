@@ -13,22 +13,22 @@ use std::collections::BTreeSet;
 pub struct Grants(BTreeSet<String>);
 
 /// The kinds of grants, and whether something stands behind the colon.
-const KINDS: &[(&str, Behind)] = &[
-    ("hook", Behind::Name),
-    ("tape", Behind::OneOf(&["read", "event", "append", "reset", "workspace"])),
-    ("model", Behind::Name),
-    ("tools", Behind::Name),
-    ("agent", Behind::Nothing),
-    ("http", Behind::Name),
-    ("fs", Behind::Path),
-    ("process", Behind::Nothing),
-    ("secret", Behind::Name),
-    ("usage", Behind::Nothing),
-    ("recall", Behind::Nothing),
+const KINDS: &[(&str, GrantArg)] = &[
+    ("hook", GrantArg::Name),
+    ("tape", GrantArg::OneOf(&["read", "event", "append", "reset", "workspace"])),
+    ("model", GrantArg::Name),
+    ("tools", GrantArg::Name),
+    ("agent", GrantArg::Nothing),
+    ("http", GrantArg::Name),
+    ("fs", GrantArg::Path),
+    ("process", GrantArg::Nothing),
+    ("secret", GrantArg::Name),
+    ("usage", GrantArg::Nothing),
+    ("recall", GrantArg::Nothing),
 ];
 
 /// What stands behind the colon of a grant.
-enum Behind {
+enum GrantArg {
     Nothing,
     Name,
     OneOf(&'static [&'static str]),
@@ -54,29 +54,29 @@ impl Grants {
             return Err(format!("`{grant}`, which is no grant{}", suggest::hint(kind, names)));
         };
         match (wanted, behind) {
-            (Behind::Nothing, None) => Ok(()),
-            (Behind::Nothing, Some(_)) => Err(format!("`{grant}`, but nothing stands behind `{kind}`")),
-            (Behind::Name, Some(target)) if kind == "http" && !target.is_empty() => {
+            (GrantArg::Nothing, None) => Ok(()),
+            (GrantArg::Nothing, Some(_)) => Err(format!("`{grant}`, but nothing stands behind `{kind}`")),
+            (GrantArg::Name, Some(target)) if kind == "http" && !target.is_empty() => {
                 Target::parse(target).map(drop).map_err(|reason| format!("`{grant}`, but {reason}"))
             }
-            (Behind::Name, Some(hook)) if kind == "hook" && !hook.is_empty() => check_hook(grant, hook),
-            (Behind::Name, Some(name)) if !name.is_empty() => Ok(()),
-            (Behind::OneOf(names), Some(name)) if name == "*" || names.contains(&name) => Ok(()),
-            (Behind::OneOf(names), Some(name)) => {
+            (GrantArg::Name, Some(hook)) if kind == "hook" && !hook.is_empty() => check_hook(grant, hook),
+            (GrantArg::Name, Some(name)) if !name.is_empty() => Ok(()),
+            (GrantArg::OneOf(names), Some(name)) if name == "*" || names.contains(&name) => Ok(()),
+            (GrantArg::OneOf(names), Some(name)) => {
                 let near = suggest::nearest(name, names.iter().copied());
                 let hint = near.map(|name| format!("; did you mean `{kind}:{name}`")).unwrap_or_default();
                 Err(format!("`{grant}`, which is no grant{hint}"))
             }
-            (Behind::Path, Some(path)) => match path.rsplit_once(':') {
+            (GrantArg::Path, Some(path)) => match path.rsplit_once(':') {
                 Some((path, "ro" | "rw")) if !path.is_empty() => {
                     path::check(path).map_err(|reason| format!("`{grant}`, {reason}"))
                 }
                 _ => Err(format!("`{grant}`, which does not end with `:ro` or `:rw`")),
             },
-            (Behind::Name | Behind::OneOf(_), _) => {
+            (GrantArg::Name | GrantArg::OneOf(_), _) => {
                 Err(format!("`{grant}`, which lacks what it is for, as in `{kind}:NAME`"))
             }
-            (Behind::Path, None) => Err(format!("`{grant}`, which lacks a path, as in `fs:PATH:ro`")),
+            (GrantArg::Path, None) => Err(format!("`{grant}`, which lacks a path, as in `fs:PATH:ro`")),
         }
     }
 

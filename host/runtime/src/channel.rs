@@ -27,20 +27,23 @@ pub trait Channel: Send + Sync {
     fn send<'a>(&'a self, envelope: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
 
     /// Asks the owner whether a tool call may be made. None: nobody can be asked. Dropping it takes the question back.
-    fn ask<'a>(&'a self, question: &'a Question) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send + 'a>> {
+    fn ask<'a>(
+        &'a self,
+        question: &'a ApprovalRequest,
+    ) -> Pin<Box<dyn Future<Output = Option<ApprovalDecision>> + Send + 'a>> {
         let _ = question;
         Box::pin(std::future::ready(None))
     }
 
     /// A call of the owner's turn was not made: nobody could be asked, or the approval mode lets nothing but reading happen.
-    fn not_asked(&self, question: &Question) {
+    fn not_asked(&self, question: &ApprovalRequest) {
         let _ = question;
     }
 }
 
 /// A tool call that the owner is to decide about.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct ApprovalRequest {
     /// The tool's name.
     pub tool: String,
     /// Whose it is; none: it came with the program, so that what its name and its arguments mean is known.
@@ -55,9 +58,9 @@ pub struct Question {
     pub ends_with_trust: bool,
 }
 
-/// What the owner says to a [`Question`].
+/// What the owner says to a [`ApprovalRequest`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum ApprovalDecision {
     /// This call may be made.
     Once,
     /// This one, and each of the same tool with exactly the same arguments in this session.

@@ -42,7 +42,7 @@ pub enum Failure {
 impl Failure {
     /// Whether the plugin was not asked at all, because it is in quarantine.
     pub fn is_held(&self) -> bool {
-        matches!(self, Self::Fault(Fault { kind: FaultKind::Held(_), .. }))
+        matches!(self, Self::Fault(Fault { kind: FaultKind::OpenCircuit(_), .. }))
     }
 
     /// How long to wait at least before it is tried again; none, where that does not help. A guest says so by its error's
@@ -56,7 +56,7 @@ impl Failure {
                 let seconds = details.and_then(|details| details.get("retry_after")?.as_f64()).unwrap_or_default();
                 Duration::try_from_secs_f64(seconds).unwrap_or_default()
             }
-            Self::Fault(Fault { kind: FaultKind::Held(held), .. }) => held.left,
+            Self::Fault(Fault { kind: FaultKind::OpenCircuit(held), .. }) => held.left,
             // Somebody else was slow; what a guest does to itself it does again.
             Self::Fault(Fault { kind: FaultKind::Deadline(_), .. }) | Self::Deadline(_) => Duration::ZERO,
             _ => return None,
@@ -138,7 +138,7 @@ fn remedy(fault: &Fault) -> String {
         FaultKind::TooMuchOutput(_) => raise("output_mib"),
         FaultKind::TooManyCalls(_) => raise("calls"),
         // It says so itself.
-        FaultKind::Held(_) => String::new(),
+        FaultKind::OpenCircuit(_) => String::new(),
         _ if is_embedded(plugin) => String::new(),
         _ => format!(
             "; to look closer: `bub-wasm plugin check {plugin}`; to go on without it: `bub-wasm plugin remove {plugin}`"

@@ -1,52 +1,53 @@
 //! The hooks, and the ways of calling them. What `none`, an error or a fault of a plugin means is decided here
 //! and nowhere else.
 
-mod again;
 mod channel;
 mod commands;
 mod embed;
-mod interception;
+mod interceptors;
 mod model;
 mod options;
 mod prompt;
+mod replay;
 mod select;
 mod stages;
 mod store;
 mod visit;
 
 use crate::error::Failure;
-use crate::plugin::{Answering, Plugin, Site, Visit, call};
-use crate::turn::Calls;
+use crate::plugin::{CallContext, CallFuture, GuestCall, Plugin, call};
+use crate::turn::CallScope;
 use bub_config::OnFault;
 use bub_types::Error;
 use bub_types::hook::stage;
 use std::sync::Arc;
 
-pub use again::{Again, again};
 pub use channel::described;
 pub use channel::{Arrival, GuestChannel, Inbox, WebhookRequest, WebhookResponse, channels};
 pub use commands::run_command;
 pub use embed::{embed, embedder, embedding_name};
-pub use interception::{LlmVerdict, ToolVerdict, after_llm_call, after_tool_call, before_llm_call, before_tool_call};
+pub use interceptors::{LlmVerdict, ToolVerdict, after_llm_call, after_tool_call, before_llm_call, before_tool_call};
 pub use model::{continue_prompt, run_model, system_prompt};
 pub use options::model_options;
 pub use prompt::build_prompt;
+pub use replay::{Replay, replay_call};
 pub use select::{InCharge, in_charge, select, selectors, shadow};
 pub use stages::{Admission, resolve_session};
 pub use stages::{
-    admit_message, after_turn, before_reset, dispatch, host_owned, load_state, render_outbound, save_state, tell,
+    admit_message, after_turn, before_reset, dispatch, host_owned, load_state, notify_observers, render_outbound,
+    save_state,
 };
 pub use store::{is_store_gone, tape_store};
 
 /// What a plugin's call gives: its own answer, its own error, or a fault.
-type Answer<'a, T> = Answering<'a, Result<T, Error>>;
+type Answer<'a, T> = CallFuture<'a, Result<T, Error>>;
 
 /// Asks one plugin.
-async fn one<'c, T: Send>(
-    calls: &Calls,
+async fn call_one<'c, T: Send>(
+    calls: &CallScope,
     plugin: &Arc<Plugin>,
-    site: Site,
-    ask: impl for<'a> FnOnce(Visit<'a, 'c>) -> Answer<'a, T> + Send,
+    site: CallContext,
+    ask: impl for<'a> FnOnce(GuestCall<'a, 'c>) -> Answer<'a, T> + Send,
 ) -> Result<T, Failure> {
     let hook = site.hook;
     let answer = call(&calls.host, plugin, site, ask).await?;
@@ -54,44 +55,44 @@ async fn one<'c, T: Send>(
 }
 
 /// First result: the latest registered plugin is asked first, and the first that answers wins.
-async fn first<'c, T: Send>(
-    calls: &Calls,
-    site: &Site,
-    ask: impl for<'a> Fn(Visit<'a, 'c>) -> Answer<'a, Option<T>> + Send + Sync,
+async fn call_first<'c, T: Send>(
+    calls: &CallScope,
+    site: &CallContext,
+    ask: impl for<'a> Fn(GuestCall<'a, 'c>) -> Answer<'a, Option<T>> + Send + Sync,
 ) -> Result<Option<T>, Failure> {
     for plugin in calls.asked(site) {
-        match one(calls, plugin, site.clone(), &ask).await {
+        match call_one(calls, plugin, site.clone(), &ask).await {
             Ok(None) => {}
             Ok(answer) => return Ok(answer),
-            Err(failure) => pass_over(calls, site, plugin, failure).await?,
+            Err(failure) => skip_or_fail(calls, site, plugin, failure).await?,
         }
     }
     Ok(None)
 }
 
 /// Broadcast: every plugin is asked, the latest registered first; the answers stand in that order.
-async fn all<'c, T: Send>(
-    calls: &Calls,
-    site: &Site,
-    ask: impl for<'a> Fn(Visit<'a, 'c>) -> Answer<'a, T> + Send + Sync,
+async fn call_all<'c, T: Send>(
+    calls: &CallScope,
+    site: &CallContext,
+    ask: impl for<'a> Fn(GuestCall<'a, 'c>) -> Answer<'a, T> + Send + Sync,
 ) -> Result<Vec<T>, Failure> {
     let mut answers = Vec::new();
     for plugin in calls.asked(site) {
-        match one(calls, plugin, site.clone(), &ask).await {
+        match call_one(calls, plugin, site.clone(), &ask).await {
             Ok(answer) => answers.push(answer),
-            Err(failure) => pass_over(calls, site, plugin, failure).await?,
+            Err(failure) => skip_or_fail(calls, site, plugin, failure).await?,
         }
     }
     Ok(answers)
 }
 
-/// A fault of a plugin that says `on_fault = "skip"` passes on, aloud. Everything else ends the stage.
-async fn pass_over(calls: &Calls, site: &Site, plugin: &Plugin, failure: Failure) -> Result<(), Failure> {
+/// A fault of a plugin that says `on_fault = "skip"` passes on, report_failure. Everything else ends the stage.
+async fn skip_or_fail(calls: &CallScope, site: &CallContext, plugin: &Plugin, failure: Failure) -> Result<(), Failure> {
     match (&failure, plugin.on_fault) {
         // Somebody else was quicker to try it: it is not asked, as if that had been known.
         (failure, _) if failure.is_held() => Ok(()),
         (Failure::Fault(_), OnFault::Skip) => {
-            aloud(calls, site, &failure).await;
+            report_failure(calls, site, &failure).await;
             Ok(())
         }
         _ => Err(failure),
@@ -99,7 +100,7 @@ async fn pass_over(calls: &Calls, site: &Site, plugin: &Plugin, failure: Failure
 }
 
 /// A failure that ends nothing is still heard: in the log, on the tape and by the observers.
-async fn aloud(calls: &Calls, site: &Site, failure: &Failure) {
+async fn report_failure(calls: &CallScope, site: &CallContext, failure: &Failure) {
     // That it was not asked was said when it began.
     if failure.is_held() {
         return;
@@ -115,6 +116,7 @@ async fn aloud(calls: &Calls, site: &Site, failure: &Failure) {
     let message = site.turn.as_ref().map(|turn| turn.envelope());
     // An observer of `on-error` that fails is not told of itself.
     if site.hook != "on-error" {
-        Box::pin(tell(calls, site.turn.as_ref(), stage(site.hook), &failure.to_told(), message.as_ref())).await;
+        Box::pin(notify_observers(calls, site.turn.as_ref(), stage(site.hook), &failure.to_told(), message.as_ref()))
+            .await;
     }
 }

@@ -1,17 +1,17 @@
 //! What one process holds for all its turns.
 
-mod ground;
-mod leftovers;
-mod news;
-pub mod told;
+mod event_bus;
+mod gc;
+pub mod introspection;
+mod shared_state;
 mod watch;
 
 use crate::channel::Channel;
-use crate::grants::budget::Budget;
 use crate::hooks;
+use crate::imports::budget::Budget;
 use crate::plugin;
-use crate::plugin::{Held, Plugin, PluginSet};
-use crate::turn::Calls;
+use crate::plugin::{OpenCircuit, Plugin, PluginSet};
+use crate::turn::CallScope;
 use anyhow::Result;
 use bub_config::Config;
 use bub_model::Client;
@@ -20,12 +20,12 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-pub use ground::Ground;
-pub use leftovers::{Compacted, compact_memories, cutoff, leftovers};
-pub use news::{Heard, News, NewsRoom, Reader, Tally};
+pub use event_bus::{Counters, EventBus, EventRecord, RuntimeEvent, Subscriber};
+pub use gc::{Compacted, compact_memories, cutoff, leftovers};
+pub use shared_state::SharedState;
 pub use watch::Watch;
 
-/// The host: what is made of the configuration, on the [ground](Ground) that stays while the configuration changes.
+/// The host: what is made of the configuration, on the [ground](SharedState) that stays while the configuration changes.
 ///
 /// A turn ends with the host that it began with, so a changed configuration is [another host](Host::renewed).
 pub struct Host {
@@ -35,14 +35,14 @@ pub struct Host {
     pub model: Client,
     /// What is spent at models.
     pub budget: Budget,
-    ground: Arc<Ground>,
+    ground: Arc<SharedState>,
 }
 
 /// Whoever holds a host reaches both alike.
 impl Deref for Host {
-    type Target = Ground;
+    type Target = SharedState;
 
-    fn deref(&self) -> &Ground {
+    fn deref(&self) -> &SharedState {
         &self.ground
     }
 }
@@ -55,7 +55,7 @@ impl Host {
     ///
     /// The workspace is no directory, or the tapes cannot be opened.
     pub async fn start(config: Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Arc<Self>> {
-        let ground = Arc::new(Ground::new(&config, workspace, channel)?);
+        let ground = Arc::new(SharedState::new(&config, workspace, channel)?);
         config.warn_of_exposed();
         let model = Client::new(config.model.clone())?;
         let host = Arc::new(Self { model, budget: Budget::new(&config), config, ground });
@@ -90,7 +90,7 @@ impl Host {
     }
 
     /// The hooks of plugins that are not asked for a while, because they kept breaking.
-    pub fn quarantined(&self) -> Vec<Held> {
+    pub fn quarantined(&self) -> Vec<OpenCircuit> {
         self.quarantine.list()
     }
 
@@ -134,11 +134,11 @@ impl Host {
 
     /// All tapes, where they are kept at this moment.
     pub fn tapes(self: &Arc<Self>) -> Tapes {
-        self.tapes_of(&Calls::new(self))
+        self.tapes_of(&CallScope::new(self))
     }
 
     /// All tapes, as these plugins keep them: a turn ends on the tapes that it began on.
-    pub fn tapes_of(&self, calls: &Arc<Calls>) -> Tapes {
+    pub fn tapes_of(&self, calls: &Arc<CallScope>) -> Tapes {
         Tapes::new(hooks::tape_store(calls, self.store.clone()), self.journals.clone())
     }
 

@@ -1,16 +1,16 @@
 //! The main path: one inbound envelope through the pipeline.
 
-mod account;
-mod afterwards;
-mod again;
-mod audience;
+mod audit;
 mod begin;
 mod choice;
+mod finalize;
 mod flows;
+mod message_cache;
+mod options;
+mod post_turn_tasks;
 mod preview;
 mod progress;
-mod sent;
-mod settle;
+mod replay;
 mod steering;
 mod subturn;
 
@@ -22,15 +22,15 @@ use bub_model::usage::Tokens;
 use bub_types::{Envelope, Prompt};
 use std::sync::Arc;
 
-pub use account::{Denial, DenialReason, TAINTED, TaintSource};
-pub use audience::{Audience, Cancel, Heard, Listener, Said, Speaker, Steering};
+pub use audit::{Denial, DenialReason, TAINTED, TaintSource};
+pub use finalize::EPHEMERAL_PREFIX;
+pub use message_cache::Message;
+pub use options::{AttributedMessage, Cancel, Identity, Listener, Steering, TurnEvent, TurnOptions};
 pub use preview::{Preview, Requester};
 pub use progress::SystemPrompt;
-pub use progress::{Calls, Turn};
-pub use sent::Message;
-pub use settle::PASSING;
+pub use progress::{CallScope, Turn};
 pub use subturn::Inner;
-pub use {afterwards::Afterwards, again::Told, choice::Choice};
+pub use {choice::Choice, post_turn_tasks::PostTurnTasks, replay::TurnSnapshot};
 
 /// What a turn gave.
 #[derive(Debug)]
@@ -50,8 +50,8 @@ pub struct TurnResult {
 /// Runs one turn. Whatever ends it early, the tape keeps what was written, the observers of `on-error` hear of it, and
 /// the failure is raised again.
 #[tracing::instrument(name = "turn", skip_all, fields(channel = inbound.channel, session))]
-pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: Audience) -> Result<TurnResult, Failure> {
-    let calls = Calls::answered_on(host, audience.channel());
+pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: TurnOptions) -> Result<TurnResult, Failure> {
+    let calls = CallScope::answered_on(host, audience.channel());
     let begun = begin(&calls, &mut inbound, audience).await;
     let outcome = match &begun {
         Ok(turn) => stages(turn).await,
@@ -69,14 +69,14 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: Audienc
         // A channel whose client has left is not told that it has left.
         if !matches!(failure, Failure::Cancelled) {
             let message = turn.as_ref().map_or(inbound, |turn| turn.envelope());
-            hooks::tell(&calls, turn.as_ref(), "turn", &failure.to_told(), Some(&message)).await;
+            hooks::notify_observers(&calls, turn.as_ref(), "turn", &failure.to_told(), Some(&message)).await;
         }
     }
     outcome
 }
 
 /// The session is resolved, written back to the envelope, and its tape opened.
-async fn begin(calls: &Arc<Calls>, inbound: &mut Envelope, audience: Audience) -> Result<Arc<Turn>, Failure> {
+async fn begin(calls: &Arc<CallScope>, inbound: &mut Envelope, audience: TurnOptions) -> Result<Arc<Turn>, Failure> {
     inbound.media.iter_mut().for_each(|item| item.url = calls.media.put_away_url(&item.url));
     let session_id = match audience.session() {
         Some(session_id) => session_id,
@@ -85,7 +85,7 @@ async fn begin(calls: &Arc<Calls>, inbound: &mut Envelope, audience: Audience) -
     tracing::Span::current().record("session", &session_id);
     inbound.session_id = Some(session_id.clone());
     let turn = Turn::begin(calls, session_id, inbound.clone(), audience).await?;
-    turn.takes(inbound).await?;
+    turn.record_message_id(inbound).await?;
     Ok(turn)
 }
 
@@ -105,14 +105,14 @@ async fn stages(turn: &Arc<Turn>) -> Result<TurnResult, Failure> {
 async fn think(turn: &Arc<Turn>) -> Result<String, Failure> {
     turn.or_cancelled(hooks::load_state(turn)).await?;
     let prompt = turn.or_cancelled(build_prompt(turn)).await?;
-    turn.prompted(&prompt).await?;
+    turn.record_prompt(&prompt).await?;
     let output = turn.or_cancelled(run_model(turn, &prompt)).await;
     hooks::save_state(turn, output.as_deref().unwrap_or_default(), output.as_ref().err()).await?;
     output
 }
 
 /// The first non-empty id; else the envelope's own, else `channel:chat_id`, each `default` when absent.
-pub async fn resolve_session(calls: &Arc<Calls>, inbound: &Envelope) -> Result<String, Failure> {
+pub async fn resolve_session(calls: &Arc<CallScope>, inbound: &Envelope) -> Result<String, Failure> {
     if let Some(id) = hooks::resolve_session(calls, inbound).await? {
         return Ok(id);
     }
@@ -144,7 +144,7 @@ async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<String, Failure>
     if turn.message.channel != "cli" {
         return Err(failure);
     }
-    hooks::tell(&turn.calls, Some(turn), "run_model", &failure.to_told(), Some(&turn.message)).await;
+    hooks::notify_observers(&turn.calls, Some(turn), "run_model", &failure.to_told(), Some(&turn.message)).await;
     Ok(match prompt {
         Prompt::Text(text) => text.clone(),
         Prompt::Parts(_) => shown(&turn.message),

@@ -7,8 +7,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use bub_config::Scope;
 use bub_runtime::hooks;
-use bub_runtime::host::{Host, told};
-use bub_runtime::turn::{Calls, Choice};
+use bub_runtime::host::{Host, introspection};
+use bub_runtime::turn::{CallScope, Choice};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ pub(super) async fn hooks(Caller { api, bearer }: Caller) -> Result<Json<Value>,
     bearer.needs(Scope::Read)?;
     let host = api.gateway.host();
     let choice = Choice::configured(&host.config, "http");
-    Ok(Json(told::hooks(&Calls::new(&host), choice.as_ref())))
+    Ok(Json(introspection::hooks(&CallScope::new(&host), choice.as_ref())))
 }
 
 /// As `bub-wasm plugin list --json`, less the sessions that others have.
 pub(super) async fn plugins(Caller { api, bearer }: Caller) -> Result<Json<Value>, Problem> {
     bearer.needs(Scope::Read)?;
     let host = api.gateway.host();
-    let mut plugins = told::plugins(&host, &host.plugins());
+    let mut plugins = introspection::plugins(&host, &host.plugins());
     if let Some(held) = plugins["quarantined"].as_array_mut() {
         let is_reached = |held: &Value| match held["session"].as_str() {
             Some(session) => session.starts_with(&bearer.reach),
@@ -48,7 +48,7 @@ pub(super) async fn ready(State(api): State<Arc<Api>>) -> Result<&'static str, P
     }
     let degraded = |why| Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "degraded", why));
     let host = api.gateway.host();
-    let calls = Calls::new(&host);
+    let calls = CallScope::new(&host);
     // Whoever asks this has no token, and is told no names.
     if hooks::is_store_gone(&calls) {
         return degraded("degraded: the plugin that keeps the tapes cannot be asked; the log says why");
@@ -60,14 +60,14 @@ pub(super) async fn ready(State(api): State<Arc<Api>>) -> Result<&'static str, P
 }
 
 /// Whether the only model is a plugin's, and that is not there or is not asked.
-fn is_model_gone(host: &Host, calls: &Calls) -> bool {
+fn is_model_gone(host: &Host, calls: &CallScope) -> bool {
     let config = &host.config;
     let Some((provider, _)) = config.model.model.split_once(':') else { return false };
     if !config.fallback_models.is_empty() {
         return false;
     }
     match calls.provider(provider) {
-        Some(plugin) => calls.held(plugin, &bub_runtime::plugin::Site::outside("complete")).is_some(),
+        Some(plugin) => calls.held(plugin, &bub_runtime::plugin::CallContext::outside("complete")).is_some(),
         None => false,
     }
 }

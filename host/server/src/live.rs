@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use bub_config::Scope;
-use bub_runtime::host::{Heard, News};
+use bub_runtime::host::{EventRecord, RuntimeEvent};
 use futures_util::stream;
 use serde_json::{Value, json};
 use std::convert::Infallible;
@@ -56,24 +56,30 @@ fn reaches(bearer: &Bearer, session: &str) -> bool {
 }
 
 /// The event's name, and what it says.
-fn told(heard: &Heard) -> (&'static str, Value) {
+fn told(heard: &EventRecord) -> (&'static str, Value) {
     let milliseconds = |took: &Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     let (name, mut data) = match &heard.news {
-        News::Taken { channel } => ("message-taken", json!({ "channel": channel })),
-        News::Refused { channel, reason } => ("message-refused", json!({ "channel": channel, "reason": reason })),
-        News::TurnBegins => ("turn-begins", json!({})),
-        News::TurnEnds { took, usage, error } => {
+        RuntimeEvent::Taken { channel } => ("message-taken", json!({ "channel": channel })),
+        RuntimeEvent::Refused { channel, reason } => {
+            ("message-refused", json!({ "channel": channel, "reason": reason }))
+        }
+        RuntimeEvent::TurnBegins => ("turn-begins", json!({})),
+        RuntimeEvent::TurnEnds { took, usage, error } => {
             let usage = super::wire::usage(usage);
             ("turn-ends", json!({ "took_ms": milliseconds(took), "usage": usage, "error": error }))
         }
-        News::ToolBegins { tool } => ("tool-begins", json!({ "tool": tool })),
-        News::ToolEnds { took, error } => ("tool-ends", json!({ "took_ms": milliseconds(took), "error": error })),
-        News::Fault { plugin, hook, what } => {
+        RuntimeEvent::ToolBegins { tool } => ("tool-begins", json!({ "tool": tool })),
+        RuntimeEvent::ToolEnds { took, error } => {
+            ("tool-ends", json!({ "took_ms": milliseconds(took), "error": error }))
+        }
+        RuntimeEvent::Fault { plugin, hook, what } => {
             ("plugin-fault", json!({ "plugin": plugin, "hook": hook, "fault": what }))
         }
-        News::Denied { plugin, grant } => ("plugin-denied", json!({ "plugin": plugin, "grant": grant })),
-        News::QuotaExceeded { caller, quota } => ("quota-exceeded", json!({ "caller": caller, "quota": quota })),
-        News::Delivered { channel, error } => ("delivered", json!({ "channel": channel, "error": error })),
+        RuntimeEvent::Denied { plugin, grant } => ("plugin-denied", json!({ "plugin": plugin, "grant": grant })),
+        RuntimeEvent::QuotaExceeded { caller, quota } => {
+            ("quota-exceeded", json!({ "caller": caller, "quota": quota }))
+        }
+        RuntimeEvent::Delivered { channel, error } => ("delivered", json!({ "channel": channel, "error": error })),
     };
     if !heard.session.is_empty() {
         data["session_id"] = heard.session.as_str().into();

@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use bub_config::Scope;
 use bub_gateway::{Answer, HTTP, Letter};
 use bub_runtime::channel::{kind_of, message};
-use bub_runtime::turn::PASSING;
+use bub_runtime::turn::EPHEMERAL_PREFIX;
 use bub_types::{Envelope, Error, ErrorKind};
 use request::Request;
 use serde_json::{Value, json};
@@ -116,7 +116,7 @@ fn letter(bearer: &Bearer, headers: &HeaderMap, request: &Request) -> Result<(Le
         Some(session) => (session.clone(), bearer.reach.clone()),
         None => {
             // Nobody else's, and nowhere else: it is reached by this message alone.
-            let session = format!("{PASSING}{}", chance()?);
+            let session = format!("{EPHEMERAL_PREFIX}{}", chance()?);
             let reach = if bearer.reach.is_empty() { String::new() } else { session.clone() };
             (session, reach)
         }

@@ -4,7 +4,7 @@
 use super::token::Bearer;
 use super::{Api, Problem};
 use bub_gateway::{Counted, HTTP, Letter, Refusal, Reply};
-use bub_runtime::host::News;
+use bub_runtime::host::RuntimeEvent;
 use bub_runtime::plugin::Caller;
 use jiff::Zoned;
 use std::collections::HashMap;
@@ -98,7 +98,7 @@ impl Bearer {
 
     fn exceeds(&self, api: &Api, key: &'static str, limit: u64, seconds: u64) -> Problem {
         let caller = self.caller().account.to_string();
-        api.gateway.host().news.tell(News::QuotaExceeded { caller, quota: key }, &self.reach);
+        api.gateway.host().news.tell(RuntimeEvent::QuotaExceeded { caller, quota: key }, &self.reach);
         Problem::quota(
             format!("token `{}` has used up its quota `{key}` of {limit}; the owner sets it in config.toml", self.name),
             seconds,

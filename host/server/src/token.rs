@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bub_config::{Commands, Config, Quota, Scope, Token};
 use bub_gateway::HTTP;
-use bub_runtime::turn::{Requester, Speaker};
+use bub_runtime::turn::{Identity, Requester};
 use bub_system::files::{Access, read_text};
 use bub_types::Principal;
 use sha2::{Digest, Sha256};
@@ -80,8 +80,8 @@ impl Bearer {
     }
 
     /// Who speaks when they do.
-    pub fn speaker(&self) -> Speaker {
-        Speaker { principal: self.principal, commands: self.commands, session_prefix: self.reach.clone() }
+    pub fn speaker(&self) -> Identity {
+        Identity { principal: self.principal, commands: self.commands, session_prefix: self.reach.clone() }
     }
 }
 

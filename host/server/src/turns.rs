@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use bub_config::Scope;
 use bub_gateway::{HTTP, Letter, Reply};
 use bub_runtime::channel::{kind_of, message};
-use bub_runtime::turn::Heard;
+use bub_runtime::turn::TurnEvent;
 use bub_types::{Envelope, StreamEvent};
 use futures_util::stream;
 use serde::Deserialize;
@@ -175,12 +175,12 @@ pub(super) async fn follow(api: &Api, bearer: &Bearer, letter: Letter) -> Result
             match event {
                 // The last one says what came of it all.
                 Some(
-                    Heard::Event(StreamEvent::Final(_))
-                    | Heard::Retry { .. }
-                    | Heard::ToolBegins { .. }
-                    | Heard::ToolEnds { .. },
+                    TurnEvent::Event(StreamEvent::Final(_))
+                    | TurnEvent::Retry { .. }
+                    | TurnEvent::ToolBegins { .. }
+                    | TurnEvent::ToolEnds { .. },
                 ) => {}
-                Some(Heard::Event(event)) => is_read = tell(Told::Heard(event)).await,
+                Some(TurnEvent::Event(event)) => is_read = tell(Told::Heard(event)).await,
                 None => break,
             }
             if !is_read {

@@ -43,7 +43,12 @@ const fn hook(name: &'static str, way: DispatchMode, stage: &'static str, power:
     HookSpec { name, way, stage, power, listens: true }
 }
 
-const fn deaf(name: &'static str, way: DispatchMode, stage: &'static str, power: &'static str) -> HookSpec {
+const fn without_conversation(
+    name: &'static str,
+    way: DispatchMode,
+    stage: &'static str,
+    power: &'static str,
+) -> HookSpec {
     HookSpec { name, way, stage, power, listens: false }
 }
 
@@ -122,7 +127,7 @@ pub const HOOKS: &[HookSpec] = &[
         "before_tool_call",
         "sees every tool call with its arguments; can change, answer or refuse it",
     ),
-    deaf(
+    without_conversation(
         "tools",
         DispatchMode::FirstResult,
         "run_model",
@@ -170,19 +175,24 @@ pub const HOOKS: &[HookSpec] = &[
         "after_turn",
         "sees the model's answer once it was delivered; changes nothing of it",
     ),
-    deaf(
+    without_conversation(
         "before-reset",
         DispatchMode::Broadcast,
         "before_reset",
         "sees that a conversation is about to be emptied; adds files to its archive",
     ),
-    deaf(
+    without_conversation(
         "provide-model-options",
         DispatchMode::Broadcast,
         "provide_model_options",
         "sees the session's name; adds models that people can choose",
     ),
-    deaf("commands", DispatchMode::Broadcast, "register_cli_commands", "adds commands that people run by name"),
+    without_conversation(
+        "commands",
+        DispatchMode::Broadcast,
+        "register_cli_commands",
+        "adds commands that people run by name",
+    ),
     hook(
         "store",
         DispatchMode::FirstResult,

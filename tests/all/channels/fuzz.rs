@@ -12,7 +12,7 @@ use crate::hostile::beside::start;
 use crate::loader::chance::Chance;
 use bub_runtime::hooks::{Arrival, GuestChannel, channels};
 use bub_runtime::host::Host;
-use bub_runtime::turn::{Audience, Calls, run_turn};
+use bub_runtime::turn::{CallScope, TurnOptions, run_turn};
 use bub_tests::{Home, programs, tape};
 use bub_types::{MessageKind, Provenance};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ impl Field {
              [channels.poster]\nowners = [\"owner\"]\ncommands = \"all\"\n",
         );
         let host = start(&home).await;
-        let mut found = channels(&Calls::new(&host)).await;
+        let mut found = channels(&CallScope::new(&host)).await;
         assert_eq!(found.len(), 1, "the one channel is there");
         Self { channel: found.remove(0), home, host, turns: 0 }
     }
@@ -63,7 +63,7 @@ impl Field {
     /// Brings these messages by one poll, and holds what the host makes of them against what was brought.
     async fn look(&mut self, given: &[Value]) {
         let cursor = json!({ "arrivals": given }).to_string();
-        let inbox = self.channel.poll(&Calls::new(&self.host), Some(cursor)).await;
+        let inbox = self.channel.poll(&CallScope::new(&self.host), Some(cursor)).await;
         let inbox = inbox.unwrap_or_else(|failure| panic!("one message broke the poll: {failure}"));
         assert_eq!(inbox.arrivals.len() + inbox.refused.len(), given.len(), "{:?}", inbox.refused);
         for refused in &inbox.refused {
@@ -89,7 +89,7 @@ impl Field {
         let mut message = arrival.message.clone();
         message.session_id = Some(session.clone());
         let (_sender, cancel) = watch::channel(false);
-        let turn = run_turn(&self.host, message, Audience::new(cancel));
+        let turn = run_turn(&self.host, message, TurnOptions::new(cancel));
         let turn = tokio::time::timeout(PATIENCE, turn).await;
         // What the model or a command says to it is theirs: that the turn ends is the host's.
         let _ = turn.unwrap_or_else(|_| panic!("a turn never ended: {given}"));

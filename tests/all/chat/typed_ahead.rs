@@ -2,7 +2,7 @@
 
 use super::asking::{CHOICES, DRAFT, WRITE, made, wary};
 use crate::home;
-use bub_runtime::channel::Answer;
+use bub_runtime::channel::ApprovalDecision;
 use bub_tests::tape;
 use bub_wasm::cli::{ANSWER_DELAY, ChatInput, InputOutcome};
 use proptest::prelude::*;
@@ -199,10 +199,10 @@ fn play(history: &[(u64, Step)]) -> Result<usize, TestCaseError> {
             InputOutcome::Answered(answer) => {
                 let text = before.trim().to_lowercase();
                 let word = match answer {
-                    Answer::Once => ["y", "yes"],
-                    Answer::Always => ["a", "always"],
-                    Answer::No => ["n", "no"],
-                    Answer::Never => ["v", "never"],
+                    ApprovalDecision::Once => ["y", "yes"],
+                    ApprovalDecision::Always => ["a", "always"],
+                    ApprovalDecision::No => ["n", "no"],
+                    ApprovalDecision::Never => ["v", "never"],
                 };
                 prop_assert!(is_enter && word.contains(&&*text), "{answer:?} of `{text}` by {event:?}");
                 let Some((question, shown)) = observed.drawn else {
@@ -216,7 +216,7 @@ fn play(history: &[(u64, Step)]) -> Result<usize, TestCaseError> {
                 // A question that was taken back, and is on the screen for one more moment, approves nothing.
                 if observed.asked == Some(question) {
                     observed.asked = None;
-                    approvals += usize::from(matches!(answer, Answer::Once | Answer::Always));
+                    approvals += usize::from(matches!(answer, ApprovalDecision::Once | ApprovalDecision::Always));
                 }
             }
             InputOutcome::Said(line) => prop_assert_eq!(line, before, "a message is what stood in the line"),

@@ -5,7 +5,7 @@ use bub_config::Config;
 use bub_runtime::channel::Channel;
 use bub_runtime::error::Failure;
 use bub_runtime::host::Host;
-use bub_runtime::turn::{Audience, run_turn};
+use bub_runtime::turn::{TurnOptions, run_turn};
 use bub_tests::{Home, programs};
 use bub_types::{Envelope, MessageKind};
 use std::future::Future;
@@ -65,7 +65,7 @@ pub fn message(session: &str, content: &str) -> Envelope {
 /// A turn of that session: what it says, or what it failed with.
 async fn turn(host: &Arc<Host>, session: &str, content: &str) -> Result<String, Failure> {
     let (_sender, cancel) = watch::channel(false);
-    let turn = run_turn(host, message(session, content), Audience::new(cancel));
+    let turn = run_turn(host, message(session, content), TurnOptions::new(cancel));
     let turn = tokio::time::timeout(PATIENCE, turn).await;
     turn.unwrap_or_else(|_| panic!("`{content}` of session `{session}` never ended")).map(|turn| turn.output)
 }

@@ -3,7 +3,7 @@
 use super::beside::{message, start};
 use crate::home;
 use bub_runtime::host::Host;
-use bub_runtime::turn::{Audience, run_turn};
+use bub_runtime::turn::{TurnOptions, run_turn};
 use bub_tests::{Home, programs};
 use std::fs;
 use std::path::Path;
@@ -58,7 +58,7 @@ async fn rounds(all: &[(Home, Arc<Host>, &str, &str)], count: usize) {
             host.release(name).expect("the quarantine can be written");
             // A session's tape grows with its failed turns, and is read; ten of them do not grow much.
             let (_sender, cancel) = watch::channel(false);
-            let failure = run_turn(host, message(&format!("many:{}", round % 10), "hi"), Audience::new(cancel))
+            let failure = run_turn(host, message(&format!("many:{}", round % 10), "hi"), TurnOptions::new(cancel))
                 .await
                 .expect_err("each turn breaks");
             assert!(failure.to_string().contains(fault), "{failure}");

@@ -2,7 +2,7 @@
 
 use crate::home;
 use crate::hostile::beside::{message, start};
-use bub_runtime::turn::{Audience, run_turn};
+use bub_runtime::turn::{TurnOptions, run_turn};
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub async fn look(files: &[Vec<u8>]) -> Vec<Option<String>> {
     assert!(refused.is_empty(), "{refused:?}");
 
     let (_sender, cancel) = watch::channel(false);
-    let turn = run_turn(&host, message("after", "still here"), Audience::new(cancel));
+    let turn = run_turn(&host, message("after", "still here"), TurnOptions::new(cancel));
     let turn = tokio::time::timeout(PATIENCE, turn).await.expect("the turn ends").expect("the turn ends well");
     assert_eq!(turn.output, "still here");
     answers

@@ -2,7 +2,7 @@
 
 use super::{echo, say, serve, token};
 use crate::home;
-use bub_runtime::host::News;
+use bub_runtime::host::RuntimeEvent;
 use bub_tests::{Answer, Server, programs};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -105,10 +105,10 @@ fn a_server_whose_keeper_of_tapes_is_gone_is_not_ready() {
 
 #[tokio::test]
 async fn a_slow_reader_is_told_how_many_news_were_missed() {
-    let room = bub_runtime::host::NewsRoom::default();
+    let room = bub_runtime::host::EventBus::default();
     let mut reader = room.read();
     for n in 0..1500 {
-        room.tell(News::TurnBegins, &format!("session {n}"));
+        room.tell(RuntimeEvent::TurnBegins, &format!("session {n}"));
     }
     assert_eq!(reader.next().await.unwrap_err(), 476);
     assert_eq!(reader.next().await.unwrap().session, "session 476");

@@ -6,7 +6,7 @@ use bub_runtime::channel::Printer;
 use bub_runtime::error::Failure;
 use bub_runtime::hooks::{Arrival, GuestChannel, Inbox, channels};
 use bub_runtime::host::Host;
-use bub_runtime::turn::Calls;
+use bub_runtime::turn::CallScope;
 use bub_types::{Envelope, MessageKind};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -51,8 +51,8 @@ impl Bot {
         Self { server, host, _dir: dir }
     }
 
-    fn calls(&self) -> Arc<Calls> {
-        Calls::new(&self.host)
+    fn calls(&self) -> Arc<CallScope> {
+        CallScope::new(&self.host)
     }
 
     pub async fn channel(&self) -> GuestChannel {
@@ -97,7 +97,7 @@ pub fn secret(name: &str, value: &str) -> String {
 }
 
 /// The one channel that there is.
-pub async fn only(calls: &Arc<Calls>) -> GuestChannel {
+pub async fn only(calls: &Arc<CallScope>) -> GuestChannel {
     let mut channels = channels(calls).await;
     assert_eq!(channels.len(), 1, "there is one");
     channels.remove(0)

@@ -5,7 +5,7 @@ use crate::figure::{Samples, line, time};
 use crate::host::{home, host, message, said};
 use bub_model::Settings;
 use bub_runtime::host::Host;
-use bub_runtime::turn::{Audience, run_turn};
+use bub_runtime::turn::{TurnOptions, run_turn};
 use bub_tests::{Home, programs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -136,7 +136,7 @@ async fn turn(host: &Arc<Host>, deed: &str, asks: bool) {
         deed.clone_into(&mut message.content);
     }
     let (_sender, cancel) = watch::channel(false);
-    let ended = run_turn(host, message, Audience::new(cancel)).await;
+    let ended = run_turn(host, message, TurnOptions::new(cancel)).await;
     match (asks, ended) {
         (true, Err(failure)) => {
             let text = failure.to_string();

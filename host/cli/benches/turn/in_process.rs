@@ -6,7 +6,7 @@ use crate::parts::wants;
 use bub_model::{Secret, Settings};
 use bub_runtime::hooks;
 use bub_runtime::host::Host;
-use bub_runtime::turn::Calls;
+use bub_runtime::turn::CallScope;
 use bub_tests::{Answer, Server, programs};
 use std::iter;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub async fn figures() {
 async fn hook_call() {
     let home = home();
     let host = host(&home, Settings::new("offline:demo")).await;
-    let calls = Calls::new(&host);
+    let calls = CallScope::new(&host);
     let message = message("bench");
     let samples = Samples::take(500, 5_000, async |_| {
         let answer = hooks::resolve_session(&calls, &message).await.expect("it answers");

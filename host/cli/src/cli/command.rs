@@ -7,7 +7,7 @@ use bub_config::Config;
 use bub_runtime::channel::Printer;
 use bub_runtime::error::Failure;
 use bub_runtime::hooks;
-use bub_runtime::turn::Calls;
+use bub_runtime::turn::CallScope;
 use bub_types::text;
 use clap::CommandFactory;
 use std::io::Write;
@@ -22,7 +22,7 @@ pub(super) async fn run(words: &[String], config: Config, workspace: &Path) -> R
     let (name, arguments) = words.split_first().map_or(("", words), |(name, rest)| (name.as_str(), rest));
     let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
     let mut cancel = on_signal()?;
-    let calls = Calls::new(&host);
+    let calls = CallScope::new(&host);
     let outcome = tokio::select! {
         biased;
         _ = cancel.wait_for(|cancelled| *cancelled) => Err(Failure::Cancelled),
@@ -57,7 +57,7 @@ const OF_BUB: [(&str, &str); 6] = [
     ("login", "`bub-wasm secret set openai --host api.openai.com` keeps a key; there is no login by a browser"),
 ];
 
-fn unknown(calls: &Calls, name: &str) -> String {
+fn unknown(calls: &CallScope, name: &str) -> String {
     if let Some((_, counterpart)) = OF_BUB.iter().find(|(known, _)| *known == name) {
         return format!("there is no command `{name}` here: {counterpart}");
     }

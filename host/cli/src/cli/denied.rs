@@ -2,13 +2,13 @@
 
 use super::question::act;
 use bub_permissions::policy::ApprovalMode;
-use bub_runtime::channel::Question;
+use bub_runtime::channel::ApprovalRequest;
 use bub_types::text::one_line;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Calls that are told apart. A model may try again and again.
+/// CallScope that are told apart. A model may try again and again.
 const MAX_CALLS: usize = 20;
 
 /// The exit code of a turn that went well, but for such calls.
@@ -16,19 +16,19 @@ pub(super) const EXIT_CODE: u8 = 3;
 
 /// The calls of one turn that were not made.
 #[derive(Clone, Default)]
-pub(super) struct DeniedCalls(Arc<Mutex<Calls>>);
+pub(super) struct DeniedCalls(Arc<Mutex<CallScope>>);
 
 #[derive(Default)]
-struct Calls {
-    seen: Vec<Question>,
+struct CallScope {
+    seen: Vec<ApprovalRequest>,
     more: usize,
 }
 
 impl DeniedCalls {
     /// One more.
-    pub(super) fn add(&self, question: &Question) {
+    pub(super) fn add(&self, question: &ApprovalRequest) {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |seen: &Question| seen.tool == question.tool && seen.arguments == question.arguments;
+        let is_same = |seen: &ApprovalRequest| seen.tool == question.tool && seen.arguments == question.arguments;
         match calls.seen.len() {
             _ if calls.seen.iter().any(is_same) => {}
             MAX_CALLS.. => calls.more += 1,
@@ -63,7 +63,7 @@ impl DeniedCalls {
     /// The same for programs.
     pub(super) fn json(&self) -> Vec<Value> {
         let calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let denied = |question: &Question| {
+        let denied = |question: &ApprovalRequest| {
             json!({
                 "tool": question.tool,
                 "arguments": question.arguments,
@@ -75,7 +75,7 @@ impl DeniedCalls {
     }
 }
 
-fn remedy(calls: &[Question], mode: ApprovalMode) -> String {
+fn remedy(calls: &[ApprovalRequest], mode: ApprovalMode) -> String {
     if mode == ApprovalMode::ReadOnly {
         return "start without `--approve read-only` (or `approve` of `[policy]` in config.toml)".to_owned();
     }

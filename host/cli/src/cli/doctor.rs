@@ -13,7 +13,7 @@ use bub_permissions::shell_word;
 use bub_runtime::channel::Printer;
 use bub_runtime::host::Host;
 use bub_runtime::plugin::{Source, grant_command};
-use bub_runtime::turn::Calls;
+use bub_runtime::turn::CallScope;
 use bub_system::process::Environment;
 use bub_types::text::one_line;
 use bub_types::text::plain;
@@ -205,7 +205,7 @@ fn plugins(host: &Arc<Host>) -> Vec<Finding> {
             format!("is not run; bub-wasm plugin trust {}, if you trust it", shell_word(&file.path.to_string_lossy()));
         finding(format!("plugin `{}` of this workspace", one_line(&file.name)), State::Note, text)
     }));
-    if let Some(gate) = Calls::new(host).absent_gate() {
+    if let Some(gate) = CallScope::new(host).absent_gate() {
         let text = "cannot judge: it did not load or is not granted its hook, and every tool call is denied";
         findings.push(finding(format!("gate `{gate}`"), State::Wrong, text));
     }

@@ -5,8 +5,8 @@ use anyhow::Result;
 use bub_config::Config;
 use bub_runtime::channel::Printer;
 use bub_runtime::hooks::{InCharge, in_charge};
-use bub_runtime::host::told;
-use bub_runtime::turn::{Calls, Choice};
+use bub_runtime::host::introspection;
+use bub_runtime::turn::{CallScope, Choice};
 use bub_tape::tape_name;
 use bub_types::hook::{DispatchMode, HOOKS};
 use std::io::Write;
@@ -22,7 +22,7 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
-    let calls = Calls::new(&host);
+    let calls = CallScope::new(&host);
     // The session of the terminal, unless it cannot be read: hooks are shown all the same.
     let tape = host.tapes().open(&tape_name(&host.workspace, TERMINAL))?;
     let choice = match Choice::of_session(&host.config, CHANNEL, &tape).await {
@@ -34,7 +34,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     };
     let mut out = std::io::stdout().lock();
     if arguments.json {
-        writeln!(out, "{:#}", told::hooks(&calls, choice.as_ref()))?;
+        writeln!(out, "{:#}", introspection::hooks(&calls, choice.as_ref()))?;
     } else {
         write!(out, "{}", as_text(&calls, choice.as_ref()))?;
     }
@@ -45,10 +45,10 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
 const CHANNEL: &str = "cli";
 const TERMINAL: &str = "cli:local";
 
-fn as_text(calls: &Calls, choice: Option<&Choice>) -> String {
+fn as_text(calls: &CallScope, choice: Option<&Choice>) -> String {
     let mut text = String::new();
     for hook in HOOKS {
-        let names = told::plugins_of(hook, calls, true);
+        let names = introspection::plugins_of(hook, calls, true);
         if !names.is_empty() {
             let arrow = if hook.way == DispatchMode::FirstResult { " > " } else { ", " };
             text.push_str(&format!("{:<21} {:<12} {}\n", hook.name, hook.way.name(), names.join(arrow)));

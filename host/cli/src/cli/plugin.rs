@@ -19,7 +19,7 @@ use crate::cli::progress;
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
 use bub_runtime::channel::Printer;
-use bub_runtime::host::{Host, told};
+use bub_runtime::host::{Host, introspection};
 use bub_runtime::plugin::{Plugin, PluginSet};
 use std::io::Write;
 use std::path::Path;
@@ -118,12 +118,12 @@ fn of_loaded(command: OfLoaded, host: &Host) -> Result<()> {
     let plugins = host.plugins();
     let mut out = std::io::stdout().lock();
     match command {
-        OfLoaded::List { json: true } => writeln!(out, "{}", text::json(&told::plugins(host, &plugins)))?,
+        OfLoaded::List { json: true } => writeln!(out, "{}", text::json(&introspection::plugins(host, &plugins)))?,
         OfLoaded::List { json: false } => show::list(&mut out, host, &plugins)?,
         OfLoaded::Inspect { name, json } => {
             let plugin = find(&plugins, &name)?;
             match json {
-                true => writeln!(out, "{}", text::json(&told::plugin(host, plugin)))?,
+                true => writeln!(out, "{}", text::json(&introspection::plugin(host, plugin)))?,
                 false => show::inspect(&mut out, host, plugin)?,
             }
         }

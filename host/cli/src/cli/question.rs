@@ -6,7 +6,7 @@
 
 use super::paint::Paint;
 use super::{diff, text};
-use bub_runtime::channel::Question;
+use bub_runtime::channel::ApprovalRequest;
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::Read;
@@ -25,7 +25,7 @@ const MAX_NAME: usize = 60;
 const MAX_FILE: u64 = 1 << 20;
 
 /// The question in lines of at most that many columns: what would happen, as a question; why it is asked; the call, whole.
-pub(super) fn lines(question: &Question, workspace: &Path, width: usize, paint: Paint) -> Vec<String> {
+pub(super) fn lines(question: &ApprovalRequest, workspace: &Path, width: usize, paint: Paint) -> Vec<String> {
     let act = act(question, false);
     let mut letters = act.chars();
     let asks = letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect()) + "?";
@@ -43,7 +43,7 @@ pub(super) fn lines(question: &Question, workspace: &Path, width: usize, paint: 
 }
 
 /// What would happen: "edit `src/main.rs`". `is_whole`: with what else stands below a question.
-pub(super) fn act(question: &Question, is_whole: bool) -> String {
+pub(super) fn act(question: &ApprovalRequest, is_whole: bool) -> String {
     let arguments = arguments(question).unwrap_or_default();
     let said = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
     let quoted = |text: &str| format!("`{}`", text::cut(text.trim(), MAX_NAME).replace('`', "'"));
@@ -74,7 +74,7 @@ pub(super) fn act(question: &Question, is_whole: bool) -> String {
     }
 }
 
-fn arguments(question: &Question) -> Option<Map<String, Value>> {
+fn arguments(question: &ApprovalRequest) -> Option<Map<String, Value>> {
     match serde_json::from_str(&question.arguments) {
         Ok(Value::Object(arguments)) => Some(arguments),
         _ => None,
@@ -82,7 +82,7 @@ fn arguments(question: &Question) -> Option<Map<String, Value>> {
 }
 
 /// The arguments: a change as its difference, a command as it stands, anything else by its name.
-fn call(question: &Question, workspace: &Path, width: usize, paint: Paint) -> Vec<String> {
+fn call(question: &ApprovalRequest, workspace: &Path, width: usize, paint: Paint) -> Vec<String> {
     let Some(arguments) = arguments(question) else {
         return text::fold(&question.arguments, width);
     };

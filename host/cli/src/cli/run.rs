@@ -14,7 +14,7 @@ use bub_config::{AnswerFormat, Config};
 use bub_permissions::policy::ApprovalMode;
 use bub_runtime::channel::{attach, kind_of, message};
 use bub_runtime::host::Host;
-use bub_runtime::turn::{Audience, TurnResult, run_turn};
+use bub_runtime::turn::{TurnOptions, TurnResult, run_turn};
 use bub_types::{Envelope, MessageKind, Passage, Provenance};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use output::Output;
@@ -174,7 +174,7 @@ async fn unattended(
 ) -> Result<(Option<TurnResult>, u8)> {
     let cancel = on_signal()?;
     let (listener, mut heard) = mpsc::channel(HEARD);
-    let turn = run_turn(host, message, Audience::new(cancel).heard_by(listener));
+    let turn = run_turn(host, message, TurnOptions::new(cancel).heard_by(listener));
     tokio::pin!(turn);
     let mut output = Output::new(format);
     let mut silent_since = Instant::now();

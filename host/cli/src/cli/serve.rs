@@ -7,7 +7,7 @@ use crate::cli::progress;
 use anyhow::Result;
 use bub_config::{Config, DEFAULT_MODEL, Fingerprint};
 use bub_gateway::Gateway;
-use bub_runtime::channel::{Answer, Channel, Question};
+use bub_runtime::channel::{ApprovalDecision, ApprovalRequest, Channel};
 use bub_runtime::error::Failure;
 use bub_server::{Door, Tls, Tokens};
 use bub_types::Envelope;
@@ -113,7 +113,10 @@ impl Channel for Nobody {
         Box::pin(ready(Ok(())))
     }
 
-    fn ask<'a>(&'a self, _: &'a Question) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send + 'a>> {
+    fn ask<'a>(
+        &'a self,
+        _: &'a ApprovalRequest,
+    ) -> Pin<Box<dyn Future<Output = Option<ApprovalDecision>> + Send + 'a>> {
         Box::pin(ready(None))
     }
 }

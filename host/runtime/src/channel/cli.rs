@@ -1,6 +1,6 @@
 //! The terminal, for one turn: answers go to stdout, errors to stderr.
 
-use super::{Answer, Channel, Question};
+use super::{ApprovalDecision, ApprovalRequest, Channel};
 use crate::error::Failure;
 use bub_types::text::one_line;
 use bub_types::text::shown;
@@ -53,8 +53,11 @@ impl Channel for Printer {
         ))
     }
 
-    fn ask<'a>(&'a self, question: &'a Question) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send + 'a>> {
+    fn ask<'a>(
+        &'a self,
+        question: &'a ApprovalRequest,
+    ) -> Pin<Box<dyn Future<Output = Option<ApprovalDecision>> + Send + 'a>> {
         let is_allowed = self.allowed.iter().any(|effect| effect == question.effect);
-        Box::pin(std::future::ready(is_allowed.then_some(Answer::Once)))
+        Box::pin(std::future::ready(is_allowed.then_some(ApprovalDecision::Once)))
     }
 }

@@ -8,13 +8,13 @@
 mod inbound;
 mod webhook;
 
-use super::one;
+use super::call_one;
 use super::visit::visit;
 use crate::channel::OWN;
 use crate::error::Failure;
 use crate::plugin::bindings::channel::channel::Description;
-use crate::plugin::{Plugin, Site, contract};
-use crate::turn::Calls;
+use crate::plugin::{CallContext, Plugin, contract};
+use crate::turn::CallScope;
 use bub_permissions::hook_grant;
 use bub_types::text::one_line;
 use bub_types::{Envelope, Error};
@@ -72,7 +72,7 @@ pub struct Arrival {
 
 /// The channels of all plugins that are granted the hook and can say what they are, by name. Of two of one name it is the
 /// one of the plugin that was registered first. What is wrong with the others is told to the log.
-pub async fn channels(calls: &Arc<Calls>) -> Vec<GuestChannel> {
+pub async fn channels(calls: &Arc<CallScope>) -> Vec<GuestChannel> {
     let (channels, refused) = described(calls).await;
     for (_, reason) in refused {
         tracing::warn!("{reason}");
@@ -81,13 +81,13 @@ pub async fn channels(calls: &Arc<Calls>) -> Vec<GuestChannel> {
 }
 
 /// The same, with why there is no channel of a plugin that has one, by the plugin's name.
-pub async fn described(calls: &Arc<Calls>) -> (Vec<GuestChannel>, Vec<(String, String)>) {
-    let site = Site::outside(HOOK);
+pub async fn described(calls: &Arc<CallScope>) -> (Vec<GuestChannel>, Vec<(String, String)>) {
+    let site = CallContext::outside(HOOK);
     let plugins: Vec<Arc<Plugin>> = calls.asked(&site).cloned().collect();
     let (mut channels, mut refused): (Vec<GuestChannel>, Vec<_>) = (Vec::new(), Vec::new());
     for plugin in plugins.into_iter().rev() {
         let ask = visit!(channel.call_describe(), description => Ok(Ok(description)));
-        let reason = match one(calls, &plugin, site.clone(), ask).await {
+        let reason = match call_one(calls, &plugin, site.clone(), ask).await {
             Ok(description) => match self::refused(&description.name, &channels) {
                 None => {
                     channels.push(GuestChannel::new(description, plugin));
@@ -138,14 +138,14 @@ impl GuestChannel {
     /// # Errors
     ///
     /// The channel's own error, its fault, or that it may not be asked.
-    pub async fn poll(&self, calls: &Calls, cursor: Option<String>) -> Result<Inbox, Failure> {
+    pub async fn poll(&self, calls: &CallScope, cursor: Option<String>) -> Result<Inbox, Failure> {
         self.check(calls)?;
         let cursor = cursor.as_ref();
         let ask = visit!(channel.call_poll(cursor), answer => match answer {
             Ok(inbox) => inbound::inbox(self, calls, inbox).map(Ok),
             Err(error) => Ok(Err(error)),
         });
-        one(calls, &self.plugin, Site::about("poll", &self.name), ask).await
+        call_one(calls, &self.plugin, CallContext::about("poll", &self.name), ask).await
     }
 
     /// Hands over what came by HTTP.
@@ -153,7 +153,7 @@ impl GuestChannel {
     /// # Errors
     ///
     /// As [`Self::poll`]; of kind `invalid-input`, when the request is larger than the plugin is given.
-    pub async fn receive(&self, calls: &Calls, request: WebhookRequest) -> Result<WebhookResponse, Failure> {
+    pub async fn receive(&self, calls: &CallScope, request: WebhookRequest) -> Result<WebhookResponse, Failure> {
         self.check(calls)?;
         webhook::check(&request)?;
         let request = &request;
@@ -161,7 +161,7 @@ impl GuestChannel {
             Ok(response) => webhook::response(self, calls, response).map(Ok),
             Err(error) => Ok(Err(error)),
         });
-        one(calls, &self.plugin, Site::about("receive", &self.name), ask).await
+        call_one(calls, &self.plugin, CallContext::about("receive", &self.name), ask).await
     }
 
     /// Delivers, and answers a handle for [`Self::update`] where there is one. `key` is the same when it is tried again.
@@ -169,7 +169,7 @@ impl GuestChannel {
     /// # Errors
     ///
     /// As [`Self::poll`].
-    pub async fn send(&self, calls: &Calls, message: &Envelope, key: &str) -> Result<Option<String>, Failure> {
+    pub async fn send(&self, calls: &CallScope, message: &Envelope, key: &str) -> Result<Option<String>, Failure> {
         self.check(calls)?;
         let ask = visit!(channel.call_send(message, key), answer => match answer {
             Ok(Some(handle)) if handle.len() > MAX_HANDLE => {
@@ -177,7 +177,7 @@ impl GuestChannel {
             }
             answer => Ok(answer),
         });
-        one(calls, &self.plugin, self.toward("send", message), ask).await
+        call_one(calls, &self.plugin, self.toward("send", message), ask).await
     }
 
     /// Puts the message in the place of what was delivered under that handle.
@@ -185,19 +185,19 @@ impl GuestChannel {
     /// # Errors
     ///
     /// As [`Self::poll`].
-    pub async fn update(&self, calls: &Calls, handle: &str, message: &Envelope) -> Result<(), Failure> {
+    pub async fn update(&self, calls: &CallScope, handle: &str, message: &Envelope) -> Result<(), Failure> {
         self.check(calls)?;
         let ask = visit!(channel.call_update(handle, message));
-        one(calls, &self.plugin, self.toward("update", message), ask).await
+        call_one(calls, &self.plugin, self.toward("update", message), ask).await
     }
 
     /// Whoever breaks it by what they are told breaks it for their own session.
-    fn toward(&self, hook: &'static str, message: &Envelope) -> Site {
-        Site::about(hook, message.session_id.as_deref().unwrap_or(&self.name))
+    fn toward(&self, hook: &'static str, message: &Envelope) -> CallContext {
+        CallContext::about(hook, message.session_id.as_deref().unwrap_or(&self.name))
     }
 
     /// The set of plugins is that of some time ago; the grant is this moment's.
-    fn check(&self, calls: &Calls) -> Result<(), Failure> {
+    fn check(&self, calls: &CallScope) -> Result<(), Failure> {
         let refused = || Failure::Refused(Error::denied(self.plugin.refusal(&hook_grant(HOOK)).message));
         calls.may_answer(&self.plugin, HOOK).then_some(()).ok_or_else(refused)
     }

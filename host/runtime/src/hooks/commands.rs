@@ -1,19 +1,19 @@
 //! Commands of plugins: called by their name, so no grant is needed to be asked.
 
-use super::one;
+use super::call_one;
 use super::visit::visit;
 use crate::error::Failure;
-use crate::plugin::Site;
-use crate::turn::Calls;
+use crate::plugin::CallContext;
+use crate::turn::CallScope;
 
 /// Runs the command of that name: what it has to say, or none, when no plugin has such a command.
 ///
 /// # Errors
 ///
 /// The command's own error, or its fault.
-pub async fn run_command(calls: &Calls, name: &str, arguments: &[String]) -> Result<Option<String>, Failure> {
+pub async fn run_command(calls: &CallScope, name: &str, arguments: &[String]) -> Result<Option<String>, Failure> {
     // Names are unique: a plugin with one that is there already does not load.
     let Some(plugin) = calls.plugins.with_command(name) else { return Ok(None) };
     let ask = visit!(commands.call_run_command(name, arguments));
-    one(calls, plugin, Site::outside("run-command"), ask).await.map(Some)
+    call_one(calls, plugin, CallContext::outside("run-command"), ask).await.map(Some)
 }

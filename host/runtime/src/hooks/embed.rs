@@ -1,10 +1,10 @@
 //! `embedder`: a plugin turns texts into vectors.
 
 use super::visit::visit;
-use super::{aloud, one};
+use super::{call_one, report_failure};
 use crate::error::Failure;
 use crate::plugin::bindings::model_exports::embedder::Purpose;
-use crate::plugin::{Plugin, Site, contract};
+use crate::plugin::{CallContext, Plugin, contract};
 use crate::turn::Turn;
 use bub_model::check_vectors;
 use bub_types::text::one_line;
@@ -17,17 +17,17 @@ const MAX_NAME: usize = 200;
 
 /// The plugin that compares meanings, if there is one: the latest registered.
 pub fn embedder(turn: &Arc<Turn>) -> Option<Arc<Plugin>> {
-    turn.calls.asked(&Site::inside(HOOK, turn, 0)).next().cloned()
+    turn.calls.asked(&CallContext::inside(HOOK, turn, 0)).next().cloned()
 }
 
 /// What its vectors are known by.
 pub async fn embedding_name(turn: &Arc<Turn>, plugin: &Arc<Plugin>) -> Option<String> {
     let ask = visit!(embedder.call_model(), name => Ok(Ok(name)));
-    let site = Site::inside(HOOK, turn, 0);
-    match one(&turn.calls, plugin, site.clone(), ask).await {
+    let site = CallContext::inside(HOOK, turn, 0);
+    match call_one(&turn.calls, plugin, site.clone(), ask).await {
         Ok(name) => Some(one_line(&name).chars().take(MAX_NAME).collect()),
         Err(failure) => {
-            aloud(&turn.calls, &site, &failure).await;
+            report_failure(&turn.calls, &site, &failure).await;
             None
         }
     }
@@ -49,10 +49,10 @@ pub async fn embed(
         }
         Ok(vectors)
     });
-    let site = Site::inside(HOOK, turn, 0);
-    let answer = one(&turn.calls, plugin, site.clone(), ask).await;
+    let site = CallContext::inside(HOOK, turn, 0);
+    let answer = call_one(&turn.calls, plugin, site.clone(), ask).await;
     if let Err(failure) = &answer {
-        aloud(&turn.calls, &site, failure).await;
+        report_failure(&turn.calls, &site, failure).await;
     }
     answer
 }

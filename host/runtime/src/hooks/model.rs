@@ -1,9 +1,9 @@
 //! The hooks of the model stage: who answers, and what an agent loop asks the others for.
 
 use super::visit::visit;
-use super::{aloud, first, one, pass_over};
+use super::{call_first, call_one, report_failure, skip_or_fail};
 use crate::error::Failure;
-use crate::plugin::{Held, Plugin, Site, contract};
+use crate::plugin::{CallContext, OpenCircuit, Plugin, contract};
 use crate::turn::{SystemPrompt, Turn};
 use bub_types::{Error, ErrorKind, Prompt, StreamEvent, SystemPart};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<Strin
     hooks.iter().for_each(|hook| turn.passes_over_ungranted(hook));
     for plugin in turn.calls.plugins.iter().rev() {
         let Some(hook) = hooks.into_iter().find(|hook| turn.calls.may_answer(plugin, hook)) else { continue };
-        if let Some(held) = turn.calls.held(plugin, &Site::of(hook, turn)) {
+        if let Some(held) = turn.calls.held(plugin, &CallContext::of(hook, turn)) {
             held_back.get_or_insert(held);
             continue;
         }
@@ -32,7 +32,7 @@ pub async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<Strin
             Ok(output) => return Ok(output),
             // What was said stays said: nobody else can start over behind it.
             Err(failure) if turn.speech().1 > 0 => return Err(failure),
-            Err(failure) => pass_over(&turn.calls, &Site::of(hook, turn), plugin, failure).await?,
+            Err(failure) => skip_or_fail(&turn.calls, &CallContext::of(hook, turn), plugin, failure).await?,
         }
     }
     match held_back {
@@ -43,19 +43,19 @@ pub async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<Strin
 }
 
 /// Says, once a turn, that it is not the plugin that the user expects.
-pub(super) fn stands_in(turn: &Turn, name: &str, does: &str, held: &Held) {
+pub(super) fn stands_in(turn: &Turn, name: &str, does: &str, held: &OpenCircuit) {
     if turn.says_once(held) {
         tracing::warn!("plugin `{name}` {does} in place of `{}`, which is in quarantine", held.plugin);
     }
 }
 
-fn nobody_but(held: &Held) -> String {
+fn nobody_but(held: &OpenCircuit) -> String {
     format!("no other plugin answers while plugin `{}` is {held}", held.plugin)
 }
 
 async fn run_whole(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> Result<Option<String>, Failure> {
     let ask = visit!(turn; run_model.call_run_model(prompt));
-    let output = one(&turn.calls, plugin, Site::of("run-model", turn), ask).await?;
+    let output = call_one(&turn.calls, plugin, CallContext::of("run-model", turn), ask).await?;
     if let Some(text) = &output {
         let said = StreamEvent::Text(text.clone());
         turn.hear(&said);
@@ -72,13 +72,13 @@ async fn run_stream(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> 
         (Ok(false), (_, 0)) => Ok(Ok(None)),
         (Ok(false), _) => Err(contract("it passed on after it had emitted events")),
     });
-    one(&turn.calls, plugin, Site::of("run-model-stream", turn), ask).await
+    call_one(&turn.calls, plugin, CallContext::of("run-model-stream", turn), ask).await
 }
 
 /// The prompt of the next step; none ends the loop.
 pub async fn continue_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<Option<String>, Failure> {
     let ask = visit!(turn; continue_prompt.call_continue_prompt(prompt));
-    first(&turn.calls, &Site::inside("continue-prompt", turn, depth), ask).await
+    call_first(&turn.calls, &CallContext::inside("continue-prompt", turn, depth), ask).await
 }
 
 /// The most parts that one plugin may make of its say.
@@ -88,7 +88,7 @@ const MAX_PARTS: usize = 64;
 /// still hold. In later steps of a turn nobody is asked anew for a prompt that was asked for, unless something has changed
 /// meanwhile.
 pub async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<SystemPrompt, Failure> {
-    let site = Site::inside("system-prompt", turn, depth);
+    let site = CallContext::inside("system-prompt", turn, depth);
     let asked: Vec<_> = turn.calls.asked(&site).rev().collect();
     let made = turn.making(prompt, asked.iter().map(|plugin| plugin.digest.clone()).collect());
     if let Some(told) = turn.told_before(&made) {
@@ -101,11 +101,11 @@ pub async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Res
             check_parts(answer.as_deref().unwrap_or_default())?;
             Ok(answer)
         });
-        match one(&turn.calls, plugin, site.clone(), ask).await {
+        match call_one(&turn.calls, plugin, site.clone(), ask).await {
             Ok(said) => parts.extend(said.into_iter().map(|part| (plugin.name.as_str(), part))),
             Err(failure @ Failure::Fault(_)) => {
                 is_whole = false;
-                aloud(&turn.calls, &site, &failure).await;
+                report_failure(&turn.calls, &site, &failure).await;
             }
             Err(failure) => return Err(failure),
         }

@@ -1,8 +1,8 @@
 //! `provide-model-options`: the models that a session could ask.
 
 use super::visit::visit;
-use super::{aloud, one};
-use crate::plugin::Site;
+use super::{call_one, report_failure};
+use crate::plugin::CallContext;
 use crate::turn::Turn;
 use bub_types::text::one_line;
 use bub_types::{ModelChoice, ModelOptions};
@@ -12,16 +12,16 @@ use std::sync::Arc;
 const MAX_CHOICES: usize = 256;
 
 /// All choices, the latest registered plugin's first, each id once; the first plugin that knows says which is current.
-/// A plugin that fails is left out, aloud.
+/// A plugin that fails is left out, report_failure.
 pub async fn model_options(turn: &Arc<Turn>, depth: u32) -> ModelOptions {
-    let site = Site::inside("provide-model-options", turn, depth);
+    let site = CallContext::inside("provide-model-options", turn, depth);
     let mut options = ModelOptions { choices: Vec::new(), current: None };
     for plugin in turn.calls.asked(&site) {
         let session = turn.session_id.as_str();
         let ask = visit!(provide_model_options.call_provide_model_options(session));
-        match one(&turn.calls, plugin, site.clone(), ask).await {
+        match call_one(&turn.calls, plugin, site.clone(), ask).await {
             Ok(offered) => add(&mut options, offered),
-            Err(failure) => aloud(&turn.calls, &site, &failure).await,
+            Err(failure) => report_failure(&turn.calls, &site, &failure).await,
         }
     }
     options

@@ -1,9 +1,9 @@
 //! The prompt of a turn: two versions of one hook, side by side.
 
 use super::visit::visit;
-use super::{one, pass_over};
+use super::{call_one, skip_or_fail};
 use crate::error::Failure;
-use crate::plugin::{Plugin, Site, contract, parse_json};
+use crate::plugin::{CallContext, Plugin, contract, parse_json};
 use crate::turn::Turn;
 use bub_types::{Error, Prompt};
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub async fn build_prompt(turn: &Arc<Turn>) -> Result<Option<Prompt>, Failure> {
 
 /// The same, where somebody behind all of them has made that already.
 pub(super) async fn build_over(turn: &Arc<Turn>, base: Option<Prompt>) -> Result<Option<Prompt>, Failure> {
-    let site = Site::of("build-prompt", turn);
+    let site = CallContext::of("build-prompt", turn);
     let asked: Vec<&Arc<Plugin>> = turn.calls.asked(&site).collect();
     made(turn, &site, &asked, base.as_ref()).await
 }
@@ -26,7 +26,12 @@ type Making<'a> = Pin<Box<dyn Future<Output = Result<Option<Prompt>, Failure>> +
 
 /// What these plugins make, the first of them asked first. One of version 0.1.0 that answers keeps those behind it from
 /// being asked; one of 0.2.0 wants to see what they make.
-fn made<'a>(turn: &'a Arc<Turn>, site: &'a Site, asked: &'a [&'a Arc<Plugin>], base: Option<&'a Prompt>) -> Making<'a> {
+fn made<'a>(
+    turn: &'a Arc<Turn>,
+    site: &'a CallContext,
+    asked: &'a [&'a Arc<Plugin>],
+    base: Option<&'a Prompt>,
+) -> Making<'a> {
     Box::pin(async move {
         let Some((plugin, behind)) = asked.split_first() else { return Ok(base.cloned()) };
         let (answer, under) = if plugin.ready.exports.adds_to_prompt() {
@@ -34,15 +39,15 @@ fn made<'a>(turn: &'a Arc<Turn>, site: &'a Site, asked: &'a [&'a Arc<Plugin>], b
             let shown = under.clone().filter(|prompt| !is_empty(prompt));
             let shown = &shown.unwrap_or_else(|| Prompt::Text(crate::channel::shown(&turn.message)));
             let ask = visit!(turn; build_prompt_trial.call_build_prompt(shown), answer => checked(answer));
-            (one(&turn.calls, plugin, site.clone(), ask).await, Some(under))
+            (call_one(&turn.calls, plugin, site.clone(), ask).await, Some(under))
         } else {
             let ask = visit!(turn; build_prompt.call_build_prompt(), answer => checked(answer));
-            (one(&turn.calls, plugin, site.clone(), ask).await, None)
+            (call_one(&turn.calls, plugin, site.clone(), ask).await, None)
         };
         match answer {
             Ok(Some(prompt)) => return Ok(Some(prompt)),
             Ok(None) => {}
-            Err(failure) => pass_over(&turn.calls, site, plugin, failure).await?,
+            Err(failure) => skip_or_fail(&turn.calls, site, plugin, failure).await?,
         }
         match under {
             Some(under) => Ok(under),

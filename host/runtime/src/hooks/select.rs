@@ -2,13 +2,13 @@
 
 use super::model::stands_in;
 use super::visit::unless_broken;
-use super::{aloud, one, tell};
+use super::{call_one, notify_observers, report_failure};
 use crate::error::Failure;
-use crate::grants::selection::Selection;
-use crate::grants::stages::Selected;
-use crate::grants::view::View;
-use crate::plugin::{Plugin, Site, Source};
-use crate::turn::{Calls, Choice, Turn};
+use crate::imports::selection::Selection;
+use crate::imports::stages::Selected;
+use crate::imports::view::View;
+use crate::plugin::{CallContext, Plugin, Source};
+use crate::turn::{CallScope, Choice, Turn};
 use bub_types::hook::stage;
 use bub_types::plugin_name::{EVERYTHING, SIMPLE};
 use bub_types::{Error, ErrorKind};
@@ -24,7 +24,7 @@ const SHADOWS: usize = 2;
 static SHADOW: tokio::sync::Semaphore = tokio::sync::Semaphore::const_new(SHADOWS);
 
 /// The plugins that select, and may be asked to, latest registered first; and at last what is no plugin.
-pub fn selectors(calls: &Calls) -> impl DoubleEndedIterator<Item = &str> {
+pub fn selectors(calls: &CallScope) -> impl DoubleEndedIterator<Item = &str> {
     calls.granted(HOOK).map(|plugin| plugin.name.as_str()).chain([SIMPLE])
 }
 
@@ -36,13 +36,13 @@ pub struct InCharge {
 }
 
 /// Who would be asked to select, by the rule of [`select`].
-pub fn in_charge(calls: &Calls, choice: Option<&Choice>) -> InCharge {
+pub fn in_charge(calls: &CallScope, choice: Option<&Choice>) -> InCharge {
     let (chosen, by) = (choice.map(|choice| choice.name.as_str()), choice.map(|choice| choice.by.shown()));
     if let Some(by) = by.as_ref().filter(|_| chosen == Some(SIMPLE)) {
         return InCharge { name: SIMPLE.to_owned(), why: format!("chosen by {by}") };
     }
     let meant = meant(calls, chosen);
-    let site = Site::about(HOOK, "");
+    let site = CallContext::about(HOOK, "");
     let held = meant.first().and_then(|plugin| calls.held(plugin, &site));
     match (meant.iter().find(|plugin| calls.held(plugin, &site).is_none()), chosen, by) {
         (Some(found), Some(_), Some(by)) => InCharge { name: found.name.clone(), why: format!("chosen by {by}") },
@@ -69,7 +69,7 @@ pub fn in_charge(calls: &Calls, choice: Option<&Choice>) -> InCharge {
 
 /// What is taken from the view: by the plugin that is named, else by the one that is chosen for the turn, else by the
 /// latest registered one of the user's, and by the first of the embedded ones where there is none. A chosen selector that
-/// cannot be asked, and any that faults, leaves the whole window for the rest of the turn, aloud.
+/// cannot be asked, and any that faults, leaves the whole window for the rest of the turn, report_failure.
 pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&str>) -> Result<Selected, Failure> {
     if named.is_none() && turn.fell_back() {
         return everything(view, "the selector has failed in this turn".to_owned()).await;
@@ -83,7 +83,7 @@ pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&st
         let selection = view.own().await?;
         return Ok(Selected { by: SIMPLE.to_owned(), selection, took: began.elapsed(), fuel: 0, fallback: None });
     }
-    let site = Site::inside(HOOK, turn, depth);
+    let site = CallContext::inside(HOOK, turn, depth);
     turn.passes_over_ungranted(HOOK);
     let meant = meant(&turn.calls, chosen);
     let found = meant.iter().find(|plugin| turn.calls.held(plugin, &site).is_none());
@@ -113,7 +113,7 @@ pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&st
         // Somebody else was quicker to try it: it was not asked, and has broken nothing in this turn.
         Err(failure) if failure.is_held() => everything(view, failure.to_string()).await,
         Err(failure @ Failure::Fault(_)) => {
-            aloud(&turn.calls, &site, &failure).await;
+            report_failure(&turn.calls, &site, &failure).await;
             fall_back(turn, &plugin.name, Some(&plugin.digest), &failure.to_string()).await;
             everything(view, failure.to_string()).await
         }
@@ -123,7 +123,7 @@ pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&st
 
 /// Who selects, best first: the chosen one alone. Where nobody has chosen, whoever drops a selector in wants it asked, and
 /// the embedded ones are the user's to choose.
-fn meant<'a>(calls: &'a Calls, chosen: Option<&str>) -> Vec<&'a Arc<Plugin>> {
+fn meant<'a>(calls: &'a CallScope, chosen: Option<&str>) -> Vec<&'a Arc<Plugin>> {
     if let Some(chosen) = chosen {
         return calls.granted(HOOK).filter(|plugin| plugin.name == chosen).collect();
     }
@@ -131,12 +131,12 @@ fn meant<'a>(calls: &'a Calls, chosen: Option<&str>) -> Vec<&'a Arc<Plugin>> {
     own.chain(calls.granted(HOOK).next_back().filter(|plugin| plugin.source == Source::Embedded)).collect()
 }
 
-async fn ask(turn: &Arc<Turn>, plugin: &Arc<Plugin>, site: &Site, view: &View) -> Result<Selected, Failure> {
+async fn ask(turn: &Arc<Turn>, plugin: &Arc<Plugin>, site: &CallContext, view: &View) -> Result<Selected, Failure> {
     let began = Instant::now();
     let fuel = turn.fuel();
     let view = view.anew();
     let view = &view;
-    let selection = one(&turn.calls, plugin, site.clone(), |visit| {
+    let selection = call_one(&turn.calls, plugin, site.clone(), |visit| {
         Box::pin(async move {
             let given = visit.store.data().witness.of(|| view.told());
             let guest = visit.exports.selector(visit.store, &visit.instance)?;
@@ -169,7 +169,7 @@ async fn absent(turn: &Arc<Turn>, chosen: &str) {
     tracing::warn!("{why}; everything since the latest anchor is taken");
     fall_back(turn, chosen, None, &why).await;
     let message = turn.envelope();
-    tell(&turn.calls, Some(turn), stage(HOOK), &Error::new(ErrorKind::Config, why), Some(&message)).await;
+    notify_observers(&turn.calls, Some(turn), stage(HOOK), &Error::new(ErrorKind::Config, why), Some(&message)).await;
 }
 
 /// From here on the default, and the tape says so.
@@ -190,7 +190,7 @@ pub fn shadow(turn: &Arc<Turn>, depth: u32, view: &View, served: &Selected) {
     if *name == served.by {
         return;
     }
-    let site = Site::inside(HOOK, turn, depth);
+    let site = CallContext::inside(HOOK, turn, depth);
     let Some(plugin) = turn.calls.asked(&site).find(|plugin| plugin.name == *name).cloned() else {
         tracing::warn!("the shadow selector `{name}` is not there, or is not granted `hook:selector`");
         return;

@@ -1,11 +1,11 @@
 //! The hooks of the pipeline around the model.
 
 use super::visit::visit;
-use super::{all, aloud, first, one};
+use super::{call_all, call_first, call_one, report_failure};
 use crate::error::Failure;
 use crate::plugin::bindings::exported::admit_message::{Decision, SessionLoad};
-use crate::plugin::{Behind, Plugin, Site, check_json, contract, parse_json};
-use crate::turn::{Calls, Turn};
+use crate::plugin::{AfterTurnScope, CallContext, Plugin, check_json, contract, parse_json};
+use crate::turn::{CallScope, Turn};
 use bub_types::{Envelope, Error};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -25,12 +25,12 @@ pub enum Admission {
 
 /// What the first plugin says that has an opinion. A plugin that fails is told of and has none. `load`: whether a turn of
 /// the session runs, and how many messages wait.
-pub async fn admit_message(calls: &Calls, message: &Envelope, load: (bool, usize)) -> Option<Admission> {
+pub async fn admit_message(calls: &CallScope, message: &Envelope, load: (bool, usize)) -> Option<Admission> {
     let load = SessionLoad { running: load.0, pending: u32::try_from(load.1).unwrap_or(u32::MAX) };
     let session = message.session_id.as_deref().unwrap_or_default();
     let ask = visit!(admit_message.call_admit_message(session, message, load));
-    let site = Site::about("admit-message", session).caused_by(calls.caller_of(message));
-    match first(calls, &site, ask).await {
+    let site = CallContext::about("admit-message", session).caused_by(calls.caller_of(message));
+    match call_first(calls, &site, ask).await {
         Ok(decision) => decision.map(|decision| match decision {
             Decision::Process => Admission::Process,
             Decision::FollowUp => Admission::FollowUp,
@@ -39,7 +39,7 @@ pub async fn admit_message(calls: &Calls, message: &Envelope, load: (bool, usize
         }),
         Err(failure) => {
             tracing::warn!("{failure}; the message is taken all the same");
-            tell(calls, None, "admit_message", &failure.to_error(), Some(message)).await;
+            notify_observers(calls, None, "admit_message", &failure.to_error(), Some(message)).await;
             None
         }
     }
@@ -50,14 +50,14 @@ pub async fn admit_message(calls: &Calls, message: &Envelope, load: (bool, usize
 /// # Errors
 ///
 /// What ended the stage: the error of a plugin, or its fault.
-pub async fn resolve_session(calls: &Calls, message: &Envelope) -> Result<Option<String>, Failure> {
+pub async fn resolve_session(calls: &CallScope, message: &Envelope) -> Result<Option<String>, Failure> {
     let ask = visit!(resolve_session.call_resolve_session(message), answer => {
         Ok(answer.map(|id| id.filter(|id| !id.is_empty())))
     });
     // It has no session yet; whoever writes in this chat breaks it for this chat.
     let chat = format!("{}:{}", message.channel, message.chat_id);
-    let site = Site::about("resolve-session", message.session_id.as_ref().unwrap_or(&chat));
-    first(calls, &site.caused_by(calls.caller_of(message)), ask).await
+    let site = CallContext::about("resolve-session", message.session_id.as_ref().unwrap_or(&chat));
+    call_first(calls, &site.caused_by(calls.caller_of(message)), ask).await
 }
 
 /// Merges what the plugins load into the turn's state: of two values for a key the latest registered plugin's wins. The
@@ -70,7 +70,7 @@ pub async fn load_state(turn: &Arc<Turn>) -> Result<(), Failure> {
         }
         Err(error) => Ok(Err(error)),
     });
-    let loaded = all(&turn.calls, &Site::of("load-state", turn), ask).await?;
+    let loaded = call_all(&turn.calls, &CallContext::of("load-state", turn), ask).await?;
     for state in loaded.into_iter().rev() {
         for (key, value) in state {
             if !host_owned(&key) {
@@ -100,7 +100,7 @@ pub async fn save_state(turn: &Arc<Turn>, output: &str, failure: Option<&Failure
     let failure = failure.map(Failure::to_error);
     let failure = failure.as_ref();
     let ask = visit!(turn; save_state.call_save_state(output, failure));
-    all(&turn.calls, &Site::of("save-state", turn), ask).await.map(drop)
+    call_all(&turn.calls, &CallContext::of("save-state", turn), ask).await.map(drop)
 }
 
 /// All batches joined, the latest registered plugin's first.
@@ -109,7 +109,7 @@ pub async fn render_outbound(turn: &Arc<Turn>, output: &str) -> Result<Vec<Envel
         check_contexts(answer.as_deref().unwrap_or_default())?;
         Ok(answer)
     });
-    let batches = all(&turn.calls, &Site::of("render-outbound", turn), ask).await?;
+    let batches = call_all(&turn.calls, &CallContext::of("render-outbound", turn), ask).await?;
     Ok(batches.into_iter().flatten().collect())
 }
 
@@ -121,10 +121,10 @@ fn check_contexts(envelopes: &[Envelope]) -> wasmtime::Result<()> {
 }
 
 /// Offers an outbound envelope to every plugin; the host hands it to its channel when none says that it did.
-pub async fn dispatch(calls: &Calls, message: &Envelope) -> Result<(), Failure> {
+pub async fn dispatch(calls: &CallScope, message: &Envelope) -> Result<(), Failure> {
     let ask = visit!(dispatch_outbound.call_dispatch_outbound(message));
-    let site = Site::about("dispatch-outbound", message.session_id.as_deref().unwrap_or_default());
-    let delivered = all(calls, &site, ask).await?;
+    let site = CallContext::about("dispatch-outbound", message.session_id.as_deref().unwrap_or_default());
+    let delivered = call_all(calls, &site, ask).await?;
     if delivered.contains(&true) {
         return Ok(());
     }
@@ -138,16 +138,16 @@ pub async fn dispatch(calls: &Calls, message: &Envelope) -> Result<(), Failure> 
 
 /// Tells the observers of `on-error`, and dispatches what they answer. Whatever goes wrong in here is logged and
 /// reaches nobody.
-pub async fn tell(
-    calls: &Calls,
+pub async fn notify_observers(
+    calls: &CallScope,
     turn: Option<&Arc<Turn>>,
     stage: &'static str,
     error: &Error,
     message: Option<&Envelope>,
 ) {
     let site = match (turn, message.and_then(|message| message.session_id.as_deref())) {
-        (Some(turn), _) => Site::of("on-error", turn),
-        (None, session) => Site::about("on-error", session.unwrap_or_default()),
+        (Some(turn), _) => CallContext::of("on-error", turn),
+        (None, session) => CallContext::about("on-error", session.unwrap_or_default()),
     };
     let site = match message {
         Some(message) => site.caused_by(calls.caller_of(message)),
@@ -158,10 +158,10 @@ pub async fn tell(
             check_contexts(&envelopes)?;
             Ok(Ok(envelopes))
         });
-        let envelopes = match one(calls, plugin, site.clone(), ask).await {
+        let envelopes = match call_one(calls, plugin, site.clone(), ask).await {
             Ok(envelopes) => envelopes,
             Err(failure) => {
-                aloud(calls, &site, &failure).await;
+                report_failure(calls, &site, &failure).await;
                 continue;
             }
         };
@@ -179,15 +179,15 @@ pub async fn tell(
 
 /// Tells the observers that the answer is delivered.
 pub async fn after_turn(turn: &Arc<Turn>, output: &str) {
-    let site = Site::of("after-turn", turn);
+    let site = CallContext::of("after-turn", turn);
     let wants = |plugin: &&Arc<Plugin>| match plugin.manifest.after_turn {
-        Behind::Every => true,
-        Behind::Selected => turn.has_selected(&plugin.name),
+        AfterTurnScope::Every => true,
+        AfterTurnScope::Selected => turn.has_selected(&plugin.name),
     };
     for plugin in turn.calls.asked(&site).filter(wants) {
         let ask = visit!(turn; after_turn.call_after_turn(output), answer => Ok(Ok(answer)));
-        if let Err(failure) = one(&turn.calls, plugin, site.clone(), ask).await {
-            aloud(&turn.calls, &site, &failure).await;
+        if let Err(failure) = call_one(&turn.calls, plugin, site.clone(), ask).await {
+            report_failure(&turn.calls, &site, &failure).await;
         }
     }
 }
@@ -195,7 +195,7 @@ pub async fn after_turn(turn: &Arc<Turn>, output: &str) {
 /// What the plugins want kept beside the archive of a tape that is about to be emptied, each with the name of its plugin
 /// in front. A plugin that fails is left out: what it would have kept is in the archive all the same.
 pub async fn before_reset(turn: &Arc<Turn>, depth: u32, archive: bool) -> Vec<(String, String)> {
-    let site = Site::inside("before-reset", turn, depth);
+    let site = CallContext::inside("before-reset", turn, depth);
     let mut kept = Vec::new();
     for plugin in turn.calls.asked(&site) {
         let ask = visit!(turn; before_reset.call_before_reset(archive), answer => {
@@ -208,13 +208,13 @@ pub async fn before_reset(turn: &Arc<Turn>, depth: u32, archive: bool) -> Vec<(S
             }
             Ok(answer)
         });
-        match one(&turn.calls, plugin, site.clone(), ask).await {
+        match call_one(&turn.calls, plugin, site.clone(), ask).await {
             Ok(attachments) => kept.extend(
                 attachments
                     .into_iter()
                     .map(|attachment| (format!("{}.{}", plugin.name, attachment.name), attachment.text)),
             ),
-            Err(failure) => aloud(&turn.calls, &site, &failure).await,
+            Err(failure) => report_failure(&turn.calls, &site, &failure).await,
         }
     }
     if kept.len() > MAX_ATTACHMENTS {

@@ -3,18 +3,18 @@
 //! hold other tapes under the same names.
 //!
 //! A call of the store has no turn: it sits behind the tape, where forks, recovery and the command line meet, and its
-//! guest can reach no tool, no model and no other plugin from there. So it nests no deeper than one.
+//! guest can reach no tool, no model and no other plugin from there. So it nests no check_depth than one.
 
 mod commit;
 mod judge;
 
 use super::visit::visit;
-use super::{Answer, one};
+use super::{Answer, call_one};
 use crate::error::Failure;
 use crate::plugin::bindings::tape_exports::store as wit;
 use crate::plugin::bindings::tape_exports::store::Outcome as Written;
-use crate::plugin::{Plugin, Site, Visit};
-use crate::turn::Calls;
+use crate::plugin::{CallContext, GuestCall, Plugin};
+use crate::turn::CallScope;
 use bub_permissions::hook_grant;
 use bub_tape::{Commit, Entry, Error, Future, Outcome, Result, Sought, Store};
 use bub_types::ErrorKind;
@@ -28,7 +28,7 @@ const HOOK: &str = "store";
 const PAGE: u32 = 256;
 
 /// The store of the plugin that keeps tapes: of several, the latest registered. Without one it is `native`.
-pub fn tape_store(calls: &Arc<Calls>, native: Arc<dyn Store>) -> Arc<dyn Store> {
+pub fn tape_store(calls: &Arc<CallScope>, native: Arc<dyn Store>) -> Arc<dyn Store> {
     let keeper = match calls.granted(HOOK).next() {
         Some(plugin) => Ok(plugin.clone()),
         None => match absent(calls) {
@@ -40,16 +40,16 @@ pub fn tape_store(calls: &Arc<Calls>, native: Arc<dyn Store>) -> Arc<dyn Store> 
 }
 
 /// Whether it is known that nobody keeps tapes at this moment, whatever is asked.
-pub fn is_store_gone(calls: &Calls) -> bool {
+pub fn is_store_gone(calls: &CallScope) -> bool {
     match calls.granted(HOOK).next() {
-        Some(keeper) => calls.held(keeper, &Site::outside(HOOK)).is_some(),
+        Some(keeper) => calls.held(keeper, &CallContext::outside(HOOK)).is_some(),
         None => absent(calls).is_some(),
     }
 }
 
 /// Why the plugin that the user made the keeper of the tapes cannot be asked; none when there is no such plugin. Going
 /// on with other tapes in its place would cut every conversation in two.
-fn absent(calls: &Calls) -> Option<String> {
+fn absent(calls: &CallScope) -> Option<String> {
     let host = &calls.host;
     let name = host.ledger.given_to(&hook_grant(HOOK)).into_iter().next()?;
     let why = match calls.plugins.iter().find(|plugin| plugin.name == name) {
@@ -68,7 +68,7 @@ fn absent(calls: &Calls) -> Option<String> {
 
 /// Keeps tapes by asking a plugin, each time in an instance of its own.
 struct GuestStore {
-    calls: Arc<Calls>,
+    calls: Arc<CallScope>,
     /// Or why there is none.
     keeper: std::result::Result<Arc<Plugin>, String>,
     /// The last ids as they were seen last: a hint, which the plugin refuses where it is wrong.
@@ -80,7 +80,7 @@ impl GuestStore {
     async fn ask<'c, T: Send>(
         &self,
         (action, tape): (&str, &str),
-        ask: impl for<'a> FnOnce(Visit<'a, 'c>) -> Answer<'a, T> + Send,
+        ask: impl for<'a> FnOnce(GuestCall<'a, 'c>) -> Answer<'a, T> + Send,
     ) -> Result<T> {
         let refused = |reason: String| Error::Io { action: action.to_owned(), source: io::Error::other(reason) };
         let keeper = self.keeper.as_ref().map_err(|reason| refused(reason.clone()))?;
@@ -88,7 +88,7 @@ impl GuestStore {
         if !self.calls.may_answer(keeper, HOOK) {
             return Err(refused(keeper.refusal(&hook_grant(HOOK)).message));
         }
-        match one(&self.calls, keeper, Site::about(HOOK, tape), ask).await {
+        match call_one(&self.calls, keeper, CallContext::about(HOOK, tape), ask).await {
             Ok(answer) => Ok(answer),
             Err(Failure::Hook { error, plugin, .. }) if error.kind == ErrorKind::InvalidInput => {
                 let said = bub_types::text::one_line(&error.message);

@@ -1,9 +1,9 @@
 //! What every call of a hook has in common: the interface is loaded, the turn lent, the export called.
 
 use super::Answer;
-use crate::grants::turn::TurnHandle;
-use crate::plugin::Visit;
-use crate::plugin::quarantine::Testimony;
+use crate::imports::turn::TurnHandle;
+use crate::plugin::GuestCall;
+use crate::plugin::quarantine::RecordGuard;
 use crate::plugin::store::State;
 use crate::turn::Turn;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use wasmtime::component::Resource;
 
 /// A handle of the turn for a guest, its own: a borrow would have to be given back before the call returns, and
 /// JavaScript guests cannot do that.
-pub(super) fn lend(store: &mut Store<State>, turn: &Arc<Turn>) -> wasmtime::Result<Resource<TurnHandle>> {
+pub(super) fn push_turn_handle(store: &mut Store<State>, turn: &Arc<Turn>) -> wasmtime::Result<Resource<TurnHandle>> {
     Ok(store.data_mut().table.push(TurnHandle(turn.clone()))?)
 }
 
 /// Says to the compiler what kind of closure a visit is, before it looks inside.
 pub(super) fn asking<'c, T, F>(ask: F) -> F
 where
-    F: for<'a> Fn(Visit<'a, 'c>) -> Answer<'a, T>,
+    F: for<'a> Fn(GuestCall<'a, 'c>) -> Answer<'a, T>,
 {
     ask
 }
@@ -45,7 +45,7 @@ macro_rules! visit {
         crate::hooks::visit::asking(|visit| Box::pin(async move {
             let given = crate::hooks::visit::given!(visit, $($argument),*);
             let guest = visit.exports.$interface(visit.store, &visit.instance)?;
-            let handle = crate::hooks::visit::lend(visit.store, $turn)?;
+            let handle = crate::hooks::visit::push_turn_handle(visit.store, $turn)?;
             let $answer = guest.$call(visit.store, handle, $($argument),*).await?;
             crate::hooks::visit::unless_broken(given, $made)
         }))
@@ -65,7 +65,7 @@ pub(crate) use given;
 
 /// What is made of an answer; when that is no fault, nobody has to know what the call was given.
 pub fn unless_broken<T, F: FnOnce() -> serde_json::Value>(
-    given: Testimony<F>,
+    given: RecordGuard<F>,
     made: wasmtime::Result<T>,
 ) -> wasmtime::Result<T> {
     if made.is_ok() {

@@ -57,13 +57,13 @@ mod generated {
         with: {
             "bub:types/types": super::shared::types,
             "bub:tools/schema": super::shared::schema,
-            "bub:turn/turn.turn": crate::grants::turn::TurnHandle,
-            "bub:tape/tape.tape": crate::grants::tape::TapeHandle,
-            "bub:tape/tape.cursor": crate::grants::tape::Cursor,
-            "bub:context/view.view": crate::grants::view::View,
-            "bub:model/chat.completion": crate::grants::chat::Completion,
-            "bub:model/sink.sink": crate::grants::sink::Sink,
-            "bub:process/process.child": crate::grants::process::Child,
+            "bub:turn/turn.turn": crate::imports::turn::TurnHandle,
+            "bub:tape/tape.tape": crate::imports::tape::TapeHandle,
+            "bub:tape/tape.cursor": crate::imports::tape::Cursor,
+            "bub:context/view.view": crate::imports::view::View,
+            "bub:model/chat.completion": crate::imports::chat::Completion,
+            "bub:model/sink.sink": crate::imports::sink::Sink,
+            "bub:process/process.child": crate::imports::process::Child,
         },
     });
 }

@@ -2,11 +2,11 @@
 
 use super::bindings::Exports;
 use super::fault::{Fault, FaultKind, classify};
-use super::live::Live;
+use super::instance::GuestInstance;
 use super::load::Plugin;
-use super::quarantine::{self, Caller, Consequence, Pass};
+use super::quarantine::{self, Caller, Consequence, Permit};
 use super::store::{LOAD, State};
-use crate::host::{Host, News};
+use crate::host::{Host, RuntimeEvent};
 use crate::turn::Turn;
 use bub_types::Error;
 use std::future::Future;
@@ -26,7 +26,7 @@ const DELIVERY: Duration = Duration::from_secs(60);
 
 /// Where a call stands: which export, for which turn, inside how many other calls.
 #[derive(Clone)]
-pub struct Site {
+pub struct CallContext {
     pub hook: &'static str,
     pub turn: Option<Arc<Turn>>,
     pub depth: u32,
@@ -36,7 +36,7 @@ pub struct Site {
     caller: Option<Caller>,
 }
 
-impl Site {
+impl CallContext {
     /// The export of a hook that has no turn.
     pub fn outside(hook: &'static str) -> Self {
         Self { hook, turn: None, depth: 0, about: None, caller: None }
@@ -110,7 +110,7 @@ pub fn running() -> Option<Running> {
 ///
 /// `'c` is how long what the caller lends lives: its name here is what lets a boxed future borrow both from the visit
 /// and from the caller.
-pub struct Visit<'a, 'c> {
+pub struct GuestCall<'a, 'c> {
     /// What the plugin implements, as the component of this instance numbers it.
     pub exports: &'a Exports,
     pub store: &'a mut Store<State>,
@@ -120,18 +120,18 @@ pub struct Visit<'a, 'c> {
 
 /// What is done in a visit. Boxed, because the compiler cannot yet show that an async closure that borrows its
 /// arguments is `Send`.
-pub type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+pub type CallFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
-/// Calls inside calls, whatever leads to them (tools, model, stages): refused with an error that the guest can read.
-pub fn deeper(depth: u32, limit: u32) -> std::result::Result<u32, Error> {
+/// CallScope inside calls, whatever leads to them (tools, model, stages): refused with an error that the guest can read.
+pub fn check_depth(depth: u32, limit: u32) -> std::result::Result<u32, Error> {
     if depth < limit {
         Ok(depth + 1)
     } else {
-        Err(Error::denied(format!("calls inside calls may go {limit} deep, no deeper")))
+        Err(Error::denied(format!("calls inside calls may go {limit} deep, no check_depth")))
     }
 }
 
-/// Calls an export of `plugin` in an instance of its own.
+/// CallScope an export of `plugin` in an instance of its own.
 ///
 /// # Errors
 ///
@@ -140,8 +140,8 @@ pub fn deeper(depth: u32, limit: u32) -> std::result::Result<u32, Error> {
 pub async fn call<'c, T: Send>(
     host: &Arc<Host>,
     plugin: &Arc<Plugin>,
-    site: Site,
-    run: impl for<'a> FnOnce(Visit<'a, 'c>) -> Answering<'a, T> + Send,
+    site: CallContext,
+    run: impl for<'a> FnOnce(GuestCall<'a, 'c>) -> CallFuture<'a, T> + Send,
 ) -> std::result::Result<T, Fault> {
     let hook = site.hook;
     let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind, output: None };
@@ -151,16 +151,16 @@ pub async fn call<'c, T: Send>(
     let counts = hook != LOAD && !previews;
     let pass = match (counts, previews) {
         (true, _) => host.quarantine.begin(plugin, &site),
-        (false, true) => host.quarantine.held(plugin, &site).map_or(Ok(Pass::default()), |held| Err(Box::new(held))),
-        (false, false) => Ok(Pass::default()),
+        (false, true) => host.quarantine.held(plugin, &site).map_or(Ok(Permit::default()), |held| Err(Box::new(held))),
+        (false, false) => Ok(Permit::default()),
     };
-    let pass = pass.map_err(|held| fault(FaultKind::Held(held)))?;
+    let pass = pass.map_err(|held| fault(FaultKind::OpenCircuit(held)))?;
     if !pass.wait.is_zero() {
         tokio::time::sleep(pass.wait).await;
     }
     let limit = deadline(host, plugin, &site);
     let turn = site.turn.clone();
-    let live = Live::new(host, plugin, &site);
+    let live = GuestInstance::new(host, plugin, &site);
     let mut live = live.map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
     let (began, mut busy) = (Instant::now(), Duration::ZERO);
     let outcome = tokio::time::timeout(
@@ -169,7 +169,8 @@ pub async fn call<'c, T: Send>(
             Running::new(plugin, hook),
             timed(&mut busy, async {
                 let instance = live.instance(host, plugin, &site).await?;
-                run(Visit { exports: &live.ready.exports, store: &mut live.store, instance, lent: PhantomData }).await
+                run(GuestCall { exports: &live.ready.exports, store: &mut live.store, instance, lent: PhantomData })
+                    .await
             }),
         ),
     )
@@ -199,18 +200,18 @@ pub async fn call<'c, T: Send>(
         host.meter.add(&plugin.name, hook, took, fuel, None);
         host.meter.add(&holder.name, broken.hook, Duration::ZERO, 0, Some(&broken));
         host.news.tell(
-            News::Fault { plugin: holder.name.clone(), hook: broken.hook, what: broken.kind.to_string() },
+            RuntimeEvent::Fault { plugin: holder.name.clone(), hook: broken.hook, what: broken.kind.to_string() },
             &session,
         );
         if !previews {
-            let call = quarantine::Call { host, witness: quarantine::Witness::default(), turn: turn.as_deref() };
-            let consequence = host.quarantine.faulted((&holder, &site, Pass::default()), &broken, call);
+            let call = quarantine::Call { host, witness: quarantine::CallRecorder::default(), turn: turn.as_deref() };
+            let consequence = host.quarantine.faulted((&holder, &site, Permit::default()), &broken, call);
             tell(turn.as_deref(), &holder, consequence).await;
         }
         return Err(broken);
     }
     host.meter.add(&plugin.name, hook, took, fuel, Some(&broken));
-    host.news.tell(News::Fault { plugin: plugin.name.clone(), hook, what: broken.kind.to_string() }, &session);
+    host.news.tell(RuntimeEvent::Fault { plugin: plugin.name.clone(), hook, what: broken.kind.to_string() }, &session);
     if matches!(broken.kind, FaultKind::Deadline(_)) {
         host.quarantine.was_slow(plugin, &broken);
     }
@@ -276,7 +277,7 @@ async fn timed<T>(busy: &mut Duration, future: impl Future<Output = T>) -> T {
 /// What waits for a model or a person has the turn's deadline only, and so has a command, for which a person waits who
 /// can end it; everything else has a short one of its own, also when the turn's time is over: its state is still saved,
 /// and its failure still told.
-fn deadline(host: &Host, plugin: &Plugin, site: &Site) -> Duration {
+fn deadline(host: &Host, plugin: &Plugin, site: &CallContext) -> Duration {
     match site.hook {
         "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" | "run-command" => {
             let own = plugin.limits.turn_deadline();

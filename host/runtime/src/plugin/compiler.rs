@@ -45,7 +45,7 @@ const ARENA_KIB: u32 = 32 << 10;
 const NOT_TAKEN: u8 = 3;
 
 /// Why there is no compiled code.
-enum Trouble {
+enum CompileError {
     /// The bytes are not what they should be, in the compiler's words.
     NotTaken(String),
     /// They broke the bounds, and will break them again.
@@ -95,12 +95,12 @@ pub(super) async fn component(
                 Component::deserialize(engine, code)
             }
         }
-        Err(Trouble::Broke(reason)) => {
+        Err(CompileError::Broke(reason)) => {
             let (seconds, memory_mib) = (limits.compile_seconds, limits.compile_mib);
             cache.remember(&key, &Note { reason: reason.clone(), seconds, memory_mib });
             Err(wasmtime::Error::msg(reason))
         }
-        Err(Trouble::NotTaken(reason) | Trouble::NotNow(reason)) => Err(wasmtime::Error::msg(reason)),
+        Err(CompileError::NotTaken(reason) | CompileError::NotNow(reason)) => Err(wasmtime::Error::msg(reason)),
     }
 }
 
@@ -121,22 +121,22 @@ pub(super) fn embedded(
     Ok(component)
 }
 
-async fn in_child(reservation: u64, program: &PathBuf, bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, Trouble> {
+async fn in_child(reservation: u64, program: &PathBuf, bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, CompileError> {
     let wall = PATIENCE + Duration::from_secs(limits.compile_seconds) * 4;
-    let not_now = |error: io::Error| Trouble::NotNow(format!("the compiler does not start: {error}"));
+    let not_now = |error: io::Error| CompileError::NotNow(format!("the compiler does not start: {error}"));
     let child = start(reservation, program, limits).map_err(not_now)?;
     let (status, code, said) = match tokio::time::timeout(wall, talk(child, bytes)).await {
         Ok(talked) => talked.map_err(not_now)?,
         // It goes with the future that held it.
         Err(_) => {
             let text = format!("it was not compiled within {} s; the machine may be busy", wall.as_secs());
-            return Err(Trouble::NotNow(text));
+            return Err(CompileError::NotNow(text));
         }
     };
     if status.success() {
         return match code.len() as u64 > MAX_IMAGE {
             false => Ok(code),
-            true => Err(Trouble::Broke(format!("it has more than {} MiB when it is compiled", MAX_IMAGE >> 20))),
+            true => Err(CompileError::Broke(format!("it has more than {} MiB when it is compiled", MAX_IMAGE >> 20))),
         };
     }
     Err(trouble(status, &said, limits))
@@ -192,27 +192,27 @@ async fn talk(mut child: Child, bytes: &[u8]) -> io::Result<(ExitStatus, Vec<u8>
 }
 
 /// What the end of a child says of the bytes that it was given.
-fn trouble(status: ExitStatus, said: &str, limits: &Limits) -> Trouble {
+fn trouble(status: ExitStatus, said: &str, limits: &Limits) -> CompileError {
     const SIGKILL: i32 = 9;
     const SIGINT: i32 = 2;
     const SIGTERM: i32 = 15;
     const SIGXCPU: i32 = 24;
     let out_of_memory = ["memory allocation of", "annot allocate memory"].iter().any(|text| said.contains(text));
     match (status.code(), status.signal()) {
-        (_, _) if out_of_memory => Trouble::Broke(format!(
+        (_, _) if out_of_memory => CompileError::Broke(format!(
             "it takes more than {} MiB to compile; `compile_mib` in its `limits` raises that",
             limits.compile_mib
         )),
-        (_, Some(SIGXCPU)) => Trouble::Broke(format!(
+        (_, Some(SIGXCPU)) => CompileError::Broke(format!(
             "it takes longer than {} s to compile; `compile_seconds` in its `limits` raises that",
             limits.compile_seconds
         )),
-        (Some(code), _) if code == i32::from(NOT_TAKEN) => Trouble::NotTaken(said.to_owned()),
+        (Some(code), _) if code == i32::from(NOT_TAKEN) => CompileError::NotTaken(said.to_owned()),
         // Somebody ended it who had their own reasons.
-        (_, Some(SIGKILL | SIGINT | SIGTERM)) => Trouble::NotNow("the compiler was ended from outside".to_owned()),
-        (_, Some(_)) => Trouble::Broke(format!("the compiler broke on it: {said}")),
-        _ if said.contains("panicked at") => Trouble::Broke(format!("the compiler broke on it: {said}")),
-        _ => Trouble::NotNow(format!("the compiler did not begin: {said}")),
+        (_, Some(SIGKILL | SIGINT | SIGTERM)) => CompileError::NotNow("the compiler was ended from outside".to_owned()),
+        (_, Some(_)) => CompileError::Broke(format!("the compiler broke on it: {said}")),
+        _ if said.contains("panicked at") => CompileError::Broke(format!("the compiler broke on it: {said}")),
+        _ => CompileError::NotNow(format!("the compiler did not begin: {said}")),
     }
 }
 

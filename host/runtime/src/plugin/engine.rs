@@ -19,17 +19,17 @@ pub const YIELD_INTERVAL: u64 = 1_000_000;
 const FRAMES: usize = 32;
 
 /// An engine with everything that a guest may import.
-pub struct Bench {
+pub struct LinkedEngine {
     pub engine: Engine,
     pub linker: Linker<State>,
 }
 
 /// The engine of the first choice, and one that never runs out of slots.
 pub struct Engines {
-    pub pooled: Bench,
+    pub pooled: LinkedEngine,
     /// Where calls go when the pool is full. A call inside a call must never wait for a slot: the one that it sits in
     /// is not free before it returns.
-    on_demand: std::sync::OnceLock<Bench>,
+    on_demand: std::sync::OnceLock<LinkedEngine>,
     settings: Settings,
     /// Instances that the pool holds; none where there is no pool.
     slots: u32,
@@ -55,7 +55,7 @@ impl Engines {
             config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots, reservation)));
             match Engine::new(&config) {
                 Ok(engine) => {
-                    let pooled = Bench::new(engine)?;
+                    let pooled = LinkedEngine::new(engine)?;
                     return Ok(Self {
                         pooled,
                         on_demand: std::sync::OnceLock::new(),
@@ -69,7 +69,7 @@ impl Engines {
         }
         // There is little address space: memories start small, move when they grow, and are checked at every access.
         let reservation = 0;
-        let pooled = Bench::new(Engine::new(&config(reservation)?)?)?;
+        let pooled = LinkedEngine::new(Engine::new(&config(reservation)?)?)?;
         Ok(Self {
             pooled,
             on_demand: std::sync::OnceLock::new(),
@@ -103,21 +103,21 @@ impl Engines {
         memory_bytes <= self.largest
     }
 
-    pub fn on_demand(&self) -> Result<&Bench> {
+    pub fn on_demand(&self) -> Result<&LinkedEngine> {
         if let Some(bench) = self.on_demand.get() {
             return Ok(bench);
         }
         // The same settings but for the allocator, so that the same compiled code fits both.
-        let bench = Bench::new(Engine::new(&config(self.settings.reservation)?)?)?;
+        let bench = LinkedEngine::new(Engine::new(&config(self.settings.reservation)?)?)?;
         Ok(self.on_demand.get_or_init(|| bench))
     }
 }
 
-impl Bench {
+impl LinkedEngine {
     fn new(engine: Engine) -> Result<Self> {
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-        crate::grants::guard::add_to_linker(&mut linker)?;
+        crate::imports::guard::add_to_linker(&mut linker)?;
         wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker)?;
         Hookspecs::add_to_linker::<State, HasSelf<State>>(&mut linker, State::counted)?;
         Ok(Self { engine, linker })

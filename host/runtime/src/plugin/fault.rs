@@ -1,6 +1,6 @@
 //! How a call ends when the guest broke it.
 
-use super::quarantine::Held;
+use super::quarantine::OpenCircuit;
 use super::store::State;
 use bub_types::text::one_line;
 use std::fmt;
@@ -69,7 +69,7 @@ pub enum FaultKind {
     /// What it answered is not what the contract asks for.
     Contract(String),
     /// It was not asked: it has broken too many calls.
-    Held(Box<Held>),
+    OpenCircuit(Box<OpenCircuit>),
 }
 
 impl fmt::Display for Fault {
@@ -116,7 +116,7 @@ impl fmt::Display for FaultKind {
             }
             Self::TooManyCalls(calls) => write!(f, "called the host more than {calls} times"),
             Self::TooManyHandles(handles) => write!(f, "held more than {handles} handles"),
-            Self::Held(held) => held.fmt(f),
+            Self::OpenCircuit(held) => held.fmt(f),
             Self::Contract(rule) => write!(f, "broke the contract: {rule}"),
         }
     }

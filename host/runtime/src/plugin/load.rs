@@ -1,11 +1,11 @@
 //! Bytes to a plugin. Every refusal is worded here.
 
 use super::bindings::{Exports, SERVED};
-use super::call::{Site, Visit, call};
+use super::call::{CallContext, GuestCall, call};
 use super::command::{self, Command};
 use super::compiler;
-use super::engine::{Bench, Engines};
-use super::manifest::{Behind, Manifest, Want};
+use super::engine::{Engines, LinkedEngine};
+use super::manifest::{AfterTurnScope, GrantRequest, Manifest};
 use super::output::LineRate;
 use super::store::{LOAD, State};
 use super::tool::{self, Tool};
@@ -88,19 +88,19 @@ pub struct Plugin {
     pub provider: Option<String>,
     /// How often what it writes goes to the log.
     pub(super) lines: LineRate,
-    pub ready: Ready,
+    pub ready: PreparedComponent,
     /// The same for the engine without a pool; compiled code fits both.
-    spare: OnceLock<Ready>,
+    spare: OnceLock<PreparedComponent>,
 }
 
 /// A component on one engine, ready to be instantiated. What it exports is numbered anew on each engine.
-pub struct Ready {
+pub struct PreparedComponent {
     pub pre: InstancePre<State>,
     pub exports: Exports,
 }
 
-impl Ready {
-    fn new(bench: &Bench, component: &Component) -> wasmtime::Result<Self> {
+impl PreparedComponent {
+    fn new(bench: &LinkedEngine, component: &Component) -> wasmtime::Result<Self> {
         let pre = bench.linker.instantiate_pre(component)?;
         let exports = Exports::find(&pre)?;
         Ok(Self { pre, exports })
@@ -119,7 +119,7 @@ impl Plugin {
     }
 
     /// The same component on the engine that never runs out of slots. Made at the first need: most runs have none.
-    pub fn on_demand(&self, engines: &Engines) -> wasmtime::Result<&Ready> {
+    pub fn on_demand(&self, engines: &Engines) -> wasmtime::Result<&PreparedComponent> {
         if let Some(spare) = self.spare.get() {
             return Ok(spare);
         }
@@ -128,7 +128,7 @@ impl Plugin {
         // SAFETY: these bytes were made by `serialize` a line above, in this process.
         #[allow(unsafe_code, reason = "deserialize is how compiled code moves between two engines")]
         let component = unsafe { Component::deserialize(&bench.engine, image)? };
-        let spare = Ready::new(bench, &component)?;
+        let spare = PreparedComponent::new(bench, &component)?;
         Ok(self.spare.get_or_init(|| spare))
     }
 
@@ -203,7 +203,7 @@ pub async fn compile(host: &Host, candidate: Candidate<'_>) -> Result<Plugin> {
     let component = compiled.map_err(one_cause).map_err(without_async)?;
     check_contracts(&component)?;
     let manifest = Manifest::read(bytes)?;
-    let ready = Ready::new(bench, &component).map_err(one_cause)?;
+    let ready = PreparedComponent::new(bench, &component).map_err(one_cause)?;
     let names = ready.exports.names();
     if names.is_empty() {
         bail!("it exports none of this host's contracts");
@@ -238,7 +238,7 @@ pub async fn compile(host: &Host, candidate: Candidate<'_>) -> Result<Plugin> {
 
 /// Runs what runs once: the types of all exports are checked, tools, commands and the provider's name asked for,
 /// in an instance that has no turn and whose gated imports therefore answer nothing.
-pub async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin> {
+pub async fn query_exports(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin> {
     let plugin = Arc::new(plugin);
     let names = plugin.ready.exports.names();
     let (has_tools, is_provider) = (names.contains(&"bub:tools/tools"), names.contains(&"bub:model/provider"));
@@ -246,28 +246,29 @@ pub async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin> {
     // What stands in a section is read without running anything, and wins.
     let describes = plugin.wants.is_none() && names.contains(&"bub:plugin/manifest");
     let component = &plugin.ready.pre.component().clone();
-    let introduced = call(host, &plugin, Site::outside(LOAD), |Visit { exports, store, instance, .. }| {
-        Box::pin(async move {
-            exports.check(store, &instance, component)?;
-            let tools = match has_tools {
-                true => exports.tools(store, &instance)?.call_list_tools(&mut *store).await?,
-                false => Vec::new(),
-            };
-            let commands = match has_commands {
-                true => exports.commands(store, &instance)?.call_list_commands(&mut *store).await?,
-                false => Vec::new(),
-            };
-            let provider = match is_provider {
-                true => Some(exports.provider(store, &instance)?.call_name(&mut *store).await?),
-                false => None,
-            };
-            let described = match describes {
-                true => Some(exports.manifest(store, &instance)?.call_describe(&mut *store).await?),
-                false => None,
-            };
-            Ok((tools, commands, provider, described))
-        })
-    });
+    let introduced =
+        call(host, &plugin, CallContext::outside(LOAD), |GuestCall { exports, store, instance, .. }| {
+            Box::pin(async move {
+                exports.check(store, &instance, component)?;
+                let tools = match has_tools {
+                    true => exports.tools(store, &instance)?.call_list_tools(&mut *store).await?,
+                    false => Vec::new(),
+                };
+                let commands = match has_commands {
+                    true => exports.commands(store, &instance)?.call_list_commands(&mut *store).await?,
+                    false => Vec::new(),
+                };
+                let provider = match is_provider {
+                    true => Some(exports.provider(store, &instance)?.call_name(&mut *store).await?),
+                    false => None,
+                };
+                let described = match describes {
+                    true => Some(exports.manifest(store, &instance)?.call_describe(&mut *store).await?),
+                    false => None,
+                };
+                Ok((tools, commands, provider, described))
+            })
+        });
     let (tools, commands, provider, described) = introduced.await?;
     let tools = tool::accept(tools).map_err(anyhow::Error::msg)?;
     provider.as_deref().map_or(Ok(()), check_provider)?;
@@ -276,14 +277,14 @@ pub async fn introduce(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin> {
     plugin.commands = command::accept(commands)?;
     plugin.provider = provider;
     if let Some(described) = described {
-        let wants = described.wants.into_iter().map(|want| Want { grant: want.grant, why: want.why });
+        let wants = described.wants.into_iter().map(|want| GrantRequest { grant: want.grant, why: want.why });
         let manifest = Manifest {
             name: Some(described.name),
             version: described.version,
             about: described.about,
             wants: wants.collect(),
             config_schema: described.config_schema.and_then(|schema| super::parse_json(&schema).ok()),
-            after_turn: Behind::default(),
+            after_turn: AfterTurnScope::default(),
         };
         plugin.describe(manifest)?;
         plugin.check_config()?;

@@ -32,19 +32,19 @@ pub struct Manifest {
     pub about: String,
     /// The grants that it asks for.
     #[serde(default)]
-    pub wants: Vec<Want>,
+    pub wants: Vec<GrantRequest>,
     /// JSON Schema of its table of the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_schema: Option<serde_json::Value>,
-    /// Behind which turns its `after-turn` is called.
+    /// AfterTurnScope which turns its `after-turn` is called.
     #[serde(default)]
-    pub after_turn: Behind,
+    pub after_turn: AfterTurnScope,
 }
 
 /// Which turns a plugin wants to be told of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Behind {
+pub enum AfterTurnScope {
     /// All.
     #[default]
     Every,
@@ -55,7 +55,7 @@ pub enum Behind {
 /// A grant that a plugin asks for.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Want {
+pub struct GrantRequest {
     /// `tape:read`, `http:api.example.com`, ...
     pub grant: String,
     /// What it needs it for, in the author's words.

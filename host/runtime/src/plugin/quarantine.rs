@@ -8,17 +8,17 @@
 //! What is known stands in a file, because `run` is a process of its own for each turn, and because `release` has to reach
 //! a process that runs.
 
-mod book;
 mod breaker;
+mod breaker_store;
 mod caller;
-mod evidence;
+mod crash_report;
 
-use super::call::Site;
+use super::call::CallContext;
 use super::fault::Fault;
 use super::load::{Plugin, Source};
-use book::Book;
+use breaker_store::BreakerStore;
 pub use caller::Caller;
-pub use evidence::{CALL, COMPONENT, Call, MAX_BYTES, Testimony, Witness, adopt};
+pub use crash_report::{CALL, COMPONENT, Call, CallRecorder, MAX_BYTES, RecordGuard, adopt};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,7 +29,7 @@ pub const DIR: &str = "quarantine";
 
 /// All that is known of who breaks calls.
 pub struct Quarantine {
-    book: Mutex<Book>,
+    book: Mutex<BreakerStore>,
     dir: PathBuf,
     /// In a trial: which hooks of which bytes took too long.
     slow: Option<Mutex<BTreeMap<Key, String>>>,
@@ -37,7 +37,7 @@ pub struct Quarantine {
 
 /// A hook of a plugin that is not asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct OpenCircuit {
     /// The plugin's name when it broke.
     pub plugin: String,
     /// SHA-256 of its bytes, in hex.
@@ -54,7 +54,7 @@ pub struct Held {
     pub fault: String,
 }
 
-impl std::fmt::Display for Held {
+impl std::fmt::Display for OpenCircuit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let whose = self
             .caller
@@ -78,7 +78,7 @@ impl std::fmt::Display for Held {
 
 /// A call that was let through.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Pass {
+pub(super) struct Permit {
     /// Whether its outcome decides if others follow.
     is_trial: bool,
     /// How long it has to wait first.
@@ -88,7 +88,7 @@ pub(super) struct Pass {
 /// What a fault has led to.
 pub(super) struct Consequence {
     /// The plugin is not asked from here on.
-    pub(super) held: Option<Held>,
+    pub(super) held: Option<OpenCircuit>,
     /// Where the call can be looked at.
     pub(super) reproducer: Option<PathBuf>,
 }
@@ -109,7 +109,7 @@ impl Quarantine {
     /// What stands below that home. Nothing is made before something breaks.
     pub fn new(home: &Path) -> Self {
         let dir = home.join(DIR);
-        Self { book: Mutex::new(Book::new(&dir)), dir, slow: None }
+        Self { book: Mutex::new(BreakerStore::new(&dir)), dir, slow: None }
     }
 
     /// The same for a trial, where each call is to be made, however many broke before; only what took too long is not asked
@@ -119,10 +119,10 @@ impl Quarantine {
     }
 
     /// Why that hook is not asked again in this trial.
-    fn too_slow(&self, plugin: &Plugin, hook: &str) -> Option<Held> {
+    fn too_slow(&self, plugin: &Plugin, hook: &str) -> Option<OpenCircuit> {
         let slow = self.slow.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
         let key = key(plugin, hook);
-        slow.get(&key).map(|fault| Held {
+        slow.get(&key).map(|fault| OpenCircuit {
             plugin: plugin.name.clone(),
             digest: key.0.clone(),
             hook: key.1.clone(),
@@ -133,12 +133,12 @@ impl Quarantine {
         })
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
+    fn book(&self) -> MutexGuard<'_, BreakerStore> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Why the plugin is not asked there; none, when it is.
-    pub fn held(&self, plugin: &Plugin, site: &Site) -> Option<Held> {
+    pub fn held(&self, plugin: &Plugin, site: &CallContext) -> Option<OpenCircuit> {
         if self.slow.is_some() {
             return self.too_slow(plugin, site.hook);
         }
@@ -152,26 +152,26 @@ impl Quarantine {
     }
 
     /// Lets a call begin. Behind a pause one is let through to try, and no other until its outcome is known.
-    pub(super) fn begin(&self, plugin: &Plugin, site: &Site) -> Result<Pass, Box<Held>> {
+    pub(super) fn begin(&self, plugin: &Plugin, site: &CallContext) -> Result<Permit, Box<OpenCircuit>> {
         if self.slow.is_some() {
-            return self.too_slow(plugin, site.hook).map_or(Ok(Pass::default()), |held| Err(Box::new(held)));
+            return self.too_slow(plugin, site.hook).map_or(Ok(Permit::default()), |held| Err(Box::new(held)));
         }
         let mut book = self.book();
         // Nearly always nothing has broken, and every call of every guest comes by here.
         if book.read().is_empty() {
-            return Ok(Pass::default());
+            return Ok(Permit::default());
         }
         let key = key(plugin, site.hook);
-        let Some(breaker) = book.read().get(&key) else { return Ok(Pass::default()) };
+        let Some(breaker) = book.read().get(&key) else { return Ok(Permit::default()) };
         let (caller, session) = (&site.caller(), site.session());
         if plugin.source == Source::Embedded {
-            return Ok(Pass { is_trial: false, wait: breaker.back_off(caller, session) });
+            return Ok(Permit { is_trial: false, wait: breaker.back_off(caller, session) });
         }
         if let Some(held) = breaker.held(&key, caller, session, now()) {
             return Err(Box::new(held));
         }
         if !breaker.is_open(caller, session) {
-            return Ok(Pass::default());
+            return Ok(Permit::default());
         }
         // Somebody else may have taken the trial between the look and the write.
         let pause = plugin.limits.quarantine();
@@ -182,11 +182,11 @@ impl Quarantine {
             },
             None => Ok(false),
         });
-        taken.map(|is_trial| Pass { is_trial, wait: Duration::ZERO })
+        taken.map(|is_trial| Permit { is_trial, wait: Duration::ZERO })
     }
 
     /// A call has ended well.
-    pub(super) fn succeeded(&self, plugin: &Plugin, site: &Site, pass: Pass) {
+    pub(super) fn succeeded(&self, plugin: &Plugin, site: &CallContext, pass: Permit) {
         let mut book = self.book();
         if book.read().is_empty() {
             return;
@@ -208,7 +208,7 @@ impl Quarantine {
     /// A call has ended in a fault that is the plugin's own.
     pub(super) fn faulted(
         &self,
-        (plugin, site, pass): (&Plugin, &Site, Pass),
+        (plugin, site, pass): (&Plugin, &CallContext, Permit),
         fault: &Fault,
         call: Call<'_>,
     ) -> Consequence {
@@ -216,7 +216,7 @@ impl Quarantine {
         if self.slow.is_some() {
             return Consequence {
                 held: None,
-                reproducer: evidence::keep(&self.dir, plugin, fault, site.session(), call),
+                reproducer: crash_report::keep(&self.dir, plugin, fault, site.session(), call),
             };
         }
         // What it said of itself goes into a file, and into one line of a log, again and again.
@@ -231,7 +231,7 @@ impl Quarantine {
             let is_open = breaker.fault(caller, session, now(), plugin.limits.quarantine(), pass.is_trial);
             (is_open && plugin.source != Source::Embedded).then(|| breaker.held(&key, caller, session, now())).flatten()
         });
-        let reproducer = evidence::keep(&self.dir, plugin, fault, session, call);
+        let reproducer = crash_report::keep(&self.dir, plugin, fault, session, call);
         Consequence { held, reproducer }
     }
 
@@ -244,7 +244,7 @@ impl Quarantine {
     }
 
     /// Everything that is not asked at this moment, in whichever session.
-    pub fn list(&self) -> Vec<Held> {
+    pub fn list(&self) -> Vec<OpenCircuit> {
         let mut book = self.book();
         book.read().iter().flat_map(|(key, breaker)| breaker.all_held(key, now())).collect()
     }

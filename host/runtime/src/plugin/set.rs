@@ -1,9 +1,9 @@
 //! All plugins of a host, in the order in which they were registered.
 
+use super::discovery::{self, Found};
 use super::embedded::EMBEDDED;
-use super::found::{self, Found};
 use super::load::{Plugin, Source};
-use super::shelf::{Latest, Shelf, Untrusted};
+use super::registry::{LoadOutcome, PluginRegistry, Untrusted};
 use crate::host::Host;
 use anyhow::{Result, bail};
 use bub_permissions::{hook_grant, shell_word};
@@ -30,9 +30,9 @@ impl PluginSet {
     /// The embedded guests that are not switched off, then `$BUB_HOME/plugins/*.wasm` by file name, then those of the
     /// workspace whose bytes are trusted. A file that does not load is named in `failed`; the others serve, and so does the
     /// version of it that served before. With `waits` a file that is still being written to stays as it was.
-    pub async fn load(host: &Arc<Host>, shelf: &mut Shelf, waits: bool) -> Self {
+    pub async fn load(host: &Arc<Host>, shelf: &mut PluginRegistry, waits: bool) -> Self {
         shelf.load_embedded(host).await;
-        let files = found::files(&host.config, &host.workspace);
+        let files = discovery::files(&host.config, &host.workspace);
         shelf.look(host, &files, waits).await;
         let mut set = Self::default();
         for embedded in EMBEDDED {
@@ -51,17 +51,17 @@ impl PluginSet {
         set
     }
 
-    fn add(&mut self, found: &Found, shelf: &mut Shelf) {
+    fn add(&mut self, found: &Found, shelf: &mut PluginRegistry) {
         let Some(slot) = shelf.slots.get_mut(found) else { return };
         let reason = match &slot.latest {
             None => return,
-            Some(Latest::Untrusted(digest)) => {
+            Some(LoadOutcome::Untrusted(digest)) => {
                 let (name, path) = (found.name.clone(), found.path.clone());
                 self.untrusted.push(Untrusted { name, path, digest: digest.clone() });
                 return;
             }
-            Some(Latest::Failed(reason)) => reason.clone(),
-            Some(Latest::Plugin(plugin)) => match self.admit(plugin) {
+            Some(LoadOutcome::Failed(reason)) => reason.clone(),
+            Some(LoadOutcome::Plugin(plugin)) => match self.admit(plugin) {
                 Ok(()) => {
                     slot.serving = Some(plugin.clone());
                     return;

@@ -1,13 +1,13 @@
 //! What lives in a store: everything that one call of one guest holds, gone when the call ends.
 
-use super::call::deeper;
+use super::call::check_depth;
 use super::fault::{Break, FaultKind};
 use super::load::{Plugin, Source};
 use super::output::Output;
-use super::quarantine::Witness;
-use crate::grants::guard::FileGuard;
-use crate::grants::http::Http;
+use super::quarantine::CallRecorder;
 use crate::host::Host;
+use crate::imports::guard::FileGuard;
+use crate::imports::http::Http;
 use crate::turn::{Denial, DenialReason, Turn};
 use bub_types::Error;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub struct State {
     /// What the guest writes to stdout and stderr.
     pub output: Output,
     /// What the call is given.
-    pub witness: Witness,
+    pub witness: CallRecorder,
     /// What is kept from the guest of the directories that it is given; none where it is given none.
     pub file_guard: Option<FileGuard>,
     /// Whether the call was given text of a tape, a model or a tool: what it writes may say the same.
@@ -85,7 +85,7 @@ impl State {
             table,
             limiter,
             output,
-            witness: Witness::default(),
+            witness: CallRecorder::default(),
             file_guard,
             has_read: false,
             wasi,
@@ -102,7 +102,7 @@ impl State {
         self.turn = None;
         self.http.turn = None;
         self.file_guard = None;
-        self.witness = Witness::default();
+        self.witness = CallRecorder::default();
         self.table.is_empty() && self.limiter.used <= MAX_RESTING
     }
 
@@ -173,8 +173,8 @@ impl State {
     /// # Errors
     ///
     /// Too deep.
-    pub fn deeper(&self) -> std::result::Result<u32, Error> {
-        deeper(self.depth, self.plugin.limits.depth).map_err(|error| self.denied(DenialReason::Limit, "", error))
+    pub fn check_depth(&self) -> std::result::Result<u32, Error> {
+        check_depth(self.depth, self.plugin.limits.depth).map_err(|error| self.denied(DenialReason::Limit, "", error))
     }
 
     /// Whether the plugin holds that grant, at this moment.
@@ -210,11 +210,11 @@ fn wasi(
     // step would be dearer than the step; strangers get one, because a pipe would hold this one for ever.
     wasi.allow_blocking_current_thread(plugin.source == Source::Embedded);
     if let Some(guard) = guard {
-        crate::grants::fs::open(&mut wasi, host, plugin, turn, &guard.files);
+        crate::imports::fs::open(&mut wasi, host, plugin, turn, &guard.files);
     }
     // A selection is the same whenever it is made of the same view.
     if let (SELECTOR, Some(turn)) = (hook, turn) {
-        super::still::hold(&mut wasi, &turn.started);
+        super::determinism::hold(&mut wasi, &turn.started);
     }
     wasi.build()
 }

@@ -2,14 +2,14 @@
 
 mod caller;
 
-use super::account::{Account, Taint};
-use super::progress::{Calls, Progress, Speech, Turn};
-use super::settle::PASSING;
-use super::{Audience, TaintSource};
+use super::audit::{Account, Taint};
+use super::finalize::EPHEMERAL_PREFIX;
+use super::progress::{CallScope, Progress, Speech, Turn};
+use super::{TaintSource, TurnOptions};
 use crate::channel::foreign;
 use crate::error::Failure;
 use crate::host::Host;
-use crate::plugin::{Caller, Idle};
+use crate::plugin::{Caller, InstancePool};
 use bub_config::Commands;
 use bub_tape::Tape;
 use bub_types::{Envelope, Principal};
@@ -33,10 +33,10 @@ impl Turn {
     ///
     /// The tape cannot be written: said before a model is paid for an answer that could not be kept.
     pub(super) async fn begin(
-        calls: &Arc<Calls>,
+        calls: &Arc<CallScope>,
         session_id: String,
         message: Envelope,
-        mut audience: Audience,
+        mut audience: TurnOptions,
     ) -> Result<Arc<Self>, Failure> {
         let host = &calls.host;
         let name = bub_tape::tape_name(&host.workspace, &session_id);
@@ -47,7 +47,7 @@ impl Turn {
         };
         let earlier = audience.take_earlier();
         // A session that is kept knows itself what was said before.
-        if !earlier.is_empty() && session_id.starts_with(PASSING) {
+        if !earlier.is_empty() && session_id.starts_with(EPHEMERAL_PREFIX) {
             tape.bootstrap().await?;
             tape.append(earlier).await?;
         }
@@ -56,11 +56,11 @@ impl Turn {
 
     /// A turn that writes to that tape.
     pub(super) async fn over(
-        calls: &Arc<Calls>,
+        calls: &Arc<CallScope>,
         tape: Tape,
         session_id: String,
         message: Envelope,
-        audience: Audience,
+        audience: TurnOptions,
     ) -> Result<Self, Failure> {
         let host = &calls.host;
         let first = tape.last_id().await?;
@@ -122,13 +122,13 @@ impl Turn {
             pieces: Mutex::default(),
             sent: Mutex::default(),
             flows: Arc::default(),
-            idle: Idle::default(),
+            idle: InstancePool::default(),
         })
     }
 }
 
 /// What a command may be in a turn of that message.
-fn commands(host: &Host, message: &Envelope, audience: &Audience) -> Commands {
+fn commands(host: &Host, message: &Envelope, audience: &TurnOptions) -> Commands {
     audience.speaker.as_ref().map_or_else(|| host.config.commands(&message.channel), |speaker| speaker.commands)
 }
 
@@ -143,9 +143,9 @@ fn taint(principal: Principal, message: &Envelope) -> Option<(TaintSource, Strin
 }
 
 /// The turn's fork of its tape, when no other turn of the session runs.
-pub(super) async fn open(calls: &Arc<Calls>, name: &str, session_id: &str) -> Result<Tape, Failure> {
+pub(super) async fn open(calls: &Arc<CallScope>, name: &str, session_id: &str) -> Result<Tape, Failure> {
     let tapes = calls.host.tapes_of(calls);
-    if session_id.starts_with(PASSING) {
+    if session_id.starts_with(EPHEMERAL_PREFIX) {
         return Ok(tapes.open(name)?.fork());
     }
     let (tape, recovered) = tapes.begin(name).await?;

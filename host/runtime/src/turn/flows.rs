@@ -3,11 +3,11 @@
 //! Turns inside a turn share it. Addresses are on the tape, as `turn.addresses`, for the turns that follow; what was read is
 //! not, because what a model can say of earlier turns stands in its requests.
 
-use super::{PASSING, Turn};
-use crate::grants::flow::address;
-use crate::grants::flow::address::{Address, Addresses};
-use crate::grants::flow::{Conversation, Reading};
-use crate::grants::toolbox::dotted;
+use super::{EPHEMERAL_PREFIX, Turn};
+use crate::imports::flow::address;
+use crate::imports::flow::address::{Address, Addresses};
+use crate::imports::flow::{Conversation, Reading};
+use crate::imports::toolbox::dotted;
 use crate::plugin::{Plugin, Tool, is_called};
 use bub_tape::{Sought, json};
 use bub_types::Principal;
@@ -207,7 +207,7 @@ impl Turn {
 
     /// Writes down which addresses are known from here on, where this turn has named any: a turn that has not costs nothing.
     pub(super) async fn write_addresses(&self, has_failed: bool) -> bub_tape::Result<()> {
-        let is_kept = self.parent.is_none() && !self.session_id.starts_with(PASSING);
+        let is_kept = self.parent.is_none() && !self.session_id.starts_with(EPHEMERAL_PREFIX);
         if !is_kept || !(has_failed || self.has_begun()) {
             return Ok(());
         }

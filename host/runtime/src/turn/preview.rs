@@ -1,13 +1,13 @@
 //! A turn that goes as far as its first model call, and is thrown away.
 
-use super::{Audience, Calls, Speaker, Turn, build_prompt};
+use super::{CallScope, Identity, Turn, TurnOptions, build_prompt};
 use crate::channel::kind_of;
 use crate::error::Failure;
-use crate::grants::stages;
-use crate::grants::stages::Request;
-use crate::grants::view::About;
 use crate::hooks;
 use crate::host::Host;
+use crate::imports::stages;
+use crate::imports::stages::Request;
+use crate::imports::view::About;
 use anyhow::Result;
 use bub_tape::{Fork, MAX_SENT, Store, Tape, workspace_tape_name};
 use bub_types::text::one_line;
@@ -37,7 +37,7 @@ pub struct Requester<'a> {
     pub channel: &'a str,
     pub sender: &'a str,
     /// None: the principal is the one that the channel's configuration gives to the sender.
-    pub speaker: Option<Speaker>,
+    pub speaker: Option<Identity>,
 }
 
 impl Requester<'_> {
@@ -113,9 +113,9 @@ impl Preview<'_> {
         // A fork around the turn's own: what plugins write past that one goes nowhere as well.
         let tape = apart_from(Arc::clone(&self.store), self.tape)?.fork();
         let (open, cancel) = watch::channel(false);
-        let audience = Audience::new(cancel).spoken_by(self.requester.speaker.clone());
+        let audience = TurnOptions::new(cancel).spoken_by(self.requester.speaker.clone());
         let mut turn =
-            Turn::over(&Calls::new(host), tape, self.session_id.to_owned(), self.envelope(host), audience).await?;
+            Turn::over(&CallScope::new(host), tape, self.session_id.to_owned(), self.envelope(host), audience).await?;
         turn.is_preview = true;
         turn.shared = Some(apart_from(Arc::clone(host.tapes().store()), &workspace_tape_name(&host.workspace))?);
         Ok((open, Arc::new(turn)))

@@ -2,16 +2,16 @@
 
 mod calls;
 mod holdings;
-mod memo;
+mod prompt_cache;
 
-use super::Audience;
-use super::account::Account;
+use super::TurnOptions;
+use super::audit::Account;
 use super::choice::Choice;
 use super::flows::Flows;
-use super::sent::Sent;
+use super::message_cache::Sent;
 use crate::channel::shown;
 use crate::error::Failure;
-use crate::plugin::{Caller, Idle, model_name};
+use crate::plugin::{Caller, InstancePool, model_name};
 use bub_tape::Tape;
 use bub_types::{Envelope, MessageKind, Principal, Prompt, StreamEvent, ToolCall};
 use jiff::Zoned;
@@ -25,17 +25,17 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-pub use calls::Calls;
+pub use calls::CallScope;
 use holdings::Holdings;
-pub use memo::SystemPrompt;
-use memo::{Memo, Pieces};
+pub use prompt_cache::SystemPrompt;
+use prompt_cache::{PromptCache, RenderCache};
 
 /// How long a turn that no turn may be inside of waits for its tasks at its end.
 const REST: Duration = Duration::from_secs(1);
 
 /// One pass of one inbound envelope through the pipeline. It lives until the turn ends; guests hold handles to it.
 pub struct Turn {
-    pub calls: Arc<Calls>,
+    pub calls: Arc<CallScope>,
     /// Its name among all turns of this process.
     pub id: String,
     pub session_id: String,
@@ -61,7 +61,7 @@ pub struct Turn {
     pub(super) first: u64,
     pub(super) progress: Mutex<Progress>,
     pub(super) deadline: Instant,
-    pub(super) audience: Audience,
+    pub(super) audience: TurnOptions,
     /// What was said to the turn while it ran, as prompts.
     pub(super) steered: Mutex<Vec<String>>,
     pub(super) principal: Principal,
@@ -87,13 +87,13 @@ pub struct Turn {
     pub(super) changes: AtomicU64,
     /// Below this id the tape has text from outside, of phases that were over when the turn began; 0: it has none.
     pub(super) tainted_before: AtomicU64,
-    pub(super) memo: Mutex<Option<Memo>>,
-    pub(super) pieces: Mutex<Pieces>,
+    pub(super) memo: Mutex<Option<PromptCache>>,
+    pub(super) pieces: Mutex<RenderCache>,
     pub(super) sent: Mutex<Sent>,
     /// What was read and which addresses were named, in this turn and in those inside of it.
     pub(super) flows: Arc<Mutex<Flows>>,
     /// Instances that wait for the next call of the turn.
-    pub idle: Idle,
+    pub idle: InstancePool,
 }
 
 /// What changes while the turn runs.
@@ -145,13 +145,13 @@ impl Turn {
                 Err(Failure::Deadline(self.calls.host.config.limits().turn_deadline()))
             }
         };
-        self.at_rest().await;
+        self.wait_for_tasks().await;
         ended
     }
 
     /// Waits for the tasks that worked for the turn to be gone: they are told to stop when the stage is dropped, and must
     /// not write behind its back.
-    pub(super) async fn at_rest(&self) {
+    pub(super) async fn wait_for_tasks(&self) {
         // A turn inside this one waits for its own tasks first.
         let patience = REST * (super::subturn::MAX_NESTED.saturating_sub(self.nesting()) as u32 + 1);
         let begun = Instant::now();
@@ -221,7 +221,7 @@ impl Turn {
     }
 
     /// The prompt is made. From here on a crash does not lose what the user said.
-    pub(super) async fn prompted(&self, prompt: &Prompt) -> bub_tape::Result<()> {
+    pub(super) async fn record_prompt(&self, prompt: &Prompt) -> bub_tape::Result<()> {
         // Should the turn fail, the words are kept and not the media: they may be why it did.
         let (text, media) = match prompt {
             Prompt::Text(text) => (text.clone(), 0),

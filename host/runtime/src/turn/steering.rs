@@ -1,6 +1,6 @@
 //! What is said to a session while a turn of it runs: made a prompt by the same hooks as any message, and never lost.
 
-use super::{Said, TaintSource, Turn, build_prompt};
+use super::{AttributedMessage, TaintSource, Turn, build_prompt};
 use crate::error::Failure;
 use bub_tape::{Draft, Entry, json};
 use bub_types::{Envelope, MessageKind, Principal, Prompt};
@@ -32,7 +32,7 @@ impl Turn {
         Ok(prompts)
     }
 
-    async fn prompt_of(self: &Arc<Self>, said: Said) -> Result<Prompt, Failure> {
+    async fn prompt_of(self: &Arc<Self>, said: AttributedMessage) -> Result<Prompt, Failure> {
         let mut message =
             Envelope { kind: MessageKind::Normal, session_id: Some(self.session_id.clone()), ..said.message };
         message.media.iter_mut().for_each(|item| item.url = self.calls.media.put_away_url(&item.url));
@@ -52,7 +52,7 @@ impl Turn {
             }
         }
         let prompt = build_prompt(&turn).await?;
-        self.takes(&turn.message).await?;
+        self.record_message_id(&turn.message).await?;
         self.share_taint_of(&turn);
         self.narrow_to(turn.session_prefix());
         Ok(prompt)

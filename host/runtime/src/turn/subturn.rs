@@ -1,8 +1,8 @@
 //! A turn inside a turn: the same plugins, a prompt of its own, and no more than its parent may.
 
+use super::finalize::EPHEMERAL_PREFIX;
 use super::progress::Turn;
-use super::settle::PASSING;
-use super::{Audience, Cancel, DenialReason, Prompt, Speaker, run_model};
+use super::{Cancel, DenialReason, Identity, Prompt, TurnOptions, run_model};
 use crate::error::Failure;
 use crate::plugin::model_name;
 use bub_config::Commands;
@@ -44,7 +44,7 @@ impl Turn {
         working: Arc<()>,
     ) -> Result<String, Failure> {
         if self.nesting() >= MAX_NESTED {
-            let message = format!("turns inside turns may go {MAX_NESTED} deep, no deeper");
+            let message = format!("turns inside turns may go {MAX_NESTED} deep, no check_depth");
             self.denied_call(DenialReason::Limit, "", TOOL, &Error::denied(&*message));
             return Err(refused(ErrorKind::Denied, message));
         }
@@ -77,11 +77,11 @@ impl Turn {
     }
 
     async fn work(self: &Arc<Self>, prompt: &Prompt) -> Result<String, Failure> {
-        self.prompted(prompt).await?;
+        self.record_prompt(prompt).await?;
         self.or_cancelled(run_model(self, prompt)).await
     }
 
-    async fn begin_inner(self: &Arc<Self>, inner: &Inner, audience: Audience) -> Result<Self, Failure> {
+    async fn begin_inner(self: &Arc<Self>, inner: &Inner, audience: TurnOptions) -> Result<Self, Failure> {
         let (session_id, tape) = self.inner_tape(inner.session.as_deref()).await?;
         let message = Envelope {
             session_id: Some(session_id.clone()),
@@ -126,8 +126,8 @@ impl Turn {
     }
 
     /// Who this turn is for: turns inside of it are for nobody else, and reach no further.
-    fn speaker(&self) -> Speaker {
-        Speaker { principal: self.principal, commands: Commands::None, session_prefix: self.session_prefix() }
+    fn speaker(&self) -> Identity {
+        Identity { principal: self.principal, commands: Commands::None, session_prefix: self.session_prefix() }
     }
 
     /// The session of a turn inside this one, and its fork of that session's tape.
@@ -136,7 +136,7 @@ impl Turn {
         match session {
             None | Some("temp") => {
                 let chance = RandomState::new().build_hasher().finish();
-                let session_id = format!("{PASSING}{:08x}", chance as u32);
+                let session_id = format!("{EPHEMERAL_PREFIX}{:08x}", chance as u32);
                 let tape = calls.host.tapes_of(calls).open(&tape_name(&self.workspace, &session_id))?.fork();
                 Ok((session_id, tape))
             }
@@ -146,9 +146,11 @@ impl Turn {
                 Ok((session.to_owned(), self.tape().await?.fork()))
             }
             Some("") => Err(refused(ErrorKind::InvalidInput, "the session of a turn inside a turn needs a name")),
-            Some(session) if session.starts_with(PASSING) => Err(refused(
+            Some(session) if session.starts_with(EPHEMERAL_PREFIX) => Err(refused(
                 ErrorKind::InvalidInput,
-                format!("a session's name does not begin with `{PASSING}`; `temp` is a session that is not kept"),
+                format!(
+                    "a session's name does not begin with `{EPHEMERAL_PREFIX}`; `temp` is a session that is not kept"
+                ),
             )),
             Some(session) => {
                 let name = tape_name(&self.workspace, session);
@@ -200,7 +202,7 @@ impl Turn {
     /// around it whose session is.
     pub fn billed_session(&self) -> &str {
         let around = self.ancestors().map(|turn| turn.session_id.as_str());
-        let kept = std::iter::once(self.session_id.as_str()).chain(around).find(|id| !id.starts_with(PASSING));
+        let kept = std::iter::once(self.session_id.as_str()).chain(around).find(|id| !id.starts_with(EPHEMERAL_PREFIX));
         kept.unwrap_or(&self.session_id)
     }
 

@@ -7,7 +7,7 @@ use super::{by_name, by_session};
 use axum::Json;
 use bub_runtime::error::Failure;
 use bub_runtime::hooks;
-use bub_runtime::turn::{Calls, Preview};
+use bub_runtime::turn::{CallScope, Preview};
 use bub_tape::Store;
 use bub_types::ErrorKind;
 use bub_types::suggest;
@@ -55,7 +55,7 @@ async fn context(
     let _place = api.look().await;
     let host = api.gateway.host();
     if let Some(selector) = &asking.selector {
-        let calls = Calls::new(&host);
+        let calls = CallScope::new(&host);
         let selectors: Vec<&str> = hooks::selectors(&calls).collect();
         if !selectors.contains(&selector.as_str()) {
             let shown: String = selector.chars().take(64).flat_map(char::escape_debug).collect();

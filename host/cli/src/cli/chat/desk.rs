@@ -1,7 +1,7 @@
 //! The channel of a chat: what a turn hands to it waits for the loop that owns the screen.
 
 use super::super::denied::DeniedCalls;
-use bub_runtime::channel::{Answer, Channel, Question};
+use bub_runtime::channel::{ApprovalDecision, ApprovalRequest, Channel};
 use bub_runtime::error::Failure;
 use bub_types::Envelope;
 use std::future::Future;
@@ -16,7 +16,7 @@ pub(in crate::cli) enum Matter {
     /// To be shown.
     Envelope(Box<Envelope>),
     /// To be answered. Whoever asked may have left: then nobody takes the answer.
-    Question(Box<Question>, oneshot::Sender<Answer>),
+    Question(Box<ApprovalRequest>, oneshot::Sender<ApprovalDecision>),
 }
 
 /// Hands envelopes and questions over.
@@ -28,7 +28,7 @@ pub(in crate::cli) struct Desk {
 }
 
 impl Desk {
-    /// A desk, and the end at which its matters come out. `asks`: somebody sits there who answers questions. Calls that
+    /// A desk, and the end at which its matters come out. `asks`: somebody sits there who answers questions. CallScope that
     /// nobody is asked about are put down in `denied`.
     pub(in crate::cli) fn new(asks: bool, denied: DeniedCalls) -> (Self, mpsc::Receiver<Matter>) {
         let (matters, taken) = mpsc::channel(WAITING);
@@ -44,7 +44,10 @@ impl Channel for Desk {
         })
     }
 
-    fn ask<'a>(&'a self, question: &'a Question) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send + 'a>> {
+    fn ask<'a>(
+        &'a self,
+        question: &'a ApprovalRequest,
+    ) -> Pin<Box<dyn Future<Output = Option<ApprovalDecision>> + Send + 'a>> {
         Box::pin(async move {
             if !self.asks {
                 return None;
@@ -55,7 +58,7 @@ impl Channel for Desk {
         })
     }
 
-    fn not_asked(&self, question: &Question) {
+    fn not_asked(&self, question: &ApprovalRequest) {
         self.denied.add(question);
     }
 }

@@ -8,7 +8,7 @@
 use super::super::prompt::ANSWER_DELAY;
 use super::keys::{Meaning, Typed};
 use super::question;
-use bub_runtime::channel::Answer;
+use bub_runtime::channel::ApprovalDecision;
 use std::time::Instant;
 use termimad::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -20,7 +20,7 @@ pub enum InputOutcome {
     /// A message was sent.
     Said(String),
     /// The question on the screen was answered.
-    Answered(Answer),
+    Answered(ApprovalDecision),
     /// The line reads like an answer and cannot be one: it was begun too early, pasted, or typed with modifiers. It is
     /// gone, and the question still waits.
     Rejected,
@@ -44,7 +44,7 @@ enum Origin {
 /// time.
 ///
 /// ```
-/// use bub_runtime::channel::Answer;
+/// use bub_runtime::channel::ApprovalDecision;
 /// use bub_wasm::cli::{ANSWER_DELAY, ChatInput, InputOutcome};
 /// use std::time::Instant;
 /// use termimad::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
@@ -54,7 +54,7 @@ enum Origin {
 /// input.drawn(Some(1), shown);
 /// let later = shown + ANSWER_DELAY;
 /// assert_eq!(input.event(&press(KeyCode::Char('y')), later), InputOutcome::Typed);
-/// assert_eq!(input.event(&press(KeyCode::Enter), later), InputOutcome::Answered(Answer::Once));
+/// assert_eq!(input.event(&press(KeyCode::Enter), later), InputOutcome::Answered(ApprovalDecision::Once));
 /// ```
 #[derive(Default)]
 pub struct ChatInput {

@@ -6,7 +6,7 @@ use super::super::watchdog::Interrupts;
 use super::desk::Matter;
 use anyhow::Result;
 use bub_runtime::host::Host;
-use bub_runtime::turn::{Audience, Heard, run_turn};
+use bub_runtime::turn::{TurnEvent, TurnOptions, run_turn};
 use bub_types::text::one_line;
 use bub_types::{Envelope, MessageKind, StreamEvent};
 use std::io::Write;
@@ -45,7 +45,7 @@ pub(super) async fn run(
         arrivals.decide(host)?;
         let (end, cancel) = watch::channel(false);
         let (listener, mut heard) = mpsc::channel(HEARD);
-        let turn = run_turn(host, envelope(&line), Audience::new(cancel).heard_by(listener));
+        let turn = run_turn(host, envelope(&line), TurnOptions::new(cancel).heard_by(listener));
         tokio::pin!(turn);
         let mut said = Printed::default();
         let outcome = loop {
@@ -79,8 +79,8 @@ struct Printed {
 }
 
 impl Printed {
-    fn hear(&mut self, heard: Heard) -> Result<()> {
-        if let Heard::Event(StreamEvent::Text(piece)) = heard {
+    fn hear(&mut self, heard: TurnEvent) -> Result<()> {
+        if let TurnEvent::Event(StreamEvent::Text(piece)) = heard {
             self.all.push_str(&piece);
             let mut out = std::io::stdout().lock();
             out.write_all(piece.as_bytes())?;

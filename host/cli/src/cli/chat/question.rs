@@ -2,11 +2,11 @@
 
 use super::super::paint::Paint;
 use super::super::text;
-use bub_runtime::channel::{Answer, Question};
+use bub_runtime::channel::{ApprovalDecision, ApprovalRequest};
 use serde_json::Value;
 
 /// What may be answered, in lines of at most that many columns. `is_draft`: the line holds text that is no answer.
-pub(super) fn choices(question: &Question, is_draft: bool, width: usize, paint: Paint) -> Vec<String> {
+pub(super) fn choices(question: &ApprovalRequest, is_draft: bool, width: usize, paint: Paint) -> Vec<String> {
     if is_draft {
         let hint = "the question waits: Enter sends this text to the agent, Ctrl-U removes it";
         return text::fold(hint, width).iter().map(|line| paint.dim(line)).collect();
@@ -36,23 +36,23 @@ pub(super) fn choices(question: &Question, is_draft: bool, width: usize, paint: 
 }
 
 /// The answer that a line stands for.
-pub(super) fn answer(line: &str) -> Option<Answer> {
+pub(super) fn answer(line: &str) -> Option<ApprovalDecision> {
     match line.trim().to_ascii_lowercase().as_str() {
-        "y" | "yes" => Some(Answer::Once),
-        "a" | "always" => Some(Answer::Always),
-        "n" | "no" => Some(Answer::No),
-        "v" | "never" => Some(Answer::Never),
+        "y" | "yes" => Some(ApprovalDecision::Once),
+        "a" | "always" => Some(ApprovalDecision::Always),
+        "n" | "no" => Some(ApprovalDecision::No),
+        "v" | "never" => Some(ApprovalDecision::Never),
         _ => None,
     }
 }
 
 /// What was answered, for the scrollback.
-pub(super) fn said(answer: Answer) -> &'static str {
+pub(super) fn said(answer: ApprovalDecision) -> &'static str {
     match answer {
-        Answer::Once => "yes, once",
-        Answer::Always => "yes, always exactly this call in this session",
-        Answer::No => "no",
-        Answer::Never => "no, never in this session",
+        ApprovalDecision::Once => "yes, once",
+        ApprovalDecision::Always => "yes, always exactly this call in this session",
+        ApprovalDecision::No => "no",
+        ApprovalDecision::Never => "no, never in this session",
     }
 }
 

@@ -12,12 +12,12 @@ use super::screen::Screen;
 use super::suspend::suspend;
 use super::view::{Foot, View};
 use anyhow::Result;
-use bub_runtime::channel::{Answer, Question};
+use bub_runtime::channel::{ApprovalDecision, ApprovalRequest};
 use bub_runtime::error::Failure;
 use bub_runtime::hooks;
 use bub_runtime::hooks::Admission;
 use bub_runtime::host::Host;
-use bub_runtime::turn::{Audience, Calls, Steering, TurnResult, run_turn};
+use bub_runtime::turn::{CallScope, Steering, TurnOptions, TurnResult, run_turn};
 use bub_types::text::one_line;
 use bub_types::{Envelope, MessageKind};
 use std::collections::VecDeque;
@@ -69,7 +69,7 @@ struct Running<'t> {
     screen: Screen,
     view: View,
     input: ChatInput,
-    asked: VecDeque<(Box<Question>, oneshot::Sender<Answer>)>,
+    asked: VecDeque<(Box<ApprovalRequest>, oneshot::Sender<ApprovalDecision>)>,
     /// Whether the first of the questions stands on the screen.
     shown: bool,
     /// The number of that question: each is another one to the line.
@@ -135,7 +135,7 @@ impl Talk {
         let (end, cancel) = watch::channel(false);
         let (listener, mut heard) = mpsc::channel(HEARD);
         let steering = Steering::default();
-        let audience = Audience::new(cancel).heard_by(listener).steered_by(steering.clone());
+        let audience = TurnOptions::new(cancel).heard_by(listener).steered_by(steering.clone());
         let view = View::new(self.paint, envelope.kind == MessageKind::Command, self.thinking);
         let session_id = envelope.session_id.clone();
         let host = Arc::clone(&self.host);
@@ -225,7 +225,7 @@ impl Running<'_> {
     }
 
     /// The question on the screen was answered.
-    fn answered(&mut self, answer: Answer) {
+    fn answered(&mut self, answer: ApprovalDecision) {
         let Some((question, asks)) = self.asked.pop_front() else { return };
         self.shown = false;
         self.view.answered(&question.tool);
@@ -250,7 +250,7 @@ impl Running<'_> {
         }
         let mut message = (self.talk.envelope)(line);
         message.session_id.clone_from(&self.session_id);
-        let calls = Calls::new(&self.talk.host);
+        let calls = CallScope::new(&self.talk.host);
         let load = (true, self.steering.len() + self.later.len());
         let admission = match message.kind {
             // A command is a turn of its own, and no part of a conversation.

@@ -5,8 +5,8 @@ use super::super::text;
 use super::difference;
 use super::markdown::Said;
 use super::question;
-use bub_runtime::channel::Question;
-use bub_runtime::turn::Heard;
+use bub_runtime::channel::ApprovalRequest;
+use bub_runtime::turn::TurnEvent;
 use bub_types::StreamEvent;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ pub(super) struct View {
 #[derive(Default)]
 pub(super) struct Foot<'a> {
     /// Nobody goes on before this is answered.
-    pub(super) question: Option<&'a Question>,
+    pub(super) question: Option<&'a ApprovalRequest>,
     /// Messages that wait for the next step, or the next turn.
     pub(super) waiting: usize,
     pub(super) typed: &'a str,
@@ -95,17 +95,17 @@ impl View {
         self.ending = true;
     }
 
-    pub(super) fn hear(&mut self, heard: Heard, width: usize) {
+    pub(super) fn hear(&mut self, heard: TurnEvent, width: usize) {
         self.heard = Instant::now();
         match heard {
-            Heard::Event(StreamEvent::Text(piece)) => {
+            TurnEvent::Event(StreamEvent::Text(piece)) => {
                 self.reasoned(width);
                 self.speaks = true;
                 self.said.hear(&piece);
                 let whole = self.said.whole(width);
                 self.lines.extend(whole);
             }
-            Heard::Event(StreamEvent::Reasoning(piece)) => {
+            TurnEvent::Event(StreamEvent::Reasoning(piece)) => {
                 self.reasoning.push_str(&piece);
                 // What nobody looks at is kept for who asks for it meanwhile, and not all of it.
                 if !self.thinking && self.reasoning.len() > 2 * MAX_HIDDEN {
@@ -113,20 +113,20 @@ impl View {
                     self.reasoning.drain(..from);
                 }
             }
-            Heard::Event(StreamEvent::Usage(usage)) => self.tokens = self.tokens.saturating_add(tokens(&usage)),
-            Heard::Event(_) => {}
-            Heard::Retry { why, pause } => {
+            TurnEvent::Event(StreamEvent::Usage(usage)) => self.tokens = self.tokens.saturating_add(tokens(&usage)),
+            TurnEvent::Event(_) => {}
+            TurnEvent::Retry { why, pause } => {
                 self.pause(width);
                 let line = format!("{}; asking again in {:.1} s", text::line(&why), pause.as_secs_f64());
                 self.lines.extend(text::fold(&line, width).iter().map(|line| self.paint.dim(line)));
             }
-            Heard::ToolBegins { call, name, arguments, nested } => {
+            TurnEvent::ToolBegins { call, name, arguments, nested } => {
                 self.pause(width);
                 let brief = question::brief(&name, &arguments);
                 let began = Instant::now();
                 self.tools.insert(call, Running { name, brief, arguments, is_shown: false, nested, began });
             }
-            Heard::ToolEnds { call, took, error } => {
+            TurnEvent::ToolEnds { call, took, error } => {
                 let Some(Running { brief, arguments, is_shown, nested, began, .. }) = self.tools.remove(&call) else {
                     return;
                 };

@@ -18,7 +18,7 @@ use bub_runtime::channel::Printer;
 use bub_runtime::host::Host;
 use bub_runtime::plugin;
 use bub_runtime::plugin::{Count, LOAD, Plugin, Source, quarantine};
-use bub_runtime::turn::Calls;
+use bub_runtime::turn::CallScope;
 use bub_types::text::one_line;
 use coverage::{Coverage, Untried};
 use finding::{Finding, Findings};
@@ -139,7 +139,7 @@ async fn try_all(sandbox: &Sandbox) -> Result<(Findings, Coverage)> {
         }
         findings.on_tapes(&sample.what, sandbox, &mut coverage).await?;
     }
-    let calls = Calls::new(&sandbox.host);
+    let calls = CallScope::new(&sandbox.host);
     for command in &plugin.commands {
         let what = format!("its command `{}`", command.name);
         if !samples::command(&calls, &command.name).await {

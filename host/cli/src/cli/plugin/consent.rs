@@ -4,8 +4,8 @@ use super::super::prompt;
 use super::{grants, report};
 use anyhow::Result;
 use bub_permissions::Grants;
-use bub_runtime::grants::powers;
 use bub_runtime::host::Host;
+use bub_runtime::imports::grant_risk;
 use bub_runtime::plugin::{Plugin, grant_command};
 use bub_types::text::one_line;
 use std::io::{IsTerminal, Write};
@@ -128,7 +128,7 @@ pub(super) fn ask(plugin: &Plugin, before: &Grants, leave: Option<&'static str>)
 fn each(plugin: &Plugin, wanted: Vec<String>) -> Result<Decision> {
     let mut given = Vec::new();
     for grant in wanted {
-        let (shown, power, why) = (one_line(&grant), powers::of_grant(&grant), report::because(plugin, &grant));
+        let (shown, power, why) = (one_line(&grant), grant_risk::of_grant(&grant), report::because(plugin, &grant));
         let question = format!("  {shown}: {power}{why}. Give it? [y/N] ");
         loop {
             match prompt::ask(&question)? {

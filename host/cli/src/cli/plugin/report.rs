@@ -3,7 +3,7 @@
 
 use crate::cli::text::bytes;
 use bub_permissions::hook_grant;
-use bub_runtime::grants::powers;
+use bub_runtime::imports::grant_risk;
 use bub_runtime::plugin::Plugin;
 use bub_types::text::one_line;
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ pub(super) fn write(out: &mut impl Write, plugin: &Plugin, size: u64) -> Result<
     for grant in plugin.wanted() {
         // Hooks are said already, with what they see.
         if !plugin.hooks.iter().any(|hook| hook_grant(hook) == grant) {
-            writeln!(out, "wants {}: {}{}", one_line(&grant), powers::of_grant(&grant), because(plugin, &grant))?;
+            writeln!(out, "wants {}: {}{}", one_line(&grant), grant_risk::of_grant(&grant), because(plugin, &grant))?;
         }
     }
     dangers(out, plugin, &plugin.wanted())
@@ -50,7 +50,7 @@ pub(super) fn hooks(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
     for hook in plugin.gated() {
         let grant = hook_grant(hook);
         match plugin.asks_for(&grant) {
-            true => writeln!(out, "hook {hook}: {}{}", powers::of_hook(hook), because(plugin, &grant))?,
+            true => writeln!(out, "hook {hook}: {}{}", grant_risk::of_hook(hook), because(plugin, &grant))?,
             false => writeln!(out, "hook {hook}: is never asked, because its manifest does not want `{grant}`")?,
         }
     }
@@ -78,7 +78,7 @@ pub(super) fn abilities(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
 
 /// What is dangerous about these grants together.
 pub(super) fn dangers(out: &mut impl Write, plugin: &Plugin, grants: &[String]) -> Result<()> {
-    powers::dangers(plugin, grants).iter().try_for_each(|danger| writeln!(out, "careful: {danger}"))
+    grant_risk::dangers(plugin, grants).iter().try_for_each(|danger| writeln!(out, "careful: {danger}"))
 }
 
 /// Tells what is other about it than about the version before.

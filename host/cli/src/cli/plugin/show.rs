@@ -5,8 +5,8 @@ use super::grants::given;
 use super::report;
 use anyhow::Result;
 use bub_permissions::{hook_grant, shell_word};
-use bub_runtime::grants::powers;
 use bub_runtime::host::Host;
+use bub_runtime::imports::grant_risk;
 use bub_runtime::plugin::{Plugin, PluginSet, grant_command};
 use bub_types::text::one_line;
 use std::io::Write;
@@ -60,7 +60,7 @@ pub(super) fn inspect(out: &mut impl Write, host: &Host, plugin: &Plugin) -> Res
         // What its hooks see stands above.
         let power = match plugin.hooks.iter().any(|hook| hook_grant(hook) == *grant) {
             true => String::new(),
-            false => format!(": {}{}", powers::of_grant(grant), report::because(plugin, grant)),
+            false => format!(": {}{}", grant_risk::of_grant(grant), report::because(plugin, grant)),
         };
         writeln!(out, "{mark} {}{power}", one_line(grant))?;
     }

@@ -6,7 +6,7 @@ use super::super::text;
 use anyhow::Result;
 use bub_config::AnswerFormat;
 use bub_runtime::error::Failure;
-use bub_runtime::turn::{Heard, TurnResult};
+use bub_runtime::turn::{TurnEvent, TurnResult};
 use bub_types::text::one_line;
 use bub_types::text::shown;
 use bub_types::{Envelope, MessageKind, StreamEvent};
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::time::Duration;
 
-/// Calls of tools that are told of in JSON. A turn may have any number of them.
+/// CallScope of tools that are told of in JSON. A turn may have any number of them.
 const MAX_TOOLS: usize = 1000;
 
 /// Columns of a tool's line.
@@ -58,21 +58,21 @@ impl Output {
     /// # Errors
     ///
     /// Nobody reads what is printed.
-    pub(super) fn hear(&mut self, heard: Heard) -> Result<()> {
+    pub(super) fn hear(&mut self, heard: TurnEvent) -> Result<()> {
         self.is_slow = false;
         match heard {
-            Heard::Event(StreamEvent::Text(piece)) if self.streams => {
+            TurnEvent::Event(StreamEvent::Text(piece)) if self.streams => {
                 self.streamed.push_str(&piece);
                 let mut out = stdout().lock();
                 // A terminal obeys what it is sent, and a model has written this.
                 out.write_all(shown(&piece).as_bytes())?;
                 out.flush()?;
             }
-            Heard::Event(_) => {}
-            Heard::ToolBegins { call, name, arguments, .. } => {
+            TurnEvent::Event(_) => {}
+            TurnEvent::ToolBegins { call, name, arguments, .. } => {
                 self.running.insert(call, (name, arguments));
             }
-            Heard::ToolEnds { call, took, error } => {
+            TurnEvent::ToolEnds { call, took, error } => {
                 let Some((name, arguments)) = self.running.remove(&call) else { return Ok(()) };
                 self.tool(&name, &arguments, took, error.as_deref())?;
                 if self.tools.len() < MAX_TOOLS && self.format == AnswerFormat::Json {
@@ -81,7 +81,7 @@ impl Output {
                         .push(json!({ "name": name, "arguments": arguments, "seconds": seconds, "error": error }));
                 }
             }
-            Heard::Retry { why, pause } => {
+            TurnEvent::Retry { why, pause } => {
                 self.tell(&format!("{}; asking again in {:.1} s", one_line(&why), pause.as_secs_f64()))?
             }
         }

@@ -7,7 +7,7 @@
 
 use anyhow::{Context, Result};
 use bub_config::Config;
-use bub_runtime::turn::PASSING;
+use bub_runtime::turn::EPHEMERAL_PREFIX;
 use bub_tape::tape_name;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -84,7 +84,7 @@ impl Sessions {
 
     /// Writes down that the session is used now. Where that fails, only who wants to go on with it is the poorer.
     pub(in crate::cli) fn note(&self, session: &str, workspace: &Path) {
-        if session.is_empty() || session.starts_with(PASSING) {
+        if session.is_empty() || session.starts_with(EPHEMERAL_PREFIX) {
             return;
         }
         if let Err(error) = self.write(session, workspace) {

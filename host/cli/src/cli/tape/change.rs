@@ -6,7 +6,7 @@ use crate::cli::progress;
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
 use bub_runtime::channel::Printer;
-use bub_runtime::grants::tape::attach;
+use bub_runtime::imports::tape::attach;
 use bub_runtime::turn::{Preview, Requester};
 use serde_json::json;
 use std::io::{IsTerminal, Write};

@@ -3,7 +3,7 @@
 use super::super::text::{self, WIDTH};
 use super::outline::content;
 use anyhow::Result;
-use bub_runtime::grants::stages::Request;
+use bub_runtime::imports::stages::Request;
 use bub_runtime::turn::Turn;
 use bub_tape::{Entry, json};
 use serde_json::{Value, json as json_value};

@@ -12,7 +12,7 @@ use bub_config::Config;
 use bub_runtime::channel::Printer;
 use bub_runtime::hooks;
 use bub_runtime::host::Host;
-use bub_runtime::turn::{Calls, Preview, Requester};
+use bub_runtime::turn::{CallScope, Preview, Requester};
 use bub_tape::{Store, json, tape_name};
 use bub_types::suggest;
 use std::io::{self, IsTerminal, Write};
@@ -123,7 +123,7 @@ async fn preview<T>(
 }
 
 fn require_selector(host: &Arc<Host>, name: &str) -> Result<()> {
-    let calls = Calls::new(host);
+    let calls = CallScope::new(host);
     let selectors: Vec<&str> = hooks::selectors(&calls).collect();
     if selectors.contains(&name) {
         return Ok(());

@@ -132,7 +132,7 @@ pub(super) fn content(content: &str) -> Vec<String> {
     }
 }
 
-/// Calls as `name(arguments)`.
+/// CallScope as `name(arguments)`.
 fn calls(calls: &str) -> Vec<String> {
     let call = |call: &str| {
         let function = json::get(call, "function")?;

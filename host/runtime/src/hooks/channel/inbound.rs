@@ -4,10 +4,10 @@
 
 use super::{Arrival, GuestChannel, Inbox};
 use crate::channel::{attach, kind_of, session_of};
-use crate::host::News;
+use crate::host::RuntimeEvent;
 use crate::plugin::bindings::channel::channel as wit;
 use crate::plugin::{check_json, contract};
-use crate::turn::Calls;
+use crate::turn::CallScope;
 use bub_types::text::one_line;
 use bub_types::{Envelope, MediaItem, MessageKind, Passage, Provenance};
 use std::collections::BTreeSet;
@@ -47,7 +47,7 @@ const OWN_KEYS: [&str; 3] = ["sender_id", "channel", "chat_id"];
 /// Why a message is not taken.
 type Refused<T> = std::result::Result<T, String>;
 
-pub(super) fn inbox(channel: &GuestChannel, calls: &Calls, inbox: wit::Inbox) -> Result<Inbox> {
+pub(super) fn inbox(channel: &GuestChannel, calls: &CallScope, inbox: wit::Inbox) -> Result<Inbox> {
     if inbox.cursor.len() > MAX_CURSOR {
         return Err(contract(format!("its cursor is longer than {MAX_CURSOR} bytes")));
     }
@@ -64,7 +64,7 @@ pub(super) fn inbox(channel: &GuestChannel, calls: &Calls, inbox: wit::Inbox) ->
 /// The fault `contract`: there are too many at once.
 pub(super) fn arrivals(
     channel: &GuestChannel,
-    calls: &Calls,
+    calls: &CallScope,
     arrivals: Vec<wit::Arrival>,
 ) -> Result<(Vec<Arrival>, Vec<String>)> {
     if arrivals.len() > MAX_ARRIVALS {
@@ -79,7 +79,10 @@ pub(super) fn arrivals(
             Err(why) => {
                 let reason = format!("{name} is refused: {why}");
                 tracing::warn!("channel `{}` of plugin `{}`: {reason}", channel.name, channel.plugin());
-                calls.host.news.tell(News::Refused { channel: channel.name.clone(), reason: reason.clone() }, "");
+                calls
+                    .host
+                    .news
+                    .tell(RuntimeEvent::Refused { channel: channel.name.clone(), reason: reason.clone() }, "");
                 refused.push(reason);
             }
         }
@@ -96,7 +99,7 @@ fn name_of(message: &Envelope) -> String {
     }
 }
 
-fn arrival(channel: &GuestChannel, calls: &Calls, arrival: wit::Arrival) -> Refused<Arrival> {
+fn arrival(channel: &GuestChannel, calls: &CallScope, arrival: wit::Arrival) -> Refused<Arrival> {
     let wit::Arrival { message, active } = arrival;
     let id = message.id.filter(|id| !id.is_empty());
     let chat_id = if message.chat_id.is_empty() { "default".to_owned() } else { message.chat_id };

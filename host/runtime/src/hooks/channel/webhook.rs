@@ -4,7 +4,7 @@ use super::{Arrival, GuestChannel, WebhookRequest, inbound};
 use crate::error::Failure;
 use crate::plugin::bindings::channel::channel as wit;
 use crate::plugin::contract;
-use crate::turn::Calls;
+use crate::turn::CallScope;
 use bub_types::Error;
 use reqwest::StatusCode;
 use reqwest::header::{HeaderName, HeaderValue};
@@ -55,7 +55,11 @@ pub(super) fn check(request: &WebhookRequest) -> std::result::Result<(), Failure
 /// # Errors
 ///
 /// The fault `contract`: it is no response.
-pub(super) fn response(channel: &GuestChannel, calls: &Calls, said: wit::WebhookResponse) -> Result<WebhookResponse> {
+pub(super) fn response(
+    channel: &GuestChannel,
+    calls: &CallScope,
+    said: wit::WebhookResponse,
+) -> Result<WebhookResponse> {
     let wit::WebhookResponse { status, headers, body, arrivals } = said;
     // What is below is no answer, but a step on the way to one.
     if !(200..600).contains(&status) || StatusCode::from_u16(status).is_err() {

@@ -4,7 +4,7 @@
 //! callers that the configuration trusts have seen it: the owner in two sessions, or two of owner and peers.
 
 use super::caller::{Caller, Trust};
-use super::{Held, Key};
+use super::{Key, OpenCircuit};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -97,7 +97,7 @@ impl Breaker {
     }
 
     /// Why that caller's messages do not ask now in that session.
-    pub(super) fn held(&self, key: &Key, caller: &Caller, session: &str, now: u64) -> Option<Held> {
+    pub(super) fn held(&self, key: &Key, caller: &Caller, session: &str, now: u64) -> Option<OpenCircuit> {
         let name = (caller.trust != Trust::Owner && !caller.name.is_empty()).then_some(&*caller.name);
         let own = self.streak(caller, session).and_then(|streak| streak.open).map(|open| (open, name, Some(session)));
         let all_own = self.callers.get(&*caller.name).map(|open| (*open, name, None));
@@ -113,7 +113,7 @@ impl Breaker {
     }
 
     /// Everything that is held at this moment.
-    pub(super) fn all_held(&self, key: &Key, now: u64) -> Vec<Held> {
+    pub(super) fn all_held(&self, key: &Key, now: u64) -> Vec<OpenCircuit> {
         let named = |streak: &'_ Streak| streak.trust != Trust::Owner && !streak.caller.is_empty();
         let own = self.sessions.iter().filter_map(|streak| {
             Some((streak.open?, named(streak).then_some(streak.caller.as_str()), Some(streak.session.as_str())))
@@ -130,8 +130,8 @@ impl Breaker {
         (caller, session): (Option<&str>, Option<&str>),
         open: Open,
         now: u64,
-    ) -> Held {
-        Held {
+    ) -> OpenCircuit {
+        OpenCircuit {
             plugin: self.plugin.clone(),
             digest: digest.clone(),
             hook: hook.clone(),

@@ -1,6 +1,6 @@
 //! Whose message a turn is about, to quarantine and quotas.
 
-use super::super::{Calls, Speaker, Turn};
+use super::super::{CallScope, Identity, Turn};
 use super::principal;
 use crate::host::Host;
 use crate::plugin::Caller;
@@ -9,10 +9,10 @@ use bub_tape::Media;
 use bub_types::Envelope;
 use std::sync::Arc;
 
-impl Calls {
+impl CallScope {
     /// Everybody who serves at this moment, for what is asked about a message before its turn begins. `speaker`: who says
     /// it, where its channel does not know better.
-    pub fn spoken_by(host: &Arc<Host>, speaker: Option<Speaker>) -> Arc<Self> {
+    pub fn spoken_by(host: &Arc<Host>, speaker: Option<Identity>) -> Arc<Self> {
         let (plugins, media) = (host.plugins(), Media::default());
         Arc::new(Self { host: host.clone(), plugins, media, channel: None, speaker })
     }

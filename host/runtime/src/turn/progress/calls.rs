@@ -1,15 +1,15 @@
 //! Who can be called in a turn: the plugins that served when it began.
 
-use super::super::Speaker;
+use super::super::Identity;
 use crate::channel::Channel;
 use crate::host::Host;
-use crate::plugin::{Held, Plugin, PluginSet, Site};
+use crate::plugin::{CallContext, OpenCircuit, Plugin, PluginSet};
 use bub_permissions::hook_grant;
 use bub_tape::Media;
 use std::sync::Arc;
 
 /// Who can be called: the host, and the plugins that served when the turn began.
-pub struct Calls {
+pub struct CallScope {
     pub host: Arc<Host>,
     pub plugins: Arc<PluginSet>,
     /// What the marks stand for that guests have in place of media.
@@ -17,10 +17,10 @@ pub struct Calls {
     /// Takes what no plugin delivers, in place of the host's channel.
     pub(in super::super) channel: Option<Arc<dyn Channel>>,
     /// Who says the message that is asked about before its turn begins, where its channel does not know better.
-    pub(in super::super) speaker: Option<Speaker>,
+    pub(in super::super) speaker: Option<Identity>,
 }
 
-impl Calls {
+impl CallScope {
     /// Everybody who serves at this moment.
     pub fn new(host: &Arc<Host>) -> Arc<Self> {
         Self::answered_on(host, None)
@@ -43,7 +43,7 @@ impl Calls {
     }
 
     /// The same, less those that are in quarantine: the next one answers meanwhile.
-    pub fn asked<'a>(&'a self, site: &'a Site) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
+    pub fn asked<'a>(&'a self, site: &'a CallContext) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
         if let Some(turn) = &site.turn {
             turn.passes_over_ungranted(site.hook);
         }
@@ -51,7 +51,7 @@ impl Calls {
     }
 
     /// Why the plugin is not asked there for a while, if it is not.
-    pub fn held(&self, plugin: &Plugin, site: &Site) -> Option<Held> {
+    pub fn held(&self, plugin: &Plugin, site: &CallContext) -> Option<OpenCircuit> {
         self.host.quarantine.held(plugin, site)
     }
 

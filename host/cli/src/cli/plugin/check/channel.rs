@@ -4,7 +4,7 @@ use bub_runtime::channel;
 use bub_runtime::error::Failure;
 use bub_runtime::hooks;
 use bub_runtime::hooks::{Arrival, GuestChannel, WebhookRequest};
-use bub_runtime::turn::Calls;
+use bub_runtime::turn::CallScope;
 use bub_types::{Envelope, MessageKind};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ const POLL: Duration = Duration::from_secs(5);
 
 /// What was tried of a channel.
 struct Trial<'a> {
-    calls: &'a Calls,
+    calls: &'a CallScope,
     channel: &'a GuestChannel,
     /// Of each function what it was asked, for whoever reads of it, and how it failed.
     tried: Vec<(&'static str, Option<Failure>)>,
@@ -48,7 +48,7 @@ pub(super) enum Outcome {
 }
 
 /// Asks everything of the plugin's channel.
-pub(super) async fn all(calls: &Arc<Calls>, plugin: &str) -> Outcome {
+pub(super) async fn all(calls: &Arc<CallScope>, plugin: &str) -> Outcome {
     let (channels, refused) = hooks::described(calls).await;
     let Some(channel) = channels.iter().find(|channel| channel.plugin() == plugin) else {
         let refused = refused.into_iter().find(|(name, _)| name == plugin);

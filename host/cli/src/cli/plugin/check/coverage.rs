@@ -3,7 +3,7 @@
 use super::Counts;
 use super::sandbox::Sandbox;
 use bub_permissions::hook_grant;
-use bub_runtime::grants::powers;
+use bub_runtime::imports::grant_risk;
 use bub_runtime::plugin::{CALLED_BY_NAME, FaultKind, Plugin, Source};
 use bub_tape::{Entry, json};
 use bub_types::text::one_line;
@@ -23,7 +23,7 @@ pub(super) struct Untried {
 
 #[derive(Default)]
 pub(super) struct Coverage {
-    /// Calls of each export so far.
+    /// CallScope of each export so far.
     calls: BTreeMap<&'static str, u64>,
     /// In which samples each was asked.
     samples: BTreeMap<&'static str, Vec<String>>,
@@ -132,7 +132,7 @@ impl Coverage {
             let holds = sandbox.host.ledger.allows(plugin, &grant);
             // What the program's own guests do by their table is not written down.
             if let Some(why) = self.unused(&grant, holds, plugin.source == Source::Embedded) {
-                tell(format!("`{}`, which {}", one_line(&grant), powers::of_grant(&grant)), why.to_owned());
+                tell(format!("`{}`, which {}", one_line(&grant), grant_risk::of_grant(&grant)), why.to_owned());
             }
         }
         let sends = plugin.imports().iter().any(|import| import.starts_with(HTTP));

@@ -210,6 +210,6 @@ pub(super) fn fix(fault: &FaultKind) -> &'static str {
         FaultKind::TooManyCalls(_) => "ask the host for pages instead of single entries; `calls` is the bound",
         FaultKind::TooManyHandles(_) => "drop what the host has lent once it was used",
         FaultKind::Contract(_) => "answer as the comment on that function in wit/ says",
-        FaultKind::Held(_) => "mend what broke before",
+        FaultKind::OpenCircuit(_) => "mend what broke before",
     }
 }

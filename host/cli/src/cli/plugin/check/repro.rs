@@ -7,10 +7,10 @@ use crate::cli::{log, text};
 use anyhow::{Context, Result, bail, ensure};
 use bub_config::{Config, Limits};
 use bub_runtime::hooks;
-use bub_runtime::hooks::Again;
+use bub_runtime::hooks::Replay;
 use bub_runtime::plugin;
 use bub_runtime::plugin::quarantine::{CALL, COMPONENT, MAX_BYTES};
-use bub_runtime::turn::{Calls, Told};
+use bub_runtime::turn::{CallScope, TurnSnapshot};
 use bub_types::text::one_line;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -63,13 +63,14 @@ pub(super) async fn run(
     };
     let hush = log::hush();
     let sandbox = Sandbox::start(own, subject).await?;
-    let told: Option<Told> = match &call.turn {
+    let told: Option<TurnSnapshot> = match &call.turn {
         Value::Null => None,
         turn if turn.get("left_out").is_some() => bail!("what the turn was like is not kept: it was too large"),
         turn => Some(serde_json::from_value(turn.clone()).with_context(|| not_understood(dir))?),
     };
-    let again = Again { plugin: &sandbox.plugin, hook: &call.hook, arguments: call.arguments, turn: told };
-    let made = hooks::again(&Calls::new(&sandbox.host), again).await.map_err(|reason| anyhow::anyhow!(reason))?;
+    let again = Replay { plugin: &sandbox.plugin, hook: &call.hook, arguments: call.arguments, turn: told };
+    let made =
+        hooks::replay_call(&CallScope::new(&sandbox.host), again).await.map_err(|reason| anyhow::anyhow!(reason))?;
     let count = sandbox.host.meter.of(&call.plugin).into_iter().find(|(hook, _)| *hook == call.hook);
     sandbox.host.close().await;
     drop(hush);

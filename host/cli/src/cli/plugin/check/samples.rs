@@ -5,7 +5,7 @@ use bub_runtime::channel;
 use bub_runtime::channel::kind_of;
 use bub_runtime::hooks;
 use bub_runtime::plugin::{Plugin, Tool, model_name, parse_json};
-use bub_runtime::turn::Calls;
+use bub_runtime::turn::CallScope;
 use bub_types::{Envelope, MediaItem, MediaKind, Passage, Provenance};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -87,7 +87,7 @@ pub(super) fn all(plugin: &Plugin) -> Vec<Sample> {
     samples
 }
 
-/// Calls of a tool, with the least that its schema asks for and with all that it names: by the model, or by a person where the
+/// CallScope of a tool, with the least that its schema asks for and with all that it names: by the model, or by a person where the
 /// model cannot call it.
 fn of_tool(plugin: &Plugin, tool: &Tool) -> Vec<Sample> {
     let schema = parse_json(&tool.parameters).unwrap_or_default();
@@ -171,12 +171,12 @@ fn fitting(schema: &Value, depth: usize) -> Value {
 const DOT: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// Runs a command of the plugin, without arguments and not for long. `false`: it would have gone on.
-pub(super) async fn command(calls: &Calls, name: &str) -> bool {
+pub(super) async fn command(calls: &CallScope, name: &str) -> bool {
     // That it wants arguments is no fault.
     tokio::time::timeout(COMMAND, hooks::run_command(calls, name, &[])).await.is_ok()
 }
 
 /// Asks the plugin what it would do with a message that arrives while its session is busy like that.
-pub(super) async fn arrival(calls: &Calls, load: (bool, usize)) {
+pub(super) async fn arrival(calls: &CallScope, load: (bool, usize)) {
     hooks::admit_message(calls, &message("one", "cli", "human", "and one thing more"), load).await;
 }

@@ -3,12 +3,12 @@
 use anyhow::{Context, Result, bail};
 use bub_config::OnFault;
 use bub_config::{Config, TrialConfig};
-use bub_runtime::channel::{Answer, Channel, Question};
+use bub_runtime::channel::{ApprovalDecision, ApprovalRequest, Channel};
 use bub_runtime::error::Failure;
 use bub_runtime::host::Host;
 use bub_runtime::plugin;
 use bub_runtime::plugin::{Plugin, is_embedded, quarantine};
-use bub_runtime::turn::{Audience, run_turn};
+use bub_runtime::turn::{TurnOptions, run_turn};
 use bub_types::Envelope;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -51,8 +51,11 @@ impl Channel for Mute {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn ask<'a>(&'a self, _: &'a Question) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send + 'a>> {
-        Box::pin(std::future::ready(Some(Answer::Once)))
+    fn ask<'a>(
+        &'a self,
+        _: &'a ApprovalRequest,
+    ) -> Pin<Box<dyn Future<Output = Option<ApprovalDecision>> + Send + 'a>> {
+        Box::pin(std::future::ready(Some(ApprovalDecision::Once)))
     }
 }
 
@@ -99,7 +102,7 @@ impl Sandbox {
     /// What ended it early.
     pub(super) async fn turn(&self, message: Envelope) -> Result<(), Failure> {
         let (_open, cancel) = watch::channel(false);
-        let outcome = run_turn(&self.host, message, Audience::new(cancel)).await.map(drop);
+        let outcome = run_turn(&self.host, message, TurnOptions::new(cancel)).await.map(drop);
         self.host.rest().await;
         outcome
     }

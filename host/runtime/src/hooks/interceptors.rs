@@ -1,0 +1,166 @@
+//! The hooks around a model call and around a tool call. A plugin that fails here is skipped, report_failure; a gate is not.
+
+use super::visit::visit;
+use super::{call_one, report_failure};
+use crate::error::Failure;
+use crate::plugin::bindings::exported::after_llm_call::LlmResult;
+use crate::plugin::bindings::exported::before_llm_call::{LlmDecision, LlmRequest};
+use crate::plugin::bindings::exported::before_tool_call::ToolDecision;
+use crate::plugin::{CallContext, Plugin, check_json, contract, json_object};
+use crate::turn::Turn;
+use bub_config::OnFault;
+use bub_types::{Error, ToolCall};
+use std::sync::Arc;
+
+/// What the chain before a model call came to.
+pub enum LlmVerdict {
+    /// Ask the model.
+    Proceed,
+    /// Ask it this.
+    Rewritten(LlmRequest),
+    /// Do not: this is what it would have said.
+    Answered(String),
+}
+
+/// Asks the chain. What is to be `shown` is made where somebody wants to see it.
+///
+/// # Errors
+///
+/// A gate did not decide.
+pub async fn before_llm_call(
+    turn: &Arc<Turn>,
+    depth: u32,
+    shown: impl Fn() -> LlmRequest,
+) -> Result<LlmVerdict, Error> {
+    let site = CallContext::inside("before-llm-call", turn, depth);
+    let mut written: Option<LlmRequest> = None;
+    for plugin in asked(turn, &site) {
+        let request = written.clone().unwrap_or_else(&shown);
+        let request = &request;
+        let ask = visit!(turn; before_llm_call.call_before_llm_call(request), decision => {
+            if let Ok(LlmDecision::Rewrite(request)) = &decision {
+                let mut texts = request.messages.iter().chain(&request.options);
+                let wrong = |reason| contract(format!("the request that it wrote holds {reason}"));
+                texts.try_for_each(|text| json_object(text).map(drop).map_err(wrong))?;
+            }
+            Ok(decision)
+        });
+        match call_one(&turn.calls, plugin, site.clone(), ask).await {
+            Ok(LlmDecision::Proceed) => {}
+            Ok(LlmDecision::Rewrite(mut rewritten)) => {
+                // Tools can be taken out, not put in: what the caller may not use, no plugin can push_turn_handle it.
+                rewritten.tool_names.retain(|name| request.tool_names.contains(name));
+                written = Some(rewritten);
+            }
+            Ok(LlmDecision::Answer(text)) => return Ok(LlmVerdict::Answered(text)),
+            Err(failure) => {
+                report_failure(&turn.calls, &site, &failure).await;
+                if plugin.on_fault == OnFault::Deny {
+                    return Err(undecided(plugin, &failure));
+                }
+            }
+        }
+    }
+    Ok(written.map_or(LlmVerdict::Proceed, LlmVerdict::Rewritten))
+}
+
+/// A gate that is in quarantine is among them: it is not asked, and denies.
+fn asked<'a>(turn: &'a Turn, site: &'a CallContext) -> impl Iterator<Item = &'a Arc<Plugin>> {
+    turn.passes_over_ungranted(site.hook);
+    let granted = turn.calls.granted(site.hook);
+    granted.filter(|plugin| plugin.on_fault == OnFault::Deny || turn.calls.held(plugin, site).is_none())
+}
+
+fn undecided(gate: &Plugin, failure: &Failure) -> Error {
+    Error::denied(format!("the gate `{}` did not decide: {failure}", gate.name))
+}
+
+fn check<'a>(what: &str, texts: impl IntoIterator<Item = &'a String>) -> wasmtime::Result<()> {
+    texts.into_iter().try_for_each(|text| check_json(text).map_err(|reason| contract(format!("{what} holds {reason}"))))
+}
+
+/// Tells every observer of a model call that ended.
+pub async fn after_llm_call(turn: &Arc<Turn>, depth: u32, model: &str, outcome: &LlmResult) {
+    let site = CallContext::inside("after-llm-call", turn, depth);
+    for plugin in turn.calls.asked(&site) {
+        let ask = visit!(turn; after_llm_call.call_after_llm_call(model, outcome), answer => Ok(Ok(answer)));
+        if let Err(failure) = call_one(&turn.calls, plugin, site.clone(), ask).await {
+            report_failure(&turn.calls, &site, &failure).await;
+        }
+    }
+}
+
+/// What the chain before a tool call came to.
+pub enum ToolVerdict {
+    /// Call it, with these arguments. These plugins, each with its reason, want the owner to be asked first.
+    Call(ToolCall, Vec<(String, String)>),
+    /// Do not: this is its result.
+    Answered(Result<String, Error>),
+}
+
+/// Asks the chain, gates last: they see the arguments that the tool will get, and their fault denies.
+pub async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: ToolCall) -> ToolVerdict {
+    let site = CallContext::inside("before-tool-call", turn, depth);
+    let mut asking = Vec::new();
+    let denied = |reason| ToolVerdict::Answered(Err(Error::denied(reason)));
+    let (gates, chain): (Vec<_>, Vec<_>) = asked(turn, &site).partition(|plugin| plugin.on_fault == OnFault::Deny);
+    for plugin in chain.into_iter().chain(gates) {
+        match decide(turn, &site, plugin, &call).await {
+            Ok(ToolDecision::Proceed) => {}
+            // A gate judges what the tool will get; what it wrote itself no other gate would have seen.
+            Ok(ToolDecision::Rewrite(_)) if plugin.on_fault == OnFault::Deny => {
+                return denied(format!("the gate `{}` wants other arguments, which a gate cannot write", plugin.name));
+            }
+            Ok(ToolDecision::Rewrite(arguments)) => call.arguments = arguments,
+            Ok(ToolDecision::Answer(result)) => return ToolVerdict::Answered(Ok(result)),
+            Ok(ToolDecision::Deny(reason)) => return denied(reason),
+            // Once the chain is over: the owner is shown what will be run.
+            Ok(ToolDecision::Ask(reason)) => asking.push((plugin.name.clone(), reason)),
+            Err(failure) => {
+                report_failure(&turn.calls, &site, &failure).await;
+                if plugin.on_fault == OnFault::Deny {
+                    return ToolVerdict::Answered(Err(undecided(plugin, &failure)));
+                }
+            }
+        }
+    }
+    ToolVerdict::Call(call, asking)
+}
+
+async fn decide(
+    turn: &Arc<Turn>,
+    site: &CallContext,
+    plugin: &Arc<Plugin>,
+    call: &ToolCall,
+) -> Result<ToolDecision, Failure> {
+    let ask = visit!(turn; before_tool_call.call_before_tool_call(call), decision => {
+        if let Ok(ToolDecision::Rewrite(json) | ToolDecision::Answer(json)) = &decision {
+            check("its decision", [json])?;
+        }
+        Ok(decision)
+    });
+    call_one(&turn.calls, plugin, site.clone(), ask).await
+}
+
+/// Shows a result to the chain, exactly once; a plugin may put another in place of a successful one.
+pub async fn after_tool_call(
+    turn: &Arc<Turn>,
+    depth: u32,
+    call: &ToolCall,
+    mut outcome: Result<String, Error>,
+) -> Result<String, Error> {
+    let site = CallContext::inside("after-tool-call", turn, depth);
+    for plugin in turn.calls.asked(&site) {
+        let shown = &outcome;
+        let ask = visit!(turn; after_tool_call.call_after_tool_call(call, shown.as_ref()), answer => {
+            check("its result", answer.iter().flatten())?;
+            Ok(answer)
+        });
+        match call_one(&turn.calls, plugin, site.clone(), ask).await {
+            Ok(Some(result)) if outcome.is_ok() => outcome = Ok(result),
+            Ok(_) => {}
+            Err(failure) => report_failure(&turn.calls, &site, &failure).await,
+        }
+    }
+    outcome
+}

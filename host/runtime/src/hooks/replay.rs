@@ -1,0 +1,232 @@
+//! A call that broke once is made again, by the function that a turn calls the hook by: what the host makes of answers
+//! belongs to the call.
+
+use crate::error::Failure;
+use crate::imports::view::{About, View};
+use crate::imports::{chat, toolbox};
+use crate::plugin::Plugin;
+use crate::plugin::bindings::exported::admit_message::SessionLoad;
+use crate::plugin::bindings::exported::before_llm_call::LlmRequest;
+use crate::turn::{CallScope, SystemPrompt, Turn, TurnOptions, TurnSnapshot};
+use bub_tape::{Draft, tape_name};
+use bub_types::hook::HOOKS;
+use bub_types::text::one_line;
+use bub_types::{Error, Prompt};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::sync::Arc;
+use tokio::sync::{mpsc, watch};
+
+/// A call as it was kept.
+pub struct Replay<'a> {
+    pub plugin: &'a Arc<Plugin>,
+    /// The export that ran.
+    pub hook: &'a str,
+    /// As the witness told them.
+    pub arguments: Value,
+    /// None, where the call was made outside of any turn.
+    pub turn: Option<TurnSnapshot>,
+}
+
+/// Makes the call. Whether the plugin broke it is known by the host's meter; the answer is the error that ended it, if one
+/// did and the hook is one that says.
+///
+/// # Errors
+///
+/// Why the call cannot be made again, or the tape's own failure.
+pub async fn replay_call(calls: &Arc<CallScope>, call: Replay<'_>) -> Result<Option<Failure>, String> {
+    let Replay { plugin, hook, arguments, turn } = call;
+    let failed = |failure: Failure| failure.to_string();
+    if hook == "selector"
+        && let Some(told) = &turn
+    {
+        put(calls, told.session(), &arguments).await?;
+    }
+    let (prompt, inside) = match turn {
+        Some(told) => {
+            let (open, cancel) = watch::channel(false);
+            let prompt = told.prompt().to_owned();
+            let turn = Turn::again(calls, told, TurnOptions::new(cancel)).await.map_err(failed)?;
+            (prompt, Some((open, turn)))
+        }
+        None => (String::new(), None),
+    };
+    let made = match &inside {
+        Some((_, turn)) => in_turn(turn, plugin, hook, arguments, prompt).await?,
+        None if CHANNEL.contains(&hook) => channel(calls, plugin, hook, arguments).await?,
+        None => outside(calls, hook, arguments).await?,
+    };
+    if let Some((_, turn)) = &inside {
+        turn.leave().await;
+    }
+    Ok(made)
+}
+
+async fn in_turn(
+    turn: &Arc<Turn>,
+    plugin: &Arc<Plugin>,
+    hook: &str,
+    told: Value,
+    prompt: String,
+) -> Result<Option<Failure>, String> {
+    Ok(match hook {
+        "load-state" => super::load_state(turn).await.err(),
+        "build-prompt" => {
+            // Of the version that sees what others have made, that; of the first one, nothing.
+            let made: Vec<Prompt> = arguments(told)?;
+            super::prompt::build_over(turn, made.into_iter().next()).await.err()
+        }
+        "run-model" | "run-model-stream" => super::run_model(turn, &arguments::<(Prompt,)>(told)?.0).await.err(),
+        "continue-prompt" => super::continue_prompt(turn, 0, &arguments::<(Prompt,)>(told)?.0).await.err(),
+        "system-prompt" => super::system_prompt(turn, 0, &arguments::<(Prompt,)>(told)?.0).await.err(),
+        "save-state" => {
+            let (output, error): (String, Option<Error>) = arguments(told)?;
+            super::save_state(turn, &output, error.map(Failure::Refused).as_ref()).await.err()
+        }
+        "render-outbound" => super::render_outbound(turn, &arguments::<(String,)>(told)?.0).await.err(),
+        "after-turn"
+        | "before-reset"
+        | "provide-model-options"
+        | "before-llm-call"
+        | "after-llm-call"
+        | "before-tool-call"
+        | "after-tool-call" => {
+            isolated(turn, hook, told).await?;
+            None
+        }
+        "on-error" => on_error(&turn.calls.clone(), Some(turn), told).await?,
+        "selector" => {
+            let said = serde_json::json!({ "role": "user", "content": prompt }).to_string();
+            let model = turn.calls.host.config.model.model.clone();
+            let (system, prompt) = (SystemPrompt::default(), Prompt::Text(prompt));
+            let about = About { prompt, system, model, said: vec![said], tools: Vec::new() };
+            let view = View::new(turn, about).await.map_err(|error| error.to_string())?;
+            super::select(turn, 0, &view, Some(&plugin.name)).await.err()
+        }
+        "call-tool" => {
+            let (name, arguments): (String, String) = arguments(told)?;
+            toolbox::ask(turn, 0, plugin, &name, &arguments).await.err().map(Failure::Refused)
+        }
+        "complete" => {
+            let (request,) = arguments(told)?;
+            let (sender, mut events) = mpsc::channel(64);
+            // Somebody has to listen, or the guest would wait for ever.
+            tokio::spawn(async move { while events.recv().await.is_some() {} });
+            chat::ask_provider(turn, 0, plugin, &request, sender).await.err().map(Failure::Refused)
+        }
+        hook => return outside(&turn.calls.clone(), hook, told).await,
+    })
+}
+
+/// The hooks whose errors reach nobody.
+async fn isolated(turn: &Arc<Turn>, hook: &str, told: Value) -> Result<(), String> {
+    match hook {
+        "after-turn" => super::after_turn(turn, &arguments::<(String,)>(told)?.0).await,
+        "before-reset" => drop(super::before_reset(turn, 0, arguments::<(bool,)>(told)?.0).await),
+        "before-llm-call" => {
+            let (request,) = arguments::<(LlmRequest,)>(told)?;
+            drop(super::before_llm_call(turn, 0, || request.clone()).await);
+        }
+        "after-llm-call" => {
+            let (model, outcome): (String, _) = arguments(told)?;
+            super::after_llm_call(turn, 0, &model, &outcome).await;
+        }
+        "before-tool-call" => drop(super::before_tool_call(turn, 0, arguments::<(_,)>(told)?.0).await),
+        "after-tool-call" => {
+            let (call, outcome) = arguments(told)?;
+            drop(super::after_tool_call(turn, 0, &call, outcome).await);
+        }
+        _ => drop(super::model_options(turn, 0).await),
+    }
+    Ok(())
+}
+
+async fn outside(calls: &Arc<CallScope>, hook: &str, told: Value) -> Result<Option<Failure>, String> {
+    Ok(match hook {
+        "resolve-session" => super::resolve_session(calls, &arguments::<(_,)>(told)?.0).await.err(),
+        "dispatch-outbound" => super::dispatch(calls, &arguments::<(_,)>(told)?.0).await.err(),
+        "admit-message" => {
+            let (_, message, load): (String, _, SessionLoad) = arguments(told)?;
+            super::admit_message(calls, &message, (load.running, load.pending as usize)).await;
+            None
+        }
+        "on-error" => on_error(calls, None, told).await?,
+        "run-command" => {
+            let (name, arguments): (String, Vec<String>) = arguments(told)?;
+            super::run_command(calls, &name, &arguments).await.err()
+        }
+        "embedder" => return Err("an embedder is asked again by the next question".to_owned()),
+        "store" => return Err("what is kept of a `store` does not say which of its functions was called".to_owned()),
+        hook => return Err(format!("calls of `{}` cannot be made again", one_line(hook))),
+    })
+}
+
+/// The functions of a channel, which have no turn.
+const CHANNEL: [&str; 5] = ["channel", "poll", "receive", "send", "update"];
+
+async fn channel(calls: &Arc<CallScope>, plugin: &Plugin, hook: &str, told: Value) -> Result<Option<Failure>, String> {
+    // That it says what it is belongs to each of them.
+    let all = super::channels(calls).await;
+    let own = all.iter().find(|channel| channel.plugin() == plugin.name);
+    let Some(own) = own.filter(|_| hook != "channel") else { return Ok(None) };
+    Ok(match hook {
+        "poll" => own.poll(calls, arguments::<(_,)>(told)?.0).await.err(),
+        "receive" => own.receive(calls, arguments::<(_,)>(told)?.0).await.err(),
+        "send" => {
+            let (message, key): (_, String) = arguments(told)?;
+            own.send(calls, &message, &key).await.err()
+        }
+        _ => {
+            let (handle, message): (String, _) = arguments(told)?;
+            own.update(calls, &handle, &message).await.err()
+        }
+    })
+}
+
+async fn on_error(calls: &Arc<CallScope>, turn: Option<&Arc<Turn>>, told: Value) -> Result<Option<Failure>, String> {
+    let (stage, error, message): (String, Error, _) = arguments(told)?;
+    let stage = HOOKS.iter().map(|hook| hook.stage).find(|known| *known == stage).unwrap_or("turn");
+    let message: Option<bub_types::Envelope> = message;
+    super::notify_observers(calls, turn, stage, &error, message.as_ref()).await;
+    Ok(None)
+}
+
+fn arguments<T: DeserializeOwned>(told: Value) -> Result<T, String> {
+    if let Some(reason) = told.get("left_out").and_then(Value::as_str) {
+        return Err(format!("what the call was given is not kept: {reason}"));
+    }
+    if told.is_null() {
+        return Err("what the call was given is not kept: it broke before it was given anything".to_owned());
+    }
+    serde_json::from_value(told).map_err(|error| format!("what the call was given is not understood: {error}"))
+}
+
+#[derive(Deserialize)]
+struct Shown {
+    entries: Vec<ToldEntry>,
+}
+
+#[derive(Deserialize)]
+struct ToldEntry {
+    kind: String,
+    payload: Value,
+    meta: Value,
+    date: String,
+}
+
+/// Puts what a selector was shown on the tape that it is going to look at.
+async fn put(calls: &Arc<CallScope>, session: &str, told: &Value) -> Result<(), String> {
+    let shown: Shown = arguments(told.clone())?;
+    let draft = |entry: ToldEntry| {
+        let draft = Draft::new(&entry.kind, &entry.payload.to_string(), &entry.meta.to_string())?;
+        Ok(draft.dated(entry.date))
+    };
+    let put = async {
+        let tape = calls.host.tapes().open(&tape_name(&calls.host.workspace, session))?;
+        tape.bootstrap().await?;
+        let drafts = shown.entries.into_iter().map(draft).collect::<bub_tape::Result<Vec<_>>>()?;
+        tape.append(drafts).await
+    };
+    put.await.map(drop).map_err(|error| error.to_string())
+}

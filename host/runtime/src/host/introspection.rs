@@ -1,0 +1,99 @@
+//! What the program says of its hooks and plugins, as JSON: on the command line and over HTTP.
+
+use super::Host;
+use crate::hooks::{InCharge, in_charge};
+use crate::imports::grant_risk;
+use crate::plugin::{CALLED_BY_NAME, OpenCircuit, Plugin, PluginSet};
+use crate::turn::{CallScope, Choice};
+use bub_config::OnFault;
+use bub_types::hook::{HOOKS, HookSpec};
+use serde_json::{Value, json};
+
+/// The plugins of a hook in the order in which they run.
+pub fn plugins_of<'a>(hook: &HookSpec, calls: &'a CallScope, is_asked: bool) -> Vec<&'a str> {
+    let implementing = calls.plugins.exporting(hook.name);
+    // Tools and commands are called by their names: whoever has them answers.
+    let may = |plugin: &Plugin| CALLED_BY_NAME.contains(&hook.name) || calls.may_answer(plugin, hook.name);
+    let mut names: Vec<&str> =
+        implementing.filter(|plugin| may(plugin) == is_asked).map(|plugin| plugin.name.as_str()).collect();
+    if hook.name == "system-prompt" {
+        names.reverse();
+    }
+    names
+}
+
+/// All hooks, and who answers each; and what selects where `choice` holds.
+pub fn hooks(calls: &CallScope, choice: Option<&Choice>) -> Value {
+    let hooks = HOOKS.iter().map(|hook| {
+        json!({
+            "hook": hook.name,
+            "way": hook.way.name(),
+            "power": hook.power,
+            "plugins": plugins_of(hook, calls, true),
+            "not_granted": plugins_of(hook, calls, false),
+        })
+    });
+    let config = &calls.host.config;
+    let selector = |choice: Option<&Choice>| {
+        let InCharge { name, why } = in_charge(calls, choice);
+        json!({ "active": name, "why": why })
+    };
+    let mut selects = selector(choice);
+    // Only where a channel has a choice of its own.
+    let channels = config.channels_with_selector();
+    let channels = channels.map(|name| (name.to_owned(), selector(Choice::configured(config, name).as_ref())));
+    selects["channels"] = channels.collect::<serde_json::Map<_, _>>().into();
+    json!({ "hooks": hooks.collect::<Value>(), "selector": selects, "failed": failed(&calls.plugins) })
+}
+
+/// All plugins, those that did not load or are not run, and those in quarantine.
+pub fn plugins(host: &Host, plugins: &PluginSet) -> Value {
+    let all: Vec<Value> = plugins.iter().map(|plugin| self::plugin(host, plugin)).collect();
+    let untrusted = plugins.untrusted.iter();
+    let untrusted = untrusted.map(|file| json!({ "name": file.name, "file": file.path, "digest": file.digest }));
+    let untrusted: Vec<Value> = untrusted.collect();
+    let held: Vec<Value> = host.quarantined().iter().map(held).collect();
+    json!({ "plugins": all, "failed": failed(plugins), "untrusted": untrusted, "quarantined": held })
+}
+
+/// All that there is to know of a plugin.
+pub fn plugin(host: &Host, plugin: &Plugin) -> Value {
+    let given = host.ledger.given(plugin, Clone::clone);
+    let wants = plugin.wanted().into_iter().map(|grant| {
+        json!({ "grant": grant, "why": plugin.why(&grant), "means": grant_risk::of_grant(&grant), "held": given.allow(&grant) })
+    });
+    json!({
+        "name": plugin.name,
+        "source": plugin.source.name(),
+        "version": plugin.manifest.version,
+        "about": plugin.manifest.about,
+        "digest": plugin.digest,
+        "hooks": plugin.hooks,
+        "tools": plugin.tools.iter().map(|tool| &tool.name).collect::<Vec<_>>(),
+        "reads_outside": plugin.tools.iter().filter(|tool| tool.reads_outside).map(|tool| &tool.name).collect::<Vec<_>>(),
+        "gate": plugin.on_fault == OnFault::Deny,
+        "commands": plugin.commands.iter().map(|command| json!({ "name": command.name, "about": command.about })).collect::<Vec<_>>(),
+        "provider": plugin.provider,
+        "wants": wants.collect::<Vec<_>>(),
+        "grants": given.iter().collect::<Vec<_>>(),
+        "imports": plugin.imports(),
+        "dangers": grant_risk::dangers(plugin, &plugin.wanted()),
+        "other_bytes": host.ledger.is_for_other_bytes(plugin),
+    })
+}
+
+fn held(held: &OpenCircuit) -> Value {
+    json!({
+        "plugin": held.plugin,
+        "digest": held.digest,
+        "hook": held.hook,
+        "caller": held.caller,
+        "session": held.session,
+        "seconds": held.left.as_secs(),
+        "fault": held.fault,
+    })
+}
+
+fn failed(plugins: &PluginSet) -> Vec<Value> {
+    plugins.failed.iter().map(|(plugin, reason)| json!({ "plugin": plugin, "reason": reason })).collect()
+}

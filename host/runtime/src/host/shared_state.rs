@@ -1,0 +1,108 @@
+//! What one process holds for as long as it runs, whatever the configuration says meanwhile.
+
+use crate::channel::Channel;
+use crate::imports::approvals::Consents;
+use crate::imports::grant_registry::GrantRegistry;
+use crate::imports::guard::ProtectionCache;
+use crate::plugin::quarantine::Quarantine;
+use crate::plugin::{Cache, Engines, Meter, PluginRegistry, PluginSet};
+use crate::turn::PostTurnTasks;
+use anyhow::{Context, Result};
+use bub_config::{Config, TapeStorage};
+use bub_egress::Network;
+use bub_recall::Recall;
+use bub_system::process::Processes;
+use bub_tape::{FileStore, Journals, SqliteStore, Store};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+
+use super::EventBus;
+
+/// What all hosts of one process share: plugins, tapes, and what is remembered from turn to turn.
+pub struct SharedState {
+    /// The absolute path, without links, of the directory that turns are about.
+    pub workspace: PathBuf,
+    /// What keeps tapes when no plugin does.
+    pub(super) store: Arc<dyn Store>,
+    pub(super) journals: Arc<Journals>,
+    pub engines: Engines,
+    /// Which grants are in effect.
+    pub ledger: GrantRegistry,
+    /// Which files no plugin opens, wherever they lie.
+    pub protection: ProtectionCache,
+    /// What the owner has said about tool calls.
+    pub consents: Consents,
+    /// Connections of plugins.
+    pub network: Network,
+    /// Programs of plugins.
+    pub processes: Processes,
+    pub(super) channel: Box<dyn Channel>,
+    /// What is done behind answers.
+    pub afterwards: PostTurnTasks,
+    /// What can be found again of memory and conversations.
+    pub recall: Arc<Recall>,
+    /// Who is not asked for a while.
+    pub quarantine: Quarantine,
+    /// What calls into plugins come to.
+    pub meter: Meter,
+    /// What happens, for whoever looks on.
+    pub news: EventBus,
+    /// Compiled plugins.
+    pub cache: Cache,
+    /// Replaced as a whole, so that a turn ends with the set that it began with.
+    pub(super) plugins: RwLock<Arc<PluginSet>>,
+    /// What the set is made of. Held while a new one is made: one at a time.
+    pub(super) shelf: tokio::sync::Mutex<PluginRegistry>,
+}
+
+impl SharedState {
+    /// # Errors
+    ///
+    /// The workspace is no directory, or the tapes cannot be opened.
+    pub(super) fn new(config: &Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Self> {
+        let workspace = workspace_dir(workspace)?;
+        let (store, journals) = tapes(config)?;
+        let engines = Engines::new().map_err(anyhow::Error::from).context("the WebAssembly engine does not start")?;
+        Ok(Self {
+            workspace,
+            store,
+            journals,
+            engines,
+            ledger: GrantRegistry::new(config),
+            protection: ProtectionCache::default(),
+            consents: Consents::default(),
+            network: Network::default(),
+            processes: Processes::new(),
+            channel,
+            afterwards: PostTurnTasks::default(),
+            recall: Arc::new(Recall::new(config.recall_dir())),
+            quarantine: match config.is_trial {
+                true => Quarantine::of_trial(&config.home),
+                false => Quarantine::new(&config.home),
+            },
+            meter: Meter::default(),
+            news: EventBus::default(),
+            cache: Cache::open(&config.cache_dir),
+            plugins: RwLock::default(),
+            shelf: tokio::sync::Mutex::default(),
+        })
+    }
+}
+
+/// The configured store, and the journals of the turns that write to it. Journals are files of this machine, wherever the
+/// tapes are.
+fn tapes(config: &Config) -> Result<(Arc<dyn Store>, Arc<Journals>)> {
+    let dir = config.tapes_dir();
+    let settings = config.tapes.journal;
+    let store: Arc<dyn Store> = match &config.tapes.storage {
+        TapeStorage::Files => Arc::new(FileStore::indexed(&dir, settings.durability, config.index_dir())?),
+        TapeStorage::Sqlite(path) => Arc::new(SqliteStore::open(path, settings.durability, config.tapes.shared_fs)?),
+    };
+    Ok((store, Arc::new(Journals::new(dir, settings))))
+}
+
+fn workspace_dir(path: &Path) -> Result<PathBuf> {
+    let found = path.canonicalize().with_context(|| format!("there is no workspace `{}`", path.display()))?;
+    anyhow::ensure!(found.is_dir(), "the workspace `{}` is no directory", path.display());
+    Ok(found)
+}

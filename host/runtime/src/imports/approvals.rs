@@ -1,0 +1,186 @@
+//! What the owner has said about tool calls that are asked for, for as long as this process runs.
+
+use crate::channel::{ApprovalDecision, ApprovalRequest};
+use crate::plugin::{Plugin, Source, Tool, effect_name, model_name};
+use crate::turn::Turn;
+use bub_tape::json;
+use bub_types::Effect;
+use bub_types::text::one_line;
+use bub_types::{Error, ToolCall};
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Answers that are remembered. Whoever has given more is asked again.
+const MAX_ANSWERS: usize = 4096;
+
+/// Asks by itself, beside the plugins that do.
+const HOST: &str = "";
+
+/// Somebody who wants the owner to be asked about a call.
+pub(super) struct Asker {
+    /// The plugin; empty: the host.
+    name: String,
+    why: String,
+    /// Whether to trust the workspace would have spared the question.
+    ends_with_trust: bool,
+}
+
+impl Asker {
+    /// The host's own rules.
+    pub(super) fn host(why: String, ends_with_trust: bool) -> Self {
+        Self { name: HOST.to_owned(), why, ends_with_trust }
+    }
+
+    /// The same, where this call does more than its tool declares: what was said of the tool is not said of that.
+    pub(super) fn of_flows(effect: Effect, why: String, ends_with_trust: bool) -> Self {
+        Self { name: format!("{HOST}:{}", effect_name(effect)), why, ends_with_trust }
+    }
+
+    /// What a plugin said before the call.
+    pub(super) fn plugin(name: String, why: &str) -> Self {
+        let why = format!("{} (asked for by the plugin `{name}`)", one_line(why));
+        Self { name, why, ends_with_trust: false }
+    }
+}
+
+/// What an answer that is to last was given about: one call, or one tool.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct ApprovalKey {
+    session: String,
+    asker: String,
+    tool: String,
+    /// What the tool was when the owner was asked: the digest of its plugin.
+    plugin: String,
+    /// What the call does, and SHA-256 of its arguments as [`json::normalise`] prints them. None: every call of the tool,
+    /// which only a refusal may mean.
+    call: Option<(&'static str, [u8; 32])>,
+}
+
+impl ApprovalKey {
+    fn of_tool(turn: &Turn, asker: &Asker, (plugin, tool): (&Plugin, &Tool)) -> Self {
+        Self {
+            session: turn.outermost().session_id.clone(),
+            asker: asker.name.clone(),
+            tool: tool.name.clone(),
+            plugin: plugin.digest.clone(),
+            call: None,
+        }
+    }
+
+    /// The same for a call that does this with exactly these arguments. Members keep their order and their number: a tool may make
+    /// another call of them than the one that the owner saw.
+    fn with(self, effect: Effect, arguments: &str) -> Self {
+        let normal = json::normalise(arguments);
+        let arguments = normal.as_deref().unwrap_or(arguments);
+        Self { call: Some((effect_name(effect), Sha256::digest(arguments).into())), ..self }
+    }
+}
+
+/// The answers that last for this process: calls that are made without asking, and tools that are not called.
+#[derive(Default)]
+pub struct Consents(Mutex<HashMap<ApprovalKey, bool>>);
+
+impl Consents {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ApprovalKey, bool>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, key: &ApprovalKey) -> Option<bool> {
+        self.lock().get(key).copied()
+    }
+
+    fn keep(&self, keys: impl IntoIterator<Item = ApprovalKey>, may: bool) {
+        let mut kept = self.lock();
+        for key in keys {
+            if kept.len() < MAX_ANSWERS || kept.contains_key(&key) {
+                kept.insert(key, may);
+            }
+        }
+    }
+}
+
+/// Lets the owner decide about a call that these want to be asked about, showing it as it will be made. `always` holds for
+/// a call of that tool with exactly these arguments and that effect in that session, `never` for the tool in that session;
+/// both include turns inside its turns, and hold for the asker that asked. `effect` is what this call does, which may be
+/// more than its tool declares.
+///
+/// # Errors
+///
+/// The owner said no, now or before, or nobody can be asked.
+pub(super) async fn consent(
+    turn: &Turn,
+    (plugin, tool): (&Plugin, &Tool),
+    effect: Effect,
+    call: &ToolCall,
+    askers: Vec<Asker>,
+) -> Result<(), Error> {
+    let host = &turn.calls.host;
+    let of_tool = |asker: &Asker| ApprovalKey::of_tool(turn, asker, (plugin, tool));
+    let of_call = |asker: &Asker| of_tool(asker).with(effect, &call.arguments);
+    let name = model_name(&tool.name);
+    let mut open = Vec::new();
+    for asker in askers {
+        if host.consents.get(&of_tool(&asker)) == Some(false) {
+            return Err(refused(&name));
+        }
+        if host.consents.get(&of_call(&asker)) != Some(true) {
+            open.push(asker);
+        }
+    }
+    if open.is_empty() {
+        return Ok(());
+    }
+    if host.config.policy.allows(effect_name(effect)) {
+        return Ok(());
+    }
+    let question = ApprovalRequest {
+        why: open.iter().map(|asker| asker.why.as_str()).collect::<Vec<_>>().join("; "),
+        ends_with_trust: open.iter().all(|asker| asker.ends_with_trust),
+        ..about((plugin, tool), effect, call)
+    };
+    match host.channel().ask(&question).await {
+        Some(ApprovalDecision::Once) => Ok(()),
+        Some(ApprovalDecision::Always) => {
+            host.consents.keep(open.iter().map(of_call), true);
+            Ok(())
+        }
+        Some(ApprovalDecision::No) => Err(refused(&name)),
+        Some(ApprovalDecision::Never) => {
+            host.consents.keep(open.iter().map(of_tool), false);
+            Err(refused(&name))
+        }
+        None => {
+            host.channel().not_asked(&question);
+            Err(nobody(&question, &name))
+        }
+    }
+}
+
+/// A question about that call, without the reason for it.
+pub(super) fn about((plugin, tool): (&Plugin, &Tool), effect: Effect, call: &ToolCall) -> ApprovalRequest {
+    ApprovalRequest {
+        tool: tool.name.clone(),
+        plugin: (plugin.source != Source::Embedded).then(|| plugin.name.clone()),
+        arguments: call.arguments.clone(),
+        effect: effect_name(effect),
+        why: String::new(),
+        ends_with_trust: false,
+    }
+}
+
+fn refused(name: &str) -> Error {
+    Error::denied(format!("the owner was asked about `{name}` and said no"))
+}
+
+/// What the model, and whoever reads over its shoulder, can do where nobody answers.
+fn nobody(question: &ApprovalRequest, name: &str) -> Error {
+    let ApprovalRequest { effect, why, .. } = question;
+    let trust = match question.ends_with_trust {
+        true => ", and `bub-wasm trust` vouches for the files of the workspace",
+        false => "",
+    };
+    Error::denied(format!(
+        "`{name}` would {effect}, which needs the owner's word in this turn ({why}); `chat` asks for it, `run --allow {effect}` gives it{trust}"
+    ))
+}

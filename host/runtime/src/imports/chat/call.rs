@@ -1,0 +1,257 @@
+//! One call of a model, with the hooks around it: whoever makes it, they see it.
+
+use super::metering::weight;
+use super::request::Request;
+use super::{EVENTS, Outcome, grant_of, into_call, into_error};
+use crate::hooks;
+use crate::hooks::LlmVerdict;
+use crate::host::RuntimeEvent;
+use crate::imports::sink::Sink;
+use crate::imports::toolbox::dotted;
+use crate::plugin::bindings::exchange;
+use crate::plugin::bindings::exported::after_llm_call::LlmResult;
+use crate::plugin::{CallContext, Plugin, Running, call};
+use crate::turn::{Denial, DenialReason, Turn};
+use bub_model::Event;
+use bub_model::local_stream::Inline;
+use bub_types::{Error, ErrorKind, ToolCall};
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::mpsc;
+
+/// A request on its way.
+pub(super) struct ModelCall {
+    pub(super) turn: Arc<Turn>,
+    /// The turn waits for it at its end.
+    pub(super) _working: Arc<()>,
+    pub(super) depth: u32,
+    /// Whose call it is: whatever the chain makes of it, it stays within that plugin's grants.
+    pub(super) caller: Running,
+    pub(super) request: Request,
+}
+
+impl ModelCall {
+    /// Asks the chain, the model and its fallbacks, and tells the observers how it ended.
+    pub(super) async fn run(mut self, listener: mpsc::Sender<Outcome>) {
+        let asked = self.request.model.clone();
+        match hooks::before_llm_call(&self.turn, self.depth, || self.request.shown()).await {
+            Ok(LlmVerdict::Proceed) => {}
+            Ok(LlmVerdict::Rewritten(written)) => {
+                if let Err(error) = self.request.rewrite(&self.turn, written) {
+                    let _ = listener.send(Err(error)).await;
+                    return;
+                }
+            }
+            Ok(LlmVerdict::Answered(text)) => {
+                for event in [Event::Text(text), Event::Finish("stop".into())] {
+                    if listener.send(Ok(event)).await.is_err() {
+                        return;
+                    }
+                }
+                return;
+            }
+            Err(error) => {
+                let _ = listener.send(Err(error)).await;
+                return;
+            }
+        }
+        // A plugin that rewrites a request cannot spend on a model that the caller may not call.
+        let grant = grant_of(&self.request.model);
+        if self.request.model != asked && !self.turn.calls.host.ledger.allows(&self.caller.plugin, &grant) {
+            self.turn.refused(&self.caller.plugin, &grant);
+            let _ = listener.send(Err(self.caller.plugin.refusal(&grant))).await;
+            return;
+        }
+        // Only now: what a plugin answers in place of the model costs nothing.
+        let host = &self.turn.calls.host;
+        let name = &self.caller.plugin.name;
+        let own = host.config.plugin(name).daily_tokens;
+        let allowed = host.budget.check(name, own).and_then(|()| self.check_quota());
+        if let Err(error) = allowed {
+            if error.kind == ErrorKind::Denied {
+                let (reason, message) = (DenialReason::Budget, error.message.as_str());
+                self.turn.denied(Denial { reason, plugin: name, tool: "", grant: &grant, message });
+            }
+            let _ = listener.send(Err(error)).await;
+            return;
+        }
+        let began = Instant::now();
+        let mut account = Account::new(&self.turn, &self.caller, &listener);
+        let ended = tokio::select! {
+            biased;
+            () = listener.closed() => Err(Error::cancelled()),
+            ended = self.ask_each(&mut account) => ended,
+        };
+        if let Some(call) = self.bill(&account, ended.as_ref().err()) {
+            self.turn.spends(call.tokens());
+            self.turn.calls.host.budget.spend(&call);
+        }
+        let outcome = account.close(ended.as_ref().err().cloned(), began);
+        hooks::after_llm_call(&self.turn, self.depth, &self.request.model, &outcome).await;
+        if let Err(error) = ended {
+            let _ = listener.send(Err(error)).await;
+        }
+    }
+
+    /// Refuses when the caller whose message the turn is about has used up the day's tokens.
+    fn check_quota(&self) -> Result<(), Error> {
+        let (host, caller) = (&self.turn.calls.host, self.turn.caller());
+        let checked = host.budget.check_caller(&caller.account, self.turn.quota().tokens_per_day);
+        if checked.as_ref().is_err_and(|error| error.kind == ErrorKind::Denied) {
+            let exceeded = RuntimeEvent::QuotaExceeded { caller: caller.account.to_string(), quota: "tokens_per_day" };
+            host.news.tell(exceeded, &self.turn.session_id);
+        }
+        checked
+    }
+
+    /// The model, and behind the configured one its fallbacks, in order: if all fail, the first one's error is told. Once
+    /// anything was said, a failure is final.
+    async fn ask_each(&self, account: &mut Account<'_>) -> Result<(), Error> {
+        let Err(first) = self.ask(&self.request.model, account).await else { return Ok(()) };
+        let config = &self.turn.calls.host.config;
+        if self.request.model != config.model.model {
+            return Err(first);
+        }
+        let mut latest = first.clone();
+        for fallback in &config.fallback_models {
+            if account.events > 0 {
+                return Err(latest);
+            }
+            tracing::warn!("{}; asking the fallback `{fallback}`", latest.message);
+            match self.ask(fallback, account).await {
+                Ok(()) => return Ok(()),
+                Err(error) => latest = error,
+            }
+        }
+        Err(if account.events > 0 { latest } else { first })
+    }
+
+    async fn ask(&self, model: &str, account: &mut Account<'_>) -> Result<(), Error> {
+        model.clone_into(&mut account.model);
+        match model.split_once(':').and_then(|(provider, model)| Some((self.turn.calls.provider(provider)?, model))) {
+            Some((plugin, model)) => self.ask_guest(plugin, model, account).await,
+            None => self.ask_server(model, account).await,
+        }
+    }
+
+    async fn ask_server(&self, model: &str, account: &mut Account<'_>) -> Result<(), Error> {
+        let request = self.request.to_server(&self.turn, model)?;
+        let turn = self.turn.clone();
+        let on_retry = move |why: &str, pause| turn.tell_retry(why, pause);
+        let mut completion = self.turn.calls.host.model.complete(request).on_retry(Box::new(on_retry));
+        while let Some(event) = completion.next().await {
+            account.pass(event.map_err(into_error)?).await?;
+        }
+        Ok(())
+    }
+
+    async fn ask_guest(&self, plugin: &Arc<Plugin>, model: &str, account: &mut Account<'_>) -> Result<(), Error> {
+        let (sender, events) = mpsc::channel(EVENTS);
+        let mut guest = Inline::new(Box::pin(self.visit(plugin, model, sender)), events);
+        while let Some(event) = guest.next().await {
+            account.pass(event).await?;
+        }
+        guest.ended().unwrap_or_else(|| Err(Error::cancelled()))
+    }
+
+    async fn visit(&self, plugin: &Arc<Plugin>, model: &str, sender: mpsc::Sender<Event>) -> Result<(), Error> {
+        let request = self.request.to_guest(&self.turn, &plugin.name, model)?;
+        ask_provider(&self.turn, self.depth, plugin, &request, sender).await
+    }
+}
+
+/// Asks a plugin that is a model provider. Its events go to `sender`, and whoever takes them may be slow.
+pub async fn ask_provider(
+    turn: &Arc<Turn>,
+    depth: u32,
+    plugin: &Arc<Plugin>,
+    request: &exchange::Request,
+    sender: mpsc::Sender<Event>,
+) -> Result<(), Error> {
+    let site = CallContext::inside("complete", turn, depth);
+    let answer = call(&turn.calls.host, plugin, site, |visit| {
+        Box::pin(async move {
+            let given = visit.store.data().witness.of(|| serde_json::json!([request]));
+            let guest = visit.exports.provider(visit.store, &visit.instance)?;
+            let sink = visit.store.data_mut().table.push(Sink(sender))?;
+            let answer = guest.call_complete(visit.store, request, sink).await?;
+            given.withdraw();
+            Ok(answer)
+        })
+    });
+    match answer.await {
+        Ok(answer) => answer,
+        Err(fault) => Err(Error::new(ErrorKind::Provider, fault.to_string())),
+    }
+}
+
+/// What a call comes to: every event goes to the listener, and is kept for those who observe the call.
+pub(super) struct Account<'a> {
+    turn: &'a Turn,
+    /// Who asked, and whose what is said becomes.
+    caller: &'a Running,
+    listener: &'a mpsc::Sender<Outcome>,
+    /// The model that was asked last; empty while none was.
+    pub(super) model: String,
+    pub(super) events: u64,
+    /// Bytes that the model made, of whatever kind.
+    pub(super) received: u64,
+    text: String,
+    tool_calls: Vec<ToolCall>,
+    pub(super) usage: Option<String>,
+}
+
+impl<'a> Account<'a> {
+    fn new(turn: &'a Turn, caller: &'a Running, listener: &'a mpsc::Sender<Outcome>) -> Self {
+        Self {
+            turn,
+            caller,
+            listener,
+            model: String::new(),
+            events: 0,
+            received: 0,
+            text: String::new(),
+            tool_calls: Vec::new(),
+            usage: None,
+        }
+    }
+
+    async fn pass(&mut self, event: Event) -> Result<(), Error> {
+        let event = match event {
+            Event::ToolCalls(calls) => Event::ToolCalls(calls.into_iter().enumerate().map(self.named()).collect()),
+            other => other,
+        };
+        self.events += 1;
+        self.received += weight(&event);
+        match &event {
+            Event::Text(text) => {
+                let held = self.turn.hold_for(Some(self.caller.clone()), text.len());
+                held.map_err(|error| Error::new(ErrorKind::Provider, error.to_string()))?;
+                self.text.push_str(text);
+            }
+            Event::ToolCalls(calls) => self.tool_calls.extend(calls.iter().cloned().map(into_call)),
+            Event::Usage(usage) => self.usage = Some(usage.clone()),
+            Event::Reasoning(_) | Event::Finish(_) => {}
+        }
+        self.listener.send(Ok(event)).await.map_err(|_| Error::cancelled())
+    }
+
+    /// A call as the rest of the host knows it: with the tool's own name, and with an id.
+    fn named(&self) -> impl Fn((usize, bub_model::ToolCall)) -> bub_model::ToolCall {
+        |(at, call)| bub_model::ToolCall {
+            name: dotted(self.turn, &call.name),
+            id: call.id.or_else(|| Some(format!("call_{at}"))),
+            arguments: call.arguments,
+        }
+    }
+
+    fn close(self, error: Option<Error>, began: Instant) -> LlmResult {
+        LlmResult {
+            text: Some(self.text).filter(|text| !text.is_empty()),
+            tool_calls: self.tool_calls,
+            usage: self.usage,
+            error,
+            duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What a call costs: what the provider says, or a guess where it does not.
+
+use super::call::{Account, ModelCall};
+use bub_model::Event;
+use bub_model::usage::{Call, Tokens};
+use bub_types::{Error, ErrorKind, Principal};
+
+impl ModelCall {
+    /// The call as it is written down; none when no model was asked, or the one that was asked failed before it had said
+    /// anything: that is not charged.
+    pub(super) fn bill(&self, account: &Account<'_>, error: Option<&Error>) -> Option<Call> {
+        let reported = account.usage.as_deref().and_then(Tokens::reported);
+        // Whoever leaves early does not hear what it cost, and it costs all the same.
+        let is_charged = error.is_none_or(|error| error.kind == ErrorKind::Cancelled) || account.events > 0;
+        if account.model.is_empty() || (reported.is_none() && !is_charged) {
+            return None;
+        }
+        // Held against what was reported, and of no use without.
+        let weighed = reported.map_or(0, |_| self.request.weight());
+        let tokens = reported.unwrap_or_else(|| Tokens::estimated(self.request.bytes(), account.received));
+        let call = Call::now(
+            &account.model,
+            self.turn.billed_session(),
+            &self.turn.workspace.to_string_lossy(),
+            &self.caller.plugin.name,
+            &self.request.purpose,
+            tokens,
+        );
+        let call = call.weighed(weighed);
+        // The owner's own calls are told apart only where that has a use.
+        let is_counted = self.turn.principal() != Principal::Owner || self.turn.quota().tokens_per_day.is_some();
+        Some(if is_counted { call.caused_by(&self.turn.caller().account) } else { call })
+    }
+}
+
+/// Bytes that a model made for an event.
+pub(super) fn weight(event: &Event) -> u64 {
+    let bytes = match event {
+        Event::Text(text) | Event::Reasoning(text) => text.len(),
+        Event::ToolCalls(calls) => calls.iter().map(|call| call.name.len() + call.arguments.len()).sum(),
+        Event::Usage(_) | Event::Finish(_) => 0,
+    };
+    bytes as u64
+}

@@ -1,0 +1,169 @@
+//! Which grants are in effect, at this moment.
+//!
+//! They stand in config.toml. It is looked at again while the program runs, so that a grant that the user takes away is
+//! gone at the next call.
+
+use crate::plugin::{Plugin, Source};
+use bub_config::Config;
+use bub_permissions::Grants;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant, SystemTime};
+
+/// How often the file is looked at, at most. A look costs as much as several checks.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The grants of all plugins.
+pub struct GrantRegistry {
+    file: PathBuf,
+    seen: Mutex<Seen>,
+    said: RwLock<Arc<Configured>>,
+    is_hushed: AtomicBool,
+}
+
+/// What the user says of plugins.
+struct Configured {
+    plugins: BTreeMap<String, bub_config::Plugin>,
+    /// Those of workspaces, by digest.
+    trusted: BTreeMap<String, bub_config::Trusted>,
+}
+
+/// The file as it was when it was read last.
+struct Seen {
+    at: Instant,
+    stamp: Option<(SystemTime, u64)>,
+}
+
+impl GrantRegistry {
+    pub fn new(config: &Config) -> Self {
+        let file = config.file();
+        let seen = Mutex::new(Seen { at: Instant::now(), stamp: stamp(&file) });
+        let said = Configured { plugins: config.plugins.clone(), trusted: config.trusted_plugins.clone() };
+        Self { file, seen, said: RwLock::new(Arc::new(said)), is_hushed: AtomicBool::new(false) }
+    }
+
+    /// From here on somebody else tells what is wrong with the file: one line is enough.
+    pub fn hush(&self) {
+        self.is_hushed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether that plugin holds that grant: it wants it, and the user gave it to these bytes.
+    pub fn allows(&self, plugin: &Plugin, grant: &str) -> bool {
+        self.given(plugin, |given| given.allow(grant)) && plugin.asks_for(grant)
+    }
+
+    /// What the user gave to that plugin, whether it wants it or not.
+    pub fn given<T: Default>(&self, plugin: &Plugin, look: impl FnOnce(&Grants) -> T) -> T {
+        let all = self.said();
+        let said = all.plugins.get(&plugin.name);
+        match (plugin.source, said.and_then(|said| said.grants.as_ref())) {
+            (Source::Embedded, None) => look(&plugin.table),
+            (Source::Embedded, Some(grants)) => look(grants),
+            // Other bytes start without grants, until somebody has said that these are meant too.
+            (Source::User, Some(grants)) if said.is_some_and(|said| said.covers(&plugin.digest)) => look(grants),
+            (Source::User, _) => T::default(),
+            // By its bytes alone: what is said of a name is said of the user's own plugin.
+            (Source::Workspace, _) => {
+                all.trusted.get(&plugin.digest).map_or_else(T::default, |trusted| look(&trusted.grants))
+            }
+        }
+    }
+
+    /// The plugins that are switched on and were given exactly that grant, whether they are there or not.
+    pub fn given_to(&self, grant: &str) -> Vec<String> {
+        let all = self.said();
+        let is_given = |said: &bub_config::Plugin| {
+            said.enabled && said.grants.as_ref().is_some_and(|grants| grants.iter().any(|given| given == grant))
+        };
+        all.plugins.iter().filter(|(_, said)| is_given(said)).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// What stands behind `kind` in the grants that the plugin holds: `http:` gives the hosts.
+    pub fn held(&self, plugin: &Plugin, kind: &str) -> Vec<String> {
+        // Either side may be the wider one: `http:*` that was given, or that is wanted.
+        self.given(plugin, |given| {
+            let wants = plugin.wants.as_ref();
+            let is_meant = |grant: &&str| grant.starts_with(kind);
+            let both = given.iter().filter(is_meant).filter(|grant| wants.is_none_or(|wants| wants.allow(grant)));
+            let wanted = wants.into_iter().flat_map(Grants::iter).filter(is_meant);
+            let narrower = wanted.filter(|grant| given.allow(grant));
+            let held: BTreeSet<&str> = both.chain(narrower).collect();
+            held.into_iter().filter_map(|grant| Some(grant.strip_prefix(kind)?.to_owned())).collect()
+        })
+    }
+
+    /// Whether there are grants for that name that these bytes do not get.
+    pub fn is_for_other_bytes(&self, plugin: &Plugin) -> bool {
+        plugin.source == Source::User
+            && self
+                .said()
+                .plugins
+                .get(&plugin.name)
+                .is_some_and(|said| said.grants.is_some() && !said.covers(&plugin.digest))
+    }
+
+    /// What the plugin asks for and does not hold.
+    pub fn missing(&self, plugin: &Plugin) -> Vec<String> {
+        // Not within `given`: whoever was given nothing lacks everything.
+        let given = self.given(plugin, Grants::clone);
+        plugin.wanted().into_iter().filter(|grant| !given.allow(grant)).collect()
+    }
+
+    /// Whether the user has yet to say what this plugin of theirs may do: nothing is said of these bytes.
+    pub fn is_undecided(&self, plugin: &Plugin) -> bool {
+        let is_said = |said: &bub_config::Plugin| said.grants.is_some() && said.covers(&plugin.digest);
+        plugin.source == Source::User && !self.said().plugins.get(&plugin.name).is_some_and(is_said)
+    }
+
+    /// What the user says of a workspace's plugin of those bytes; none, when it may not run.
+    pub fn trusted(&self, digest: &str) -> Option<bub_config::Trusted> {
+        self.said().trusted.get(digest).cloned()
+    }
+
+    /// Whether the user says anything of a plugin of that name.
+    pub fn speaks_of(&self, name: &str) -> bool {
+        self.said().plugins.contains_key(name)
+    }
+
+    /// What holds at this moment.
+    fn said(&self) -> Arc<Configured> {
+        self.look_again();
+        self.said.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn look_again(&self) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.at.elapsed() >= LOOK_EVERY {
+            self.look(&mut seen);
+        }
+    }
+
+    /// Takes what stands in the file at this moment: for whoever has just written to it.
+    pub fn look_now(&self) {
+        self.look(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn look(&self, seen: &mut Seen) {
+        seen.at = Instant::now();
+        let stamp = stamp(&self.file);
+        if stamp == seen.stamp {
+            return;
+        }
+        seen.stamp = stamp;
+        match bub_config::read_plugins(&self.file) {
+            Ok((plugins, trusted)) => {
+                *self.said.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Configured { plugins, trusted });
+            }
+            // A file that is just being written, or that was written wrongly, takes nothing away and gives nothing.
+            Err(error) if self.is_hushed.load(Ordering::Relaxed) => tracing::debug!("{error:#}"),
+            Err(error) => tracing::warn!("the grants stay as they were: {error:#}"),
+        }
+    }
+}
+
+fn stamp(file: &PathBuf) -> Option<(SystemTime, u64)> {
+    let meta = std::fs::metadata(file).ok()?;
+    Some((meta.modified().ok()?, meta.len()))
+}

@@ -1,0 +1,121 @@
+//! `bub:tools/toolbox`: all tools of all plugins, for whoever runs an agent loop.
+
+mod call;
+mod together;
+
+pub use call::ask;
+
+use self::together::{Work, together};
+use super::turn::TurnHandle;
+use crate::plugin::bindings::toolbox::Host;
+use crate::plugin::store::State;
+use crate::plugin::{Plugin, Tool, is_called};
+use crate::turn::Turn;
+use bub_types::{Effect, ToolSpec};
+use bub_types::{Error, ToolCall};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use wasmtime::Result;
+use wasmtime::component::Resource;
+
+/// Tool calls that are taken at once.
+const MAX_CALLS: usize = 64;
+
+/// Tool calls of one list that run at once: each may take all the memory that its plugin may.
+const MAX_AT_ONCE: usize = 8;
+
+impl Host for State {
+    async fn list_tools(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Vec<ToolSpec>, Error>> {
+        let turn = self.turn_of(&turn)?;
+        let tools = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools);
+        let may_use = self.may_use();
+        let granted = tools.filter(|tool| turn.has_tool(&tool.name) && may_use(tool));
+        Ok(Ok(granted.map(|tool| ToolSpec::clone(tool)).collect()))
+    }
+
+    async fn call_tools(
+        &mut self,
+        turn: Resource<TurnHandle>,
+        calls: Vec<ToolCall>,
+    ) -> Result<Result<Vec<Result<String, Error>>, Error>> {
+        let turn = self.turn_of(&turn)?;
+        let depth = match self.check_depth() {
+            Ok(depth) => depth,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if calls.len() > MAX_CALLS {
+            return Ok(Err(Error::invalid(format!(
+                "{} tool calls at once; at most {MAX_CALLS} are taken",
+                calls.len()
+            ))));
+        }
+        self.has_read = true;
+        let mut running: Vec<Work<_>> = Vec::new();
+        // The places belong to this one call: a tool that calls tools gets others, so nobody waits for their own caller.
+        let places = Arc::new(Semaphore::new(MAX_AT_ONCE));
+        // What changes something happens in the order in which it was asked for; what only reads waits for nobody.
+        let mut changes = Vec::new();
+        for (at, call) in calls.into_iter().enumerate() {
+            let granted = self.granted(&format!("tools:{}", dotted(&turn, &call.name)));
+            let job = Job { at, call, granted };
+            if tool_of(&turn, &job.call.name).is_some_and(|(_, tool)| tool.effect == Effect::Read) {
+                running.push(Box::pin(jobs(turn.clone(), depth, places.clone(), vec![job])));
+            } else {
+                changes.push(job);
+            }
+        }
+        if !changes.is_empty() {
+            running.push(Box::pin(jobs(turn.clone(), depth, places, changes)));
+        }
+        let mut outcomes: Vec<_> = together(running).await.into_iter().flatten().collect();
+        outcomes.sort_by_key(|(at, _)| *at);
+        Ok(Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect()))
+    }
+}
+
+impl State {
+    /// Which tools the plugin may see and call; looked up once where it holds them all.
+    pub(super) fn may_use(&self) -> impl Fn(&ToolSpec) -> bool {
+        let all = self.holds("tools:*");
+        move |tool| all || self.holds(&format!("tools:{}", tool.name))
+    }
+}
+
+/// A call with its place in the list.
+struct Job {
+    at: usize,
+    call: ToolCall,
+    granted: Result<(), Error>,
+}
+
+/// One call after the other.
+async fn jobs(
+    turn: Arc<Turn>,
+    depth: u32,
+    places: Arc<Semaphore>,
+    jobs: Vec<Job>,
+) -> Vec<(usize, Result<String, Error>)> {
+    let _working = turn.working();
+    let mut outcomes = Vec::new();
+    for Job { at, call, granted } in jobs {
+        // Closed by nobody: there is always a place in the end.
+        let _place = places.acquire().await;
+        let outcome = match granted {
+            Ok(()) => call::run(&turn, depth, call).await,
+            Err(refusal) => Err(refusal),
+        };
+        outcomes.push((at, outcome));
+    }
+    outcomes
+}
+
+/// The tool of that name, as a model or a person writes it, and whose it is.
+fn tool_of<'a>(turn: &'a Turn, name: &str) -> Option<(&'a Arc<Plugin>, &'a Tool)> {
+    let mut tools = turn.calls.plugins.iter().flat_map(|plugin| plugin.tools.iter().map(move |tool| (plugin, tool)));
+    tools.find(|(_, tool)| is_called(&tool.name, name) && turn.has_tool(&tool.name))
+}
+
+/// The name of a tool as its plugin gave it, for a name as a model writes it. A name that nobody has stays as it is.
+pub fn dotted(turn: &Turn, name: &str) -> String {
+    tool_of(turn, name).map_or_else(|| name.to_owned(), |(_, tool)| tool.name.clone())
+}

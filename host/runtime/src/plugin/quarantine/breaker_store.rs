@@ -1,0 +1,157 @@
+//! Where it stands who has broken what: one file, changed by one process at a time.
+
+use super::super::private::PrivateDir;
+use super::Key;
+use super::breaker::Breaker;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+const FILE: &str = "breakers.json";
+
+const LOCK: &str = "lock";
+
+/// The largest file that is read, in bytes.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// Hooks that are remembered; the one whose last fault is longest ago goes first.
+const MAX_BREAKERS: usize = 256;
+
+/// How often the file is looked at, at most: a look costs as much as several calls of a hook.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How long somebody else is waited for who changes the file. Nobody takes longer who is well.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+pub(super) type Breakers = BTreeMap<Key, Breaker>;
+
+/// The file, and what stood in it when it was read last.
+pub(super) struct BreakerStore {
+    dir: PathBuf,
+    breakers: Breakers,
+    seen: Option<(Instant, FileFingerprint)>,
+    trouble: Option<String>,
+}
+
+type FileFingerprint = Option<(SystemTime, u64)>;
+
+/// The version of the file that is written and read. Another one says nothing: faults are counted anew.
+const VERSION: u32 = 2;
+
+/// The file.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    version: u32,
+    breakers: Vec<Line>,
+}
+
+/// A line of the file: a map would need keys that are texts.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    digest: String,
+    hook: String,
+    #[serde(flatten)]
+    breaker: Breaker,
+}
+
+impl BreakerStore {
+    pub(super) fn new(dir: &Path) -> Self {
+        Self { dir: dir.to_owned(), breakers: Breakers::new(), seen: None, trouble: None }
+    }
+
+    /// Why the last change was not written down; none, when it was.
+    pub(super) fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
+    }
+
+    /// What is known at this moment.
+    pub(super) fn read(&mut self) -> &Breakers {
+        if self.seen.as_ref().is_none_or(|(at, _)| at.elapsed() >= LOOK_EVERY) {
+            let stamp = self.stamp();
+            if self.seen.as_ref().is_none_or(|(_, seen)| *seen != stamp) {
+                match stamp.and_then(|_| PrivateDir::open(&self.dir).ok()) {
+                    Some(dir) => self.breakers = read(&dir),
+                    // Somebody has taken it away, unless it was never there because nothing can be written.
+                    None if self.trouble.is_none() => self.breakers.clear(),
+                    None => {}
+                }
+            }
+            self.seen = Some((Instant::now(), stamp));
+        }
+        &self.breakers
+    }
+
+    /// Changes what is known, here and in the file. Where the file cannot be changed it holds for this process.
+    pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Breakers) -> T) -> T {
+        let opened = PrivateDir::open(&self.dir);
+        let locked = opened.as_ref().ok().map(lock);
+        if let Ok(dir) = &opened {
+            self.breakers = read(dir);
+        }
+        let answer = change(&mut self.breakers);
+        while self.breakers.len() > MAX_BREAKERS {
+            let oldest = self.breakers.iter().min_by_key(|(_, breaker)| breaker.at).map(|(key, _)| key.clone());
+            oldest.and_then(|key| self.breakers.remove(&key));
+        }
+        let written = opened.and_then(|dir| write(&dir, &self.breakers));
+        drop(locked);
+        let trouble = written.err().map(|reason| format!("`{}` {reason}", self.dir.display()));
+        if let Some(trouble) = trouble.as_ref().filter(|trouble| self.trouble.as_ref() != Some(trouble)) {
+            tracing::warn!("who is in quarantine is not written down: {trouble}");
+        }
+        self.trouble = trouble;
+        self.seen = Some((Instant::now(), self.stamp()));
+        answer
+    }
+
+    fn stamp(&self) -> FileFingerprint {
+        let meta = std::fs::symlink_metadata(self.dir.join(FILE)).ok()?;
+        Some((meta.modified().ok()?, meta.len()))
+    }
+}
+
+/// Empty, when there is no file, or one that was not written here: what it said is lost, and faults are counted anew.
+fn read(dir: &PrivateDir) -> Breakers {
+    let Some(bytes) = dir.read(FILE, MAX_BYTES) else { return Breakers::new() };
+    let wrong = |why: &str| {
+        let file = dir.path().join(FILE);
+        tracing::warn!("`{}` is not understood, and who was in quarantine is not: {why}", file.display());
+        Vec::new()
+    };
+    let lines = match serde_json::from_slice::<Written>(&bytes) {
+        Ok(Written { version: VERSION, breakers }) => breakers,
+        Ok(Written { version, .. }) => wrong(&format!("it is of version {version}, not {VERSION}")),
+        Err(error) => wrong(&error.to_string()),
+    };
+    lines.into_iter().map(|line| ((line.digest, line.hook), line.breaker)).collect()
+}
+
+fn write(dir: &PrivateDir, breakers: &Breakers) -> Result<(), String> {
+    let line = |((digest, hook), breaker): (&Key, &Breaker)| Line {
+        digest: digest.clone(),
+        hook: hook.clone(),
+        breaker: breaker.clone(),
+    };
+    let written = Written { version: VERSION, breakers: breakers.iter().map(line).collect() };
+    let text = serde_json::to_vec_pretty(&written).map_err(|error| error.to_string())?;
+    dir.write(FILE, &[&text])
+        .map_err(|error| format!("cannot be written: {}", bub_types::text::plain(&error.to_string())))
+}
+
+/// OpenCircuit while the file is read and written. One that cannot be had is gone without: a fault that is not counted is less than
+/// a turn that waits.
+fn lock(dir: &PrivateDir) -> Option<File> {
+    let path = dir.path().join(LOCK);
+    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).ok()?;
+    let begun = Instant::now();
+    while file.try_lock().is_err() {
+        if begun.elapsed() > PATIENCE {
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Some(file)
+}

@@ -1,0 +1,188 @@
+//! What is kept of a call that broke: the component, what was asked of it, and what it was asked about.
+//!
+//! A folder a digest and hook, bounded in number and size, for nobody but the user; values of secrets are taken out.
+
+use super::super::discovery::{ReadOutcome, look};
+use super::super::embedded::EMBEDDED;
+use super::super::load::{Plugin, digest};
+use super::super::private::PrivateDir;
+use super::Fault;
+use crate::host::Host;
+use crate::turn::Turn;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Folders that are kept; the one that was made first goes first.
+const MAX_FOLDERS: usize = 20;
+
+/// What a folder may hold, in bytes.
+pub const MAX_BYTES: usize = 8 << 20;
+
+/// What was asked, in such a folder.
+pub const CALL: &str = "call.json";
+
+/// What it was asked of.
+pub const COMPONENT: &str = "component.wasm";
+
+/// What a call's arguments may be, in bytes of JSON: the component has to fit beside them.
+const MAX_CALL: usize = 2 << 20;
+
+/// Sees what a call is given, and tells it if the call breaks.
+#[derive(Clone, Default)]
+pub struct CallRecorder(Arc<Mutex<Option<Value>>>);
+
+/// What a call was given, told when it is dropped: that is when its guest traps, and when its deadline ends it.
+pub struct RecordGuard<F: FnOnce() -> Value> {
+    witness: CallRecorder,
+    arguments: Option<F>,
+}
+
+impl CallRecorder {
+    /// From here on `arguments` is what is told, until [`RecordGuard::withdraw`].
+    pub fn of<F: FnOnce() -> Value>(&self, arguments: F) -> RecordGuard<F> {
+        RecordGuard { witness: self.clone(), arguments: Some(arguments) }
+    }
+
+    fn told(&self) -> Option<Value> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl<F: FnOnce() -> Value> RecordGuard<F> {
+    /// The call ended well, and nobody has to know what it was about.
+    pub fn withdraw(mut self) {
+        self.arguments = None;
+    }
+}
+
+impl<F: FnOnce() -> Value> Drop for RecordGuard<F> {
+    fn drop(&mut self) {
+        if let Some(arguments) = self.arguments.take() {
+            *self.witness.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(arguments());
+        }
+    }
+}
+
+/// A call that broke.
+pub struct Call<'a> {
+    pub host: &'a Host,
+    pub witness: CallRecorder,
+    pub turn: Option<&'a Turn>,
+}
+
+/// Keeps what there is, once for each digest and hook. Where it is; none, when it could not be kept.
+pub(super) fn keep(dir: &Path, plugin: &Plugin, fault: &Fault, session: &str, call: Call<'_>) -> Option<PathBuf> {
+    let name = format!("{}-{}-{}", plugin.name, fault.hook, &plugin.digest[..12]);
+    let path = dir.join(&name);
+    if path.exists() {
+        return Some(path);
+    }
+    let kept = PrivateDir::open(dir).and_then(|dir| {
+        make_room(&dir)?;
+        let folder = dir.folder(&name)?;
+        let component = component(plugin);
+        let text = describe(plugin, fault, session, &call, component.is_some());
+        let wrong = |error: std::io::Error| format!("cannot be written: {error}");
+        folder.write(CALL, &[text.as_bytes()]).map_err(wrong)?;
+        component.map_or(Ok(()), |bytes| folder.write(COMPONENT, &[&bytes])).map_err(wrong)
+    });
+    match kept {
+        Ok(()) => Some(path),
+        Err(reason) => {
+            tracing::warn!("what broke plugin `{}` is not kept: `{}` {reason}", plugin.name, path.display());
+            None
+        }
+    }
+}
+
+/// The bytes that broke, if they are still where they were and not too many.
+fn component(plugin: &Plugin) -> Option<Vec<u8>> {
+    let bytes = match &plugin.file {
+        Some(path) => match look(path, false) {
+            Ok(ReadOutcome::Whole(bytes, _)) => bytes,
+            _ => return None,
+        },
+        None => EMBEDDED.iter().find(|guest| guest.name == plugin.name)?.bytes.to_vec(),
+    };
+    (bytes.len() <= MAX_BYTES - MAX_CALL && digest(&bytes) == plugin.digest).then_some(bytes)
+}
+
+/// Takes what is kept in another folder of this kind into the one below that home, as if it had broken here. Where each is;
+/// what cannot be kept is told to the log.
+pub fn adopt(from: &Path, home: &Path) -> Vec<PathBuf> {
+    let to = home.join(super::DIR);
+    let Ok(folders) = std::fs::read_dir(from) else { return Vec::new() };
+    let folders = folders.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+    let mut names: Vec<_> = folders.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect();
+    names.sort();
+    let copy = |name: &String| match copy(&from.join(name), &to, name) {
+        Ok(()) => Some(to.join(name)),
+        Err(reason) => {
+            tracing::warn!("what broke is not kept: `{}` {reason}", to.join(name).display());
+            None
+        }
+    };
+    names.iter().filter_map(copy).collect()
+}
+
+fn copy(from: &Path, to: &Path, name: &str) -> Result<(), String> {
+    let wrong = |error: std::io::Error| format!("cannot be written: {error}");
+    let source = PrivateDir::open(from)?;
+    if to.join(name).exists() {
+        return Ok(());
+    }
+    let dir = PrivateDir::open(to)?;
+    make_room(&dir)?;
+    let folder = dir.folder(name)?;
+    for file in [CALL, COMPONENT] {
+        if let Some(bytes) = source.read(file, MAX_BYTES as u64) {
+            folder.write(file, &[&bytes]).map_err(wrong)?;
+        }
+    }
+    Ok(())
+}
+
+fn describe(plugin: &Plugin, fault: &Fault, session: &str, call: &Call<'_>, has_component: bool) -> String {
+    let limits = &plugin.limits;
+    let mut told = json!({
+        "plugin": plugin.name,
+        "source": plugin.source.name(),
+        "version": plugin.manifest.version,
+        "digest": plugin.digest,
+        "component": has_component.then_some(COMPONENT),
+        "contract": plugin.ready.exports.version(fault.hook),
+        "host": env!("CARGO_PKG_VERSION"),
+        "at": jiff::Timestamp::now().to_string(),
+        "hook": fault.hook,
+        "fault": fault.kind.to_string(),
+        "session": session,
+        "limits": {
+            "fuel": limits.fuel,
+            "memory_mib": limits.memory_bytes() >> 20,
+            "deadline_ms": u64::try_from(limits.deadline().as_millis()).unwrap_or(u64::MAX),
+            "output_mib": limits.output_bytes() >> 20,
+            "calls": limits.calls(fault.hook),
+        },
+        "output": fault.output.as_deref(),
+        "config": plugin.config,
+        "arguments": call.witness.told(),
+        "turn": call.turn.map(Turn::told),
+    });
+    // The largest goes first, and it is said that something was there.
+    for part in ["turn", "arguments", "config"] {
+        if told.to_string().len() <= MAX_CALL {
+            break;
+        }
+        told[part] = json!({ "left_out": "it is too large" });
+    }
+    call.host.config.redact(&format!("{told:#}"))
+}
+
+fn make_room(dir: &PrivateDir) -> Result<(), String> {
+    let wrong = |error: std::io::Error| format!("cannot be tidied: {error}");
+    let mut folders: Vec<_> = dir.list().map_err(wrong)?.into_iter().filter(|listed| listed.is_dir).collect();
+    folders.sort_by_key(|folder| folder.modified);
+    let many = folders.len().saturating_sub(MAX_FOLDERS - 1);
+    folders.iter().take(many).try_for_each(|folder| dir.remove_folder(&folder.name)).map_err(wrong)
+}

@@ -1,0 +1,264 @@
+//! What was made of files, kept from one set of plugins to the next: a file that has not changed is not read again, and a
+//! version that does not load leaves the one before it in its place.
+
+use super::discovery::{FileFingerprint, Found, ReadOutcome, is_embedded, look, user_dir};
+use super::embedded::EMBEDDED;
+use super::load::{Candidate, Plugin, Source, compile, digest, query_exports};
+use crate::host::Host;
+use anyhow::{Result, bail};
+use bub_config::Limits;
+use bub_config::OnFault;
+use bub_permissions::Grants;
+use bub_types::plugin_name::check_name;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// All that was loaded, or was to be.
+#[derive(Default)]
+pub struct PluginRegistry {
+    pub(super) embedded: BTreeMap<&'static str, Result<Arc<Plugin>, String>>,
+    /// What held when they were made.
+    terms: BTreeMap<&'static str, LoadSettings>,
+    pub(super) slots: BTreeMap<Found, RegistryEntry>,
+    /// Whether a file is still being written to.
+    pub is_unfinished: bool,
+}
+
+/// What was made of a file.
+#[derive(Default)]
+pub(super) struct RegistryEntry {
+    stamp: Option<FileFingerprint>,
+    /// What held when something was made of it, and of which bytes.
+    terms: Option<LoadSettings>,
+    digest: String,
+    /// Of the file as it is.
+    pub(super) latest: Option<LoadOutcome>,
+    /// The version that was in the last set.
+    pub(super) serving: Option<Arc<Plugin>>,
+}
+
+/// What the configuration says of a plugin and is a part of what is made of its bytes. Grants are not: they are looked up.
+#[derive(Clone, PartialEq)]
+struct LoadSettings {
+    limits: Limits,
+    on_fault: OnFault,
+    config: serde_json::Map<String, serde_json::Value>,
+    /// Names that it may not claim.
+    reserved: Vec<&'static str>,
+}
+
+pub(super) enum LoadOutcome {
+    Plugin(Arc<Plugin>),
+    /// Why there is none.
+    Failed(String),
+    /// A workspace's file that nobody has vouched for: its digest.
+    Untrusted(String),
+}
+
+/// A file of a workspace that is not run, because the user has not said that its bytes may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Untrusted {
+    /// The name that it would have.
+    pub name: String,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// SHA-256 of its bytes, in hex.
+    pub digest: String,
+}
+
+impl PluginRegistry {
+    /// The embedded guests that are not switched off, each as the configuration has it.
+    pub(super) async fn load_embedded(&mut self, host: &Arc<Host>) {
+        for embedded in EMBEDDED {
+            let settings = host.config.plugin(embedded.name);
+            if !settings.enabled {
+                self.embedded.remove(embedded.name);
+                continue;
+            }
+            let terms = LoadSettings::of_embedded(host, embedded.name, &settings);
+            if self.embedded.contains_key(embedded.name) && self.terms.get(embedded.name) == Some(&terms) {
+                continue;
+            }
+            let candidate = Candidate {
+                name: embedded.name,
+                source: Source::Embedded,
+                file: None,
+                bytes: embedded.bytes,
+                digest: embedded.digest.to_owned(),
+                table: Grants::new(embedded.grants.iter().copied()),
+                reserved: Vec::new(),
+                limits: terms.limits,
+                settings: &settings,
+            };
+            let loaded = load(host, candidate).await;
+            self.embedded.insert(embedded.name, loaded.map_err(|error| format!("{error:#}")));
+            self.terms.insert(embedded.name, terms);
+        }
+    }
+
+    /// The embedded guests as another configuration has them.
+    ///
+    /// # Errors
+    ///
+    /// One of them does not load with it. Then they are as they were.
+    pub async fn renew_embedded(&mut self, host: &Arc<Host>) -> Result<()> {
+        let before = (self.embedded.clone(), self.terms.clone());
+        self.load_embedded(host).await;
+        let broken = self.embedded.iter().find_map(|(name, made)| Some((*name, made.as_ref().err()?.clone())));
+        if let Some((name, reason)) = broken {
+            (self.embedded, self.terms) = before;
+            bail!("the embedded plugin `{name}` did not load: {reason}");
+        }
+        Ok(())
+    }
+
+    /// Looks at these files, and loads what has changed. With `waits` a file that somebody may still be writing to stays as
+    /// it was, and [`Self::is_unfinished`] says so.
+    pub(super) async fn look(&mut self, host: &Arc<Host>, files: &[Found], waits: bool) {
+        self.is_unfinished = false;
+        self.slots.retain(|found, _| files.contains(found));
+        for found in files {
+            let slot = self.slots.entry(found.clone()).or_default();
+            match slot.look(host, found, waits).await {
+                Ok(true) => {}
+                Ok(false) => self.is_unfinished = true,
+                Err(error) => slot.latest = Some(LoadOutcome::Failed(format!("{error:#}"))),
+            }
+        }
+    }
+}
+
+impl RegistryEntry {
+    /// `false`: somebody may still be writing to it.
+    async fn look(&mut self, host: &Arc<Host>, found: &Found, waits: bool) -> Result<bool> {
+        let named = check_name(&found.name).map_err(|error| anyhow::anyhow!("{error}; rename the file"));
+        if let Err(error) = named.and_then(|()| check_taken(host, found)) {
+            // Not the file is wrong but its name: no version of it serves, and it is looked at when the name is free.
+            *self = Self::default();
+            return Err(error);
+        }
+        // What is no longer trusted does not serve on in anybody's place.
+        let is_trusted = |plugin: &mut Arc<Plugin>| {
+            plugin.source != Source::Workspace || host.ledger.trusted(&plugin.digest).is_some()
+        };
+        self.serving = self.serving.take_if(is_trusted);
+        let stamp = FileFingerprint::of(&found.path);
+        if stamp.is_some() && stamp == self.stamp && self.is_as_it_was(host, found) {
+            return Ok(true);
+        }
+        self.stamp = None;
+        let (bytes, stamp) = match look(&found.path, waits)? {
+            ReadOutcome::Whole(bytes, stamp) => (bytes, stamp),
+            ReadOutcome::Unfinished => return Ok(false),
+        };
+        self.stamp = Some(stamp);
+        let digest = digest(&bytes);
+        let settings = match found.source {
+            Source::Workspace => match host.ledger.trusted(&digest) {
+                Some(trusted) => trusted.settings(),
+                None => {
+                    self.serving = None;
+                    self.latest = Some(LoadOutcome::Untrusted(digest));
+                    return Ok(true);
+                }
+            },
+            _ => host.config.plugin(&found.name),
+        };
+        let terms = Some(LoadSettings::of_file(host, found, &settings));
+        if let Some(LoadOutcome::Plugin(plugin)) = &self.latest
+            && plugin.digest == digest
+            && self.terms == terms
+        {
+            return Ok(true);
+        }
+        self.terms = terms;
+        self.digest.clone_from(&digest);
+        let candidate = Candidate::of_file(host, found, (&bytes, digest), &settings);
+        self.latest = Some(LoadOutcome::Plugin(load(host, candidate).await?));
+        Ok(true)
+    }
+
+    /// Whether what the user says of the bytes is what it was when they were looked at.
+    fn is_as_it_was(&self, host: &Host, found: &Found) -> bool {
+        let settings = match (&self.latest, found.source) {
+            (Some(LoadOutcome::Untrusted(digest)), _) => return host.ledger.trusted(digest).is_none(),
+            (_, Source::Workspace) => host.ledger.trusted(&self.digest).map(bub_config::Trusted::settings),
+            _ => Some(host.config.plugin(&found.name)),
+        };
+        let now = settings.map(|settings| LoadSettings::of_file(host, found, &settings));
+        now.is_some() && now == self.terms
+    }
+}
+
+impl LoadSettings {
+    fn of_embedded(host: &Host, name: &str, settings: &bub_config::Plugin) -> Self {
+        let (on_fault, config) = (settings.on_fault, settings.config.clone());
+        Self { limits: host.config.limits_of(name), on_fault, config, reserved: Vec::new() }
+    }
+
+    fn of_file(host: &Host, found: &Found, settings: &bub_config::Plugin) -> Self {
+        let limits = match found.source {
+            Source::Workspace => host.config.limits_with(settings),
+            _ => host.config.limits_of(&found.name),
+        };
+        let reserved = EMBEDDED.iter().map(|guest| guest.name).filter(|name| host.config.plugin(name).enabled);
+        let (on_fault, config) = (settings.on_fault, settings.config.clone());
+        Self { limits, on_fault, config, reserved: reserved.collect() }
+    }
+}
+
+/// What is about the user's own plugin of a name must not be about a stranger's.
+fn check_taken(host: &Host, found: &Found) -> Result<()> {
+    let name = &found.name;
+    if is_embedded(name) && (found.source == Source::Workspace || host.config.plugin(name).enabled) {
+        let or = match found.source {
+            Source::Workspace => "rename the file".to_owned(),
+            _ => {
+                format!("set `enabled = false` in `[plugins.{name}]` to use the file in its place, or rename the file")
+            }
+        };
+        bail!("the name is taken by an embedded plugin; {or}");
+    }
+    if found.source == Source::Workspace && host.ledger.speaks_of(name) {
+        bail!("the name is taken by `[plugins.{name}]` of config.toml; rename the file");
+    }
+    Ok(())
+}
+
+impl<'a> Candidate<'a> {
+    /// These bytes with their digest, as the file that they stand in, or are to stand in.
+    fn of_file(host: &Host, found: &'a Found, bytes: (&'a [u8], String), settings: &'a bub_config::Plugin) -> Self {
+        let LoadSettings { limits, reserved, .. } = LoadSettings::of_file(host, found, settings);
+        Self {
+            name: &found.name,
+            source: found.source,
+            file: Some(found.path.clone()),
+            bytes: bytes.0,
+            digest: bytes.1,
+            table: Grants::default(),
+            reserved,
+            limits,
+            settings,
+        }
+    }
+}
+
+/// What these bytes would be as the user's own plugin of that name. It serves nobody.
+///
+/// # Errors
+///
+/// Why they would not load.
+pub async fn probe(host: &Arc<Host>, name: &str, bytes: &[u8]) -> Result<Arc<Plugin>> {
+    check_name(name)?;
+    let path = user_dir(&host.config).join(format!("{name}.wasm"));
+    let found = Found { source: Source::User, name: name.to_owned(), path };
+    check_taken(host, &found)?;
+    let settings = host.config.plugin(name);
+    load(host, Candidate::of_file(host, &found, (bytes, digest(bytes)), &settings)).await
+}
+
+async fn load(host: &Arc<Host>, candidate: Candidate<'_>) -> Result<Arc<Plugin>> {
+    let plugin = compile(host, candidate).await?;
+    Ok(Arc::new(query_exports(host, plugin).await?))
+}

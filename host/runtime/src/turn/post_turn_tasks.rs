@@ -1,0 +1,64 @@
+//! What is done behind a turn's answer: nobody waits for it, but the program's end.
+
+use super::Turn;
+use crate::hooks;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::task::JoinSet;
+
+/// The turns whose observers still run.
+#[derive(Default)]
+pub struct PostTurnTasks(Mutex<Running>);
+
+#[derive(Default)]
+struct Running {
+    tasks: JoinSet<()>,
+    /// Of a session they run one behind the other: the second would do what the first is about to have done.
+    sessions: HashMap<String, Arc<tokio::sync::Mutex<()>>>,
+}
+
+impl PostTurnTasks {
+    /// Tells the observers that the answer is delivered. The session is free already.
+    pub(super) fn begin(&self, turn: Arc<Turn>, output: String) {
+        let mut running = self.running();
+        while running.tasks.try_join_next().is_some() {}
+        running.sessions.retain(|_, session| Arc::strong_count(session) > 1);
+        let session = running.sessions.entry(turn.session_id.clone()).or_default().clone();
+        running.tasks.spawn(async move {
+            let _alone = session.lock().await;
+            hooks::after_turn(&turn, &output).await;
+            // The answer is delivered, whatever becomes of this.
+            if let Err(error) = turn.write_account().await {
+                tracing::warn!("what the turn's last hooks used is not on the tape: {error}");
+            }
+            turn.calls.host.processes.end_turn(&turn.id).await;
+            turn.index_tape().await;
+            turn.compact_memory().await;
+        });
+    }
+
+    /// Does something that no turn waits for, but the program's end.
+    pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.running().tasks.spawn(work);
+    }
+
+    /// Waits until what had begun by now is done, of all sessions: what it writes must not come behind what follows.
+    pub(super) async fn wait_for_begun(&self) {
+        let sessions: Vec<_> = self.running().sessions.values().cloned().collect();
+        for session in sessions {
+            drop(session.lock().await);
+        }
+    }
+
+    /// Waits until all of it is done. What begins meanwhile is not waited for.
+    pub async fn wait(&self) {
+        let tasks = std::mem::take(&mut self.running().tasks);
+        // Each hook has its deadline. One that breaks has broken itself only.
+        let _ = tokio::spawn(tasks.join_all()).await;
+    }
+
+    /// Never held while something is awaited.
+    fn running(&self) -> MutexGuard<'_, Running> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,125 @@
+//! What a turn need not find out again in each of its steps.
+
+use super::super::Turn;
+use crate::plugin::bindings::view::WrittenPart;
+use bub_tape::{Entry, Piece};
+use bub_types::CutOrder;
+use bub_types::{Prompt, SystemPart};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+/// Bytes of entries that a turn keeps taken apart.
+const MAX_KEPT: usize = 8 << 20;
+
+/// What a system prompt was made of: where any of it differs, it is made anew.
+#[derive(PartialEq, Eq)]
+pub struct CacheKey {
+    /// Whether it has parts, and its text.
+    prompt: (bool, String),
+    /// Digests of those who were asked, in their order.
+    asked: Vec<String>,
+    changes: u64,
+    is_tainted: bool,
+}
+
+/// What the plugins answered to `system-prompt`: the text that the agent loop gets, and the parts that it is made of.
+#[derive(Debug, Clone, Default)]
+pub struct SystemPrompt {
+    pub text: Arc<str>,
+    pub parts: Arc<[WrittenPart]>,
+}
+
+impl SystemPrompt {
+    /// Of each part its plugin and what it says; those that say nothing are left out.
+    pub fn of(parts: Vec<(&str, SystemPart)>) -> Self {
+        let parts = parts.into_iter().filter(|(_, part)| !part.text.is_empty());
+        let parts: Vec<WrittenPart> =
+            parts.map(|(plugin, part)| WrittenPart { plugin: Some(plugin.to_owned()), part }).collect();
+        let texts: Vec<&str> = parts.iter().map(|written| written.part.text.as_str()).collect();
+        Self { text: texts.join("\n\n").into(), parts: parts.into() }
+    }
+
+    /// A text of the agent loop's own: nobody knows what is in it.
+    fn own(text: &str) -> Self {
+        let part = SystemPart { name: "own".to_owned(), text: text.to_owned(), cut: CutOrder::Normal };
+        let parts = (!text.is_empty()).then_some(WrittenPart { plugin: None, part });
+        Self { text: text.into(), parts: parts.into_iter().collect() }
+    }
+}
+
+/// The system prompt that was asked for last.
+pub struct PromptCache {
+    /// What it stands for; none where a part of it is missing.
+    made: Option<CacheKey>,
+    told: SystemPrompt,
+}
+
+/// Entries taken apart to be messages, by their ids. A tape that was emptied gives the same ids again, so what the entry
+/// said stands beside it.
+#[derive(Default)]
+pub struct RenderCache {
+    kept: BTreeMap<u64, (Arc<str>, Arc<Piece>)>,
+    bytes: usize,
+}
+
+impl RenderCache {
+    fn of(&mut self, entry: &Entry) -> Arc<Piece> {
+        if let Some((payload, piece)) = self.kept.get(&entry.id)
+            && *payload == entry.payload
+        {
+            return piece.clone();
+        }
+        let piece = Arc::new(Piece::of(entry));
+        let bytes = self.bytes.saturating_add(entry.payload.len());
+        if bytes <= MAX_KEPT {
+            self.bytes = bytes;
+            self.kept.insert(entry.id, (entry.payload.clone(), piece.clone()));
+        }
+        piece
+    }
+}
+
+impl Turn {
+    /// What an entry of the turn's tape adds to a conversation, kept for the next step; none of kinds that are made as quickly
+    /// as they are copied.
+    pub fn piece(&self, entry: &Entry) -> Option<Arc<Piece>> {
+        let is_slow = matches!(&*entry.kind, "tool_call" | "tool_result");
+        is_slow.then(|| self.pieces.lock().unwrap_or_else(PoisonError::into_inner).of(entry))
+    }
+
+    /// Something in this turn may have changed what hooks would answer: a tool has run that does not only read, or a plugin
+    /// that is not the agent has written.
+    pub fn changed(&self) {
+        self.changes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What a system prompt for that prompt is made of at this moment, by those plugins.
+    pub fn making(&self, prompt: &Prompt, asked: Vec<String>) -> CacheKey {
+        let prompt = match prompt {
+            Prompt::Text(text) => (false, text.clone()),
+            Prompt::Parts(parts) => (true, parts.clone()),
+        };
+        let changes = self.changes.load(Ordering::Relaxed);
+        CacheKey { prompt, asked, changes, is_tainted: self.tainted().is_some() }
+    }
+
+    /// The system prompt that was made of the same.
+    pub fn told_before(&self, made: &CacheKey) -> Option<SystemPrompt> {
+        let memo = self.memo.lock().unwrap_or_else(PoisonError::into_inner);
+        memo.as_ref().filter(|memo| memo.made.as_ref() == Some(made)).map(|memo| memo.told.clone())
+    }
+
+    /// Keeps it for the next step, and its parts for the selector.
+    pub fn keep_told(&self, made: Option<CacheKey>, told: &SystemPrompt) {
+        *self.memo.lock().unwrap_or_else(PoisonError::into_inner) = Some(PromptCache { made, told: told.clone() });
+    }
+
+    /// The parts of a text that the agent loop sends as system prompt: those that the plugins answered, where it is what
+    /// they answered last.
+    pub fn in_parts(&self, text: &str) -> SystemPrompt {
+        let memo = self.memo.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = memo.as_ref().map(|memo| &memo.told).filter(|told| *told.text == *text);
+        known.cloned().unwrap_or_else(|| SystemPrompt::own(text))
+    }
+}

@@ -1,0 +1,76 @@
+//! A turn that begins as one is told to have been: for a call that is made again.
+
+use super::{CallScope, TaintSource, Turn, TurnOptions};
+use crate::error::Failure;
+use crate::plugin::Caller;
+use bub_types::{Envelope, Error, ErrorKind, Principal};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// What [`Turn::told`] says, as far as hooks can see it.
+#[derive(Debug, Deserialize)]
+pub struct TurnSnapshot {
+    message: Envelope,
+    session: String,
+    started: String,
+    principal: Principal,
+    tainted: bool,
+    prompt: Option<String>,
+    state: Map<String, Value>,
+}
+
+impl TurnSnapshot {
+    /// The session that the turn was of.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// The prompt, or the message where there was none yet.
+    pub fn prompt(&self) -> &str {
+        self.prompt.as_deref().unwrap_or(&self.message.content)
+    }
+}
+
+impl Turn {
+    /// A turn as it is told, in this host's own workspace.
+    ///
+    /// # Errors
+    ///
+    /// The tape cannot be written.
+    pub async fn again(
+        calls: &Arc<CallScope>,
+        told: TurnSnapshot,
+        audience: TurnOptions,
+    ) -> Result<Arc<Self>, Failure> {
+        let turn = Self::begin(calls, told.session, told.message, audience).await?;
+        let held = || Failure::Tape(Error::new(ErrorKind::Conflict, "the turn is held by somebody else"));
+        let mut turn = Arc::into_inner(turn).ok_or_else(held)?;
+        turn.principal = told.principal;
+        turn.caller = Caller::new(told.principal, &turn.message.channel, turn.message.sender.as_deref());
+        // A moment that cannot be read is the present one.
+        if let Ok(started) = told.started.parse::<jiff::Timestamp>() {
+            turn.started = started.to_zoned(jiff::tz::TimeZone::system());
+        }
+        if told.tainted {
+            turn.taint(TaintSource::outside("told"), || {
+                "text that somebody else wrote is in the conversation".to_owned()
+            });
+        }
+        for (key, value) in told.state.into_iter().filter(|(key, _)| !key.starts_with("_runtime")) {
+            turn.set(key, value);
+        }
+        if let Some(prompt) = told.prompt {
+            turn.progress().prompt = Some(prompt);
+        }
+        Ok(Arc::new(turn))
+    }
+
+    /// Ends it where it stands. What it wrote goes nowhere.
+    pub async fn leave(&self) {
+        self.wait_for_tasks().await;
+        self.idle.clear();
+        self.calls.host.processes.end_turn(&self.id).await;
+        self.tape.close();
+    }
+}
