@@ -109,7 +109,7 @@ async fn report_failure(calls: &CallScope, site: &CallContext, failure: &Failure
     if let Some(turn) = &site.turn {
         let name = if matches!(failure, Failure::Fault(_)) { "plugin.fault" } else { "plugin.error" };
         let data = serde_json::json!({ "hook": site.hook, "message": failure.to_string() });
-        if let Err(error) = turn.note(name, &data).await {
+        if let Err(error) = turn.append_event(name, &data).await {
             tracing::warn!("the fault is not on the tape: {error}");
         }
     }

@@ -58,7 +58,7 @@ pub async fn replay_call(calls: &Arc<CallScope>, call: Replay<'_>) -> Result<Opt
         None => outside(calls, hook, arguments).await?,
     };
     if let Some((_, turn)) = &inside {
-        turn.leave().await;
+        turn.discard().await;
     }
     Ok(made)
 }

@@ -178,7 +178,7 @@ async fn fall_back(turn: &Arc<Turn>, selector: &str, digest: Option<&str>, cause
         return;
     }
     let data = serde_json::json!({ "selector": selector, "digest": digest, "cause": cause });
-    if let Err(error) = turn.note("selector.fallback", &data).await {
+    if let Err(error) = turn.append_event("selector.fallback", &data).await {
         tracing::warn!("that the default selector took over is not on the tape: {error}");
     }
 }

@@ -65,7 +65,7 @@ pub async fn resolve_session(calls: &CallScope, message: &Envelope) -> Result<Op
 pub async fn load_state(turn: &Arc<Turn>) -> Result<(), Failure> {
     let ask = visit!(turn; load_state.call_load_state(), answer => match answer {
         Ok(state) => {
-            turn.hold(state.as_ref().map_or(0, String::len))?;
+            turn.charge_memory(state.as_ref().map_or(0, String::len))?;
             object(state).map(Ok)
         }
         Err(error) => Ok(Err(error)),
@@ -200,7 +200,7 @@ pub async fn before_reset(turn: &Arc<Turn>, depth: u32, archive: bool) -> Vec<(S
     for plugin in turn.calls.asked(&site) {
         let ask = visit!(turn; before_reset.call_before_reset(archive), answer => {
             for attachment in answer.as_deref().unwrap_or_default() {
-                turn.hold(attachment.text.len())?;
+                turn.charge_memory(attachment.text.len())?;
                 if !is_plain(&attachment.name) {
                     let shown: String = attachment.name.chars().take(64).flat_map(char::escape_debug).collect();
                     return Err(contract(format!("`{shown}` cannot name an attachment: letters, digits, `.`, `_`, `-`")));

@@ -6,7 +6,7 @@
 //! guest can reach no tool, no model and no other plugin from there. So it nests no check_depth than one.
 
 mod commit;
-mod judge;
+mod validate;
 
 use super::visit::visit;
 use super::{Answer, call_one};
@@ -100,7 +100,7 @@ impl GuestStore {
 
     async fn write(&self, tape: &str, batches: &[wit::Batch], key: Option<&str>) -> Result<Written> {
         let ask = visit!(store.call_commit(batches, key), written => {
-            judge::written(&written, batches.len())?;
+            validate::written(&written, batches.len())?;
             Ok(written)
         });
         self.ask((&format!("write tape `{tape}`"), tape), ask).await
@@ -108,7 +108,7 @@ impl GuestStore {
 
     async fn read_page(&self, tape: &str, after: u64, max: u32) -> Result<wit::Page> {
         let ask = visit!(store.call_read(tape, after, max), page => {
-            judge::page(&page, max, after, None)?;
+            validate::page(&page, max, after, None)?;
             Ok(page)
         });
         self.ask((&format!("read tape `{tape}`"), tape), ask).await
@@ -116,7 +116,7 @@ impl GuestStore {
 
     async fn tail_page(&self, tape: &str, before: Option<u64>, max: u32) -> Result<wit::Page> {
         let ask = visit!(store.call_tail(tape, before, max), page => {
-            judge::page(&page, max, 0, before)?;
+            validate::page(&page, max, 0, before)?;
             Ok(page)
         });
         self.ask((&format!("read tape `{tape}`"), tape), ask).await
@@ -160,7 +160,7 @@ impl Store for GuestStore {
         Box::pin(async move {
             bub_tape::check_tape_name(tape)?;
             let ask = visit!(store.call_archive_name(tape), name => {
-                judge::archive(&name, tape)?;
+                validate::archive(&name, tape)?;
                 Ok(name)
             });
             self.ask((&format!("archive tape `{tape}`"), tape), ask).await
@@ -175,7 +175,7 @@ impl Store for GuestStore {
             loop {
                 let after = names.last().map(String::as_str);
                 let ask = visit!(store.call_list_sidecars(tape, after, PAGE), names => {
-                    judge::sidecars(&names, tape, after, PAGE)?;
+                    validate::sidecars(&names, tape, after, PAGE)?;
                     Ok(names)
                 });
                 let page = self.ask((&action, tape), ask).await?;
@@ -242,7 +242,7 @@ impl Store for GuestStore {
                 Sought::Anchor => wit::Sought::Kind("anchor".to_owned()),
             };
             let ask = visit!(store.call_newest(tape, wanted, before), found => {
-                judge::newest(&found, sought, before)?;
+                validate::newest(&found, sought, before)?;
                 Ok(found)
             });
             Ok(self.ask((&format!("read tape `{tape}`"), tape), ask).await?.map(from_entry))
@@ -263,7 +263,7 @@ impl Store for GuestStore {
                 let behind = names.last().map(String::as_str).or(after);
                 let wanted = page(max - names.len());
                 let ask = visit!(store.call_list_tapes(behind, wanted), names => {
-                    judge::tapes(&names, behind, wanted)?;
+                    validate::tapes(&names, behind, wanted)?;
                     Ok(names)
                 });
                 let page = self.ask(("list the tapes", ""), ask).await?;

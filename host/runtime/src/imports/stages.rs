@@ -170,7 +170,7 @@ pub async fn request(turn: &Arc<Turn>, depth: u32, about: About, named: Option<&
         let digest = turn.calls.plugins.iter().find(|plugin| plugin.name == selected.by).map(|plugin| &plugin.digest);
         let mut said = serde_json::json!({ "selector": selected.by, "digest": digest });
         said.as_object_mut().into_iter().for_each(|said| said.extend(notes.clone()));
-        turn.note("context.selected", &said).await?;
+        turn.append_event("context.selected", &said).await?;
         note_cuts(turn, &said).await?;
     }
     if named.is_none() {
@@ -192,7 +192,7 @@ async fn note_cuts(turn: &Arc<Turn>, notes: &serde_json::Value) -> Result<(), Er
     });
     let said = parts(said.as_ref());
     if parts(Some(cuts)).iter().any(|part| !said.contains(part)) {
-        turn.note(CUT, &serde_json::json!({ "selector": notes["selector"], "cuts": cuts })).await?;
+        turn.append_event(CUT, &serde_json::json!({ "selector": notes["selector"], "cuts": cuts })).await?;
     }
     Ok(())
 }

@@ -140,7 +140,7 @@ impl HostTape for State {
 
     async fn append(&mut self, handle: Resource<TapeHandle>, drafts: Vec<Draft>) -> Result<Result<u64, Error>> {
         let handle = self.handle_of(&handle)?;
-        handle.turn.hold(weight(&handle.turn, &drafts))?;
+        handle.turn.charge_memory(weight(&handle.turn, &drafts))?;
         Ok(match prepared(&handle, self.signed(&handle, drafts)).await {
             Ok(drafts) => {
                 let outcome = handle.tape.append(drafts.clone()).await;
@@ -157,7 +157,7 @@ impl HostTape for State {
         drafts: Vec<Draft>,
     ) -> Result<Result<u64, Error>> {
         let handle = self.handle_of(&handle)?;
-        handle.turn.hold(weight(&handle.turn, &drafts))?;
+        handle.turn.charge_memory(weight(&handle.turn, &drafts))?;
         Ok(match prepared(&handle, self.signed(&handle, drafts)).await {
             Ok(drafts) => {
                 let outcome = handle.tape.append_direct(last, drafts.clone()).await;
@@ -175,7 +175,7 @@ impl HostTape for State {
     ) -> Result<Result<u64, Error>> {
         let handle = self.handle_of(&handle)?;
         // It stands there twice: in the anchor and in the event that says so.
-        handle.turn.hold(2 * (name.len() + state.as_ref().map_or(0, String::len)))?;
+        handle.turn.charge_memory(2 * (name.len() + state.as_ref().map_or(0, String::len)))?;
         let drafts = match bub_tape::handoff(&name, state.as_deref()) {
             Ok(drafts) => drafts,
             Err(error) => return Ok(Err(error.into())),
@@ -290,7 +290,7 @@ impl HostTape for State {
             );
             return Ok(Err(Error::invalid(message)));
         }
-        handle.turn.hold(texts.iter().map(String::len).sum())?;
+        handle.turn.charge_memory(texts.iter().map(String::len).sum())?;
         let forgot = handle.turn.forget(&handle.tape, handle.is_shared, &texts, dry_run).await;
         if forgot.is_ok() && !dry_run {
             super::recall::forget(&handle.turn, texts).await;

@@ -1,11 +1,11 @@
 //! `bub:tools/toolbox`: all tools of all plugins, for whoever runs an agent loop.
 
 mod call;
-mod together;
+mod run_concurrently;
 
 pub use call::ask;
 
-use self::together::{Work, together};
+use self::run_concurrently::{Work, run_concurrently};
 use super::turn::TurnHandle;
 use crate::plugin::bindings::toolbox::Host;
 use crate::plugin::store::State;
@@ -67,7 +67,7 @@ impl Host for State {
         if !changes.is_empty() {
             running.push(Box::pin(jobs(turn.clone(), depth, places, changes)));
         }
-        let mut outcomes: Vec<_> = together(running).await.into_iter().flatten().collect();
+        let mut outcomes: Vec<_> = run_concurrently(running).await.into_iter().flatten().collect();
         outcomes.sort_by_key(|(at, _)| *at);
         Ok(Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect()))
     }

@@ -92,7 +92,7 @@ impl HostTurn for State {
 
     async fn set(&mut self, turn: Resource<TurnHandle>, key: String, value: String) -> Result<Result<(), Error>> {
         let turn = self.turn_of(&turn)?;
-        turn.hold(key.len() + value.len())?;
+        turn.charge_memory(key.len() + value.len())?;
         Ok(set(&turn, key, &value).map_err(|error| match error.kind {
             ErrorKind::Denied => self.denied(DenialReason::Reserved, "", error),
             _ => error,
@@ -140,7 +140,7 @@ impl HostTurn for State {
             let message = turn.envelope();
             hooks::notify_observers(&turn.calls, Some(&turn), "run_model", error, Some(&message)).await;
         }
-        turn.hold(weight(&event))?;
+        turn.charge_memory(weight(&event))?;
         turn.hear(&event);
         Ok(turn.say(event).await)
     }

@@ -113,7 +113,7 @@ impl View {
     /// Renders what a guest selected, and checks it. The host renders entries itself: the bytes of the tape reach the model
     /// untouched, and each message has its origin.
     pub async fn accept(&self, selected: Selected) -> Result<Selection> {
-        self.turn.hold(selected.notes.len())?;
+        self.turn.charge_memory(selected.notes.len())?;
         let is_everything = self.is_everything(&selected);
         let notes =
             crate::plugin::parse_json(&selected.notes).map_err(|reason| contract(format!("its notes are {reason}")))?;

@@ -256,7 +256,7 @@ async fn tell(turn: Option<&Turn>, plugin: &Plugin, Consequence { held, reproduc
             "fault": held.fault,
             "reproducer": reproducer,
         });
-        if let Err(error) = turn.note("plugin.quarantined", &data).await {
+        if let Err(error) = turn.append_event("plugin.quarantined", &data).await {
             tracing::warn!("the quarantine is not on the tape: {error}");
         }
     }

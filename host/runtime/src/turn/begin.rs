@@ -51,11 +51,11 @@ impl Turn {
             tape.bootstrap().await?;
             tape.append(earlier).await?;
         }
-        Ok(Arc::new(Self::over(calls, tape, session_id, message, audience).await?))
+        Ok(Arc::new(Self::with_tape(calls, tape, session_id, message, audience).await?))
     }
 
     /// A turn that writes to that tape.
-    pub(super) async fn over(
+    pub(super) async fn with_tape(
         calls: &Arc<CallScope>,
         tape: Tape,
         session_id: String,

@@ -21,7 +21,7 @@ pub const EPHEMERAL_PREFIX: &str = "temp/";
 impl Turn {
     /// Writes an event that says what happened without being conversation: no selector sees it. Once the turn's writes
     /// are on the tape it goes there directly.
-    pub async fn note(&self, name: &str, data: &serde_json::Value) -> bub_tape::Result<()> {
+    pub async fn append_event(&self, name: &str, data: &serde_json::Value) -> bub_tape::Result<()> {
         let event = bub_tape::event(name, &data.to_string())?.with_meta("context", "false")?;
         let tape = self.tape().await?;
         let tape = match self.is_settled() {
@@ -35,7 +35,7 @@ impl Turn {
     /// Says that a message is a part of this turn from here on, where its channel knows it again by its id.
     pub(super) async fn record_message_id(&self, message: &Envelope) -> Result<(), Failure> {
         if let Some(id) = &message.id {
-            self.note(bub_tape::TAKEN, &serde_json::json!({ "channel": message.channel, "id": id })).await?;
+            self.append_event(bub_tape::TAKEN, &serde_json::json!({ "channel": message.channel, "id": id })).await?;
         }
         Ok(())
     }
@@ -102,13 +102,13 @@ impl Turn {
     /// What the host has counted since it was asked last, out of context: what was denied, and what plugins used.
     pub(super) async fn write_account(&self) -> bub_tape::Result<()> {
         for data in self.account(|account| std::mem::take(&mut account.denials)).into_events() {
-            self.note(DENIED, &data).await?;
+            self.append_event(DENIED, &data).await?;
         }
         for ((plugin, digest, grant), (times, bytes)) in self.account(|account| std::mem::take(&mut account.uses)) {
             let data = serde_json::json!({
                 "plugin": plugin, "digest": digest, "grant": grant, "times": times, "bytes": bytes,
             });
-            self.note("plugin.grant", &data).await?;
+            self.append_event("plugin.grant", &data).await?;
         }
         Ok(())
     }
@@ -140,7 +140,7 @@ impl Turn {
 
     /// The turn is over. Of one that failed what was counted last is written down; behind an answer there is more to come.
     pub(super) async fn end(&self, has_failed: bool) {
-        self.leave().await;
+        self.discard().await;
         if has_failed && let Err(error) = self.write_account().await {
             tracing::warn!("what was denied last is not on the tape: {error}");
         }

@@ -223,7 +223,7 @@ impl Turn {
         let earlier = self.named_earlier().await?;
         let mut all = earlier.clone();
         all.extend(&named);
-        if all == earlier { Ok(()) } else { self.note(ADDRESSES, &all.data()).await }
+        if all == earlier { Ok(()) } else { self.append_event(ADDRESSES, &all.data()).await }
     }
 }
 

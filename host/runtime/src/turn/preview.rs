@@ -78,7 +78,7 @@ impl Preview<'_> {
             Ok(request) => look(&turn, request).await,
             Err(error) => Err(error),
         };
-        turn.leave().await;
+        turn.discard().await;
         looked
     }
 
@@ -90,7 +90,7 @@ impl Preview<'_> {
     pub async fn before_reset(&self, host: &Arc<Host>) -> Result<Vec<(String, String)>> {
         let (_open, turn) = self.begin(host).await?;
         let kept = hooks::before_reset(&turn, DEPTH, true).await;
-        turn.leave().await;
+        turn.discard().await;
         Ok(kept)
     }
 
@@ -105,7 +105,7 @@ impl Preview<'_> {
         let preview = Preview { store, tape, session_id, prompt: None, selector: None, requester };
         let (_open, turn) = preview.begin(host).await?;
         let options = hooks::model_options(&turn, 0).await;
-        turn.leave().await;
+        turn.discard().await;
         Ok(options)
     }
 
@@ -115,7 +115,8 @@ impl Preview<'_> {
         let (open, cancel) = watch::channel(false);
         let audience = TurnOptions::new(cancel).spoken_by(self.requester.speaker.clone());
         let mut turn =
-            Turn::over(&CallScope::new(host), tape, self.session_id.to_owned(), self.envelope(host), audience).await?;
+            Turn::with_tape(&CallScope::new(host), tape, self.session_id.to_owned(), self.envelope(host), audience)
+                .await?;
         turn.is_preview = true;
         turn.shared = Some(apart_from(Arc::clone(host.tapes().store()), &workspace_tape_name(&host.workspace))?);
         Ok((open, Arc::new(turn)))

@@ -67,7 +67,7 @@ impl Turn {
     }
 
     /// Ends it where it stands. What it wrote goes nowhere.
-    pub async fn leave(&self) {
+    pub async fn discard(&self) {
         self.wait_for_tasks().await;
         self.idle.clear();
         self.calls.host.processes.end_turn(&self.id).await;

@@ -37,7 +37,8 @@ impl Turn {
             Envelope { kind: MessageKind::Normal, session_id: Some(self.session_id.clone()), ..said.message };
         message.media.iter_mut().for_each(|item| item.url = self.calls.media.put_away_url(&item.url));
         let audience = self.audience.of_inner().spoken_by(said.speaker);
-        let mut turn = Self::over(&self.calls, self.tape.clone(), self.session_id.clone(), message, audience).await?;
+        let mut turn =
+            Self::with_tape(&self.calls, self.tape.clone(), self.session_id.clone(), message, audience).await?;
         turn.deadline = self.deadline;
         turn.replace_state(self.state());
         let turn = Arc::new(turn);

@@ -70,7 +70,7 @@ impl Turn {
             self.changed();
         }
         drop(working);
-        turn.leave().await;
+        turn.discard().await;
         let output = outcome?;
         settled?;
         Ok(output)
@@ -91,7 +91,7 @@ impl Turn {
             media: Vec::new(),
             ..self.message.clone()
         };
-        let mut turn = Self::over(&self.calls, tape, session_id.clone(), message, audience).await?;
+        let mut turn = Self::with_tape(&self.calls, tape, session_id.clone(), message, audience).await?;
         turn.deadline = self.deadline;
         turn.shared = self.shared.clone();
         turn.is_preview = self.is_preview;

@@ -150,7 +150,7 @@ impl HostView for State {
 
     async fn shorten(&mut self, view: Resource<View>, messages: Vec<String>) -> Result<Result<(), Error>> {
         let view = self.table.get(&view)?.clone();
-        view.turn.hold(messages.iter().map(String::len).sum())?;
+        view.turn.charge_memory(messages.iter().map(String::len).sum())?;
         Ok(view.shorten(messages))
     }
 

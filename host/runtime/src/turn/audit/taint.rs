@@ -186,7 +186,7 @@ impl Turn {
             (taint.written < taint.sources.len()).then(|| (taint.event(), taint.sources.len()))
         });
         if let Some((Some(event), count)) = unwritten {
-            self.note(TAINTED, &event).await?;
+            self.append_event(TAINTED, &event).await?;
             self.account(|account| account.taint.written = count);
         }
         Ok(())

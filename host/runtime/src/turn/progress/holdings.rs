@@ -55,7 +55,7 @@ impl Turn {
     /// # Errors
     ///
     /// It is more than a turn may hold: the guest's call ends.
-    pub fn hold(&self, bytes: usize) -> wasmtime::Result<()> {
+    pub fn charge_memory(&self, bytes: usize) -> wasmtime::Result<()> {
         self.hold_for(running(), bytes)
     }
 

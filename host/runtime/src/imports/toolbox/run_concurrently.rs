@@ -14,7 +14,7 @@ pub(super) type Work<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// What all of them give, in the order in which they end. Dropping it drops them. They share this task as long as all of it
 /// is short, and get a task each when it is not.
-pub(super) async fn together<T: Send + 'static>(all: impl IntoIterator<Item = Work<T>>) -> Vec<T> {
+pub(super) async fn run_concurrently<T: Send + 'static>(all: impl IntoIterator<Item = Work<T>>) -> Vec<T> {
     let mut here: FuturesUnordered<Work<T>> = all.into_iter().collect();
     let mut ended = Vec::with_capacity(here.len());
     let mut busy = Duration::ZERO;

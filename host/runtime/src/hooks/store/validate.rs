@@ -26,7 +26,7 @@ pub(super) fn page(page: &Answered<Page>, max: u32, after: u64, before: Option<u
             return Err(contract(format!("entry {} came behind {last}", entry.id)));
         }
         last = entry.id;
-        judge(entry)?;
+        validate(entry)?;
     }
     match before {
         Some(before) if last >= before && !page.entries.is_empty() => {
@@ -38,7 +38,7 @@ pub(super) fn page(page: &Answered<Page>, max: u32, after: u64, before: Option<u
 
 /// An entry that stands on no line of a tape could not be exported, and one that is no JSON would be rendered for a
 /// model.
-fn judge(entry: &Entry) -> Result<()> {
+fn validate(entry: &Entry) -> Result<()> {
     for (what, text) in [("payload", &entry.payload), ("meta", &entry.meta)] {
         if json::fields(text).is_err() {
             return Err(contract(format!("the {what} of entry {} is no JSON object", entry.id)));
@@ -52,7 +52,7 @@ fn judge(entry: &Entry) -> Result<()> {
 
 pub(super) fn newest(found: &Answered<Option<Entry>>, sought: &Sought, before: Option<u64>) -> Result<()> {
     let Ok(Some(entry)) = found else { return Ok(()) };
-    judge(entry)?;
+    validate(entry)?;
     if entry.id == 0 || before.is_some_and(|before| entry.id >= before) {
         return Err(contract(format!("entry {} is not among those that were asked for", entry.id)));
     }
