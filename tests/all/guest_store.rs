@@ -3,6 +3,7 @@
 
 pub mod nonsense;
 pub mod place;
+mod queries;
 mod stand_in;
 mod trouble;
 mod turns;
@@ -11,6 +12,7 @@ use crate::home;
 use bub_tape::{Entry, MemoryStore};
 use bub_tests::{Home, programs, tape};
 use serde_json::Value;
+pub use stand_in::Searching;
 use stand_in::{Mood, StandIn};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -57,6 +57,7 @@ fn the_examples_keep_to_their_contracts() {
         programs::PROMPT_UPPER,
         programs::SCRIPTED,
         programs::SCRIPTED_STREAM,
+        programs::SEEKER,
         programs::TRIER,
     ] {
         keeps(&plugin(&home, ["check", path]), &name(path));

@@ -6,6 +6,8 @@ use crate::channels::poster_keeps_to_its_contract as poster;
 use crate::completion::caller_says_what_the_model_says as caller;
 use crate::faults::{fault_memory, fault_panic, fault_spin, fault_trap, fault_unknown_version, loud};
 use crate::guest_store::nonsense::keeper_that_has_nothing_refuses_no_turn as keeper;
+use crate::guest_store::nonsense::query_alone_is_refused_without_the_tapes as query_alone;
+use crate::guest_store::nonsense::seeker_finds_what_is_there_whatever_else_it_answers as seeker;
 use crate::hooks::{scripted, scripted_stream};
 use crate::hostile::beside::obedient_lets_a_message_pass_that_asks_for_nothing as obedient;
 use crate::hostile::endless::endless_otherwise_passes_where_it_is_not_told_to_stay as endless_otherwise;

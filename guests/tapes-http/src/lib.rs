@@ -7,6 +7,7 @@ wit_bindgen::generate!({
             import bub:plugin/config@0.1.0;
             import bub:plugin/secrets@0.1.0;
             export bub:tape/store@0.1.0;
+            export bub:tape/store-query@0.1.0;
         }
     ",
     path: "../../wit",
@@ -26,9 +27,10 @@ mod wire;
 use bub::tape::entries::Entry;
 use error::failed;
 use exports::bub::tape::store::{Batch, Error, Guest, Outcome, Page, Sought};
+use exports::bub::tape::store_query::{self, Candidates, Condition};
 use path::Path;
-use serde_json::Value;
-use server::Server;
+use serde_json::{Value, json};
+use server::{Answer, Server};
 
 struct Tapes;
 
@@ -86,13 +88,35 @@ impl Guest for Tapes {
     }
 }
 
+impl store_query::Guest for Tapes {
+    /// One request. A server that does not know the path is of an earlier version.
+    fn query(tape: String, condition: Condition, newest_first: bool, max: u32) -> Result<Option<Candidates>, Error> {
+        let path = Path::of_tape(&tape, "query").with("after", condition.after).maybe("before", condition.before);
+        let path = path.maybe("kinds", list(condition.kinds)).maybe("name", condition.name);
+        let similar = condition.similar.into_iter().map(|word| json!([word.text, word.edits])).collect::<Vec<Value>>();
+        let path = path.maybe("texts", list(condition.texts)).maybe("similar", list(similar));
+        let path = path.maybe("since", condition.since).maybe("until", condition.until);
+        let path = path.with("newest_first", newest_first).with("max", max);
+        let Some(answer) = Server::new()?.get_if_known(&path)? else { return Ok(None) };
+        let next = answer.header("bub-next").map(str::parse).transpose();
+        let next = next.map_err(|_| failed("the server answered a `bub-next` that is no id"))?;
+        Ok(Some(Candidates { entries: entries(&answer)?, next }))
+    }
+}
+
+/// A list as JSON; nothing for an empty one.
+fn list<T: Into<Value>>(elements: Vec<T>) -> Option<Value> {
+    (!elements.is_empty()).then(|| Value::from(elements))
+}
+
 fn page(path: Path) -> Result<Page, Error> {
     let answer = Server::new()?.get(&path)?;
-    let entries = answer
-        .text()?
-        .lines()
-        .map(|line| wire::cut(line).ok_or_else(|| failed("the server answered what is no line of a tape")));
-    Ok(Page { entries: entries.collect::<Result<_, _>>()?, more: answer.header("bub-more") == Some("true") })
+    Ok(Page { entries: entries(&answer)?, more: answer.header("bub-more") == Some("true") })
+}
+
+fn entries(answer: &Answer) -> Result<Vec<Entry>, Error> {
+    let entry = |line| wire::cut(line).ok_or_else(|| failed("the server answered what is no line of a tape"));
+    answer.text()?.lines().map(entry).collect()
 }
 
 fn names(path: Path) -> Result<Vec<String>, Error> {

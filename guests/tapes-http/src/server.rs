@@ -63,7 +63,19 @@ impl Server {
     ///
     /// What the server refused, or why it could not be asked.
     pub fn get(&self, path: &Path) -> Result<Answer, Error> {
-        self.ask(path, Vec::new(), None)
+        self.understood(self.ask(path, Vec::new(), None)?, false)
+    }
+
+    /// The same; none when the server does not know the path.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::get`].
+    pub fn get_if_known(&self, path: &Path) -> Result<Option<Answer>, Error> {
+        match self.ask(path, Vec::new(), None)? {
+            Response { status: 404 | 405, .. } => Ok(None),
+            response => self.understood(response, false).map(Some),
+        }
     }
 
     /// A write, which is repeated under the same key where nobody knows what became of it.
@@ -77,10 +89,10 @@ impl Server {
         if let Some(last) = last {
             headers.push(("if-match", format!("\"{last}\"")));
         }
-        self.ask(path, headers, Some(body))
+        self.understood(self.ask(path, headers, Some(body))?, true)
     }
 
-    fn ask(&self, path: &Path, mut headers: Vec<(&str, String)>, body: Option<&str>) -> Result<Answer, Error> {
+    fn ask(&self, path: &Path, mut headers: Vec<(&str, String)>, body: Option<&str>) -> Result<Response, Error> {
         let begun = Instant::now();
         let wrong = || misconfigured(format!("`url` of the plugin's configuration: `{}` is no address", self.url));
         if !request::is_address(&self.url) {
@@ -102,7 +114,7 @@ impl Server {
             }
             match request::send(&request, left.min(ONE_TRY)) {
                 Ok(response) if is_temporary(response.status) => why = said(&response),
-                Ok(response) => return self.understood(response, body.is_some()),
+                Ok(response) => return Ok(response),
                 Err(NoAnswer { why: reason, is_temporary: true }) => why = reason,
                 Err(NoAnswer { why, .. }) => return Err(failed(format!("the server `{}`: {why}", self.url))),
             }

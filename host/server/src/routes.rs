@@ -44,6 +44,7 @@ fn known() -> Vec<Route> {
         ("/v1/tapes/{tape}", GET, get(tapes::tape)),
         ("/v1/tapes/{tape}/entries", &["get", "post"], get(tapes::lines).post(tapes::write)),
         ("/v1/tapes/{tape}/newest", GET, get(tapes::newest)),
+        ("/v1/tapes/{tape}/query", GET, get(tapes::query)),
         ("/v1/tapes/{tape}/sidecars", GET, get(tapes::sidecars)),
         ("/v1/tapes/{tape}/archive-name", GET, get(tapes::archive_name)),
         ("/v1/tapes/{tape}/anchors", GET, get(tapes::anchors)),

@@ -2,6 +2,7 @@
 //!
 //! Under their names tapes are also kept for other hosts, as `guests/tapes-http/README.md` says.
 
+mod candidates;
 mod context;
 mod page;
 mod protocol;
@@ -13,6 +14,7 @@ use super::{Api, Problem, turns};
 use bub_config::Scope;
 use bub_tape::{Tape, check_tape_name, is_workspace_tape, tape_name};
 
+pub(super) use candidates::query;
 pub(super) use context::{of_session as session_context, of_tape as context};
 pub(super) use protocol::{archive_name, entries as lines, names, newest, sidecars};
 pub(super) use read::{anchors, entries, search, session, session_anchors, session_search, sessions, tape};

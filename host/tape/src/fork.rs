@@ -1,10 +1,12 @@
 //! A child tape, whose writes are merged or dropped.
 
+mod find;
 mod local;
 
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 
+use super::condition::{Candidates, Condition};
 use super::draft::Draft;
 use super::entry::Entry;
 use super::error::{Error, Result};
@@ -372,6 +374,14 @@ impl Store for Fork {
             }
             Ok(found.finish())
         })
+    }
+
+    /// Its own entries as they are, and what the parent finds.
+    fn find<'a>(&'a self, tape: &'a str, condition: &'a Condition, max: usize) -> Future<'a, Option<Candidates>> {
+        if !self.holds(tape) {
+            return self.parent.find(tape, condition, max);
+        }
+        Box::pin(find::find(self, tape, condition, max))
     }
 
     /// What the parent knows of itself is asked only where that is just what the fork shows of it.

@@ -11,6 +11,7 @@
 #![warn(missing_docs, unreachable_pub)]
 
 mod compact;
+mod condition;
 mod date;
 mod digest;
 mod draft;
@@ -33,6 +34,7 @@ mod memory;
 mod name;
 mod network;
 mod query;
+mod reader;
 mod render;
 mod search;
 mod session;
@@ -46,6 +48,7 @@ pub mod view;
 mod words;
 mod zone;
 
+pub use condition::{Candidates, Condition, SimilarWord};
 pub use date::{now, run_id};
 pub use digest::{Digest, Newest, Place};
 pub use draft::{Draft, bootstrap, event, handoff};
@@ -63,6 +66,7 @@ pub use memory::MemoryStore;
 pub use name::{check_tape_name, is_listed, is_workspace_tape, sidecar_name, tape_name, workspace_tape_name};
 pub use network::network_file_system;
 pub use query::{Position, Query, Start};
+pub use reader::find_candidates;
 pub use render::{Piece, Renderer};
 pub use search::{Collector, Hit, Matcher, Search};
 pub use session::{

@@ -2,14 +2,13 @@
 
 use jiff::Timestamp;
 
+use super::condition::{Condition, fold};
 use super::entry::Entry;
 use super::error::{Error, Result};
+use super::reader::Reader;
 use super::sought::Sought;
 use super::store::Store;
 use super::{date, json};
-
-/// How many entries are looked at in one step, however many are wanted.
-const PAGE: usize = 256;
 
 /// Where the entries that a query looks at begin. Anchors themselves are never among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,10 +51,9 @@ pub struct Query {
 #[derive(Clone, Debug)]
 pub struct Position {
     filter: Filter,
-    newest_first: bool,
-    /// Exclusive bounds of what is still to be looked at.
-    after: u64,
-    before: Option<u64>,
+    /// The newest of its sort is what a store finds without looking through the tape.
+    sought: Option<Sought>,
+    reader: Reader,
     left: usize,
 }
 
@@ -81,13 +79,11 @@ impl Position {
                 (named(store, tape, first, Some(end)).await?, Some(end))
             }
         };
-        Ok(Self {
-            filter: Filter::new(query)?,
-            newest_first: query.newest_first,
-            after,
-            before,
-            left: query.limit.unwrap_or(usize::MAX),
-        })
+        let filter = Filter::new(query)?;
+        let sought = filter.sought().filter(|_| query.newest_first);
+        let bounds = Condition { after, before, newest_first: query.newest_first, ..Condition::default() };
+        let reader = Reader::new(filter.condition(bounds));
+        Ok(Self { filter, sought, reader, left: query.limit.unwrap_or(usize::MAX) })
     }
 
     /// The next entries of the answer, at most `max`; empty: the end.
@@ -97,44 +93,29 @@ impl Position {
     /// What the store says.
     pub async fn next<S: Store + ?Sized>(&mut self, store: &S, tape: &str, max: usize) -> Result<Vec<Entry>> {
         let wanted = max.min(self.left);
-        let mut found = Vec::new();
-        // The newest of its sort is what a store finds without looking through the tape.
         if wanted == 1
-            && self.newest_first
-            && let Some(sought) = self.filter.sought()
+            && let Some(sought) = &self.sought
         {
-            let newest = store.newest(tape, &sought, self.before).await?.filter(|entry| entry.id > self.after);
-            self.before = newest.as_ref().map(|entry| entry.id);
+            let (after, before) = self.reader.bounds();
+            let newest = store.newest(tape, sought, before).await?.filter(|entry| entry.id > after);
             self.left = if newest.is_some() { self.left - 1 } else { 0 };
+            newest.iter().for_each(|entry| self.reader.pass(entry.id));
             return Ok(newest.into_iter().collect());
         }
-        while found.len() < wanted {
-            let page = match self.newest_first {
-                true => store.tail(tape, self.before, PAGE).await?,
-                false => store.read(tape, self.after, PAGE).await?,
-            };
-            if page.is_empty() {
-                break;
-            }
-            let mut inside = false;
-            let in_order: Box<dyn Iterator<Item = Entry> + Send> = match self.newest_first {
-                true => Box::new(page.into_iter().rev()),
-                false => Box::new(page.into_iter()),
-            };
-            for entry in in_order {
-                inside = entry.id > self.after && self.before.is_none_or(|before| entry.id < before);
-                if !inside || found.len() == wanted {
-                    break;
+        let mut found = Vec::new();
+        'all: while found.len() < wanted && !self.reader.is_done() {
+            let step = self.reader.step(store, tape, wanted - found.len()).await?;
+            for entry in step.entries {
+                if found.len() == wanted {
+                    break 'all;
                 }
-                match self.newest_first {
-                    true => self.before = Some(entry.id),
-                    false => self.after = entry.id,
-                }
+                self.reader.pass(entry.id);
                 if self.filter.accepts(&entry) {
+                    self.reader.accept();
                     found.push(entry);
                 }
             }
-            if !inside {
+            if !self.reader.go_on(step.next) {
                 break;
             }
             // A search through a long tape leaves room for others.
@@ -157,7 +138,7 @@ async fn named<S: Store + ?Sized>(store: &S, tape: &str, name: &str, before: Opt
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     kinds: Vec<String>,
-    name: Option<String>,
+    pub(super) name: Option<String>,
     text: Option<String>,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
@@ -174,6 +155,19 @@ impl Filter {
         });
         filter.name = query.name.clone();
         Ok(filter)
+    }
+
+    /// What a store is asked to find, between these bounds.
+    pub(super) fn condition(&self, bounds: Condition) -> Condition {
+        let date = |date: Option<Timestamp>| date.map(|date| date.to_string());
+        Condition {
+            kinds: self.kinds.clone(),
+            name: self.name.clone(),
+            texts: self.text.iter().map(|text| fold(text)).collect(),
+            since: date(self.since),
+            until: date(self.until),
+            ..bounds
+        }
     }
 
     /// What is looked for, when it is one kind or one name and nothing else.

@@ -15,12 +15,16 @@
 mod collector;
 mod matcher;
 mod raw;
+mod similar;
 mod spelling;
 mod tokens;
+mod walk;
 mod word;
 
 pub use collector::Collector;
 pub use matcher::Matcher;
+pub(super) use similar::SimilarWords;
+pub(super) use walk::walk;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

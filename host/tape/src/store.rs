@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use super::condition::{Candidates, Condition};
 use super::draft::Draft;
 use super::entry::{Entry, LONGEST_LINE};
 use super::erase::Erasure;
@@ -10,7 +11,7 @@ use super::error::{Error, Result};
 use super::info::Info;
 use super::name::family;
 use super::query::{Position, Query};
-use super::search::{Collector, Hit, Search};
+use super::search::{self, Hit, Search};
 use super::sought::Sought;
 use super::zone;
 
@@ -158,6 +159,16 @@ pub trait Store: Send + Sync {
         LONGEST_LINE
     }
 
+    /// About `max` entries that may fit the condition, where the store can find them without reading the tape; none: it
+    /// cannot, and is paged through. Entries that do not fit may be among them, and none that fits is left out.
+    ///
+    /// # Errors
+    ///
+    /// What reading says.
+    fn find<'a>(&'a self, _tape: &'a str, _condition: &'a Condition, _max: usize) -> Future<'a, Option<Candidates>> {
+        Box::pin(async { Ok(None) })
+    }
+
     /// Writes the drafts as one and returns the id of the first. No drafts: nothing is written, and the id is the one that
     /// would come next.
     fn append<'a>(&'a self, tape: &'a str, drafts: Vec<Draft>, expect_last: Option<u64>) -> Future<'a, u64> {
@@ -264,22 +275,7 @@ pub trait Store: Send + Sync {
     ///
     /// [`Error::InvalidInput`] when nothing can be looked for by that text, or a date makes no sense.
     fn search<'a>(&'a self, tape: &'a str, search: &'a Search, before: Option<u64>) -> Future<'a, Vec<Hit>> {
-        Box::pin(async move {
-            let mut found = Collector::new(search)?;
-            let mut before = before;
-            loop {
-                let page = self.tail(tape, before, PAGE).await?;
-                before = page.first().map(|first| first.id);
-                if before.is_none()
-                    || found.is_late()
-                    || page.into_iter().rev().any(|entry| found.offer(entry).is_break())
-                {
-                    return Ok(found.finish());
-                }
-                // A search through a long tape leaves room for others.
-                tokio::task::yield_now().await;
-            }
-        })
+        Box::pin(search::walk(self, tape, search, before))
     }
 
     /// What the tape amounts to. Reads all of it.

@@ -100,3 +100,90 @@ fn a_keeper_that_always_says_conflict_is_given_up() {
 fn a_keeper_that_says_half_a_conflict_is_named() {
     is_refused("too-few-conflicts", "it named 0 last ids for 1 batches");
 }
+
+fn seeker(mode: &str) -> Home {
+    let home = home();
+    home.plugin("seeker", programs::SEEKER);
+    home.configure(&format!("[plugins.seeker.config]\nmode = \"{mode}\""));
+    home
+}
+
+const HERONS: [&str; 6] = ["heron 507", "heron 407", "heron 307", "heron 207", "heron 107", "heron 7"];
+
+/// Whether the hits are the six herons, the newest first.
+#[track_caller]
+fn finds_the_herons(mode: &str, finished: &Finished) {
+    assert_eq!(finished.code, Some(0), "{mode}\n{finished}");
+    let hits: Vec<&str> = HERONS.into_iter().filter(|heron| finished.stdout.contains(heron)).collect();
+    assert_eq!(hits, HERONS, "{mode}\n{finished}");
+    assert!(!finished.stdout.contains("filler"), "{mode}\n{finished}");
+    let places: Vec<_> = HERONS.iter().map(|heron| finished.stdout.find(heron)).collect();
+    assert!(places.is_sorted(), "{mode}\n{finished}");
+}
+
+/// What does not fit, and an answer that never comes to an end, cost time alone.
+#[test]
+pub(crate) fn seeker_finds_what_is_there_whatever_else_it_answers() {
+    for mode in ["", "none", "endless"] {
+        let home = seeker(mode);
+        finds_the_herons(mode, &home.bub(["tape", "search", "HERON"]).finish());
+        let shown = home.bub(["tape", "show", "--kind", "message", "--last", "3"]).finish();
+        assert!(["filler 598", "filler 599", "filler 600"].iter().all(|last| shown.stdout.contains(last)), "{shown}");
+        let storks = home.bub(["tape", "search", "stork"]).finish();
+        assert!(storks.code == Some(0) && storks.stdout.contains("stork 550"), "{storks}");
+        assert!(!storks.stdout.contains('\u{1b}') && !storks.stdout.contains('\u{7}'), "{storks}");
+    }
+}
+
+#[test]
+fn a_seeker_that_breaks_its_word_is_named_and_its_answer_is_not_used() {
+    for (mode, expected) in [
+        ("too-many", "256 entries were asked for, and 600 came"),
+        ("twice", "came out of order, or beyond what was asked for"),
+        ("out-of-order", "came out of order, or beyond what was asked for"),
+        ("beyond", "came out of order, or beyond what was asked for"),
+        ("stands-still", "it would go on behind entry"),
+        ("no-json", "is no JSON object"),
+        ("two-lines", "spans lines"),
+        ("trap", "trapped"),
+        ("error", "the index is"),
+        ("invalid", "not like this"),
+    ] {
+        let home = seeker(mode);
+        // From the newest entry, and from the oldest.
+        for asked in [["tape", "search", "heron"].as_slice(), &["tape", "show", "--kind", "message"]] {
+            let finished = home.bub(asked.iter().copied()).finish();
+            assert_eq!(finished.code, Some(1), "{mode}\n{finished}");
+            let last = finished.stderr.lines().last().unwrap_or_default();
+            assert!(
+                last.contains("plugin `seeker`") && last.contains(expected),
+                "{mode}: expected `{expected}`\n{finished}"
+            );
+            assert!(!finished.stdout.contains("heron") && !finished.stderr.contains('\u{1b}'), "{mode}\n{finished}");
+        }
+    }
+}
+
+#[test]
+fn a_seeker_is_told_as_a_keeper_of_tapes_with_one_grant() {
+    let home = home();
+    home.plugin("seeker", programs::SEEKER);
+    home.plugin("keeper", programs::KEEPER);
+    let told = home.bub(["plugin", "inspect", "seeker"]).finish();
+    assert!(told.stdout.contains("hook store: keeps all tapes"), "{told}");
+    assert!(told.stdout.contains("finds entries itself (`store-query`)"), "{told}");
+    assert!(!told.stdout.contains("hook:store-query") && !told.stdout.contains("hook store-query"), "{told}");
+    let keeper = home.bub(["plugin", "inspect", "keeper"]).finish();
+    assert!(keeper.stdout.contains("hook store") && !keeper.stdout.contains("finds entries itself"), "{keeper}");
+    home.bub(["plugin", "grant", "seeker", "hook:store-query"]).finish().mentions("there is no such hook");
+    let hooks = home.bub(["hooks"]).finish();
+    assert!(hooks.stdout.contains("seeker") && !hooks.stdout.contains("store-query"), "{hooks}");
+}
+
+#[test]
+pub(crate) fn query_alone_is_refused_without_the_tapes() {
+    let home = home();
+    home.plugin("query_alone", programs::QUERY_ALONE);
+    let finished = home.run(["ECHO:all the same"]).finish().says("[cli:local]\nall the same\n");
+    finished.mentions("plugin `query_alone` did not load: it exports `store-query` without `store`");
+}

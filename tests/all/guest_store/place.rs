@@ -75,6 +75,11 @@ impl Kept {
         Self { host, server, dir }
     }
 
+    /// The other side.
+    pub fn server(&self) -> &StandIn {
+        &self.server
+    }
+
     /// The same where nothing can be awaited, within a runtime of several threads.
     pub fn wait() -> Self {
         tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(Self::new()))

@@ -1,7 +1,10 @@
 //! A server that keeps tapes, as `guests/tapes-http/README.md` says, over a store of the host's own. It can misbehave.
 
+mod searching;
+
 use bub_tape::{Batch, Commit, Draft, Entry, Error, Outcome, Reset, Sought, Store};
 use bub_tests::listener::{Listener, response};
+pub use searching::Searching;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -51,6 +54,7 @@ struct Shared {
     store: Arc<dyn Store>,
     token: Option<String>,
     mood: Mutex<Moods>,
+    searching: Mutex<Searching>,
     asked: Mutex<Vec<Asked>>,
     /// What was answered to writes that have no key on the tape.
     answered: Mutex<HashMap<String, String>>,
@@ -65,6 +69,7 @@ impl StandIn {
             store,
             token: token.map(str::to_owned),
             mood: Mutex::new(Box::new(|_| Mood::Well)),
+            searching: Mutex::new(Searching::Plainly),
             asked: Mutex::default(),
             answered: Mutex::default(),
             writing: Mutex::default(),
@@ -81,6 +86,11 @@ impl StandIn {
     /// From here on it is as `mood` says of each request.
     pub fn moody(&self, mood: impl FnMut(&Asked) -> Mood + Send + 'static) {
         *self.shared.mood.lock().unwrap() = Box::new(mood);
+    }
+
+    /// From here on it looks for entries in that way.
+    pub fn searches(&self, how: Searching) {
+        *self.shared.searching.lock().unwrap() = how;
     }
 
     /// What it was asked so far.
@@ -128,10 +138,10 @@ impl Asked {
 }
 
 /// Status, headers and body.
-type Answer = (u16, &'static str, String);
+type Answer = (u16, String, String);
 
 fn refusal(status: u16, message: impl Into<String>) -> Answer {
-    (status, "", json!({ "error": { "message": message.into() } }).to_string())
+    (status, String::new(), json!({ "error": { "message": message.into() } }).to_string())
 }
 
 impl Shared {
@@ -147,7 +157,7 @@ impl Shared {
             Mood::Well | Mood::LoseReply => {}
         }
         let (status, headers, body) = self.serve(&asked);
-        if mood == Mood::LoseReply { String::new() } else { response(status, headers, &body) }
+        if mood == Mood::LoseReply { String::new() } else { response(status, &headers, &body) }
     }
 
     fn serve(&self, asked: &Asked) -> Answer {
@@ -164,12 +174,16 @@ impl Shared {
             ("POST", ["v1", "tapes", tape, "entries"]) => return self.write(tape, asked),
             ("GET", ["v1", "tapes", tape, "entries"]) => self.page(tape, &query),
             ("GET", ["v1", "tapes", tape, "newest"]) => self.newest(tape, &query),
+            ("GET", ["v1", "tapes", tape, "query"]) => match *self.searching.lock().unwrap() {
+                Searching::Not => return refusal(404, "there is no such path"),
+                Searching::Plainly => self.look_plainly(tape, &query),
+                Searching::Served => self.look(tape, &query),
+            },
             ("GET", ["v1", "tapes", tape, "sidecars"]) => {
                 wait(self.store.sidecars(tape)).map(|names| self::names(names, &query))
             }
-            ("GET", ["v1", "tapes", tape, "archive-name"]) => {
-                wait(self.store.archive_name(tape)).map(|name| (200, "", json!({ "name": name }).to_string()))
-            }
+            ("GET", ["v1", "tapes", tape, "archive-name"]) => wait(self.store.archive_name(tape))
+                .map(|name| (200, String::new(), json!({ "name": name }).to_string())),
             ("GET", ["v1", "tapes"]) => {
                 let max = number(&query, "max").unwrap_or(0) as usize;
                 let listed = wait(self.store.list(query.get("after").map(String::as_str), max));
@@ -205,7 +219,7 @@ impl Shared {
         }
         let lines: String = entries.iter().map(|entry| entry.line() + "\n").collect();
         let more = if found > fitting && max > 0 { "bub-more: true\r\n" } else { "bub-more: false\r\n" };
-        Ok((200, more, lines))
+        Ok((200, more.to_owned(), lines))
     }
 
     fn newest(&self, tape: &str, query: &HashMap<&str, String>) -> Result<Answer, Error> {
@@ -215,14 +229,14 @@ impl Shared {
             _ => Sought::Phase,
         };
         let found = wait(self.store.newest(tape, &sought, number(query, "before")))?;
-        Ok((200, "", found.map_or_else(String::new, |entry| entry.line() + "\n")))
+        Ok((200, String::new(), found.map_or_else(String::new, |entry| entry.line() + "\n")))
     }
 
     fn write(&self, tape: &str, asked: &Asked) -> Answer {
         let _one_at_a_time = self.writing.lock().unwrap();
         let key = asked.headers.get("idempotency-key").cloned().unwrap_or_default();
         if let Some(before) = self.answered.lock().unwrap().get(&key) {
-            return (200, "", before.clone());
+            return (200, String::new(), before.clone());
         }
         let Some(write) = Write::parse(&asked.body) else {
             return refusal(400, "the body is no write");
@@ -241,7 +255,7 @@ impl Shared {
     }
 
     fn store(&self, tape: &str, write: &Write, asked: &Asked) -> Result<Answer, Error> {
-        let said = |outcome| Ok((200, "", json!({ "outcome": outcome }).to_string()));
+        let said = |outcome| Ok((200, String::new(), json!({ "outcome": outcome }).to_string()));
         if write.key.is_none()
             && write.heads.iter().all(|head| head.reset.is_none() && head.entries.is_empty() && head.last.is_none())
         {
@@ -257,7 +271,7 @@ impl Shared {
         for head in &write.heads {
             lasts.push(wait(self.store.last_id(&head.tape))?);
         }
-        let conflict = || Ok((412, "", json!({ "last": lasts }).to_string()));
+        let conflict = || Ok((412, String::new(), json!({ "last": lasts }).to_string()));
         let mut batches = Vec::new();
         for (head, now) in write.heads.iter().zip(&lasts) {
             let emptied = all_reset || head.reset.is_some();
@@ -338,7 +352,7 @@ fn refused(error: Error) -> Answer {
 fn names(names: Vec<String>, query: &HashMap<&str, String>) -> Answer {
     let max = number(query, "max").unwrap_or(0) as usize;
     let behind = names.into_iter().filter(|name| query.get("after").is_none_or(|after| name > after));
-    (200, "", json!({ "names": behind.take(max).collect::<Vec<_>>() }).to_string())
+    (200, String::new(), json!({ "names": behind.take(max).collect::<Vec<_>>() }).to_string())
 }
 
 fn number(query: &HashMap<&str, String>, key: &str) -> Option<u64> {

@@ -229,12 +229,13 @@ fn a_command_that_never_ends_ends_with_its_fuel() {
 }
 
 /// The functions of a store, and what a person may want that needs a tape.
-const KEEPER: [&str; 7] = ["commit", "read", "tail", "newest", "list-tapes", "list-sidecars", "archive-name"];
-const WANTED: [&[&str]; 7] = [
+const KEEPER: [&str; 8] = ["commit", "read", "tail", "newest", "list-tapes", "list-sidecars", "archive-name", "query"];
+const WANTED: [&[&str]; 8] = [
     &["run", "hi"],
     &["tape", "show"],
     &["tape", "export"],
     &["tape", "context"],
+    &["tape", "search", "session"],
     &["tape", "info"],
     &["tape", "list"],
     &["tape", "reset", "--archive", "--yes"],
@@ -275,7 +276,7 @@ fn there_is_a_loop_in_every_contract_that_is_asked() {
         "admit-message",
     ];
     // Loaded, called by name, and kept.
-    let more = ["tools", "commands", "manifest", "store", "channel"];
+    let more = ["tools", "commands", "manifest", "store", "store-query", "channel"];
     let tried: BTreeSet<&str> = tried.chain(others).chain(more).collect();
     let served = SERVED.iter().map(|(interface, _)| interface.rsplit('/').next().unwrap_or(interface));
     assert_eq!(tried, served.collect::<BTreeSet<&str>>());

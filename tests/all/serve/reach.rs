@@ -9,7 +9,7 @@ fn without_the_right_token_nothing_is_answered() {
     let (home, model) = (home(), echo());
     let serve = serve(&home, &model);
     let paths = ["/metrics", "/v1/models", "/v1/sessions", "/v1/tapes", "/v1/plugins", "/v1/hooks", "/v1/events"];
-    for path in paths.into_iter().chain(["/v1/tapes/a__b/entries", "/v1/sessions/a/context"]) {
+    for path in paths.into_iter().chain(["/v1/tapes/a__b/entries", "/v1/tapes/a__b/query", "/v1/sessions/a/context"]) {
         serve.strange("GET", path).send().refused(401, "a token is needed");
         let short = &serve.token()[..serve.token().len() - 1];
         for token in ["", "x", short, &format!("{}x", serve.token())] {
@@ -36,7 +36,8 @@ fn a_token_does_what_its_scopes_say() {
     assert_eq!(serve.ask("POST", "/v1/chat/completions").token(&speaker).json(&completion).send().status, 200);
     serve.ask("POST", "/v1/turns").token(&reader).json(&turn).send().refused(403, "`turns`");
     serve.ask("POST", "/v1/chat/completions").token(&reader).json(&completion).send().refused(403, "`turns`");
-    for path in ["/v1/sessions", "/v1/sessions/http:a/entries", "/v1/tapes", "/v1/plugins", "/v1/hooks", "/metrics"] {
+    let paths = ["/v1/sessions", "/v1/sessions/http:a/entries", "/v1/tapes", "/v1/plugins", "/v1/hooks", "/metrics"];
+    for path in paths.into_iter().chain(["/v1/tapes/a__b/query"]) {
         assert_eq!(serve.ask("GET", path).token(&reader).send().status, 200, "{path}");
         serve.ask("GET", path).token(&speaker).send().refused(403, "`read`");
     }
@@ -76,6 +77,14 @@ fn a_token_reaches_the_sessions_of_its_prefix_and_their_tapes_alone() {
         assert_eq!(get("/v1/sessions/ada%2Fone/entries").status, 200);
         assert_eq!(get(&format!("/v1/tapes/{own}/entries")).status, 200);
         assert_eq!(get(&format!("/v1/tapes/{own}__sidecar__notes/entries")).status, 200);
+        assert_eq!(get(&format!("/v1/tapes/{own}/query?texts=%5B%22hello%22%5D")).status, 200);
+        for what in ["/query", "/query?texts=%5B%22secret%22%5D&newest_first=true"] {
+            let theirs = get(&format!("/v1/tapes/{other}{what}"));
+            theirs.refused(403, "does not reach this tape");
+            let nobodys = get(&format!("/v1/tapes/0123456789abcdef__0123456789abcdef{what}"));
+            assert_eq!(nobodys.body, theirs.body, "what is not there is told as what is another's");
+            get(&format!("/v1/tapes/{other}__sidecar__notes{what}")).refused(403, "does not reach this tape");
+        }
         for what in ["", "/entries", "/anchors", "/context", "/search?q=secret"] {
             get(&format!("/v1/sessions/bob%2Fone{what}")).refused(403, "begin with `ada/`");
             let theirs = get(&format!("/v1/tapes/{other}{what}"));
@@ -146,7 +155,7 @@ fn an_anonymous_token_reads_no_tape_that_a_workspace_shares() {
     let [anonymous, peer] = ["anonymous", "peer"].map(|principal| token_of(&home, principal));
     let serve = serve(&home, &model);
     let tape = home.tape_file("").file_stem().unwrap().to_str().unwrap().to_owned();
-    for what in ["", "/entries", "/anchors", "/search?q=clock", "/context", "/newest?kind=event"] {
+    for what in ["", "/entries", "/anchors", "/search?q=clock", "/context", "/newest?kind=event", "/query"] {
         let path = format!("/v1/tapes/{tape}{what}");
         serve.ask("GET", &path).token(&anonymous).send().refused(403, "does not reach this tape");
     }

@@ -186,3 +186,64 @@ fn what_was_forgotten_is_given_to_no_client() {
     let entries = serve.get(&format!("{session}/entries?after=0")).to_string();
     assert!(entries.contains("(forgotten)") && entries.contains("and the stork"), "{entries}");
 }
+
+#[test]
+fn candidates_are_told_as_lines_with_where_to_go_on() {
+    let (home, model) = (home(), echo());
+    let line = |id: u64, content: &str, date: &str| {
+        format!(
+            r#"{{"id": {id}, "kind": "message", "payload": {{"role": "user", "content": "{content}"}}, "meta": {{}}, "date": "{date}"}}"#
+        )
+    };
+    // More lines than are looked at for one answer, and more bytes than one answer has.
+    let mut lines: Vec<String> = (1..=17_000).map(|id| line(id, "filler", "2026-01-01T00:00:00+00:00")).collect();
+    let long = format!("egret {}", "x".repeat(1_500_000));
+    for (id, content) in [(1, "a HERON"), (16_999, "ein h\\u00e9ron"), (10, &long), (11, &long), (12, &long)] {
+        lines[id as usize - 1] = line(id, content, "2026-01-02T00:00:00+02:00");
+    }
+    std::fs::create_dir_all(home.tapes_dir()).unwrap();
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(home.tapes_dir().join("a__b.jsonl"), text).unwrap();
+    let serve = serve(&home, &model);
+    let ask = |query: &str| serve.ask("GET", &format!("/v1/tapes/a__b/query?{query}")).send();
+    let ids = |body: &str| -> Vec<u64> {
+        body.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].as_u64().unwrap()).collect()
+    };
+    // All that there is, by going on behind each answer.
+    let all = |query: &str, bound: &str| {
+        let (mut found, mut next, mut answers) = (Vec::new(), None::<String>, 0);
+        loop {
+            let from = next.map(|next| format!("&{bound}={next}")).unwrap_or_default();
+            let said = ask(&format!("{query}{from}"));
+            assert_eq!((said.status, said.header("content-type")), (200, Some("application/jsonl")), "{said:?}");
+            assert!(said.body.len() < 5 << 20);
+            found.extend(ids(&said.body));
+            answers += 1;
+            match said.header("bub-next") {
+                Some(id) => next = Some(id.to_owned()),
+                None => return (found, answers),
+            }
+        }
+    };
+    // What is spelled otherwise is a candidate whatever its text is.
+    assert_eq!(all("texts=%5B%22heron%22%5D", "after"), (vec![1, 16_999], 2));
+    assert_eq!(all("texts=%5B%22heron%22%5D&newest_first=true", "before"), (vec![16_999, 1], 2));
+    assert_eq!(all("similar=%5B%5B%22haron%22,1%5D%5D", "after").0, [1, 16_999]);
+    assert_eq!(all("texts=%5B%22egret%22%5D", "after").0, [10, 11, 12, 16_999], "in parts of a few megabytes");
+    assert_eq!(all("since=2026-01-01T12:00:00Z&until=2026-01-01T23:00:00Z&max=1", "after").0, [1, 10, 11, 12, 16_999]);
+    assert_eq!(all("kinds=%5B%22event%22%5D", "after").0, [0_u64; 0]);
+    let bounded = ask("after=1&before=4&kinds=%5B%22message%22%5D");
+    assert_eq!((ids(&bounded.body), bounded.header("bub-next")), (vec![2, 3], None));
+    let long = format!("texts=%5B%22{}%22%5D", "x".repeat(2_000));
+    for (wrong, expected) in [
+        ("texts=heron", "`texts` is no JSON list as in `[\"heron\"]`"),
+        ("kinds=%5B1%5D", "`kinds` is no JSON list"),
+        ("similar=%5B%22heron%22%5D", "`similar` is no JSON list as in `[[\"heron\", 1]]`"),
+        ("similar=%5B%5B%22heron%22,3%5D%5D", "at most 2 edits"),
+        ("since=yesterday", "`yesterday` is no ISO date"),
+        ("max=-1", "does not fit"),
+        (&long, "at most 64 texts"),
+    ] {
+        ask(wrong).refused(400, expected);
+    }
+}

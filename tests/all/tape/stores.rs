@@ -1,12 +1,14 @@
 //! What every store promises, asked of each.
 
 mod any_ids;
+mod candidates;
 mod commits;
 mod database;
 mod erasures;
 mod forks;
 mod histories;
 mod model;
+mod queries;
 mod resets;
 mod searches;
 mod zones;
@@ -47,9 +49,22 @@ impl Place {
         Self { open: Box::new(move || store.clone()), files: None, _dir: None }
     }
 
+    /// A store in this process that finds entries.
+    fn finding() -> Self {
+        let store = Arc::new(candidates::Finding::default());
+        Self { open: Box::new(move || store.clone()), files: None, _dir: None }
+    }
+
     /// A plugin that keeps tapes on another machine.
     fn guest() -> Self {
         let kept = crate::guest_store::place::Kept::wait();
+        Self { open: Box::new(move || kept.open()), files: None, _dir: None }
+    }
+
+    /// The same plugin, and a server that does not know how to look for entries.
+    fn paged() -> Self {
+        let kept = crate::guest_store::place::Kept::wait();
+        kept.server().searches(crate::guest_store::Searching::Not);
         Self { open: Box::new(move || kept.open()), files: None, _dir: None }
     }
 
@@ -99,6 +114,8 @@ macro_rules! conformance {
                 resets::a_sidecar_is_emptied_alone
                 resets::what_a_fork_had_written_follows_into_the_archive
                 resets::no_archive_is_written_over
+                queries::whatever_is_asked_the_answer_is_that_of_a_file
+                queries::a_long_tape_is_searched_to_its_end
                 searches::words_of_every_length_and_script_are_found
                 searches::typing_errors_kinds_dates_and_limits_are_as_everywhere
                 searches::a_fork_is_searched_with_its_parent
@@ -126,7 +143,7 @@ macro_rules! conformance {
     )* };
 }
 
-conformance! { file sqlite memory guest served }
+conformance! { file sqlite memory finding guest paged served }
 
 /// A write to one tape.
 fn batch(tape: &str, drafts: Vec<Draft>) -> Batch {

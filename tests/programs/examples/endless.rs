@@ -19,6 +19,7 @@ use exports::bub::context::selector::Selected;
 use exports::bub::hooks::{admit_message, before_llm_call, before_reset, before_tool_call, commands};
 use exports::bub::plugin::manifest::{self, Manifest};
 use exports::bub::tape::store::{self, Batch, Outcome, Page, Sought};
+use exports::bub::tape::store_query::{self, Candidates, Condition};
 use exports::bub::{context, hooks, model, tools};
 use place::pass;
 
@@ -235,6 +236,14 @@ impl store::Guest for Endless {
     fn archive_name(tape: String) -> Result<Option<String>, Error> {
         pass("store.archive-name");
         Ok(Some(format!("{tape}.jsonl.old")))
+    }
+}
+
+impl store_query::Guest for Endless {
+    fn query(_tape: String, condition: Condition, _newest_first: bool, _max: u32) -> Result<Option<Candidates>, Error> {
+        pass("store.query");
+        let is_wanted = condition.after == 0 && condition.before.is_none_or(|before| before > 1);
+        Ok(Some(Candidates { entries: page(is_wanted).entries, next: None }))
     }
 }
 

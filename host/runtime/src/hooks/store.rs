@@ -2,10 +2,14 @@
 //! operation fails, with one line that names the plugin, and nobody else is asked in its place. Another store would
 //! hold other tapes under the same names.
 //!
+//! Where the plugin finds entries itself (`store-query`), what goes wrong there fails the query or search in the same way:
+//! paging in its place would hide that the store is broken. Only a plugin that says that it cannot search is paged through.
+//!
 //! A call of the store has no turn: it sits behind the tape, where forks, recovery and the command line meet, and its
-//! guest can reach no tool, no model and no other plugin from there. So it nests no check_depth than one.
+//! guest can reach no tool, no model and no other plugin from there. So it nests no deeper than one.
 
 mod commit;
+mod find;
 mod validate;
 
 use super::visit::visit;
@@ -16,7 +20,7 @@ use crate::plugin::bindings::tape_exports::store::Outcome as Written;
 use crate::plugin::{CallContext, GuestCall, Plugin};
 use crate::turn::CallScope;
 use bub_permissions::hook_grant;
-use bub_tape::{Commit, Entry, Error, Future, Outcome, Result, Sought, Store};
+use bub_tape::{Candidates, Commit, Condition, Entry, Error, Future, Outcome, Result, Sought, Store};
 use bub_types::ErrorKind;
 use std::collections::HashMap;
 use std::io;
@@ -254,6 +258,10 @@ impl Store for GuestStore {
             let anchor = self.newest(tape, &Sought::Phase, None).await?;
             self.read(tape, anchor.map_or(0, |anchor| anchor.id.saturating_sub(1)), usize::MAX).await
         })
+    }
+
+    fn find<'a>(&'a self, tape: &'a str, condition: &'a Condition, max: usize) -> Future<'a, Option<Candidates>> {
+        Box::pin(find::find(self, tape, condition, page(max)))
     }
 
     fn list<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {

@@ -154,6 +154,11 @@ macro_rules! exports {
                 version
             }
 
+            /// Whether, as a keeper of tapes, it finds entries itself.
+            pub fn answers_queries(&self) -> bool {
+                self.store_query.is_some()
+            }
+
             /// Whether the prompt hook is the one on trial, which wants to know what the others make.
             pub fn adds_to_prompt(&self) -> bool {
                 self.build_prompt_trial.is_some()
@@ -189,6 +194,7 @@ exports! {
     provide_model_options "bub:hooks/provide-model-options" "0.1.0" exported::provide_model_options::GuestIndices, exported::provide_model_options::Guest;
     commands "bub:hooks/commands" "0.1.0" exported::commands::GuestIndices, exported::commands::Guest;
     store "bub:tape/store" "0.1.0" tape_exports::store::GuestIndices, tape_exports::store::Guest;
+    store_query "bub:tape/store-query" "0.1.0" tape_exports::store_query::GuestIndices, tape_exports::store_query::Guest;
     selector "bub:context/selector" "0.1.0" selector::GuestIndices, selector::Guest;
     tools "bub:tools/tools" "0.1.0" tools_exports::tools::GuestIndices, tools_exports::tools::Guest;
     provider "bub:model/provider" "0.1.0" model_exports::provider::GuestIndices, model_exports::provider::Guest;

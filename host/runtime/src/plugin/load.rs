@@ -28,6 +28,9 @@ const IMPORTED: &str = "0.1.0";
 /// The largest component file that is read, in bytes. A Python guest has 18 MB.
 pub const MAX_FILE: u64 = 64 << 20;
 
+/// A part of the hook `store` that a keeper of tapes may leave out.
+const STORE_QUERY: &str = "bub:tape/store-query";
+
 /// The longest name of a model provider, in bytes.
 const MAX_PROVIDER: usize = 64;
 
@@ -111,6 +114,11 @@ impl Plugin {
     /// Whether it implements the contract of that last name.
     pub fn implements(&self, hook: &str) -> bool {
         self.hooks.contains(&hook)
+    }
+
+    /// Whether, as a keeper of tapes, it finds entries itself.
+    pub fn answers_queries(&self) -> bool {
+        self.ready.exports.answers_queries()
     }
 
     /// Whether it may be granted directories.
@@ -211,12 +219,20 @@ pub async fn compile(host: &Host, candidate: Candidate<'_>) -> Result<Plugin> {
     if names.contains(&"bub:hooks/run-model") && names.contains(&"bub:hooks/run-model-stream") {
         bail!("it exports both `run-model` and `run-model-stream`; a plugin exports one of them");
     }
+    if names.contains(&STORE_QUERY) && !names.contains(&"bub:tape/store") {
+        bail!("it exports `store-query` without `store`; a plugin that finds entries keeps the tapes too");
+    }
     let mut plugin = Plugin {
         name: candidate.name.to_owned(),
         source: candidate.source,
         file: candidate.file,
         digest,
-        hooks: names.iter().map(|name| name.rsplit('/').next().unwrap_or(name)).collect(),
+        // What belongs to `store` is no hook of its own.
+        hooks: names
+            .iter()
+            .filter(|name| **name != STORE_QUERY)
+            .map(|name| name.rsplit('/').next().unwrap_or(name))
+            .collect(),
         wants: None,
         manifest: Manifest::default(),
         table: candidate.table,

@@ -5,11 +5,12 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use super::super::condition::Condition;
 use super::super::entry::Entry;
 use super::super::error::Result;
 use super::matcher::Matcher;
 use super::tokens::Tokens;
-use super::{Hit, Search, WORDS};
+use super::{Hit, Search, WORDS, word};
 
 /// With so many literal hits, nothing is forgiven.
 const ENOUGH: usize = 3;
@@ -90,6 +91,11 @@ impl Collector {
         if self.forgiven.hits.len() < self.limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
+    /// How many hits there are, of both sorts.
+    pub(crate) fn hits(&self) -> usize {
+        self.literal.hits.len() + self.forgiven.hits.len()
+    }
+
     /// Whether a second pass can add anything to the first.
     pub(crate) fn wants_more(&self) -> bool {
         self.literal.hits.len() < self.limit.min(ENOUGH) && self.matcher.can_forgive()
@@ -103,6 +109,18 @@ impl Collector {
     /// [`Matcher::may_be_forgiven`].
     pub(crate) fn may_be_forgiven(&mut self, line: &[u8]) -> bool {
         self.matcher.may_be_forgiven(line, &mut self.tokens)
+    }
+
+    /// What a store is asked to find, between these bounds: what is met literally, and what is met when typing errors are
+    /// forgiven.
+    pub(crate) fn conditions(&self, search: &Search, bounds: &Condition) -> [Condition; 2] {
+        let all = self.matcher.filter.condition(bounds.clone());
+        let texts = search.text.split_whitespace().map(word::folded).collect();
+        let mut forgiving = all.clone();
+        for word in search.text.split_whitespace() {
+            word::require(word, &mut forgiving);
+        }
+        [Condition { texts, ..all }, forgiving]
     }
 
     fn forgive(&mut self, entry: Entry) {

@@ -169,7 +169,7 @@ impl<'e> Pieces<'e> {
 }
 
 /// A message's media are no words: what is in them is left out.
-fn plain_payload(entry: &Entry) -> Cow<'_, str> {
+pub(super) fn plain_payload(entry: &Entry) -> Cow<'_, str> {
     if !entry.is("message") {
         return plain(&entry.payload);
     }

@@ -1,6 +1,8 @@
 //! The words of a search, and how far an entry is from them.
 
+use super::super::condition::{self, Condition, SimilarWord};
 use super::super::error::Result;
+use super::super::json;
 use super::spelling::Pattern;
 use super::tokens::{Tokens, bit, fold, is_letter};
 
@@ -28,7 +30,7 @@ impl Word {
     pub(super) fn new(text: &str) -> Result<Self> {
         let runs = runs(text);
         let mut pieces = Vec::new();
-        if runs.len() <= PIECES && runs.iter().any(|run| edits(run) > 0) {
+        if may_differ(&runs) {
             pieces = runs.iter().map(|run| Piece::new(run)).collect::<Result<_>>()?;
         }
         Ok(Self { literal: Pattern::literal(text)?, letters: text.chars().count(), bytes: text.len(), pieces })
@@ -83,6 +85,32 @@ impl Piece {
             }
         }
     }
+}
+
+/// The word as it stands in a folded line.
+pub(super) fn folded(word: &str) -> String {
+    let quoted = json::quote(word);
+    condition::fold(quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default())
+}
+
+/// Adds what an entry has to hold in which the word stands, literally or with typing errors.
+pub(super) fn require(word: &str, condition: &mut Condition) {
+    let runs = runs(word);
+    if !may_differ(&runs) {
+        condition.texts.push(folded(word));
+        return;
+    }
+    for run in runs {
+        match u8::try_from(edits(run)).unwrap_or_default() {
+            0 => condition.texts.push(folded(run)),
+            edits => condition.similar.push(SimilarWord { text: run.chars().map(fold).collect(), edits }),
+        }
+    }
+}
+
+/// Whether something is forgiven in a word of these runs.
+fn may_differ(runs: &[&str]) -> bool {
+    runs.len() <= PIECES && runs.iter().any(|run| edits(run) > 0)
 }
 
 /// A word cut at its punctuation, and where a script without spaces begins or ends.

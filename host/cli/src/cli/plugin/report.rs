@@ -50,11 +50,22 @@ pub(super) fn hooks(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
     for hook in plugin.gated() {
         let grant = hook_grant(hook);
         match plugin.asks_for(&grant) {
-            true => writeln!(out, "hook {hook}: {}{}", grant_risk::of_hook(hook), because(plugin, &grant))?,
+            true => writeln!(
+                out,
+                "hook {hook}: {}{}{}",
+                grant_risk::of_hook(hook),
+                queries(plugin, hook),
+                because(plugin, &grant)
+            )?,
             false => writeln!(out, "hook {hook}: is never asked, because its manifest does not want `{grant}`")?,
         }
     }
     Ok(())
+}
+
+/// What a keeper of tapes adds by its second interface.
+fn queries(plugin: &Plugin, hook: &str) -> &'static str {
+    if hook == "store" && plugin.answers_queries() { "; finds entries itself (`store-query`)" } else { "" }
 }
 
 /// What people and models can call by name.

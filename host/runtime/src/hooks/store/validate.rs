@@ -3,6 +3,7 @@
 use super::from_entry;
 use crate::plugin::bindings::entries::Entry;
 use crate::plugin::bindings::tape_exports::store::{Outcome, Page};
+use crate::plugin::bindings::tape_exports::store_query::{Candidates, Condition};
 use crate::plugin::contract;
 use bub_tape::{Sought, check_tape_name, json};
 use bub_types::Error;
@@ -31,6 +32,39 @@ pub(super) fn page(page: &Answered<Page>, max: u32, after: u64, before: Option<u
     match before {
         Some(before) if last >= before && !page.entries.is_empty() => {
             Err(contract(format!("entry {last} came, and those before {before} were asked for")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Entries between the bounds, each once and in the order that was asked for, at most `max`; and a place to go on that leaves
+/// less to look at. Whether they fit is looked at by whoever asked.
+pub(super) fn candidates(
+    found: &Answered<Option<Candidates>>,
+    condition: &Condition,
+    newest_first: bool,
+    max: u32,
+) -> Result<()> {
+    let Ok(Some(found)) = found else { return Ok(()) };
+    if found.entries.len() > max as usize {
+        return Err(contract(format!("{max} entries were asked for, and {} came", found.entries.len())));
+    }
+    // From where on entries are to come.
+    let mut last = if newest_first { condition.before } else { Some(condition.after) };
+    let is_next = |id: u64, last: Option<u64>| match newest_first {
+        true => id > condition.after && last.is_none_or(|last| id < last),
+        false => last.is_none_or(|last| id > last) && condition.before.is_none_or(|before| id < before),
+    };
+    for entry in &found.entries {
+        if !is_next(entry.id, last) {
+            return Err(contract(format!("entry {} came out of order, or beyond what was asked for", entry.id)));
+        }
+        last = Some(entry.id);
+        validate(entry)?;
+    }
+    match found.next {
+        Some(next) if !is_next(next, last) && found.entries.last().is_none_or(|entry| entry.id != next) => {
+            Err(contract(format!("it would go on behind entry {next}, which is not where it is")))
         }
         _ => Ok(()),
     }

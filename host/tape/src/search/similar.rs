@@ -1,0 +1,54 @@
+//! Words that are misspelled, looked for in an entry by itself.
+
+use super::super::condition::{SimilarWord, fold};
+use super::super::entry::Entry;
+use super::matcher::plain_payload;
+use super::tokens::{self, Tokens, bit};
+
+/// Words of which an entry may have each, or one that is nearly the same.
+pub(crate) struct SimilarWords {
+    words: Vec<Wanted>,
+    tokens: Tokens,
+}
+
+struct Wanted {
+    /// As lines are folded, and as the words of an entry are.
+    text: String,
+    token: String,
+    letters: usize,
+    set: u64,
+    edits: usize,
+}
+
+impl SimilarWords {
+    pub(crate) fn new(words: &[SimilarWord]) -> Self {
+        let wanted = words.iter().map(|SimilarWord { text, edits }| {
+            let token: String = text.chars().map(tokens::fold).collect();
+            Wanted {
+                text: fold(text),
+                letters: token.chars().count(),
+                set: token.chars().fold(0, |set, letter| set | bit(letter)),
+                token,
+                edits: usize::from(*edits),
+            }
+        });
+        Self { words: wanted.collect(), tokens: Tokens::default() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Whether each of them stands in the folded line, or is near to a word of the payload.
+    pub(crate) fn stand_in(&mut self, entry: &Entry, line: &str) -> bool {
+        let mut is_filled = false;
+        self.words.iter().filter(|word| !line.contains(&word.text)).all(|word| {
+            if !is_filled {
+                self.tokens.fill(&plain_payload(entry));
+                is_filled = true;
+            }
+            let mut near = self.tokens.near(word.letters, word.set, word.edits);
+            near.any(|token| strsim::osa_distance(&word.token, token) <= word.edits)
+        })
+    }
+}
