@@ -18,8 +18,9 @@ const MAX_ELEMENT: usize = 256;
 /// Which entries a query or a search may want. All parts must hold; [`Condition::default`] wants all entries, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Condition {
-    /// Exclusive bounds, by id.
+    /// The exclusive lower bound, by id.
     pub after: u64,
+    /// The exclusive upper bound; none: the end of the tape.
     pub before: Option<u64>,
     /// Empty: all.
     pub kinds: Vec<String>,
@@ -29,9 +30,11 @@ pub struct Condition {
     pub texts: Vec<String>,
     /// Each is a substring as well, or nearly a word of the payload.
     pub similar: Vec<SimilarWord>,
-    /// Inclusive ends, as in [`Query`](super::Query).
+    /// The earliest date, inclusive, as in [`Query`](super::Query).
     pub since: Option<String>,
+    /// The latest date, inclusive.
     pub until: Option<String>,
+    /// Whether candidates come from the end of the tape.
     pub newest_first: bool,
 }
 
