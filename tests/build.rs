@@ -42,22 +42,25 @@ fn main() {
 
     want_target();
     let programs = programs(&here.join("programs/examples"));
-    build(&here.join("programs"), &out.join("programs"), &["--examples"]);
-    build(&here.join("programs/frozen-0.1.0"), &out.join("programs"), &["--locked"]);
+    // The folder that host/runtime/build.rs builds the guests of the program in, so that each is built once.
+    let target_dir = out.ancestors().nth(4).expect("cargo made OUT_DIR").join("guests");
     let packages: Vec<&str> = GUESTS.iter().flat_map(|guest| ["--package", guest]).collect();
-    build(&here.join("../guests"), &out.join("guests"), &packages);
+    build(&here.join("../guests"), &target_dir, &packages);
+    build(&here.join("programs"), &target_dir, &["--examples"]);
+    build(&here.join("programs/frozen-0.1.0"), &target_dir, &["--locked"]);
+    let built = target_dir.join(TARGET).join("release");
 
     let mut code = String::new();
     for program in &programs {
-        constant(&mut code, program, &out.join("programs").join(TARGET).join("release/examples").join(file(program)));
+        constant(&mut code, program, &built.join("examples").join(file(program)));
     }
-    constant(&mut code, "frozen", &out.join("programs").join(TARGET).join("release").join(file("frozen")));
+    constant(&mut code, "frozen", &built.join(file("frozen")));
     for guest in GUESTS {
         // The names of files and constants have no hyphens.
         let name = guest.replace('-', "_");
-        constant(&mut code, &name, &out.join("guests").join(TARGET).join("release").join(file(&name)));
+        constant(&mut code, &name, &built.join(file(&name)));
     }
-    code.push_str("/// CallScope the macro with the name of each program of `programs/examples`.\n");
+    code.push_str("/// Calls the macro with the name of each program of `programs/examples`.\n");
     code.push_str("#[macro_export]\nmacro_rules! foreach_program {\n    ($each:ident) => {\n");
     for program in &programs {
         writeln!(code, "        $each!({program});").expect("a string takes what is written");

@@ -35,7 +35,7 @@ fn main() {
     let signatures = signatures::table(&[&wit, &wit.join("trial")]);
     fs::write(out.join("signatures.rs"), signatures).expect("OUT_DIR can be written");
     require_target();
-    let target_dir = out.join("guests");
+    let target_dir = guests_target(&out);
     build(&guests, &target_dir);
     for guest in EMBEDDED {
         // The names of files have no hyphens.
@@ -50,6 +50,12 @@ fn main() {
         // What they are known by is known here: at each start it would be made of megabytes.
         write("sha256", hex(&Sha256::digest(&bytes)).as_bytes());
     }
+}
+
+/// The folder that guests are built in: one for all profiles, and for the tests, which build guests of the same workspace.
+/// `out` is `TARGET/PROFILE/build/CRATE/out`.
+fn guests_target(out: &Path) -> PathBuf {
+    out.ancestors().nth(4).expect("cargo made OUT_DIR").join("guests")
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -76,7 +82,7 @@ fn require_target() {
     }
 }
 
-/// A cargo inside a cargo, with a target folder of its own: the outer one holds the lock of its own.
+/// A cargo inside a cargo, with a target folder of its own: the outer cargo holds the lock of its own folder.
 fn build(guests: &Path, target_dir: &Path) {
     let mut cargo = Command::new(variable("CARGO"));
     cargo

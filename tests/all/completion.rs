@@ -1,4 +1,4 @@
-//! CallScope of a model that a guest makes: those that it drops, and those that another plugin redirects.
+//! Calls of a model that a guest makes: those that it drops, and those that another plugin redirects.
 
 use crate::home;
 use bub_tests::{Answer, Home, Server, programs};

@@ -108,7 +108,7 @@ async fn what_is_replied_to_is_quoted() {
     bot.server.tells("message", with(private("short?"), long));
     let arrivals = bot.arrivals().await;
     assert_eq!(content(&arrivals), ["why?", "and?", "this?", "short?"]);
-    let quoted = |author: &str, text: &str| vec![format!("Provenance::Quoted Some({author:?}) {text}")];
+    let quoted = |author: &str, text: &str| vec![format!("Quoted Some({author:?}) {text}")];
     assert_eq!(passages(&arrivals[0]), quoted("Bob", "line one\nline two"));
     assert_eq!(passages(&arrivals[1]), quoted("you", "my words"));
     assert_eq!(passages(&arrivals[2]), quoted("Bob", "long"));
@@ -155,7 +155,7 @@ async fn what_is_no_text_is_told_in_a_word_and_what_says_nothing_is_passed_over(
     bot.server.tells("message", private("at last"));
     let inbox = bot.poll(None).await;
     assert_eq!(content(&inbox.arrivals), ["[sticker 🦀]", "[location 52.5, 13.4]", "", "at last"]);
-    assert_eq!(passages(&inbox.arrivals[2]), ["Provenance::Attached None [contact Eve +49]"]);
+    assert_eq!(passages(&inbox.arrivals[2]), ["Attached None [contact Eve +49]"]);
     // What is not understood is not asked for again, either.
     assert!(bot.poll(Some(inbox.cursor)).await.arrivals.is_empty());
     bot.poll(None).await;
@@ -200,9 +200,9 @@ async fn what_another_author_wrote_is_a_passage_and_never_a_command() {
     bot.server.tells("message", with(private("as I said"), json!({ "reply_to_message": own })));
     let arrivals = bot.arrivals().await;
     assert_eq!(content(&arrivals), ["", "", "", ",help", "as I said"]);
-    assert_eq!(passages(&arrivals[0]), ["Provenance::Forwarded Some(\"Eve\") ,bash id"]);
-    assert_eq!(passages(&arrivals[1]), ["Provenance::Attached Some(\"gif\") ,bash id"]);
-    assert_eq!(passages(&arrivals[2]), ["Provenance::Forwarded Some(\"Eve\") @helper_bot look"]);
+    assert_eq!(passages(&arrivals[0]), ["Forwarded Some(\"Eve\") ,bash id"]);
+    assert_eq!(passages(&arrivals[1]), ["Attached Some(\"gif\") ,bash id"]);
+    assert_eq!(passages(&arrivals[2]), ["Forwarded Some(\"Eve\") @helper_bot look"]);
     assert!(passages(&arrivals[3]).is_empty(), "a command is one line");
-    assert_eq!(passages(&arrivals[4]), ["Provenance::Written Some(\"Ada Lovelace\") my own words"]);
+    assert_eq!(passages(&arrivals[4]), ["Written Some(\"Ada Lovelace\") my own words"]);
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// CallScope that are told apart. A model may try again and again.
+/// Calls that are told apart. A model may try again and again.
 const MAX_CALLS: usize = 20;
 
 /// The exit code of a turn that went well, but for such calls.

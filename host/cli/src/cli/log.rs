@@ -34,7 +34,7 @@ pub(super) enum Format {
 
 /// Starts logging. `RUST_LOG` says more exactly what `verbose` says: 0 warnings, 1 information, 2 everything.
 pub(super) fn start(verbose: u8, format: Format) {
-    let level = ["warn", "bub_wasm=info,warn", "bub_wasm=debug,warn"][usize::from(verbose.min(2))];
+    let level = ["warn", "bub_=info,warn", "bub_=debug,warn"][usize::from(verbose.min(2))];
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Lines).with_target(false).with_ansi(false);
     match format {

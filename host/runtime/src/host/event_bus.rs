@@ -79,7 +79,7 @@ pub enum RuntimeEvent {
     },
 }
 
-/// RuntimeEvent, and the session that they are of; empty, where they are of none.
+/// An event, and the session that they are of; empty, where they are of none.
 #[derive(Debug, Clone)]
 pub struct EventRecord {
     /// What happened.

@@ -122,7 +122,7 @@ pub struct GuestCall<'a, 'c> {
 /// arguments is `Send`.
 pub type CallFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
-/// CallScope inside calls, whatever leads to them (tools, model, stages): refused with an error that the guest can read.
+/// Calls inside calls, whatever leads to them (tools, model, stages): refused with an error that the guest can read.
 pub fn check_depth(depth: u32, limit: u32) -> std::result::Result<u32, Error> {
     if depth < limit {
         Ok(depth + 1)
@@ -131,7 +131,7 @@ pub fn check_depth(depth: u32, limit: u32) -> std::result::Result<u32, Error> {
     }
 }
 
-/// CallScope an export of `plugin` in an instance of its own.
+/// Calls an export of `plugin` in an instance of its own.
 ///
 /// # Errors
 ///

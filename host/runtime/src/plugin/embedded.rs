@@ -21,7 +21,7 @@ macro_rules! guest {
 }
 
 /// First registered first: a later one is asked before an earlier one.
-pub const EMBEDDED: &[Embedded] = &[
+pub static EMBEDDED: [Embedded; 10] = [
     guest!("builtin", ["hook:*", "tape:read", "tape:append", "model:*", "tools:*", "agent", "usage"]),
     guest!("offline", ["hook:provider"]),
     guest!("workspace", ["fs:<workspace>:rw"]),

@@ -36,7 +36,7 @@ pub struct Manifest {
     /// JSON Schema of its table of the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_schema: Option<serde_json::Value>,
-    /// AfterTurnScope which turns its `after-turn` is called.
+    /// Behind which turns its `after-turn` is called.
     #[serde(default)]
     pub after_turn: AfterTurnScope,
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The calls of one export of one plugin, since the program began.
 #[derive(Debug, Clone, Default)]
 pub struct Count {
-    /// CallScope that have ended, however they ended.
+    /// Calls that have ended, however they ended.
     pub calls: u64,
     /// Those that the plugin broke.
     pub faults: u64,

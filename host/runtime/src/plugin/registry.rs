@@ -70,7 +70,7 @@ pub struct Untrusted {
 impl PluginRegistry {
     /// The embedded guests that are not switched off, each as the configuration has it.
     pub(super) async fn load_embedded(&mut self, host: &Arc<Host>) {
-        for embedded in EMBEDDED {
+        for embedded in &EMBEDDED {
             let settings = host.config.plugin(embedded.name);
             if !settings.enabled {
                 self.embedded.remove(embedded.name);

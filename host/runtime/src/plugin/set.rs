@@ -35,7 +35,7 @@ impl PluginSet {
         let files = discovery::files(&host.config, &host.workspace);
         shelf.look(host, &files, waits).await;
         let mut set = Self::default();
-        for embedded in EMBEDDED {
+        for embedded in &EMBEDDED {
             let admitted = match shelf.embedded.get(embedded.name) {
                 Some(Ok(plugin)) => set.admit(plugin).map_err(|error| format!("{error:#}")),
                 Some(Err(reason)) => Err(reason.clone()),

@@ -89,7 +89,7 @@ impl Turn {
         self.tape.append(vec![event]).await.map(drop)
     }
 
-    /// CallScope of tools that began and of which no entry says what came: a tool has its effect, however its turn ends.
+    /// Calls of tools that began and of which no entry says what came: a tool has its effect, however its turn ends.
     fn interrupted_calls(&self) -> bub_tape::Result<Vec<Draft>> {
         let calls = self.tape.interrupted_calls()?;
         match self.kind() {

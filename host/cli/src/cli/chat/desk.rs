@@ -28,7 +28,7 @@ pub(in crate::cli) struct Desk {
 }
 
 impl Desk {
-    /// A desk, and the end at which its matters come out. `asks`: somebody sits there who answers questions. CallScope that
+    /// A desk, and the end at which its matters come out. `asks`: somebody sits there who answers questions. Calls that
     /// nobody is asked about are put down in `denied`.
     pub(in crate::cli) fn new(asks: bool, denied: DeniedCalls) -> (Self, mpsc::Receiver<Matter>) {
         let (matters, taken) = mpsc::channel(WAITING);

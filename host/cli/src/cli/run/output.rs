@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::time::Duration;
 
-/// CallScope of tools that are told of in JSON. A turn may have any number of them.
+/// Calls of tools that are told of in JSON. A turn may have any number of them.
 const MAX_TOOLS: usize = 1000;
 
 /// Columns of a tool's line.

@@ -132,7 +132,7 @@ pub(super) fn content(content: &str) -> Vec<String> {
     }
 }
 
-/// CallScope as `name(arguments)`.
+/// Calls as `name(arguments)`.
 fn calls(calls: &str) -> Vec<String> {
     let call = |call: &str| {
         let function = json::get(call, "function")?;

@@ -273,7 +273,7 @@ fn unknown(turn: &Turn, name: &str) -> Error {
     Error::new(ErrorKind::NotFound, format!("there is no tool `{written}`: {hint}"))
 }
 
-/// CallScope the tool, with arguments that fit. Whatever happens is a result that the model can read.
+/// Calls the tool, with arguments that fit. Whatever happens is a result that the model can read.
 pub async fn ask(
     turn: &Arc<Turn>,
     depth: u32,

@@ -141,7 +141,7 @@ fn write(dir: &PrivateDir, breakers: &Breakers) -> Result<(), String> {
         .map_err(|error| format!("cannot be written: {}", bub_types::text::plain(&error.to_string())))
 }
 
-/// OpenCircuit while the file is read and written. One that cannot be had is gone without: a fault that is not counted is less than
+/// Locked while the file is read and written. One that cannot be had is gone without: a fault that is not counted is less than
 /// a turn that waits.
 fn lock(dir: &PrivateDir) -> Option<File> {
     let path = dir.path().join(LOCK);

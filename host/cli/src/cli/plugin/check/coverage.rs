@@ -23,7 +23,7 @@ pub(super) struct Untried {
 
 #[derive(Default)]
 pub(super) struct Coverage {
-    /// CallScope of each export so far.
+    /// Calls of each export so far.
     calls: BTreeMap<&'static str, u64>,
     /// In which samples each was asked.
     samples: BTreeMap<&'static str, Vec<String>>,

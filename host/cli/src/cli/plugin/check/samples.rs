@@ -87,7 +87,7 @@ pub(super) fn all(plugin: &Plugin) -> Vec<Sample> {
     samples
 }
 
-/// CallScope of a tool, with the least that its schema asks for and with all that it names: by the model, or by a person where the
+/// Calls of a tool, with the least that its schema asks for and with all that it names: by the model, or by a person where the
 /// model cannot call it.
 fn of_tool(plugin: &Plugin, tool: &Tool) -> Vec<Sample> {
     let schema = parse_json(&tool.parameters).unwrap_or_default();

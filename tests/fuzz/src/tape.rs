@@ -1,1 +1,0 @@
-../../../host/src/tape.rs

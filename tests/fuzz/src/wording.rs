@@ -1,1 +1,0 @@
-../../../host/src/wording.rs
