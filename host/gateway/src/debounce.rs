@@ -7,7 +7,7 @@ use super::records::{Arriving, Taken};
 use super::task::Task;
 use anyhow::Result;
 use bub_runtime::hooks::Arrival;
-use bub_tape::fail;
+use bub_tape::failpoint;
 use bub_types::MessageKind;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -82,7 +82,7 @@ impl Gateway {
         let arriving = |Arrival { message, active }| Arriving { message, speaker: None, is_active: active };
         let arriving: Vec<Arriving> = arrivals.into_iter().map(arriving).collect();
         let taken = self.records.take(arriving.clone(), cursor).await?;
-        fail::point("gateway.taken");
+        failpoint::point("gateway.taken");
         for (Arriving { message, is_active, .. }, taken) in arriving.into_iter().zip(taken) {
             let Taken::New(number) = taken else {
                 tracing::debug!("a message on channel `{}` came twice", message.channel);

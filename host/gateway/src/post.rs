@@ -7,7 +7,7 @@ use bub_config::Resend;
 use bub_runtime::channel::OWN;
 use bub_runtime::host::RuntimeEvent;
 use bub_runtime::turn::CallScope;
-use bub_tape::fail;
+use bub_tape::failpoint;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -130,7 +130,7 @@ impl Gateway {
             Some(handle) => channel.update(&calls, handle, &outbound.message).await,
             None => channel.send(&calls, &outbound.message, &outbound.key).await.map(drop),
         };
-        fail::point("gateway.handed");
+        failpoint::point("gateway.handed");
         let Err(failure) = sent else { return Ok(Handed::Over) };
         match failure.retry_after() {
             Some(wait) => {

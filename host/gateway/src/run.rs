@@ -8,7 +8,7 @@ use bub_runtime::channel::{Channel, reply};
 use bub_runtime::error::Failure;
 use bub_runtime::host::{Host, RuntimeEvent};
 use bub_runtime::turn::{EPHEMERAL_PREFIX, Steering, TurnOptions, run_turn};
-use bub_tape::{fail, run_id};
+use bub_tape::{failpoint, run_id};
 use bub_types::{Envelope, MessageKind};
 use std::future::Future;
 use std::pin::Pin;
@@ -68,9 +68,9 @@ impl Gateway {
         // The turn ends with the configuration that it begins with.
         let host = self.host();
         host.news.tell(RuntimeEvent::TurnBegins, session);
-        fail::point("gateway.begun");
+        failpoint::point("gateway.begun");
         let (answer, outbounds) = self.turn(&host, session, &task).await;
-        fail::point("gateway.ran");
+        failpoint::point("gateway.ran");
         let error = answer.error.as_ref().map(|error| error.message.clone());
         host.news.tell(RuntimeEvent::TurnEnds { took: began.elapsed(), usage: answer.usage, error }, session);
         let heard = self.lanes.ends(session);
@@ -149,7 +149,7 @@ impl Gateway {
         {
             self.count_answer(counted, answer.model_output.len()).await;
         }
-        fail::point("gateway.ended");
+        failpoint::point("gateway.ended");
         tasks.iter().for_each(|task| task.teller.tell(&answer));
         let mut open = self.open();
         numbers.iter().for_each(|number| drop(open.remove(number)));

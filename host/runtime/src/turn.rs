@@ -77,7 +77,7 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: TurnOpt
 
 /// The session is resolved, written back to the envelope, and its tape opened.
 async fn begin(calls: &Arc<CallScope>, inbound: &mut Envelope, audience: TurnOptions) -> Result<Arc<Turn>, Failure> {
-    inbound.media.iter_mut().for_each(|item| item.url = calls.media.put_away_url(&item.url));
+    inbound.media.iter_mut().for_each(|item| item.url = calls.media.extract_url(&item.url));
     let session_id = match audience.session() {
         Some(session_id) => session_id,
         None => resolve_session(calls, inbound).await?,
@@ -129,7 +129,7 @@ pub async fn resolve_session(calls: &Arc<CallScope>, inbound: &Envelope) -> Resu
 async fn build_prompt(turn: &Arc<Turn>) -> Result<Prompt, Failure> {
     Ok(match hooks::build_prompt(turn).await? {
         Some(Prompt::Text(text)) if !text.is_empty() => Prompt::Text(text),
-        Some(Prompt::Parts(parts)) => Prompt::Parts(turn.calls.media.put_away(&parts).into_owned()),
+        Some(Prompt::Parts(parts)) => Prompt::Parts(turn.calls.media.extract(&parts).into_owned()),
         _ => Prompt::Text(shown(&turn.message)),
     })
 }

@@ -24,7 +24,7 @@ pub(super) use write::{Answered, write};
 fn by_name(api: &Api, bearer: &Bearer, name: &str) -> Result<Tape, Problem> {
     bearer.needs(Scope::Read)?;
     reaches(api, bearer, name)?;
-    Ok(api.gateway.host().tapes().open(name)?.veiled())
+    Ok(api.gateway.host().tapes().open(name)?.without_forgotten())
 }
 
 /// Whose tape that is says nobody but the gateway, and it knows the sessions that were spoken in through it. Whoever reaches
@@ -51,7 +51,7 @@ async fn by_session(api: &Api, bearer: &Bearer, session: String) -> Result<(Stri
     bearer.needs(Scope::Read)?;
     let session = turns::session(bearer, Some(session), "")?;
     let host = api.gateway.host();
-    let tape = host.tapes().open(&tape_name(&host.workspace, &session))?.veiled();
+    let tape = host.tapes().open(&tape_name(&host.workspace, &session))?.without_forgotten();
     if tape.last_id().await? == 0 {
         return Err(Problem::not_found("nothing was said in this session"));
     }

@@ -6,21 +6,21 @@
 
 mod attach;
 mod commit;
-mod derived;
+mod commit_record;
 mod directory;
 mod end;
 mod erase;
+mod file_cache;
+mod gc;
 mod index;
+mod index_cache;
 mod lookup;
-mod marks;
 mod numbered;
-mod opened;
 mod read;
 mod scan;
 mod search;
-mod slot;
+mod sparse_index;
 mod sweep;
-mod tidy;
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -33,22 +33,22 @@ use super::entry::Entry;
 use super::erase::Erasure;
 use super::error::{Error, Result};
 use super::info::Info;
-use super::lock::{self, Lock, Queues, Refused};
+use super::lock::{self, Lock, LockError, Queues};
 use super::name::{check_tape_name, family};
 use super::search::{Hit, Search};
 use super::sought::Sought;
 use super::store::{Commit, Future, Outcome, Store};
 use super::zone;
-use derived::{Indexes, beside};
 use directory::{Directory, failed};
+use index_cache::{IndexCache, run_blocking};
 
 pub use attach::attach;
 pub use erase::{Traces, empty_trash, erase_traces};
+pub use gc::{Garbage, gc};
 pub use index::Index;
-pub use tidy::{Leftover, tidy};
 
 /// How long an append waits for another. An append takes microseconds: whoever holds the lock for longer hangs.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A directory of tapes.
 pub struct FileStore {
@@ -72,7 +72,7 @@ impl FileStore {
     ///
     /// As [`open`](Self::open).
     pub fn durable(dir: impl Into<PathBuf>, durability: Durability) -> Result<Self> {
-        Self::new(dir.into(), durability, Indexes::default())
+        Self::new(dir.into(), durability, IndexCache::default())
     }
 
     /// The same, with what is derived from the tapes kept in `index`, so that the next process need not derive it.
@@ -81,10 +81,10 @@ impl FileStore {
     ///
     /// As [`open`](Self::open).
     pub fn indexed(dir: impl Into<PathBuf>, durability: Durability, index: impl Into<PathBuf>) -> Result<Self> {
-        Self::new(dir.into(), durability, Indexes::in_dir(index.into()))
+        Self::new(dir.into(), durability, IndexCache::in_dir(index.into()))
     }
 
-    fn new(dir: PathBuf, durability: Durability, indexes: Indexes) -> Result<Self> {
+    fn new(dir: PathBuf, durability: Durability, indexes: IndexCache) -> Result<Self> {
         Ok(Self { files: Arc::new(Directory::open(dir, durability, indexes)?), queues: Arc::default() })
     }
 
@@ -101,13 +101,13 @@ impl FileStore {
     async fn lock(&self, action: &str, tape: &str) -> Result<Lock> {
         self.files.make().map_err(failed(action, tape))?;
         let path = self.files.lock_path(tape);
-        let lock = Lock::wait(self.queues.of(family(tape)), &path, PATIENCE, |_| ()).await;
+        let lock = Lock::wait(self.queues.of(family(tape)), &path, LOCK_TIMEOUT, |_| ()).await;
         lock.map_err(|refused| {
             let source = match refused {
-                Refused::Busy => {
+                LockError::Busy => {
                     std::io::Error::new(ErrorKind::TimedOut, "another process has been writing for 5 seconds")
                 }
-                Refused::Io(source) => source,
+                LockError::Io(source) => source,
             };
             failed(action, tape)(source)
         })
@@ -119,14 +119,14 @@ impl FileStore {
         tape: &str,
         read: impl FnOnce(&Directory, &str) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        if check_tape_name(tape).is_err() || !self.files.is_far(tape) {
+        if check_tape_name(tape).is_err() || !self.files.is_long_read(tape) {
             return read(&self.files, tape);
         }
         let (files, tape) = (Arc::clone(&self.files), tape.to_owned());
-        beside(move |_| read(&files, &tape)).await
+        run_blocking(move |_| read(&files, &tape)).await
     }
 
-    /// Writes under the lock, beside the other tasks where that means waiting for the disk.
+    /// Writes under the lock, run_blocking the other tasks where that means waiting for the disk.
     async fn write(&self, tape: &str, lock: Lock, commit: Commit) -> Result<Outcome> {
         if self.files.durability == Durability::Os {
             return self.files.commit(family(tape), lock.file(), &commit);
@@ -162,7 +162,7 @@ impl Store for FileStore {
 
     fn index<'a>(&'a self, tape: &'a str) -> Future<'a, ()> {
         let (files, tape) = (Arc::clone(&self.files), tape.to_owned());
-        Box::pin(beside(move |_| files.index(&tape)))
+        Box::pin(run_blocking(move |_| files.index(&tape)))
     }
 
     fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>> {
@@ -195,14 +195,14 @@ impl Store for FileStore {
             let lock = self.lock("take entries out of", tape).await?;
             let (files, tape) = (Arc::clone(&self.files), tape.to_owned());
             // The lock is given back when the work ends, whether anybody waits for that or not.
-            beside(move |_| files.erase(&tape, lock.file(), &erasure)).await
+            run_blocking(move |_| files.erase(&tape, lock.file(), &erasure)).await
         })
     }
 
     fn sidecars<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<String>> {
         Box::pin(async move {
             check_tape_name(tape)?;
-            self.files.beside(tape).map_err(failed("list the sidecars of", tape))
+            self.files.sidecars_of(tape).map_err(failed("list the sidecars of", tape))
         })
     }
 
@@ -235,12 +235,12 @@ impl Store for FileStore {
 
     fn info<'a>(&'a self, tape: &'a str) -> Future<'a, Info> {
         let (files, tape) = (Arc::clone(&self.files), tape.to_owned());
-        Box::pin(beside(move |_| files.info(&tape)))
+        Box::pin(run_blocking(move |_| files.info(&tape)))
     }
 
     fn search<'a>(&'a self, tape: &'a str, search: &'a Search, before: Option<u64>) -> Future<'a, Vec<Hit>> {
         let (files, tape, search) = (Arc::clone(&self.files), tape.to_owned(), search.clone());
-        Box::pin(beside(move |stop| files.search(&tape, &search, before, stop)))
+        Box::pin(run_blocking(move |stop| files.search(&tape, &search, before, stop)))
     }
 
     fn since_anchor<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<Entry>> {

@@ -1,6 +1,6 @@
 //! One tape, as the rest of the host holds it.
 
-mod veil;
+mod forgotten_filter;
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::sought::Sought;
 use super::store::Store;
 use super::zone::{self, MEMORY};
 use bub_types::text;
-use veil::Veil;
+use forgotten_filter::ForgottenFilter;
 
 /// A tape of a store, or a fork of one. Cheap to clone; clones are the same tape.
 #[derive(Clone)]
@@ -34,7 +34,7 @@ pub struct Tape {
     /// Who is asked before the tape is emptied outside a turn.
     journals: Option<Arc<Journals>>,
     /// What is forgotten is not shown; none: the tape is read as it stands.
-    veil: Option<Arc<Veil>>,
+    filter: Option<Arc<ForgottenFilter>>,
 }
 
 impl Tape {
@@ -52,7 +52,7 @@ impl Tape {
             fork: None,
             depth: 0,
             journals: None,
-            veil: None,
+            filter: None,
         })
     }
 
@@ -67,8 +67,8 @@ impl Tape {
     }
 
     /// The same as guests and models are shown it: without the words of entries that are [forgotten](Self::forgotten).
-    pub fn veiled(self) -> Self {
-        Self { veil: Some(Arc::default()), ..self }
+    pub fn without_forgotten(self) -> Self {
+        Self { filter: Some(Arc::default()), ..self }
     }
 
     /// A child whose writes stay apart until [`merge`](Tape::merge). Dropping it with all its clones discards them.
@@ -79,7 +79,7 @@ impl Tape {
     pub(super) fn over(&self, fork: Fork) -> Self {
         let fork = Arc::new(fork);
         let store = Arc::clone(&fork) as Arc<dyn Store>;
-        Self { store, fork: Some(fork), depth: self.depth + 1, veil: self.new_veil(), ..self.clone() }
+        Self { store, fork: Some(fork), depth: self.depth + 1, filter: self.new_filter(), ..self.clone() }
     }
 
     /// Whether both are the same tape at the same fork.
@@ -184,7 +184,7 @@ impl Tape {
 
     /// The same tape without any fork: what is stored of it now.
     pub fn stored(&self) -> Self {
-        Self { store: Arc::clone(&self.root), fork: None, depth: 0, veil: self.new_veil(), ..self.clone() }
+        Self { store: Arc::clone(&self.root), fork: None, depth: 0, filter: self.new_filter(), ..self.clone() }
     }
 
     /// The tape that a plugin keeps beside this one. It is forked, merged and emptied with it.
@@ -329,7 +329,7 @@ impl Tape {
             _ => None,
         };
         let outcome = self.store.reset(&self.name, archive).await;
-        veil::changed();
+        forgotten_filter::changed();
         outcome
     }
 

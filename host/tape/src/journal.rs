@@ -20,14 +20,14 @@ use std::time::Duration;
 use super::error::{Error, Result};
 use super::lock::{self, Lock, Queues};
 use super::store::{Commit, Store};
-use super::{Durability, check_tape_name, date, fail};
+use super::{Durability, check_tape_name, date, failpoint};
 use record::Record;
 
 /// Room that a turn is promised before its model is paid, where the disk has little.
-const ROOM: u64 = 64 * 1024;
+const RESERVED: u64 = 64 * 1024;
 
 /// Free space from which on nothing is reserved, in bytes: more than all turns that run at once write.
-const PLENTY: u64 = 256 * 1024 * 1024;
+const LOW_DISK: u64 = 256 * 1024 * 1024;
 
 /// In place of a length: what is behind the last whole record cannot be cut off.
 const BROKEN: u64 = u64::MAX;
@@ -96,7 +96,7 @@ impl Journals {
             syncing: tokio::sync::Mutex::new(()),
         };
         journal.start()?;
-        fail::point("begin.end");
+        failpoint::point("begin.end");
         Ok((Arc::new(journal), recovered))
     }
 
@@ -129,11 +129,11 @@ impl Journals {
         };
         match Lock::wait(self.queues.of(tape), &path, wait, slow).await {
             Ok(lock) => Ok(lock),
-            Err(lock::Refused::Busy) => {
+            Err(lock::LockError::Busy) => {
                 let pid = lock::open(&path).ok().and_then(|file| record::holder(&file));
                 Err(Error::Busy { waited: wait, pid })
             }
-            Err(lock::Refused::Io(source)) => Err(failed(source)),
+            Err(lock::LockError::Io(source)) => Err(failed(source)),
         }
     }
 
@@ -200,8 +200,8 @@ impl Journal {
                 File::open(&self.dir)?.sync_all()
             })?;
         }
-        fail::point("begin.header");
-        let room = self.with(|lock, _| fail::run("begin.room", || reserve(lock.file())));
+        failpoint::point("begin.header");
+        let room = self.with(|lock, _| failpoint::run("begin.room", || reserve(lock.file())));
         room.inspect_err(|_| {
             let _emptied = self.finish();
         })
@@ -210,7 +210,7 @@ impl Journal {
     /// Keeps what is written to the tape, before it is acknowledged.
     pub(super) fn record(&self, commit: &Commit) -> Result<()> {
         self.write(&record::encode_commit(&commit.batches))?;
-        fail::point("record.written");
+        failpoint::point("record.written");
         Ok(())
     }
 
@@ -222,7 +222,7 @@ impl Journal {
     /// Keeps that a tool has begun whose effect cannot be taken back. `call` is the model's call, as JSON.
     pub(super) fn tool(&self, call: &str) -> Result<()> {
         self.write(&Record::Tool(call.to_owned()).encode())?;
-        fail::point("tool.written");
+        failpoint::point("tool.written");
         Ok(())
     }
 
@@ -231,7 +231,7 @@ impl Journal {
             if *state == BROKEN {
                 return Err(io::Error::other("an earlier write to it was cut off"));
             }
-            let wrote = fail::write("record", lock.file(), bytes, *state);
+            let wrote = failpoint::write("record", lock.file(), bytes, *state);
             // A half record would hide those behind it. Cutting off needs no space; where it fails too, nothing more can be
             // promised.
             if wrote.is_err()
@@ -274,13 +274,13 @@ impl Journal {
 
     /// The turn's writes are in the store: nothing is left to recover.
     pub(super) fn finish(&self) -> Result<()> {
-        fail::point("end.stored");
+        failpoint::point("end.stored");
         self.with(|lock, written| {
             empty(lock.file(), self.durability)?;
             *written = 0;
             Ok(())
         })?;
-        fail::point("end.emptied");
+        failpoint::point("end.emptied");
         Ok(())
     }
 
@@ -320,10 +320,10 @@ fn empty(file: &File, durability: Durability) -> io::Result<()> {
 /// and emptied soon after may never need any: to take blocks and to give them back costs more than all the turn writes.
 fn reserve(file: &File) -> io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
-    if fstatvfs(file).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= PLENTY) {
+    if fstatvfs(file).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= LOW_DISK) {
         return Ok(());
     }
-    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, ROOM) {
+    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, RESERVED) {
         Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(()),
         Err(error) => Err(error.into()),
     }

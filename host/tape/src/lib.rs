@@ -13,12 +13,11 @@
 mod compact;
 mod condition;
 mod date;
-mod digest;
 mod draft;
 mod entry;
 mod erase;
 mod error;
-pub mod fail;
+pub mod failpoint;
 mod file;
 mod forgotten;
 mod fork;
@@ -38,24 +37,24 @@ mod reader;
 mod render;
 mod search;
 mod session;
-mod shelf;
 mod sought;
 mod sqlite;
 mod store;
+mod summary;
 mod tapes;
+mod text_matcher;
+mod transaction;
 mod verify;
 pub mod view;
-mod words;
 mod zone;
 
 pub use condition::{Candidates, Condition, SimilarWord};
 pub use date::{now, run_id};
-pub use digest::{Digest, Newest, Place};
 pub use draft::{Draft, bootstrap, event, handoff};
 pub use entry::Entry;
 pub use erase::{ERASED, Erasure};
 pub use error::{Error, Result};
-pub use file::{FileStore, Index, Leftover, Traces, attach, empty_trash, erase_traces, tidy};
+pub use file::{FileStore, Garbage, Index, Traces, attach, empty_trash, erase_traces, gc};
 pub use forgotten::{Forgotten, PLACEHOLDER, SIDECAR as FORGOTTEN, digest_of};
 pub use fork::Fork;
 pub use handle::{Cursor, Tape};
@@ -76,9 +75,10 @@ pub use session::{
 pub use sought::Sought;
 pub use sqlite::SqliteStore;
 pub use store::{Batch, Commit, Future, Outcome, Reset, Store};
+pub use summary::{EntryOffset, Newest, TapeSummary};
 pub use tapes::Tapes;
+pub use text_matcher::Words;
 pub use verify::{Fault, Verified, Verifier};
-pub use words::Words;
 pub use zone::{MEMORY, Zone, ids as zone_ids, version as zone_version};
 
 /// The anchor that every session's tape begins with.

@@ -12,10 +12,10 @@ use std::time::Duration;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::{Instant, sleep, timeout_at};
 
-const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+const MAX_PAUSE: Duration = Duration::from_millis(20);
 
 /// How long somebody waits before it is said.
-const SILENT: Duration = Duration::from_secs(1);
+const REPORT_AFTER: Duration = Duration::from_secs(1);
 
 /// Held while a file is nobody else's. Dropping it gives it up.
 pub(super) struct Lock {
@@ -26,7 +26,7 @@ pub(super) struct Lock {
 
 /// Why there is no lock.
 #[derive(Debug)]
-pub(super) enum Refused {
+pub(super) enum LockError {
     /// Somebody else held it all the time.
     Busy,
     Io(io::Error),
@@ -40,22 +40,22 @@ impl Lock {
         path: &Path,
         patience: Duration,
         slow: impl FnOnce(&File),
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, LockError> {
         let begun = Instant::now();
         let deadline = begun + patience;
-        let mut file = open(path).map_err(Refused::Io)?;
+        let mut file = open(path).map_err(LockError::Io)?;
         let mut slow = Some(slow);
         let mut said = |file: &File| {
             if let Some(slow) = slow.take() {
                 slow(file);
             }
         };
-        let turn = match timeout_at(deadline.min(begun + SILENT), Arc::clone(&queue).lock_owned()).await {
+        let turn = match timeout_at(deadline.min(begun + REPORT_AFTER), Arc::clone(&queue).lock_owned()).await {
             Ok(turn) => turn,
-            Err(_) if patience <= SILENT => return Err(Refused::Busy),
+            Err(_) if patience <= REPORT_AFTER => return Err(LockError::Busy),
             Err(_) => {
                 said(&file);
-                timeout_at(deadline, queue.lock_owned()).await.map_err(|_| Refused::Busy)?
+                timeout_at(deadline, queue.lock_owned()).await.map_err(|_| LockError::Busy)?
             }
         };
         let mut pause = Duration::from_millis(1);
@@ -63,17 +63,17 @@ impl Lock {
             match file.try_lock() {
                 // Whoever tidies up may have taken the file away while it was waited for.
                 Ok(()) if same(&file, path) => return Ok(Self { file, _turn: turn }),
-                Ok(()) => file = open(path).map_err(Refused::Io)?,
-                Err(TryLockError::Error(error)) => return Err(Refused::Io(error)),
-                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return Err(Refused::Busy),
+                Ok(()) => file = open(path).map_err(LockError::Io)?,
+                Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),
+                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return Err(LockError::Busy),
                 Err(TryLockError::WouldBlock) => {
-                    if begun.elapsed() >= SILENT {
+                    if begun.elapsed() >= REPORT_AFTER {
                         said(&file);
                     }
                     sleep(pause).await;
                 }
             }
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_PAUSE);
         }
     }
 

@@ -47,7 +47,7 @@ struct Marked {
 
 impl Media {
     /// A chat message, or a list of parts, with a mark for each piece of data in it.
-    pub fn put_away<'j>(&self, json: &'j str) -> Cow<'j, str> {
+    pub fn extract<'j>(&self, json: &'j str) -> Cow<'j, str> {
         let places = part::places(json);
         let data = places.into_iter().filter(|place| part::mark(json, place).is_none());
         let marked = data.filter_map(|place| Some((place.clone(), self.mark(json.get(place)?)?)));
@@ -55,7 +55,7 @@ impl Media {
     }
 
     /// An address with a mark for the data in it, if it is a `data:` URL in base64.
-    pub fn put_away_url(&self, url: &str) -> String {
+    pub fn extract_url(&self, url: &str) -> String {
         let data = part::in_url(url).filter(|place| part::mark(url, place).is_none());
         let marked = data.and_then(|place| Some((place.clone(), self.mark(url.get(place)?)?)));
         replaced(url, marked.into_iter()).into_owned()
@@ -66,7 +66,7 @@ impl Media {
     /// # Errors
     ///
     /// [`Error::InvalidInput`] for a mark that stands for nothing, and for data of more than [`MAX_SENT`] together.
-    pub fn fill_in<'j>(&self, json: &'j str) -> Result<Cow<'j, str>> {
+    pub fn restore<'j>(&self, json: &'j str) -> Result<Cow<'j, str>> {
         let marked = self.marked(json)?;
         let size = sum(&marked);
         if size > MAX_SENT {
@@ -80,7 +80,7 @@ impl Media {
     /// # Errors
     ///
     /// [`Error::InvalidInput`] for a mark that stands for nothing.
-    pub fn fill_in_url(&self, url: &str) -> Result<String> {
+    pub fn restore_url(&self, url: &str) -> Result<String> {
         let mark = part::in_url(url).and_then(|place| Some((part::mark(url, &place)?, place)));
         let Some((number, place)) = mark else { return Ok(url.to_owned()) };
         Ok(filled(url, vec![self.stood_for(number, place)?]).into_owned())
@@ -98,7 +98,7 @@ impl Media {
     /// # Errors
     ///
     /// [`Error::InvalidInput`] for a mark that stands for nothing, and when what is asked now holds more than `most`.
-    pub fn fill_in_request<'m>(
+    pub fn restore_request<'m>(
         &self,
         messages: &'m [impl AsRef<str>],
         most: usize,

@@ -7,8 +7,8 @@ use super::entry::Entry;
 use super::erase::{Erasure, Verdict};
 use super::error::Result;
 use super::name::{SIDECAR, check_tape_name, is_listed};
-use super::shelf::{self, Shelf};
 use super::store::{Commit, Future, Outcome, Store};
+use super::transaction::{self, StoreTransaction};
 
 /// Keeps tapes in memory.
 ///
@@ -55,13 +55,13 @@ impl MemoryStore {
 
 impl Store for MemoryStore {
     fn commit(&self, commit: Commit) -> Future<'_, Outcome> {
-        Box::pin(async move { shelf::commit(&mut *self.tapes(), commit) })
+        Box::pin(async move { transaction::commit(&mut *self.tapes(), commit) })
     }
 
     fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>> {
         Box::pin(async move {
             check_tape_name(tape)?;
-            shelf::archive_name(&mut *self.tapes(), tape)
+            transaction::archive_name(&mut *self.tapes(), tape)
         })
     }
 
@@ -69,14 +69,14 @@ impl Store for MemoryStore {
         Box::pin(async move {
             check_tape_name(tape)?;
             let mut tapes = self.tapes();
-            let archive = if archive { shelf::archive_name(&mut *tapes, tape)? } else { None };
-            shelf::commit(&mut *tapes, Commit::reset(tape, archive.clone()))?;
+            let archive = if archive { transaction::archive_name(&mut *tapes, tape)? } else { None };
+            transaction::commit(&mut *tapes, Commit::reset(tape, archive.clone()))?;
             Ok(archive)
         })
     }
 
     fn erase<'a>(&'a self, tape: &'a str, erasure: Erasure) -> Future<'a, u64> {
-        Box::pin(async move { Shelf::erase(&mut *self.tapes(), tape, &erasure) })
+        Box::pin(async move { StoreTransaction::erase(&mut *self.tapes(), tape, &erasure) })
     }
 
     fn sidecars<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<String>> {
@@ -123,7 +123,7 @@ impl Store for MemoryStore {
     }
 }
 
-impl Shelf for Tapes {
+impl StoreTransaction for Tapes {
     fn holds(&mut self, name: &str) -> Result<bool> {
         Ok(self.tapes.contains_key(name))
     }

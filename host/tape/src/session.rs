@@ -118,7 +118,7 @@ pub async fn session_mark(store: &dyn Store, tape: &str) -> Result<Option<Sessio
 ///
 /// The tape cannot be read.
 pub async fn session_summary(tape: &Tape) -> Result<SessionSummary> {
-    let tape = tape.clone().veiled();
+    let tape = tape.clone().without_forgotten();
     let last = tape.tail(None, 1).await?.pop();
     let named = tape.newest(&sought(SESSION_NAME)).await?;
     let forgotten = tape.forgotten().await?;

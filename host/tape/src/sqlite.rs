@@ -7,7 +7,7 @@
 mod database;
 mod fault;
 mod grams;
-mod look;
+mod read;
 mod schema;
 mod search;
 mod write;
@@ -21,11 +21,11 @@ use super::error::Result;
 use super::info::Info;
 use super::name::check_tape_name;
 use super::search::{Collector, Hit, Search};
-use super::shelf::{self, Shelf};
 use super::sought::Sought;
 use super::store::{Commit, Future, Outcome, Store};
+use super::transaction::{self, StoreTransaction};
 use database::Database;
-use look::Seen;
+use read::TapeReader;
 
 /// A database of tapes.
 ///
@@ -61,7 +61,7 @@ impl Store for SqliteStore {
                 return Ok(Outcome::Stored(Vec::new()));
             };
             let action = format!("append to tape `{tape}`");
-            self.database.write(action, move |shelf| shelf::commit(shelf, commit)).await
+            self.database.write(action, move |transaction| transaction::commit(transaction, commit)).await
         })
     }
 
@@ -70,7 +70,7 @@ impl Store for SqliteStore {
             check_tape_name(tape)?;
             let of = tape.to_owned();
             let action = format!("archive tape `{tape}`");
-            self.database.peek(action, move |shelf| shelf::archive_name(shelf, &of)).await
+            self.database.peek(action, move |transaction| transaction::archive_name(transaction, &of)).await
         })
     }
 
@@ -79,9 +79,9 @@ impl Store for SqliteStore {
             check_tape_name(tape)?;
             let action = format!("reset tape `{tape}`");
             let tape = tape.to_owned();
-            let reset = move |shelf: &mut dyn Shelf| {
-                let archive = if archive { shelf::archive_name(shelf, &tape)? } else { None };
-                shelf::commit(shelf, Commit::reset(&tape, archive.clone()))?;
+            let reset = move |transaction: &mut dyn StoreTransaction| {
+                let archive = if archive { transaction::archive_name(transaction, &tape)? } else { None };
+                transaction::commit(transaction, Commit::reset(&tape, archive.clone()))?;
                 Ok(archive)
             };
             self.database.write(action, reset).await
@@ -92,7 +92,7 @@ impl Store for SqliteStore {
         Box::pin(async move {
             let of = tape.to_owned();
             let action = format!("take entries out of tape `{tape}`");
-            let erased = self.database.write(action, move |shelf| shelf.erase(&of, &erasure)).await?;
+            let erased = self.database.write(action, move |transaction| transaction.erase(&of, &erasure)).await?;
             if erased > 0 {
                 self.database.empty_log().await?;
             }
@@ -105,12 +105,12 @@ impl Store for SqliteStore {
             check_tape_name(tape)?;
             let of = tape.to_owned();
             let action = format!("list the sidecars of tape `{tape}`");
-            self.database.peek(action, move |shelf| shelf.sidecars(&of)).await
+            self.database.peek(action, move |transaction| transaction.sidecars(&of)).await
         })
     }
 
     fn last_id<'a>(&'a self, tape: &'a str) -> Future<'a, u64> {
-        Box::pin(async move { self.database.look(tape, look::last_id).await })
+        Box::pin(async move { self.database.look(tape, read::last_id).await })
     }
 
     fn read<'a>(&'a self, tape: &'a str, after: u64, max: usize) -> Future<'a, Vec<Entry>> {
@@ -129,7 +129,7 @@ impl Store for SqliteStore {
     }
 
     fn since_anchor<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<Entry>> {
-        Box::pin(async move { self.database.look(tape, look::since_anchor).await })
+        Box::pin(async move { self.database.look(tape, read::since_anchor).await })
     }
 
     fn list<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>> {
@@ -146,7 +146,7 @@ impl Store for SqliteStore {
 
     fn info<'a>(&'a self, tape: &'a str) -> Future<'a, Info> {
         Box::pin(async move {
-            let info = self.database.look(tape, look::info).await?;
+            let info = self.database.look(tape, read::info).await?;
             Ok(Info { name: tape.to_owned(), ..info })
         })
     }
@@ -158,7 +158,7 @@ impl Store for SqliteStore {
             // Set when this future is dropped, so that nobody searches for a caller that has gone.
             let stop = search::Stop::default();
             let stopped = stop.flag();
-            let search = move |seen: &Seen<'_>| search::search(seen, found, grams.as_deref(), before, &stopped);
+            let search = move |seen: &TapeReader<'_>| search::search(seen, found, grams.as_deref(), before, &stopped);
             self.database.look(tape, search).await
         })
     }

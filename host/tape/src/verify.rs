@@ -12,7 +12,7 @@ use super::json;
 const REMEMBERED: usize = 20_000;
 
 /// How many faults are told; a file that is no tape has one in each line.
-const TOLD: usize = 1000;
+const MAX_FAULTS: usize = 1000;
 
 /// Something that a store's own writes do not leave behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,8 +127,8 @@ impl Verifier {
             let text = if too_long { None } else { std::str::from_utf8(&bytes).ok() };
             match text.and_then(Entry::parse) {
                 Some(entry) => self.entry(&entry),
-                None if ended => self.tell(Fault::Unreadable { line: self.lines }),
-                None => self.tell(Fault::Torn { line: self.lines, bytes: length }),
+                None if ended => self.report(Fault::Unreadable { line: self.lines }),
+                None => self.report(Fault::Torn { line: self.lines, bytes: length }),
             }
             seen(self.entries);
         }
@@ -139,11 +139,11 @@ impl Verifier {
         self.entries += 1;
         let read_as = self.numbers.next(entry.id);
         if entry.id <= self.last_id || !is_usable(entry.id) {
-            self.tell(Fault::Order { id: entry.id, before: self.last_id, read_as });
+            self.report(Fault::Order { id: entry.id, before: self.last_id, read_as });
         }
         self.last_id = entry.id;
         let entry = Entry { id: read_as, ..entry.clone() };
-        self.look_back(&entry);
+        self.check_repetition(&entry);
         self.follow_calls(&entry);
     }
 
@@ -152,19 +152,19 @@ impl Verifier {
         self.end_run();
         self.end_calls();
         let open = std::mem::take(&mut self.open_calls);
-        open.into_iter().for_each(|fault| self.tell(fault));
+        open.into_iter().for_each(|fault| self.report(fault));
         Verified { entries: self.entries, faults: self.faults, untold: self.untold }
     }
 
-    fn tell(&mut self, fault: Fault) {
-        if self.faults.len() < TOLD {
+    fn report(&mut self, fault: Fault) {
+        if self.faults.len() < MAX_FAULTS {
             self.faults.push(fault);
         } else {
             self.untold += 1;
         }
     }
 
-    fn look_back(&mut self, entry: &Entry) {
+    fn check_repetition(&mut self, entry: &Entry) {
         let hash = self.hasher.hash_one((&entry.kind, &entry.payload, &entry.meta, &entry.date));
         let original = self.ids.insert(hash, entry.id);
         self.hashes.push_back(hash);
@@ -196,7 +196,7 @@ impl Verifier {
             && first != last
             && original_last < first
         {
-            self.tell(Fault::Repeated { first, last, original });
+            self.report(Fault::Repeated { first, last, original });
         }
     }
 
@@ -229,7 +229,7 @@ impl Verifier {
     fn end_calls(&mut self) {
         if let Some((id, calls)) = self.open.take()
             && calls > 0
-            && self.open_calls.len() < TOLD
+            && self.open_calls.len() < MAX_FAULTS
         {
             self.open_calls.push(Fault::OpenCalls { id, calls });
         }

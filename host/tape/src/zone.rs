@@ -8,12 +8,12 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::digest::{Newest, Place};
 use super::entry::Entry;
 use super::error::{Error, Result};
 use super::json;
 use super::sought::Sought;
 use super::store::Store;
+use super::summary::{EntryOffset, Newest};
 
 /// The zone that memory is kept in: searches for guests pass over its past.
 pub const MEMORY: &str = "memory";
@@ -59,9 +59,9 @@ pub struct Zone {
     /// The version of the zone.
     pub version: u64,
     /// The anchor that opens the zone.
-    pub open: Place,
+    pub open: EntryOffset,
     /// The anchor that seals the zone.
-    pub seal: Place,
+    pub seal: EntryOffset,
 }
 
 /// The zones of a tape by name, folded from its entries in their order.
@@ -75,13 +75,13 @@ pub(super) struct Zones {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Versions {
     /// Without their seal so far, the newest last.
-    opens: Vec<(u64, Place)>,
+    opens: Vec<(u64, EntryOffset)>,
     highest: Option<Zone>,
 }
 
 impl Zones {
     /// Adds the next entry of the tape.
-    pub(super) fn fold(&mut self, entry: &Entry, place: Place) {
+    pub(super) fn fold(&mut self, entry: &Entry, place: EntryOffset) {
         let Some(mark) = Mark::of(entry) else { return };
         if !self.known.contains_key(mark.zone.as_str()) {
             let others = self.known.keys().filter(|name| ***name != *MEMORY).count();
@@ -104,7 +104,7 @@ impl Zones {
 }
 
 impl Versions {
-    fn add(&mut self, opens: bool, version: u64, place: Place) {
+    fn add(&mut self, opens: bool, version: u64, place: EntryOffset) {
         if opens {
             if self.opens.len() >= OPENS {
                 self.opens.remove(0);
@@ -186,7 +186,7 @@ pub(super) const fn longest() -> usize {
 pub(super) fn among<'e>(entries: impl Iterator<Item = &'e Entry> + Clone, name: &str) -> Option<(u64, Vec<Entry>)> {
     let mut zones = Zones::default();
     let anchors = entries.clone().filter(|entry| entry.is("anchor"));
-    anchors.for_each(|entry| zones.fold(entry, Place { id: entry.id, offset: 0 }));
+    anchors.for_each(|entry| zones.fold(entry, EntryOffset { id: entry.id, offset: 0 }));
     match zones.newest(name) {
         Newest::Known(zone) => {
             let inside = |entry: &&Entry| (zone.open.id..=zone.seal.id).contains(&entry.id);

@@ -71,7 +71,7 @@ proptest! {
         let tape = Tape::of(&lines);
         let room = Room::new(&tape.bytes);
         let index = room.index();
-        tape.check(index.digest());
+        tape.check(index.summary());
         prop_assert_eq!(index.length(), tape.len());
         prop_assert_eq!(index.last_id(), tape.entries.last().map_or(0, |(place, _)| place.id));
         let file = room.file();
@@ -85,7 +85,7 @@ proptest! {
             }
             if let Some((place, _)) = scanned {
                 let older = index.newest(&file, &sought, Some(place.id)).unwrap();
-                prop_assert_eq!(older, Newest::Unknown, "one stands behind, so the digest does not tell");
+                prop_assert_eq!(older, Newest::Unknown, "one stands behind, so the summary does not tell");
             }
         }
     }
@@ -113,8 +113,8 @@ proptest! {
                 index = loaded;
             }
         }
-        tape.check(index.digest());
-        prop_assert_eq!(index.digest().clone(), room.index().digest().clone());
+        tape.check(index.summary());
+        prop_assert_eq!(index.summary().clone(), room.index().summary().clone());
     }
 }
 
@@ -125,13 +125,13 @@ fn a_last_line_without_its_newline_waits_but_counts_as_a_whole() {
     let room = Room::new(&tape.bytes[..whole]);
     let index = room.index();
     assert_eq!((index.length(), index.last_id()), (tape.ends[2], 3));
-    assert_eq!(index.digest().newest(&Sought::Phase), Newest::Nothing);
+    assert_eq!(index.summary().newest(&Sought::Phase), Newest::Nothing);
     tape.check(&index.whole(&room.file(), room.length()).unwrap());
     // The same line, cut off in its middle.
     room.write(&tape.bytes[..whole - 5]);
     let torn = index.whole(&room.file(), room.length()).unwrap().info("T");
     assert_eq!((torn.entries, torn.unreadable), (3, 1));
-    assert_eq!(index.digest().info("T").unreadable, 0);
+    assert_eq!(index.summary().info("T").unreadable, 0);
 }
 
 #[test]
@@ -155,12 +155,12 @@ fn a_tape_that_was_reset_and_grew_again_is_folded_anew() {
     assert_eq!(room.load(), Index::default());
     index.catch_up(&room.file(), room.length()).unwrap();
     assert_eq!(index.length(), regrown.len());
-    regrown.check(index.digest());
+    regrown.check(index.summary());
     // And one that did not grow as long as it was.
     let shorter = short(3..=4);
     room.write(&shorter.bytes);
     index.catch_up(&room.file(), room.length()).unwrap();
-    shorter.check(index.digest());
+    shorter.check(index.summary());
 }
 
 #[test]
@@ -169,17 +169,17 @@ fn the_newest_names_are_known_however_many_there_were() {
     lines.push(Made::Anchor { name: Some("phase".to_owned()), zone: false });
     lines.push(Made::Flood { anchors: false, from: 0, count: 5000 });
     let tape = Tape::of(&lines);
-    let digest = Room::new(&tape.bytes).index().digest().clone();
-    tape.check(&digest);
+    let summary = Room::new(&tape.bytes).index().summary().clone();
+    tape.check(&summary);
     for (place, entry) in tape.entries.iter().rev().take(NAMES / 2 - 1) {
         let sought = Sought::event(&entry.name().unwrap());
-        assert_eq!(digest.newest(&sought), Newest::Known(*place), "{sought:?}");
+        assert_eq!(summary.newest(&sought), Newest::Known(*place), "{sought:?}");
     }
-    assert_eq!(digest.newest(&Sought::event("first")), Newest::Unknown);
-    assert_eq!(digest.newest(&Sought::event("never")), Newest::Unknown);
+    assert_eq!(summary.newest(&Sought::event("first")), Newest::Unknown);
+    assert_eq!(summary.newest(&Sought::event("never")), Newest::Unknown);
     // Events push out no anchors.
-    assert!(matches!(digest.newest(&Sought::anchor("phase")), Newest::Known(_)));
-    assert_eq!(digest.newest(&Sought::anchor("never")), Newest::Nothing);
+    assert!(matches!(summary.newest(&Sought::anchor("phase")), Newest::Known(_)));
+    assert_eq!(summary.newest(&Sought::anchor("never")), Newest::Nothing);
 }
 
 #[test]
@@ -196,6 +196,6 @@ fn a_line_that_is_too_long_costs_that_line() {
     assert_eq!((index.length(), index.last_id()), (one.len(), 2));
     index.catch_up(&file, room.length()).unwrap();
     assert_eq!(index.length(), room.length());
-    let info = index.digest().info("T");
+    let info = index.summary().info("T");
     assert_eq!((info.entries, info.unreadable), (3, 1));
 }

@@ -19,11 +19,11 @@ fn what_is_put_away_comes_back_byte_for_byte() {
         format!(r#"{{"content":[{{"type":"image","source":{{"data":"{DATA}"}}}}, {{"type":"text","text":"é"}}]}}"#),
     ];
     for case in cases {
-        let put_away = media.put_away(&case).into_owned();
-        assert!(put_away.contains("{{media:0}}"), "equal data has one mark: {put_away}");
-        assert_eq!(media.put_away(&put_away), put_away, "a mark is no data");
-        assert_eq!(media.weight(&put_away), DATA.len());
-        assert_eq!(media.fill_in(&put_away).unwrap(), case);
+        let extracted = media.extract(&case).into_owned();
+        assert!(extracted.contains("{{media:0}}"), "equal data has one mark: {extracted}");
+        assert_eq!(media.extract(&extracted), extracted, "a mark is no data");
+        assert_eq!(media.weight(&extracted), DATA.len());
+        assert_eq!(media.restore(&extracted).unwrap(), case);
     }
 }
 
@@ -38,17 +38,17 @@ fn what_holds_no_media_stays_as_it_is() {
         "no JSON at all ;base64,".to_owned(),
     ];
     for text in texts {
-        assert_eq!(media.put_away(&text), text);
-        assert_eq!(media.fill_in(&text).unwrap(), text);
+        assert_eq!(media.extract(&text), text);
+        assert_eq!(media.restore(&text).unwrap(), text);
     }
     for url in ["https://x/;base64,AAAA", "data:text/plain,AAAA", ""] {
-        assert_eq!(media.put_away_url(url), url);
+        assert_eq!(media.extract_url(url), url);
     }
 }
 
 #[test]
 fn a_mark_that_stands_for_nothing_is_an_error() {
-    let error = Media::default().fill_in(&picture("{{media:7}}")).unwrap_err();
+    let error = Media::default().restore(&picture("{{media:7}}")).unwrap_err();
     assert!(matches!(error, Error::InvalidInput(_)));
     assert_eq!(error.to_string(), "`{{media:7}}` stands for no media of this turn");
 }
@@ -58,26 +58,26 @@ fn the_newest_media_of_a_request_are_kept_and_older_ones_are_said() {
     let media = Media::default();
     let answer = r#"{"role": "assistant", "content": "seen"}"#.to_owned();
     let messages = vec![picture(DATA), picture("QUJD"), answer, picture("REVG")];
-    let marked: Vec<String> = messages.iter().map(|message| media.put_away(message).into_owned()).collect();
-    assert_eq!(media.fill_in_request(&marked, 20, "it").unwrap(), messages);
+    let marked: Vec<String> = messages.iter().map(|message| media.extract(message).into_owned()).collect();
+    assert_eq!(media.restore_request(&marked, 20, "it").unwrap(), messages);
 
-    let filled = media.fill_in_request(&marked, 8, "it").unwrap();
+    let filled = media.restore_request(&marked, 8, "it").unwrap();
     assert_eq!(filled[1..], messages[1..]);
     let text = r#"{"type": "text", "text": "[image/png, 8 B] (left out: the request would be too large)"}"#;
     assert!(filled[0].ends_with(&format!("{text}]}}")), "{}", filled[0]);
 
-    let error = media.fill_in_request(&marked, 3, "it").unwrap_err();
+    let error = media.restore_request(&marked, 3, "it").unwrap_err();
     assert_eq!(error.to_string(), "the media come to 4 B in base64, and it takes 3 B: attach less");
 }
 
 #[test]
 fn a_guest_cannot_make_a_message_grow_without_end() {
     let media = Media::default();
-    let mark = media.put_away_url(&format!("data:image/png;base64,{}", "A".repeat(1 << 20)));
+    let mark = media.extract_url(&format!("data:image/png;base64,{}", "A".repeat(1 << 20)));
     let part = format!(r#"{{"type":"image_url","image_url":{{"url":"{mark}"}}}}"#);
     let message = format!(r#"{{"content":[{}]}}"#, vec![part; 100].join(","));
     assert!(message.len() < 10_000);
-    let error = media.fill_in(&message).unwrap_err();
+    let error = media.restore(&message).unwrap_err();
     assert_eq!(error.to_string(), "the media come to 105 MB in base64, and a message takes 32 MB: attach less");
 }
 

@@ -131,7 +131,7 @@ pub async fn dispatch(calls: &CallScope, message: &Envelope) -> Result<(), Failu
     // Plugins have marks in place of media; a channel takes them out of the house.
     let mut filled = message.clone();
     for item in &mut filled.media {
-        item.url = calls.media.fill_in_url(&item.url)?;
+        item.url = calls.media.restore_url(&item.url)?;
     }
     calls.channel().send(&filled).await
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use bub_config::{Config, TapeStorage};
-use bub_tape::{Leftover, MEMORY, Tapes, is_workspace_tape, sidecar_name, tidy};
+use bub_tape::{Garbage, MEMORY, Tapes, gc, is_workspace_tape, sidecar_name};
 use jiff::Timestamp;
 use std::time::SystemTime;
 
@@ -11,13 +11,13 @@ use std::time::SystemTime;
 /// # Errors
 ///
 /// The directory of tapes cannot be read.
-pub fn leftovers(config: &Config, dry: bool) -> Result<Vec<Leftover>> {
+pub fn leftovers(config: &Config, dry: bool) -> Result<Vec<Garbage>> {
     let dir = config.tapes_dir();
     // Where tapes are no files, the files here say nothing of which are gone.
     if !dir.exists() || config.tapes.storage != TapeStorage::Files {
         return Ok(Vec::new());
     }
-    tidy(&dir, &config.index_dir(), SystemTime::now(), dry)
+    gc(&dir, &config.index_dir(), SystemTime::now(), dry)
         .with_context(|| format!("`{}` cannot be tidied", dir.display()))
 }
 

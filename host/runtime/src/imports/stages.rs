@@ -143,7 +143,7 @@ pub struct Selected {
 impl Request {
     /// System prompt, `before`, history, the new ones, `after`, each a JSON object.
     pub fn into_messages(self, turn: &Turn) -> Vec<String> {
-        let marked = |message: String| match turn.calls.media.put_away(&message) {
+        let marked = |message: String| match turn.calls.media.extract(&message) {
             Cow::Borrowed(_) => message,
             Cow::Owned(message) => message,
         };

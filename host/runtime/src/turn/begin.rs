@@ -94,7 +94,7 @@ impl Turn {
             message,
             started: Zoned::now(),
             fuel: AtomicU64::new(0),
-            tape: tape.veiled(),
+            tape: tape.without_forgotten(),
             forgets: Mutex::default(),
             shared: None,
             is_preview: false,

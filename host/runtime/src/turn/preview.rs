@@ -57,7 +57,7 @@ impl Preview<'_> {
     pub async fn messages(&self, host: &Arc<Host>) -> Result<Vec<String>> {
         self.look(host, async |turn, request| {
             let messages = request.into_messages(turn);
-            let filled = turn.calls.media.fill_in_request(&messages, MAX_SENT, "a request")?;
+            let filled = turn.calls.media.restore_request(&messages, MAX_SENT, "a request")?;
             Ok(filled.into_iter().map(Cow::into_owned).collect())
         })
         .await

@@ -199,10 +199,10 @@ impl Turn {
     /// The workspace's own tape, shared by its sessions.
     pub fn workspace_tape(&self) -> bub_tape::Result<Tape> {
         match &self.shared {
-            Some(tape) => Ok(tape.clone().veiled()),
+            Some(tape) => Ok(tape.clone().without_forgotten()),
             None => {
                 let tapes = self.calls.host.tapes_of(&self.calls);
-                Ok(tapes.open(&bub_tape::workspace_tape_name(&self.workspace))?.veiled())
+                Ok(tapes.open(&bub_tape::workspace_tape_name(&self.workspace))?.without_forgotten())
             }
         }
     }

@@ -35,7 +35,7 @@ impl Turn {
     async fn prompt_of(self: &Arc<Self>, said: AttributedMessage) -> Result<Prompt, Failure> {
         let mut message =
             Envelope { kind: MessageKind::Normal, session_id: Some(self.session_id.clone()), ..said.message };
-        message.media.iter_mut().for_each(|item| item.url = self.calls.media.put_away_url(&item.url));
+        message.media.iter_mut().for_each(|item| item.url = self.calls.media.extract_url(&item.url));
         let audience = self.audience.of_inner().spoken_by(said.speaker);
         let mut turn =
             Self::with_tape(&self.calls, self.tape.clone(), self.session_id.clone(), message, audience).await?;

@@ -11,11 +11,11 @@ use super::super::draft::Draft;
 use super::super::error::{Error, Result};
 use super::super::name::{SIDECAR, archive_beside, check_tape_name, family};
 use super::super::store::{Commit, Outcome, next_id};
-use super::super::{Durability, fail};
+use super::super::{Durability, failpoint};
+use super::commit_record::{self, Block, CommitRecord, Pending};
 use super::directory::{Directory, failed};
 use super::end::{self, Tail};
 use super::numbered;
-use super::slot::{self, Block, Pending, Slot};
 
 /// Lines that go to one file.
 struct Addition<'a> {
@@ -32,10 +32,10 @@ impl Directory {
     /// Under the lock of `tape`, whose file is `lock`.
     pub(super) fn commit(&self, tape: &str, lock: &File, commit: &Commit) -> Result<Outcome> {
         let failed = || failed("append to", tape);
-        fail::point("commit.locked");
+        failpoint::point("commit.locked");
         check_room(tape, commit)?;
-        let mut slot = self.mend(tape, lock).map_err(failed())?;
-        if commit.key.is_some() && commit.key == slot.merged {
+        let mut record = self.recover(tape, lock).map_err(failed())?;
+        if commit.key.is_some() && commit.key == record.merged {
             return Ok(Outcome::Already);
         }
         let all_reset = commit.batches.iter().any(|batch| batch.tape == tape && batch.reset.is_some());
@@ -51,7 +51,7 @@ impl Directory {
             first.push(id);
         }
         let mut moved = Vec::new();
-        let stored = self.store(tape, &mut slot, lock, commit, (texts, &first), &mut moved);
+        let stored = self.store(tape, &mut record, lock, commit, (texts, &first), &mut moved);
         if stored.is_err() {
             self.move_back(moved);
         }
@@ -62,7 +62,7 @@ impl Directory {
     fn store(
         &self,
         tape: &str,
-        slot: &mut Slot,
+        record: &mut CommitRecord,
         lock: &File,
         commit: &Commit,
         (texts, first): (Vec<String>, &[u64]),
@@ -70,7 +70,7 @@ impl Directory {
     ) -> Result<()> {
         let failed = || failed("append to", tape);
         // The archives' ids follow those of what is put away.
-        let kept = self.put_away(tape, commit, moved).map_err(failed())?;
+        let kept = self.clear_tape(tape, commit, moved).map_err(failed())?;
         let mut additions = Vec::new();
         for (archive, drafts) in kept {
             let addition = self.add_to_archive(&archive, &drafts)?;
@@ -85,25 +85,25 @@ impl Directory {
             return Ok(());
         }
         let mut undone = false;
-        let wrote = self.write(lock, slot, commit.key.clone(), &additions, &mut undone);
+        let wrote = self.write(lock, record, commit.key.clone(), &additions, &mut undone);
         if wrote.is_err() && !undone {
-            // The slot may say that a tape stands where it was moved away from.
+            // The record may say that a tape stands where it was moved away from.
             moved.clear();
         }
         wrote.map_err(failed())
     }
 
     /// Finishes or undoes a write that was cut off. Can be repeated.
-    pub(super) fn mend(&self, tape: &str, lock: &File) -> io::Result<Slot> {
+    pub(super) fn recover(&self, tape: &str, lock: &File) -> io::Result<CommitRecord> {
         // What another process wrote last may not be on the disk yet, and then the other place is all that there is.
         self.sync(lock)?;
-        let mut slot = Slot::read(lock)?;
-        let Some(pending) = slot.pending.take() else {
-            return Ok(slot);
+        let mut record = CommitRecord::read(lock)?;
+        let Some(pending) = record.pending.take() else {
+            return Ok(record);
         };
         let mut files = Vec::new();
         for block in &pending.blocks {
-            // A slot is a file, and files can say anything.
+            // A record is a file, and files can say anything.
             if !may_be_of(&block.file, tape) {
                 continue;
             }
@@ -116,27 +116,27 @@ impl Directory {
         let mut done = true;
         for (block, file) in &files {
             done &= match file {
-                Some(file) => slot::stands(file, block)?,
+                Some(file) => commit_record::is_intact(file, block)?,
                 None => false,
             };
         }
         if done {
-            slot.merged = pending.key.or(slot.merged);
+            record.merged = pending.key.or(record.merged);
         }
         for (block, file) in &files {
             if let Some(file) = file {
                 if !done && file.metadata()?.len() > block.offset {
                     self.undo(file, block)?;
                 }
-                // Whether it stays or goes: before the slot forgets it, the disk must know.
+                // Whether it stays or goes: before the record forgets it, the disk must know.
                 self.sync(file)?;
             }
-            fail::point("mend.cut");
+            failpoint::point("mend.cut");
         }
         self.sync_dir()?;
-        slot.write(lock, "mend.slot", self.durability == Durability::Fsync)?;
-        fail::point("mend.end");
-        Ok(slot)
+        record.write(lock, "mend.slot", self.durability == Durability::Fsync)?;
+        failpoint::point("mend.end");
+        Ok(record)
     }
 
     /// Takes back what stands of a write. What somebody who takes no lock has added behind it is not dropped with it.
@@ -150,7 +150,7 @@ impl Directory {
     }
 
     /// Moves away what is emptied. What of a fork belongs to the archives is returned with their names.
-    fn put_away(
+    fn clear_tape(
         &self,
         tape: &str,
         commit: &Commit,
@@ -163,7 +163,7 @@ impl Directory {
             if batch.tape == tape {
                 // The sidecars take the number that their tape's archive takes.
                 archive = archive.map(|archive| self.free_name(&archive)).transpose()?;
-                for sidecar in self.beside(tape)? {
+                for sidecar in self.sidecars_of(tape)? {
                     let archive = archive.as_ref().map(|archive| archive_beside(archive, tape, &sidecar));
                     self.move_away(&sidecar, archive.as_deref(), moved)?;
                 }
@@ -172,7 +172,7 @@ impl Directory {
             if let Some(archive) = archive.filter(|_| !reset.kept.is_empty()) {
                 kept.push((archive, reset.kept.clone()));
             }
-            fail::point("commit.reset");
+            failpoint::point("commit.reset");
         }
         Ok(kept)
     }
@@ -209,7 +209,7 @@ impl Directory {
     fn write(
         &self,
         lock: &File,
-        slot: &mut Slot,
+        record: &mut CommitRecord,
         key: Option<String>,
         additions: &[Addition<'_>],
         undone: &mut bool,
@@ -221,24 +221,24 @@ impl Directory {
             length: addition.text.len() as u64,
             crc: crc32fast::hash(addition.text.as_bytes()),
         });
-        let before = slot.clone();
-        slot.pending = Some(Pending { key: key.clone(), blocks: blocks.collect() });
-        let mut wrote = slot.write(lock, "commit.pending", sync);
-        fail::point("commit.begun");
+        let before = record.clone();
+        record.pending = Some(Pending { key: key.clone(), blocks: blocks.collect() });
+        let mut wrote = record.write(lock, "commit.pending", sync);
+        failpoint::point("commit.begun");
         for addition in additions {
             let bytes = addition.text.as_bytes();
-            wrote = wrote.and_then(|()| fail::write("commit.block", &addition.file, bytes, addition.offset));
+            wrote = wrote.and_then(|()| failpoint::write("commit.block", &addition.file, bytes, addition.offset));
             wrote = wrote.and_then(|()| self.sync(&addition.file));
-            fail::point("commit.written");
+            failpoint::point("commit.written");
         }
         // A new file's name must be as safe as what stands in it, whoever made the file.
         if additions.iter().any(|addition| addition.offset == 0) {
             wrote = wrote.and_then(|()| self.sync_dir());
         }
         if wrote.is_ok() {
-            slot.pending = None;
-            slot.merged = key.clone().or(slot.merged.take());
-            wrote = slot.write(lock, "commit.merged", sync);
+            record.pending = None;
+            record.merged = key.clone().or(record.merged.take());
+            wrote = record.write(lock, "commit.merged", sync);
             // What has a key stands there all the same: whoever repeats it learns that it was done.
             if key.is_some() && wrote.is_err() {
                 return wrote;
@@ -247,15 +247,15 @@ impl Directory {
         if let Err(error) = wrote {
             for addition in additions {
                 self.opened.forget(addition.name.trim_end_matches(".jsonl"));
-                // Cutting off needs no space. Where it fails too, the slot says what has to be cut off.
+                // Cutting off needs no space. Where it fails too, the record says what has to be cut off.
                 addition.file.set_len(addition.offset)?;
                 self.sync(&addition.file)?;
             }
-            Slot { seq: slot.seq, ..before }.write(lock, "undo.slot", sync)?;
+            CommitRecord { seq: record.seq, ..before }.write(lock, "undo.slot", sync)?;
             *undone = true;
             return Err(error);
         }
-        fail::point("commit.end");
+        failpoint::point("commit.end");
         for addition in additions {
             if let Some(tape) = addition.name.strip_suffix(".jsonl") {
                 self.wrote(tape, addition);
@@ -303,7 +303,7 @@ impl Directory {
     }
 
     /// The tape's sidecars that are there, in order.
-    pub(super) fn beside(&self, tape: &str) -> io::Result<Vec<String>> {
+    pub(super) fn sidecars_of(&self, tape: &str) -> io::Result<Vec<String>> {
         let prefix = format!("{tape}{SIDECAR}");
         let mut names = Vec::new();
         let listed = match fs::read_dir(self.dir()) {
@@ -330,12 +330,12 @@ fn may_be_of(file: &str, tape: &str) -> bool {
     check_tape_name(name).is_ok() && family(name) == tape && (rest.is_empty() || is_archive)
 }
 
-/// Refuses what the slot cannot describe, before anything is done.
+/// Refuses what the record cannot describe, before anything is done.
 fn check_room(tape: &str, commit: &Commit) -> Result<()> {
     // A block's numbers and the archive's date, twice where entries go to the archive too.
     let names = commit.batches.iter().map(|batch| 2 * (batch.tape.len() + 120)).sum::<usize>();
     let whole = names + commit.key.as_ref().map_or(0, |key| 2 * key.len());
-    if whole <= slot::ROOM || commit.batches.len() <= 2 {
+    if whole <= commit_record::MAX_LENGTH || commit.batches.len() <= 2 {
         return Ok(());
     }
     Err(Error::invalid(format!(

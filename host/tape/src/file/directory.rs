@@ -12,12 +12,12 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::super::error::{Error, Result};
 use super::super::name::{self, check_tape_name, family, is_listed};
-use super::super::{Durability, date, fail};
-use super::derived::Indexes;
+use super::super::{Durability, date, failpoint};
+use super::commit_record::Slots;
 use super::end::{End, Tail};
-use super::numbered::Numbered;
-use super::opened::Opened;
-use super::slot::Look;
+use super::file_cache::FileCache;
+use super::index_cache::IndexCache;
+use super::numbered::NumberedFile;
 
 /// Where tapes lie that were emptied without an archive.
 pub(super) const TRASH: &str = "trash";
@@ -33,8 +33,8 @@ const LOOKS: usize = 1000;
 pub(super) struct Directory {
     dir: PathBuf,
     pub(super) durability: Durability,
-    pub(super) opened: Arc<Opened>,
-    pub(super) indexes: Arc<Indexes>,
+    pub(super) opened: Arc<FileCache>,
+    pub(super) indexes: Arc<IndexCache>,
     pinned: Option<Arc<Pinned>>,
 }
 
@@ -53,7 +53,7 @@ struct Pinned {
 type Sight = (Arc<File>, u64);
 
 impl Directory {
-    pub(super) fn open(dir: PathBuf, durability: Durability, indexes: Indexes) -> Result<Self> {
+    pub(super) fn open(dir: PathBuf, durability: Durability, indexes: IndexCache) -> Result<Self> {
         let found = match fs::metadata(&dir) {
             Ok(found) if found.is_dir() => Ok(()),
             Ok(_) => Err(ErrorKind::NotADirectory.into()),
@@ -75,7 +75,7 @@ impl Directory {
 
     /// The same, in which that tape is read as it is now.
     pub(super) fn pinned(&self, tape: &str) -> io::Result<Self> {
-        let (sight, by_lines) = (self.seen(tape)?, !self.indexes.is_odd(tape));
+        let (sight, by_lines) = (self.seen(tape)?, !self.indexes.has_irregular_ids(tape));
         let pinned = Pinned { tape: tape.to_owned(), sight, by_lines, compared: AtomicBool::new(false) };
         Ok(Self { pinned: Some(Arc::new(pinned)), ..self.clone() })
     }
@@ -116,7 +116,7 @@ impl Directory {
         {
             return Ok(sight.clone());
         }
-        let mut before = self.look(tape)?;
+        let mut before = self.slots(tape)?;
         for _ in 0..LOOKS {
             let Some((file, length)) = self.opened.read(tape, &self.path(tape, ""))? else {
                 return Ok(None);
@@ -126,10 +126,10 @@ impl Directory {
                 return Ok(Some((file, end)));
             }
             let whole = whole_lines(&file, length)?;
-            let after = self.look(tape)?;
+            let after = self.slots(tape)?;
             if sum == after.as_ref().map(|look| look.sum) {
                 let name = format!("{tape}.jsonl");
-                let pending = after.and_then(|look| look.slot().pending);
+                let pending = after.and_then(|slots| slots.record().pending);
                 let blocks = pending.iter().flat_map(|pending| &pending.blocks);
                 let begun = blocks.filter(|block| block.file == name).map(|block| block.offset);
                 let end = begun.fold(whole, u64::min);
@@ -142,9 +142,9 @@ impl Directory {
     }
 
     /// What is being written to the tape and its sidecars now. None: nobody with our manners has written them.
-    fn look(&self, tape: &str) -> io::Result<Option<Look>> {
+    fn slots(&self, tape: &str) -> io::Result<Option<Slots>> {
         let Some(lock) = self.opened.lock_file(&self.lock_path(tape)) else { return Ok(None) };
-        Look::at(&lock).map(Some)
+        Slots::read(&lock).map(Some)
     }
 
     /// How the tape ends, as far as it may be seen.
@@ -164,7 +164,7 @@ impl Directory {
         &self,
         tape: &str,
         file: &Arc<File>,
-        of: &Numbered<'_>,
+        of: &NumberedFile<'_>,
         before: Option<u64>,
     ) -> io::Result<u64> {
         match before {
@@ -193,7 +193,7 @@ impl Directory {
     ) -> io::Result<Option<String>> {
         let path = self.path(tape, "");
         self.opened.forget(tape);
-        self.indexes.forget_odd(tape);
+        self.indexes.clear_irregular(tape);
         // What a write that was cut off has left empty counts as what is not there.
         if fs::metadata(&path).map_or(0, |found| found.len()) == 0 && family(tape) == tape {
             return Ok(None);
@@ -228,7 +228,7 @@ impl Directory {
                     File::options().append(true).open(&target).and_then(|file| file.set_modified(SystemTime::now()));
             }
             moved.push((tape.to_owned(), target));
-            fail::point("commit.moved");
+            failpoint::point("commit.moved");
             self.sync_dir()?;
             return Ok(name);
         }

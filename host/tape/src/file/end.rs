@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::super::{date, fail};
+use super::super::{date, failpoint};
 use super::scan::{Backward, Forward, Line};
 
 /// The end of a file.
@@ -62,6 +62,6 @@ pub(super) fn set_aside(file: &File, start: u64, torn: &Path) -> io::Result<()> 
         aside.write_all(b"\n")?;
     }
     aside.sync_data()?;
-    fail::point("commit.aside");
+    failpoint::point("commit.aside");
     file.set_len(start)
 }

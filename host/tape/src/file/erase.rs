@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::super::entry::Entry;
 use super::super::erase::{Erasure, Verdict};
 use super::super::error::{Error, Result};
-use super::super::fail;
+use super::super::failpoint;
 use super::super::ids::Ids;
 use super::super::name::{check_tape_name, family};
 use super::directory::{Directory, TRASH, failed};
@@ -33,8 +33,8 @@ impl Directory {
     pub(super) fn erase(&self, tape: &str, lock: &File, erasure: &Erasure) -> Result<u64> {
         let action = || failed("take entries out of", tape);
         check_tape_name(tape)?;
-        // A write that was cut off is finished or undone first: its slot names places in the file.
-        self.mend(family(tape), lock).map_err(action())?;
+        // A write that was cut off is finished or undone first: its record names places in the file.
+        self.recover(family(tape), lock).map_err(action())?;
         let path = self.path(tape, "");
         let Some((file, mut length)) = self.opened.read(tape, &path).map_err(action())? else { return Ok(0) };
         if let Tail::Torn(start) = End::of(&file, length).map_err(action())?.tail {
@@ -64,7 +64,7 @@ impl Directory {
         self.opened.forget(tape);
         self.indexes.forget(tape);
         File::open(self.dir()).and_then(|dir| dir.sync_all()).map_err(action())?;
-        fail::point("erase.end");
+        failpoint::point("erase.end");
         Ok(cuts.cuts.len() as u64)
     }
 }
@@ -109,7 +109,7 @@ fn rewrite(file: &File, path: &Path, length: u64, cuts: &[(u64, u64, Option<Stri
         let _old = fs::remove_file(&draft);
         let mut new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
         new.set_permissions(fs::Permissions::from_mode(file.metadata()?.permissions().mode() & 0o7777))?;
-        fail::point("erase.begun");
+        failpoint::point("erase.begun");
         let mut at = 0;
         for (start, end, blank) in cuts {
             copy(file, &mut new, at, *start)?;
@@ -118,7 +118,7 @@ fn rewrite(file: &File, path: &Path, length: u64, cuts: &[(u64, u64, Option<Stri
         }
         copy(file, &mut new, at, length)?;
         new.write_all(behind.as_bytes())?;
-        fail::point("erase.written");
+        failpoint::point("erase.written");
         // The name must not come to the disk before what it leads to.
         new.sync_all()?;
         fs::rename(&draft, path)
@@ -128,7 +128,7 @@ fn rewrite(file: &File, path: &Path, length: u64, cuts: &[(u64, u64, Option<Stri
         let _removed = fs::remove_file(&draft);
     }
     written?;
-    fail::point("erase.renamed");
+    failpoint::point("erase.renamed");
     Ok(())
 }
 

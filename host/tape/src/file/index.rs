@@ -8,19 +8,19 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::digest::{Digest, Newest, Place};
 use super::super::entry::Entry;
 use super::super::ids::{Ids, LARGEST_ID};
 use super::super::sought::Sought;
-use super::marks::{Mark, Marks};
+use super::super::summary::{EntryOffset, Newest, TapeSummary};
 use super::numbered::entry_at;
 use super::scan::Forward;
+use super::sparse_index::{IndexPoint, SparseIndex};
 
 /// Stands before what is kept, with its checksum behind it. The number changes with the form, and with every rule by
-/// which a digest is made.
-const HEADER: &str = "bub-wasm index 4";
+/// which a summary is made.
+const HEADER: &str = "bub-wasm index 5";
 
-/// The longest file that is read, in bytes: more than any digest fills.
+/// The longest file that is read, in bytes: more than any summary fills.
 const LONGEST_KEPT: u64 = 4 * 1024 * 1024;
 
 /// How much of the beginning and of the end of what was folded is compared with the file, in bytes.
@@ -29,7 +29,7 @@ const EDGE: usize = 4 * 1024;
 /// How many bytes must have been folded since the last save for another to be worth its price.
 const WORTH_SAVING: u64 = 256 * 1024;
 
-/// The digest of a tape's file, as far as the file was read.
+/// The summary of a tape's file, as far as the file was read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Index {
     folded: Folded,
@@ -40,22 +40,22 @@ pub struct Index {
 /// What is kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Folded {
-    digest: Digest,
+    summary: TapeSummary,
     length: u64,
     last_id: u64,
     /// Whether an entry's line says another id than the entry has.
     #[serde(default)]
-    is_odd: bool,
+    has_irregular_ids: bool,
     #[serde(default)]
-    marks: Marks,
+    points: SparseIndex,
     /// CRC-32 of the first and of the last [`EDGE`] bytes of what was folded.
     edges: [u32; 2],
 }
 
 impl Index {
     /// What the folded lines amount to.
-    pub fn digest(&self) -> &Digest {
-        &self.folded.digest
+    pub fn summary(&self) -> &TapeSummary {
+        &self.folded.summary
     }
 
     /// How many bytes were folded, from the beginning of the file; a line begins behind them.
@@ -104,25 +104,25 @@ impl Index {
         (self.folded.length, self.folded.edges) = (end, edges);
     }
 
-    /// The digest of all lines that [`catch_up`](Self::catch_up) saw, with the last one that lacks its newline.
+    /// The summary of all lines that [`catch_up`](Self::catch_up) saw, with the last one that lacks its newline.
     ///
     /// # Errors
     ///
     /// The file cannot be read.
-    pub fn whole(&self, file: &File, end: u64) -> io::Result<Cow<'_, Digest>> {
-        let mut digest = Cow::Borrowed(self.digest());
+    pub fn whole(&self, file: &File, end: u64) -> io::Result<Cow<'_, TapeSummary>> {
+        let mut summary = Cow::Borrowed(self.summary());
         let mut lines = Forward::new(file, self.folded.length, end);
         while let Some(line) = lines.next()? {
             match line.entry() {
                 _ if line.ended => {}
                 Some(entry) => {
                     let id = Ids::behind(self.folded.last_id).next(entry.id);
-                    digest.to_mut().fold(&Entry { id, ..entry }, Place { id, offset: line.start });
+                    summary.to_mut().fold(&Entry { id, ..entry }, EntryOffset { id, offset: line.start });
                 }
-                None => digest.to_mut().unreadable(),
+                None => summary.to_mut().unreadable(),
             }
         }
-        Ok(digest)
+        Ok(summary)
     }
 
     /// The newest entry with an id less than `before` that is sought, among those that were folded. What the file does
@@ -132,7 +132,7 @@ impl Index {
     ///
     /// The file cannot be read.
     pub fn newest(&self, file: &File, sought: &Sought, before: Option<u64>) -> io::Result<Newest<Entry>> {
-        let place = match self.folded.digest.newest(sought) {
+        let place = match self.folded.summary.newest(sought) {
             Newest::Known(place) => place,
             Newest::Nothing => return Ok(Newest::Nothing),
             Newest::Unknown => return Ok(Newest::Unknown),
@@ -140,8 +140,8 @@ impl Index {
         if before.is_some_and(|before| place.id >= before) || place.offset >= self.folded.length {
             return Ok(Newest::Unknown);
         }
-        let found = match self.folded.is_odd {
-            true => entry_at(file, &self.folded.marks, place.offset, self.folded.length)?,
+        let found = match self.folded.has_irregular_ids {
+            true => entry_at(file, &self.folded.points, place.offset, self.folded.length)?,
             false => {
                 let line = Forward::glance(file, place.offset, self.folded.length).next()?;
                 line.and_then(|line| line.entry())
@@ -157,23 +157,23 @@ impl Index {
     }
 
     /// Whether an entry's line says another id than the entry has.
-    pub(super) fn is_odd(&self) -> bool {
-        self.folded.is_odd
+    pub(super) fn has_irregular_ids(&self) -> bool {
+        self.folded.has_irregular_ids
     }
 
     /// Where in the file which ids are.
-    pub(super) fn marks(&self) -> &Marks {
-        &self.folded.marks
+    pub(super) fn points(&self) -> &SparseIndex {
+        &self.folded.points
     }
 
     /// How many names it holds.
     pub(super) fn names(&self) -> usize {
-        self.folded.digest.names()
+        self.folded.summary.names()
     }
 
     /// Keeps what reading the folded lines has told.
-    pub(super) fn learn(&mut self, sought: &Sought, place: Option<Place>) {
-        self.folded.digest.learn(sought, place);
+    pub(super) fn learn(&mut self, sought: &Sought, place: Option<EntryOffset>) {
+        self.folded.summary.learn(sought, place);
     }
 
     /// Reads what [`save`](Self::save) kept of a tape, whose file has `end` valid bytes. Where it cannot be read, or is
@@ -235,7 +235,7 @@ impl Folded {
             if line.ended {
                 match line.entry() {
                     Some(entry) => self.add(entry, line.start),
-                    None => self.digest.unreadable(),
+                    None => self.summary.unreadable(),
                 }
                 self.length = lines.at;
             }
@@ -245,17 +245,17 @@ impl Folded {
 
     /// Adds the next entry, whose line begins at `offset`.
     fn add(&mut self, entry: Entry, offset: u64) {
-        self.marks.pass(Mark { offset, last: self.last_id });
+        self.points.pass(IndexPoint { offset, last: self.last_id });
         let mut ids = Ids::behind(self.last_id);
-        self.is_odd |= !ids.grows(entry.id);
+        self.has_irregular_ids |= !ids.grows(entry.id);
         let id = ids.next(entry.id);
-        self.digest.fold(&Entry { id, ..entry }, Place { id, offset });
+        self.summary.fold(&Entry { id, ..entry }, EntryOffset { id, offset });
         self.last_id = id;
     }
 
     /// Whether its numbers can be those of any file.
     fn makes_sense(&self) -> bool {
-        self.marks.are_of(self.length) && self.last_id <= 2 * LARGEST_ID
+        self.points.are_of(self.length) && self.last_id <= 2 * LARGEST_ID
     }
 }
 

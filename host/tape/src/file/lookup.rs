@@ -5,18 +5,18 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::super::digest::{Newest, Place};
 use super::super::entry::Entry;
 use super::super::error::Result;
 use super::super::name::check_tape_name;
 use super::super::search::{Collector, Hit, Search};
 use super::super::sought::Sought;
+use super::super::summary::{EntryOffset, Newest};
 use super::super::zone;
-use super::derived::FAR;
 use super::directory::{Directory, failed};
 use super::end::{End, Tail};
 use super::index::Index;
-use super::numbered::{Numbered, Seen, odd};
+use super::index_cache::MAX_INLINE_READ;
+use super::numbered::{NumberedFile, NumberedLine, irregular};
 use super::sweep::Swept;
 
 /// How far back the newest entry of a sort is looked for before the index is asked, in bytes.
@@ -34,7 +34,7 @@ impl Directory {
                     let found = self.newest_of(tape, &file, of, (sought, before))?;
                     // What stands before the last entry has a lower id, where the lines number the entries.
                     match &found {
-                        Some(entry) if of.marks.is_none() && entry.id > last_id => Err(odd()),
+                        Some(entry) if of.points.is_none() && entry.id > last_id => Err(irregular()),
                         _ => Ok(found),
                     }
                 })
@@ -48,14 +48,14 @@ impl Directory {
         &self,
         tape: &str,
         file: &Arc<File>,
-        of: &Numbered<'_>,
+        of: &NumberedFile<'_>,
         (sought, before): (&Sought, Option<u64>),
     ) -> io::Result<Option<Entry>> {
         // Whoever asks for all that is there asks for no less than who names no end.
         let End { last_id, tail, .. } = self.end(tape, file, of.end)?;
         let before = before.filter(|before| *before <= last_id);
         // What is kept of an index may say anything: also that the ids on the lines are those of the entries.
-        let fits = |index: &Index| of.marks.is_none() || index.is_odd();
+        let fits = |index: &Index| of.points.is_none() || index.has_irregular_ids();
         let question = |index: &Index| match fits(index) {
             true => index.newest(file, sought, before),
             false => Ok(Newest::Unknown),
@@ -66,7 +66,7 @@ impl Directory {
             Newest::Unknown => Ok(None),
         };
         // An entry that lacks its newline stands in no index.
-        let is_indexed = of.marks.is_some() || self.is_indexed(tape, file, of.end);
+        let is_indexed = of.points.is_some() || self.is_indexed(tape, file, of.end);
         let mut asked = tail == Tail::Nothing && is_indexed && self.indexes.has(tape);
         if asked && let Some(found) = asks()? {
             return Ok(found);
@@ -74,30 +74,30 @@ impl Directory {
         let from = of.before(before, last_id)?;
         let mut lines = of.backward(from)?;
         let glance = sought.glance();
-        let learn = |asked: bool, place: Option<Place>| {
+        let learn = |asked: bool, place: Option<EntryOffset>| {
             if asked && before.is_none() {
                 self.learn(tape, sought, place);
             }
         };
-        while let Some(Seen { start, entry }) = lines.next(&|line| glance.may_be(line))? {
+        while let Some(NumberedLine { start, entry }) = lines.next(&|line| glance.may_be(line))? {
             if let Some(entry) = entry
                 && before.is_none_or(|before| entry.id < before)
                 && sought.is(&entry)
             {
-                learn(asked, Some(Place { id: entry.id, offset: start }));
+                learn(asked, Some(EntryOffset { id: entry.id, offset: start }));
                 return Ok(Some(entry));
             }
-            let is_far = from.saturating_sub(start) > NEAR;
-            if !asked && is_far && is_indexed {
+            let is_long_read = from.saturating_sub(start) > NEAR;
+            if !asked && is_long_read && is_indexed {
                 asked = true;
                 if let Some(found) = asks()? {
                     return Ok(found);
                 }
-            } else if is_far && !is_indexed && before.is_none() {
+            } else if is_long_read && !is_indexed && before.is_none() {
                 match self.swept(tape, file, sought) {
                     Some((until, found)) if until >= start => return Ok(found),
                     // Little was written since: it is looked at here.
-                    Some((until, _)) if start - until <= FAR => {}
+                    Some((until, _)) if start - until <= MAX_INLINE_READ => {}
                     _ => return self.sweep(tape, file, start, sought),
                 }
             }

@@ -1,8 +1,8 @@
 //! A tape's file as readers see it: entries with ids that grow, from either end.
 //!
 //! On a tape that this program or Bub wrote, the ids on the lines are those ids, and each line is read where it stands. That
-//! they are is held against every entry that is read. The first that breaks it ends the reading with [`is_odd`], and the tape
-//! is read again by its [`Marks`], which number it from its beginning.
+//! they are is held against every entry that is read. The first that breaks it ends the reading with [`has_irregular_ids`], and the tape
+//! is read again by its [`SparseIndex`], which number it from its beginning.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -10,51 +10,51 @@ use std::io::{self, ErrorKind};
 use super::super::entry::Entry;
 use super::super::ids::{Ids, is_usable};
 use super::end::End;
-use super::marks::{Mark, Marks};
 use super::scan::{self, Backward, Forward};
+use super::sparse_index::{IndexPoint, SparseIndex};
 
 /// The part of a tape's file that may be seen.
-pub(super) struct Numbered<'f> {
+pub(super) struct NumberedFile<'f> {
     pub(super) file: &'f File,
     pub(super) end: u64,
     /// What numbers it; none: the lines do.
-    pub(super) marks: Option<Marks>,
+    pub(super) points: Option<SparseIndex>,
 }
 
 /// Says that the ids on a tape's lines do not grow.
 #[derive(Debug)]
-struct Odd;
+struct IrregularIds;
 
-impl std::fmt::Display for Odd {
+impl std::fmt::Display for IrregularIds {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("the ids of its entries do not grow")
     }
 }
 
-impl std::error::Error for Odd {}
+impl std::error::Error for IrregularIds {}
 
-pub(super) fn odd() -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, Odd)
+pub(super) fn irregular() -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, IrregularIds)
 }
 
 /// Whether a reading ended because the ids on the lines do not grow.
-pub(super) fn is_odd(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<Odd>())
+pub(super) fn has_irregular_ids(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<IrregularIds>())
 }
 
-impl<'f> Numbered<'f> {
+impl<'f> NumberedFile<'f> {
     /// How the file ends.
     pub(super) fn last(&self) -> io::Result<End> {
         let mut end = End::of(self.file, self.end)?;
-        if let Some(marks) = &self.marks {
-            let mark = marks.at(self.end);
-            let mut entries = Entries::behind(self, mark, mark.last);
-            end.last_id = mark.last;
+        if let Some(points) = &self.points {
+            let point = points.at(self.end);
+            let mut entries = EntriesForward::behind(self, point, point.last);
+            end.last_id = point.last;
             while let Some((_, entry)) = entries.next()? {
                 end.last_id = entry.id;
             }
         } else if end.has_entry && !is_usable(end.last_id) {
-            return Err(odd());
+            return Err(irregular());
         }
         Ok(end)
     }
@@ -67,11 +67,11 @@ impl<'f> Numbered<'f> {
 
     /// Where the first entry with an id greater than `id` begins, or the end.
     fn place_behind(&self, id: u64, last_id: u64) -> io::Result<u64> {
-        let Some(marks) = &self.marks else {
-            return scan::behind(self.file, id, self.end, last_id)?.ok_or_else(odd);
+        let Some(points) = &self.points else {
+            return scan::behind(self.file, id, self.end, last_id)?.ok_or_else(irregular);
         };
-        let mark = marks.behind(id);
-        let mut entries = Entries::behind(self, mark, mark.last);
+        let point = points.behind(id);
+        let mut entries = EntriesForward::behind(self, point, point.last);
         while let Some((start, entry)) = entries.next()? {
             if entry.id > id {
                 return Ok(start);
@@ -81,53 +81,55 @@ impl<'f> Numbered<'f> {
     }
 
     /// The entries behind `after`, in order.
-    pub(super) fn forward(&self, after: u64) -> io::Result<Entries<'f>> {
-        if self.marks.is_none() {
+    pub(super) fn forward(&self, after: u64) -> io::Result<EntriesForward<'f>> {
+        if self.points.is_none() {
             let start = match after {
                 0 => 0,
-                after => scan::behind(self.file, after, self.end, u64::MAX)?.ok_or_else(odd)?,
+                after => scan::behind(self.file, after, self.end, u64::MAX)?.ok_or_else(irregular)?,
             };
-            return Ok(Entries::behind(self, Mark { offset: start, last: after }, after));
+            return Ok(EntriesForward::behind(self, IndexPoint { offset: start, last: after }, after));
         }
-        let mark = self.marks.as_ref().map(|marks| marks.behind(after)).unwrap_or_default();
-        Ok(Entries::behind(self, mark, after))
+        let point = self.points.as_ref().map(|points| points.behind(after)).unwrap_or_default();
+        Ok(EntriesForward::behind(self, point, after))
     }
 
     /// The entries from the line on that begins at `offset`.
-    pub(super) fn from(&self, offset: u64) -> io::Result<Entries<'f>> {
-        let Some(marks) = &self.marks else {
-            return Ok(Entries::behind(self, Mark { offset, last: 0 }, 0));
+    pub(super) fn from(&self, offset: u64) -> io::Result<EntriesForward<'f>> {
+        let Some(points) = &self.points else {
+            return Ok(EntriesForward::behind(self, IndexPoint { offset, last: 0 }, 0));
         };
-        let mark = marks.at(offset);
-        let mut entries = Entries::behind(self, mark, 0);
+        let point = points.at(offset);
+        let mut entries = EntriesForward::behind(self, point, 0);
         while entries.lines.at < offset && entries.next()?.is_some() {}
         Ok(entries)
     }
 
     /// The entries that stand before the byte `from`, newest first.
-    pub(super) fn backward(&self, from: u64) -> io::Result<Newest<'_, 'f>> {
-        let way = match &self.marks {
-            None => Way::Lines { lines: Backward::new(self.file, from)?, next: None },
-            Some(marks) => Way::Marks { marks, mark: Some(marks.at(from.saturating_sub(1))), stretch: Vec::new() },
+    pub(super) fn backward(&self, from: u64) -> io::Result<EntriesBackward<'_, 'f>> {
+        let way = match &self.points {
+            None => Direction::Lines { lines: Backward::new(self.file, from)?, next: None },
+            Some(points) => {
+                Direction::SparseIndex { points, point: Some(points.at(from.saturating_sub(1))), stretch: Vec::new() }
+            }
         };
-        Ok(Newest { of: self, from, way })
+        Ok(EntriesBackward { of: self, from, way })
     }
 }
 
-/// Entries in order.
-pub(super) struct Entries<'f> {
+/// EntriesForward in order.
+pub(super) struct EntriesForward<'f> {
     lines: Forward<'f>,
     ids: Ids,
     is_numbered: bool,
     after: u64,
 }
 
-impl<'f> Entries<'f> {
-    fn behind(of: &Numbered<'f>, mark: Mark, after: u64) -> Self {
+impl<'f> EntriesForward<'f> {
+    fn behind(of: &NumberedFile<'f>, point: IndexPoint, after: u64) -> Self {
         Self {
-            lines: Forward::new(of.file, mark.offset, of.end),
-            ids: Ids::behind(mark.last),
-            is_numbered: of.marks.is_some(),
+            lines: Forward::new(of.file, point.offset, of.end),
+            ids: Ids::behind(point.last),
+            is_numbered: of.points.is_some(),
             after,
         }
     }
@@ -137,7 +139,7 @@ impl<'f> Entries<'f> {
         while let Some(line) = self.lines.next()? {
             let Some(mut entry) = line.entry() else { continue };
             if !self.is_numbered && !self.ids.grows(entry.id) {
-                return Err(odd());
+                return Err(irregular());
             }
             entry.id = self.ids.next(entry.id);
             if entry.id > self.after {
@@ -148,73 +150,73 @@ impl<'f> Entries<'f> {
     }
 }
 
-/// Entries, newest first.
-pub(super) struct Newest<'n, 'f> {
-    of: &'n Numbered<'f>,
+/// EntriesForward, newest first.
+pub(super) struct EntriesBackward<'n, 'f> {
+    of: &'n NumberedFile<'f>,
     from: u64,
-    way: Way<'n, 'f>,
+    way: Direction<'n, 'f>,
 }
 
-enum Way<'n, 'f> {
+enum Direction<'n, 'f> {
     Lines {
         lines: Backward<'f>,
         /// The id of the entry behind the next one.
         next: Option<u64>,
     },
-    Marks {
-        marks: &'n Marks,
+    SparseIndex {
+        points: &'n SparseIndex,
         /// Where the next stretch begins.
-        mark: Option<Mark>,
-        /// Entries that were numbered and not given out.
+        point: Option<IndexPoint>,
+        /// EntriesForward that were numbered and not given out.
         stretch: Vec<(u64, Entry)>,
     },
 }
 
-impl Newest<'_, '_> {
+impl EntriesBackward<'_, '_> {
     /// The entry before the last one given out, with where its line begins. `may_be` looks at a line first: what it is sure
     /// that nobody wants need not be read.
-    pub(super) fn next(&mut self, may_be: &dyn Fn(&[u8]) -> bool) -> io::Result<Option<Seen>> {
+    pub(super) fn next(&mut self, may_be: &dyn Fn(&[u8]) -> bool) -> io::Result<Option<NumberedLine>> {
         match &mut self.way {
-            Way::Lines { lines, next } => {
+            Direction::Lines { lines, next } => {
                 let Some(line) = lines.next()? else { return Ok(None) };
                 let start = line.start;
                 let entry = if may_be(&line.bytes) { line.entry() } else { None };
                 if let Some(entry) = &entry {
                     if !is_usable(entry.id) || next.is_some_and(|next| entry.id >= next) {
-                        return Err(odd());
+                        return Err(irregular());
                     }
                     *next = Some(entry.id);
                 }
-                Ok(Some(Seen { start, entry }))
+                Ok(Some(NumberedLine { start, entry }))
             }
-            Way::Marks { marks, mark, stretch } => {
+            Direction::SparseIndex { points, point, stretch } => {
                 while stretch.is_empty() {
-                    let Some(begin) = *mark else { return Ok(None) };
-                    *mark = marks.previous(begin);
-                    let end = marks.end_of(begin, self.of.end).min(self.from);
-                    let of = Numbered { file: self.of.file, end, marks: Some(Marks::default()) };
-                    let mut entries = Entries::behind(&of, begin, 0);
+                    let Some(begin) = *point else { return Ok(None) };
+                    *point = points.previous(begin);
+                    let end = points.end_of(begin, self.of.end).min(self.from);
+                    let of = NumberedFile { file: self.of.file, end, points: Some(SparseIndex::default()) };
+                    let mut entries = EntriesForward::behind(&of, begin, 0);
                     while let Some(found) = entries.next()? {
                         stretch.push(found);
                     }
                 }
-                Ok(stretch.pop().map(|(start, entry)| Seen { start, entry: Some(entry) }))
+                Ok(stretch.pop().map(|(start, entry)| NumberedLine { start, entry: Some(entry) }))
             }
         }
     }
 }
 
 /// A line that was looked at.
-pub(super) struct Seen {
+pub(super) struct NumberedLine {
     pub(super) start: u64,
     /// None: it holds none, or none that is wanted.
     pub(super) entry: Option<Entry>,
 }
 
-/// The entry whose line begins at `offset`, under the id that it has by `marks`.
-pub(super) fn entry_at(file: &File, marks: &Marks, offset: u64, end: u64) -> io::Result<Option<Entry>> {
-    let of = Numbered { file, end, marks: Some(Marks::default()) };
-    let mut entries = Entries::behind(&of, marks.at(offset), 0);
+/// The entry whose line begins at `offset`, under the id that it has by `points`.
+pub(super) fn entry_at(file: &File, points: &SparseIndex, offset: u64, end: u64) -> io::Result<Option<Entry>> {
+    let of = NumberedFile { file, end, points: Some(SparseIndex::default()) };
+    let mut entries = EntriesForward::behind(&of, points.at(offset), 0);
     while let Some((start, entry)) = entries.next()? {
         if start >= offset {
             return Ok((start == offset).then_some(entry));
@@ -225,8 +227,10 @@ pub(super) fn entry_at(file: &File, marks: &Marks, offset: u64, end: u64) -> io:
 
 /// How a file ends that is no tape, as an archive is none.
 pub(super) fn end_of(file: &File, end: u64) -> io::Result<End> {
-    match (Numbered { file, end, marks: None }).last() {
-        Err(error) if is_odd(&error) => Numbered { file, end, marks: Some(Marks::default()) }.last(),
+    match (NumberedFile { file, end, points: None }).last() {
+        Err(error) if has_irregular_ids(&error) => {
+            NumberedFile { file, end, points: Some(SparseIndex::default()) }.last()
+        }
         found => found,
     }
 }

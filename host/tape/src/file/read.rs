@@ -8,7 +8,7 @@ use super::super::entry::Entry;
 use super::super::error::Result;
 use super::super::name::check_tape_name;
 use super::directory::{Directory, failed};
-use super::numbered::{Numbered, Seen, is_odd};
+use super::numbered::{NumberedFile, NumberedLine, has_irregular_ids};
 
 impl Directory {
     pub(super) fn last(&self, tape: &str) -> Result<u64> {
@@ -48,7 +48,7 @@ impl Directory {
             let mut entries = of.backward(self.before(tape, file, of, before)?)?;
             while found.len() < max
                 && !found.last().is_some_and(is_last)
-                && let Some(Seen { entry, .. }) = entries.next(&|_| true)?
+                && let Some(NumberedLine { entry, .. }) = entries.next(&|_| true)?
             {
                 found.extend(entry.filter(|entry| before.is_none_or(|before| entry.id < before)));
             }
@@ -58,7 +58,11 @@ impl Directory {
     }
 
     /// What `read` makes of the tape's file as far as it may be seen; nothing where there is none.
-    fn reading<T: Default>(&self, tape: &str, read: impl Fn(&Arc<File>, &Numbered<'_>) -> io::Result<T>) -> Result<T> {
+    fn reading<T: Default>(
+        &self,
+        tape: &str,
+        read: impl Fn(&Arc<File>, &NumberedFile<'_>) -> io::Result<T>,
+    ) -> Result<T> {
         check_tape_name(tape)?;
         let read = || match self.seen(tape)? {
             Some((file, end)) => self.numbered(tape, &file, end, |of| read(&file, of)),
@@ -67,42 +71,42 @@ impl Directory {
         read().map_err(failed("read", tape))
     }
 
-    /// Reads the first `end` bytes of a tape's file by the ids on its lines; where those do not grow, by its marks.
+    /// Reads the first `end` bytes of a tape's file by the ids on its lines; where those do not grow, by its points.
     pub(super) fn numbered<T>(
         &self,
         tape: &str,
         file: &Arc<File>,
         end: u64,
-        read: impl Fn(&Numbered<'_>) -> io::Result<T>,
+        read: impl Fn(&NumberedFile<'_>) -> io::Result<T>,
     ) -> io::Result<T> {
         if self.is_read_by_lines(tape) {
-            return read(&Numbered { file, end, marks: None }).map_err(|error| {
-                if !is_odd(&error) {
+            return read(&NumberedFile { file, end, points: None }).map_err(|error| {
+                if !has_irregular_ids(&error) {
                     return error;
                 }
-                // Numbered otherwise, an entry would have another id than it had a moment ago in the same turn.
-                self.note_odd(tape);
+                // NumberedFile otherwise, an entry would have another id than it had a moment ago in the same turn.
+                self.log_irregular(tape);
                 io::Error::other(
                     "the ids of its entries do not grow, which was found only now: try again in the next turn",
                 )
             });
         }
-        if !self.indexes.is_odd(tape) {
-            match read(&Numbered { file, end, marks: None }) {
-                Err(error) if is_odd(&error) => self.note_odd(tape),
+        if !self.indexes.has_irregular_ids(tape) {
+            match read(&NumberedFile { file, end, points: None }) {
+                Err(error) if has_irregular_ids(&error) => self.log_irregular(tape),
                 Err(error) => return Err(error),
                 // What was asked meanwhile may have read more of it.
-                Ok(_) if self.indexes.is_odd(tape) => {}
+                Ok(_) if self.indexes.has_irregular_ids(tape) => {}
                 Ok(found) => return Ok(found),
             }
         }
-        let marks = self.ask(tape, file, end, |index| Ok(index.marks().clone()))?;
-        read(&Numbered { file, end, marks: Some(marks) })
+        let points = self.ask(tape, file, end, |index| Ok(index.points().clone()))?;
+        read(&NumberedFile { file, end, points: Some(points) })
     }
 
-    /// From here on the tape is read by its marks. Told once.
-    pub(super) fn note_odd(&self, tape: &str) {
-        if self.indexes.add_odd(tape) {
+    /// From here on the tape is read by its points. Told once.
+    pub(super) fn log_irregular(&self, tape: &str) {
+        if self.indexes.mark_irregular(tape) {
             self.opened.forget_end(tape);
             tracing::warn!(
                 "tape `{tape}`: the ids of its entries do not grow, so they are numbered in the order in which they stand; to see which: bub-wasm tape verify {tape}"

@@ -10,15 +10,15 @@ use std::time::Instant;
 
 use super::super::entry::Entry;
 use super::super::search::{Collector, Hit};
-use super::numbered::{Numbered, Seen};
+use super::numbered::{NumberedFile, NumberedLine};
 use blocks::Blocks;
 
 /// The answer of a search over the lines before `end`, which is the end of the file or the beginning of a line. Holds a
 /// few blocks of the file at a time, whatever its length.
 ///
 /// Once `stop` is set it ends soon, with what was found so far: whoever asked has gone.
-pub(super) fn search(of: &Numbered<'_>, end: u64, mut found: Collector, stop: &AtomicBool) -> io::Result<Vec<Hit>> {
-    if of.marks.is_some() {
+pub(super) fn search(of: &NumberedFile<'_>, end: u64, mut found: Collector, stop: &AtomicBool) -> io::Result<Vec<Hit>> {
+    if of.points.is_some() {
         return search_numbered(of, end, found, stop);
     }
     let (file, late) = (of.file, found.deadline());
@@ -37,11 +37,11 @@ pub(super) fn search(of: &Numbered<'_>, end: u64, mut found: Collector, stop: &A
 }
 
 /// The same where an entry's id is not what stands on its line: all are read.
-fn search_numbered(of: &Numbered<'_>, end: u64, mut found: Collector, stop: &AtomicBool) -> io::Result<Vec<Hit>> {
+fn search_numbered(of: &NumberedFile<'_>, end: u64, mut found: Collector, stop: &AtomicBool) -> io::Result<Vec<Hit>> {
     let mut entries = of.backward(end)?;
     while !stop.load(Ordering::Relaxed)
         && !found.is_late()
-        && let Some(Seen { entry, .. }) = entries.next(&|_| true)?
+        && let Some(NumberedLine { entry, .. }) = entries.next(&|_| true)?
     {
         if entry.is_some_and(|entry| found.offer(entry).is_break()) {
             break;

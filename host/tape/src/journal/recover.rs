@@ -8,7 +8,7 @@ use super::super::error::{Error, Result};
 use super::super::fork::Locals;
 use super::super::interruption;
 use super::super::store::{Batch, Commit, Store};
-use super::super::{Durability, TAKEN, fail, json};
+use super::super::{Durability, TAKEN, failpoint, json};
 use super::record::{self, Record};
 use super::{Recovered, empty};
 
@@ -37,17 +37,17 @@ pub(super) async fn recover(
         return Ok(None);
     }
     let left = read(file, tape).map_err(failed)?;
-    fail::point("recover.read");
+    failpoint::point("recover.read");
     let mut recovered = None;
     if let Some(left) = left {
         let summary = left.summary();
         let commit = if is_aside { left.aside(tape)? } else { left.commit(tape)? };
         store.commit(commit).await?;
         recovered = Some(summary);
-        fail::point("recover.stored");
+        failpoint::point("recover.stored");
     }
     empty(file, durability).map_err(failed)?;
-    fail::point("recover.emptied");
+    failpoint::point("recover.emptied");
     Ok(recovered)
 }
 

@@ -13,7 +13,7 @@ use super::tokens::Tokens;
 use super::{Hit, Search, WORDS, word};
 
 /// With so many literal hits, nothing is forgiven.
-const ENOUGH: usize = 3;
+const ENOUGH_LITERAL: usize = 3;
 
 /// Makes the answer of a search from entries that are shown to it, newest first. It keeps no more than twice the hits
 /// that were asked for.
@@ -98,7 +98,7 @@ impl Collector {
 
     /// Whether a second pass can add anything to the first.
     pub(crate) fn wants_more(&self) -> bool {
-        self.literal.hits.len() < self.limit.min(ENOUGH) && self.matcher.can_forgive()
+        self.literal.hits.len() < self.limit.min(ENOUGH_LITERAL) && self.matcher.can_forgive()
     }
 
     /// [`Matcher::may_be_literal`].

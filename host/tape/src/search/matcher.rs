@@ -72,7 +72,7 @@ impl Matcher {
         if !self.accepts(entry) {
             return None;
         }
-        let pieces = Pieces::of(entry);
+        let pieces = EntryFields::of(entry);
         if !self.words.iter().all(|word| pieces.hold(&word.literal)) {
             return None;
         }
@@ -90,7 +90,7 @@ impl Matcher {
         if !self.can_forgive() || !self.accepts(entry) {
             return None;
         }
-        let pieces = Pieces::of(entry);
+        let pieces = EntryFields::of(entry);
         let edits = self.edits(&pieces.payload, tokens, &mut |pattern| pieces.hold(pattern))?;
         if edits == 0 {
             return None;
@@ -145,14 +145,14 @@ impl Matcher {
 }
 
 /// What of an entry is looked at, as JSON.
-struct Pieces<'e> {
+struct EntryFields<'e> {
     kind: String,
     payload: Cow<'e, str>,
     meta: Cow<'e, str>,
     date: String,
 }
 
-impl<'e> Pieces<'e> {
+impl<'e> EntryFields<'e> {
     fn of(entry: &'e Entry) -> Self {
         Self {
             kind: json::quote(&entry.kind),

@@ -10,7 +10,7 @@ use super::tokens::Tokens;
 impl Matcher {
     /// Whether the entry on a line may be found literally.
     pub(super) fn may_be_literal(&self, line: &[u8]) -> bool {
-        let look = Look(line);
+        let look = RawLine(line);
         match self.words.iter().all(|word| word.literal.may_stand_in(line)) {
             true => !self.is_left_out(&look),
             false => !look.shows_all(),
@@ -19,7 +19,7 @@ impl Matcher {
 
     /// Whether the entry on a line may be found with typing errors.
     pub(super) fn may_be_forgiven(&self, line: &[u8], tokens: &mut Tokens) -> bool {
-        let look = Look(line);
+        let look = RawLine(line);
         if self.is_left_out(&look) {
             return false;
         }
@@ -34,16 +34,16 @@ impl Matcher {
     }
 
     /// Whether kind or date are others than are wanted.
-    fn is_left_out(&self, look: &Look<'_>) -> bool {
+    fn is_left_out(&self, look: &RawLine<'_>) -> bool {
         look.date().is_some_and(|date| !self.filter.accepts_date(date))
             || look.kind().is_some_and(|(kind, _)| !self.filter.accepts_kind(kind)) && look.has_one_kind()
     }
 }
 
 /// A line, without its end.
-struct Look<'l>(&'l [u8]);
+struct RawLine<'l>(&'l [u8]);
 
-impl<'l> Look<'l> {
+impl<'l> RawLine<'l> {
     /// Whether all that an entry's text is made of stands in the line as it stands in the entry. Otherwise it may be
     /// spelled in another way, or the date be derived from a number.
     fn shows_all(&self) -> bool {

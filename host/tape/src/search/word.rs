@@ -7,7 +7,7 @@ use super::spelling::Pattern;
 use super::tokens::{Tokens, bit, fold, is_letter};
 
 /// Into how many pieces a word may fall. What has more, such as a path, stands literally.
-const PIECES: usize = 4;
+const MAX_PARTS: usize = 4;
 
 /// One word, as it stands between white space.
 #[derive(Clone, Debug)]
@@ -17,11 +17,11 @@ pub(super) struct Word {
     /// The longer, the fewer entries hold it.
     pub(super) bytes: usize,
     /// The same without its punctuation; empty when it must stand literally.
-    pieces: Vec<Piece>,
+    pieces: Vec<Part>,
 }
 
 #[derive(Clone, Debug)]
-enum Piece {
+enum Part {
     Literal(Pattern),
     Forgiven { folded: String, letters: usize, set: u64, edits: usize },
 }
@@ -31,7 +31,7 @@ impl Word {
         let runs = runs(text);
         let mut pieces = Vec::new();
         if may_differ(&runs) {
-            pieces = runs.iter().map(|run| Piece::new(run)).collect::<Result<_>>()?;
+            pieces = runs.iter().map(|run| Part::new(run)).collect::<Result<_>>()?;
         }
         Ok(Self { literal: Pattern::literal(text)?, letters: text.chars().count(), bytes: text.len(), pieces })
     }
@@ -56,7 +56,7 @@ impl Word {
     }
 }
 
-impl Piece {
+impl Part {
     fn new(run: &str) -> Result<Self> {
         let edits = edits(run);
         if edits == 0 {
@@ -110,7 +110,7 @@ pub(super) fn require(word: &str, condition: &mut Condition) {
 
 /// Whether something is forgiven in a word of these runs.
 fn may_differ(runs: &[&str]) -> bool {
-    runs.len() <= PIECES && runs.iter().any(|run| edits(run) > 0)
+    runs.len() <= MAX_PARTS && runs.iter().any(|run| edits(run) > 0)
 }
 
 /// A word cut at its punctuation, and where a script without spaces begins or ends.

@@ -14,11 +14,11 @@ use super::super::Durability;
 use super::super::error::{Error, Result};
 use super::super::name::check_tape_name;
 use super::super::network::network_file_system;
-use super::super::shelf::Shelf;
+use super::super::transaction::StoreTransaction;
 use super::fault::{self, failed};
-use super::look::{self, Seen};
+use super::read::{self, TapeReader};
 use super::schema;
-use super::write::Writing;
+use super::write::WriteTransaction;
 
 /// How many calls read at the same time. More would wait for the same disk.
 const READERS: usize = 4;
@@ -73,7 +73,7 @@ impl Database {
     pub(super) async fn write<T: Send + 'static>(
         &self,
         action: String,
-        act: impl FnOnce(&mut dyn Shelf) -> Result<T> + Send + 'static,
+        act: impl FnOnce(&mut dyn StoreTransaction) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let mut writer = Arc::clone(&self.writer).lock_owned().await;
         let (path, inode) = (self.readers.path.clone(), self.inode);
@@ -81,7 +81,7 @@ impl Database {
             is_still(&path, inode).map_err(|source| Error::Io { action: action.clone(), source })?;
             let failed = failed(&action);
             let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-            let done = act(&mut Writing { connection: &transaction, failed: &failed })?;
+            let done = act(&mut WriteTransaction { connection: &transaction, failed: &failed })?;
             transaction.commit().map_err(&failed)?;
             Ok(done)
         })
@@ -102,21 +102,21 @@ impl Database {
     pub(super) async fn peek<T: Send + 'static>(
         &self,
         action: String,
-        act: impl FnOnce(&mut dyn Shelf) -> Result<T> + Send + 'static,
+        act: impl FnOnce(&mut dyn StoreTransaction) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.read(action, move |connection, failed| act(&mut Writing { connection, failed })).await
+        self.read(action, move |connection, failed| act(&mut WriteTransaction { connection, failed })).await
     }
 
     /// Looks at one moment of a tape. One that is not there holds nothing.
     pub(super) async fn look<T: Default + Send + 'static>(
         &self,
         tape: &str,
-        act: impl FnOnce(&Seen<'_>) -> rusqlite::Result<T> + Send + 'static,
+        act: impl FnOnce(&TapeReader<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T> {
         let action = format!("read tape `{tape}`");
         let tape = tape.to_owned();
-        self.read(action, move |connection, failed| match look::number(connection, &tape).map_err(failed)? {
-            Some(number) => act(&Seen { connection, number }).map_err(failed),
+        self.read(action, move |connection, failed| match read::number(connection, &tape).map_err(failed)? {
+            Some(number) => act(&TapeReader { connection, number }).map_err(failed),
             // The name of an archive may be longer than that of a tape.
             None => check_tape_name(&tape).map(|()| T::default()),
         })
@@ -125,7 +125,7 @@ impl Database {
 
     pub(super) async fn names(&self, after: String, max: usize) -> Result<Vec<String>> {
         let action = format!("list the tapes in `{}`", self.path().display());
-        self.read(action, move |connection, failed| look::names(connection, &after, max).map_err(failed)).await
+        self.read(action, move |connection, failed| read::names(connection, &after, max).map_err(failed)).await
     }
 
     async fn read<T: Send + 'static>(

@@ -14,10 +14,10 @@ use super::super::json;
 use super::super::media::without_data;
 
 /// How many grams of one word are asked for. More cost more than they leave out.
-const MOST_OF_A_WORD: usize = 12;
+const MAX_WORD_GRAMS: usize = 12;
 
 /// How many of all words.
-const MOST: usize = 64;
+const MAX_TERMS: usize = 64;
 
 /// The grams of all that a search looks at in an entry.
 pub(super) fn of(entry: &Entry) -> String {
@@ -51,10 +51,10 @@ pub(super) fn expression(text: &str) -> Option<String> {
             continue;
         }
         let windows = letters.windows(size);
-        let step = windows.len().div_ceil(MOST_OF_A_WORD);
+        let step = windows.len().div_ceil(MAX_WORD_GRAMS);
         for gram in windows.step_by(step) {
             let term: String = gram.iter().copied().map(spelled).collect();
-            if !terms.contains(&term) && terms.len() < MOST {
+            if !terms.contains(&term) && terms.len() < MAX_TERMS {
                 terms.push(term);
             }
         }

@@ -12,18 +12,18 @@ use super::super::error::{Error, Result};
 use super::fault::failed;
 
 /// How long a write waits for another process's.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What the log beside the database is cut back to, in bytes, after a large write made it longer.
-const LOG: i64 = 16 * 1024 * 1024;
+const LOG_LIMIT: i64 = 16 * 1024 * 1024;
 
 /// Marks the file as ours: `bubw`.
-const APPLICATION: i32 = 0x6275_6277;
+const APPLICATION_ID: i32 = 0x6275_6277;
 
 /// The version of what stands below.
 const VERSION: i32 = 1;
 
-/// An entry's `place` is its tape's number, shifted by [`SHIFT`](super::look::SHIFT), and its id: a tape's entries lie
+/// An entry's `place` is its tape's number, shifted by [`SHIFT`](super::read::SHIFT), and its id: a tape's entries lie
 /// together in their order, and every index, that of the search too, keeps them so. A number is never used again.
 ///
 /// `gram` holds no text, only which grams (see [`grams`](super::grams)) stand in the entry at a place; it has the
@@ -74,7 +74,7 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection> 
         connection.pragma_update(None, "synchronous", synchronous)?;
         // What is deleted leaves no bytes behind in the file.
         connection.pragma_update(None, "secure_delete", true)?;
-        connection.pragma_update(None, "journal_size_limit", LOG)
+        connection.pragma_update(None, "journal_size_limit", LOG_LIMIT)
     };
     settle().map_err(failed(&action))?;
     Ok(connection)
@@ -91,7 +91,7 @@ pub(super) fn action(path: &Path) -> String {
 
 fn connect(path: &Path, mode: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(LOCK_TIMEOUT)?;
     // A file that somebody prepared runs no code of its own and cannot be made to damage itself.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -107,8 +107,8 @@ fn is_ours(path: &Path, connection: &Connection) -> Result<bool> {
     let version = number("PRAGMA user_version")?;
     let path = path.display();
     match (application, version) {
-        (APPLICATION, VERSION) => Ok(true),
-        (APPLICATION, _) => Err(Error::invalid(format!(
+        (APPLICATION_ID, VERSION) => Ok(true),
+        (APPLICATION_ID, _) => Err(Error::invalid(format!(
             "the tapes in `{path}` are of version {version}, and this program reads version {VERSION}: use the program \
              that wrote them"
         ))),
@@ -128,7 +128,7 @@ fn make(path: &Path, connection: &mut Connection) -> Result<()> {
         return Ok(());
     }
     transaction.execute_batch(TABLES).map_err(&failed)?;
-    transaction.pragma_update(None, "application_id", APPLICATION).map_err(&failed)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(&failed)?;
     transaction.pragma_update(None, "user_version", VERSION).map_err(&failed)?;
     transaction.commit().map_err(&failed)
 }
@@ -137,7 +137,7 @@ fn make(path: &Path, connection: &mut Connection) -> Result<()> {
 /// looks at the file at that moment.
 fn log_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let pause = Duration::from_millis(10);
-    let mut left = PATIENCE;
+    let mut left = LOCK_TIMEOUT;
     loop {
         match connection.pragma_update(None, "journal_mode", "WAL") {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && !left.is_zero() => {

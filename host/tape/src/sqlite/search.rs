@@ -9,13 +9,13 @@ use rusqlite::Row;
 
 use super::super::json;
 use super::super::search::{Collector, Hit};
-use super::look::{self, Seen, columns};
+use super::read::{self, TapeReader, columns};
 
 /// After so many candidates it is asked whether the index helps at all.
-const FEW: i64 = 512;
+const INDEX_PROBE: i64 = 512;
 
 /// How many rows are read one after another in the time that one is looked up.
-const DEARER: i64 = 6;
+const INDEX_COST: i64 = 6;
 
 /// Ends a search when it is dropped.
 #[derive(Default)]
@@ -37,7 +37,7 @@ impl Drop for Stop {
 ///
 /// Once `stop` is set it ends soon, with what was found so far: whoever asked has gone.
 pub(super) fn search(
-    seen: &Seen<'_>,
+    seen: &TapeReader<'_>,
     mut found: Collector,
     grams: Option<&str>,
     before: Option<u64>,
@@ -48,7 +48,7 @@ pub(super) fn search(
     literal_pass(seen, grams, &limits, &mut |row| {
         write_line(row, &mut line)?;
         Ok(match found.may_be_literal(line.as_bytes()) {
-            true => found.offer_literal(look::entry(row)?),
+            true => found.offer_literal(read::entry(row)?),
             false => ControlFlow::Continue(()),
         })
     })?;
@@ -56,7 +56,7 @@ pub(super) fn search(
         let _all = walk_back(seen, &limits, &mut |row| {
             write_line(row, &mut line)?;
             Ok(match found.may_be_forgiven(line.as_bytes()) {
-                true => found.offer_forgiving(look::entry(row)?),
+                true => found.offer_forgiving(read::entry(row)?),
                 false => ControlFlow::Continue(()),
             })
         })?;
@@ -85,7 +85,7 @@ impl Limits<'_> {
 
 /// Shows `visit` all rows in which the words may stand, the last first.
 fn literal_pass(
-    seen: &Seen<'_>,
+    seen: &TapeReader<'_>,
     grams: Option<&str>,
     limits: &Limits<'_>,
     visit: &mut Visit<'_>,
@@ -105,7 +105,12 @@ fn literal_pass(
 
 /// Shows `visit` what the index has, the last first. Where most rows turn out to be candidates, it leaves off, and says
 /// behind which place nothing is left.
-fn by_index(seen: &Seen<'_>, grams: &str, limits: &Limits<'_>, visit: &mut Visit<'_>) -> rusqlite::Result<Option<i64>> {
+fn by_index(
+    seen: &TapeReader<'_>,
+    grams: &str,
+    limits: &Limits<'_>,
+    visit: &mut Visit<'_>,
+) -> rusqlite::Result<Option<i64>> {
     let query = "SELECT rowid FROM gram WHERE gram MATCH ? AND rowid > ? AND rowid <= ? ORDER BY rowid DESC";
     let mut candidates = seen.connection.prepare_cached(query)?;
     let mut candidates = candidates.query((grams, limits.first, limits.last))?;
@@ -116,7 +121,7 @@ fn by_index(seen: &Seen<'_>, grams: &str, limits: &Limits<'_>, visit: &mut Visit
         && let Some(candidate) = candidates.next()?
     {
         let place: i64 = candidate.get(0)?;
-        if looks >= FEW && limits.last.saturating_sub(place) < looks * DEARER {
+        if looks >= INDEX_PROBE && limits.last.saturating_sub(place) < looks * INDEX_COST {
             return Ok(Some(place));
         }
         looks += 1;
@@ -131,7 +136,7 @@ fn by_index(seen: &Seen<'_>, grams: &str, limits: &Limits<'_>, visit: &mut Visit
 }
 
 /// Shows `visit` the rows, the last first.
-fn walk_back(seen: &Seen<'_>, limits: &Limits<'_>, visit: &mut Visit<'_>) -> rusqlite::Result<ControlFlow<()>> {
+fn walk_back(seen: &TapeReader<'_>, limits: &Limits<'_>, visit: &mut Visit<'_>) -> rusqlite::Result<ControlFlow<()>> {
     let query = concat!("SELECT ", columns!(), " FROM entry WHERE place > ? AND place <= ? ORDER BY place DESC");
     let mut statement = seen.connection.prepare_cached(query)?;
     let mut rows = statement.query((limits.first, limits.last))?;
@@ -149,7 +154,7 @@ fn write_line(row: &Row<'_>, line: &mut String) -> rusqlite::Result<()> {
     let text = |column: usize| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
     line.clear();
     line.push_str("{\"id\": ");
-    line.push_str(&look::id(row.get(0)?).to_string());
+    line.push_str(&read::id(row.get(0)?).to_string());
     line.push_str(", \"kind\": ");
     quote(text(1)?, line);
     for (key, column) in [(", \"payload\": ", 2), (", \"meta\": ", 3)] {

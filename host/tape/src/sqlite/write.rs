@@ -7,9 +7,9 @@ use super::super::erase::{Erasure, Verdict};
 use super::super::error::{Error, Result};
 use super::super::info::Info;
 use super::super::name::{SIDECAR, is_listed};
-use super::super::shelf::Shelf;
+use super::super::transaction::StoreTransaction;
 use super::grams;
-use super::look::{self, LARGEST_ID, Seen, columns};
+use super::read::{self, LARGEST_ID, TapeReader, columns};
 
 /// How many entries of a tape wait until the index of the search takes them, at most. A search looks at each of them.
 const BATCH: u64 = 128;
@@ -18,12 +18,12 @@ const BATCH: u64 = 128;
 const PAGE: usize = 256;
 
 /// Tapes by name, for a write or for whoever looks what one would find.
-pub(super) struct Writing<'c> {
+pub(super) struct WriteTransaction<'c> {
     pub(super) connection: &'c Connection,
     pub(super) failed: &'c dyn Fn(rusqlite::Error) -> Error,
 }
 
-impl Writing<'_> {
+impl WriteTransaction<'_> {
     fn execute(&self, statement: &str, values: impl rusqlite::Params) -> Result<()> {
         let run = || self.connection.prepare_cached(statement)?.execute(values);
         run().map(drop).map_err(self.failed)
@@ -35,10 +35,10 @@ impl Writing<'_> {
     }
 
     fn number(&self, name: &str) -> Result<Option<i64>> {
-        look::number(self.connection, name).map_err(self.failed)
+        read::number(self.connection, name).map_err(self.failed)
     }
 
-    fn insert(&self, seen: &Seen<'_>, entry: &Entry) -> rusqlite::Result<()> {
+    fn insert(&self, seen: &TapeReader<'_>, entry: &Entry) -> rusqlite::Result<()> {
         let statement =
             "INSERT INTO entry (place, kind, payload, meta, date, name, phase) VALUES (?, ?, ?, ?, ?, ?, ?)";
         let (place, phase) = (seen.place(entry.id), entry.begins_phase());
@@ -48,7 +48,7 @@ impl Writing<'_> {
 
     /// Puts entries up to the id `last` into the index of the search, when there are enough of them. One by one, each
     /// would cost twenty times an append.
-    fn index(&self, seen: &Seen<'_>, last: u64) -> rusqlite::Result<()> {
+    fn index(&self, seen: &TapeReader<'_>, last: u64) -> rusqlite::Result<()> {
         let indexed = seen.indexed()?;
         if last.saturating_sub(indexed) < BATCH {
             return Ok(());
@@ -56,16 +56,16 @@ impl Writing<'_> {
         let query = concat!("SELECT ", columns!(), " FROM entry WHERE place > ? AND place <= ? ORDER BY place");
         let mut entries = self.connection.prepare_cached(query)?;
         let mut insert = self.connection.prepare_cached("INSERT INTO gram (rowid, grams) VALUES (?, ?)")?;
-        for entry in entries.query_map((seen.place(indexed), seen.place(last)), look::entry)? {
+        for entry in entries.query_map((seen.place(indexed), seen.place(last)), read::entry)? {
             let entry = entry?;
             insert.execute((seen.place(entry.id), grams::of(&entry)))?;
         }
         let statement = "UPDATE tape SET indexed = ? WHERE number = ?";
-        self.connection.prepare_cached(statement)?.execute((look::column(last), seen.number)).map(drop)
+        self.connection.prepare_cached(statement)?.execute((read::column(last), seen.number)).map(drop)
     }
 
-    fn append(&self, seen: &Seen<'_>, entries: &[Entry]) -> rusqlite::Result<()> {
-        let mut info: Info = look::info(seen)?;
+    fn append(&self, seen: &TapeReader<'_>, entries: &[Entry]) -> rusqlite::Result<()> {
+        let mut info: Info = read::info(seen)?;
         for entry in entries {
             self.insert(seen, entry)?;
             info.count(entry);
@@ -77,7 +77,7 @@ impl Writing<'_> {
     }
 }
 
-impl Shelf for Writing<'_> {
+impl StoreTransaction for WriteTransaction<'_> {
     fn holds(&mut self, name: &str) -> Result<bool> {
         Ok(self.number(name)?.is_some())
     }
@@ -89,7 +89,7 @@ impl Shelf for Writing<'_> {
 
     fn last_id(&mut self, name: &str) -> Result<u64> {
         match self.number(name)? {
-            Some(number) => look::last_id(&Seen { connection: self.connection, number }).map_err(self.failed),
+            Some(number) => read::last_id(&TapeReader { connection: self.connection, number }).map_err(self.failed),
             None => Ok(0),
         }
     }
@@ -115,7 +115,7 @@ impl Shelf for Writing<'_> {
         let Some(number) = self.number(tape)? else {
             return Ok(());
         };
-        let seen = Seen { connection: self.connection, number };
+        let seen = TapeReader { connection: self.connection, number };
         let (first, last) = (seen.place(0), seen.place(LARGEST_ID));
         self.execute("DELETE FROM gram WHERE rowid BETWEEN ? AND ?", (first, last))?;
         self.execute("DELETE FROM entry WHERE place BETWEEN ? AND ?", (first, last))?;
@@ -134,15 +134,17 @@ impl Shelf for Writing<'_> {
             self.execute(statement, (name, archive, listed))?;
         }
         match self.number(name)? {
-            Some(number) => self.append(&Seen { connection: self.connection, number }, &entries).map_err(self.failed),
+            Some(number) => {
+                self.append(&TapeReader { connection: self.connection, number }, &entries).map_err(self.failed)
+            }
             None => Ok(()),
         }
     }
 
     fn erase(&mut self, tape: &str, erasure: &Erasure) -> Result<u64> {
         let Some(number) = self.number(tape)? else { return Ok(0) };
-        let seen = Seen { connection: self.connection, number };
-        let last = look::last_id(&seen).map_err(self.failed)?;
+        let seen = TapeReader { connection: self.connection, number };
+        let last = read::last_id(&seen).map_err(self.failed)?;
         let (mut erased, mut after) = (0, 0);
         loop {
             let page = seen.page(after, PAGE).map_err(self.failed)?;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use bub_tape::{Index, Newest, Place, Sought};
+use bub_tape::{EntryOffset, Index, Newest, Sought};
 use proptest::prelude::*;
 
 use super::made::{Made, Tape};
@@ -66,13 +66,13 @@ fn a_place_that_the_file_does_not_bear_out_is_no_answer() {
     let (place, _) = tape.scan(&Sought::event("e5")).unwrap();
     let good = format!(r#"{{"id":{},"offset":{}}}"#, place.id, place.offset);
     assert!(kept.contains(&good));
-    let Place { id, offset } = *place;
+    let EntryOffset { id, offset } = *place;
     let others = [(id, offset + 1), (id + 1, offset), (id + 1, tape.ends[4]), (id, u64::MAX), (u64::MAX, 0)];
-    assert_eq!(tape.entries[5].0, Place { id: id + 1, offset: tape.ends[4] });
+    assert_eq!(tape.entries[5].0, EntryOffset { id: id + 1, offset: tape.ends[4] });
     for (id, offset) in others {
         let forged = kept.replace(&good, &format!(r#"{{"id":{id},"offset":{offset}}}"#));
         let sum = crc32fast::hash(forged.as_bytes());
-        fs::write(room.kept(), format!("bub-wasm index 4 {sum:08x}\n{forged}\n")).unwrap();
+        fs::write(room.kept(), format!("bub-wasm index 5 {sum:08x}\n{forged}\n")).unwrap();
         let index = room.load();
         assert_eq!(index.length(), tape.len(), "the checksum is right, so it is read");
         assert_eq!(index.newest(&room.file(), &Sought::event("e5"), None).unwrap(), Newest::Unknown);
@@ -89,12 +89,12 @@ fn counts_that_a_file_made_up_do_not_run_over() {
     let forged = kept.replace(r#""entries":10"#, &format!(r#""entries":{}"#, u64::MAX));
     assert_ne!(kept, forged);
     let sum = crc32fast::hash(forged.as_bytes());
-    fs::write(room.kept(), format!("bub-wasm index 4 {sum:08x}\n{forged}\n")).unwrap();
+    fs::write(room.kept(), format!("bub-wasm index 5 {sum:08x}\n{forged}\n")).unwrap();
     let mut index = room.load();
     let grown = short(1..=9).bytes.repeat(2);
     room.write(&grown);
     index.catch_up(&room.file(), room.length()).unwrap();
-    assert_eq!(index.digest().info("T").entries, u64::MAX);
+    assert_eq!(index.summary().info("T").entries, u64::MAX);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn what_is_kept_stays_small_whatever_the_names_are() {
     index.save(&room.kept()).unwrap();
     assert!(fs::metadata(room.kept()).unwrap().len() < 1 << 20);
     assert_eq!(room.load(), index);
-    let told = index.digest().info("T").last_anchor.unwrap();
+    let told = index.summary().info("T").last_anchor.unwrap();
     assert_eq!(told, "ä".repeat(512));
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use bub_tape::{Digest, Entry, Info, Newest, Place, Sought, json};
+use bub_tape::{Entry, EntryOffset, Info, Newest, Sought, TapeSummary, json};
 use proptest::prelude::*;
 
 /// How many kinds are remembered, and how many names of events and of anchors.
@@ -108,7 +108,7 @@ enum Wanted {
 #[derive(Default)]
 pub(super) struct Tape {
     pub(super) bytes: Vec<u8>,
-    pub(super) entries: Vec<(Place, Entry)>,
+    pub(super) entries: Vec<(EntryOffset, Entry)>,
     /// The newest entry for each thing that can be sought here, by its place among the entries.
     newest: HashMap<Wanted, usize>,
     info: Info,
@@ -186,7 +186,7 @@ impl Tape {
         self.bytes.extend(entry.line().as_bytes());
         self.bytes.extend(if self.ends.len() % 5 == 1 { &b" \r"[..] } else { b"" });
         self.end();
-        self.entries.push((Place { id, offset }, entry));
+        self.entries.push((EntryOffset { id, offset }, entry));
     }
 
     fn end(&mut self) {
@@ -199,7 +199,7 @@ impl Tape {
     }
 
     /// What a reader from the end finds.
-    pub(super) fn scan(&self, sought: &Sought) -> Option<&(Place, Entry)> {
+    pub(super) fn scan(&self, sought: &Sought) -> Option<&(EntryOffset, Entry)> {
         let wanted = match sought.clone() {
             Sought::Kind(kind) => Wanted::Kind(kind),
             Sought::Named { kind, name } => Wanted::Named(kind, name),
@@ -226,7 +226,7 @@ impl Tape {
         all
     }
 
-    /// Whether a digest may say that it does not know: too many names, or ones that are too long.
+    /// Whether a summary may say that it does not know: too many names, or ones that are too long.
     pub(super) fn may_be_unknown(&self) -> impl Fn(&Sought) -> bool {
         let (mut short, mut long) = (HashMap::<Option<String>, usize>::new(), HashSet::<Option<String>>::new());
         for wanted in self.newest.keys() {
@@ -251,12 +251,12 @@ impl Tape {
         }
     }
 
-    pub(super) fn check(&self, digest: &Digest) {
-        assert_eq!(digest.info("T"), self.info);
+    pub(super) fn check(&self, summary: &TapeSummary) {
+        assert_eq!(summary.info("T"), self.info);
         let may_be_unknown = self.may_be_unknown();
         for sought in self.sought() {
             let place = self.scan(&sought).map(|(place, _)| *place);
-            match digest.newest(&sought) {
+            match summary.newest(&sought) {
                 Newest::Known(found) => assert_eq!(Some(found), place, "{sought:?}"),
                 Newest::Nothing => assert_eq!(None, place, "{sought:?}"),
                 Newest::Unknown => assert!(may_be_unknown(&sought), "{sought:?}"),

@@ -155,7 +155,7 @@ fn ask(offered: &[(String, String)]) -> Result<Choice> {
 /// Its tape cannot be read, or the terminal has gone.
 pub(super) async fn show(host: &Arc<Host>, session: &str, paint: Paint) -> Result<()> {
     let name = tape_name(&host.workspace, session);
-    let tape = host.tapes().open(&name)?.veiled();
+    let tape = host.tapes().open(&name)?.without_forgotten();
     let window = tape.since_anchor().await?;
     let spoken = window.iter().filter(|entry| entry.is("message")).filter_map(|entry| {
         let role = json::get(&entry.payload, "role").and_then(json::string)?;

@@ -5,7 +5,7 @@ use super::place::Place;
 use anyhow::{Context, Result};
 use bub_config::{Config, TapeStorage};
 use bub_runtime::host::{Compacted, compact_memories, leftovers};
-use bub_tape::{Leftover, empty_trash};
+use bub_tape::{Garbage, empty_trash};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -35,20 +35,20 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         // What is old enough to go anyway was told by then, where nothing was removed.
         let known: Vec<_> = found.iter().map(|leftover| leftover.path.clone()).collect();
         let trash = trash.into_iter().filter(|(path, _)| !known.contains(path));
-        found.extend(trash.map(|(path, bytes)| Leftover { path, bytes, why: "was thrown away" }));
+        found.extend(trash.map(|(path, bytes)| Garbage { path, bytes, why: "was thrown away" }));
     }
     let compacted = compact(config, workspace, arguments.dry_run).await?;
     let bytes: u64 = found.iter().map(|leftover| leftover.bytes).sum();
     let mut out = std::io::stdout().lock();
     if arguments.json {
         let files = found.iter().map(
-            |Leftover { path, bytes, why }| json!({ "path": path.display().to_string(), "bytes": bytes, "why": why }),
+            |Garbage { path, bytes, why }| json!({ "path": path.display().to_string(), "bytes": bytes, "why": why }),
         );
         let all = json!({ "files": files.collect::<Vec<_>>(), "bytes": bytes, "memory_entries": compacted.entries, "dry_run": arguments.dry_run });
         writeln!(out, "{all:#}")?;
         return Ok(ExitCode::SUCCESS);
     }
-    for Leftover { path, why, .. } in &found {
+    for Garbage { path, why, .. } in &found {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         text::fold(&format!("{name} {why}"), WIDTH).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }

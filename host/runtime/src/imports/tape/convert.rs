@@ -50,7 +50,7 @@ pub fn taint(turn: &Turn, entry: &bub_tape::Entry) {
 pub(super) fn into_entry(turn: &Turn, entry: bub_tape::Entry) -> Entry {
     taint(turn, &entry);
     let payload = match &*entry.kind {
-        "message" => turn.calls.media.put_away(&entry.payload).into_owned(),
+        "message" => turn.calls.media.extract(&entry.payload).into_owned(),
         _ => entry.payload.to_string(),
     };
     let [kind, meta, date] = [entry.kind, entry.meta, entry.date].map(|text| text.to_string());

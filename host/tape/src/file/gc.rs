@@ -13,7 +13,7 @@ use super::erase::DRAFT;
 
 /// A file that was removed, or would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leftover {
+pub struct Garbage {
     /// Its path.
     pub path: PathBuf,
     /// Its size.
@@ -28,55 +28,55 @@ pub struct Leftover {
 /// # Errors
 ///
 /// The directory cannot be listed. A file that cannot be removed, or that somebody holds, is left and not told.
-pub fn tidy(dir: &Path, index: &Path, now: SystemTime, dry: bool) -> io::Result<Vec<Leftover>> {
-    let mut tidy = Tidy { dir, now, dry, found: Vec::new() };
+pub fn gc(dir: &Path, index: &Path, now: SystemTime, dry: bool) -> io::Result<Vec<Garbage>> {
+    let mut gc = Collector { dir, now, dry, found: Vec::new() };
     let names = names(dir)?;
     for (name, bytes) in self::files(&dir.join(TRASH)) {
         let path = dir.join(TRASH).join(name);
-        if tidy.is_old(&path) {
-            tidy.remove(path, bytes, "was thrown away more than a day ago");
+        if gc.is_old(&path) {
+            gc.remove(path, bytes, "was thrown away more than a day ago");
         }
     }
     let mut families = BTreeSet::new();
     for name in &names {
         if let Some(tape) = name.strip_suffix(".jsonl") {
-            tidy.empty_tape(tape);
+            gc.empty_tape(tape);
         }
-        if name.strip_suffix(DRAFT).is_some_and(|name| name.contains(".jsonl")) && tidy.is_old(&dir.join(name)) {
+        if name.strip_suffix(DRAFT).is_some_and(|name| name.contains(".jsonl")) && gc.is_old(&dir.join(name)) {
             let bytes = fs::metadata(dir.join(name)).map_or(0, |about| about.len());
-            tidy.remove(dir.join(name), bytes, "was never finished");
+            gc.remove(dir.join(name), bytes, "was never finished");
         }
         if name.ends_with(".jsonl.torn") {
             let path = dir.join(name);
             if fs::metadata(&path).is_ok_and(|about| about.len() == 0) {
-                tidy.remove(path, 0, "is empty");
+                gc.remove(path, 0, "is empty");
             }
         }
         families.extend(name.strip_suffix(".jsonl.lock").or_else(|| name.strip_suffix(".jsonl.turn")));
     }
     for tape in families {
-        tidy.locks_of(tape);
+        gc.locks_of(tape);
     }
     for (name, bytes) in files(index) {
         let path = index.join(&name);
         let is_gone = |tape: &str| check_tape_name(tape).is_ok() && !dir.join(format!("{tape}.jsonl")).exists();
         if name.strip_suffix(".index").or_else(|| name.strip_suffix(".zones")).is_some_and(is_gone) {
-            tidy.remove(path, bytes, "is derived from a tape that is gone");
-        } else if name.ends_with(".new") && tidy.is_old(&path) {
-            tidy.remove(path, bytes, "was never finished");
+            gc.remove(path, bytes, "is derived from a tape that is gone");
+        } else if name.ends_with(".new") && gc.is_old(&path) {
+            gc.remove(path, bytes, "was never finished");
         }
     }
-    Ok(tidy.found)
+    Ok(gc.found)
 }
 
-struct Tidy<'a> {
+struct Collector<'a> {
     dir: &'a Path,
     now: SystemTime,
     dry: bool,
-    found: Vec<Leftover>,
+    found: Vec<Garbage>,
 }
 
-impl Tidy<'_> {
+impl Collector<'_> {
     fn is_old(&self, path: &Path) -> bool {
         let changed = fs::metadata(path).and_then(|about| about.modified()).ok();
         changed.and_then(|time| self.now.duration_since(time).ok()).is_some_and(|age| age > KEPT)
@@ -84,7 +84,7 @@ impl Tidy<'_> {
 
     fn remove(&mut self, path: PathBuf, bytes: u64, why: &'static str) {
         if self.dry || fs::remove_file(&path).is_ok() {
-            self.found.push(Leftover { path, bytes, why });
+            self.found.push(Garbage { path, bytes, why });
         }
     }
 

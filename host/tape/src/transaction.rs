@@ -9,7 +9,7 @@ use super::store::{Commit, Outcome, next_id};
 
 /// Whole tapes and archives by name, while one write is under way: nobody else sees or changes them before its end. Where
 /// a function fails, whoever called [`commit`] takes back what the others did.
-pub(super) trait Shelf {
+pub(super) trait StoreTransaction {
     /// Whether there is a tape or an archive of that name.
     fn holds(&mut self, name: &str) -> Result<bool>;
 
@@ -41,21 +41,21 @@ pub(super) trait Shelf {
 
 /// Does what [`Store::commit`](super::Store::commit) promises. Everything that the caller may have got wrong is found
 /// before anything changes.
-pub(super) fn commit(shelf: &mut dyn Shelf, commit: Commit) -> Result<Outcome> {
+pub(super) fn commit(transaction: &mut dyn StoreTransaction, commit: Commit) -> Result<Outcome> {
     let Some(tape) = commit.tape()?.map(str::to_owned) else {
         return Ok(Outcome::Stored(Vec::new()));
     };
-    if commit.key.is_some() && shelf.merged(&tape)? == commit.key {
+    if commit.key.is_some() && transaction.merged(&tape)? == commit.key {
         return Ok(Outcome::Already);
     }
     let fits = |draft: &Draft| draft.line(u64::MAX).map(drop);
     let all_reset = commit.batches.iter().any(|batch| batch.tape == tape && batch.reset.is_some());
     let mut first = Vec::with_capacity(commit.batches.len());
     for batch in &commit.batches {
-        if shelf.is_archive(&batch.tape)? {
+        if transaction.is_archive(&batch.tape)? {
             return Err(Error::invalid(format!("`{}` is an archive: it is never written again", batch.tape)));
         }
-        let kept = shelf.last_id(&batch.tape)?;
+        let kept = transaction.last_id(&batch.tape)?;
         let last = if all_reset || batch.reset.is_some() { 0 } else { kept };
         if batch.expect_last.is_some_and(|expected| expected != last) {
             return Err(Error::Conflict { last });
@@ -77,56 +77,56 @@ pub(super) fn commit(shelf: &mut dyn Shelf, commit: Commit) -> Result<Outcome> {
         let mut archive = reset.archive.clone();
         if batch.tape == tape {
             // The sidecars take the number that their tape's archive takes.
-            archive = archive.map(|archive| free_name(shelf, &archive)).transpose()?;
-            for sidecar in shelf.sidecars(&tape)? {
+            archive = archive.map(|archive| free_name(transaction, &archive)).transpose()?;
+            for sidecar in transaction.sidecars(&tape)? {
                 let archive = archive.as_ref().map(|archive| archive_beside(archive, &tape, &sidecar));
-                put_away(shelf, &sidecar, archive.as_deref())?;
+                clear_tape(transaction, &sidecar, archive.as_deref())?;
             }
         }
-        let archive = put_away(shelf, &batch.tape, archive.as_deref())?.or(archive);
+        let archive = clear_tape(transaction, &batch.tape, archive.as_deref())?.or(archive);
         if let Some(archive) = archive.filter(|_| !reset.kept.is_empty()) {
             additions.push((archive, reset.kept.clone()));
         }
     }
     for (archive, kept) in additions {
-        let id = next_id(shelf.last_id(&archive)?, kept.len())?;
-        shelf.add(&archive, true, numbered(id, kept))?;
+        let id = next_id(transaction.last_id(&archive)?, kept.len())?;
+        transaction.add(&archive, true, numbered(id, kept))?;
     }
     for (batch, id) in commit.batches.into_iter().zip(&first) {
         if !batch.drafts.is_empty() {
-            shelf.add(&batch.tape, false, numbered(*id, batch.drafts))?;
+            transaction.add(&batch.tape, false, numbered(*id, batch.drafts))?;
         }
     }
     if let Some(key) = &commit.key {
-        shelf.remember(&tape, key)?;
+        transaction.remember(&tape, key)?;
     }
     Ok(Outcome::Stored(first))
 }
 
 /// The name that an archive of the tape made now would have; none when the tape is not there.
-pub(super) fn archive_name(shelf: &mut dyn Shelf, tape: &str) -> Result<Option<String>> {
-    if !shelf.holds(tape)? || shelf.is_archive(tape)? {
+pub(super) fn archive_name(transaction: &mut dyn StoreTransaction, tape: &str) -> Result<Option<String>> {
+    if !transaction.holds(tape)? || transaction.is_archive(tape)? {
         return Ok(None);
     }
-    free_name(shelf, &name::archive_name(tape)).map(Some)
+    free_name(transaction, &name::archive_name(tape)).map(Some)
 }
 
 /// The archive's name, when one was made.
-fn put_away(shelf: &mut dyn Shelf, tape: &str, archive: Option<&str>) -> Result<Option<String>> {
-    if !shelf.holds(tape)? {
+fn clear_tape(transaction: &mut dyn StoreTransaction, tape: &str, archive: Option<&str>) -> Result<Option<String>> {
+    if !transaction.holds(tape)? {
         return Ok(None);
     }
     let Some(archive) = archive else {
-        shelf.remove(tape)?;
+        transaction.remove(tape)?;
         return Ok(None);
     };
-    let archive = free_name(shelf, archive)?;
-    shelf.archive(tape, &archive)?;
+    let archive = free_name(transaction, archive)?;
+    transaction.archive(tape, &archive)?;
     Ok(Some(archive))
 }
 
-fn free_name(shelf: &mut dyn Shelf, archive: &str) -> Result<String> {
-    name::free(archive, |archive| shelf.holds(archive))
+fn free_name(transaction: &mut dyn StoreTransaction, archive: &str) -> Result<String> {
+    name::free(archive, |archive| transaction.holds(archive))
 }
 
 fn numbered(first: u64, drafts: Vec<Draft>) -> Vec<Entry> {

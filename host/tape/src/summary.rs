@@ -21,7 +21,7 @@ const LONGEST: usize = 128;
 /// It may come from a file that says anything: whoever reads at `offset` looks whether the entry there has this `id`
 /// and is what was sought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct EntryOffset {
     /// The id of the entry.
     pub id: u64,
     /// Where its line begins, in bytes from the beginning of the file.
@@ -30,7 +30,7 @@ pub struct Place {
 
 /// The newest entry that is sought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Newest<T = Place> {
+pub enum Newest<T = EntryOffset> {
     /// The newest one.
     Known(T),
     /// There is none.
@@ -41,12 +41,12 @@ pub enum Newest<T = Place> {
 
 /// All entries of a tape, folded into a few kilobytes, however many there are.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Digest {
+pub struct TapeSummary {
     info: Info,
     /// The newest anchor, a zone's too, and the newest that begins a phase. Apart from the kinds, because they must not
     /// fall out.
-    anchor: Option<Place>,
-    phase: Option<Place>,
+    anchor: Option<EntryOffset>,
+    phase: Option<EntryOffset>,
     kinds: Latest<KINDS>,
     // Apart, so that a plugin that names each of its anchors anew does not push out the events.
     events: Latest<NAMES>,
@@ -54,9 +54,9 @@ pub struct Digest {
     zones: Zones,
 }
 
-impl Digest {
+impl TapeSummary {
     /// Adds the next entry of the tape, which stands at `place`, behind all that were added.
-    pub fn fold(&mut self, entry: &Entry, place: Place) {
+    pub fn fold(&mut self, entry: &Entry, place: EntryOffset) {
         let name = entry.name();
         self.info.count_named(entry, name.as_deref());
         self.kinds.put(&entry.kind, place);
@@ -110,9 +110,9 @@ impl Digest {
     }
 }
 
-impl Digest {
+impl TapeSummary {
     /// Keeps the answer that reading the whole tape has given where this did not know it, so that it is read once.
-    pub(super) fn learn(&mut self, sought: &Sought, place: Option<Place>) {
+    pub(super) fn learn(&mut self, sought: &Sought, place: Option<EntryOffset>) {
         match sought {
             Sought::Kind(kind) => self.kinds.learn(kind, place),
             Sought::Named { kind, name } if kind == "event" => self.events.learn(name, place),
@@ -126,7 +126,7 @@ impl Digest {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Latest<const BOUND: usize> {
     /// A name that is known not to be on the tape has none.
-    places: HashMap<Box<str>, Option<Place>>,
+    places: HashMap<Box<str>, Option<EntryOffset>>,
     /// Whether a name fell out. What is not here may then be one that did.
     lost: bool,
     /// Whether there was a name that is too long to be remembered.
@@ -134,7 +134,7 @@ struct Latest<const BOUND: usize> {
 }
 
 impl<const BOUND: usize> Latest<BOUND> {
-    fn put(&mut self, name: &str, place: Place) {
+    fn put(&mut self, name: &str, place: EntryOffset) {
         if let Some(known) = self.places.get_mut(name) {
             *known = Some(place);
         } else if name.len() > LONGEST {
@@ -148,7 +148,7 @@ impl<const BOUND: usize> Latest<BOUND> {
     }
 
     /// Keeps what reading the tape has told of a name that fell out.
-    fn learn(&mut self, name: &str, place: Option<Place>) {
+    fn learn(&mut self, name: &str, place: Option<EntryOffset>) {
         if name.len() <= LONGEST {
             if self.places.len() >= BOUND && !self.places.contains_key(name) {
                 self.make_room();

@@ -8,7 +8,7 @@ use super::super::entry::Entry;
 use super::super::error::Result;
 use super::super::forgotten::{self, Forgotten};
 use super::super::name::{family, sidecar_name};
-use super::super::words::Words;
+use super::super::text_matcher::Words;
 use super::super::zone::{self, MEMORY};
 use super::Tape;
 
@@ -18,7 +18,7 @@ const PAGE: usize = 256;
 /// What is known to be forgotten, and how often this process had something forgotten or emptied a tape before it was looked
 /// up. What another process has forgotten meanwhile is seen by the next turn: a store may be far away, and every read asks.
 #[derive(Default)]
-pub(super) struct Veil(Mutex<Option<(u64, Arc<Forgotten>)>>);
+pub(super) struct ForgottenFilter(Mutex<Option<(u64, Arc<Forgotten>)>>);
 
 /// How often this process had something forgotten, or emptied a tape.
 static FORGOT: AtomicU64 = AtomicU64::new(0);
@@ -29,8 +29,8 @@ pub(super) fn changed() {
 }
 
 impl Tape {
-    pub(super) fn new_veil(&self) -> Option<Arc<Veil>> {
-        self.veil.as_ref().map(|_| Arc::default())
+    pub(super) fn new_filter(&self) -> Option<Arc<ForgottenFilter>> {
+        self.filter.as_ref().map(|_| Arc::default())
     }
 
     /// Which entries of the tape and of its sidecars the owner has had forgotten. Whoever keeps something that was made of
@@ -41,7 +41,7 @@ impl Tape {
     /// The sidecar that says so cannot be read.
     pub async fn forgotten(&self) -> Result<Arc<Forgotten>> {
         let forgot = FORGOT.load(Ordering::Relaxed);
-        if let Some((known, forgotten)) = self.veil.as_ref().and_then(|veil| veil.lock().clone())
+        if let Some((known, forgotten)) = self.filter.as_ref().and_then(|filter| filter.lock().clone())
             && known == forgot
         {
             return Ok(forgotten);
@@ -56,15 +56,15 @@ impl Tape {
             page.iter().for_each(|entry| forgotten.fold(entry));
         }
         let forgotten = Arc::new(forgotten);
-        if let Some(veil) = &self.veil {
-            *veil.lock() = Some((forgot, Arc::clone(&forgotten)));
+        if let Some(filter) = &self.filter {
+            *filter.lock() = Some((forgot, Arc::clone(&forgotten)));
         }
         Ok(forgotten)
     }
 
     /// What is not shown of this tape.
     pub(super) async fn not_shown(&self) -> Result<Arc<Forgotten>> {
-        match &self.veil {
+        match &self.filter {
             Some(_) => self.forgotten().await,
             None => Ok(Arc::default()),
         }
@@ -149,7 +149,7 @@ impl Tape {
     }
 }
 
-impl Veil {
+impl ForgottenFilter {
     fn lock(&self) -> parking_lot::MutexGuard<'_, Option<(u64, Arc<Forgotten>)>> {
         self.0.lock()
     }

@@ -13,40 +13,40 @@ use lru::LruCache;
 use super::end::{End, Tail};
 
 /// How many tapes are kept open, and as many files that appends lock.
-const OPEN: NonZeroUsize = NonZeroUsize::new(64).unwrap();
+const MAX_OPEN: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
 /// The tapes that were used last. What is known of one is a hint: good only while its name leads to the same file, as long
 /// as it was.
-pub(super) struct Opened {
-    tapes: Mutex<LruCache<String, Known>>,
+pub(super) struct FileCache {
+    tapes: Mutex<LruCache<String, CachedFile>>,
     /// What appends lock, by path.
-    locks: Mutex<LruCache<PathBuf, (Arc<File>, Identity)>>,
+    locks: Mutex<LruCache<PathBuf, (Arc<File>, FileIdentity)>>,
 }
 
 /// Which file it is; another may have the name by now.
-type Identity = (u64, u64);
+type FileIdentity = (u64, u64);
 
 /// What a look found: the checksum of what is being written, and the file's length. Nothing was written between two that
 /// found the same.
-pub(super) type Found = (Option<u32>, u64);
+pub(super) type FileState = (Option<u32>, u64);
 
-struct Known {
+struct CachedFile {
     file: Arc<File>,
-    identity: Identity,
+    identity: FileIdentity,
     writable: bool,
     /// A length, and the last id before it.
     end: Option<(u64, u64)>,
     /// How much of it may be seen, by the last look.
-    seen: Option<(Found, u64)>,
+    seen: Option<(FileState, u64)>,
 }
 
-impl Default for Opened {
+impl Default for FileCache {
     fn default() -> Self {
-        Self { tapes: Mutex::new(LruCache::new(OPEN)), locks: Mutex::new(LruCache::new(OPEN)) }
+        Self { tapes: Mutex::new(LruCache::new(MAX_OPEN)), locks: Mutex::new(LruCache::new(MAX_OPEN)) }
     }
 }
 
-impl Opened {
+impl FileCache {
     /// The file that the tape's name leads to now, and its length; `None` when there is none.
     pub(super) fn read(&self, tape: &str, path: &Path) -> io::Result<Option<(Arc<File>, u64)>> {
         let found = match fs::metadata(path) {
@@ -77,7 +77,7 @@ impl Opened {
     pub(super) fn append(&self, tape: &str, path: &Path) -> io::Result<Arc<File>> {
         let kept = match fs::metadata(path) {
             Ok(found) => {
-                let usable = |known: &mut Known| known.is(&found) && known.writable;
+                let usable = |known: &mut CachedFile| known.is(&found) && known.writable;
                 self.with(tape, |known| usable(known).then(|| Arc::clone(&known.file))).flatten()
             }
             Err(_) => None,
@@ -108,12 +108,12 @@ impl Opened {
     }
 
     /// How much of the file may be seen, if a look has found the same before.
-    pub(super) fn seen(&self, tape: &str, file: &Arc<File>, found: Found) -> Option<u64> {
+    pub(super) fn seen(&self, tape: &str, file: &Arc<File>, found: FileState) -> Option<u64> {
         let (before, end) = self.of(tape, file, |known| known.seen)?;
         (before == found).then_some(end)
     }
 
-    pub(super) fn saw(&self, tape: &str, file: &Arc<File>, found: Found, end: u64) {
+    pub(super) fn saw(&self, tape: &str, file: &Arc<File>, found: FileState, end: u64) {
         self.of(tape, file, |known| known.seen.replace((found, end)));
     }
 
@@ -137,17 +137,17 @@ impl Opened {
     fn keep(&self, tape: &str, file: File, writable: bool) -> io::Result<Arc<File>> {
         let identity = identity(&file.metadata()?);
         let file = Arc::new(file);
-        let known = Known { file: Arc::clone(&file), identity, writable, end: None, seen: None };
+        let known = CachedFile { file: Arc::clone(&file), identity, writable, end: None, seen: None };
         lock(&self.tapes).put(tape.to_owned(), known);
         Ok(file)
     }
 
-    fn with<T>(&self, tape: &str, act: impl FnOnce(&mut Known) -> T) -> Option<T> {
+    fn with<T>(&self, tape: &str, act: impl FnOnce(&mut CachedFile) -> T) -> Option<T> {
         lock(&self.tapes).get_mut(tape).map(act)
     }
 
     /// The same, where that file is the one that is known.
-    fn of<T>(&self, tape: &str, file: &Arc<File>, act: impl FnOnce(&mut Known) -> Option<T>) -> Option<T> {
+    fn of<T>(&self, tape: &str, file: &Arc<File>, act: impl FnOnce(&mut CachedFile) -> Option<T>) -> Option<T> {
         self.with(tape, |known| Arc::ptr_eq(&known.file, file).then(|| act(known)).flatten()).flatten()
     }
 }
@@ -156,11 +156,11 @@ fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
     kept.lock()
 }
 
-fn identity(found: &Metadata) -> Identity {
+fn identity(found: &Metadata) -> FileIdentity {
     (found.dev(), found.ino())
 }
 
-impl Known {
+impl CachedFile {
     fn is(&self, found: &Metadata) -> bool {
         self.identity == identity(found)
     }

@@ -21,12 +21,12 @@ macro_rules! columns {
 pub(super) use columns;
 
 /// A tape at one moment.
-pub(super) struct Seen<'c> {
+pub(super) struct TapeReader<'c> {
     pub(super) connection: &'c Connection,
     pub(super) number: i64,
 }
 
-impl Seen<'_> {
+impl TapeReader<'_> {
     /// Where the entry of that id stands; behind all of the tape, when no entry can have the id.
     pub(super) fn place(&self, id: u64) -> i64 {
         self.number << SHIFT | column(id)
@@ -91,20 +91,20 @@ impl Seen<'_> {
     }
 }
 
-pub(super) fn last_id(seen: &Seen<'_>) -> rusqlite::Result<u64> {
+pub(super) fn last_id(seen: &TapeReader<'_>) -> rusqlite::Result<u64> {
     let query = "SELECT place FROM entry WHERE place > ? AND place <= ? ORDER BY place DESC LIMIT 1";
     let mut statement = seen.connection.prepare_cached(query)?;
     let last = statement.query_row((seen.place(0), seen.place(LARGEST_ID)), |row| row.get(0)).optional()?;
     Ok(last.map_or(0, id))
 }
 
-pub(super) fn since_anchor(seen: &Seen<'_>) -> rusqlite::Result<Vec<Entry>> {
+pub(super) fn since_anchor(seen: &TapeReader<'_>) -> rusqlite::Result<Vec<Entry>> {
     let anchor = seen.newest(&Sought::Phase, None)?;
     seen.page(anchor.map_or(0, |anchor| anchor.id.saturating_sub(1)), usize::MAX)
 }
 
 /// What was counted at the last write, or counted now where that cannot be read.
-pub(super) fn info(seen: &Seen<'_>) -> rusqlite::Result<Info> {
+pub(super) fn info(seen: &TapeReader<'_>) -> rusqlite::Result<Info> {
     let query = "SELECT info FROM tape WHERE number = ?";
     let text: String = seen.connection.prepare_cached(query)?.query_row([seen.number], |row| row.get(0))?;
     if let Ok(info) = serde_json::from_str(&text) {

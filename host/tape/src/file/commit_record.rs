@@ -1,6 +1,6 @@
 //! What is being written to a tape, and what was written last, in the file that appends lock.
 //!
-//! Two places, written in turn: whatever cuts off a write to one, the other still says how things stood before it.
+//! Two slots, written in turn: whatever cuts off a write to one, the other still says how things stood before it.
 
 use std::fs::File;
 use std::io;
@@ -8,22 +8,22 @@ use std::os::unix::fs::FileExt;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::fail;
+use super::super::failpoint;
 
-/// The size of a place in bytes: it is written at once, and no sector belongs to both.
-const PLACE: usize = 4096;
+/// The size of a slot in bytes: it is written at once, and no sector belongs to both.
+const SLOT_SIZE: usize = 4096;
 
 /// The length in bytes of what surely fits.
-pub(super) const ROOM: usize = PLACE - 256;
+pub(super) const MAX_LENGTH: usize = SLOT_SIZE - 256;
 
 /// The largest number that is believed. No count comes near it; behind the largest of all the next would be 0, and the state
 /// before it would hold.
-const LARGEST_SEQ: u64 = u64::MAX / 2;
+const MAX_SEQ: u64 = u64::MAX / 2;
 
 /// How a tape stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Slot {
-    /// The place with the higher number holds.
+pub(super) struct CommitRecord {
+    /// The slot with the higher number holds.
     pub(super) seq: u64,
     /// The key of the last write that had one.
     pub(super) merged: Option<String>,
@@ -47,22 +47,22 @@ pub(super) struct Block {
     pub(super) crc: u32,
 }
 
-impl Slot {
-    /// What the file says; nothing where neither place can be read.
+impl CommitRecord {
+    /// What the file says; nothing where neither slot can be read.
     pub(super) fn read(file: &File) -> io::Result<Self> {
-        Ok(Look::at(file)?.slot())
+        Ok(Slots::read(file)?.record())
     }
 
-    /// Writes the next state to the place that does not hold now.
+    /// Writes the next state to the slot that does not hold now.
     pub(super) fn write(&mut self, file: &File, step: &str, sync: bool) -> io::Result<()> {
         let next = Self { seq: self.seq.wrapping_add(1), ..self.clone() };
         let text = serde_json::to_string(&next)?;
         let bytes = format!("{:08x} {} {text}\n", crc32fast::hash(text.as_bytes()), text.len());
-        if bytes.len() > PLACE {
+        if bytes.len() > SLOT_SIZE {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "one write goes to too many sidecars"));
         }
-        let place = if next.seq.is_multiple_of(2) { 0 } else { PLACE as u64 };
-        fail::write(step, file, bytes.as_bytes(), place)?;
+        let slot = if next.seq.is_multiple_of(2) { 0 } else { SLOT_SIZE as u64 };
+        failpoint::write(step, file, bytes.as_bytes(), slot)?;
         if sync {
             file.sync_data()?;
         }
@@ -72,28 +72,28 @@ impl Slot {
 }
 
 /// All that stands in the file, at one moment.
-pub(super) struct Look {
-    places: [u8; 2 * PLACE],
+pub(super) struct Slots {
+    bytes: [u8; 2 * SLOT_SIZE],
     /// A checksum of it: two looks with the same one have seen no write between them. The slot's number alone would not
-    /// tell, as a place that is being written cannot be read, and the other one is older.
+    /// tell, as a slot that is being written cannot be read, and the other one is older.
     pub(super) sum: u32,
 }
 
-impl Look {
-    pub(super) fn at(file: &File) -> io::Result<Self> {
-        let mut places = [0; 2 * PLACE];
+impl Slots {
+    pub(super) fn read(file: &File) -> io::Result<Self> {
+        let mut bytes = [0; 2 * SLOT_SIZE];
         // A file gives all that it has at once: less is its end.
-        while let Err(error) = file.read_at(&mut places, 0) {
+        while let Err(error) = file.read_at(&mut bytes, 0) {
             if error.kind() != io::ErrorKind::Interrupted {
                 return Err(error);
             }
         }
-        Ok(Self { sum: crc32fast::hash(&places), places })
+        Ok(Self { sum: crc32fast::hash(&bytes), bytes })
     }
 
-    /// What it says; nothing where neither place can be read.
-    pub(super) fn slot(&self) -> Slot {
-        let (first, second) = self.places.split_at(PLACE);
+    /// What it says; nothing where neither slot can be read.
+    pub(super) fn record(&self) -> CommitRecord {
+        let (first, second) = self.bytes.split_at(SLOT_SIZE);
         let newer = match (decode(first), decode(second)) {
             (Some(first), Some(second)) => Some(if first.seq > second.seq { first } else { second }),
             (first, second) => first.or(second),
@@ -102,18 +102,18 @@ impl Look {
     }
 }
 
-fn decode(place: &[u8]) -> Option<Slot> {
-    let end = place.iter().position(|byte| *byte == b'\n')?;
-    let line = std::str::from_utf8(place.get(..end)?).ok()?;
+fn decode(slot: &[u8]) -> Option<CommitRecord> {
+    let end = slot.iter().position(|byte| *byte == b'\n')?;
+    let line = std::str::from_utf8(slot.get(..end)?).ok()?;
     let (sum, rest) = line.split_once(' ')?;
     let (length, text) = rest.split_once(' ')?;
     let whole = length.parse() == Ok(text.len()) && sum == format!("{:08x}", crc32fast::hash(text.as_bytes()));
-    let slot: Option<Slot> = if whole { serde_json::from_str(text).ok() } else { None };
-    slot.filter(|slot| slot.seq < LARGEST_SEQ)
+    let record: Option<CommitRecord> = if whole { serde_json::from_str(text).ok() } else { None };
+    record.filter(|record| record.seq < MAX_SEQ)
 }
 
 /// Whether the block stands in its file, as it was meant.
-pub(super) fn stands(file: &File, block: &Block) -> io::Result<bool> {
+pub(super) fn is_intact(file: &File, block: &Block) -> io::Result<bool> {
     let end = block.offset.checked_add(block.length);
     if end.is_none_or(|end| file.metadata().map_or(0, |found| found.len()) < end) {
         return Ok(false);
