@@ -116,7 +116,7 @@ impl<'f> NumberedFile<'f> {
     }
 }
 
-/// EntriesForward in order.
+/// Entries in order.
 pub(super) struct EntriesForward<'f> {
     lines: Forward<'f>,
     ids: Ids,
@@ -150,7 +150,7 @@ impl<'f> EntriesForward<'f> {
     }
 }
 
-/// EntriesForward, newest first.
+/// Entries, newest first.
 pub(super) struct EntriesBackward<'n, 'f> {
     of: &'n NumberedFile<'f>,
     from: u64,
@@ -167,7 +167,7 @@ enum Direction<'n, 'f> {
         points: &'n SparseIndex,
         /// Where the next stretch begins.
         point: Option<IndexPoint>,
-        /// EntriesForward that were numbered and not given out.
+        /// Entries that were numbered and not given out.
         stretch: Vec<(u64, Entry)>,
     },
 }
