@@ -97,7 +97,7 @@ async fn no_text_is_too_long_or_too_odd_to_be_asked_for() {
 async fn what_was_forgotten_is_not_found_on_the_other_side() {
     let kept = Kept::new().await;
     kept.server().searches(Searching::Served);
-    let tape = Tape::open(kept.open(), NAME).unwrap().veiled();
+    let tape = Tape::open(kept.open(), NAME).unwrap().without_forgotten();
     tape.append(["a heron eats", "a stork eats"].map(message).to_vec()).await.unwrap();
     assert_eq!(tape.forget(&Words::new(["heron"]), &[], false).await.unwrap(), 1);
     let ids = |found: Vec<Entry>| found.iter().map(|entry| entry.id).collect::<Vec<_>>();
