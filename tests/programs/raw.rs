@@ -7,7 +7,7 @@ use crate::bub::types::types::Prompt;
 unsafe extern "C" {
     #[link_name = "[method]turn.session-id"]
     fn session_id(turn: u32, answer: *mut u8);
-    #[link_name = "[method]turn.set-kind"]
+    #[link_name = "[method]turn.set-message-kind"]
     fn set_kind(turn: u32, kind: u32);
     #[link_name = "[method]turn.get"]
     fn get(turn: u32, key: *const u8, length: usize, answer: *mut u8);

@@ -161,7 +161,7 @@ impl build_prompt::Guest for Script {
             Some(parts @ Value::Array(_)) => Some(Prompt::Parts(parts.to_string())),
             Some(deeds) => {
                 if deeds["kind"] == "command" {
-                    turn.set_kind(MessageKind::Command);
+                    turn.set_message_kind(MessageKind::Command);
                 }
                 if let Some(text) = deeds["emit"].as_str() {
                     let refused = turn.emit(&StreamEvent::Text(text.to_owned())).err();

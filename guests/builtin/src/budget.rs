@@ -53,8 +53,8 @@ pub fn judge(
     messages: &[String],
     tools: &[ToolSpec],
 ) -> Result<Verdict, Error> {
-    let (Some(room), Some(window)) = (chat::room(model), chat::window(model)) else { return Ok(Verdict::Fits) };
-    let ratio = Ratio::kept(chat::ratio(model));
+    let (Some(room), Some(window)) = (chat::input_budget(model), chat::window(model)) else { return Ok(Verdict::Fits) };
+    let ratio = Ratio::kept(chat::token_calibration(model));
     // Most requests are far from the end, and need not be read to see that.
     let most = messages.iter().map(|message| gist::chat::message_at_most(message)).sum::<Option<u64>>();
     let offered = tools.iter().map(|tool| gist::chat::tool_at_most(&tool.name, &tool.description, &tool.parameters));

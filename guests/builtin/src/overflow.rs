@@ -20,7 +20,7 @@ const HEAD: u64 = 48;
 
 /// What a request weighs: its messages, and the tools that it offers.
 pub fn weigh(model: &str, messages: &[String], tools: &[ToolSpec]) -> u64 {
-    let ratio = Ratio::kept(chat::ratio(model));
+    let ratio = Ratio::kept(chat::token_calibration(model));
     let messages: u64 = messages.iter().map(|message| gist::chat::message(&json::value(message))).sum();
     ratio.correct(messages + offered(tools))
 }
@@ -62,7 +62,7 @@ fn numbers(message: &str) -> Option<(u64, u64)> {
 /// The same messages within that room: the longest text is cut first, results of tools before what people said, and the
 /// agent's own instructions last. Each keeps both of its ends. Whether the tools have room as well.
 pub fn shorten(model: &str, mut messages: Vec<String>, tools: &[ToolSpec], room: u64) -> (Vec<String>, bool) {
-    let ratio = Ratio::kept(chat::ratio(model));
+    let ratio = Ratio::kept(chat::token_calibration(model));
     let mut parsed: Vec<Value> = messages.iter().map(|message| json::value(message)).collect();
     // Where the tools alone take the room, an answer without them is better than none.
     let has_tools = ratio.correct(offered(tools)) + LEAST <= room || tools.is_empty();

@@ -12,7 +12,7 @@ const WORKSPACE_TAG: &str = "workspace_instructions";
 /// The agent's own part, then the workspace's, then the tools; a part that says nothing is left out. The request offers the
 /// tools once more, and the workspace's file can be read: these two are cut first.
 pub fn parts(turn: &Turn) -> Result<Vec<SystemPart>, Error> {
-    let workspace = turn.workspace_text(WORKSPACE_FILE).unwrap_or_default();
+    let workspace = turn.workspace_instructions(WORKSPACE_FILE).unwrap_or_default();
     let tools = listed(&toolset::offered(turn)?);
     let part = |name: &str, text: String, cut| SystemPart { name: name.to_owned(), text, cut };
     Ok(vec![

@@ -78,7 +78,7 @@ impl context::selector::Guest for ContextBuilder {
             built.log.iter().for_each(|line| log_line(false, line));
         }
         if let Some(said) = &built.said {
-            view.shorten(&said.iter().map(Value::to_string).collect::<Vec<_>>())?;
+            view.replace_new_messages(&said.iter().map(Value::to_string).collect::<Vec<_>>())?;
         }
         Ok(built.selected())
     }
@@ -115,11 +115,11 @@ fn request(view: &View) -> Request {
             Prompt::Text(text) => text,
             Prompt::Parts(parts) => thread::words(&serde_json::from_str(&parts).unwrap_or_default()),
         },
-        said: view.said().iter().filter_map(|message| serde_json::from_str(message).ok()).collect(),
+        said: view.new_messages().iter().filter_map(|message| serde_json::from_str(message).ok()).collect(),
         tools: view.tools().into_iter().map(|tool| (tool.name, tool.description, tool.parameters)).collect(),
-        began: view.began(),
+        began: view.turn_start_id(),
         room: view.budget().map(u64::from),
-        scale: Scale(Ratio::kept(view.ratio())),
+        scale: Scale(Ratio::kept(view.token_calibration())),
     }
 }
 

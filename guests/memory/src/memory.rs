@@ -58,7 +58,7 @@ impl Shelf for Workspace {
 }
 
 fn snapshot(tape: &Tape) -> Result<Option<Snapshot>, Error> {
-    Ok(zone::read(&tape.zone(zone::NAME)?))
+    Ok(zone::read(&tape.section(zone::NAME)?))
 }
 
 /// The zone of that scope; none: no zone was written yet.

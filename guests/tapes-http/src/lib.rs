@@ -26,7 +26,7 @@ mod wire;
 
 use bub::tape::entries::Entry;
 use error::failed;
-use exports::bub::tape::store::{Batch, Error, Guest, Outcome, Page, Sought};
+use exports::bub::tape::store::{Batch, Error, Guest, Lookup, Outcome, Page};
 use exports::bub::tape::store_query::{self, Candidates, Condition};
 use path::Path;
 use serde_json::{Value, json};
@@ -63,12 +63,12 @@ impl Guest for Tapes {
         page(Path::of_tape(&tape, "entries").maybe("before", before).with("max", max))
     }
 
-    fn newest(tape: String, sought: Sought, before: Option<u64>) -> Result<Option<Entry>, Error> {
+    fn newest(tape: String, lookup: Lookup, before: Option<u64>) -> Result<Option<Entry>, Error> {
         let path = Path::of_tape(&tape, "newest");
-        let path = match sought {
-            Sought::Kind(kind) => path.with("kind", kind),
-            Sought::Named((kind, name)) => path.with("kind", kind).with("name", name),
-            Sought::Phase => path.with("phase", true),
+        let path = match lookup {
+            Lookup::Kind(kind) => path.with("kind", kind),
+            Lookup::Named((kind, name)) => path.with("kind", kind).with("name", name),
+            Lookup::Phase => path.with("phase", true),
         };
         let page = page(path.maybe("before", before))?;
         Ok(page.entries.into_iter().next())

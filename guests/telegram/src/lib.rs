@@ -45,11 +45,11 @@ impl Guest for Telegram {
             name: "telegram".to_owned(),
             needs_debounce: true,
             // Without a token there is nobody to ask; the host has nothing to complain of then.
-            polls: !matches!(secrets::matches(api::TOKEN, ""), Err(error) if error.kind == ErrorKind::NotFound),
+            supports_polling: !matches!(secrets::matches(api::TOKEN, ""), Err(error) if error.kind == ErrorKind::NotFound),
             webhook: false,
-            edits: true,
+            supports_edits: true,
             // What is sent twice stands there twice.
-            dedupes: false,
+            deduplicates: false,
         }
     }
 

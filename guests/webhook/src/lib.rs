@@ -115,11 +115,11 @@ impl Guest for Webhook {
         Description {
             name: "webhook".to_owned(),
             needs_debounce: false,
-            polls: false,
+            supports_polling: false,
             webhook: true,
-            edits: false,
+            supports_edits: false,
             // Whoever takes the answers knows them by their key.
-            dedupes: true,
+            deduplicates: true,
         }
     }
 

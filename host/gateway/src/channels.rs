@@ -121,7 +121,7 @@ impl Gateway {
             .channels
             .known()
             .values()
-            .filter(|channel| channel.polls)
+            .filter(|channel| channel.supports_polling)
             .map(|channel| channel.name.clone())
             .collect::<Vec<_>>();
         let mut pollers = self.channels.pollers();

@@ -117,7 +117,7 @@ impl Gateway {
             let why = format!("no plugin brings a channel `{name}`");
             return Ok(if OWN.contains(&name) { Handed::Never(why) } else { Handed::Later(None, why) });
         };
-        if outbound.is_doubtful && !channel.dedupes && outbound.handle.is_none() {
+        if outbound.is_doubtful && !channel.deduplicates && outbound.handle.is_none() {
             if host.config.channel(name).resend == Resend::Never {
                 return Ok(Handed::Never("its delivery was interrupted, and it is not sent twice".to_owned()));
             }

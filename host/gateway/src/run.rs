@@ -94,8 +94,10 @@ impl Gateway {
         let mut draft = None;
         if let Some(listener) = &task.listener {
             audience = audience.heard_by(listener.clone());
-        } else if let Some(channel) =
-            self.channels.get(target(&task.said.message)).filter(|channel| channel.edits && host.config.stream_output)
+        } else if let Some(channel) = self
+            .channels
+            .get(target(&task.said.message))
+            .filter(|channel| channel.supports_edits && host.config.stream_output)
         {
             let (listener, heard) = mpsc::channel(EVENTS);
             audience = audience.heard_by(listener);

@@ -18,7 +18,7 @@ use exports::bub::channel::channel::{self, Description, Inbox, WebhookRequest, W
 use exports::bub::context::selector::Selected;
 use exports::bub::hooks::{admit_message, before_llm_call, before_reset, before_tool_call, commands};
 use exports::bub::plugin::manifest::{self, Manifest};
-use exports::bub::tape::store::{self, Batch, Outcome, Page, Sought};
+use exports::bub::tape::store::{self, Batch, Lookup, Outcome, Page};
 use exports::bub::tape::store_query::{self, Candidates, Condition};
 use exports::bub::{context, hooks, model, tools};
 use place::pass;
@@ -218,7 +218,7 @@ impl store::Guest for Endless {
         Ok(page(before.is_none_or(|before| before > 1)))
     }
 
-    fn newest(_tape: String, _sought: Sought, _before: Option<u64>) -> Result<Option<Entry>, Error> {
+    fn newest(_tape: String, _lookup: Lookup, _before: Option<u64>) -> Result<Option<Entry>, Error> {
         pass("store.newest");
         Ok(None)
     }
@@ -310,10 +310,10 @@ impl channel::Guest for Endless {
         Description {
             name: "endless".to_owned(),
             needs_debounce: false,
-            polls: true,
+            supports_polling: true,
             webhook: true,
-            edits: true,
-            dedupes: false,
+            supports_edits: true,
+            deduplicates: false,
         }
     }
 

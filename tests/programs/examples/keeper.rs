@@ -5,7 +5,7 @@ wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/keeper
 use bub::plugin::config;
 use bub::tape::entries::Entry;
 use bub::types::types::{Error, ErrorKind};
-use exports::bub::tape::store::{Batch, Guest, Outcome, Page, Sought};
+use exports::bub::tape::store::{Batch, Guest, Lookup, Outcome, Page};
 
 struct Keeper;
 
@@ -33,7 +33,7 @@ impl Guest for Keeper {
         page(before.unwrap_or_default(), max)
     }
 
-    fn newest(_tape: String, _sought: Sought, before: Option<u64>) -> Result<Option<Entry>, Error> {
+    fn newest(_tape: String, _lookup: Lookup, before: Option<u64>) -> Result<Option<Entry>, Error> {
         match mode().as_str() {
             "newest-of-another-kind" => Ok(Some(entry(1))),
             "newest-beyond" => Ok(Some(Entry {

@@ -27,10 +27,10 @@ impl Guest for Poster {
         Description {
             name: text(&setting("channel")).unwrap_or_else(|| "poster".to_owned()),
             needs_debounce: has("needs-debounce"),
-            polls: has("polls"),
+            supports_polling: has("polls"),
             webhook: has("webhook"),
-            edits: has("edits"),
-            dedupes: has("dedupes"),
+            supports_edits: has("edits"),
+            deduplicates: has("dedupes"),
         }
     }
 

@@ -6,7 +6,7 @@ wit_bindgen::generate!({ path: ["../../wit", "wit"], world: "bub:programs/seeker
 use bub::plugin::config;
 use bub::tape::entries::Entry;
 use bub::types::types::{Error, ErrorKind};
-use exports::bub::tape::store::{self, Batch, Outcome, Page, Sought};
+use exports::bub::tape::store::{self, Batch, Lookup, Outcome, Page};
 use exports::bub::tape::store_query::{self, Candidates, Condition};
 
 const LAST: u64 = 600;
@@ -83,8 +83,8 @@ impl store::Guest for Seeker {
         Ok(Page { entries: (begin..end).map(entry).collect(), more: begin > 1 })
     }
 
-    fn newest(tape: String, sought: Sought, before: Option<u64>) -> Result<Option<Entry>, Error> {
-        let Sought::Kind(kind) = sought else { return Ok(None) };
+    fn newest(tape: String, lookup: Lookup, before: Option<u64>) -> Result<Option<Entry>, Error> {
+        let Lookup::Kind(kind) = lookup else { return Ok(None) };
         let end = before.unwrap_or(u64::MAX).min(last(&tape) + 1);
         Ok((1..end).rev().map(entry).find(|entry| entry.kind == kind))
     }

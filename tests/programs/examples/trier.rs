@@ -215,7 +215,7 @@ fn dump(turn: &Turn) -> String {
         turn.state(),
         turn.workspace(),
         format!("{:?} {:?} {:?}", message.content, message.context, message.sender),
-        format!("{:?}", turn.workspace_text("AGENTS.md")),
+        format!("{:?}", turn.workspace_instructions("AGENTS.md")),
         format!("{:?}", std::fs::read_dir("/").map(|files| files.count()).map_err(|error| error.kind())),
         format!("{:?}", stages::system_prompt(turn, &Prompt::Text("tried".to_owned()))),
         format!("{:?}", stages::messages(turn, &Prompt::Text("tried".to_owned()), "", &[], None)),

@@ -39,13 +39,13 @@ pub struct GuestChannel {
     pub name: String,
     plugin: Arc<Plugin>,
     /// It is asked what came.
-    pub polls: bool,
+    pub supports_polling: bool,
     /// It is told what came.
     pub webhook: bool,
     /// What was sent can be changed.
-    pub edits: bool,
+    pub supports_edits: bool,
     /// What is sent twice under one key arrives once.
-    pub dedupes: bool,
+    pub deduplicates: bool,
     /// People there say one thing in several messages.
     pub needs_debounce: bool,
 }
@@ -124,8 +124,8 @@ fn refused(name: &str, taken: &[GuestChannel]) -> Option<String> {
 
 impl GuestChannel {
     fn new(description: Description, plugin: Arc<Plugin>) -> Self {
-        let Description { name, needs_debounce, polls, webhook, edits, dedupes } = description;
-        Self { name, plugin, polls, webhook, edits, dedupes, needs_debounce }
+        let Description { name, needs_debounce, supports_polling, webhook, supports_edits, deduplicates } = description;
+        Self { name, plugin, supports_polling, webhook, supports_edits, deduplicates, needs_debounce }
     }
 
     /// The plugin's name.

@@ -240,10 +240,10 @@ impl Store for GuestStore {
         Box::pin(async move {
             bub_tape::check_tape_name(tape)?;
             let wanted = &match sought {
-                Sought::Kind(kind) => wit::Sought::Kind(kind.clone()),
-                Sought::Named { kind, name } => wit::Sought::Named((kind.clone(), name.clone())),
-                Sought::Phase => wit::Sought::Phase,
-                Sought::Anchor => wit::Sought::Kind("anchor".to_owned()),
+                Sought::Kind(kind) => wit::Lookup::Kind(kind.clone()),
+                Sought::Named { kind, name } => wit::Lookup::Named((kind.clone(), name.clone())),
+                Sought::Phase => wit::Lookup::Phase,
+                Sought::Anchor => wit::Lookup::Kind("anchor".to_owned()),
             };
             let ask = visit!(store.call_newest(tape, wanted, before), found => {
                 validate::newest(&found, sought, before)?;

@@ -110,14 +110,14 @@ impl Host for State {
         Ok(self.host.config.window(&model))
     }
 
-    async fn room(&mut self, model: String) -> Result<Option<u32>> {
+    async fn input_budget(&mut self, model: String) -> Result<Option<u32>> {
         Ok(self.host.config.input_budget(&model))
     }
 
-    async fn ratio(&mut self, model: String) -> Result<f64> {
+    async fn token_calibration(&mut self, model: String) -> Result<f64> {
         Ok(match &self.turn {
-            Some(turn) => turn.ratio(&model).value(),
-            None => self.host.budget.ratio(&model).value(),
+            Some(turn) => turn.token_calibration(&model).value(),
+            None => self.host.budget.token_calibration(&model).value(),
         })
     }
 }

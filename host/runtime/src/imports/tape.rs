@@ -258,7 +258,7 @@ impl HostTape for State {
         Ok(anchor.map(|entry| entry.map(|entry| into_entry(&turn, entry))).map_err(Error::from))
     }
 
-    async fn zone(&mut self, handle: Resource<TapeHandle>, name: String) -> Result<Result<Vec<Entry>, Error>> {
+    async fn section(&mut self, handle: Resource<TapeHandle>, name: String) -> Result<Result<Vec<Entry>, Error>> {
         let (tape, turn) = self.tape_of(&handle)?;
         self.has_read = true;
         Ok(match tape.zone(&name).await {

@@ -51,7 +51,7 @@ impl HostTurn for State {
         Ok(self.turn_of(&turn)?.workspace.to_string_lossy().into_owned())
     }
 
-    async fn workspace_text(&mut self, turn: Resource<TurnHandle>, name: String) -> Result<Option<String>> {
+    async fn workspace_instructions(&mut self, turn: Resource<TurnHandle>, name: String) -> Result<Option<String>> {
         if name != AGENTS_FILE {
             return Ok(None);
         }
@@ -69,7 +69,7 @@ impl HostTurn for State {
         Ok(self.turn_of(&turn)?.envelope())
     }
 
-    async fn set_kind(&mut self, turn: Resource<TurnHandle>, kind: MessageKind) -> Result<()> {
+    async fn set_message_kind(&mut self, turn: Resource<TurnHandle>, kind: MessageKind) -> Result<()> {
         self.turn_of(&turn)?.set_kind(kind);
         Ok(())
     }

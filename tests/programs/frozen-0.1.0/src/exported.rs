@@ -168,7 +168,7 @@ impl store::Guest for Frozen {
         not_here()
     }
 
-    fn newest(_tape: String, _sought: store::Sought, _before: Option<u64>) -> Result<Option<store::Entry>, Error> {
+    fn newest(_tape: String, _lookup: store::Lookup, _before: Option<u64>) -> Result<Option<store::Entry>, Error> {
         not_here()
     }
 
@@ -230,8 +230,8 @@ impl provider::Guest for Frozen {
 
 impl channel::Guest for Frozen {
     fn describe() -> channel::Description {
-        let (needs_debounce, polls, webhook, edits, dedupes) = (false, false, false, false, false);
-        channel::Description { name: "frozen".into(), needs_debounce, polls, webhook, edits, dedupes }
+        let (needs_debounce, supports_polling, webhook, supports_edits, deduplicates) = (false, false, false, false, false);
+        channel::Description { name: "frozen".into(), needs_debounce, supports_polling, webhook, supports_edits, deduplicates }
     }
 
     fn poll(cursor: Option<String>) -> Result<channel::Inbox, Error> {

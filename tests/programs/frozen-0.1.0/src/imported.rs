@@ -34,8 +34,8 @@ pub(crate) fn all(turn: &Turn) -> usize {
 fn of_turn(turn: &Turn, count: &mut impl FnMut(bool)) {
     count(turn.new_run_id().starts_with("run-"));
     count(!turn.session_id().is_empty() && !turn.workspace().is_empty() && !turn.started().is_empty());
-    count(turn.workspace_text("AGENTS.md").is_some());
-    turn.set_kind(MessageKind::Command);
+    count(turn.workspace_instructions("AGENTS.md").is_some());
+    turn.set_message_kind(MessageKind::Command);
     count(turn.message().kind == MessageKind::Command);
     let _ = (turn.principal(), turn.tainted());
     count(turn.set("frozen", "1").is_ok());

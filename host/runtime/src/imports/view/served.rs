@@ -135,20 +135,20 @@ impl HostView for State {
         Ok(room.into_iter().chain(learned).min())
     }
 
-    async fn ratio(&mut self, view: Resource<View>) -> Result<f64> {
+    async fn token_calibration(&mut self, view: Resource<View>) -> Result<f64> {
         let view = self.table.get(&view)?;
-        Ok(view.turn.ratio(&view.about.model).value())
+        Ok(view.turn.token_calibration(&view.about.model).value())
     }
 
-    async fn began(&mut self, view: Resource<View>) -> Result<u64> {
+    async fn turn_start_id(&mut self, view: Resource<View>) -> Result<u64> {
         Ok(self.table.get(&view)?.turn.began())
     }
 
-    async fn said(&mut self, view: Resource<View>) -> Result<Vec<String>> {
+    async fn new_messages(&mut self, view: Resource<View>) -> Result<Vec<String>> {
         Ok(self.table.get(&view)?.about.said.clone())
     }
 
-    async fn shorten(&mut self, view: Resource<View>, messages: Vec<String>) -> Result<Result<(), Error>> {
+    async fn replace_new_messages(&mut self, view: Resource<View>, messages: Vec<String>) -> Result<Result<(), Error>> {
         let view = self.table.get(&view)?.clone();
         view.turn.charge_memory(messages.iter().map(String::len).sum())?;
         Ok(view.shorten(messages))

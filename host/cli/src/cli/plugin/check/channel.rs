@@ -63,7 +63,7 @@ pub(super) async fn all(calls: &Arc<CallScope>, plugin: &str) -> Outcome {
         webhooks: Vec::new(),
         wait: Duration::ZERO,
     };
-    if channel.polls {
+    if channel.supports_polling {
         trial.poll().await;
     }
     if channel.webhook {
@@ -120,7 +120,7 @@ impl Trial<'_> {
         self.took("the same message under the same key", again);
         let empty = channel.send(calls, &outbound(&channel.name, ""), "check/1").await;
         self.took("an empty message to be sent", empty);
-        if let Some(handle) = handle.filter(|_| channel.edits) {
+        if let Some(handle) = handle.filter(|_| channel.supports_edits) {
             let longer = outbound(&channel.name, &"This message grew while it was written. ".repeat(500));
             let updated = channel.update(calls, &handle, &longer).await;
             self.took("a message that grew", updated);
@@ -128,9 +128,10 @@ impl Trial<'_> {
     }
 
     fn told(&self) -> Value {
-        let GuestChannel { name, polls, webhook, edits, dedupes, needs_debounce, .. } = self.channel;
+        let GuestChannel { name, supports_polling, webhook, supports_edits, deduplicates, needs_debounce, .. } =
+            self.channel;
         json!({
-            "name": name, "polls": polls, "webhook": webhook, "edits": edits, "dedupes": dedupes,
+            "name": name, "polls": supports_polling, "webhook": webhook, "edits": supports_edits, "dedupes": deduplicates,
             "needs_debounce": needs_debounce, "waits_seconds": self.wait.as_secs_f64(),
             "arrivals": self.arrivals, "webhooks": self.webhooks,
         })
