@@ -63,9 +63,15 @@ async fn the_token_is_in_the_path_and_nowhere_else() {
 async fn without_a_token_nobody_is_asked_and_a_wrong_one_is_said() {
     let bot = Bot::with("", "").await;
     let channel = bot.channel().await;
-    assert!(!channel.polls && channel.edits && channel.needs_debounce && !channel.dedupes && !channel.webhook);
+    assert!(
+        !channel.supports_polling
+            && channel.supports_edits
+            && channel.needs_debounce
+            && !channel.deduplicates
+            && !channel.webhook
+    );
     let bot = Bot::with("", "123456789:AAE-another-token").await;
-    assert!(bot.channel().await.polls);
+    assert!(bot.channel().await.supports_polling);
     let failure = bot.try_poll(None).await.err().expect("it is refused");
     let expected = "hook `poll` of plugin `telegram`: telegram: Unauthorized; telegram does not know the token: bub-wasm secret set telegram_token --host api.telegram.org";
     assert_eq!(failure.to_string(), expected);
