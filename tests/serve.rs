@@ -23,7 +23,7 @@ impl<'home> Serve<'home> {
     #[track_caller]
     pub fn start(run: Run<'home>, bub_home: &Path) -> Self {
         let started = run.start();
-        started.prints("the owner's token stands in");
+        started.prints("the owner's token is in");
         let printed = started.printed();
         let addresses = printed.lines().filter_map(|line| line.strip_prefix("serving at "));
         let address = addresses.filter_map(|address| address.split_once("://")).map(|(_, address)| address).next();

@@ -1,73 +1,69 @@
-//! What people say in several messages becomes one turn: a chat is waited for until it pauses. What is not meant for the
-//! agent is heard only in a chat that has just spoken to it, and waits longer.
+//! Merges several messages of a chat into one turn: the turn starts when the chat pauses. A message that is not addressed
+//! to the agent counts only in a chat that has addressed it recently, and waits longer.
 
-use super::Answer;
 use super::Gateway;
-use super::records::{Arriving, Taken};
+use super::TurnOutcome;
+use super::inbox_db::{Accepted, NewMessage};
 use super::task::Task;
 use anyhow::Result;
 use bub_runtime::hooks::Arrival;
 use bub_tape::failpoint;
 use bub_types::MessageKind;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// How long a chat is waited for, unless the configuration says otherwise: Bub's own settings.
-const PAUSE: Duration = Duration::from_secs(1);
-const PAUSE_OF_OTHERS: Duration = Duration::from_secs(10);
-const WINDOW: Duration = Duration::from_secs(60);
+/// The defaults, which are those of Bub.
+const ACTIVE_DELAY: Duration = Duration::from_secs(1);
+const PASSIVE_DELAY: Duration = Duration::from_secs(10);
+const ACTIVE_WINDOW: Duration = Duration::from_secs(60);
 
-/// Chats that are remembered without anything waiting in them.
-const REMEMBERED: usize = 4096;
+/// Chats without a waiting message that are remembered.
+const MAX_IDLE_CHATS: usize = 4096;
 
-/// Chats in which something waits, or that have just spoken to the agent, by session.
+/// Chats with a waiting message, or that have addressed the agent recently, by session.
 #[derive(Default)]
-pub(super) struct Debounce(Mutex<HashMap<String, Chat>>);
+pub(crate) struct Debounce(Mutex<HashMap<String, Chat>>);
 
 #[derive(Default)]
 struct Chat {
     waiting: Option<Task>,
-    /// When what waits becomes a turn.
+    /// When the waiting message becomes a turn.
     due: Option<Instant>,
-    /// When somebody last spoke to the agent.
-    spoken: Option<Instant>,
+    /// When the agent was last addressed.
+    addressed: Option<Instant>,
 }
 
-/// How long a channel's chats are waited for.
+/// The delays of a channel.
 #[derive(Clone, Copy)]
-struct Patience {
-    pause: Duration,
-    pause_of_others: Duration,
+struct Delays {
+    /// After a message that is addressed to the agent.
+    active: Duration,
+    /// After one that is not.
+    passive: Duration,
+    /// How long after a message to the agent the others count.
     window: Duration,
 }
 
-impl Debounce {
-    fn chats(&self) -> MutexGuard<'_, HashMap<String, Chat>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Messages that wait.
-    pub fn len(&self) -> usize {
-        self.chats().values().filter(|chat| chat.waiting.is_some()).count()
-    }
-}
-
-/// What becomes of a message from a channel.
-enum Fate {
-    /// It is a turn now.
-    Runs(Task),
-    /// It waits for others; whether somebody waits with it already.
-    Waits(bool),
-    /// Nobody spoke to the agent.
-    Ignored(Task),
+/// What to do with a message from a channel.
+enum DebounceDecision {
+    /// It starts a turn now.
+    Run(Task),
+    /// It was merged into a waiting message, whose task runs already.
+    Merged,
+    /// It waits for others: the caller has to start a task that runs it.
+    Wait,
+    /// The agent was not addressed.
+    Ignore(Task),
 }
 
 impl Gateway {
-    /// Takes what a channel brings, in its order, and with it how far the channel was read. Whoever brings it may leave at
-    /// any moment: what was written down by then is heard all the same.
-    pub(super) async fn arrive(
+    /// Accepts the messages of a channel in order, and stores its new cursor with them.
+    ///
+    /// Cancel safe: messages that are stored are processed even if the caller drops the future.
+    pub(super) async fn receive_arrivals(
         self: &Arc<Self>,
         arrivals: Vec<Arrival>,
         cursor: Option<(String, String)>,
@@ -75,117 +71,127 @@ impl Gateway {
         if arrivals.is_empty() && cursor.is_none() {
             return Ok(());
         }
-        tokio::spawn(Arc::clone(self).hear_all(arrivals, cursor)).await?
+        self.message_tasks.spawn(Arc::clone(self).accept_arrivals(arrivals, cursor)).await?
     }
 
-    async fn hear_all(self: Arc<Self>, arrivals: Vec<Arrival>, cursor: Option<(String, String)>) -> Result<()> {
-        let arriving = |Arrival { message, active }| Arriving { message, speaker: None, is_active: active };
-        let arriving: Vec<Arriving> = arrivals.into_iter().map(arriving).collect();
-        let taken = self.records.take(arriving.clone(), cursor).await?;
+    async fn accept_arrivals(self: Arc<Self>, arrivals: Vec<Arrival>, cursor: Option<(String, String)>) -> Result<()> {
+        let new = |Arrival { message, active }| NewMessage { message, speaker: None, is_active: active };
+        let messages: Vec<NewMessage> = arrivals.into_iter().map(new).collect();
+        let accepted = self.inbox_db.accept(messages.clone(), cursor).await?;
         failpoint::point("gateway.taken");
-        for (Arriving { message, is_active, .. }, taken) in arriving.into_iter().zip(taken) {
-            let Taken::New(number) = taken else {
-                tracing::debug!("a message on channel `{}` came twice", message.channel);
+        for (NewMessage { message, is_active, .. }, accepted) in messages.into_iter().zip(accepted) {
+            let Accepted::New(number) = accepted else {
+                tracing::debug!("a duplicate message on channel `{}` is ignored", message.channel);
                 continue;
             };
-            let (task, reply) = Task::recorded(number, message.into());
-            self.open().insert(number, reply);
-            self.hear(task, is_active).await;
+            let (task, reply) = Task::from_stored(number, message.into());
+            self.pending_replies.lock().insert(number, reply);
+            self.debounce(task, is_active).await;
         }
         Ok(())
     }
 
-    /// Lets a message wait for those that belong to it, where its channel's people speak so.
-    pub(super) async fn hear(self: &Arc<Self>, task: Task, is_active: bool) {
-        let patience = self.patience(&task.said.message.channel);
+    /// Queues a message, or lets it wait for others where its channel is debounced.
+    pub(super) async fn debounce(self: &Arc<Self>, task: Task, is_active: bool) {
+        let delays = self.delays(&task.said.message.channel);
         let session = task.said.message.session_id.clone().unwrap_or_default();
-        match self.debounce.hear(&session, task, is_active, patience) {
-            Fate::Runs(task) => self.runs(task).await,
-            Fate::Waits(true) => {}
-            Fate::Waits(false) => drop(tokio::spawn(Arc::clone(self).wait_for(session))),
-            Fate::Ignored(task) => {
-                let answer = Answer::silent(session);
-                self.end(vec![task], answer, Vec::new()).await;
+        match self.debounce.decide(&session, task, is_active, delays) {
+            DebounceDecision::Run(task) => self.admit_stored(task).await,
+            DebounceDecision::Merged => {}
+            DebounceDecision::Wait => {
+                drop(self.message_tasks.spawn(Arc::clone(self).run_when_due(session)));
+            }
+            DebounceDecision::Ignore(task) => {
+                let outcome = TurnOutcome::silent(session);
+                self.finish(vec![task], outcome, Vec::new()).await;
             }
         }
     }
 
-    async fn wait_for(self: Arc<Self>, session: String) {
+    async fn run_when_due(self: Arc<Self>, session: String) {
         while let Some(due) = self.debounce.due(&session) {
             sleep_until(due).await;
-            if let Some(task) = self.debounce.take(&session) {
-                return self.runs(task).await;
+            if let Some(task) = self.debounce.take_due(&session) {
+                return self.admit_stored(task).await;
             }
         }
     }
 
-    async fn runs(self: &Arc<Self>, task: Task) {
+    async fn admit_stored(self: &Arc<Self>, task: Task) {
         let channel = task.said.message.channel.clone();
         if let Err(refusal) = self.admit(task).await {
-            // It is written down: the next process finds it.
+            // It stays in the inbox database for the next process.
             tracing::error!("a message on channel `{channel}` waits for the next start: {refusal:?}");
         }
     }
 
-    fn patience(&self, channel: &str) -> Patience {
+    fn delays(&self, channel: &str) -> Delays {
         let host = self.host();
         let (settings, unset) = (host.config.channel(channel), host.config.debounce_defaults);
         let given = |seconds: Option<f64>, otherwise: Duration| {
             seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(otherwise)
         };
-        let waits = self.channels.get(channel).is_some_and(|channel| channel.needs_debounce);
-        let seconds = |set: Option<f64>, unset: Duration| {
-            let set = set.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-            set.unwrap_or(if waits { unset } else { Duration::ZERO })
-        };
-        Patience {
-            pause: seconds(settings.debounce_seconds, given(unset.debounce_seconds, PAUSE)),
-            pause_of_others: seconds(settings.max_wait_seconds, given(unset.max_wait_seconds, PAUSE_OF_OTHERS)),
-            window: given(settings.active_time_window, given(unset.active_time_window, WINDOW)),
+        let is_debounced = self.channels.get(channel).is_some_and(|channel| channel.needs_debounce);
+        let delay = |set: Option<f64>, unset: Duration| given(set, if is_debounced { unset } else { Duration::ZERO });
+        Delays {
+            active: delay(settings.debounce_seconds, given(unset.debounce_seconds, ACTIVE_DELAY)),
+            passive: delay(settings.max_wait_seconds, given(unset.max_wait_seconds, PASSIVE_DELAY)),
+            window: given(settings.active_time_window, given(unset.active_time_window, ACTIVE_WINDOW)),
         }
     }
 }
 
 impl Debounce {
-    fn hear(&self, session: &str, task: Task, is_active: bool, patience: Patience) -> Fate {
-        // A command is said in one message.
+    /// The number of chats with a waiting message.
+    pub(crate) fn len(&self) -> usize {
+        self.0.lock().values().filter(|chat| chat.waiting.is_some()).count()
+    }
+
+    fn decide(&self, session: &str, task: Task, is_active: bool, delays: Delays) -> DebounceDecision {
+        // A command is a single message.
         if task.said.message.kind == MessageKind::Command {
-            return Fate::Runs(task);
+            return DebounceDecision::Run(task);
         }
         let now = Instant::now();
-        let mut chats = self.chats();
-        if chats.len() > REMEMBERED {
-            chats.retain(|_, chat| {
-                chat.waiting.is_some() || chat.spoken.is_some_and(|spoken| spoken + patience.window > now)
-            });
+        let is_recent = |chat: &Chat| chat.addressed.is_some_and(|addressed| addressed + delays.window >= now);
+        let mut chats = self.0.lock();
+        if chats.len() > MAX_IDLE_CHATS {
+            chats.retain(|_, chat| chat.waiting.is_some() || is_recent(chat));
         }
         let chat = chats.entry(session.to_owned()).or_default();
         if is_active {
-            chat.spoken = Some(now);
-        } else if chat.spoken.is_none_or(|spoken| spoken + patience.window < now) {
-            return Fate::Ignored(task);
+            chat.addressed = Some(now);
+        } else if !is_recent(chat) {
+            return DebounceDecision::Ignore(task);
         }
-        let due = now + if is_active { patience.pause } else { patience.pause_of_others };
-        let is_awaited = chat.waiting.is_some();
-        if !is_awaited && due == now {
-            return Fate::Runs(task);
+        let due = now + if is_active { delays.active } else { delays.passive };
+        if chat.waiting.is_none() && due == now {
+            return DebounceDecision::Run(task);
         }
-        // Whoever speaks to the agent again is waited for again; what others say moves nothing.
-        chat.due = Some(if is_active { due } else { chat.due.filter(|_| is_awaited).unwrap_or(due) });
         match &mut chat.waiting {
-            Some(waiting) => waiting.joins(task),
-            None => chat.waiting = Some(task),
+            Some(waiting) => {
+                waiting.merge(task);
+                // Only a message to the agent extends the wait.
+                if is_active {
+                    chat.due = Some(due);
+                }
+                DebounceDecision::Merged
+            }
+            None => {
+                chat.waiting = Some(task);
+                chat.due = Some(due);
+                DebounceDecision::Wait
+            }
         }
-        Fate::Waits(is_awaited)
     }
 
     fn due(&self, session: &str) -> Option<Instant> {
-        self.chats().get(session).filter(|chat| chat.waiting.is_some()).and_then(|chat| chat.due)
+        self.0.lock().get(session).filter(|chat| chat.waiting.is_some()).and_then(|chat| chat.due)
     }
 
-    /// What waits, when its time has come.
-    fn take(&self, session: &str) -> Option<Task> {
-        let mut chats = self.chats();
+    /// The waiting message of a chat, if it is due.
+    fn take_due(&self, session: &str) -> Option<Task> {
+        let mut chats = self.0.lock();
         let chat = chats.get_mut(session).filter(|chat| chat.due.is_some_and(|due| due <= Instant::now()))?;
         chat.due = None;
         chat.waiting.take()

@@ -1,128 +1,149 @@
-//! Messages become turns, and turns' answers reach their channels: one turn at a time a session, many sessions at once.
+//! Turns messages into turns and delivers their answers: one turn at a time per session, many sessions concurrently.
 //!
-//! A message that its channel knows by an id is written down before the channel hears that it was taken, and what is to be
-//! delivered of its turn before that turn counts as ended. So a process that dies loses neither: the next one goes on where
-//! it stopped.
+//! A message with an id is written to the inbox database before its channel is told that it was accepted, and the answers
+//! of a turn before that turn counts as done. A process that crashes loses neither: the next one continues with both.
 
-mod answer;
+#![warn(missing_docs, unreachable_pub)]
+
 mod channels;
 mod debounce;
-mod draft;
-mod evidence;
-mod lanes;
+mod gc;
+mod inbox_db;
+mod live_preview;
 mod lock;
-mod places;
-mod post;
+mod outbox;
+mod outcome;
 mod quota;
-mod records;
+mod recovery;
 mod run;
+mod session_queues;
 mod sessions;
 mod start;
 mod task;
-mod tidy;
+mod turn_limiter;
 
 use bub_runtime::hooks;
 use bub_runtime::hooks::Admission;
 use bub_runtime::host::{Host, RuntimeEvent};
 use bub_runtime::turn::{AttributedMessage, CallScope, EPHEMERAL_PREFIX};
 use bub_types::MessageKind;
+use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-pub use answer::Answer;
 use channels::Channels;
-pub use channels::Unreceived;
+pub use channels::WebhookError;
 use debounce::Debounce;
-use lanes::{Lanes, Put};
+use inbox_db::{Accepted, InboxDb, MessageNumber, NewMessage};
 use lock::ServeLock;
-use places::Places;
-use post::Post;
-use quota::RecordCounts;
-pub use quota::{Counted, Exceeded};
-use records::{Arriving, Number, Records, Taken};
+use outbox::Outbox;
+pub use outcome::TurnOutcome;
+use quota::ByteCounts;
+pub use quota::{QuotaAccount, QuotaExceeded};
 pub use run::HTTP;
+use session_queues::{Enqueued, SessionQueues};
 use sessions::Sessions;
-pub use task::{Lease, Letter, Refusal, Reply};
-use task::{Task, Teller};
+pub use task::{Lease, Refusal, Reply, Submission};
+use task::{ReplySender, Task};
+use turn_limiter::TurnLimiter;
 
-/// How long a channel is left alone that fails, at first and at most.
-const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
+/// The first and the longest pause before a retry on a channel that fails.
+const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 
 /// The gateway of one home.
 pub struct Gateway {
-    /// Of this moment: a turn, a poll or a delivery takes it once, where it begins.
+    /// The current host. A turn, a poll or a delivery reads it once, when it starts.
     host: RwLock<Arc<Host>>,
-    records: Records,
+    inbox_db: InboxDb,
     sessions: Sessions,
-    lanes: Lanes,
-    post: Post,
-    record_counts: RecordCounts,
+    session_queues: SessionQueues,
+    outbox: Outbox,
+    byte_counts: ByteCounts,
     channels: Channels,
     debounce: Debounce,
-    /// Messages with an id whose turns have not ended: for whoever delivers one again meanwhile.
-    open: Mutex<HashMap<Number, Reply>>,
-    /// Turns that may run at once.
-    places: Places,
+    /// Replies to messages with an id whose turns have not ended: a message that arrives again gets the same reply.
+    pending_replies: Mutex<HashMap<MessageNumber, Reply>>,
+    turn_limiter: TurnLimiter,
     /// Messages that wait for their turns.
     waiting: AtomicUsize,
-    stopping: watch::Sender<bool>,
+    /// Cancelled when the gateway stops.
+    stopping: CancellationToken,
+    /// Tasks that [`Gateway::stop`] waits for: all between the arrival of a message and the end of its turn.
+    message_tasks: TaskTracker,
     _lock: ServeLock,
 }
 
 impl Gateway {
-    /// Takes a message, whose turn begins when its session is free.
+    /// Accepts a message; its turn starts when its session is free.
+    ///
+    /// Cancel safe: a message with an id is accepted even if the caller drops the future.
     ///
     /// # Errors
     ///
-    /// Why it was not taken: then nothing of it is kept.
-    pub async fn take(self: &Arc<Self>, letter: Letter) -> Result<Reply, Refusal> {
-        if letter.message.id.is_none() {
-            return Arc::clone(self).taken(letter).await;
+    /// The message was refused; nothing of it is stored.
+    pub async fn submit(self: &Arc<Self>, submission: Submission) -> Result<Reply, Refusal> {
+        if submission.message.id.is_none() {
+            return Arc::clone(self).accept(submission).await;
         }
-        // Once it is written down it has its turn, also when whoever brought it has left by then.
-        let taken = tokio::spawn(Arc::clone(self).taken(letter)).await;
-        taken.unwrap_or_else(|error| Err(Refusal::Records(error.into())))
+        // A stored message has its turn even if its client has disconnected by then.
+        let accepted = self.message_tasks.spawn(Arc::clone(self).accept(submission)).await;
+        accepted.unwrap_or_else(|error| Err(Refusal::Storage(error.into())))
     }
 
-    async fn taken(self: Arc<Self>, letter: Letter) -> Result<Reply, Refusal> {
+    async fn accept(self: Arc<Self>, submission: Submission) -> Result<Reply, Refusal> {
         self.check_open()?;
-        let Letter { message, speaker, listener, reach, leave, earlier, lease, counted } = letter;
-        // Before anything is written down: a key that is refused today can be used again tomorrow.
-        if let (Some(counted), Some(session)) = (&counted, message.session_id.as_deref())
+        let Submission { message, speaker, listener, session_prefix, leave, earlier, lease, quota_account } =
+            submission;
+        // Before anything is stored: a key that is refused today can be used again tomorrow.
+        if let (Some(account), Some(session)) = (&quota_account, message.session_id.as_deref())
             && !session.starts_with(EPHEMERAL_PREFIX)
         {
-            self.count(session, counted, &message).await.map_err(Refusal::Quota)?;
+            self.charge_message(session, account, &message).await.map_err(Refusal::Quota)?;
         }
         let said = AttributedMessage { message, speaker: speaker.clone() };
-        let (teller, reply) = Teller::new();
+        let (reply_sender, reply) = ReplySender::new();
         let leases = lease.into_iter().collect();
-        let mut task =
-            Task { numbers: Vec::new(), said, listener, leave, reach, earlier, teller, leases, counted, since: None };
+        let mut task = Task {
+            numbers: Vec::new(),
+            said,
+            listener,
+            leave,
+            session_prefix,
+            earlier,
+            reply_sender,
+            leases,
+            quota_account,
+            interrupted_since: None,
+        };
         if task.said.message.id.is_some() {
-            let arriving = Arriving { message: task.said.message.clone(), speaker, is_active: true };
-            let taken = self.records.take(vec![arriving], None).await.map_err(Refusal::Records)?.pop();
-            match taken {
-                Some(Taken::New(number)) => {
+            let new = NewMessage { message: task.said.message.clone(), speaker, is_active: true };
+            match self.inbox_db.accept(vec![new], None).await.map_err(Refusal::Storage)?.pop() {
+                Some(Accepted::New(number)) => {
                     task.numbers.push(number);
-                    self.open().insert(number, reply.clone());
+                    self.pending_replies.lock().insert(number, reply.clone());
                 }
-                Some(Taken::Open(number)) => return self.open().get(&number).cloned().ok_or(Refusal::Busy),
-                Some(Taken::Done(answer)) => return answer.map(Reply::known).ok_or(Refusal::Other),
-                Some(Taken::Other) | None => return Err(Refusal::Other),
+                Some(Accepted::Pending(number)) => {
+                    return self.pending_replies.lock().get(&number).cloned().ok_or(Refusal::Busy);
+                }
+                Some(Accepted::Done(outcome)) => {
+                    return outcome.map(Reply::from_outcome).ok_or(Refusal::IdempotencyConflict);
+                }
+                Some(Accepted::Conflict) | None => return Err(Refusal::IdempotencyConflict),
             }
         }
         self.admit(task).await?;
         Ok(reply)
     }
 
-    /// Whether messages are taken at this moment: asked before a body is read, and again when a message is handed over.
+    /// Checks that the gateway accepts messages now: called before a body is read, and again when a message is submitted.
     ///
     /// # Errors
     ///
-    /// Why none is.
+    /// The gateway stops, or too many messages wait.
     pub fn check_open(&self) -> Result<(), Refusal> {
         if self.is_stopping() {
             return Err(Refusal::Stopping);
@@ -133,36 +154,36 @@ impl Gateway {
         Ok(())
     }
 
-    /// Turns that run now, and messages that wait for theirs.
+    /// The number of running turns, and of messages that wait for theirs.
     pub fn load(&self) -> (usize, usize) {
         let waiting = self.waiting.load(Ordering::Relaxed) + self.debounce.len();
-        (self.places.taken(), waiting)
+        (self.turn_limiter.running(), waiting)
     }
 
-    /// Answers that wait for their channels.
+    /// The number of answers that wait for delivery.
     pub fn undelivered(&self) -> usize {
-        self.post.len()
+        self.outbox.len()
     }
 
-    /// The host that turns run in which begin now.
+    /// The host of the turns that start now.
     pub fn host(&self) -> Arc<Host> {
-        self.host.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.host.read().clone()
     }
 
-    /// Lets that host have the turns, polls and deliveries that begin from here on. Turns that run end with the one that
-    /// they began with; polls begin anew, because they may wait for hours.
-    pub async fn renew(self: &Arc<Self>, host: Arc<Host>) {
-        self.places.resize(host.config.serve.max_turns);
-        *self.host.write().unwrap_or_else(PoisonError::into_inner) = host;
-        self.find_again().await;
+    /// Replaces the host for the turns, polls and deliveries that start from now on. Running turns keep the host that they
+    /// started with; polls restart, because one may wait for hours.
+    pub async fn reload(self: &Arc<Self>, host: Arc<Host>) {
+        self.turn_limiter.resize(host.config.serve.max_turns);
+        *self.host.write() = host;
+        self.refresh_channels().await;
     }
 
-    /// Whether nothing new is taken any more.
+    /// Whether the gateway has stopped accepting messages.
     pub fn is_stopping(&self) -> bool {
-        *self.stopping.borrow()
+        self.stopping.is_cancelled()
     }
 
-    /// Finds the message's session, asks the plugins what is to be done with it, and puts it there.
+    /// Resolves the session of a message, asks the plugins for its admission, and queues it.
     async fn admit(self: &Arc<Self>, mut task: Task) -> Result<(), Refusal> {
         let host = self.host();
         let calls = CallScope::spoken_by(&host, task.said.speaker.clone());
@@ -171,20 +192,20 @@ impl Gateway {
             Ok(session) => session,
             Err(failure) => {
                 hooks::notify_observers(&calls, None, "resolve_session", &failure.to_error(), Some(message)).await;
-                let answer = Answer::failed(message.session_id.clone().unwrap_or_default(), &failure);
-                self.end(vec![task], answer, Vec::new()).await;
+                let outcome = TurnOutcome::failed(message.session_id.clone().unwrap_or_default(), &failure);
+                self.finish(vec![task], outcome, Vec::new()).await;
                 return Ok(());
             }
         };
-        // A plugin may have moved the message; what the token says stands above it.
-        if !session.starts_with(&task.reach) {
-            self.end(vec![task], Answer::silent(session), Vec::new()).await;
-            return Err(Refusal::Elsewhere);
+        // A plugin may have moved the message to another session; the token's scope takes precedence.
+        if !session.starts_with(&task.session_prefix) {
+            self.finish(vec![task], TurnOutcome::silent(session), Vec::new()).await;
+            return Err(Refusal::OutOfScope);
         }
         message.session_id = Some(session.clone());
-        self.remember(&session).await;
+        self.record_session(&session).await;
         let taken = RuntimeEvent::Taken { channel: message.channel.clone() };
-        let load = self.lanes.load(&session);
+        let load = self.session_queues.load(&session);
         let admission = match message.kind {
             // A command is a turn of its own, and no part of a conversation.
             MessageKind::Command => None,
@@ -192,30 +213,26 @@ impl Gateway {
         };
         let bound = match task.numbers.is_empty() {
             true => host.config.serve.max_waiting_per_session,
-            // It was written down, so it must not be lost.
+            // A stored message must not be lost.
             false => usize::MAX,
         };
         if admission == Some(Admission::Drop) {
             host.news.tell(taken, &session);
-            self.end(vec![task], Answer::silent(session), Vec::new()).await;
+            self.finish(vec![task], TurnOutcome::silent(session), Vec::new()).await;
             return Ok(());
         }
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        match self.lanes.put(&session, task, admission == Some(Admission::Steer), bound) {
-            Put::Waits => host.news.tell(taken, &session),
-            Put::Begins => {
+        match self.session_queues.push(&session, task, admission == Some(Admission::Steer), bound) {
+            Enqueued::Waiting => host.news.tell(taken, &session),
+            Enqueued::Started => {
                 host.news.tell(taken, &session);
-                drop(tokio::spawn(Arc::clone(self).lane(session)));
+                drop(self.message_tasks.spawn(Arc::clone(self).run_session(session)));
             }
-            Put::Full => {
+            Enqueued::Full => {
                 self.waiting.fetch_sub(1, Ordering::Relaxed);
                 return Err(Refusal::Busy);
             }
         }
         Ok(())
-    }
-
-    fn open(&self) -> std::sync::MutexGuard<'_, HashMap<Number, Reply>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

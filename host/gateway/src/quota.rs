@@ -1,38 +1,38 @@
-//! What callers over HTTP have taken: the sessions that they have begun, and the bytes that they have added to tapes today.
+//! Quotas of HTTP callers: sessions that they have started, and bytes that they have added to tapes today.
 
 use super::Gateway;
 use bub_types::Envelope;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A quota that is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exceeded {
+pub struct QuotaExceeded {
     /// Its key in the configuration.
     pub key: &'static str,
-    /// What it is.
+    /// Its value.
     pub limit: u64,
 }
 
-/// Who a message counts for, and what they may take of sessions and records.
+/// The caller that a message is charged to, and its quotas of sessions and bytes.
 #[derive(Debug, Clone)]
-pub struct Counted {
-    /// The caller's name, as quarantine and account know it.
+pub struct QuotaAccount {
+    /// The caller's name in quarantine and in the usage log.
     pub caller: String,
-    /// Sessions that they may begin; none: any number.
+    /// Sessions that the caller may start; `None`: unlimited.
     pub sessions: Option<u64>,
-    /// Bytes that they may add to tapes in a day; none: any number.
+    /// Bytes that the caller may add to tapes per day; `None`: unlimited.
     pub bytes_per_day: Option<u64>,
 }
 
-/// Days since 1970, UTC: no clock of the user's sets a day back.
-fn today() -> i64 {
+/// Days since 1970, UTC: independent of the local time zone.
+pub(crate) fn today() -> i64 {
     jiff::Timestamp::now().as_second() / 86_400
 }
 
-/// Bytes by caller, of one day.
+/// Bytes added to tapes today, by caller.
 #[derive(Default)]
-pub(super) struct RecordCounts(Mutex<Day>);
+pub(crate) struct ByteCounts(Mutex<Day>);
 
 #[derive(Default)]
 struct Day {
@@ -40,14 +40,14 @@ struct Day {
     bytes: HashMap<String, u64>,
 }
 
-impl RecordCounts {
-    /// What the records know of today.
-    pub fn new(known: Vec<(String, u64)>) -> Self {
-        Self(Mutex::new(Day { number: today(), bytes: known.into_iter().collect() }))
+impl ByteCounts {
+    /// The counts of today that were stored.
+    pub(crate) fn new(stored: Vec<(String, u64)>) -> Self {
+        Self(Mutex::new(Day { number: today(), bytes: stored.into_iter().collect() }))
     }
 
     fn day(&self) -> MutexGuard<'_, Day> {
-        let mut day = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut day = self.0.lock();
         let number = today();
         if day.number != number {
             *day = Day { number, bytes: HashMap::new() };
@@ -57,63 +57,63 @@ impl RecordCounts {
 }
 
 impl Gateway {
-    /// Counts a message whose session is known, before it waits for its turn.
+    /// Charges a message whose session is known, before it waits for its turn.
     ///
     /// # Errors
     ///
     /// A quota is used up.
-    pub(super) async fn count(&self, session: &str, counted: &Counted, message: &Envelope) -> Result<(), Exceeded> {
+    pub(super) async fn charge_message(
+        &self,
+        session: &str,
+        account: &QuotaAccount,
+        message: &Envelope,
+    ) -> Result<(), QuotaExceeded> {
         let media: usize = message.media.iter().map(|media| media.url.len()).sum();
         let passages: usize = message.passages.iter().map(|passage| passage.text.len()).sum();
-        self.count_record(counted, message.content.len() + passages + media).await?;
-        self.begin_session(session, counted).await
+        self.charge_bytes(account, message.content.len() + passages + media).await?;
+        self.start_session(session, account).await
     }
 
-    /// Counts what a message adds to its tape.
+    /// Charges the bytes that a message adds to its tape.
     ///
     /// # Errors
     ///
-    /// The caller has added as much as they may today: then nothing is counted.
-    async fn count_record(&self, counted: &Counted, bytes: usize) -> Result<(), Exceeded> {
-        let Some(limit) = counted.bytes_per_day else { return Ok(()) };
-        let (day, now) = {
-            let mut day = self.record_counts.day();
-            let used = day.bytes.get(&counted.caller).copied().unwrap_or_default();
-            let now = used.saturating_add(bytes as u64);
-            if now > limit {
-                return Err(Exceeded { key: "record_mib_per_day", limit: limit >> 20 });
+    /// The quota of today is used up; nothing is charged.
+    async fn charge_bytes(&self, account: &QuotaAccount, bytes: usize) -> Result<(), QuotaExceeded> {
+        let Some(limit) = account.bytes_per_day else { return Ok(()) };
+        let (day, total) = {
+            let mut day = self.byte_counts.day();
+            let used = day.bytes.get(&account.caller).copied().unwrap_or_default();
+            let total = used.saturating_add(bytes as u64);
+            if total > limit {
+                return Err(QuotaExceeded { key: "record_mib_per_day", limit: limit >> 20 });
             }
-            day.bytes.insert(counted.caller.clone(), now);
-            (day.number, now)
+            day.bytes.insert(account.caller.clone(), total);
+            (day.number, total)
         };
-        self.write_count(counted, day, now).await;
+        self.store_bytes(account, day, total).await;
         Ok(())
     }
 
-    /// Counts what an answer adds to the tape, whatever is left.
-    pub(super) async fn count_answer(&self, counted: &Counted, bytes: usize) {
-        if counted.bytes_per_day.is_none() {
+    /// Charges the bytes that an answer adds to its tape, even beyond the quota.
+    pub(super) async fn charge_answer(&self, account: &QuotaAccount, bytes: usize) {
+        if account.bytes_per_day.is_none() {
             return;
         }
-        let (day, now) = {
-            let mut day = self.record_counts.day();
+        let (day, total) = {
+            let mut day = self.byte_counts.day();
             let number = day.number;
-            let used = day.bytes.entry(counted.caller.clone()).or_default();
+            let used = day.bytes.entry(account.caller.clone()).or_default();
             *used = used.saturating_add(bytes as u64);
             (number, *used)
         };
-        self.write_count(counted, day, now).await;
+        self.store_bytes(account, day, total).await;
     }
 
-    async fn write_count(&self, counted: &Counted, day: i64, bytes: u64) {
-        if let Err(error) = self.records.count(counted.caller.clone(), day, bytes).await {
-            // It holds for as long as this process does.
-            tracing::error!("what caller `{}` has added to tapes is not written down: {error}", counted.caller);
+    async fn store_bytes(&self, account: &QuotaAccount, day: i64, bytes: u64) {
+        if let Err(error) = self.inbox_db.set_byte_count(account.caller.clone(), day, bytes).await {
+            // The count in memory holds until the process ends.
+            tracing::error!("the bytes that caller `{}` added to tapes are not stored: {error}", account.caller);
         }
     }
-}
-
-/// The day that [`RecordCounts::new`] takes counts of.
-pub(super) fn day() -> i64 {
-    today()
 }

@@ -1,169 +1,174 @@
-//! A session's messages, one turn after the other.
+//! Runs the messages of a session, one turn at a time.
 
-use super::evidence::Found;
-use super::records::{Number, Outbound};
+use super::inbox_db::{MessageNumber, Outbound};
+use super::recovery::RecoveredTurn;
 use super::task::Task;
-use super::{Answer, Gateway};
+use super::{Gateway, TurnOutcome};
 use bub_runtime::channel::{Channel, reply};
 use bub_runtime::error::Failure;
 use bub_runtime::host::{Host, RuntimeEvent};
 use bub_runtime::turn::{EPHEMERAL_PREFIX, Steering, TurnOptions, run_turn};
 use bub_tape::{failpoint, run_id};
 use bub_types::{Envelope, MessageKind};
+use jiff::Timestamp;
+use parking_lot::Mutex;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use tokio::sync::{mpsc, watch};
 
-/// The channel whose answers are what a request gets. Nothing of it is delivered by anybody else.
+/// The channel of HTTP requests. Its answers are responses, and are not delivered otherwise.
 pub const HTTP: &str = "http";
 
-/// What is heard of a turn and not shown yet.
-const EVENTS: usize = 64;
+/// Buffered events between a turn and its preview.
+const MAX_EVENTS: usize = 64;
 
-/// Keeps what a turn says until it has ended: then it is written down, all of it or nothing.
+/// Collects the answers of a turn until it has ended, so that all or none of them are stored.
 #[derive(Default)]
-struct Collected(Mutex<Vec<Envelope>>);
+struct CollectingChannel(Mutex<Vec<Envelope>>);
 
-impl Channel for Collected {
+impl Channel for CollectingChannel {
     fn send<'a>(&'a self, envelope: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(envelope.clone());
+        self.0.lock().push(envelope.clone());
         Box::pin(std::future::ready(Ok(())))
     }
 }
 
 impl Gateway {
-    /// Works through a session until nothing waits there.
-    pub(super) async fn lane(self: Arc<Self>, session: String) {
-        while let Some(task) = self.lanes.next(&session) {
-            let place = self.places.take().await;
+    /// Runs the messages of a session until its queue is empty.
+    pub(super) async fn run_session(self: Arc<Self>, session: String) {
+        while let Some(task) = self.session_queues.pop(&session) {
+            let slot = self.turn_limiter.acquire().await;
             self.waiting.fetch_sub(1, Ordering::Relaxed);
-            self.one(&session, task).await;
-            drop(place);
+            self.run_task(&session, task).await;
+            drop(slot);
         }
     }
 
-    async fn one(self: &Arc<Self>, session: &str, task: Task) {
-        if let Some(since) = &task.since {
-            match self.evidence(session, &task.said.message, since).await {
-                Found::Ended(answer) => {
-                    let outbounds = outbounds(&run_id(), told(&task.said.message, &answer));
-                    return self.end(vec![task], answer, outbounds).await;
+    async fn run_task(self: &Arc<Self>, session: &str, task: Task) {
+        if let Some(since) = &task.interrupted_since {
+            match self.recover_turn(session, &task.said.message, since).await {
+                RecoveredTurn::Ended(outcome) => {
+                    let outbounds = outbounds(&run_id(), answer_to(&task.said.message, &outcome));
+                    return self.finish(vec![task], outcome, outbounds).await;
                 }
-                Found::Nothing => {}
+                RecoveredTurn::Restartable => {}
             }
         }
         if !task.numbers.is_empty()
-            && let Err(error) = self.records.begin(task.numbers.clone()).await
+            && let Err(error) = self.inbox_db.mark_running(task.numbers.clone()).await
         {
-            // It is tried again by the next process. Were its turn to run all the same, it could run twice.
-            tracing::error!("a message on channel `{}` waits: {error}", task.said.message.channel);
-            let failure = Failure::Channel("the gateway's records take nothing".to_owned());
-            task.teller.tell(&Arc::new(Answer::failed(session.to_owned(), &failure)));
+            // The next process runs the turn. If this one ran it without a record, it could run twice.
+            tracing::error!("a message on channel `{}` waits for the next start: {error}", task.said.message.channel);
+            let failure = Failure::Channel("the inbox database cannot be written".to_owned());
+            task.reply_sender.send(&Arc::new(TurnOutcome::failed(session.to_owned(), &failure)));
             return;
         }
-        let began = Instant::now();
-        // The turn ends with the configuration that it begins with.
+        let started = Instant::now();
+        // The turn keeps the configuration that it starts with.
         let host = self.host();
         host.news.tell(RuntimeEvent::TurnBegins, session);
         failpoint::point("gateway.begun");
-        let (answer, outbounds) = self.turn(&host, session, &task).await;
+        let (outcome, outbounds) = self.run_turn(&host, session, &task).await;
         failpoint::point("gateway.ran");
-        let error = answer.error.as_ref().map(|error| error.message.clone());
-        host.news.tell(RuntimeEvent::TurnEnds { took: began.elapsed(), usage: answer.usage, error }, session);
-        let heard = self.lanes.ends(session);
-        self.waiting.fetch_sub(heard.len(), Ordering::Relaxed);
-        self.end(std::iter::once(task).chain(heard).collect(), answer, outbounds).await;
+        let error = outcome.error.as_ref().map(|error| error.message.clone());
+        host.news.tell(RuntimeEvent::TurnEnds { took: started.elapsed(), usage: outcome.usage, error }, session);
+        let steered = self.session_queues.end_steering(session);
+        self.waiting.fetch_sub(steered.len(), Ordering::Relaxed);
+        self.finish(std::iter::once(task).chain(steered).collect(), outcome, outbounds).await;
     }
 
-    /// The turn, and what is to be delivered of it.
-    async fn turn(self: &Arc<Self>, host: &Arc<Host>, session: &str, task: &Task) -> (Answer, Vec<Outbound>) {
-        let collected = Arc::new(Collected::default());
+    /// Runs a turn, and returns its outcome with the answers to deliver.
+    async fn run_turn(self: &Arc<Self>, host: &Arc<Host>, session: &str, task: &Task) -> (TurnOutcome, Vec<Outbound>) {
+        let collected = Arc::new(CollectingChannel::default());
         let steering = Steering::default();
         let never = watch::channel(false);
         let cancel = task.leave.clone().unwrap_or(never.1);
-        let mut audience = TurnOptions::new(cancel)
+        let mut options = TurnOptions::new(cancel)
             .in_session(session.to_owned())
             .spoken_by(task.said.speaker.clone())
             .answered_on(collected.clone())
             .steered_by(steering.clone())
             .behind(task.earlier.clone());
         let name = run_id();
-        let mut draft = None;
+        let mut preview = None;
         if let Some(listener) = &task.listener {
-            audience = audience.heard_by(listener.clone());
+            options = options.heard_by(listener.clone());
         } else if let Some(channel) = self
             .channels
             .get(target(&task.said.message))
             .filter(|channel| channel.supports_edits && host.config.stream_output)
         {
-            let (listener, heard) = mpsc::channel(EVENTS);
-            audience = audience.heard_by(listener);
+            let (listener, events) = mpsc::channel(MAX_EVENTS);
+            options = options.heard_by(listener);
             let message = reply(session, &task.said.message, "");
-            draft =
-                Some(tokio::spawn(Arc::clone(self).draft(Arc::clone(host), channel, message, key(&name, 0), heard)));
+            let shown = Arc::clone(self).show_preview(Arc::clone(host), channel, message, key(&name, 0), events);
+            preview = Some(tokio::spawn(shown));
         }
         if task.said.message.kind != MessageKind::Command {
-            self.lanes.steers(session, steering);
+            self.session_queues.enable_steering(session, steering);
         }
         let host = Arc::clone(host);
         let message = task.said.message.clone();
-        // A defect of ours ends this turn, and not its session.
-        let ran = tokio::spawn(async move { run_turn(&host, message, audience).await }).await;
-        let mut said = std::mem::take(&mut *collected.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let answer = match ran {
-            // As they go out, with their media, and less what a plugin has delivered.
-            Ok(Ok(result)) => Answer { outbounds: said.clone(), ..Answer::from(result) },
-            Ok(Err(failure)) => Answer { outbounds: said.clone(), ..Answer::failed(session.to_owned(), &failure) },
+        // A panic ends this turn, and not its session.
+        let result = tokio::spawn(async move { run_turn(&host, message, options).await }).await;
+        let mut answers = std::mem::take(&mut *collected.0.lock());
+        let outcome = match result {
+            // The answers as they are delivered: with their media, and without those that a plugin has delivered.
+            Ok(Ok(result)) => TurnOutcome { outbounds: answers.clone(), ..TurnOutcome::from(result) },
+            Ok(Err(failure)) => {
+                TurnOutcome { outbounds: answers.clone(), ..TurnOutcome::failed(session.to_owned(), &failure) }
+            }
             Err(error) => {
-                tracing::error!("a turn of session `{session}` broke: {error}");
-                Answer::failed(session.to_owned(), &Failure::Channel("the turn broke".to_owned()))
+                tracing::error!("a turn of session `{session}` panicked: {error}");
+                TurnOutcome::failed(session.to_owned(), &Failure::Channel("the turn panicked".to_owned()))
             }
         };
-        said.retain(|envelope| target(envelope) != HTTP);
-        let mut outbounds = outbounds(&name, said);
-        if let Some(draft) = draft {
-            let handle = draft.await.unwrap_or_default();
-            // What was shown becomes the first that is said to that chat.
+        answers.retain(|envelope| target(envelope) != HTTP);
+        let mut outbounds = outbounds(&name, answers);
+        if let Some(preview) = preview {
+            let handle = preview.await.unwrap_or_default();
+            // The first answer to that chat replaces the preview.
             let chat = (target(&task.said.message), &task.said.message.chat_id);
             let first = outbounds.iter_mut().find(|next| (target(&next.message), &next.message.chat_id) == chat);
             first.into_iter().for_each(|first| first.handle.clone_from(&handle));
         }
-        (answer, outbounds)
+        (outcome, outbounds)
     }
 
-    /// Writes down that these messages have had their turn, lets its answers be delivered, and tells whoever waits.
-    pub(super) async fn end(self: &Arc<Self>, tasks: Vec<Task>, answer: Answer, outbounds: Vec<Outbound>) {
-        let numbers: Vec<Number> = tasks.iter().flat_map(|task| task.numbers.iter().copied()).collect();
-        let answer = Arc::new(answer);
+    /// Stores that the turn of these messages has ended, resolves their replies, and delivers the answers.
+    pub(super) async fn finish(self: &Arc<Self>, tasks: Vec<Task>, outcome: TurnOutcome, outbounds: Vec<Outbound>) {
+        let numbers: Vec<MessageNumber> = tasks.iter().flat_map(|task| task.numbers.iter().copied()).collect();
+        let outcome = Arc::new(outcome);
         if !(numbers.is_empty() && outbounds.is_empty()) {
-            // Whoever asks again over HTTP gets the same answer; nobody else asks.
-            let asked_again = tasks.iter().any(|task| task.said.message.channel == HTTP);
-            let kept = asked_again.then(|| serde_json::to_string(&*answer).unwrap_or_default());
-            if let Err(error) = self.records.end(numbers.clone(), kept, outbounds.clone()).await {
-                tracing::error!("the end of a turn of session `{}` is not written down: {error}", answer.session_id);
+            // Only an HTTP client can ask again, with its `Idempotency-Key`.
+            let is_kept = tasks.iter().any(|task| task.said.message.channel == HTTP);
+            let kept = is_kept.then(|| serde_json::to_string(&*outcome).unwrap_or_default());
+            if let Err(error) = self.inbox_db.mark_done(numbers.clone(), kept, outbounds.clone()).await {
+                tracing::error!("the end of a turn of session `{}` is not stored: {error}", outcome.session_id);
             }
         }
-        if let Some(counted) = tasks.iter().find_map(|task| task.counted.as_ref())
-            && !answer.session_id.starts_with(EPHEMERAL_PREFIX)
+        if let Some(account) = tasks.iter().find_map(|task| task.quota_account.as_ref())
+            && !outcome.session_id.starts_with(EPHEMERAL_PREFIX)
         {
-            self.count_answer(counted, answer.model_output.len()).await;
+            self.charge_answer(account, outcome.model_output.len()).await;
         }
         failpoint::point("gateway.ended");
-        tasks.iter().for_each(|task| task.teller.tell(&answer));
-        let mut open = self.open();
-        numbers.iter().for_each(|number| drop(open.remove(number)));
-        drop(open);
+        tasks.iter().for_each(|task| task.reply_sender.send(&outcome));
+        let mut replies = self.pending_replies.lock();
+        numbers.iter().for_each(|number| drop(replies.remove(number)));
+        drop(replies);
         self.deliver(outbounds);
     }
 }
 
-/// What is to be delivered of a turn of that name: each under a key of its own.
-fn outbounds(name: &str, said: Vec<Envelope>) -> Vec<Outbound> {
-    let outbound = |(n, message)| Outbound { key: key(name, n), message, is_doubtful: false, handle: None };
-    said.into_iter().enumerate().map(outbound).collect()
+/// The answers of a turn of that name, each with a key of its own.
+fn outbounds(name: &str, answers: Vec<Envelope>) -> Vec<Outbound> {
+    let queued_at = Timestamp::now();
+    let outbound = |(n, message)| Outbound { key: key(name, n), message, is_uncertain: false, handle: None, queued_at };
+    answers.into_iter().enumerate().map(outbound).collect()
 }
 
 fn key(name: &str, n: usize) -> String {
@@ -171,18 +176,18 @@ fn key(name: &str, n: usize) -> String {
 }
 
 /// The channel that an envelope goes to.
-pub(super) fn target(envelope: &Envelope) -> &str {
+pub(crate) fn target(envelope: &Envelope) -> &str {
     envelope.output_channel.as_ref().unwrap_or(&envelope.channel)
 }
 
-/// What a person is told of a turn that another process ran.
-fn told(message: &Envelope, answer: &Answer) -> Vec<Envelope> {
-    let (content, kind) = match &answer.error {
+/// The answer to a message whose turn an earlier process ran.
+fn answer_to(message: &Envelope, outcome: &TurnOutcome) -> Vec<Envelope> {
+    let (content, kind) = match &outcome.error {
         Some(error) => (error.message.clone(), MessageKind::Error),
-        None => (answer.model_output.clone(), MessageKind::Normal),
+        None => (outcome.model_output.clone(), MessageKind::Normal),
     };
     if target(message) == HTTP || content.is_empty() {
         return Vec::new();
     }
-    vec![Envelope { kind, ..reply(&answer.session_id, message, &content) }]
+    vec![Envelope { kind, ..reply(&outcome.session_id, message, &content) }]
 }

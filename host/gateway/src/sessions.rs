@@ -1,120 +1,111 @@
-//! Which sessions there are. A tape's name is a hash of its session, so whoever may reach only some sessions can be told no
-//! other way which tapes are theirs.
+//! The sessions of this home. A tape's name is a hash of its session, so this index alone tells which tapes a caller with a
+//! session prefix may reach.
 
 use super::Gateway;
-use super::quota::{Counted, Exceeded};
+use super::quota::{QuotaAccount, QuotaExceeded};
 use bub_runtime::turn::EPHEMERAL_PREFIX;
 use bub_tape::tape_name;
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The sessions that were ever spoken in through this home's gateway.
+/// All sessions that had a message through this home's gateway.
 #[derive(Default)]
-pub(super) struct Sessions(Mutex<Known>);
+pub(crate) struct Sessions(Mutex<SessionIndex>);
 
 #[derive(Default)]
-struct Known {
-    /// Tapes by session.
-    tapes: BTreeMap<String, String>,
-    /// Sessions by tape.
-    sessions: HashMap<String, String>,
-    /// How many sessions each caller has begun that has a quota of them.
-    begun: HashMap<String, u64>,
+struct SessionIndex {
+    tapes_by_session: BTreeMap<String, String>,
+    sessions_by_tape: HashMap<String, String>,
+    /// The number of sessions that each caller with a quota of them has started.
+    started_by_caller: HashMap<String, u64>,
 }
 
 impl Sessions {
-    /// Those that the records know, each with its tape and the caller who has begun it.
-    pub fn new(records: Vec<(String, String, Option<String>)>) -> Self {
-        let sessions = Self::default();
-        for (session, tape, caller) in records {
+    /// Stored sessions, each with its tape and the caller who started it.
+    pub(crate) fn new(stored: Vec<(String, String, Option<String>)>) -> Self {
+        let mut index = SessionIndex::default();
+        for (session, tape, caller) in stored {
             if let Some(caller) = caller {
-                *sessions.known().begun.entry(caller).or_default() += 1;
+                *index.started_by_caller.entry(caller).or_default() += 1;
             }
-            sessions.add(session, tape);
+            index.insert(session, tape);
         }
-        sessions
-    }
-
-    /// Whether it is new.
-    fn add(&self, session: String, tape: String) -> bool {
-        self.known().add(session, tape)
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        Self(Mutex::new(index))
     }
 }
 
-impl Known {
-    fn add(&mut self, session: String, tape: String) -> bool {
-        self.sessions.insert(tape.clone(), session.clone());
-        self.tapes.insert(session, tape).is_none()
+impl SessionIndex {
+    /// Returns whether the session is new.
+    fn insert(&mut self, session: String, tape: String) -> bool {
+        self.sessions_by_tape.insert(tape.clone(), session.clone());
+        self.tapes_by_session.insert(session, tape).is_none()
     }
 }
 
 impl Gateway {
-    /// Remembers a session that a caller begins, if they may begin one more.
+    /// Records a session that a caller starts.
     ///
     /// # Errors
     ///
-    /// They may not: then it is not remembered.
-    pub(super) async fn begin_session(&self, session: &str, counted: &Counted) -> Result<(), Exceeded> {
+    /// The caller's quota of sessions is used up; the session is not recorded.
+    pub(super) async fn start_session(&self, session: &str, account: &QuotaAccount) -> Result<(), QuotaExceeded> {
         let tape = {
-            let mut known = self.sessions.known();
-            if known.tapes.contains_key(session) {
+            let mut index = self.sessions.0.lock();
+            if index.tapes_by_session.contains_key(session) {
                 return Ok(());
             }
-            let begun = known.begun.entry(counted.caller.clone()).or_default();
-            if let Some(limit) = counted.sessions.filter(|limit| *begun >= *limit) {
-                return Err(Exceeded { key: "sessions", limit });
+            let started = index.started_by_caller.entry(account.caller.clone()).or_default();
+            if let Some(limit) = account.sessions.filter(|limit| *started >= *limit) {
+                return Err(QuotaExceeded { key: "sessions", limit });
             }
-            *begun += 1;
+            *started += 1;
             let tape = tape_name(&self.host().workspace, session);
-            known.add(session.to_owned(), tape.clone());
+            index.insert(session.to_owned(), tape.clone());
             tape
         };
-        self.write_session(session, tape, Some(counted.caller.clone())).await;
+        self.store_session(session, tape, Some(account.caller.clone())).await;
         Ok(())
     }
 
-    /// Remembers a session in which somebody speaks, unless nothing of it is kept.
-    pub(super) async fn remember(&self, session: &str) {
-        if session.starts_with(EPHEMERAL_PREFIX) || self.sessions.known().tapes.contains_key(session) {
+    /// Records a session with a message, unless it is ephemeral.
+    pub(super) async fn record_session(&self, session: &str) {
+        if session.starts_with(EPHEMERAL_PREFIX) || self.sessions.0.lock().tapes_by_session.contains_key(session) {
             return;
         }
         let tape = tape_name(&self.host().workspace, session);
-        if self.sessions.add(session.to_owned(), tape.clone()) {
-            self.write_session(session, tape, None).await;
+        let is_new = self.sessions.0.lock().insert(session.to_owned(), tape.clone());
+        if is_new {
+            self.store_session(session, tape, None).await;
         }
     }
 
-    async fn write_session(&self, session: &str, tape: String, caller: Option<String>) {
-        if let Err(error) = self.records.session(session.to_owned(), tape, caller).await {
-            // It is listed until the program ends, and again once somebody speaks in it.
-            tracing::error!("session `{session}` is not written down: {error}");
+    async fn store_session(&self, session: &str, tape: String, caller: Option<String>) {
+        if let Err(error) = self.inbox_db.insert_session(session.to_owned(), tape, caller).await {
+            // It is listed until the process ends, and again after its next message.
+            tracing::error!("session `{session}` is not stored: {error}");
         }
     }
 
-    /// Sessions whose ids begin with `reach`, behind `after`, in order, at most `most`; each with its tape.
-    pub fn sessions(&self, reach: &str, after: Option<&str>, most: usize) -> Vec<(String, String)> {
-        let known = self.sessions.known();
-        let first = match after.filter(|after| *after >= reach) {
+    /// At most `max` sessions whose ids begin with `session_prefix`, in order after `after`, each with its tape.
+    pub fn sessions(&self, session_prefix: &str, after: Option<&str>, max: usize) -> Vec<(String, String)> {
+        let index = self.sessions.0.lock();
+        let first = match after.filter(|after| *after >= session_prefix) {
             Some(after) => Bound::Excluded(after),
-            None => Bound::Included(reach),
+            None => Bound::Included(session_prefix),
         };
-        let behind = known.tapes.range::<str, _>((first, Bound::Unbounded));
-        let reached = behind.take_while(|(session, _)| session.starts_with(reach)).take(most);
-        reached.map(|(session, tape)| (session.clone(), tape.clone())).collect()
+        let rest = index.tapes_by_session.range::<str, _>((first, Bound::Unbounded));
+        let matching = rest.take_while(|(session, _)| session.starts_with(session_prefix)).take(max);
+        matching.map(|(session, tape)| (session.clone(), tape.clone())).collect()
     }
 
-    /// The session whose tape that is, where it was ever spoken in through this gateway.
+    /// The session of a tape, if it had a message through this gateway.
     pub fn session_of(&self, tape: &str) -> Option<String> {
-        self.sessions.known().sessions.get(tape).cloned()
+        self.sessions.0.lock().sessions_by_tape.get(tape).cloned()
     }
 
-    /// Whether a turn of the session runs, and how many messages wait in it.
+    /// Whether a turn of the session runs, and how many messages wait for theirs.
     pub fn load_of(&self, session: &str) -> (bool, usize) {
-        self.lanes.load(session)
+        self.session_queues.load(session)
     }
 }

@@ -1,114 +1,113 @@
-//! How a gateway begins and ends.
+//! Starting and stopping a gateway.
 
 use super::channels::Channels;
 use super::debounce::Debounce;
-use super::lanes::Lanes;
+use super::inbox_db::{InboxDb, PendingMessage};
 use super::lock::ServeLock;
-use super::places::Places;
-use super::post::Post;
-use super::quota::{self, RecordCounts};
-use super::records::{Open, Records};
+use super::outbox::Outbox;
+use super::quota::{self, ByteCounts};
+use super::session_queues::SessionQueues;
 use super::sessions::Sessions;
 use super::task::Task;
+use super::turn_limiter::TurnLimiter;
 use super::{Gateway, HTTP, Refusal};
 use anyhow::Result;
 use bub_runtime::host::Host;
 use bub_runtime::turn::AttributedMessage;
+use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
-use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
-
-/// How often the end of the last turn is looked for.
-const LOOK: Duration = Duration::from_millis(20);
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 impl Gateway {
-    /// Serves that host's home, and goes on where the last process stopped.
+    /// Serves the host's home, and continues with what the last process left.
     ///
     /// # Errors
     ///
-    /// Another process serves the home, or what the last one left cannot be read.
+    /// Another process serves the home, or the inbox database cannot be read.
     pub async fn start(host: Arc<Host>) -> Result<Arc<Self>> {
-        let lock = ServeLock::take(&host.config.home)?;
-        let records = Records::open(&host.config.home.join("serve.sqlite"), host.config.tapes.journal.durability)?;
-        let sessions = Sessions::new(records.sessions().await?);
-        let record_counts = RecordCounts::new(records.counts(quota::day()).await?);
+        let lock = ServeLock::acquire(&host.config.home)?;
+        let inbox_db = InboxDb::open(&host.config.home.join("serve.sqlite"), host.config.tapes.journal.durability)?;
+        let sessions = Sessions::new(inbox_db.sessions().await?);
+        let byte_counts = ByteCounts::new(inbox_db.byte_counts(quota::today()).await?);
         let gateway = Arc::new(Self {
-            places: Places::new(host.config.serve.max_turns),
+            turn_limiter: TurnLimiter::new(host.config.serve.max_turns),
             host: RwLock::new(host),
-            records,
-            record_counts,
+            inbox_db,
+            byte_counts,
             sessions,
-            lanes: Lanes::default(),
-            post: Post::default(),
+            session_queues: SessionQueues::default(),
+            outbox: Outbox::default(),
             channels: Channels::default(),
             debounce: Debounce::default(),
-            open: Mutex::default(),
+            pending_replies: Mutex::default(),
             waiting: AtomicUsize::new(0),
-            stopping: watch::Sender::new(false),
+            stopping: CancellationToken::new(),
+            message_tasks: TaskTracker::new(),
             _lock: lock,
         });
-        gateway.find().await;
-        // What waits on disk is older than what comes.
-        gateway.go_on().await?;
-        drop(tokio::spawn(Arc::clone(&gateway).tend()));
-        drop(tokio::spawn(Arc::clone(&gateway).tidy()));
+        gateway.discover_channels().await;
+        // Stored messages are older than those that arrive from now on.
+        gateway.recover().await?;
+        drop(tokio::spawn(Arc::clone(&gateway).watch_channels()));
+        drop(tokio::spawn(Arc::clone(&gateway).run_gc()));
         Ok(gateway)
     }
 
-    async fn go_on(self: &Arc<Self>) -> Result<()> {
-        let (open, outbounds) = self.records.left().await?;
-        if !open.is_empty() {
-            tracing::warn!("{} messages were taken and have not had their turn: they have it now", open.len());
+    async fn recover(self: &Arc<Self>) -> Result<()> {
+        let (pending, outbounds) = self.inbox_db.pending().await?;
+        if !pending.is_empty() {
+            tracing::warn!("{} messages were accepted before the restart: their turns run now", pending.len());
         }
         self.deliver(outbounds);
-        for (task, is_active) in self.again(open) {
-            match (&task.since, task.said.message.channel == HTTP) {
-                (None, false) => self.hear(task, is_active).await,
+        for (task, is_active) in self.recovered_tasks(pending) {
+            match (&task.interrupted_since, task.said.message.channel == HTTP) {
+                (None, false) => self.debounce(task, is_active).await,
                 _ => match self.admit(task).await {
                     Ok(()) => {}
-                    Err(Refusal::Records(error)) => return Err(error),
-                    Err(refusal) => tracing::error!("a message that was taken waits for the next start: {refusal:?}"),
+                    Err(Refusal::Storage(error)) => return Err(error),
+                    Err(refusal) => tracing::error!("an accepted message waits for the next start: {refusal:?}"),
                 },
             }
         }
         Ok(())
     }
 
-    /// The messages without an end as they are to be run: those that were one turn are one again.
-    fn again(&self, open: Vec<Open>) -> Vec<(Task, bool)> {
-        let mut places: BTreeMap<i64, usize> = BTreeMap::new();
+    /// The tasks of pending messages: those that were one turn are one task again.
+    fn recovered_tasks(&self, pending: Vec<PendingMessage>) -> Vec<(Task, bool)> {
+        let mut positions: BTreeMap<i64, usize> = BTreeMap::new();
         let mut tasks: Vec<(Task, bool)> = Vec::new();
-        let mut known = HashMap::new();
-        for Open { number, message, speaker, taken, leader, is_active } in open {
-            let (task, reply) = Task::recorded(number, AttributedMessage { message, speaker });
-            known.insert(number, reply);
-            let task = Task { since: leader.map(|_| taken), ..task };
-            match leader.and_then(|leader| places.get(&leader).copied()).and_then(|place| tasks.get_mut(place)) {
-                Some((first, _)) => first.joins(task),
+        let mut replies = HashMap::new();
+        for PendingMessage { number, message, speaker, accepted_at, leader, is_active } in pending {
+            let (task, reply) = Task::from_stored(number, AttributedMessage { message, speaker });
+            replies.insert(number, reply);
+            let task = Task { interrupted_since: leader.map(|_| accepted_at), ..task };
+            let position = leader.and_then(|leader| positions.get(&leader).copied());
+            match position.and_then(|position| tasks.get_mut(position)) {
+                Some((first, _)) => first.merge(task),
                 None => {
                     if let Some(leader) = leader {
-                        places.insert(leader, tasks.len());
+                        positions.insert(leader, tasks.len());
                     }
                     tasks.push((task, is_active));
                 }
             }
         }
-        self.open().extend(known);
+        self.pending_replies.lock().extend(replies);
         tasks
     }
 
-    /// Takes nothing more, and waits for the turns that run. Those that go on for too long are left to their journals, from
-    /// which the next process goes on. Whether all have ended.
+    /// Stops accepting messages, and waits for the turns that run or wait, at most `serve.drain_seconds`. The next process
+    /// continues those that take longer from their journals. Returns whether all have ended.
     pub async fn stop(&self) -> bool {
-        self.stopping.send_replace(true);
-        self.channels.stop();
-        let until = Instant::now() + Duration::from_secs(self.host().config.serve.drain_seconds);
-        while self.load() != (0, 0) && Instant::now() < until {
-            sleep(LOOK).await;
-        }
-        self.load() == (0, 0)
+        self.stopping.cancel();
+        self.channels.stop_polling();
+        self.message_tasks.close();
+        let drain = Duration::from_secs(self.host().config.serve.drain_seconds);
+        timeout(drain, self.message_tasks.wait()).await.is_ok()
     }
 }

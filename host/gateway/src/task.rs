@@ -1,8 +1,8 @@
-//! A message on its way through the gateway, and whoever waits for what comes of it.
+//! A message on its way through the gateway, and the reply to its sender.
 
-use super::Answer;
-use super::quota::{Counted, Exceeded};
-use super::records::Number;
+use super::TurnOutcome;
+use super::inbox_db::MessageNumber;
+use super::quota::{QuotaAccount, QuotaExceeded};
 use bub_config::Commands;
 use bub_runtime::turn::{AttributedMessage, Cancel, Identity, Listener};
 use bub_tape::Draft;
@@ -11,121 +11,120 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 /// A message for the gateway.
-pub struct Letter {
-    /// The message. Where it has an id, a message that comes twice is one turn.
+pub struct Submission {
+    /// The message. One with an id is deduplicated: a second one with the same id is the same turn.
     pub message: Envelope,
-    /// Who says it, where the channel's configuration does not know better.
+    /// The sender, unless the channel's configuration names another one.
     pub speaker: Option<Identity>,
-    /// Who hears the turn as it goes.
+    /// Receives the events of the turn.
     pub listener: Option<Listener>,
-    /// What the session's id has to begin with.
-    pub reach: String,
-    /// Ends the turn when whoever wanted it leaves.
+    /// The prefix that the session's id must have.
+    pub session_prefix: String,
+    /// Cancels the turn, for a client that may disconnect.
     pub leave: Option<Cancel>,
-    /// What was said before, where the session is one of which nothing is kept.
+    /// The messages before this one, in a session that is not stored.
     pub earlier: Vec<Draft>,
-    /// Returned to its owner once the message has had its turn.
+    /// Dropped when the turn has ended.
     pub lease: Option<Lease>,
-    /// Whose quotas it counts for; none: it counts for none.
-    pub counted: Option<Counted>,
+    /// The account that the message is charged to; `None`: it is not charged.
+    pub quota_account: Option<QuotaAccount>,
 }
 
-/// What a message holds until it has had its turn, such as its part of a budget: dropped then.
+/// A resource that a message holds until its turn has ended, such as its part of a memory budget: released on drop.
 pub type Lease = Box<dyn std::any::Any + Send + Sync>;
 
-/// Why a message was not taken.
+/// Why a message was refused.
 #[derive(Debug)]
 pub enum Refusal {
-    /// Too many wait. Trying again later helps.
+    /// Too many messages wait. A retry later may succeed.
     Busy,
-    /// The program ends.
+    /// The gateway stops.
     Stopping,
-    /// The message belongs to a session that whoever says it does not reach.
-    Elsewhere,
-    /// Another message was taken under this id.
-    Other,
-    /// Whoever says it has used up a quota.
-    Quota(Exceeded),
-    /// It could not be written down.
-    Records(anyhow::Error),
+    /// The session of the message is outside of the sender's scope.
+    OutOfScope,
+    /// The id was used for another message.
+    IdempotencyConflict,
+    /// The sender has used up a quota.
+    Quota(QuotaExceeded),
+    /// The message could not be stored.
+    Storage(anyhow::Error),
 }
 
-/// What will come of a message.
+/// The reply to a message: resolves when its turn ends.
 #[derive(Clone)]
-pub struct Reply(watch::Receiver<Option<Arc<Answer>>>);
+pub struct Reply(watch::Receiver<Option<Arc<TurnOutcome>>>);
 
 impl Reply {
-    /// What has come of it already.
-    pub(super) fn known(answer: Answer) -> Self {
-        Self(watch::channel(Some(Arc::new(answer))).1)
+    /// A reply that is known already.
+    pub(crate) fn from_outcome(outcome: TurnOutcome) -> Self {
+        Self(watch::channel(Some(Arc::new(outcome))).1)
     }
 
-    /// Waits for the turn's end. None: the program ends before the turn does.
-    pub async fn answer(mut self) -> Option<Arc<Answer>> {
-        let told = self.0.wait_for(Option::is_some).await.ok()?;
-        told.clone()
+    /// Waits for the end of the turn. `None`: the process ends before the turn does.
+    pub async fn outcome(mut self) -> Option<Arc<TurnOutcome>> {
+        let outcome = self.0.wait_for(Option::is_some).await.ok()?;
+        outcome.clone()
     }
 }
 
-/// Tells whoever waits.
-pub(super) struct Teller(watch::Sender<Option<Arc<Answer>>>);
+/// Resolves the [`Reply`] to a message.
+pub(crate) struct ReplySender(watch::Sender<Option<Arc<TurnOutcome>>>);
 
-impl Teller {
-    pub fn new() -> (Self, Reply) {
+impl ReplySender {
+    pub(crate) fn new() -> (Self, Reply) {
         let (sender, receiver) = watch::channel(None);
         (Self(sender), Reply(receiver))
     }
 
-    pub fn tell(&self, answer: &Arc<Answer>) {
-        // Nobody may have waited.
-        let _ = self.0.send(Some(Arc::clone(answer)));
+    pub(crate) fn send(&self, outcome: &Arc<TurnOutcome>) {
+        // Without a receiver there is nothing to do.
+        let _ = self.0.send(Some(Arc::clone(outcome)));
     }
 }
 
 /// A message that waits for its turn.
-pub(super) struct Task {
-    /// As it stands in the records; several that are one turn, in their order; none that its channel does not know again.
-    pub numbers: Vec<Number>,
+pub(crate) struct Task {
+    /// The numbers of its messages in the inbox database, in order: several where they were merged, none without an id.
+    pub numbers: Vec<MessageNumber>,
     pub said: AttributedMessage,
     pub listener: Option<Listener>,
     pub leave: Option<Cancel>,
-    /// What the session's id has to begin with.
-    pub reach: String,
-    /// What was said before, where the session is one of which nothing is kept.
+    /// The prefix that the session's id must have.
+    pub session_prefix: String,
+    /// The messages before this one, in a session that is not stored.
     pub earlier: Vec<Draft>,
-    pub teller: Teller,
-    /// What each of its messages holds until the turn has ended.
+    pub reply_sender: ReplySender,
+    /// The leases of all its messages, dropped when the turn has ended.
     pub leases: Vec<Lease>,
-    /// Whose quotas it counts for.
-    pub counted: Option<Counted>,
-    /// A process that is gone had begun its turn: when the message was taken.
-    pub since: Option<String>,
+    /// The account that it is charged to.
+    pub quota_account: Option<QuotaAccount>,
+    /// When the message was accepted, if an earlier process had started its turn: RFC 3339.
+    pub interrupted_since: Option<String>,
 }
 
 impl Task {
-    /// A message that stands in the records, and what will come of it. Nobody attends its turn.
-    pub fn recorded(number: Number, said: AttributedMessage) -> (Self, Reply) {
-        let (teller, reply) = Teller::new();
+    /// The task of a message in the inbox database, without a listener, and the reply to it.
+    pub(crate) fn from_stored(number: MessageNumber, said: AttributedMessage) -> (Self, Reply) {
+        let (reply_sender, reply) = ReplySender::new();
         let task = Self {
             numbers: vec![number],
             said,
             listener: None,
             leave: None,
-            reach: String::new(),
+            session_prefix: String::new(),
             earlier: Vec::new(),
-            teller,
+            reply_sender,
             leases: Vec::new(),
-            counted: None,
-            since: None,
+            quota_account: None,
+            interrupted_since: None,
         };
         (task, reply)
     }
 
-    /// Makes one message of two of the same chat, as somebody who has not finished speaking says them.
-    pub fn joins(&mut self, later: Self) {
+    /// Merges a later message of the same chat into this one. Of several senders, none keeps their privileges.
+    pub(crate) fn merge(&mut self, later: Self) {
         let before = std::mem::replace(self, later);
         let message = &mut self.said.message;
-        // Several people have said it: none of them lends the others what they may do.
         if before.said.message.sender != message.sender {
             message.sender = None;
             message.context.retain(|(key, _)| key != "sender_id");
@@ -140,6 +139,6 @@ impl Task {
         message.media.splice(0..0, before.said.message.media);
         self.numbers.splice(0..0, before.numbers);
         self.leases.extend(before.leases);
-        self.since = before.since.or(self.since.take());
+        self.interrupted_since = before.interrupted_since.or(self.interrupted_since.take());
     }
 }

@@ -1,10 +1,11 @@
-//! Bodies of requests: each within a bound and a time, all together within a budget, and parsed where no other request waits.
+//! Bodies of requests: each within a size and a time, all within a memory budget, and large ones parsed on threads of
+//! their own.
 
 mod budget;
 mod linger;
 mod parsers;
 
-use super::{Api, Problem};
+use super::{Api, ApiError};
 use axum::body::Body;
 use axum::http::StatusCode;
 use bub_tape::json::Bounds;
@@ -16,123 +17,124 @@ pub(super) use parsers::ParserPool;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, timeout_at};
 
-/// What a body of JSON may be made of. A conversation has a few values a message, and there are 4,096 messages at most.
+/// Bounds of a JSON body. A conversation has a few values per message, and at most 4,096 messages.
 const BOUNDS: Bounds = Bounds { depth: 64, members: 65_536, elements: 131_072 };
 
-/// Bodies of at most this many bytes are parsed where they were read: to wake a thread takes longer than they do.
-const INLINE: usize = 64 << 10;
+/// Bodies of at most this many bytes are parsed at once: to wake a thread takes longer.
+const INLINE_LIMIT: usize = 64 << 10;
 
-/// The steps in which memory is charged and, as long as a body is short, allocated, in bytes.
-const STEP: usize = 4 << 10;
+/// The steps in which memory is charged and, for short bodies, allocated, in bytes.
+const CHARGE_STEP: usize = 4 << 10;
 
-/// Once so much of a body has arrived, room is made for all of it: a block that grows by copies is there twice.
-const EARNEST: usize = 256 << 10;
+/// Once so much of a body has arrived, its declared length is allocated: a buffer that grows is in memory twice while it
+/// is copied.
+const PREALLOCATE_FROM: usize = 256 << 10;
 
-/// A body that has arrived, for as long as it takes memory.
+/// A body, and the charge for its memory.
 pub(super) struct Received {
     pub bytes: Vec<u8>,
     pub charge: BodyCharge,
 }
 
-/// Reads a body of at most `most` bytes. Its declared length is checked before anything is read; what comes is counted as
-/// it comes, whatever was declared.
+/// Reads a body of at most `max` bytes. The declared length is checked first, and the bytes that arrive are counted,
+/// whatever was declared.
 ///
 /// # Errors
 ///
-/// It is longer, comes too slowly or not to its end, or other bodies take all the memory that there is for such callers.
-pub(super) async fn read(api: &Api, mut body: Body, class: CallerClass, most: usize) -> Result<Received, Problem> {
+/// It is longer, arrives too slowly or incomplete, or the budget of such callers is exhausted.
+pub(super) async fn read(api: &Api, mut body: Body, class: CallerClass, max: usize) -> Result<Received, ApiError> {
     let mut charge = api.bodies.charge(class, &api.gateway.host().config.serve);
-    let most = most.min(charge.limit());
+    let max = max.min(charge.limit());
     let declared = body.size_hint().exact().map(|length| usize::try_from(length).unwrap_or(usize::MAX));
-    if declared.is_some_and(|length| length > most) {
-        return Err(too_large(most));
+    if declared.is_some_and(|length| length > max) {
+        return Err(too_large(max));
     }
-    charge.has_room(declared.unwrap_or_default())?;
-    let deadline = Instant::now() + api.patience();
+    charge.check_room(declared.unwrap_or_default())?;
+    let deadline = Instant::now() + api.peer_timeout();
     let mut bytes = Vec::new();
     loop {
         let frame = timeout_at(deadline, body.frame())
             .await
-            .map_err(|_| Problem::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body did not arrive in time"))?;
+            .map_err(|_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body did not arrive in time"))?;
         let Some(frame) = frame else { return Ok(Received { bytes, charge }) };
-        let frame = frame.map_err(|_| Problem::bad("the body did not arrive whole"))?;
+        let frame = frame.map_err(|_| ApiError::bad_request("the body is incomplete"))?;
         let Ok(data) = frame.into_data() else { continue };
         let needed = bytes.len() + data.len();
-        if needed > most {
-            return Err(too_large(most));
+        if needed > max {
+            return Err(too_large(max));
         }
         if needed > bytes.capacity() {
-            let doubled = bytes.capacity().saturating_mul(2).max(STEP);
+            let doubled = bytes.capacity().saturating_mul(2).max(CHARGE_STEP);
             let capacity = match declared {
-                Some(length) if needed >= EARNEST => length,
-                length => doubled.min(length.unwrap_or(most)),
+                Some(length) if needed >= PREALLOCATE_FROM => length,
+                length => doubled.min(length.unwrap_or(max)),
             };
-            // Memory that nothing was written to is not taken yet, and so is not charged.
+            // Memory that was not written to is not resident yet, and so is not charged.
             let reserved = bytes.try_reserve_exact(capacity.max(needed) - bytes.len());
             reserved.map_err(|_| charge.exhausted())?;
         }
-        charge.grow_to(needed.next_multiple_of(STEP).min(bytes.capacity()))?;
-        // A copy: a frame holds on to the buffer of its connection, however little of that it is.
+        charge.grow_to(needed.next_multiple_of(CHARGE_STEP).min(bytes.capacity()))?;
+        // A copy: a frame keeps the whole buffer of its connection alive.
         bytes.extend_from_slice(&data);
     }
 }
 
-fn too_large(most: usize) -> Problem {
-    let message = format!("the body is longer than {}", bub_types::text::bytes(most as u64));
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
+fn too_large(max: usize) -> ApiError {
+    let message = format!("the body is longer than {}", bub_types::text::bytes(max as u64));
+    ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
 }
 
-/// Reads a body that is JSON and makes of it what the request means; the charge belongs to what was made.
+/// Reads a JSON body and converts it; the charge belongs to the result.
 ///
 /// # Errors
 ///
-/// Those of [`read`], what is wrong with the JSON, and those of `make`.
+/// Those of [`read`] and of `convert`, and invalid JSON.
 pub(super) async fn json<T, R>(
     api: &Api,
     body: Body,
-    (class, most): (CallerClass, usize),
-    make: impl FnOnce(T) -> Result<R, Problem> + Send + 'static,
-) -> Result<(R, BodyCharge), Problem>
+    (class, max): (CallerClass, usize),
+    convert: impl FnOnce(T) -> Result<R, ApiError> + Send + 'static,
+) -> Result<(R, BodyCharge), ApiError>
 where
     T: DeserializeOwned,
     R: Send + 'static,
 {
-    let Received { bytes, charge } = read(api, body, class, most).await?;
-    work(api, bytes, charge, move |bytes| {
+    let Received { bytes, charge } = read(api, body, class, max).await?;
+    process(api, bytes, charge, move |bytes| {
         let parsed = parse(&bytes)?;
-        // What was made of it stands on its own.
+        // The parsed value does not borrow from it.
         drop(bytes);
-        make(parsed)
+        convert(parsed)
     })
     .await
 }
 
-/// Does what takes time in proportion to a body: a large one's outside of the threads that serve requests, few at once.
-pub(super) async fn work<R: Send + 'static>(
+/// Runs work whose time is proportional to the body: for a large one on the parser threads.
+pub(super) async fn process<R: Send + 'static>(
     api: &Api,
     bytes: Vec<u8>,
     charge: BodyCharge,
-    work: impl FnOnce(Vec<u8>) -> Result<R, Problem> + Send + 'static,
-) -> Result<(R, BodyCharge), Problem> {
-    if bytes.len() <= INLINE {
+    work: impl FnOnce(Vec<u8>) -> Result<R, ApiError> + Send + 'static,
+) -> Result<(R, BodyCharge), ApiError> {
+    if bytes.len() <= INLINE_LIMIT {
         return Ok((work(bytes)?, charge));
     }
-    // A client that leaves does not end the work, so the charge goes with it.
-    let worked = api.parsers.run(move || (work(bytes), charge)).await;
-    let (worked, charge) = worked.map_err(|error| Problem::internal(&error))?;
-    Ok((worked?, charge))
+    // The work goes on when the client disconnects, so it holds the charge.
+    let done = api.parsers.run(move || (work(bytes), charge)).await;
+    let (done, charge) = done.map_err(|error| ApiError::internal(&error))?;
+    Ok((done?, charge))
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    let wrong = |what: &str| Problem::bad(format!("the body does not fit: {what}"));
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    let wrong = |reason: &str| ApiError::bad_request(format!("the body does not fit: {reason}"));
     BOUNDS.check(bytes).map_err(|exceeded| wrong(&exceeded.to_string()))?;
-    let text = std::str::from_utf8(bytes).map_err(|_| Problem::bad("the body is no UTF-8"))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| ApiError::bad_request("the body is not UTF-8"))?;
     serde_json::from_str(text).map_err(|error| {
         let position = format!(" at line {} column {}", error.line(), error.column());
-        let said = error.to_string();
-        let said = said.strip_suffix(&position).unwrap_or(&said);
-        // A parser repeats what it was given.
-        let said: String = said.chars().take(300).collect();
-        wrong(&said)
+        let reason = error.to_string();
+        let reason = reason.strip_suffix(&position).unwrap_or(&reason);
+        // The message of the parser quotes its input.
+        let reason: String = reason.chars().take(300).collect();
+        wrong(&reason)
     })
 }

@@ -1,56 +1,56 @@
-//! What a request's line says: parts of its path, and what is asked behind them.
+//! Extractors: the caller, names in paths, and query parameters.
 
 use super::token::Bearer;
-use super::{Api, Problem};
+use super::{Api, ApiError};
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
-/// Who asks, and of whom.
-pub(super) struct Caller {
+/// The authenticated caller, and the shared state.
+pub(crate) struct Caller {
     pub api: Arc<Api>,
     pub bearer: Bearer,
 }
 
 impl FromRequestParts<Arc<Api>> for Caller {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Problem> {
-        // Where nobody was identified, no handler may serve anybody.
-        let bearer = parts.extensions.get::<Bearer>().cloned().ok_or_else(Problem::unknown)?;
+    async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, ApiError> {
+        // A handler behind no authentication refuses every request.
+        let bearer = parts.extensions.get::<Bearer>().cloned().ok_or_else(ApiError::unauthorized)?;
         Ok(Self { api: Arc::clone(api), bearer })
     }
 }
 
-/// What stands in the path where a name is meant, without its escapes.
-pub(super) struct Named(pub String);
+/// A name in the path, percent-decoded.
+pub(crate) struct PathName(pub String);
 
-impl<S: Send + Sync> FromRequestParts<S> for Named {
-    type Rejection = Problem;
+impl<S: Send + Sync> FromRequestParts<S> for PathName {
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         match Path::<String>::from_request_parts(parts, state).await {
             Ok(Path(name)) => Ok(Self(name)),
-            Err(_) => Err(Problem::bad("the name in the path is no UTF-8")),
+            Err(_) => Err(ApiError::bad_request("the name in the path is not UTF-8")),
         }
     }
 }
 
-/// What stands behind the question mark. Keys that nobody asks for are passed over.
-pub(super) struct Asked<T>(pub T);
+/// The query parameters. Unknown ones are ignored.
+pub(crate) struct QueryParams<T>(pub T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
-    type Rejection = Problem;
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T> {
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         match Query::<T>::from_request_parts(parts, state).await {
-            Ok(Query(asked)) => Ok(Self(asked)),
+            Ok(Query(params)) => Ok(Self(params)),
             Err(error) => {
-                let said = error.body_text();
-                let said = said.strip_prefix("Failed to deserialize query string: ").unwrap_or(&said).to_owned();
-                let said: String = said.chars().take(200).flat_map(char::escape_debug).collect();
-                Err(Problem::bad(format!("what is asked behind `?` does not fit: {said}")))
+                let reason = error.body_text();
+                let reason = reason.strip_prefix("Failed to deserialize query string: ").unwrap_or(&reason).to_owned();
+                let reason: String = reason.chars().take(200).flat_map(char::escape_debug).collect();
+                Err(ApiError::bad_request(format!("invalid query parameters: {reason}")))
             }
         }
     }

@@ -1,81 +1,83 @@
-//! The API over HTTP: who may ask for what is decided here, and what comes of a message is the gateway's.
+//! The HTTP API: authentication, scopes, bounds and formats. Turns are run by the gateway.
 
-mod about;
+#![warn(missing_docs, unreachable_pub)]
+
+mod api_error;
+mod auth;
 mod body;
 mod channels;
-mod door;
+mod dto;
+mod events;
 mod extract;
-mod guard;
 mod listen;
-mod live;
 mod metrics;
 mod openai;
 mod openapi;
-mod problem;
+mod origin_check;
 mod quota;
 mod routes;
+mod status;
 mod tapes;
 mod tls;
 mod token;
 mod turns;
-mod wire;
 
 use bub_gateway::Gateway;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-pub use door::Door;
+use api_error::ApiError;
+pub use auth::AuthState;
 pub use listen::{Server, listen};
 pub use openapi::DOCUMENT;
-use problem::Problem;
 pub use routes::paths;
 pub use tls::Tls;
 pub use token::Tokens;
 
-/// Requests that may look through tapes, or run hooks for a look, at once. The others wait.
-const LOOKS: usize = 4;
+/// Requests that may scan tapes or run hooks for a preview at once. Further ones wait.
+const MAX_SCANS: usize = 4;
 
-/// Readers of what happens, at once.
-const READERS: usize = 64;
+/// Streams of `/v1/events` at once.
+const MAX_EVENT_STREAMS: usize = 64;
 
-/// Large bodies that are parsed at once. The others wait, and so take no memory for what is made of them.
-const PARSERS: usize = 2;
+/// Large bodies that are parsed at once. Further ones wait, and take no memory for their parsed form until then.
+const MAX_PARSERS: usize = 2;
 
-/// What all requests share.
-pub struct Api {
+/// The state that all requests share.
+pub(crate) struct Api {
     gateway: Arc<Gateway>,
-    door: Door,
-    answered: tapes::Answered,
-    looks: Semaphore,
-    readers: Arc<Semaphore>,
+    auth: AuthState,
+    write_dedup: tapes::WriteDedup,
+    scans: Semaphore,
+    event_streams: Arc<Semaphore>,
     bodies: body::BodyBudget,
     requests: quota::RequestCounts,
     parsers: body::ParserPool,
 }
 
 impl Api {
-    fn new(gateway: Arc<Gateway>, door: Door) -> anyhow::Result<Self> {
+    fn new(gateway: Arc<Gateway>, auth: AuthState) -> anyhow::Result<Self> {
         Ok(Self {
             gateway,
-            door,
-            answered: tapes::Answered::default(),
-            looks: Semaphore::new(LOOKS),
-            readers: Arc::new(Semaphore::new(READERS)),
+            auth,
+            write_dedup: tapes::WriteDedup::default(),
+            scans: Semaphore::new(MAX_SCANS),
+            event_streams: Arc::new(Semaphore::new(MAX_EVENT_STREAMS)),
             bodies: body::BodyBudget::default(),
             requests: quota::RequestCounts::default(),
-            parsers: body::ParserPool::new(PARSERS)?,
+            parsers: body::ParserPool::new(MAX_PARSERS)?,
         })
     }
 
-    /// How long a body may take to arrive.
-    fn patience(&self) -> Duration {
+    /// How long a peer may take to send a head or a body, or to read a part of a response.
+    fn peer_timeout(&self) -> Duration {
         Duration::from_secs(self.gateway.host().config.serve.patience_seconds)
     }
 
-    /// A place for something that costs more than a request should: turns go on beside it.
-    async fn look(&self) -> Option<SemaphorePermit<'_>> {
+    /// A permit for a request that costs more than others, so that turns are not slowed down.
+    async fn scan_permit(&self) -> Option<SemaphorePermit<'_>> {
         // The semaphore is never closed.
-        self.looks.acquire().await.ok()
+        self.scans.acquire().await.ok()
     }
 }

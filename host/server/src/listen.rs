@@ -1,7 +1,7 @@
-//! Connections, each within bounds: what is slow, idle or endless takes nothing from the others.
+//! The listener and its connections, each within bounds: a slow, idle or endless peer does not affect the others.
 
 use super::routes::router;
-use super::{Api, Door};
+use super::{Api, AuthState};
 use anyhow::{Context, Result};
 use axum::Router;
 use bub_gateway::Gateway;
@@ -14,90 +14,90 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_io_timeout::TimeoutStream;
+use tokio_util::sync::CancellationToken;
 
-/// Connections at once. The next ones wait in the system's queue.
-const CONNECTIONS: usize = 1024;
+/// Connections at once. Further ones wait in the system's queue.
+const MAX_CONNECTIONS: usize = 1024;
 
-/// A head with its headers, in bytes.
-const HEAD_BYTES: usize = 64 << 10;
+/// The largest head of a request, in bytes.
+const MAX_HEAD: usize = 64 << 10;
 
 /// Headers of one request.
-const HEADERS: usize = 100;
+const MAX_HEADERS: usize = 100;
 
-/// How long connections may take to end once the program does.
-const PARTING: Duration = Duration::from_secs(2);
+/// How long open connections may take to finish their requests after a stop.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Answers requests until it is told to stop.
+/// A running HTTP server.
 pub struct Server {
     address: SocketAddr,
     is_encrypted: bool,
-    stop: watch::Sender<bool>,
+    stopping: CancellationToken,
     task: JoinHandle<()>,
 }
 
 impl Server {
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// `https` where connections are encrypted, else `http`.
+    /// `https` if connections are encrypted, else `http`.
     pub fn scheme(&self) -> &'static str {
         if self.is_encrypted { "https" } else { "http" }
     }
 
-    /// Takes no connection more, and waits a moment for those that are there.
+    /// Accepts no further connection, and waits up to two seconds for the requests in progress.
     pub async fn stop(self) {
-        self.stop.send_replace(true);
+        self.stopping.cancel();
         let _ = self.task.await;
     }
 }
 
-/// Listens where the configuration says, and lets in whom the door does.
+/// Listens on `serve.listen`, and serves requests that `auth` accepts.
 ///
 /// # Errors
 ///
-/// Somebody else listens there, or there is no such address here.
-pub async fn listen(gateway: Arc<Gateway>, door: Door) -> Result<Server> {
+/// The address is in use, or does not belong to this machine.
+pub async fn listen(gateway: Arc<Gateway>, auth: AuthState) -> Result<Server> {
     let wanted = gateway.host().config.serve.listen;
     let listener = TcpListener::bind(wanted).await.with_context(|| {
         format!("`{wanted}` cannot be listened at; `serve.listen` of config.toml or `--listen` names another address")
     })?;
     let address = listener.local_addr()?;
-    let is_encrypted = door.rules().tls.is_some();
-    let api = Arc::new(Api::new(gateway, door)?);
+    let is_encrypted = auth.rules().tls.is_some();
+    let api = Arc::new(Api::new(gateway, auth)?);
     let service = TowerToHyperService::new(router(Arc::clone(&api)));
-    let (stop, mut stopped) = watch::channel(false);
+    let stopping = CancellationToken::new();
+    let stopped = stopping.clone();
     let task = tokio::spawn(async move {
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let open = GracefulShutdown::new();
         loop {
             // The semaphore is never closed.
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-            let stream = tokio::select! {
-                stream = accept(&listener) => stream,
-                _ = stopped.wait_for(|stop| *stop) => break,
-            };
+            let permit = stopped.run_until_cancelled(Arc::clone(&permits).acquire_owned());
+            let Some(Ok(permit)) = permit.await else { break };
+            let Some(stream) = stopped.run_until_cancelled(accept(&listener)).await else { break };
             let (api, service, watcher) = (Arc::clone(&api), service.clone(), open.watcher());
             tokio::spawn(async move {
-                // A peer that breaks off or sends what is no HTTP has ended its connection, and nothing else.
+                // A peer that disconnects or sends no HTTP affects its own connection only.
                 if let Err(error) = serve(&api, stream, service, watcher).await {
                     tracing::debug!("a connection ended: {error}");
                 }
-                drop(place);
+                drop(permit);
             });
         }
         drop(listener);
-        let _ = tokio::time::timeout(PARTING, open.shutdown()).await;
+        let _ = timeout(SHUTDOWN_TIMEOUT, open.shutdown()).await;
     });
-    Ok(Server { address, is_encrypted, stop, task })
+    Ok(Server { address, is_encrypted, stopping, task })
 }
 
-/// Answers the requests of one connection.
+/// Serves the requests of one connection.
 async fn serve(
     api: &Api,
     stream: TcpStream,
@@ -105,21 +105,21 @@ async fn serve(
     watcher: Watcher,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let mut stream = TimeoutStream::new(stream);
-    // A peer that reads nothing of its answer loses the connection; each byte that it takes gives it as much again.
-    stream.set_write_timeout(Some(api.patience()));
+    // A peer that reads nothing of its response is disconnected; each byte that it reads restarts the timeout.
+    stream.set_write_timeout(Some(api.peer_timeout()));
     let stream = Box::pin(stream);
-    let tls = api.door.rules().tls.clone();
+    let tls = api.auth.rules().tls.clone();
     match tls {
         Some(tls) => {
-            let stream = timeout(api.patience(), tls.acceptor().accept(stream)).await??;
-            exchange(api, stream, service, watcher).await?;
+            let stream = timeout(api.peer_timeout(), tls.acceptor().accept(stream)).await??;
+            serve_http(api, stream, service, watcher).await?;
         }
-        None => exchange(api, stream, service, watcher).await?,
+        None => serve_http(api, stream, service, watcher).await?,
     }
     Ok(())
 }
 
-async fn exchange<S>(
+async fn serve_http<S>(
     api: &Api,
     stream: S,
     service: TowerToHyperService<Router>,
@@ -130,24 +130,24 @@ where
 {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(api.patience())
-        .max_buf_size(HEAD_BYTES)
-        .max_headers(HEADERS)
+        .header_read_timeout(api.peer_timeout())
+        .max_buf_size(MAX_HEAD)
+        .max_headers(MAX_HEADERS)
         .serve_connection(TokioIo::new(stream), service);
     watcher.watch(connection).await
 }
 
-/// The next connection. Where the system has none to give, there is one later.
+/// The next connection. A failure of the system is retried.
 async fn accept(listener: &TcpListener) -> TcpStream {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                // Answers are small, and waited for.
+                // Responses are small, and clients wait for them.
                 let _ = stream.set_nodelay(true);
                 return stream;
             }
             Err(error) => {
-                tracing::debug!("a connection was not taken: {error}");
+                tracing::debug!("a connection was not accepted: {error}");
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         }

@@ -1,56 +1,63 @@
-//! `GET /metrics`: counts since the program began, in Prometheus' words.
+//! `GET /metrics`: counters since the start of the process, in Prometheus' text format.
 
-use super::Problem;
+use super::ApiError;
 use super::extract::Caller;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bub_config::Scope;
 use std::fmt::{Display, Write};
 
-/// All counts. They name plugins and hooks, and no session.
-pub(super) async fn metrics(Caller { api, bearer }: Caller) -> Result<Response, Problem> {
+/// All metrics. Their labels name plugins and hooks, but no sessions.
+pub(super) async fn metrics(Caller { api, bearer }: Caller) -> Result<Response, ApiError> {
     bearer.needs(Scope::Read)?;
     let mut page = Page::default();
     let host = api.gateway.host();
-    let tally = host.news.tally();
+    let counters = host.news.tally();
     let (running, waiting) = api.gateway.load();
-    page.counts("bub_messages_taken_total", "messages that were taken", [(&[][..], tally.taken)]);
-    page.counts("bub_messages_refused_total", "messages of channels that break a rule", [(&[][..], tally.refused)]);
-    page.counts(
-        "bub_turns_total",
-        "turns that have ended",
-        [(&[("outcome", "answered")][..], tally.answered), (&[("outcome", "failed")], tally.failed)],
+    page.counters("bub_messages_taken_total", "accepted messages", [(&[][..], counters.taken)]);
+    page.counters(
+        "bub_messages_refused_total",
+        "messages of channels that were refused",
+        [(&[][..], counters.refused)],
     );
-    page.counts("bub_turn_seconds_total", "how long they took", [(&[][..], tally.took.as_secs_f64())]);
-    page.counts(
+    page.counters(
+        "bub_turns_total",
+        "completed turns",
+        [(&[("outcome", "answered")][..], counters.answered), (&[("outcome", "failed")], counters.failed)],
+    );
+    page.counters("bub_turn_seconds_total", "duration of completed turns", [(&[][..], counters.took.as_secs_f64())]);
+    page.counters(
         "bub_tokens_total",
         "tokens of the model calls of turns",
-        [(&[("kind", "prompt")][..], tally.usage.prompt), (&[("kind", "completion")], tally.usage.completion)],
+        [(&[("kind", "prompt")][..], counters.usage.prompt), (&[("kind", "completion")], counters.usage.completion)],
     );
-    page.counts(
+    page.counters(
         "bub_tool_calls_total",
-        "tool calls that have ended",
-        [(&[("outcome", "result")][..], tally.tools), (&[("outcome", "error")], tally.tools_failed)],
+        "completed tool calls",
+        [(&[("outcome", "result")][..], counters.tools), (&[("outcome", "error")], counters.tools_failed)],
     );
-    page.counts("bub_denials_total", "what plugins were refused", [(&[][..], tally.denied)]);
-    let quotas: Vec<_> = tally.quotas.iter().map(|(quota, count)| ([("quota", *quota)], *count)).collect();
-    page.counts(
+    page.counters("bub_denials_total", "host calls of plugins that were denied", [(&[][..], counters.denied)]);
+    let quotas: Vec<_> = counters.quotas.iter().map(|(quota, count)| ([("quota", *quota)], *count)).collect();
+    page.counters(
         "bub_quota_refusals_total",
-        "what callers were refused because a quota was used up",
+        "requests refused because a quota was used up",
         quotas.iter().map(|(label, count)| (&label[..], *count)),
     );
-    page.counts(
+    page.counters(
         "bub_deliveries_total",
-        "answers to channels",
-        [(&[("outcome", "delivered")][..], tally.delivered), (&[("outcome", "undeliverable")], tally.undeliverable)],
+        "answers delivered to channels, and answers given up",
+        [
+            (&[("outcome", "delivered")][..], counters.delivered),
+            (&[("outcome", "undeliverable")], counters.undeliverable),
+        ],
     );
-    page.gauge("bub_turns_running", "turns that run now", running);
+    page.gauge("bub_turns_running", "running turns", running);
     page.gauge("bub_messages_waiting", "messages that wait for their turns", waiting);
-    page.gauge("bub_answers_undelivered", "answers that wait for their channels", api.gateway.undelivered());
+    page.gauge("bub_answers_undelivered", "answers that wait for delivery", api.gateway.undelivered());
     let (trusted, unknown) = api.bodies.used();
     page.gauges(
         "bub_body_bytes",
-        "memory that bodies of requests take until their turns have ended",
+        "memory of request bodies, held until their turns have ended",
         [(&[("caller", "trusted")][..], trusted), (&[("caller", "unknown")], unknown)],
     );
     page.hooks(&host.meter.counts());
@@ -64,13 +71,13 @@ struct Page(String);
 type Labels<'a> = &'a [(&'a str, &'a str)];
 
 impl Page {
-    fn head(&mut self, name: &str, about: &str, kind: &str) {
+    fn header(&mut self, name: &str, about: &str, kind: &str) {
         self.line(format_args!("# HELP {name} {about}\n# TYPE {name} {kind}"));
     }
 
-    fn counts<'a, V: Display>(&mut self, name: &str, about: &str, values: impl IntoIterator<Item = (Labels<'a>, V)>) {
-        self.head(name, about, "counter");
-        values.into_iter().for_each(|(labels, value)| self.value(name, labels, value));
+    fn counters<'a, V: Display>(&mut self, name: &str, about: &str, values: impl IntoIterator<Item = (Labels<'a>, V)>) {
+        self.header(name, about, "counter");
+        values.into_iter().for_each(|(labels, value)| self.sample(name, labels, value));
     }
 
     fn gauge(&mut self, name: &str, about: &str, value: usize) {
@@ -78,24 +85,24 @@ impl Page {
     }
 
     fn gauges<'a>(&mut self, name: &str, about: &str, values: impl IntoIterator<Item = (Labels<'a>, usize)>) {
-        self.head(name, about, "gauge");
-        values.into_iter().for_each(|(labels, value)| self.value(name, labels, value));
+        self.header(name, about, "gauge");
+        values.into_iter().for_each(|(labels, value)| self.sample(name, labels, value));
     }
 
     fn hooks(&mut self, counts: &[(String, &'static str, bub_runtime::plugin::Count)]) {
         let each = |page: &mut Self, name: &str, about: &str, of: &dyn Fn(&bub_runtime::plugin::Count) -> f64| {
-            page.head(name, about, "counter");
+            page.header(name, about, "counter");
             for (plugin, hook, count) in counts {
-                page.value(name, &[("plugin", plugin), ("hook", hook)], of(count));
+                page.sample(name, &[("plugin", plugin), ("hook", hook)], of(count));
             }
         };
         each(self, "bub_hook_calls_total", "calls into plugins", &|count| count.calls as f64);
-        each(self, "bub_hook_faults_total", "calls that the plugin broke", &|count| count.faults as f64);
-        each(self, "bub_hook_seconds_total", "how long calls took", &|count| count.took.as_secs_f64());
-        each(self, "bub_hook_fuel_total", "fuel that calls used", &|count| count.fuel as f64);
+        each(self, "bub_hook_faults_total", "calls that failed by a fault of the plugin", &|count| count.faults as f64);
+        each(self, "bub_hook_seconds_total", "duration of calls", &|count| count.took.as_secs_f64());
+        each(self, "bub_hook_fuel_total", "fuel used by calls", &|count| count.fuel as f64);
     }
 
-    fn value(&mut self, name: &str, labels: Labels<'_>, value: impl Display) {
+    fn sample(&mut self, name: &str, labels: Labels<'_>, value: impl Display) {
         let labels: Vec<String> = labels.iter().map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
         match labels.is_empty() {
             true => self.line(format_args!("{name} {value}")),
@@ -104,7 +111,7 @@ impl Page {
     }
 
     fn line(&mut self, line: impl Display) {
-        // A string takes what is written.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.0, "{line}");
     }
 }

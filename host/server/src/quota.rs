@@ -1,39 +1,39 @@
-//! What a token may take: requests are counted in this process, tokens of models in the account of the home, sessions and
-//! bytes of records by the gateway.
+//! Quotas of tokens: requests are counted here, model tokens in the usage log of the home, sessions and bytes on tapes by
+//! the gateway.
 
 use super::token::Bearer;
-use super::{Api, Problem};
-use bub_gateway::{Counted, HTTP, Letter, Refusal, Reply};
+use super::{Api, ApiError};
+use bub_gateway::{HTTP, QuotaAccount, Refusal, Reply, Submission};
 use bub_runtime::host::RuntimeEvent;
 use bub_runtime::plugin::Caller;
 use jiff::Zoned;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Requests of each token, by its name: as many as the configuration has tokens.
+/// The token bucket of each token, by its name.
 #[derive(Default)]
 pub(super) struct RequestCounts(Mutex<HashMap<String, Bucket>>);
 
-/// A bucket that holds the requests of a minute and fills up again in one.
+/// A token bucket that holds the requests of one minute.
 struct Bucket {
     left: f64,
-    at: Instant,
+    updated: Instant,
 }
 
 impl RequestCounts {
-    /// Takes one request of `limit` in a minute.
+    /// Takes one request of `limit` per minute.
     ///
     /// # Errors
     ///
-    /// None is left: in how many seconds there will be one.
+    /// None is left; the seconds until there is one.
     fn take(&self, name: &str, limit: u64) -> Result<(), u64> {
         let limit = limit as f64;
         let now = Instant::now();
-        let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let bucket = buckets.entry(name.to_owned()).or_insert(Bucket { left: limit, at: now });
-        let filled = now.duration_since(bucket.at).as_secs_f64() * limit / 60.0;
-        (bucket.left, bucket.at) = ((bucket.left + filled).min(limit), now);
+        let mut buckets = self.0.lock();
+        let bucket = buckets.entry(name.to_owned()).or_insert(Bucket { left: limit, updated: now });
+        let filled = now.duration_since(bucket.updated).as_secs_f64() * limit / 60.0;
+        (bucket.left, bucket.updated) = ((bucket.left + filled).min(limit), now);
         if bucket.left >= 1.0 {
             bucket.left -= 1.0;
             return Ok(());
@@ -43,8 +43,8 @@ impl RequestCounts {
 }
 
 impl Bearer {
-    /// Whose messages the bearer's are, to quotas and quarantine.
-    pub fn caller(&self) -> Caller {
+    /// The caller that quotas and quarantine know the bearer as.
+    pub(crate) fn caller(&self) -> Caller {
         Caller::new(self.speaker().principal, HTTP, Some(&self.name))
     }
 
@@ -52,42 +52,42 @@ impl Bearer {
     ///
     /// # Errors
     ///
-    /// The token has none left in this minute.
-    pub fn take_request(&self, api: &Api) -> Result<(), Problem> {
+    /// The quota of this minute is used up.
+    pub(crate) fn take_request(&self, api: &Api) -> Result<(), ApiError> {
         let Some(limit) = self.quota.requests_per_minute else { return Ok(()) };
         api.requests.take(&self.name, limit).map_err(|seconds| self.exceeds(api, "requests_per_minute", limit, seconds))
     }
 
-    /// Whether a message of the bearer's may have a turn: looked at before its body is read.
+    /// Checks the quota of model tokens, before the body of a message is read.
     ///
     /// # Errors
     ///
-    /// The day's tokens are used up, or they cannot be counted.
-    pub fn check_tokens(&self, api: &Api) -> Result<(), Problem> {
+    /// The quota of the day is used up, or the usage log cannot be read.
+    pub(crate) fn check_tokens(&self, api: &Api) -> Result<(), ApiError> {
         let Some(limit) = self.quota.tokens_per_day else { return Ok(()) };
         let used = api.gateway.host().budget.used_by(&self.caller().account);
-        if used.map_err(|error| Problem::internal(&error.message))? < limit {
+        if used.map_err(|error| ApiError::internal(&error.message))? < limit {
             return Ok(());
         }
         Err(self.exceeds(api, "tokens_per_day", limit, until_midnight(&Zoned::now())))
     }
 
-    /// What the gateway counts of the bearer's messages.
-    pub fn counted(&self) -> Counted {
-        Counted {
+    /// The account that the gateway charges the bearer's messages to.
+    pub(crate) fn quota_account(&self) -> QuotaAccount {
+        QuotaAccount {
             caller: self.caller().account.to_string(),
             sessions: self.quota.sessions,
             bytes_per_day: self.quota.record_mib_per_day.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
         }
     }
 
-    /// Hands a message of the bearer's to the gateway.
+    /// Submits a message to the gateway.
     ///
     /// # Errors
     ///
-    /// Why it was not taken.
-    pub async fn hand_over(&self, api: &Api, letter: Letter) -> Result<Reply, Problem> {
-        api.gateway.take(letter).await.map_err(|refusal| match refusal {
+    /// It was refused.
+    pub(crate) async fn submit(&self, api: &Api, submission: Submission) -> Result<Reply, ApiError> {
+        api.gateway.submit(submission).await.map_err(|refusal| match refusal {
             Refusal::Quota(exceeded) => {
                 let utc = Zoned::now().with_time_zone(jiff::tz::TimeZone::UTC);
                 self.exceeds(api, exceeded.key, exceeded.limit, until_midnight(&utc))
@@ -96,10 +96,10 @@ impl Bearer {
         })
     }
 
-    fn exceeds(&self, api: &Api, key: &'static str, limit: u64, seconds: u64) -> Problem {
+    fn exceeds(&self, api: &Api, key: &'static str, limit: u64, seconds: u64) -> ApiError {
         let caller = self.caller().account.to_string();
-        api.gateway.host().news.tell(RuntimeEvent::QuotaExceeded { caller, quota: key }, &self.reach);
-        Problem::quota(
+        api.gateway.host().news.tell(RuntimeEvent::QuotaExceeded { caller, quota: key }, &self.session_prefix);
+        ApiError::quota(
             format!("token `{}` has used up its quota `{key}` of {limit}; the owner sets it in config.toml", self.name),
             seconds,
         )

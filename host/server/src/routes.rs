@@ -1,10 +1,10 @@
-//! All paths, behind the checks that hold for every request.
+//! The routes, and the middleware of all of them.
 
-use super::{Api, Problem, about, channels, guard, live, metrics, openai, openapi, tapes, token, turns};
+use super::{Api, ApiError, channels, events, metrics, openai, openapi, origin_check, status, tapes, token, turns};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodRouter, get, post};
 use std::sync::Arc;
 
@@ -13,27 +13,27 @@ type Route = (&'static str, &'static [&'static str], MethodRouter<Arc<Api>>);
 const GET: &[&str] = &["get"];
 const POST: &[&str] = &["post"];
 
-/// What is answered without a token.
-fn open() -> Vec<Route> {
+/// Routes without authentication.
+fn public_routes() -> Vec<Route> {
     vec![
-        ("/healthz", GET, get(about::healthy)),
-        ("/readyz", GET, get(about::ready)),
+        ("/healthz", GET, get(status::healthy)),
+        ("/readyz", GET, get(status::ready)),
         ("/channels/{name}", POST, post(channels::post)),
         ("/v1/openapi.json", GET, get(openapi::document)),
     ]
 }
 
-/// What is answered to whoever has one.
-fn known() -> Vec<Route> {
+/// Routes that need a token.
+fn token_routes() -> Vec<Route> {
     vec![
         ("/metrics", GET, get(metrics::metrics)),
         ("/v1/turns", POST, post(turns::post)),
         ("/v1/chat/completions", POST, post(openai::complete)),
         ("/v1/models", GET, get(openai::models)),
         ("/v1/models/{model}", GET, get(openai::model)),
-        ("/v1/events", GET, get(live::events)),
-        ("/v1/hooks", GET, get(about::hooks)),
-        ("/v1/plugins", GET, get(about::plugins)),
+        ("/v1/events", GET, get(events::events)),
+        ("/v1/hooks", GET, get(status::hooks)),
+        ("/v1/plugins", GET, get(status::plugins)),
         ("/v1/sessions", GET, get(tapes::sessions)),
         ("/v1/sessions/{session}", GET, get(tapes::session)),
         ("/v1/sessions/{session}/entries", GET, get(tapes::entries)),
@@ -53,27 +53,28 @@ fn known() -> Vec<Route> {
     ]
 }
 
-/// All paths with their methods, as the program answers them.
+/// All paths with their methods.
 pub fn paths() -> Vec<(&'static str, &'static [&'static str])> {
-    open().into_iter().chain(known()).map(|(path, methods, _)| (path, methods)).collect()
+    public_routes().into_iter().chain(token_routes()).map(|(path, methods, _)| (path, methods)).collect()
 }
 
-fn routed(routes: Vec<Route>) -> Router<Arc<Api>> {
-    routes.into_iter().fold(Router::new(), |router, (path, _, answers)| router.route(path, answers))
+fn to_router(routes: Vec<Route>) -> Router<Arc<Api>> {
+    routes.into_iter().fold(Router::new(), |router, (path, _, handlers)| router.route(path, handlers))
 }
 
 pub(super) fn router(api: Arc<Api>) -> Router {
-    let known = routed(known()).layer(from_fn_with_state(api.clone(), token::identify));
-    routed(open())
-        // A channel may have paths of its own; what they are it knows alone.
+    let authenticated = to_router(token_routes()).layer(from_fn_with_state(api.clone(), token::authenticate));
+    to_router(public_routes())
+        // A channel may have paths of its own.
         .route("/channels/{name}/{*rest}", post(channels::post))
-        .merge(known)
-        .fallback(async || Problem::not_found("there is nothing at this path; `/v1/openapi.json` lists what there is"))
+        .merge(authenticated)
+        .fallback(async || ApiError::not_found("there is nothing at this path; `/v1/openapi.json` lists the paths"))
         .method_not_allowed_fallback(async || {
-            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this path does not take this method")
+            ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this path does not take this method")
         })
-        // Each handler reads its body itself, within a bound and a time of its own.
+        // Each handler reads its body itself, within its own bound and time.
         .layer(DefaultBodyLimit::disable())
-        .layer(from_fn_with_state(api.clone(), guard::check))
+        .layer(from_fn(origin_check::check_content_type))
+        .layer(from_fn_with_state(api.clone(), origin_check::check_request))
         .with_state(api)
 }

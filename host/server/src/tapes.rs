@@ -1,6 +1,6 @@
-//! `/v1/tapes` and `/v1/sessions`: what stands on tapes, by their names or by their sessions.
+//! `/v1/tapes` and `/v1/sessions`: tapes by their names or by their sessions.
 //!
-//! Under their names tapes are also kept for other hosts, as `guests/tapes-http/README.md` says.
+//! `/v1/tapes` is also the tape store of other hosts; `guests/tapes-http/README.md` defines that protocol.
 
 mod candidates;
 mod context;
@@ -10,50 +10,50 @@ mod read;
 mod write;
 
 use super::token::Bearer;
-use super::{Api, Problem, turns};
+use super::{Api, ApiError, turns};
 use bub_config::Scope;
 use bub_tape::{Tape, check_tape_name, is_workspace_tape, tape_name};
 
 pub(super) use candidates::query;
-pub(super) use context::{of_session as session_context, of_tape as context};
+pub(super) use context::{session_context, tape_context as context};
 pub(super) use protocol::{archive_name, entries as lines, names, newest, sidecars};
 pub(super) use read::{anchors, entries, search, session, session_anchors, session_search, sessions, tape};
-pub(super) use write::{Answered, write};
+pub(super) use write::{WriteDedup, write};
 
-/// The tape of that name, for somebody who may read it.
-fn by_name(api: &Api, bearer: &Bearer, name: &str) -> Result<Tape, Problem> {
+/// Opens the tape of that name, if the caller may read it.
+fn by_name(api: &Api, bearer: &Bearer, name: &str) -> Result<Tape, ApiError> {
     bearer.needs(Scope::Read)?;
-    reaches(api, bearer, name)?;
+    check_reach(api, bearer, name)?;
     Ok(api.gateway.host().tapes().open(name)?.without_forgotten())
 }
 
-/// Whose tape that is says nobody but the gateway, and it knows the sessions that were spoken in through it. Whoever reaches
-/// only some sessions is told the same of a tape that is not there and of one that is somebody else's.
-fn reaches(api: &Api, bearer: &Bearer, name: &str) -> Result<(), Problem> {
+/// Checks that the caller reaches a tape. Only the gateway knows the session of a tape. To a caller with a session prefix,
+/// a tape that does not exist and one that is out of scope look the same.
+fn check_reach(api: &Api, bearer: &Bearer, name: &str) -> Result<(), ApiError> {
     check_tape_name(name)?;
-    // What its sessions share holds the owner's memory.
+    // The tape that the sessions of a workspace share holds the owner's memory.
     if is_workspace_tape(name) && !bearer.is_trusted() {
-        return Err(Problem::forbidden(format!("token `{}` does not reach this tape", bearer.name)));
+        return Err(ApiError::forbidden(format!("token `{}` does not reach this tape", bearer.name)));
     }
-    if bearer.reach.is_empty() {
+    if bearer.session_prefix.is_empty() {
         return Ok(());
     }
     // A sidecar belongs to the session of its tape.
     let family = name.split_once("__sidecar__").map_or(name, |(family, _)| family);
     match api.gateway.session_of(family) {
-        Some(session) if session.starts_with(&bearer.reach) => Ok(()),
-        _ => Err(Problem::forbidden(format!("token `{}` does not reach this tape", bearer.name))),
+        Some(session) if session.starts_with(&bearer.session_prefix) => Ok(()),
+        _ => Err(ApiError::forbidden(format!("token `{}` does not reach this tape", bearer.name))),
     }
 }
 
-/// The session of that id with its tape, for somebody who may read it.
-async fn by_session(api: &Api, bearer: &Bearer, session: String) -> Result<(String, Tape), Problem> {
+/// Opens the tape of a session, if the caller may read it.
+async fn by_session(api: &Api, bearer: &Bearer, session: String) -> Result<(String, Tape), ApiError> {
     bearer.needs(Scope::Read)?;
     let session = turns::session(bearer, Some(session), "")?;
     let host = api.gateway.host();
     let tape = host.tapes().open(&tape_name(&host.workspace, &session))?.without_forgotten();
     if tape.last_id().await? == 0 {
-        return Err(Problem::not_found("nothing was said in this session"));
+        return Err(ApiError::not_found("this session has no messages"));
     }
     Ok((session, tape))
 }

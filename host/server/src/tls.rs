@@ -1,4 +1,4 @@
-//! TLS of `serve`: a chain of certificates and its key, read from files when they change.
+//! TLS of `serve`: a certificate chain and its key, read again when the files change.
 
 use anyhow::{Context, Result, ensure};
 use bub_config::Config;
@@ -16,17 +16,16 @@ use tokio_rustls::rustls::{self, ServerConfig};
 /// The largest file of certificates or a key that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The identity that connections are encrypted with.
+/// The TLS identity of the server.
 #[derive(Clone)]
 pub struct Tls(TlsAcceptor);
 
 impl Tls {
-    /// The identity that the configuration names; none: connections are not encrypted.
+    /// Loads the configured identity. `None`: connections are not encrypted.
     ///
     /// # Errors
     ///
-    /// A file cannot be read or is not what it should be, others than the user may read the key or change it, or the two do
-    /// not belong together.
+    /// A file cannot be read or parsed, other users can read or change the key, or the two do not belong together.
     pub fn load(config: &Config) -> Result<Option<Self>> {
         let Some(tls) = &config.serve.tls else { return Ok(None) };
         let home = |path: &PathBuf| config.home.join(path);
@@ -40,7 +39,7 @@ impl Tls {
             .with_single_cert(chain, secret)
             .map_err(|error| match error {
                 rustls::Error::InconsistentKeys(_) => anyhow::anyhow!("the key belongs to another certificate"),
-                error => anyhow::anyhow!("the certificate and the key are not taken: {error}"),
+                error => anyhow::anyhow!("the certificate or the key is invalid: {error}"),
             })
             .with_context(|| shown("key", &key))?;
         let mut config = config;
@@ -62,7 +61,7 @@ impl Tls {
 fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let pem = read(path)?.0;
     let chain: Vec<_> = CertificateDer::pem_slice_iter(&pem).collect::<Result<_, _>>().map_err(not_pem)?;
-    ensure!(!chain.is_empty(), "no certificate stands in it: a file in PEM begins with `-----BEGIN CERTIFICATE-----`");
+    ensure!(!chain.is_empty(), "it has no certificate: a file in PEM begins with `-----BEGIN CERTIFICATE-----`");
     Ok(chain)
 }
 
@@ -75,17 +74,17 @@ fn secret(path: &Path) -> Result<PrivateKeyDer<'static>> {
     PrivateKeyDer::from_pem_slice(&pem).map_err(not_pem)
 }
 
-/// The parser repeats what it was given, and that may be a key.
+/// The parser's message may quote the key, so it is dropped.
 fn not_pem(_: rustls::pki_types::pem::Error) -> anyhow::Error {
     anyhow::anyhow!(
-        "it is not PEM of that kind: a key begins with `-----BEGIN PRIVATE KEY-----`, a certificate with `-----BEGIN CERTIFICATE-----`"
+        "it is not PEM of this kind: a key begins with `-----BEGIN PRIVATE KEY-----`, a certificate with `-----BEGIN CERTIFICATE-----`"
     )
 }
 
-/// What stands in a regular file, and who may read and write it.
+/// Reads a regular file and its permissions.
 fn read(path: &Path) -> Result<(Vec<u8>, u32)> {
-    // To open a pipe would wait for its other end.
-    ensure!(fs::metadata(path)?.is_file(), "it is no regular file");
+    // Opening a pipe would block.
+    ensure!(fs::metadata(path)?.is_file(), "it is not a regular file");
     let file = File::open(path)?;
     let mode = file.metadata()?.mode() & 0o777;
     let mut bytes = Vec::new();

@@ -1,6 +1,6 @@
-//! Who makes a request: by a token, always.
+//! Authentication by bearer tokens.
 
-use super::{Api, Problem};
+use super::{Api, ApiError};
 use anyhow::{Context, Result, ensure};
 use axum::extract::{Request, State};
 use axum::http::header;
@@ -22,21 +22,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
 
-/// Below `$BUB_HOME`: the owner's token.
-const FILE: &str = "serve.token";
+/// The file of the owner's token in `$BUB_HOME`.
+const OWNER_FILE: &str = "serve.token";
 
-/// Longest file of a token, in bytes.
+/// The longest token file, in bytes.
 const MAX_FILE: usize = 4096;
 
-/// What the bearer of that one is called.
+/// The name of the owner's token.
 const OWNER: &str = "owner";
 
-/// Whoever makes a request, and what their token lets them do.
+/// The token of a request, and what it allows.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bearer {
     hash: [u8; 32],
     pub name: String,
-    pub reach: String,
+    /// The prefix of the sessions that it reaches.
+    pub session_prefix: String,
     scopes: BTreeSet<Scope>,
     principal: Principal,
     commands: Commands,
@@ -46,62 +47,62 @@ pub(super) struct Bearer {
 impl Bearer {
     /// # Errors
     ///
-    /// The token does not let its bearer do that.
-    pub fn needs(&self, scope: Scope) -> Result<(), Problem> {
+    /// The token does not have that scope.
+    pub(crate) fn needs(&self, scope: Scope) -> Result<(), ApiError> {
         if self.may(scope) {
             return Ok(());
         }
-        Err(Problem::forbidden(format!("token `{}` has no scope `{}`, which this needs", self.name, scope.name())))
+        Err(ApiError::forbidden(format!("token `{}` has no scope `{}`, which this needs", self.name, scope.name())))
     }
 
-    pub fn may(&self, scope: Scope) -> bool {
+    pub(crate) fn may(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope) || self.scopes.contains(&Scope::Admin)
     }
 
     /// # Errors
     ///
     /// The token does not reach that session.
-    pub fn reaches(&self, session: &str) -> Result<(), Problem> {
-        if session.starts_with(&self.reach) {
+    pub(crate) fn check_reach(&self, session: &str) -> Result<(), ApiError> {
+        if session.starts_with(&self.session_prefix) {
             return Ok(());
         }
-        let (name, reach) = (&self.name, self.reach.escape_debug());
-        Err(Problem::forbidden(format!("token `{name}` reaches only sessions that begin with `{reach}`")))
+        let (name, prefix) = (&self.name, self.session_prefix.escape_debug());
+        Err(ApiError::forbidden(format!("token `{name}` reaches only sessions that begin with `{prefix}`")))
     }
 
-    /// Whether the configuration knows the bearer as its owner or a peer.
-    pub fn is_trusted(&self) -> bool {
+    /// Whether the principal of the token is the owner or a peer.
+    pub(crate) fn is_trusted(&self) -> bool {
         !matches!(self.principal, Principal::Anonymous)
     }
 
-    /// Who looks at a session's next turn when they do: what it shows is what their own turn would be shown.
-    pub fn requester(&self) -> Requester<'_> {
+    /// The requester of a preview, which shows what a turn of the bearer would be shown.
+    pub(crate) fn requester(&self) -> Requester<'_> {
         Requester { channel: HTTP, sender: &self.name, speaker: Some(self.speaker()) }
     }
 
-    /// Who speaks when they do.
-    pub fn speaker(&self) -> Identity {
-        Identity { principal: self.principal, commands: self.commands, session_prefix: self.reach.clone() }
+    /// The speaker of the bearer's messages.
+    pub(crate) fn speaker(&self) -> Identity {
+        Identity { principal: self.principal, commands: self.commands, session_prefix: self.session_prefix.clone() }
     }
 }
 
-/// All tokens that are known, by their hashes.
+/// All valid tokens, by their hashes.
 pub struct Tokens(Vec<Bearer>);
 
 impl Tokens {
-    /// Those of the configuration, and the owner's, which is made when there is none.
+    /// Loads the tokens of the configuration and the owner's, which is created if it does not exist.
     ///
     /// # Errors
     ///
-    /// The owner's cannot be read or written, or others can read it.
+    /// The owner's token cannot be read or written, or other users can read it.
     pub fn load(config: &Config) -> Result<Self> {
         let path = Self::file(config);
-        let own = own(&path).with_context(|| format!("the token in `{}`", path.display()))?;
+        let owner_token = owner_token(&path).with_context(|| format!("the token in `{}`", path.display()))?;
         let commands = config.channel(HTTP).commands.unwrap_or(Commands::Tools);
         let bearer = |hash: [u8; 32], token: &Token| Bearer {
             hash,
             name: token.name.clone(),
-            reach: token.session_prefix.clone(),
+            session_prefix: token.session_prefix.clone(),
             principal: token.principal,
             commands: if token.scopes.contains(&Scope::Admin) { commands } else { Commands::None },
             scopes: token.scopes.clone(),
@@ -115,15 +116,15 @@ impl Tokens {
             principal: Principal::Owner,
             quota: Quota::default(),
         };
-        let mut known = vec![bearer(hash(own.as_bytes()), &owner)];
+        let mut known = vec![bearer(hash(owner_token.as_bytes()), &owner)];
         for token in &config.tokens {
-            ensure!(token.name != OWNER, "a token of config.toml is called `{OWNER}`, as that in `{FILE}` is");
+            ensure!(token.name != OWNER, "a token of config.toml is called `{OWNER}`, as that in `{OWNER_FILE}` is");
             known.push(bearer(from_hex(&token.hash), token));
         }
         Ok(Self(known))
     }
 
-    /// Whose token that is. All are looked at, so that the time tells nothing.
+    /// Finds a token. All are compared, so that the time reveals nothing.
     fn find(&self, token: &[u8]) -> Option<&Bearer> {
         let hash = hash(token);
         let mut found = None;
@@ -135,14 +136,14 @@ impl Tokens {
         found
     }
 
-    /// Whether the bearer's token is still theirs, and says what it said.
-    pub(super) fn knows(&self, bearer: &Bearer) -> bool {
+    /// Whether the bearer's token exists unchanged.
+    pub(super) fn contains(&self, bearer: &Bearer) -> bool {
         self.0.contains(bearer)
     }
 
-    /// Where the owner's stands.
+    /// The path of the owner's token.
     pub fn file(config: &Config) -> PathBuf {
-        config.home.join(FILE)
+        config.home.join(OWNER_FILE)
     }
 }
 
@@ -150,7 +151,7 @@ fn hash(token: &[u8]) -> [u8; 32] {
     Sha256::digest(token).into()
 }
 
-/// The configuration has checked that it is one.
+/// The configuration has checked that the text is hexadecimal.
 fn from_hex(text: &str) -> [u8; 32] {
     let mut bytes = [0; 32];
     for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
@@ -160,18 +161,18 @@ fn from_hex(text: &str) -> [u8; 32] {
     bytes
 }
 
-fn own(path: &Path) -> Result<String> {
+fn owner_token(path: &Path) -> Result<String> {
     match read_text(path, MAX_FILE).map_err(anyhow::Error::msg)? {
         Some((token, access)) => {
             let shown = path.display();
             ensure!(access == Access::Private, "other users can read `{shown}`: `chmod 600 {shown}`");
             let token = token.trim();
-            ensure!(token.len() >= 32, "it is shorter than 32 characters: remove the file to have a new one made");
+            ensure!(token.len() >= 32, "it is shorter than 32 characters: remove the file to get a new one");
             Ok(token.to_owned())
         }
         None => {
             let mut bytes = [0; 32];
-            getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("there is no randomness: {error}"))?;
+            getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("no random bytes: {error}"))?;
             let token = URL_SAFE_NO_PAD.encode(bytes);
             let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
             writeln!(file, "{token}")?;
@@ -180,19 +181,19 @@ fn own(path: &Path) -> Result<String> {
     }
 }
 
-/// Finds out who makes the request.
-pub(super) async fn identify(
+/// Middleware: authenticates a request.
+pub(super) async fn authenticate(
     State(api): State<Arc<Api>>,
     mut request: Request,
     next: Next,
-) -> Result<Response, Problem> {
-    let given = request.headers().get(header::AUTHORIZATION).map(|value| value.as_bytes());
-    let token = given.and_then(|given| {
-        let (scheme, token) = given.split_at_checked(7)?;
+) -> Result<Response, ApiError> {
+    let header = request.headers().get(header::AUTHORIZATION).map(|value| value.as_bytes());
+    let token = header.and_then(|header| {
+        let (scheme, token) = header.split_at_checked(7)?;
         scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
     });
-    let Some(bearer) = token.and_then(|token| api.door.rules().tokens.find(token).cloned()) else {
-        return Err(Problem::unknown());
+    let Some(bearer) = token.and_then(|token| api.auth.rules().tokens.find(token).cloned()) else {
+        return Err(ApiError::unauthorized());
     };
     bearer.take_request(&api)?;
     request.extensions_mut().insert(bearer);

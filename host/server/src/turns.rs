@@ -1,15 +1,15 @@
-//! `POST /v1/turns`: one message, and what comes of it.
+//! `POST /v1/turns`: submits a message, and returns or streams the outcome of its turn.
 
 use super::body::{self, CallerClass};
 use super::extract::Caller;
 use super::token::Bearer;
-use super::{Api, Problem, wire};
+use super::{Api, ApiError, dto};
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use bub_config::Scope;
-use bub_gateway::{HTTP, Letter, Reply};
+use bub_gateway::{HTTP, Reply, Submission};
 use bub_runtime::channel::{kind_of, message};
 use bub_runtime::turn::TurnEvent;
 use bub_types::{Envelope, StreamEvent};
@@ -22,128 +22,129 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-/// A message with its attachments, in bytes: [20 MB of them](bub_runtime::channel::attach) in base64, and a long letter.
-const MOST: usize = 32 << 20;
+/// The largest body, in bytes: [20 MB of attachments](bub_runtime::channel::attach) in base64, and a long text.
+const MAX_BODY: usize = 32 << 20;
 
-/// Events that wait for whoever reads them.
-const EVENTS: usize = 64;
+/// Buffered events of a streamed turn.
+const MAX_EVENTS: usize = 64;
 
-/// How long a reader may leave an event lying. A turn waits for its listener, and must not wait for one who is gone.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a reader may leave an event unread. A turn waits for its listener, and must not wait for a stalled one.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A message, as it is sent.
+/// The body of a request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
-    /// What the sender wrote, and nothing else.
+struct TurnRequest {
+    /// The text that the sender wrote.
     content: String,
     /// Text of other authors.
     #[serde(default)]
-    passages: Vec<wire::Passage>,
+    passages: Vec<dto::Passage>,
     session_id: Option<String>,
     channel: Option<String>,
     chat_id: Option<String>,
     #[serde(default)]
-    media: Vec<wire::Media>,
+    media: Vec<dto::Media>,
 }
 
-/// Takes a message and answers with what came of it, at once or as it goes.
-pub(super) async fn post(Caller { api, bearer }: Caller, headers: HeaderMap, sent: Body) -> Result<Response, Problem> {
+/// Submits a message, and returns the outcome as JSON or its events as a stream.
+pub(super) async fn post(Caller { api, bearer }: Caller, headers: HeaderMap, sent: Body) -> Result<Response, ApiError> {
     bearer.needs(Scope::Turns)?;
     bearer.check_tokens(&api)?;
     api.gateway.check_open()?;
-    let limits = (CallerClass::of(&bearer), MOST);
-    let make = {
+    let limits = (CallerClass::from_bearer(&bearer), MAX_BODY);
+    let convert = {
         let (headers, bearer) = (headers.clone(), bearer.clone());
-        move |said: Said| letter(&bearer, &headers, said)
+        move |turn: TurnRequest| submission(&bearer, &headers, turn)
     };
-    let (letter, charge) = body::json(&api, sent, limits, make).await?;
-    let letter = Letter { lease: Some(Box::new(charge)), ..letter };
+    let (submission, charge) = body::json(&api, sent, limits, convert).await?;
+    let submission = Submission { lease: Some(Box::new(charge)), ..submission };
     let accepted = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     if accepted.contains("text/event-stream") {
-        return streamed(&api, &bearer, letter).await;
+        return streamed(&api, &bearer, submission).await;
     }
-    let attended = Attended::new(&letter);
-    let reply = bearer.hand_over(&api, attended.leaves(letter)).await?;
-    let answer = reply.answer().await.ok_or_else(Problem::stopping)?;
-    attended.stays();
-    Ok(axum::Json(Value::Object(wire::answer(&answer))).into_response())
+    let guard = CancelOnDisconnect::new(&submission);
+    let reply = bearer.submit(&api, guard.attach(submission)).await?;
+    let outcome = reply.outcome().await.ok_or_else(ApiError::stopping)?;
+    guard.disarm();
+    Ok(axum::Json(Value::Object(dto::outcome(&outcome))).into_response())
 }
 
-fn letter(bearer: &Bearer, headers: &HeaderMap, said: Said) -> Result<Letter, Problem> {
-    let Said { content, passages, session_id, channel, chat_id, media } = said;
+fn submission(bearer: &Bearer, headers: &HeaderMap, turn: TurnRequest) -> Result<Submission, ApiError> {
+    let TurnRequest { content, passages, session_id, channel, chat_id, media } = turn;
     let channel = channel.unwrap_or_else(|| HTTP.to_owned());
     if channel != HTTP {
-        // What is said on another channel is answered there, to people.
+        // A message on another channel is answered there, to people.
         bearer.needs(Scope::Admin)?;
     }
     let chat_id = chat_id.unwrap_or_else(|| "default".to_owned());
     let session = session(bearer, session_id, &chat_id)?;
     let speaker = bearer.speaker();
     let kind = kind_of(speaker.commands, &content);
-    let (passages, media) = (wire::passages(passages)?, wire::media(media)?);
-    wire::takes_passages(kind, &passages)?;
+    let (passages, media) = (dto::passages(passages)?, dto::media(media)?);
+    dto::check_passages(kind, &passages)?;
     let message = message(Some(session), [&channel, &chat_id, &bearer.name], &content, kind);
-    let message = Envelope { id: key(bearer, headers)?, passages, media, ..message };
-    let reach = bearer.reach.clone();
-    Ok(Letter {
+    let message = Envelope { id: idempotency_key(bearer, headers)?, passages, media, ..message };
+    let session_prefix = bearer.session_prefix.clone();
+    Ok(Submission {
         message,
         speaker: Some(speaker),
         listener: None,
-        reach,
+        session_prefix,
         leave: None,
         earlier: Vec::new(),
         lease: None,
-        counted: Some(bearer.counted()),
+        quota_account: Some(bearer.quota_account()),
     })
 }
 
-/// The session that is named, or one for the chat within what the token reaches.
+/// The named session, or the default session of the chat within the token's prefix.
 ///
 /// # Errors
 ///
-/// The token does not reach it, or none may be called so.
-pub(super) fn session(bearer: &Bearer, named: Option<String>, chat_id: &str) -> Result<String, Problem> {
-    let session = named.unwrap_or_else(|| format!("{}{HTTP}:{chat_id}", bearer.reach));
+/// The token does not reach it, or the name is invalid.
+pub(super) fn session(bearer: &Bearer, named: Option<String>, chat_id: &str) -> Result<String, ApiError> {
+    let session = named.unwrap_or_else(|| format!("{}{HTTP}:{chat_id}", bearer.session_prefix));
     let is_plain = (1..=256).contains(&session.len()) && !session.chars().any(char::is_control);
     if !is_plain || session.starts_with("temp/") {
-        return Err(Problem::bad(
+        return Err(ApiError::bad_request(
             "a session's id has 1 to 256 bytes, no control characters, and does not begin with `temp/`",
         ));
     }
-    bearer.reaches(&session)?;
+    bearer.check_reach(&session)?;
     Ok(session)
 }
 
-/// What the client calls its message, so that it can be sent again: as far as this token's messages go.
-pub(super) fn key(bearer: &Bearer, headers: &HeaderMap) -> Result<Option<String>, Problem> {
+/// The idempotency key of a request, unique to its token.
+pub(super) fn idempotency_key(bearer: &Bearer, headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
     match key.to_str() {
         Ok(key) if (1..=255).contains(&key.len()) => Ok(Some(format!("{}/{key}", bearer.name))),
-        _ => Err(Problem::bad("an `Idempotency-Key` has 1 to 255 visible ASCII characters")),
+        _ => Err(ApiError::bad_request("an `Idempotency-Key` has 1 to 255 visible ASCII characters")),
     }
 }
 
-/// Ends a turn when whoever asked for it leaves: what is dropped then is this. A message with a key can be asked for
+/// Cancels a turn when it is dropped, because its client has disconnected. A message with an idempotency key can be sent
 /// again, so its turn goes on.
-pub(super) struct Attended(Option<watch::Sender<bool>>);
+pub(super) struct CancelOnDisconnect(Option<watch::Sender<bool>>);
 
-impl Attended {
-    pub fn new(letter: &Letter) -> Self {
-        Self(letter.message.id.is_none().then(|| watch::Sender::new(false)))
+impl CancelOnDisconnect {
+    pub(crate) fn new(submission: &Submission) -> Self {
+        Self(submission.message.id.is_none().then(|| watch::Sender::new(false)))
     }
 
-    pub fn leaves(&self, letter: Letter) -> Letter {
-        Letter { leave: self.0.as_ref().map(watch::Sender::subscribe), ..letter }
+    /// Lets this cancel the turn of a message.
+    pub(crate) fn attach(&self, submission: Submission) -> Submission {
+        Submission { leave: self.0.as_ref().map(watch::Sender::subscribe), ..submission }
     }
 
     /// The turn has ended.
-    pub fn stays(mut self) {
+    pub(crate) fn disarm(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Attended {
+impl Drop for CancelOnDisconnect {
     fn drop(&mut self) {
         if let Some(leave) = &self.0 {
             leave.send_replace(true);
@@ -151,21 +152,25 @@ impl Drop for Attended {
     }
 }
 
-/// What is heard of a turn, for as long as somebody reads it, and then what came of it.
-pub(super) enum Told {
-    Heard(StreamEvent),
-    Ended(Arc<bub_gateway::Answer>),
+/// The events of a streamed turn, and then its outcome.
+pub(super) enum TurnUpdate {
+    Event(StreamEvent),
+    Ended(Arc<bub_gateway::TurnOutcome>),
 }
 
-/// Listens to a turn on behalf of a reader, who may be slow.
-pub(super) async fn follow(api: &Api, bearer: &Bearer, letter: Letter) -> Result<mpsc::Receiver<Told>, Problem> {
-    let attended = Attended::new(&letter);
-    let (listener, mut heard) = mpsc::channel(EVENTS);
-    let (sender, receiver) = mpsc::channel(EVENTS);
-    let letter = Letter { listener: Some(listener), ..attended.leaves(letter) };
-    let reply: Reply = bearer.hand_over(api, letter).await?;
+/// Submits a message and streams its turn to a reader, which may be slow.
+pub(super) async fn follow(
+    api: &Api,
+    bearer: &Bearer,
+    submission: Submission,
+) -> Result<mpsc::Receiver<TurnUpdate>, ApiError> {
+    let guard = CancelOnDisconnect::new(&submission);
+    let (listener, mut heard) = mpsc::channel(MAX_EVENTS);
+    let (sender, receiver) = mpsc::channel(MAX_EVENTS);
+    let submission = Submission { listener: Some(listener), ..guard.attach(submission) };
+    let reply: Reply = bearer.submit(api, submission).await?;
     tokio::spawn(async move {
-        let tell = async |told| matches!(timeout(PATIENCE, sender.send(told)).await, Ok(Ok(())));
+        let send = async |update| matches!(timeout(READ_TIMEOUT, sender.send(update)).await, Ok(Ok(())));
         let mut is_read = true;
         loop {
             let event = tokio::select! {
@@ -173,14 +178,14 @@ pub(super) async fn follow(api: &Api, bearer: &Bearer, letter: Letter) -> Result
                 () = sender.closed() => None,
             };
             match event {
-                // The last one says what came of it all.
+                // The outcome follows at the end.
                 Some(
                     TurnEvent::Event(StreamEvent::Final(_))
                     | TurnEvent::Retry { .. }
                     | TurnEvent::ToolBegins { .. }
                     | TurnEvent::ToolEnds { .. },
                 ) => {}
-                Some(TurnEvent::Event(event)) => is_read = tell(Told::Heard(event)).await,
+                Some(TurnEvent::Event(event)) => is_read = send(TurnUpdate::Event(event)).await,
                 None => break,
             }
             if !is_read {
@@ -190,22 +195,22 @@ pub(super) async fn follow(api: &Api, bearer: &Bearer, letter: Letter) -> Result
         if !is_read || sender.is_closed() {
             return;
         }
-        if let Some(answer) = reply.answer().await {
-            attended.stays();
-            tell(Told::Ended(answer)).await;
+        if let Some(outcome) = reply.outcome().await {
+            guard.disarm();
+            send(TurnUpdate::Ended(outcome)).await;
         }
     });
     Ok(receiver)
 }
 
-async fn streamed(api: &Api, bearer: &Bearer, letter: Letter) -> Result<Response, Problem> {
-    let told = follow(api, bearer, letter).await?;
-    let events = stream::unfold(told, async |mut told| {
-        let (name, data) = match told.recv().await? {
-            Told::Heard(event) => wire::event(&event),
-            Told::Ended(answer) => ("final", Value::Object(wire::answer(&answer))),
+async fn streamed(api: &Api, bearer: &Bearer, submission: Submission) -> Result<Response, ApiError> {
+    let updates = follow(api, bearer, submission).await?;
+    let events = stream::unfold(updates, async |mut updates| {
+        let (name, data) = match updates.recv().await? {
+            TurnUpdate::Event(event) => dto::event(&event),
+            TurnUpdate::Ended(outcome) => ("final", Value::Object(dto::outcome(&outcome))),
         };
-        Some((Ok::<_, Infallible>(Event::default().event(name).data(data.to_string())), told))
+        Some((Ok::<_, Infallible>(Event::default().event(name).data(data.to_string())), updates))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))).into_response())
 }

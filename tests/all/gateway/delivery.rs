@@ -1,6 +1,7 @@
 //! Answers on their way.
 
 use super::{echo, posting, serving, start};
+use bub_tests::{Home, Server};
 use std::fs;
 
 const HELLO: &str = "arrivals = [{ id = \"1\", chat = \"7\", content = \"hello\" }]\nwait = 60000\n";
@@ -43,6 +44,43 @@ fn an_answer_that_is_never_taken_is_put_aside() {
     let serve = start(&home, serving(&home, &model));
     let said = serve.end();
     assert!(keys(&said.stderr).is_empty(), "{}", said.stderr);
+}
+
+/// A home whose answer a process could not deliver yet, with its inbox database changed by SQL.
+fn undelivered(sql: &str) -> (Home, Server) {
+    let home = posting(&format!(
+        "{HELLO}flags = [\"polls\"]\nfails = {{ send = {{ kind = \"temporary\", message = \"busy\" }} }}"
+    ));
+    let model = echo();
+    let serve = start(&home, serving(&home, &model));
+    serve.program().wait_for("waits 2000 ms for channel `poster`");
+    serve.end();
+    let database = rusqlite::Connection::open(home.bub_home().join("serve.sqlite")).unwrap();
+    database.execute_batch(sql).unwrap();
+    (home, model)
+}
+
+#[test]
+fn an_answer_is_given_up_after_a_day_and_counted_as_undeliverable() {
+    let (home, model) = undelivered("UPDATE outbound SET queued = '2020-01-01T00:00:00Z'");
+    let serve = start(&home, serving(&home, &model));
+    serve.program().wait_for("given up after 24 hours");
+    let page = serve.ask("GET", "/metrics").send().body;
+    assert!(page.contains("bub_deliveries_total{outcome=\"undeliverable\"} 1\n"), "{page}");
+    serve.end();
+    let serve = start(&home, serving(&home, &model));
+    let said = serve.end();
+    assert!(keys(&said.stderr).is_empty(), "it is not tried again: {}", said.stderr);
+}
+
+#[test]
+fn an_answer_in_an_inbox_database_of_version_2_is_delivered() {
+    let (home, model) = undelivered("ALTER TABLE outbound DROP COLUMN queued; PRAGMA user_version = 2;");
+    let file = home.bub_home().join("config.toml");
+    fs::write(&file, fs::read_to_string(&file).unwrap().replace("fails", "failed")).unwrap();
+    let serve = start(&home, serving(&home, &model));
+    serve.program().wait_for(r#""send":"you said: hello""#);
+    serve.end();
 }
 
 /// The process ends when the channel has taken an answer and before that is written down: what the next one does.

@@ -44,7 +44,7 @@ fn a_turn_that_runs_ends_before_the_program_does() {
             }
             assert!(begun.elapsed() < Duration::from_secs(60), "it still takes messages");
         };
-        assert_eq!(refused.refused(503, "the program ends").header("retry-after"), Some("1"));
+        assert_eq!(refused.refused(503, "the program stops").header("retry-after"), Some("1"));
         go.send(()).unwrap();
         said.join().expect("it is answered")
     });
@@ -63,7 +63,7 @@ fn a_turn_that_does_not_end_in_time_is_the_next_processs() {
     silent.wait_for(1);
     let ended = serve.end();
     assert_eq!(ended.code, Some(0), "{ended}");
-    ended.mentions("turns still ran");
+    ended.mentions("turns were interrupted");
     let model = echo();
     let serve = start(&home, serving(&home, &model));
     serve.program().wait_for(r#""send":"you said: hello""#);

@@ -78,7 +78,7 @@ fn connections_are_encrypted_with_the_configured_certificate_and_with_its_succes
 
     // One that is broken changes nothing.
     fs::write(home.bub_home().join("server.pem"), "-----BEGIN CERTIFICATE-----\n").unwrap();
-    serve.program().wait_for("the configuration stays as it was: `serve.tls.certificate`");
+    serve.program().wait_for("the previous configuration stays active: `serve.tls.certificate`");
     assert_eq!(says(&serve, &second.client(), "still").unwrap()["model_output"], "you said: still");
 }
 
@@ -105,11 +105,11 @@ fn certificates_and_keys_are_checked_before_anything_is_served() {
     assert!(!failed.stderr.contains("a secret"), "{failed}");
     fs::write(&key, good).unwrap();
     fs::write(&certificate, "").unwrap();
-    check(&home, &[]).fails("no certificate stands in it");
+    check(&home, &[]).fails("it has no certificate");
     fs::remove_file(&certificate).unwrap();
     check(&home, &[]).fails("`serve.tls.certificate` of config.toml");
     fs::create_dir(&certificate).unwrap();
-    check(&home, &[]).fails("it is no regular file");
+    check(&home, &[]).fails("it is not a regular file");
 }
 
 #[test]

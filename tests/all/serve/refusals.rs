@@ -61,8 +61,17 @@ fn pages_may_use_the_api_where_the_configuration_says_so() {
     let (home, model) = (home(), echo());
     home.configure("[serve]\norigins = [\"https://desk.example\"]\nhosts = [\"bub.example\"]");
     let serve = serve(&home, &model);
-    let asked = serve.strange("OPTIONS", TURN).header("origin", "https://desk.example").send();
-    assert_eq!((asked.status, asked.header("access-control-allow-origin")), (204, Some("https://desk.example")));
+    let asked = serve.strange("OPTIONS", TURN).header("origin", "https://desk.example");
+    let asked = asked.header("access-control-request-method", "POST").send();
+    assert_eq!((asked.status, asked.header("access-control-allow-origin")), (200, Some("https://desk.example")));
+    assert_eq!(asked.header("access-control-allow-methods"), Some("GET,POST"));
+    assert!(asked.header("access-control-allow-headers").is_some_and(|headers| headers.contains("idempotency-key")));
+    let unauthorized = serve.strange("GET", "/v1/models").header("origin", "https://desk.example").send();
+    assert_eq!(
+        (unauthorized.status, unauthorized.header("access-control-allow-origin")),
+        (401, Some("https://desk.example")),
+        "a page can read the error"
+    );
     let said = serve.ask("POST", TURN).header("origin", "https://desk.example").header("host", "bub.example");
     let said = said.json(&json!({ "content": "hi" })).send();
     assert_eq!((said.status, said.header("access-control-allow-origin")), (200, Some("https://desk.example")));
@@ -100,7 +109,7 @@ fn bodies_that_make_no_sense_are_refused_with_what_is_wrong() {
         {
             post(path, body.as_bytes()).refused(400, "does not fit");
         }
-        post(path, b"{\"content\": \"\xff\xfe\"}").refused(400, "no UTF-8");
+        post(path, b"{\"content\": \"\xff\xfe\"}").refused(400, "not UTF-8");
         let deep = format!("{{\"content\": {}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
         post(path, deep.as_bytes()).refused(400, "does not fit");
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const IN_EFFECT: &str = "the changed configuration is in effect";
 
 /// What is said of one that is wrong.
-const STAYS: &str = "the configuration stays as it was: ";
+const STAYS: &str = "the previous configuration stays active: ";
 
 /// Serves that home with the model that its configuration names, and says what happens.
 fn serving<'home>(home: &'home Home, arguments: &[&'static str]) -> Serve<'home> {
@@ -156,7 +156,7 @@ fn a_terminal_that_is_closed_ends_the_program() {
     let model = echo();
     let home = home_with(&model);
     let terminal = home.bub(["serve", "--listen", "127.0.0.1:0"]).terminal(120, 20);
-    terminal.sees("the owner's token stands in");
+    terminal.sees("the owner's token is in");
     let process = std::path::Path::new("/proc").join(terminal.process().to_string());
     assert!(process.exists());
     drop(terminal);

@@ -158,8 +158,8 @@ fn a_write_of_another_host_is_looked_at_before_it_is_done() {
     let one = r#"{"key": null, "batches": 1}"#;
     write("a__b", &[one, &head("c__d", 0)]).send().refused(400, "another tape");
     write("a__b", &[one, &head("a__b__sidecar__..", 0)]).send().refused(400, "cannot name a tape");
-    write("a__b", &[one, &head("a__b", 2), &first, &entry(3)]).send().refused(400, "do not follow each other");
-    write("a__b", &[one, &head("a__b", 9_000_000_000), &first]).send().refused(400, "is no write");
+    write("a__b", &[one, &head("a__b", 2), &first, &entry(3)]).send().refused(400, "are not consecutive");
+    write("a__b", &[one, &head("a__b", 9_000_000_000), &first]).send().refused(400, "is not a write");
     write("a__b", &[r#"{"key": null, "batches": 9000000000}"#]).send().refused(400, "at most 1024 batches");
     write("a__b.jsonl.x.bak", &[one, &head("a__b.jsonl.x.bak", 0)]).send().refused(400, "is an archive");
     assert_eq!(stand(), 2, "nothing of it was done");
@@ -236,9 +236,9 @@ fn candidates_are_told_as_lines_with_where_to_go_on() {
     assert_eq!((ids(&bounded.body), bounded.header("bub-next")), (vec![2, 3], None));
     let long = format!("texts=%5B%22{}%22%5D", "x".repeat(2_000));
     for (wrong, expected) in [
-        ("texts=heron", "`texts` is no JSON list as in `[\"heron\"]`"),
-        ("kinds=%5B1%5D", "`kinds` is no JSON list"),
-        ("similar=%5B%22heron%22%5D", "`similar` is no JSON list as in `[[\"heron\", 1]]`"),
+        ("texts=heron", "`texts` is not a JSON list like `[\"heron\"]`"),
+        ("kinds=%5B1%5D", "`kinds` is not a JSON list"),
+        ("similar=%5B%22heron%22%5D", "`similar` is not a JSON list like `[[\"heron\", 1]]`"),
         ("similar=%5B%5B%22heron%22,3%5D%5D", "at most 2 edits"),
         ("since=yesterday", "`yesterday` is no ISO date"),
         ("max=-1", "does not fit"),

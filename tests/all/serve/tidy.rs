@@ -23,9 +23,9 @@ fn what_nobody_needs_any_more_goes_by_itself_and_the_rest_stays() {
     put(&young, "thrown away", 0);
     put(&archive, "kept\n", 900);
     let serve = watched(&home);
-    serve.program().wait_for("what nobody needs is removed from the tapes: 1 file of 11 B");
+    serve.program().wait_for("gc: removed 1 file of 11 B from the tapes");
     assert!(!old.exists() && young.exists() && archive.exists());
-    assert_eq!(serve.program().told().matches("what nobody needs").count(), 1);
+    assert_eq!(serve.program().told().matches("gc: removed").count(), 1);
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn nothing_is_said_where_nothing_is_to_be_removed() {
     let (home, model) = (home(), echo());
     let serve = serve(&home, &model);
     super::say(&serve, "a", "hi");
-    assert!(!serve.end().stderr.contains("what nobody needs"));
+    assert!(!serve.end().stderr.contains("gc: removed"));
 }
 
 /// A message of more than a week ago may come again, and is another one then.
@@ -58,7 +58,7 @@ fn messages_of_long_ago_are_forgotten_by_the_records() {
     aged.execute("UPDATE message SET taken = '2026-01-01T00:00:00Z' WHERE id LIKE '%old'", []).expect("it is written");
     drop(aged);
     let serve = watched(&home);
-    serve.program().wait_for("messages whose turns ended more than a week ago are forgotten: 1");
+    serve.program().wait_for("gc: removed 1 message from the inbox database");
     let begun = Instant::now();
     while rows("SELECT count(*) FROM message") != 1 {
         assert!(begun.elapsed() < Duration::from_secs(60));

@@ -1,4 +1,4 @@
-//! `serve`: the gateway, until it is told to end.
+//! `serve`: runs the gateway and the HTTP API until a signal.
 
 mod config_reloader;
 
@@ -9,7 +9,7 @@ use bub_config::{Config, DEFAULT_MODEL, Fingerprint};
 use bub_gateway::Gateway;
 use bub_runtime::channel::{ApprovalDecision, ApprovalRequest, Channel};
 use bub_runtime::error::Failure;
-use bub_server::{Door, Tls, Tokens};
+use bub_server::{AuthState, Tls, Tokens};
 use bub_types::Envelope;
 use config_reloader::{CommandLine, ConfigReloader};
 use std::future::{Future, ready};
@@ -42,7 +42,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     config.make_home()?;
     config.policy.unattended();
     config.warn_of_unread();
-    // The owner's is made by the first of the two; what changes behind the look is seen as a change.
+    // The first load creates the owner's token, so that its file is part of the fingerprint.
     Tokens::load(&config)?;
     let fingerprint = Fingerprint::of_files(config_reloader::own_files(&config));
     let (tokens, tls) = (Tokens::load(&config)?, Tls::load(&config)?);
@@ -50,8 +50,8 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     let stop = super::run::until_signal()?;
     let mut hangup = signal(SignalKind::hangup())?;
     let had_terminal = has_terminal();
-    let door = Door::new(tokens, tls, &config.serve);
-    let host = progress::start(config, workspace, Box::new(Nobody)).await?;
+    let auth = AuthState::new(tokens, tls, &config.serve);
+    let host = progress::start(config, workspace, Box::new(NoTerminal)).await?;
     if arguments.check {
         println!("ready to serve at {}", host.config.serve.listen);
         if host.config.model.model == DEFAULT_MODEL {
@@ -64,18 +64,18 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     }
     host.plugins().announce(&host);
     let gateway = Gateway::start(host.clone()).await?;
-    let server = bub_server::listen(gateway.clone(), door.clone()).await?;
+    let server = bub_server::listen(gateway.clone(), auth.clone()).await?;
     let command_line = CommandLine { listen: arguments.listen, insecure_http: arguments.insecure_http };
     let reloader =
-        ConfigReloader::new(gateway.clone(), door, command_line, host.config.fingerprint.clone().and(fingerprint));
+        ConfigReloader::new(gateway.clone(), auth, command_line, host.config.fingerprint.clone().and(fingerprint));
     let watch = reloader.watch();
     println!("serving at {}://{}", server.scheme(), server.address());
-    println!("the owner's token stands in {}", host.config.home.join("serve.token").display());
+    println!("the owner's token is in {}", host.config.home.join("serve.token").display());
     let mut stop = stop;
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => break,
-            // Who closes the terminal wants the program to end; who sends the signal, that it reads again.
+            // SIGHUP means stop when the terminal was closed, and reload otherwise.
             Some(()) = hangup.recv() => match had_terminal && !has_terminal() {
                 true => break,
                 false => {
@@ -85,31 +85,31 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
             },
         }
     }
-    // What is configured may have changed since.
+    // The setting may have been reloaded.
     watchdog.allow(Duration::from_secs(gateway.host().config.serve.drain_seconds));
     drop(watch);
-    let all = gateway.stop().await;
+    let is_drained = gateway.stop().await;
     server.stop().await;
-    if all {
+    if is_drained {
         host.close().await;
     } else {
-        tracing::warn!("turns still ran: their journals are kept, and the next start goes on with them");
+        tracing::warn!("turns were interrupted: the next start continues from their journals");
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether somebody sits in front of it. A terminal that was closed is none.
+/// Whether a terminal is attached and open.
 fn has_terminal() -> bool {
     stdin().is_terminal() || stdout().is_terminal() || stderr().is_terminal()
 }
 
-/// What no turn has said: there is nobody to hear it, and nobody to be asked.
-struct Nobody;
+/// Logs messages that plugins send outside of a turn, and denies approvals.
+struct NoTerminal;
 
-impl Channel for Nobody {
+impl Channel for NoTerminal {
     fn send<'a>(&'a self, envelope: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
         let (channel, content) = (&envelope.channel, bub_types::text::one_line(&envelope.content));
-        tracing::info!("said on channel `{channel}`, outside of a turn: {content}");
+        tracing::info!("message on channel `{channel}` outside of a turn: {content}");
         Box::pin(ready(Ok(())))
     }
 

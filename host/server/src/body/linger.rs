@@ -1,5 +1,5 @@
-//! Bodies that are not read to their end. A connection that is closed while bytes arrive is reset, and a reset may take the
-//! answer from a client that is still sending; so what remains is read for a moment and thrown away.
+//! Bodies that are not read to their end. A connection that is closed while bytes arrive is reset, and a client that is
+//! still sending may then lose the response; so the rest is read and discarded for a moment.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -13,12 +13,12 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 /// How long the rest of a refused body is read.
-const LINGER: Duration = Duration::from_secs(1);
+const LINGER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A request's body, whose rest is discarded when it is dropped before its end.
+/// A body whose rest is read and discarded on drop.
 struct LingeringBody(Option<Body>);
 
-/// Makes the request's body one whose rest is discarded.
+/// Replaces the body of a request by one whose rest is discarded.
 pub(crate) fn lingering(request: Request) -> Request {
     request.map(|body| match body.is_end_stream() {
         true => body,
@@ -55,7 +55,7 @@ impl Drop for LingeringBody {
         if let (Some(mut rest), Ok(runtime)) = (rest, Handle::try_current()) {
             runtime.spawn(async move {
                 let discard = async { while let Some(Ok(_)) = rest.frame().await {} };
-                let _ = timeout(LINGER, discard).await;
+                let _ = timeout(LINGER_TIMEOUT, discard).await;
             });
         }
     }

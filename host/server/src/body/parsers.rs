@@ -5,34 +5,34 @@ use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 
-/// Threads of its own, always the same few: the allocator keeps what a thread has freed for that thread, and a pool that takes
-/// another thread for each body would keep the memory of a parse for each of them.
+/// A fixed set of threads: the allocator keeps freed memory per thread, so a pool that used any thread for a body would
+/// keep the memory of a parse for each of them.
 pub(crate) struct ParserPool {
-    /// Of this runtime only the blocking threads are used; none once this is dropped.
+    /// Only its blocking threads are used. `None` during the drop.
     runtime: Option<Runtime>,
     free: Arc<Semaphore>,
 }
 
 impl ParserPool {
-    /// A pool of that many threads, each started with the first body that needs it.
+    /// A pool of that many threads, each started when it is first needed.
     ///
     /// # Errors
     ///
-    /// The system gives no further runtime.
-    pub fn new(threads: usize) -> Result<Self> {
+    /// The system cannot create the runtime.
+    pub(crate) fn new(threads: usize) -> Result<Self> {
         let mut builder = Builder::new_current_thread();
         let runtime = builder.max_blocking_threads(threads).thread_name("parser").build();
         let runtime = runtime.context("cannot start the threads that parse bodies")?;
         Ok(Self { runtime: Some(runtime), free: Arc::new(Semaphore::new(threads)) })
     }
 
-    /// Does `work` on the next thread that is free. Dropping the future before the work has begun drops the work too; once
-    /// begun it is finished.
+    /// Runs `work` on the next free thread. Dropping the future cancels work that has not started; work that has started
+    /// is finished.
     ///
     /// # Errors
     ///
     /// The pool is being dropped, or the work panicked.
-    pub async fn run<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
+    pub(crate) async fn run<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
         let permit = Arc::clone(&self.free).acquire_owned().await?;
         let runtime = self.runtime.as_ref().ok_or_else(|| anyhow!("the threads that parse bodies have ended"))?;
         let worked = runtime.spawn_blocking(move || {

@@ -1,22 +1,22 @@
-//! Which models there are: the agent as it is configured, and those that plugins offer.
+//! `/v1/models`: the agent as it is configured, and the models that plugins offer.
 
-use super::super::extract::{Caller, Named};
+use super::super::extract::{Caller, PathName};
 use super::super::token::Bearer;
-use super::super::{Api, Problem};
+use super::super::{Api, ApiError};
 use axum::Json;
 use axum::http::StatusCode;
 use bub_runtime::turn::Preview;
 use serde_json::{Value, json};
 
-/// The agent, with whatever model it has.
+/// The name of the agent with its configured model.
 pub(super) const AGENT: &str = "bub";
 
 /// All models that a request may name.
-async fn offered(api: &Api, bearer: &Bearer) -> Result<Vec<String>, Problem> {
+async fn available(api: &Api, bearer: &Bearer) -> Result<Vec<String>, ApiError> {
     let host = api.gateway.host();
-    let _place = api.look().await;
+    let _permit = api.scan_permit().await;
     let options = Preview::options(&host, bearer.requester()).await;
-    let options = options.map_err(|error| Problem::internal(&format!("{error:#}")))?;
+    let options = options.map_err(|error| ApiError::internal(&format!("{error:#}")))?;
     let mut names = vec![AGENT.to_owned(), host.config.model.model.clone()];
     names.extend(options.choices.into_iter().map(|choice| choice.id));
     let mut known = std::collections::HashSet::new();
@@ -24,41 +24,41 @@ async fn offered(api: &Api, bearer: &Bearer) -> Result<Vec<String>, Problem> {
     Ok(names)
 }
 
-/// The model that a message asks for; none: the session's own.
+/// The model that a request names; `None`: that of the session.
 ///
 /// # Errors
 ///
 /// There is no such model.
-pub(super) async fn chosen(api: &Api, bearer: &Bearer, named: Option<&str>) -> Result<Option<String>, Problem> {
+pub(super) async fn resolve(api: &Api, bearer: &Bearer, named: Option<&str>) -> Result<Option<String>, ApiError> {
     match named {
         None | Some(AGENT) => Ok(None),
         Some(name) if name == api.gateway.host().config.model.model => Ok(Some(name.to_owned())),
-        Some(name) if offered(api, bearer).await?.iter().any(|known| known == name) => Ok(Some(name.to_owned())),
-        Some(name) => Err(unknown(name)),
+        Some(name) if available(api, bearer).await?.iter().any(|known| known == name) => Ok(Some(name.to_owned())),
+        Some(name) => Err(model_not_found(name)),
     }
 }
 
-fn unknown(name: &str) -> Problem {
+fn model_not_found(name: &str) -> ApiError {
     let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
-    let message = format!("there is no model `{shown}`: `/v1/models` lists those that there are");
-    Problem::new(StatusCode::NOT_FOUND, "model_not_found", message)
+    let message = format!("there is no model `{shown}`: `/v1/models` lists the available ones");
+    ApiError::new(StatusCode::NOT_FOUND, "model_not_found", message)
 }
 
-fn about(name: &str) -> Value {
+fn to_json(name: &str) -> Value {
     let owner = name.split_once(':').map_or(AGENT, |(provider, _)| provider);
     json!({ "id": name, "object": "model", "created": 0, "owned_by": owner })
 }
 
-/// All of them.
-pub(crate) async fn list(Caller { api, bearer }: Caller) -> Result<Json<Value>, Problem> {
-    let data: Vec<Value> = offered(&api, &bearer).await?.iter().map(|name| about(name)).collect();
+/// `GET /v1/models`.
+pub(crate) async fn list(Caller { api, bearer }: Caller) -> Result<Json<Value>, ApiError> {
+    let data: Vec<Value> = available(&api, &bearer).await?.iter().map(|name| to_json(name)).collect();
     Ok(Json(json!({ "object": "list", "data": data })))
 }
 
-/// One of them.
-pub(crate) async fn one(Caller { api, bearer }: Caller, Named(name): Named) -> Result<Json<Value>, Problem> {
-    match offered(&api, &bearer).await?.contains(&name) {
-        true => Ok(Json(about(&name))),
-        false => Err(unknown(&name)),
+/// `GET /v1/models/{model}`.
+pub(crate) async fn get(Caller { api, bearer }: Caller, PathName(name): PathName) -> Result<Json<Value>, ApiError> {
+    match available(&api, &bearer).await?.contains(&name) {
+        true => Ok(Json(to_json(&name))),
+        false => Err(model_not_found(&name)),
     }
 }

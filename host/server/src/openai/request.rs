@@ -1,6 +1,6 @@
-//! A request as OpenAI's clients make it: the last message is what is said, and those before it are what was.
+//! Requests in OpenAI's format: the last message is the new one, and the others are the conversation before it.
 
-use super::super::{Problem, wire};
+use super::super::{ApiError, dto};
 use bub_runtime::channel::{foreign_passage, shown_passage};
 use bub_runtime::turn::TAINTED;
 use bub_tape::Draft;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use std::fmt::{self, Formatter};
 
-/// Messages of one request.
-const MOST: usize = 4096;
+/// Messages of one request, and parts of one message.
+const MAX_ITEMS: usize = 4096;
 
-/// What stands in a request. What is not named here changes nothing: the agent has its own settings.
+/// The body of a request. Other fields are ignored: the agent has its own settings.
 #[derive(Deserialize)]
 pub(super) struct Request {
     pub model: Option<String>,
@@ -20,8 +20,8 @@ pub(super) struct Request {
     pub stream: Option<bool>,
     stream_options: Option<StreamOptions>,
     pub user: Option<String>,
-    tools: Option<Listed>,
-    functions: Option<Listed>,
+    tools: Option<ListEmptiness>,
+    functions: Option<ListEmptiness>,
     n: Option<u64>,
     response_format: Option<Format>,
     modalities: Option<Vec<String>>,
@@ -42,14 +42,14 @@ struct Format {
 struct Message {
     role: String,
     content: Option<Content>,
-    /// Where those of its parts come from that do not say it themselves.
+    /// The provenance of parts that do not name their own.
     #[serde(default)]
-    provenance: wire::Provenance,
+    provenance: dto::Provenance,
     author: Option<String>,
 }
 
-/// A text, or parts. Read by a visitor: serde's untagged and tagged enums keep a copy of all that they are given before
-/// they look at it, which takes sixteen times the memory of what was sent.
+/// A text, or parts. Deserialized by a visitor: serde's untagged and tagged enums buffer their whole input, which takes
+/// sixteen times the memory of the body.
 enum Content {
     Text(String),
     Parts(Vec<Part>),
@@ -77,8 +77,8 @@ impl<'de> Deserialize<'de> for Content {
             fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Content, A::Error> {
                 let mut parts = Vec::new();
                 while let Some(part) = sequence.next_element()? {
-                    if parts.len() == MOST {
-                        return Err(serde::de::Error::custom(format!("a message has at most {MOST} parts")));
+                    if parts.len() == MAX_ITEMS {
+                        return Err(serde::de::Error::custom(format!("a message has at most {MAX_ITEMS} parts")));
                     }
                     parts.push(part);
                 }
@@ -90,42 +90,42 @@ impl<'de> Deserialize<'de> for Content {
     }
 }
 
-/// A list of which only matters whether something is in it.
-struct Listed {
+/// Whether a list is empty; its elements are skipped.
+struct ListEmptiness {
     is_empty: bool,
 }
 
-impl<'de> Deserialize<'de> for Listed {
+impl<'de> Deserialize<'de> for ListEmptiness {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ListedVisitor;
+        struct ListVisitor;
 
-        impl<'de> Visitor<'de> for ListedVisitor {
-            type Value = Listed;
+        impl<'de> Visitor<'de> for ListVisitor {
+            type Value = ListEmptiness;
 
             fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
                 f.write_str("a list")
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Listed, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<ListEmptiness, A::Error> {
                 let mut is_empty = true;
                 while sequence.next_element::<IgnoredAny>()?.is_some() {
                     is_empty = false;
                 }
-                Ok(Listed { is_empty })
+                Ok(ListEmptiness { is_empty })
             }
         }
 
-        deserializer.deserialize_seq(ListedVisitor)
+        deserializer.deserialize_seq(ListVisitor)
     }
 }
 
 /// A part of a message.
 #[derive(Deserialize)]
-#[serde(try_from = "SentPart")]
+#[serde(try_from = "RawPart")]
 struct Part {
     body: PartBody,
-    /// Where it comes from. OpenAI's own clients say nothing, and mean that the user wrote it.
-    provenance: Option<wire::Provenance>,
+    /// OpenAI's clients omit it, and mean that the user wrote the part.
+    provenance: Option<dto::Provenance>,
     author: Option<String>,
 }
 
@@ -136,9 +136,9 @@ enum PartBody {
     File(File),
 }
 
-/// A part as it is sent: `type` says which of the other members counts.
+/// A part in a request: `type` names the other field that applies.
 #[derive(Deserialize)]
-struct SentPart {
+struct RawPart {
     #[serde(rename = "type")]
     kind: String,
     text: Option<String>,
@@ -146,29 +146,29 @@ struct SentPart {
     image_url: Option<Image>,
     input_audio: Option<Audio>,
     file: Option<File>,
-    provenance: Option<wire::Provenance>,
+    provenance: Option<dto::Provenance>,
     author: Option<String>,
 }
 
-impl TryFrom<SentPart> for Part {
+impl TryFrom<RawPart> for Part {
     type Error = String;
 
-    fn try_from(sent: SentPart) -> Result<Self, String> {
-        let body = match sent.kind.as_str() {
-            "text" => sent.text.map(PartBody::Text),
-            "refusal" => sent.refusal.map(PartBody::Text),
-            "image_url" => sent.image_url.map(PartBody::Image),
-            "input_audio" => sent.input_audio.map(PartBody::Audio),
-            "file" => sent.file.map(PartBody::File),
+    fn try_from(raw: RawPart) -> Result<Self, String> {
+        let body = match raw.kind.as_str() {
+            "text" => raw.text.map(PartBody::Text),
+            "refusal" => raw.refusal.map(PartBody::Text),
+            "image_url" => raw.image_url.map(PartBody::Image),
+            "input_audio" => raw.input_audio.map(PartBody::Audio),
+            "file" => raw.file.map(PartBody::File),
             _ => {
-                let shown: String = sent.kind.chars().take(32).flat_map(char::escape_debug).collect();
+                let shown: String = raw.kind.chars().take(32).flat_map(char::escape_debug).collect();
                 return Err(format!(
                     "a part of a message is of type `{shown}`: `text`, `refusal`, `image_url`, `input_audio`, `file`"
                 ));
             }
         };
-        let body = body.ok_or_else(|| format!("a part of type `{}` has no `{}`", sent.kind, sent.kind))?;
-        Ok(Self { body, provenance: sent.provenance, author: sent.author })
+        let body = body.ok_or_else(|| format!("a part of type `{}` has no `{}`", raw.kind, raw.kind))?;
+        Ok(Self { body, provenance: raw.provenance, author: raw.author })
     }
 }
 
@@ -192,29 +192,32 @@ struct File {
 impl Request {
     /// # Errors
     ///
-    /// Something is asked for that an agent cannot do: what would be left out in silence changes what the answer means.
-    pub fn check(&self) -> Result<(), Problem> {
-        let any = |list: &Option<Listed>| list.as_ref().is_some_and(|list| !list.is_empty);
+    /// The request asks for something that the agent does not support and that changes the meaning of the answer.
+    pub(super) fn check(&self) -> Result<(), ApiError> {
+        let any = |list: &Option<ListEmptiness>| list.as_ref().is_some_and(|list| !list.is_empty);
         if any(&self.tools) || any(&self.functions) {
             let message = "the agent runs its own tools and cannot call those of its client: leave `tools` out";
-            return Err(Problem::of("tools", message));
+            return Err(ApiError::invalid_param("tools", message));
         }
         if self.n.is_some_and(|n| n != 1) {
-            return Err(Problem::of("n", "there is one answer: `n` is 1"));
+            return Err(ApiError::invalid_param("n", "there is one answer: `n` is 1"));
         }
         if self.response_format.as_ref().is_some_and(|format| format.kind != "text") {
-            return Err(Problem::of("response_format", "an agent answers with text: leave `response_format` out"));
+            return Err(ApiError::invalid_param(
+                "response_format",
+                "an agent answers with text: leave `response_format` out",
+            ));
         }
         if self.modalities.iter().flatten().any(|kind| kind != "text") {
-            return Err(Problem::of("modalities", "an agent answers with text: leave `modalities` out"));
+            return Err(ApiError::invalid_param("modalities", "an agent answers with text: leave `modalities` out"));
         }
-        if self.messages.len() > MOST {
-            return Err(Problem::of("messages", format!("a request has at most {MOST} messages")));
+        if self.messages.len() > MAX_ITEMS {
+            return Err(ApiError::invalid_param("messages", format!("a request has at most {MAX_ITEMS} messages")));
         }
         for message in &self.messages {
             if !["system", "developer", "user", "assistant"].contains(&message.role.as_str()) {
                 let shown: String = message.role.chars().take(32).flat_map(char::escape_debug).collect();
-                return Err(Problem::of(
+                return Err(ApiError::invalid_param(
                     "messages",
                     format!("messages of role `{shown}` are not taken: `system`, `developer`, `user`, `assistant`"),
                 ));
@@ -222,33 +225,32 @@ impl Request {
         }
         match self.messages.last() {
             Some(last) if last.role == "user" => Ok(()),
-            _ => Err(Problem::of("messages", "the last message is what the user says: its role is `user`")),
+            _ => Err(ApiError::invalid_param("messages", "the last message is what the user says: its role is `user`")),
         }
     }
 
-    pub fn wants_usage(&self) -> bool {
+    pub(super) fn wants_usage(&self) -> bool {
         self.stream_options.as_ref().and_then(|options| options.include_usage).unwrap_or(false)
     }
 
-    /// What the user says, what they quote or forward, and what they attach.
-    pub fn said(&self) -> Result<(String, Vec<wire::Passage>, Vec<wire::Media>), Problem> {
+    /// The text, the passages and the attachments of the last message.
+    pub(super) fn last_message(&self) -> Result<(String, Vec<dto::Passage>, Vec<dto::Media>), ApiError> {
         let Some(last) = self.messages.last() else { return Ok(Default::default()) };
-        let Parts { written, passages, attached } = last.parts();
-        let media = |(body, provenance)| Ok(wire::Media { provenance, ..attachment(body)? });
-        let media = attached.into_iter().map(media).collect::<Result<_, Problem>>()?;
+        let PartsByProvenance { written, passages, attached } = last.parts();
+        let media = |(body, provenance)| Ok(dto::Media { provenance, ..attachment(body)? });
+        let media = attached.into_iter().map(media).collect::<Result<_, ApiError>>()?;
         Ok((written.join("\n"), passages, media))
     }
 
-    /// What was said before, as entries of a tape: texts alone, in place of media what they were. What the client wants the
-    /// model told stands in front of it, as the client's. Text that is marked as another author's is a quotation, and
-    /// taints the conversation as it would have done when it came.
-    pub fn earlier(&self) -> Result<Vec<Draft>, Problem> {
+    /// The messages before the last one, as entries of a tape. Media are replaced by placeholders; instructions of the client
+    /// are marked as such; text of other authors is a quotation, and taints the conversation.
+    pub(super) fn earlier(&self) -> Result<Vec<Draft>, ApiError> {
         let before = self.messages.split_last().map_or(&[][..], |(_, before)| before);
         let mut drafts = Vec::with_capacity(before.len());
         let mut tainted = None;
         for message in before {
-            let Parts { written, passages, attached } = message.parts();
-            let passages = wire::passages(passages)?;
+            let PartsByProvenance { written, passages, attached } = message.parts();
+            let passages = dto::passages(passages)?;
             tainted = tainted.or_else(|| passages.iter().find_map(foreign_passage));
             let quoted: String = passages.iter().map(shown_passage).collect();
             let attached = attached.iter().map(|(body, _)| body.placeholder());
@@ -259,7 +261,7 @@ impl Request {
             let (role, text) = match message.role.as_str() {
                 "assistant" => ("assistant", text),
                 "user" => ("user", text),
-                // The system's words are the agent's own.
+                // Only the agent itself writes system messages.
                 _ => ("user", format!("[instructions of the client]\n{text}")),
             };
             let payload = json!({ "role": role, "content": text }).to_string();
@@ -272,18 +274,18 @@ impl Request {
     }
 }
 
-/// What a message says: the texts that its sender wrote, those of others, and what is attached.
+/// A message, by provenance: texts of its sender, those of others, and attachments.
 #[derive(Default)]
-struct Parts<'a> {
+struct PartsByProvenance<'a> {
     written: Vec<&'a str>,
-    passages: Vec<wire::Passage>,
-    attached: Vec<(&'a PartBody, wire::Provenance)>,
+    passages: Vec<dto::Passage>,
+    attached: Vec<(&'a PartBody, dto::Provenance)>,
 }
 
 impl Message {
-    /// Its parts, each where it belongs by its provenance.
-    fn parts(&self) -> Parts<'_> {
-        let mut all = Parts::default();
+    /// Its parts, by provenance.
+    fn parts(&self) -> PartsByProvenance<'_> {
+        let mut all = PartsByProvenance::default();
         match &self.content {
             None => {}
             Some(Content::Text(text)) => all.text(text, self.provenance, self.author.as_ref()),
@@ -301,19 +303,19 @@ impl Message {
     }
 }
 
-impl<'a> Parts<'a> {
-    fn text(&mut self, text: &'a str, provenance: wire::Provenance, author: Option<&String>) {
+impl<'a> PartsByProvenance<'a> {
+    fn text(&mut self, text: &'a str, provenance: dto::Provenance, author: Option<&String>) {
         match provenance {
-            wire::Provenance::Written => self.written.push(text),
+            dto::Provenance::Written => self.written.push(text),
             provenance => {
-                self.passages.push(wire::Passage { provenance, author: author.cloned(), text: text.to_owned() });
+                self.passages.push(dto::Passage { provenance, author: author.cloned(), text: text.to_owned() });
             }
         }
     }
 }
 
 impl PartBody {
-    /// What stands in place of media that were sent before.
+    /// The text that replaces media of earlier messages.
     fn placeholder(&self) -> &'static str {
         match self {
             Self::Image(_) => "[image]",
@@ -323,29 +325,34 @@ impl PartBody {
     }
 }
 
-fn attachment(body: &PartBody) -> Result<wire::Media, Problem> {
+fn attachment(body: &PartBody) -> Result<dto::Media, ApiError> {
     let (mime_type, url, filename) = match body {
         PartBody::Audio(Audio { data, format }) => {
             let mime_type = match format.as_str() {
                 "wav" => "audio/wav",
                 "mp3" => "audio/mpeg",
-                _ => return Err(Problem::of("messages", "the `format` of `input_audio` is `wav` or `mp3`")),
+                _ => {
+                    return Err(ApiError::invalid_param("messages", "the `format` of `input_audio` is `wav` or `mp3`"));
+                }
             };
             (mime_type.to_owned(), format!("data:{mime_type};base64,{data}"), None)
         }
         PartBody::File(File { file_data, filename }) => {
             let Some(url) = file_data else {
-                return Err(Problem::of("messages", "there are no files here: send what is in it as `file_data`"));
+                return Err(ApiError::invalid_param(
+                    "messages",
+                    "there is no file storage: send the content as `file_data`",
+                ));
             };
             (kind_of(url, "application/pdf"), url.clone(), filename.clone())
         }
         PartBody::Image(Image { url }) => (kind_of(url, "image/jpeg"), url.clone(), None),
-        PartBody::Text(_) => return Err(Problem::bad("a text is not attached")),
+        PartBody::Text(_) => return Err(ApiError::bad_request("a text is not an attachment")),
     };
-    Ok(wire::Media { mime_type, url, filename, provenance: wire::Provenance::Written })
+    Ok(dto::Media { mime_type, url, filename, provenance: dto::Provenance::Written })
 }
 
-/// The kind that a `data:` address names, or one that the end of another lets one guess.
+/// The media type of a `data:` URL, or one by the file extension of another URL.
 fn kind_of(url: &str, otherwise: &str) -> String {
     if let Some((kind, _)) = url.strip_prefix("data:").and_then(|rest| rest.split_once(';')) {
         return kind.to_owned();

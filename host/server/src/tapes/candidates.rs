@@ -1,9 +1,9 @@
-//! `/v1/tapes/{tape}/query`: entries for a host at another place, which looks at each by its own rules.
+//! The tape store protocol, queries: entries that may match a condition, for another host that checks each of them.
 
-use super::super::Problem;
-use super::super::extract::{Asked, Caller, Named};
+use super::super::ApiError;
+use super::super::extract::{Caller, PathName, QueryParams};
 use super::by_name;
-use super::page::{self, MOST};
+use super::page::{self, MAX_ENTRIES};
 use axum::http::HeaderValue;
 use axum::response::Response;
 use bub_tape::{Condition, SimilarWord, find_candidates};
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 /// A condition. Its lists are JSON.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct ConditionParams {
     #[serde(default)]
     after: u64,
     before: Option<u64>,
@@ -27,42 +27,42 @@ pub(crate) struct Wanted {
     max: Option<usize>,
 }
 
-/// The entries of a tape that may fit, as lines, and how far was looked.
+/// `GET /v1/tapes/{tape}/query`: the entries that may match, as lines of JSON, and the id up to which the tape was searched.
 pub(crate) async fn query(
     Caller { api, bearer }: Caller,
-    Named(name): Named,
-    Asked(wanted): Asked<Wanted>,
-) -> Result<Response, Problem> {
+    PathName(name): PathName,
+    QueryParams(params): QueryParams<ConditionParams>,
+) -> Result<Response, ApiError> {
     let tape = by_name(&api, &bearer, &name)?;
-    let similar: Vec<(String, u8)> = list("similar", wanted.similar)?;
+    let similar: Vec<(String, u8)> = list("similar", params.similar)?;
     let condition = Condition {
-        after: wanted.after,
-        before: wanted.before,
-        kinds: list("kinds", wanted.kinds)?,
-        name: wanted.name,
-        texts: list("texts", wanted.texts)?,
+        after: params.after,
+        before: params.before,
+        kinds: list("kinds", params.kinds)?,
+        name: params.name,
+        texts: list("texts", params.texts)?,
         similar: similar.into_iter().map(|(text, edits)| SimilarWord { text, edits }).collect(),
-        since: wanted.since,
-        until: wanted.until,
-        newest_first: wanted.newest_first,
+        since: params.since,
+        until: params.until,
+        newest_first: params.newest_first,
     };
-    let max = wanted.max.unwrap_or(MOST).clamp(1, MOST);
-    let _place = api.look().await;
-    // As it stands, like all of `/v1/tapes` that other hosts keep their tapes by: what is forgotten they know themselves.
+    let max = params.max.unwrap_or(MAX_ENTRIES).clamp(1, MAX_ENTRIES);
+    let _permit = api.scan_permit().await;
+    // Forgotten entries are included: the other host filters them itself.
     let store = api.gateway.host().tapes().store().clone();
     let found = find_candidates(&*store, tape.name(), &condition, max).await?;
-    let mut response = page::as_lines(&found.entries);
+    let mut response = page::to_lines(&found.entries);
     if let Some(next) = found.next {
         response.headers_mut().insert("bub-next", HeaderValue::from(next));
     }
     Ok(response)
 }
 
-/// A list of the query string; none is an empty one.
-fn list<T: DeserializeOwned>(key: &str, json: Option<String>) -> Result<Vec<T>, Problem> {
+/// Parses a list in a query parameter; an absent one is empty.
+fn list<T: DeserializeOwned>(key: &str, json: Option<String>) -> Result<Vec<T>, ApiError> {
     let Some(json) = json else { return Ok(Vec::new()) };
     serde_json::from_str(&json).map_err(|_| {
         let example = if key == "similar" { r#"[["heron", 1]]"# } else { r#"["heron"]"# };
-        Problem::bad(format!("`{key}` is no JSON list as in `{example}`"))
+        ApiError::bad_request(format!("`{key}` is not a JSON list like `{example}`"))
     })
 }

@@ -1,8 +1,8 @@
-//! What a model would see next: `tape context` over HTTP.
+//! The context of the next model request: `tape context` over HTTP.
 
-use super::super::extract::{Asked, Caller, Named};
+use super::super::extract::{Caller, PathName, QueryParams};
 use super::super::token::Bearer;
-use super::super::{Api, Problem};
+use super::super::{Api, ApiError};
 use super::{by_name, by_session};
 use axum::Json;
 use bub_runtime::error::Failure;
@@ -16,33 +16,33 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Who selects, and what would be said.
+/// The context selector, and the prompt of the next message.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Asking {
+pub(crate) struct ContextParams {
     selector: Option<String>,
     prompt: Option<String>,
 }
 
-/// What the next request of a tape's session would hold.
-pub(crate) async fn of_tape(
+/// `GET /v1/tapes/{tape}/context`.
+pub(crate) async fn tape_context(
     Caller { api, bearer }: Caller,
-    Named(name): Named,
-    Asked(asking): Asked<Asking>,
-) -> Result<Json<Value>, Problem> {
+    PathName(name): PathName,
+    QueryParams(params): QueryParams<ContextParams>,
+) -> Result<Json<Value>, ApiError> {
     let tape = by_name(&api, &bearer, &name)?;
-    // The hooks are told some session: a name does not say which it was made of.
+    // Hooks need a session id, and the name of a tape does not reveal it.
     let session = api.gateway.session_of(tape.name()).unwrap_or_else(|| tape.name().to_owned());
-    context(&api, &bearer, &session, tape.name(), &asking).await
+    context(&api, &bearer, &session, tape.name(), &params).await
 }
 
-/// What the next request of a session would hold.
-pub(crate) async fn of_session(
+/// `GET /v1/sessions/{session}/context`.
+pub(crate) async fn session_context(
     Caller { api, bearer }: Caller,
-    Named(session): Named,
-    Asked(asking): Asked<Asking>,
-) -> Result<Json<Value>, Problem> {
+    PathName(session): PathName,
+    QueryParams(params): QueryParams<ContextParams>,
+) -> Result<Json<Value>, ApiError> {
     let (session, tape) = by_session(&api, &bearer, session).await?;
-    context(&api, &bearer, &session, tape.name(), &asking).await
+    context(&api, &bearer, &session, tape.name(), &params).await
 }
 
 async fn context(
@@ -50,17 +50,17 @@ async fn context(
     bearer: &Bearer,
     session: &str,
     tape: &str,
-    asking: &Asking,
-) -> Result<Json<Value>, Problem> {
-    let _place = api.look().await;
+    params: &ContextParams,
+) -> Result<Json<Value>, ApiError> {
+    let _permit = api.scan_permit().await;
     let host = api.gateway.host();
-    if let Some(selector) = &asking.selector {
+    if let Some(selector) = &params.selector {
         let calls = CallScope::new(&host);
         let selectors: Vec<&str> = hooks::selectors(&calls).collect();
         if !selectors.contains(&selector.as_str()) {
             let shown: String = selector.chars().take(64).flat_map(char::escape_debug).collect();
             let hint = suggest::hint(selector, selectors.iter().copied());
-            return Err(Problem::bad(format!("no plugin `{shown}` selects{hint}")));
+            return Err(ApiError::bad_request(format!("no plugin `{shown}` selects{hint}")));
         }
     }
     let store: Arc<dyn Store> = Arc::clone(host.tapes().store());
@@ -68,17 +68,18 @@ async fn context(
         store,
         tape,
         session_id: session,
-        prompt: asking.prompt.as_deref(),
-        selector: asking.selector.as_deref(),
+        prompt: params.prompt.as_deref(),
+        selector: params.selector.as_deref(),
         requester: bearer.requester(),
     };
     let messages = preview.messages(&host).await.map_err(|error| match error.downcast_ref::<Failure>() {
-        // A name that a client chose can be too long for the sidecars that a turn opens.
-        Some(Failure::Tape(error)) if error.kind == ErrorKind::InvalidInput => Problem::bad(&error.message),
-        _ => Problem::internal(&format!("{error:#}")),
+        // A name of the client's choice can be too long for the sidecars that a turn opens.
+        Some(Failure::Tape(error)) if error.kind == ErrorKind::InvalidInput => ApiError::bad_request(&error.message),
+        _ => ApiError::internal(&format!("{error:#}")),
     })?;
-    // What a tape holds is JSON in Python's sense.
-    let readable = |message: String| RawValue::from_string(message).unwrap_or_else(|_| super::page::raw(&Value::Null));
+    // Tapes hold Python's JSON, which allows NaN and infinities.
+    let readable =
+        |message: String| RawValue::from_string(message).unwrap_or_else(|_| super::page::to_raw(&Value::Null));
     let messages: Vec<_> = messages.into_iter().map(readable).collect();
     Ok(Json(json!({ "tape": tape, "session_id": session, "messages": messages })))
 }

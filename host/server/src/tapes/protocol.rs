@@ -1,9 +1,10 @@
-//! What another host reads that keeps its tapes here: `guests/tapes-http/README.md` is the contract.
+//! The tape store protocol, reading: `guests/tapes-http/README.md` defines it.
 
-use super::super::Problem;
-use super::super::extract::{Asked, Caller, Named};
+use super::super::ApiError;
+use super::super::extract::{Caller, PathName, QueryParams};
 use super::by_name;
-use super::page::{self, MOST, Range};
+use super::page::{self, MAX_ENTRIES, Range};
+use super::read::ListParams;
 use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
@@ -12,28 +13,28 @@ use bub_tape::Sought;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// A stretch of a tape, as lines; as JSON for whoever asks for that.
+/// `GET /v1/tapes/{tape}/entries`: a page of a tape, as lines of JSON or, by `Accept`, as one JSON document.
 pub(crate) async fn entries(
     Caller { api, bearer }: Caller,
-    Named(name): Named,
-    Asked(range): Asked<Range>,
+    PathName(name): PathName,
+    QueryParams(range): QueryParams<Range>,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     let tape = by_name(&api, &bearer, &name)?;
     let page = range.read(&**api.gateway.host().tapes().store(), tape.name()).await?;
     let accepted = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     if accepted.contains("application/json") && !accepted.contains("application/jsonl") {
-        return Ok(super::read::page(tape.name(), api.gateway.session_of(&name).as_deref(), &page));
+        return Ok(super::read::page_response(tape.name(), api.gateway.session_of(&name).as_deref(), &page));
     }
-    let mut response = page::as_lines(&page.entries);
+    let mut response = page::to_lines(&page.entries);
     let more = if page.has_more { "true" } else { "false" };
     response.headers_mut().insert("bub-more", HeaderValue::from_static(more));
     Ok(response)
 }
 
-/// Which entry is sought.
+/// Which entry to look up.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Newest {
+pub(crate) struct NewestParams {
     kind: Option<String>,
     name: Option<String>,
     #[serde(default)]
@@ -41,59 +42,58 @@ pub(crate) struct Newest {
     before: Option<u64>,
 }
 
-/// The newest entry that is sought, as a line.
+/// `GET /v1/tapes/{tape}/newest`: the newest matching entry, as a line of JSON.
 pub(crate) async fn newest(
     Caller { api, bearer }: Caller,
-    Named(name): Named,
-    Asked(asked): Asked<Newest>,
-) -> Result<Response, Problem> {
+    PathName(name): PathName,
+    QueryParams(params): QueryParams<NewestParams>,
+) -> Result<Response, ApiError> {
     let tape = by_name(&api, &bearer, &name)?;
-    let sought = match (asked.kind, asked.name, asked.phase) {
+    let lookup = match (params.kind, params.name, params.phase) {
         (Some(kind), Some(name), false) => Sought::Named { kind, name },
         (Some(kind), None, false) => Sought::Kind(kind),
         (None, None, true) => Sought::Phase,
-        _ => return Err(Problem::bad("`kind`, `kind` with `name`, or `phase=true` says what is sought")),
+        _ => return Err(ApiError::bad_request("name an entry by `kind`, by `kind` and `name`, or by `phase=true`")),
     };
-    let found = api.gateway.host().tapes().store().newest(tape.name(), &sought, asked.before).await?;
-    Ok(page::as_lines(found.as_slice()))
+    let found = api.gateway.host().tapes().store().newest(tape.name(), &lookup, params.before).await?;
+    Ok(page::to_lines(found.as_slice()))
 }
 
-/// Which names: behind one, so many.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Names {
-    after: Option<String>,
-    max: Option<usize>,
-}
-
-/// Names of tapes. Those of whoever reaches only some sessions are told by `/v1/sessions`.
-pub(crate) async fn names(Caller { api, bearer }: Caller, Asked(asked): Asked<Names>) -> Result<Json<Value>, Problem> {
+/// `GET /v1/tapes`: the names of all tapes, for tokens without a session prefix.
+pub(crate) async fn names(
+    Caller { api, bearer }: Caller,
+    QueryParams(params): QueryParams<ListParams>,
+) -> Result<Json<Value>, ApiError> {
     bearer.needs(Scope::Read)?;
-    if !bearer.reach.is_empty() {
-        let (name, reach) = (&bearer.name, bearer.reach.escape_debug());
-        return Err(Problem::forbidden(format!(
-            "token `{name}` reaches only sessions that begin with `{reach}`: `/v1/sessions` lists them"
+    if !bearer.session_prefix.is_empty() {
+        let (name, prefix) = (&bearer.name, bearer.session_prefix.escape_debug());
+        return Err(ApiError::forbidden(format!(
+            "token `{name}` reaches only sessions that begin with `{prefix}`: `/v1/sessions` lists them"
         )));
     }
-    let most = asked.max.unwrap_or(MOST).min(MOST);
-    let names = api.gateway.host().tapes().store().list(asked.after.as_deref(), most).await?;
+    let max = params.max.unwrap_or(MAX_ENTRIES).min(MAX_ENTRIES);
+    let names = api.gateway.host().tapes().store().list(params.after.as_deref(), max).await?;
     Ok(Json(json!({ "names": names })))
 }
 
-/// Names of what plugins keep beside a tape.
+/// `GET /v1/tapes/{tape}/sidecars`: the names of a tape's sidecars.
 pub(crate) async fn sidecars(
     Caller { api, bearer }: Caller,
-    Named(name): Named,
-    Asked(asked): Asked<Names>,
-) -> Result<Json<Value>, Problem> {
+    PathName(name): PathName,
+    QueryParams(params): QueryParams<ListParams>,
+) -> Result<Json<Value>, ApiError> {
     let tape = by_name(&api, &bearer, &name)?;
     let names = api.gateway.host().tapes().store().sidecars(tape.name()).await?;
-    let behind = names.into_iter().filter(|name| asked.after.as_ref().is_none_or(|after| name > after));
-    let names: Vec<String> = behind.take(asked.max.unwrap_or(MOST).min(MOST)).collect();
+    let rest = names.into_iter().filter(|name| params.after.as_ref().is_none_or(|after| name > after));
+    let names: Vec<String> = rest.take(params.max.unwrap_or(MAX_ENTRIES).min(MAX_ENTRIES)).collect();
     Ok(Json(json!({ "names": names })))
 }
 
-/// Under which name a reset would keep the tape now.
-pub(crate) async fn archive_name(Caller { api, bearer }: Caller, Named(name): Named) -> Result<Json<Value>, Problem> {
+/// `GET /v1/tapes/{tape}/archive-name`: the name that a reset would archive the tape under.
+pub(crate) async fn archive_name(
+    Caller { api, bearer }: Caller,
+    PathName(name): PathName,
+) -> Result<Json<Value>, ApiError> {
     let tape = by_name(&api, &bearer, &name)?;
     let name = api.gateway.host().tapes().store().archive_name(tape.name()).await?;
     Ok(Json(json!({ "name": name })))

@@ -1,8 +1,8 @@
-//! What stands on tapes, for people and their programs.
+//! Reading tapes: sessions, entries, anchors and search.
 
-use super::super::extract::{Asked, Caller, Named};
-use super::super::{Api, Problem};
-use super::page::{Page, Range, as_json, entry};
+use super::super::extract::{Caller, PathName, QueryParams};
+use super::super::{Api, ApiError};
+use super::page::{Page, Range, entry_to_json, to_json};
 use super::{by_name, by_session};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -13,32 +13,32 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Sessions, anchors and hits of one answer, unless it says how many.
-const SHOWN: usize = 20;
+/// Anchors and hits of one response, by default.
+const DEFAULT_ITEMS: usize = 20;
 
-/// The most of them.
-const MOST: usize = 256;
+/// Sessions, anchors and hits of one response, at most.
+const MAX_ITEMS: usize = 256;
 
 /// How long a search may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Which sessions: behind one, so many.
+/// A page of a list: at most `max` items after one.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Listed {
-    after: Option<String>,
-    max: Option<usize>,
+pub(crate) struct ListParams {
+    pub after: Option<String>,
+    pub max: Option<usize>,
 }
 
-/// The sessions that somebody reaches.
+/// `GET /v1/sessions`: the sessions that the token reaches.
 pub(crate) async fn sessions(
     Caller { api, bearer }: Caller,
-    Asked(asked): Asked<Listed>,
-) -> Result<Json<Value>, Problem> {
+    QueryParams(params): QueryParams<ListParams>,
+) -> Result<Json<Value>, ApiError> {
     bearer.needs(Scope::Read)?;
-    let most = asked.max.unwrap_or(MOST).min(MOST);
-    let mut found = api.gateway.sessions(&bearer.reach, asked.after.as_deref(), most + 1);
-    let has_more = found.len() > most;
-    found.truncate(most);
+    let max = params.max.unwrap_or(MAX_ITEMS).min(MAX_ITEMS);
+    let mut found = api.gateway.sessions(&bearer.session_prefix, params.after.as_deref(), max + 1);
+    let has_more = found.len() > max;
+    found.truncate(max);
     let tapes = api.gateway.host().tapes();
     let mut sessions = Vec::with_capacity(found.len());
     for (session, tape) in found {
@@ -56,21 +56,24 @@ pub(crate) async fn sessions(
     Ok(Json(json!({ "sessions": sessions, "more": has_more })))
 }
 
-/// What a tape amounts to.
-pub(crate) async fn tape(Caller { api, bearer }: Caller, Named(name): Named) -> Result<Json<Value>, Problem> {
+/// `GET /v1/tapes/{tape}`: a summary of a tape.
+pub(crate) async fn tape(Caller { api, bearer }: Caller, PathName(name): PathName) -> Result<Json<Value>, ApiError> {
     let tape = by_name(&api, &bearer, &name)?;
     let session = api.gateway.session_of(tape.name());
-    about(&api, session, &tape).await
+    summary(&api, session, &tape).await
 }
 
-/// What a session's tape amounts to.
-pub(crate) async fn session(Caller { api, bearer }: Caller, Named(session): Named) -> Result<Json<Value>, Problem> {
+/// `GET /v1/sessions/{session}`: a summary of a session's tape.
+pub(crate) async fn session(
+    Caller { api, bearer }: Caller,
+    PathName(session): PathName,
+) -> Result<Json<Value>, ApiError> {
     let (session, tape) = by_session(&api, &bearer, session).await?;
-    about(&api, Some(session), &tape).await
+    summary(&api, Some(session), &tape).await
 }
 
-async fn about(api: &Api, session: Option<String>, tape: &Tape) -> Result<Json<Value>, Problem> {
-    let _place = api.look().await;
+async fn summary(api: &Api, session: Option<String>, tape: &Tape) -> Result<Json<Value>, ApiError> {
+    let _permit = api.scan_permit().await;
     let info = tape.info().await?;
     let (is_running, waiting) = session.as_deref().map_or((false, 0), |session| api.gateway.load_of(session));
     Ok(Json(json!({
@@ -95,60 +98,60 @@ struct Entries<'a> {
     more: bool,
 }
 
-/// A stretch of a tape as JSON.
-pub(super) fn page(tape: &str, session: Option<&str>, page: &Page) -> Response {
-    Json(Entries { tape, session_id: session, entries: as_json(&page.entries), more: page.has_more }).into_response()
+/// A page of a tape as JSON.
+pub(super) fn page_response(tape: &str, session: Option<&str>, page: &Page) -> Response {
+    Json(Entries { tape, session_id: session, entries: to_json(&page.entries), more: page.has_more }).into_response()
 }
 
-/// A stretch of a session's tape.
+/// `GET /v1/sessions/{session}/entries`.
 pub(crate) async fn entries(
     Caller { api, bearer }: Caller,
-    Named(session): Named,
-    Asked(range): Asked<Range>,
-) -> Result<Response, Problem> {
+    PathName(session): PathName,
+    QueryParams(range): QueryParams<Range>,
+) -> Result<Response, ApiError> {
     let (session, tape) = by_session(&api, &bearer, session).await?;
     let mut found = range.read(&**api.gateway.host().tapes().store(), tape.name()).await?;
     let forgotten = tape.forgotten().await?;
     found.entries = found.entries.into_iter().map(|entry| forgotten.shown(entry)).collect();
-    Ok(page(tape.name(), Some(&session), &found))
+    Ok(page_response(tape.name(), Some(&session), &found))
 }
 
-/// How many anchors.
+/// The number of anchors.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Anchors {
+pub(crate) struct AnchorParams {
     max: Option<usize>,
 }
 
-/// The newest anchors of a tape.
+/// `GET /v1/tapes/{tape}/anchors`: the newest anchors.
 pub(crate) async fn anchors(
     Caller { api, bearer }: Caller,
-    Named(name): Named,
-    Asked(asked): Asked<Anchors>,
-) -> Result<Json<Value>, Problem> {
-    anchors_of(&api, &by_name(&api, &bearer, &name)?, &asked).await
+    PathName(name): PathName,
+    QueryParams(params): QueryParams<AnchorParams>,
+) -> Result<Json<Value>, ApiError> {
+    anchors_response(&api, &by_name(&api, &bearer, &name)?, &params).await
 }
 
-/// The newest anchors of a session.
+/// `GET /v1/sessions/{session}/anchors`: the newest anchors.
 pub(crate) async fn session_anchors(
     Caller { api, bearer }: Caller,
-    Named(session): Named,
-    Asked(asked): Asked<Anchors>,
-) -> Result<Json<Value>, Problem> {
-    anchors_of(&api, &by_session(&api, &bearer, session).await?.1, &asked).await
+    PathName(session): PathName,
+    QueryParams(params): QueryParams<AnchorParams>,
+) -> Result<Json<Value>, ApiError> {
+    anchors_response(&api, &by_session(&api, &bearer, session).await?.1, &params).await
 }
 
-async fn anchors_of(api: &Api, tape: &Tape, asked: &Anchors) -> Result<Json<Value>, Problem> {
-    let _place = api.look().await;
-    let limit = Some(asked.max.unwrap_or(SHOWN).min(MOST));
+async fn anchors_response(api: &Api, tape: &Tape, params: &AnchorParams) -> Result<Json<Value>, ApiError> {
+    let _permit = api.scan_permit().await;
+    let limit = Some(params.max.unwrap_or(DEFAULT_ITEMS).min(MAX_ITEMS));
     let query = Query { kinds: vec!["anchor".to_owned()], newest_first: true, limit, ..Query::default() };
     let mut anchors = tape.query(&query).await?;
     anchors.reverse();
-    Ok(Json(json!({ "tape": tape.name(), "anchors": as_json(&anchors) })))
+    Ok(Json(json!({ "tape": tape.name(), "anchors": to_json(&anchors) })))
 }
 
-/// What is looked for on a tape.
+/// A search.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Sought {
+pub(crate) struct SearchParams {
     q: String,
     kind: Option<String>,
     since: Option<String>,
@@ -156,37 +159,38 @@ pub(crate) struct Sought {
     max: Option<usize>,
 }
 
-/// What is found on a tape.
+/// `GET /v1/tapes/{tape}/search`.
 pub(crate) async fn search(
     Caller { api, bearer }: Caller,
-    Named(name): Named,
-    Asked(sought): Asked<Sought>,
-) -> Result<Json<Value>, Problem> {
-    search_in(&api, &by_name(&api, &bearer, &name)?, sought).await
+    PathName(name): PathName,
+    QueryParams(params): QueryParams<SearchParams>,
+) -> Result<Json<Value>, ApiError> {
+    search_in(&api, &by_name(&api, &bearer, &name)?, params).await
 }
 
-/// What is found in a session.
+/// `GET /v1/sessions/{session}/search`.
 pub(crate) async fn session_search(
     Caller { api, bearer }: Caller,
-    Named(session): Named,
-    Asked(sought): Asked<Sought>,
-) -> Result<Json<Value>, Problem> {
-    search_in(&api, &by_session(&api, &bearer, session).await?.1, sought).await
+    PathName(session): PathName,
+    QueryParams(params): QueryParams<SearchParams>,
+) -> Result<Json<Value>, ApiError> {
+    search_in(&api, &by_session(&api, &bearer, session).await?.1, params).await
 }
 
-async fn search_in(api: &Api, tape: &Tape, sought: Sought) -> Result<Json<Value>, Problem> {
-    let _place = api.look().await;
-    let kinds = sought.kind.iter().flat_map(|kinds| kinds.split(',')).map(str::to_owned).collect();
+async fn search_in(api: &Api, tape: &Tape, params: SearchParams) -> Result<Json<Value>, ApiError> {
+    let _permit = api.scan_permit().await;
+    let kinds = params.kind.iter().flat_map(|kinds| kinds.split(',')).map(str::to_owned).collect();
     let search = Search {
-        text: sought.q,
+        text: params.q,
         kinds,
-        since: sought.since,
-        until: sought.until,
-        limit: sought.max.unwrap_or(SHOWN).min(MOST),
-        patience: Some(PATIENCE),
+        since: params.since,
+        until: params.until,
+        limit: params.max.unwrap_or(DEFAULT_ITEMS).min(MAX_ITEMS),
+        patience: Some(SEARCH_TIMEOUT),
         ..Search::default()
     };
     let hits = tape.search(&search).await?;
-    let hits: Vec<Value> = hits.iter().map(|hit| json!({ "score": hit.score, "entry": entry(&hit.entry) })).collect();
+    let hits: Vec<Value> =
+        hits.iter().map(|hit| json!({ "score": hit.score, "entry": entry_to_json(&hit.entry) })).collect();
     Ok(Json(json!({ "tape": tape.name(), "hits": hits })))
 }

@@ -72,7 +72,7 @@ fn a_channel_that_is_switched_off_is_served_no_more() {
     home.configure("[serve]\nenabled_channels = [\"all\"]");
     in_effect(&serve, 2);
     assert_eq!(post(), 200);
-    assert_eq!(count(&serve, "channel `poster` is not served any more"), 1);
+    assert_eq!(count(&serve, "channel `poster` is no longer served"), 1);
 }
 
 /// A page of another name is asked about by what holds now.

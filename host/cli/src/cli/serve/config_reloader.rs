@@ -4,7 +4,7 @@ use anyhow::Result;
 use bub_config::{Config, Fingerprint, RestartRequired};
 use bub_gateway::Gateway;
 use bub_runtime::host::Watch;
-use bub_server::{Door, Tls, Tokens};
+use bub_server::{AuthState, Tls, Tokens};
 use bub_types::text::one_line;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ const ERROR_DELAY: Duration = Duration::from_secs(1);
 /// Reloads the configuration and applies it to the host, the server and the gateway.
 pub(super) struct ConfigReloader {
     gateway: Arc<Gateway>,
-    door: Door,
+    auth: AuthState,
     command_line: CommandLine,
     /// Whether a reload was requested, by SIGHUP: no debouncing then.
     requested: AtomicBool,
@@ -61,9 +61,14 @@ pub(super) fn own_files(config: &Config) -> Vec<PathBuf> {
 
 impl ConfigReloader {
     /// `active` is the fingerprint of the [files] that the gateway and the server were configured from.
-    pub(super) fn new(gateway: Arc<Gateway>, door: Door, command_line: CommandLine, active: Fingerprint) -> Arc<Self> {
+    pub(super) fn new(
+        gateway: Arc<Gateway>,
+        auth: AuthState,
+        command_line: CommandLine,
+        active: Fingerprint,
+    ) -> Arc<Self> {
         let state = State { handled: active.clone(), active, seen: None, waiting: Vec::new() };
-        Arc::new(Self { gateway, door, command_line, requested: AtomicBool::new(false), state: Mutex::new(state) })
+        Arc::new(Self { gateway, auth, command_line, requested: AtomicBool::new(false), state: Mutex::new(state) })
     }
 
     /// Watches plugins and configuration until the returned value is dropped.
@@ -121,7 +126,7 @@ impl ConfigReloader {
             state.seen = Some((fingerprint, since, Some(wrong)));
             return false;
         }
-        tracing::warn!("the configuration stays as it was: {wrong}");
+        tracing::warn!("the previous configuration stays active: {wrong}");
         state.handled = fingerprint;
         true
     }
@@ -142,8 +147,8 @@ impl ConfigReloader {
             return Ok(false);
         }
         let host = before.renewed(config).await?;
-        self.door.renew(tokens, tls, &host.config.serve);
-        self.gateway.renew(host).await;
+        self.auth.reload(tokens, tls, &host.config.serve);
+        self.gateway.reload(host).await;
         tracing::info!("the changed configuration is in effect");
         for new in waiting.iter().filter(|new| !state.waiting.contains(new)) {
             tracing::warn!("{new}");

@@ -1,4 +1,4 @@
-//! The database of the gateway's records.
+//! The schema of the inbox database.
 
 use anyhow::{Result, bail, ensure};
 use bub_tape::Durability;
@@ -8,8 +8,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// What this program wrote, and in which form.
-const VERSION: i64 = 2;
+/// The version of the schema, in `user_version`.
+const VERSION: i64 = 3;
 
 const TABLES: &str = "
 CREATE TABLE message (
@@ -31,7 +31,8 @@ CREATE TABLE outbound (
     key TEXT PRIMARY KEY,
     envelope TEXT NOT NULL,
     state TEXT NOT NULL,
-    handle TEXT
+    handle TEXT,
+    queued TEXT NOT NULL
 );
 CREATE TABLE cursor (
     channel TEXT PRIMARY KEY,
@@ -49,8 +50,8 @@ CREATE TABLE record_count (
 );
 ";
 
-/// What version 1 did not have.
-const SINCE_1: &str = "
+/// From version 1 to version 2.
+const UPGRADE_1: &str = "
 ALTER TABLE session ADD COLUMN caller TEXT;
 CREATE TABLE record_count (
     caller TEXT PRIMARY KEY,
@@ -59,7 +60,13 @@ CREATE TABLE record_count (
 );
 ";
 
-/// Opens the database, which is made for its owner alone when it is not there.
+/// From version 2 to version 3: the age of an outbound counts from the upgrade.
+const UPGRADE_2: &str = "
+ALTER TABLE outbound ADD COLUMN queued TEXT NOT NULL DEFAULT '';
+UPDATE outbound SET queued = strftime('%Y-%m-%dT%H:%M:%fZ', 'now');
+";
+
+/// Opens the database. A new one is readable by its owner alone.
 pub(super) fn open(path: &Path, durability: Durability) -> Result<Connection> {
     OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
     let connection = Connection::open(path)?;
@@ -73,13 +80,18 @@ pub(super) fn open(path: &Path, durability: Durability) -> Result<Connection> {
     connection.pragma_update(None, "secure_delete", "ON")?;
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     match version {
-        0 => connection.execute_batch(&format!("BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"))?,
-        1 => connection.execute_batch(&format!("BEGIN; {SINCE_1} PRAGMA user_version = {VERSION}; COMMIT;"))?,
+        0 => migrate(&connection, TABLES)?,
+        1 => migrate(&connection, &format!("{UPGRADE_1} {UPGRADE_2}"))?,
+        2 => migrate(&connection, UPGRADE_2)?,
         VERSION => {}
-        other => bail!("they are of version `{other}`, which this program does not know"),
+        other => bail!("its version `{other}` is newer than this program: update the program"),
     }
     connection.set_prepared_statement_cache_capacity(32);
     let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-    ensure!(found == "ok", "they are damaged ({found}): move the file away to begin new ones");
+    ensure!(found == "ok", "it is damaged ({found}): move the file away to start with an empty one");
     Ok(connection)
+}
+
+fn migrate(connection: &Connection, statements: &str) -> rusqlite::Result<()> {
+    connection.execute_batch(&format!("BEGIN; {statements} PRAGMA user_version = {VERSION}; COMMIT;"))
 }

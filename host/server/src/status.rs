@@ -1,7 +1,7 @@
-//! What the program says of itself: its hooks, its plugins, and whether it is well.
+//! `/v1/hooks`, `/v1/plugins`, `/healthz` and `/readyz`.
 
 use super::extract::Caller;
-use super::{Api, Problem};
+use super::{Api, ApiError};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -12,44 +12,44 @@ use bub_runtime::turn::{CallScope, Choice};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// As `bub-wasm hooks --json`.
-pub(super) async fn hooks(Caller { api, bearer }: Caller) -> Result<Json<Value>, Problem> {
+/// `GET /v1/hooks`: the output of `bub-wasm hooks --json`.
+pub(crate) async fn hooks(Caller { api, bearer }: Caller) -> Result<Json<Value>, ApiError> {
     bearer.needs(Scope::Read)?;
     let host = api.gateway.host();
     let choice = Choice::configured(&host.config, "http");
     Ok(Json(introspection::hooks(&CallScope::new(&host), choice.as_ref())))
 }
 
-/// As `bub-wasm plugin list --json`, less the sessions that others have.
-pub(super) async fn plugins(Caller { api, bearer }: Caller) -> Result<Json<Value>, Problem> {
+/// `GET /v1/plugins`: the output of `bub-wasm plugin list --json`, without sessions outside of the caller's scope.
+pub(crate) async fn plugins(Caller { api, bearer }: Caller) -> Result<Json<Value>, ApiError> {
     bearer.needs(Scope::Read)?;
     let host = api.gateway.host();
     let mut plugins = introspection::plugins(&host, &host.plugins());
-    if let Some(held) = plugins["quarantined"].as_array_mut() {
-        let is_reached = |held: &Value| match held["session"].as_str() {
-            Some(session) => session.starts_with(&bearer.reach),
-            // Who else there is, is told to those who reach everything.
-            None => held["caller"].is_null() || bearer.reach.is_empty(),
+    if let Some(quarantined) = plugins["quarantined"].as_array_mut() {
+        let is_in_scope = |circuit: &Value| match circuit["session"].as_str() {
+            Some(session) => session.starts_with(&bearer.session_prefix),
+            // The names of other callers are for tokens that reach all sessions.
+            None => circuit["caller"].is_null() || bearer.session_prefix.is_empty(),
         };
-        held.retain(is_reached);
+        quarantined.retain(is_in_scope);
     }
     Ok(Json(plugins))
 }
 
-/// The process answers.
-pub(super) async fn healthy() -> &'static str {
+/// `GET /healthz`: the process answers.
+pub(crate) async fn healthy() -> &'static str {
     "ok\n"
 }
 
-/// New messages are taken, and nothing is known that would keep all of them from being answered.
-pub(super) async fn ready(State(api): State<Arc<Api>>) -> Result<&'static str, Problem> {
+/// `GET /readyz`: messages are accepted, and no known fault keeps all of them from being answered.
+pub(crate) async fn ready(State(api): State<Arc<Api>>) -> Result<&'static str, ApiError> {
     if api.gateway.is_stopping() {
-        return Err(Problem::stopping());
+        return Err(ApiError::stopping());
     }
-    let degraded = |why| Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "degraded", why));
+    let degraded = |why| Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "degraded", why));
     let host = api.gateway.host();
     let calls = CallScope::new(&host);
-    // Whoever asks this has no token, and is told no names.
+    // The caller is not authenticated, so the messages name no plugins.
     if hooks::is_store_gone(&calls) {
         return degraded("degraded: the plugin that keeps the tapes cannot be asked; the log says why");
     }
@@ -59,7 +59,7 @@ pub(super) async fn ready(State(api): State<Arc<Api>>) -> Result<&'static str, P
     Ok("ok\n")
 }
 
-/// Whether the only model is a plugin's, and that is not there or is not asked.
+/// Whether the only model is that of a plugin which is missing or quarantined.
 fn is_model_gone(host: &Host, calls: &CallScope) -> bool {
     let config = &host.config;
     let Some((provider, _)) = config.model.model.split_once(':') else { return false };

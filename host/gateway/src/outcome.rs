@@ -1,4 +1,4 @@
-//! What came of a message.
+//! The outcome of a turn.
 
 use bub_model::usage::Tokens;
 use bub_runtime::error::Failure;
@@ -6,31 +6,31 @@ use bub_runtime::turn::TurnResult;
 use bub_types::{Envelope, Error};
 use serde::{Deserialize, Serialize};
 
-/// What came of a message: the turn that it was a part of.
+/// The outcome of the turn that a message was part of.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Answer {
+pub struct TurnOutcome {
     /// The session of the turn.
     pub session_id: String,
-    /// The ids of its model calls, which stand in the meta of what they wrote.
+    /// The ids of its model calls, which are in the meta of the entries that they wrote.
     pub run_ids: Vec<String>,
-    /// What the model said.
+    /// The model's answer.
     pub model_output: String,
-    /// What goes out.
+    /// The messages to deliver.
     pub outbounds: Vec<Envelope>,
-    /// What its model calls have used.
+    /// Tokens that its model calls used.
     pub usage: Tokens,
     /// Why there is no answer.
     pub error: Option<Error>,
 }
 
-impl Answer {
-    /// Of a turn that was not.
-    pub(super) fn failed(session_id: String, failure: &Failure) -> Self {
+impl TurnOutcome {
+    /// Of a turn that failed before it ran.
+    pub(crate) fn failed(session_id: String, failure: &Failure) -> Self {
         Self { error: Some(failure.to_told()), ..Self::silent(session_id) }
     }
 
-    /// Of a message that was not to be answered.
-    pub(super) fn silent(session_id: String) -> Self {
+    /// Of a message that gets no answer.
+    pub(crate) fn silent(session_id: String) -> Self {
         Self {
             session_id,
             run_ids: Vec::new(),
@@ -42,7 +42,7 @@ impl Answer {
     }
 }
 
-impl From<TurnResult> for Answer {
+impl From<TurnResult> for TurnOutcome {
     fn from(result: TurnResult) -> Self {
         Self {
             session_id: result.session_id,

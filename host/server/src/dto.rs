@@ -1,7 +1,7 @@
-//! Envelopes and answers as they are written over HTTP.
+//! Envelopes, outcomes and events in the formats of the HTTP API.
 
-use super::Problem;
-use bub_gateway::Answer;
+use super::ApiError;
+use bub_gateway::TurnOutcome;
 use bub_model::usage::Tokens;
 use bub_types::text::one_line;
 use bub_types::{Envelope, Error, MediaItem, MediaKind, MessageKind, StreamEvent};
@@ -17,7 +17,7 @@ const MAX_PASSAGES: usize = 64;
 /// The longest name of an author, in bytes.
 const MAX_AUTHOR: usize = 256;
 
-/// Where a part of a message comes from, as it is sent.
+/// The provenance of a part of a message, in a request.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Provenance {
@@ -39,7 +39,7 @@ impl From<Provenance> for bub_types::Provenance {
     }
 }
 
-/// Text beside what the sender wrote for this message, as it is sent.
+/// Text that the sender did not write for this message, in a request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Passage {
@@ -48,18 +48,18 @@ pub(super) struct Passage {
     pub text: String,
 }
 
-/// Passages of a message.
+/// Converts the passages of a message.
 ///
 /// # Errors
 ///
 /// There are too many, or the name of an author is too long.
-pub(super) fn passages(passages: Vec<Passage>) -> Result<Vec<bub_types::Passage>, Problem> {
+pub(super) fn passages(passages: Vec<Passage>) -> Result<Vec<bub_types::Passage>, ApiError> {
     if passages.len() > MAX_PASSAGES {
-        return Err(Problem::bad(format!("a message takes {MAX_PASSAGES} passages, not {}", passages.len())));
+        return Err(ApiError::bad_request(format!("a message takes {MAX_PASSAGES} passages, not {}", passages.len())));
     }
     let passage = |Passage { provenance, author, text }: Passage| {
         if author.as_ref().is_some_and(|author| author.len() > MAX_AUTHOR) {
-            return Err(Problem::bad(format!("the `author` of a passage has at most {MAX_AUTHOR} bytes")));
+            return Err(ApiError::bad_request(format!("the `author` of a passage has at most {MAX_AUTHOR} bytes")));
         }
         let author = author.map(|author| one_line(&author));
         Ok(bub_types::Passage { provenance: provenance.into(), author, text })
@@ -69,15 +69,17 @@ pub(super) fn passages(passages: Vec<Passage>) -> Result<Vec<bub_types::Passage>
 
 /// # Errors
 ///
-/// The message is a command, which is one line: nothing would read its passages.
-pub(super) fn takes_passages(kind: MessageKind, passages: &[bub_types::Passage]) -> Result<(), Problem> {
+/// The message is a command with passages, which nothing would read.
+pub(super) fn check_passages(kind: MessageKind, passages: &[bub_types::Passage]) -> Result<(), ApiError> {
     match kind == MessageKind::Command && !passages.is_empty() {
-        true => Err(Problem::bad("a command takes no text of another author: leave it or the comma out")),
+        true => {
+            Err(ApiError::bad_request("a command takes no text of another author: leave out the passages or the comma"))
+        }
         false => Ok(()),
     }
 }
 
-/// An attachment, as it is sent.
+/// An attachment, in a request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Media {
@@ -88,19 +90,19 @@ pub(super) struct Media {
     pub provenance: Provenance,
 }
 
-/// Attachments of a message.
+/// Converts the attachments of a message.
 ///
 /// # Errors
 ///
-/// There are too many, or one is of a kind that no model takes.
-pub(super) fn media(media: Vec<Media>) -> Result<Vec<MediaItem>, Problem> {
+/// There are too many, or the type or URL of one is not supported.
+pub(super) fn media(media: Vec<Media>) -> Result<Vec<MediaItem>, ApiError> {
     if media.len() > MAX_MEDIA {
-        return Err(Problem::bad(format!("a message takes {MAX_MEDIA} attachments, not {}", media.len())));
+        return Err(ApiError::bad_request(format!("a message takes {MAX_MEDIA} attachments, not {}", media.len())));
     }
     media.into_iter().map(item).collect()
 }
 
-fn item(media: Media) -> Result<MediaItem, Problem> {
+fn item(media: Media) -> Result<MediaItem, ApiError> {
     let Media { mime_type, url, filename, provenance } = media;
     let kind = match mime_type.split_once('/') {
         Some(("image", _)) => MediaKind::Image,
@@ -109,12 +111,14 @@ fn item(media: Media) -> Result<MediaItem, Problem> {
         Some(("application" | "text", _)) => MediaKind::Document,
         _ => {
             let shown: String = mime_type.chars().take(64).flat_map(char::escape_debug).collect();
-            return Err(Problem::bad(format!("`{shown}` is no `mime_type` of an image, sound, video or document")));
+            return Err(ApiError::bad_request(format!(
+                "`{shown}` is not a `mime_type` of an image, sound, video or document"
+            )));
         }
     };
     let is_data = url.strip_prefix(&format!("data:{mime_type};base64,")).is_some_and(is_base64);
     if !is_data && !url.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://")) {
-        return Err(Problem::bad(
+        return Err(ApiError::bad_request(
             "the `url` of an attachment is `data:MIME_TYPE;base64,...` or begins with `https://`",
         ));
     }
@@ -128,22 +132,22 @@ fn is_base64(text: &str) -> bool {
         && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
-/// What came of a message.
-pub(super) fn answer(answer: &Answer) -> Map<String, Value> {
+/// The response to a message.
+pub(super) fn outcome(outcome: &TurnOutcome) -> Map<String, Value> {
     let mut fields = Map::from_iter([
-        ("session_id".to_owned(), json!(answer.session_id)),
-        ("run_ids".to_owned(), json!(answer.run_ids)),
-        ("model_output".to_owned(), json!(answer.model_output)),
-        ("outbounds".to_owned(), answer.outbounds.iter().map(envelope).collect()),
-        ("usage".to_owned(), usage(&answer.usage)),
+        ("session_id".to_owned(), json!(outcome.session_id)),
+        ("run_ids".to_owned(), json!(outcome.run_ids)),
+        ("model_output".to_owned(), json!(outcome.model_output)),
+        ("outbounds".to_owned(), outcome.outbounds.iter().map(envelope).collect()),
+        ("usage".to_owned(), usage(&outcome.usage)),
     ]);
-    if let Some(failed) = &answer.error {
+    if let Some(failed) = &outcome.error {
         fields.insert("error".to_owned(), error(failed));
     }
     fields
 }
 
-/// Tokens in OpenAI's words.
+/// Tokens in OpenAI's format.
 pub(super) fn usage(tokens: &Tokens) -> Value {
     json!({
         "prompt_tokens": tokens.prompt,
@@ -183,7 +187,7 @@ fn attachment(media: &MediaItem) -> Value {
     json!({ "mime_type": media.mime_type, "filename": media.filename, "url": media.url })
 }
 
-/// The name of an event, which is that of its case in the contract, and what it says.
+/// The name of an event, which is that of its case in the WIT contract, and its data.
 pub(super) fn event(event: &StreamEvent) -> (&'static str, Value) {
     let parsed = |text: &String| serde_json::from_str(text).unwrap_or(Value::Null);
     match event {

@@ -1,15 +1,14 @@
-//! Envelopes as an earlier version of this program wrote them down.
+//! Envelopes that an earlier version of this program stored.
 
 use bub_types::Envelope;
 use serde_json::{Value, json};
 
-/// An envelope as it stands in the records. One that was written before parts of a message had a provenance does not say
-/// which of its text was quoted: all of an inbound one is read as forwarded, so that its turn begins tainted and it is no
-/// command.
+/// Parses a stored envelope. One from before parts of a message had a provenance does not say which of its text was
+/// quoted: all text of an inbound one counts as forwarded, so that its turn starts tainted and it is not a command.
 ///
 /// # Errors
 ///
-/// It is no envelope of any version.
+/// It is not an envelope of any version.
 pub(super) fn envelope(text: &str, is_inbound: bool) -> serde_json::Result<Envelope> {
     let mut record: Value = serde_json::from_str(text)?;
     let Some(fields) = record.as_object_mut() else { return serde_json::from_value(record) };

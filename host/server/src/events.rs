@@ -1,6 +1,6 @@
-//! `GET /v1/events`: what happens, as it happens.
+//! `GET /v1/events`: the event bus as a stream of server-sent events.
 
-use super::Problem;
+use super::ApiError;
 use super::extract::Caller;
 use super::token::Bearer;
 use axum::http::StatusCode;
@@ -14,29 +14,29 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Everything that the reader's token reaches, for as long as the token does. Who reads slowly is told how much was missed.
-pub(super) async fn events(Caller { api, bearer }: Caller) -> Result<Response, Problem> {
+/// Streams the events in the scope of the token until it is revoked. A slow reader gets the number of events it missed.
+pub(super) async fn events(Caller { api, bearer }: Caller) -> Result<Response, ApiError> {
     bearer.needs(Scope::Read)?;
-    // A connection that is held for good is taken from those that ask.
-    let Ok(place) = Arc::clone(&api.readers).try_acquire_owned() else {
-        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "too many read `/v1/events` already"));
+    // A stream holds its connection for good, so their number is bounded.
+    let Ok(permit) = Arc::clone(&api.event_streams).try_acquire_owned() else {
+        return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "too many clients read `/v1/events`"));
     };
     let reader = api.gateway.host().news.read();
-    let begun = Some(Event::default().event("ready").data("{}"));
-    let inside = api.door.inside(bearer);
-    let events = stream::unfold((reader, begun, inside, place), async |(mut reader, begun, mut inside, place)| {
-        let event = match begun {
-            // What happens from here on is told.
-            Some(begun) => begun,
+    let first = Some(Event::default().event("ready").data("{}"));
+    let lease = api.auth.lease(bearer);
+    let events = stream::unfold((reader, first, lease, permit), async |(mut reader, first, mut lease, permit)| {
+        let event = match first {
+            // Every event after this one is sent.
+            Some(first) => first,
             None => loop {
                 let next = tokio::select! {
                     next = reader.next() => next,
-                    () = inside.is_over() => return None,
+                    () = lease.revoked() => return None,
                 };
                 match next {
-                    Ok(heard) if !reaches(&inside.bearer, &heard.session) => {}
-                    Ok(heard) => {
-                        let (name, data) = told(&heard);
+                    Ok(record) if !is_in_scope(&lease.bearer, &record.session) => {}
+                    Ok(record) => {
+                        let (name, data) = to_json(&record);
                         break Event::default().event(name).data(data.to_string());
                     }
                     Err(missed) => {
@@ -45,27 +45,27 @@ pub(super) async fn events(Caller { api, bearer }: Caller) -> Result<Response, P
                 }
             },
         };
-        Some((Ok::<_, Infallible>(event), (reader, None, inside, place)))
+        Some((Ok::<_, Infallible>(event), (reader, None, lease, permit)))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))).into_response())
 }
 
-/// What is of no session is for those who reach all.
-fn reaches(bearer: &Bearer, session: &str) -> bool {
-    session.starts_with(&bearer.reach)
+/// Events without a session are for tokens that reach all sessions.
+fn is_in_scope(bearer: &Bearer, session: &str) -> bool {
+    session.starts_with(&bearer.session_prefix)
 }
 
-/// The event's name, and what it says.
-fn told(heard: &EventRecord) -> (&'static str, Value) {
+/// The name and the data of an event.
+fn to_json(record: &EventRecord) -> (&'static str, Value) {
     let milliseconds = |took: &Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-    let (name, mut data) = match &heard.news {
+    let (name, mut data) = match &record.news {
         RuntimeEvent::Taken { channel } => ("message-taken", json!({ "channel": channel })),
         RuntimeEvent::Refused { channel, reason } => {
             ("message-refused", json!({ "channel": channel, "reason": reason }))
         }
         RuntimeEvent::TurnBegins => ("turn-begins", json!({})),
         RuntimeEvent::TurnEnds { took, usage, error } => {
-            let usage = super::wire::usage(usage);
+            let usage = super::dto::usage(usage);
             ("turn-ends", json!({ "took_ms": milliseconds(took), "usage": usage, "error": error }))
         }
         RuntimeEvent::ToolBegins { tool } => ("tool-begins", json!({ "tool": tool })),
@@ -81,8 +81,8 @@ fn told(heard: &EventRecord) -> (&'static str, Value) {
         }
         RuntimeEvent::Delivered { channel, error } => ("delivered", json!({ "channel": channel, "error": error })),
     };
-    if !heard.session.is_empty() {
-        data["session_id"] = heard.session.as_str().into();
+    if !record.session.is_empty() {
+        data["session_id"] = record.session.as_str().into();
     }
     (name, data)
 }
