@@ -3,7 +3,7 @@
 use super::Workspace;
 use super::index::{Known, MOST};
 use super::passages::{Fold, remembered, sources};
-use bub_tape::{Entry, FORGOTTEN, MEMORY, Sought, Store, Tape, Tapes, sidecar_name};
+use bub_tape::{Entry, FORGOTTEN, Lookup, MEMORY, Store, Tape, Tapes, sidecar_name};
 use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
 
@@ -140,8 +140,8 @@ impl Workspace {
 /// A tape that is read from the middle on: what tainted its phase there is looked for.
 async fn from_the_middle(store: &dyn Store, tape: &str, from: u64, known: Known) -> Result<Known, String> {
     let before = Some(from + 1);
-    let tainted = store.newest(tape, &Sought::event("turn.tainted"), before).await.map_err(said)?;
-    let phase = store.newest(tape, &Sought::Phase, before).await.map_err(said)?.map_or(0, |anchor| anchor.id);
+    let tainted = store.newest(tape, &Lookup::event("turn.tainted"), before).await.map_err(said)?;
+    let phase = store.newest(tape, &Lookup::Phase, before).await.map_err(said)?.map_or(0, |anchor| anchor.id);
     let mut fold = Fold { turn: from, ..Fold::default() };
     if let Some(event) = tainted.filter(|event| event.id >= phase) {
         fold.add(sources(&event));

@@ -11,10 +11,10 @@ mod directory;
 mod end;
 mod erase;
 mod file_cache;
+mod find;
 mod gc;
 mod index;
 mod index_cache;
-mod lookup;
 mod numbered;
 mod read;
 mod scan;
@@ -34,9 +34,9 @@ use super::erase::Erasure;
 use super::error::{Error, Result};
 use super::info::Info;
 use super::lock::{self, Lock, LockError, Queues};
+use super::lookup::Lookup;
 use super::name::{check_tape_name, family};
 use super::search::{Hit, Search};
-use super::sought::Sought;
 use super::store::{Commit, Future, Outcome, Store};
 use super::zone;
 use directory::{Directory, failed};
@@ -218,9 +218,9 @@ impl Store for FileStore {
         Box::pin(self.look(tape, move |files, tape| files.tail(tape, before, max)))
     }
 
-    fn newest<'a>(&'a self, tape: &'a str, sought: &'a Sought, before: Option<u64>) -> Future<'a, Option<Entry>> {
-        let sought = sought.clone();
-        Box::pin(self.look(tape, move |files, tape| files.newest(tape, &sought, before)))
+    fn newest<'a>(&'a self, tape: &'a str, lookup: &'a Lookup, before: Option<u64>) -> Future<'a, Option<Entry>> {
+        let lookup = lookup.clone();
+        Box::pin(self.look(tape, move |files, tape| files.newest(tape, &lookup, before)))
     }
 
     fn zone<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>> {

@@ -1,7 +1,7 @@
 //! A child tape, whose writes are merged or dropped.
 
 mod find;
-mod local;
+mod state;
 
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use super::entry::Entry;
 use super::error::{Error, Result};
 use super::info::Info;
 use super::journal::Journal;
+use super::lookup::Lookup;
 use super::name::{SIDECAR, archive_name};
 use super::search::{Collector, Hit, Search};
-use super::sought::Sought;
 use super::store::{Batch, Commit, Future, Outcome, Store, info_by_reading};
 use super::zone;
-use local::{Local, Stage};
+use state::{Stage, TapeState};
 
-pub(super) use local::Locals;
+pub(super) use state::ForkState;
 
 /// A store in which one tape is forked, its sidecars with it: writes to them stay here until [`merge`](Fork::merge), and
 /// reading them shows the parent's entries with the fork's own behind them. Every other tape is the parent's. Dropping
@@ -35,7 +35,7 @@ pub struct Fork {
     tape: String,
     /// Where the writes of a turn are kept until they are merged, whatever becomes of this process.
     journal: Option<Arc<Journal>>,
-    local: Mutex<Locals>,
+    local: Mutex<ForkState>,
     /// The parent as a turn has found the tape.
     pinned: Mutex<Option<Arc<dyn Store>>>,
 }
@@ -73,7 +73,7 @@ impl Fork {
         if let Some(journal) = &self.journal {
             journal.finish()?;
         }
-        *self.local() = Locals::merged();
+        *self.local() = ForkState::merged();
         *self.pin() = None;
         Ok(())
     }
@@ -128,12 +128,12 @@ impl Fork {
     }
 
     /// Never held while something is awaited.
-    fn local(&self) -> MutexGuard<'_, Locals> {
+    fn local(&self) -> MutexGuard<'_, ForkState> {
         self.local.lock()
     }
 
     /// The local part, when it still takes something.
-    fn open(&self) -> Result<MutexGuard<'_, Locals>> {
+    fn open(&self) -> Result<MutexGuard<'_, ForkState>> {
         let local = self.local();
         local.check_open(false)?;
         Ok(local)
@@ -179,7 +179,7 @@ impl Fork {
     /// behind them: both of one moment.
     fn own(&self, tape: &str, max: usize, wanted: impl Fn(&Entry) -> bool) -> (Vec<Entry>, Option<u64>) {
         let local = self.local();
-        let entries = local.tapes.get(tape).map_or(&[][..], |local: &Local| &local.entries);
+        let entries = local.tapes.get(tape).map_or(&[][..], |local: &TapeState| &local.entries);
         let own = entries.iter().rev().filter(|entry| wanted(entry)).take(max).cloned().collect();
         (own, local.bound(tape))
     }
@@ -218,9 +218,9 @@ impl Store for Fork {
         })
     }
 
-    fn look_again(&self) {
+    fn invalidate(&self) {
         *self.pin() = None;
-        self.parent.look_again();
+        self.parent.invalidate();
     }
 
     fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>> {
@@ -323,17 +323,17 @@ impl Store for Fork {
         })
     }
 
-    fn newest<'a>(&'a self, tape: &'a str, sought: &'a Sought, before: Option<u64>) -> Future<'a, Option<Entry>> {
+    fn newest<'a>(&'a self, tape: &'a str, lookup: &'a Lookup, before: Option<u64>) -> Future<'a, Option<Entry>> {
         if !self.holds(tape) {
-            return self.parent.newest(tape, sought, before);
+            return self.parent.newest(tape, lookup, before);
         }
         Box::pin(async move {
             let in_reach = |entry: &Entry| before.is_none_or(|before| entry.id < before);
-            let (mut own, bound) = self.own(tape, 1, |entry| in_reach(entry) && sought.is(entry));
+            let (mut own, bound) = self.own(tape, 1, |entry| in_reach(entry) && lookup.matches(entry));
             match own.pop() {
                 Some(own) => Ok(Some(own)),
                 None if bound == Some(0) => Ok(None),
-                None => self.behind(tape)?.newest(tape, sought, below(before, bound)).await,
+                None => self.behind(tape)?.newest(tape, lookup, below(before, bound)).await,
             }
         })
     }

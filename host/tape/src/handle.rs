@@ -11,11 +11,11 @@ use super::error::{Error, Result};
 use super::fork::Fork;
 use super::info::Info;
 use super::journal::{Journal, Journals};
+use super::lookup::Lookup;
 use super::name::{check_tape_name, family, sidecar_name};
 use super::query::{Position, Query};
 use super::search::{Hit, Search};
 use super::session::{SessionMark, session_mark};
-use super::sought::Sought;
 use super::store::Store;
 use super::zone::{self, MEMORY};
 use bub_types::text;
@@ -209,7 +209,7 @@ impl Tape {
     /// [`Error::Conflict`] when it is not.
     pub async fn append_direct(&self, last: u64, drafts: Vec<Draft>) -> Result<u64> {
         let written = self.root.append(&self.name, drafts, Some(last)).await;
-        self.store.look_again();
+        self.store.invalidate();
         written
     }
 
@@ -225,7 +225,7 @@ impl Tape {
 
     /// The same, for a session that is known: its first anchor says which it is.
     pub async fn begin_session(&self, mark: Option<&SessionMark>) -> Result<bool> {
-        if self.store.newest(&self.name, &Sought::Anchor, None).await?.is_some() {
+        if self.store.newest(&self.name, &Lookup::Anchor, None).await?.is_some() {
             return Ok(false);
         }
         let mut drafts = bootstrap();
@@ -263,8 +263,8 @@ impl Tape {
 
     /// The newest anchor before `before`: of that name, a zone's too, or any that is no zone's.
     pub async fn last_anchor(&self, name: Option<&str>, before: Option<u64>) -> Result<Option<Entry>> {
-        let sought = name.map_or(Sought::Phase, Sought::anchor);
-        let found = self.store.newest(&self.name, &sought, before).await?;
+        let lookup = name.map_or(Lookup::Phase, Lookup::anchor);
+        let found = self.store.newest(&self.name, &lookup, before).await?;
         Ok(self.shown(found.into_iter().collect()).await?.pop())
     }
 
@@ -274,13 +274,13 @@ impl Tape {
     }
 
     /// See [`Store::newest`]. As it stands, also where it is forgotten: for the host's own look-ups.
-    pub async fn newest(&self, sought: &Sought) -> Result<Option<Entry>> {
-        self.store.newest(&self.name, sought, None).await
+    pub async fn newest(&self, lookup: &Lookup) -> Result<Option<Entry>> {
+        self.store.newest(&self.name, lookup, None).await
     }
 
     /// See [`Store::newest`]: the newest with an id below `before`.
-    pub async fn newest_before(&self, sought: &Sought, before: Option<u64>) -> Result<Option<Entry>> {
-        self.store.newest(&self.name, sought, before).await
+    pub async fn newest_before(&self, lookup: &Lookup, before: Option<u64>) -> Result<Option<Entry>> {
+        self.store.newest(&self.name, lookup, before).await
     }
 
     /// See [`Store::query`].

@@ -28,6 +28,7 @@ mod interruption;
 mod journal;
 pub mod json;
 mod lock;
+mod lookup;
 mod media;
 mod memory;
 mod name;
@@ -37,7 +38,6 @@ mod reader;
 mod render;
 mod search;
 mod session;
-mod sought;
 mod sqlite;
 mod store;
 mod summary;
@@ -60,6 +60,7 @@ pub use fork::Fork;
 pub use handle::{Cursor, Tape};
 pub use info::Info;
 pub use journal::{JournalSettings, Journals, Recovered};
+pub use lookup::Lookup;
 pub use media::{MAX_SENT, Media, told};
 pub use memory::MemoryStore;
 pub use name::{check_tape_name, is_listed, is_workspace_tape, sidecar_name, tape_name, workspace_tape_name};
@@ -72,7 +73,6 @@ pub use session::{
     MAX_SESSION_NAME, SESSION_MARK, SESSION_NAME, SessionMark, SessionSummary, name_session, session_mark,
     session_summary, typed,
 };
-pub use sought::Sought;
 pub use sqlite::SqliteStore;
 pub use store::{Batch, Commit, Future, Outcome, Reset, Store};
 pub use summary::{EntryOffset, Newest, TapeSummary};

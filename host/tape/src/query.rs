@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use super::condition::{Condition, fold};
 use super::entry::Entry;
 use super::error::{Error, Result};
+use super::lookup::Lookup;
 use super::reader::Reader;
-use super::sought::Sought;
 use super::store::Store;
 use super::{date, json};
 
@@ -52,7 +52,7 @@ pub struct Query {
 pub struct Position {
     filter: Filter,
     /// The newest of its sort is what a store finds without looking through the tape.
-    sought: Option<Sought>,
+    lookup: Option<Lookup>,
     reader: Reader,
     left: usize,
 }
@@ -69,7 +69,7 @@ impl Position {
             Start::First => (0, None),
             Start::AfterId(id) => (*id, None),
             Start::LastAnchor => {
-                let anchor = store.newest(tape, &Sought::Phase, None).await?;
+                let anchor = store.newest(tape, &Lookup::Phase, None).await?;
                 let missing = || Error::NotFound("there is no anchor on the tape".to_owned());
                 (anchor.ok_or_else(missing)?.id, None)
             }
@@ -80,10 +80,10 @@ impl Position {
             }
         };
         let filter = Filter::new(query)?;
-        let sought = filter.sought().filter(|_| query.newest_first);
+        let lookup = filter.lookup().filter(|_| query.newest_first);
         let bounds = Condition { after, before, newest_first: query.newest_first, ..Condition::default() };
         let reader = Reader::new(filter.condition(bounds));
-        Ok(Self { filter, sought, reader, left: query.limit.unwrap_or(usize::MAX) })
+        Ok(Self { filter, lookup, reader, left: query.limit.unwrap_or(usize::MAX) })
     }
 
     /// The next entries of the answer, at most `max`; empty: the end.
@@ -94,10 +94,10 @@ impl Position {
     pub async fn next<S: Store + ?Sized>(&mut self, store: &S, tape: &str, max: usize) -> Result<Vec<Entry>> {
         let wanted = max.min(self.left);
         if wanted == 1
-            && let Some(sought) = &self.sought
+            && let Some(lookup) = &self.lookup
         {
             let (after, before) = self.reader.bounds();
-            let newest = store.newest(tape, sought, before).await?.filter(|entry| entry.id > after);
+            let newest = store.newest(tape, lookup, before).await?.filter(|entry| entry.id > after);
             self.left = if newest.is_some() { self.left - 1 } else { 0 };
             newest.iter().for_each(|entry| self.reader.pass(entry.id));
             return Ok(newest.into_iter().collect());
@@ -128,7 +128,7 @@ impl Position {
 
 /// The id of the newest anchor of that name.
 async fn named<S: Store + ?Sized>(store: &S, tape: &str, name: &str, before: Option<u64>) -> Result<u64> {
-    match store.newest(tape, &Sought::anchor(name), before).await? {
+    match store.newest(tape, &Lookup::anchor(name), before).await? {
         Some(anchor) => Ok(anchor.id),
         None => Err(Error::NotFound(format!("there is no anchor `{name}`"))),
     }
@@ -171,13 +171,13 @@ impl Filter {
     }
 
     /// What is looked for, when it is one kind or one name and nothing else.
-    fn sought(&self) -> Option<Sought> {
+    fn lookup(&self) -> Option<Lookup> {
         let plain = self.text.is_none() && self.since.is_none() && self.until.is_none();
         let [kind] = self.kinds.as_slice() else { return None };
         match &self.name {
             _ if !plain => None,
-            Some(name) => Some(Sought::Named { kind: kind.clone(), name: name.clone() }),
-            None => Some(Sought::Kind(kind.clone())),
+            Some(name) => Some(Lookup::Named { kind: kind.clone(), name: name.clone() }),
+            None => Some(Lookup::Kind(kind.clone())),
         }
     }
 

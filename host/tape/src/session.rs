@@ -11,8 +11,8 @@ use super::entry::Entry;
 use super::error::{Error, Result};
 use super::forgotten::PLACEHOLDER;
 use super::handle::Tape;
+use super::lookup::Lookup;
 use super::name::tape_name;
-use super::sought::Sought;
 use super::store::Store;
 use super::{SESSION_START, json};
 
@@ -107,7 +107,7 @@ pub async fn session_mark(store: &dyn Store, tape: &str) -> Result<Option<Sessio
     if let Some(mark) = at_start.and_then(|mark| SessionMark::of(mark, tape)) {
         return Ok(Some(mark));
     }
-    let event = store.newest(tape, &sought(SESSION_MARK), None).await?;
+    let event = store.newest(tape, &lookup(SESSION_MARK), None).await?;
     Ok(event.as_ref().and_then(data).and_then(|mark| SessionMark::of(mark, tape)))
 }
 
@@ -120,7 +120,7 @@ pub async fn session_mark(store: &dyn Store, tape: &str) -> Result<Option<Sessio
 pub async fn session_summary(tape: &Tape) -> Result<SessionSummary> {
     let tape = tape.clone().without_forgotten();
     let last = tape.tail(None, 1).await?.pop();
-    let named = tape.newest(&sought(SESSION_NAME)).await?;
+    let named = tape.newest(&lookup(SESSION_NAME)).await?;
     let forgotten = tape.forgotten().await?;
     let named = named.filter(|event| !forgotten.holds(event));
     let name = named.as_ref().and_then(data).and_then(|data| json::get(data, "name")).and_then(json::string);
@@ -150,8 +150,8 @@ pub fn name_session(name: &str) -> Result<Draft> {
     event(SESSION_NAME, &format!(r#"{{"name": {}}}"#, json::quote(name)))?.with_meta("context", "false")
 }
 
-fn sought(event: &str) -> Sought {
-    Sought::Named { kind: "event".to_owned(), name: event.to_owned() }
+fn lookup(event: &str) -> Lookup {
+    Lookup::Named { kind: "event".to_owned(), name: event.to_owned() }
 }
 
 fn data(event: &Entry) -> Option<&str> {

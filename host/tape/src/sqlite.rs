@@ -19,9 +19,9 @@ use super::entry::Entry;
 use super::erase::Erasure;
 use super::error::Result;
 use super::info::Info;
+use super::lookup::Lookup;
 use super::name::check_tape_name;
 use super::search::{Collector, Hit, Search};
-use super::sought::Sought;
 use super::store::{Commit, Future, Outcome, Store};
 use super::transaction::{self, StoreTransaction};
 use database::Database;
@@ -121,10 +121,10 @@ impl Store for SqliteStore {
         Box::pin(async move { self.database.look(tape, move |seen| seen.tail(before, max)).await })
     }
 
-    fn newest<'a>(&'a self, tape: &'a str, sought: &'a Sought, before: Option<u64>) -> Future<'a, Option<Entry>> {
+    fn newest<'a>(&'a self, tape: &'a str, lookup: &'a Lookup, before: Option<u64>) -> Future<'a, Option<Entry>> {
         Box::pin(async move {
-            let sought = sought.clone();
-            self.database.look(tape, move |seen| seen.newest(&sought, before)).await
+            let lookup = lookup.clone();
+            self.database.look(tape, move |seen| seen.newest(&lookup, before)).await
         })
     }
 

@@ -9,10 +9,10 @@ use super::entry::{Entry, LONGEST_LINE};
 use super::erase::Erasure;
 use super::error::{Error, Result};
 use super::info::Info;
+use super::lookup::Lookup;
 use super::name::family;
 use super::query::{Position, Query};
 use super::search::{self, Hit, Search};
-use super::sought::Sought;
 use super::zone;
 
 /// What every operation of a [`Store`] returns.
@@ -119,7 +119,7 @@ pub trait Store: Send + Sync {
     }
 
     /// What lies behind this store was written past it: what of it was found is looked for again.
-    fn look_again(&self) {}
+    fn invalidate(&self) {}
 
     /// Learns what reading the tape needs, as far as a turn can wait for it: once, at its beginning.
     fn prepare<'a>(&'a self, _tape: &'a str) -> Future<'a, ()> {
@@ -206,8 +206,8 @@ pub trait Store: Send + Sync {
         })
     }
 
-    /// The newest entry with an id less than `before` that is sought.
-    fn newest<'a>(&'a self, tape: &'a str, sought: &'a Sought, before: Option<u64>) -> Future<'a, Option<Entry>> {
+    /// The newest entry with an id less than `before` that is lookup.
+    fn newest<'a>(&'a self, tape: &'a str, lookup: &'a Lookup, before: Option<u64>) -> Future<'a, Option<Entry>> {
         Box::pin(async move {
             let mut before = before;
             loop {
@@ -216,7 +216,7 @@ pub trait Store: Send + Sync {
                     return Ok(None);
                 };
                 before = Some(first.id);
-                if let Some(found) = page.into_iter().rev().find(|entry| sought.is(entry)) {
+                if let Some(found) = page.into_iter().rev().find(|entry| lookup.matches(entry)) {
                     return Ok(Some(found));
                 }
             }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
 use super::info::Info;
-use super::sought::Sought;
+use super::lookup::Lookup;
 use super::zone::{Zone, Zones};
 
 /// How many kinds are remembered, and how many names of events and of anchors.
@@ -19,7 +19,7 @@ const LONGEST: usize = 128;
 /// Where an entry stands.
 ///
 /// It may come from a file that says anything: whoever reads at `offset` looks whether the entry there has this `id`
-/// and is what was sought.
+/// and is what was lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryOffset {
     /// The id of the entry.
@@ -28,7 +28,7 @@ pub struct EntryOffset {
     pub offset: u64,
 }
 
-/// The newest entry that is sought.
+/// The newest entry that is lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Newest<T = EntryOffset> {
     /// The newest one.
@@ -95,12 +95,12 @@ impl TapeSummary {
     }
 
     /// The newest entry that `sought` accepts.
-    pub fn newest(&self, sought: &Sought) -> Newest {
-        match sought {
-            Sought::Anchor => self.anchor.map_or(Newest::Nothing, Newest::Known),
-            Sought::Phase => self.phase.map_or(Newest::Nothing, Newest::Known),
-            Sought::Kind(kind) => self.kinds.get(kind),
-            Sought::Named { kind, name } => match kind.as_str() {
+    pub fn newest(&self, lookup: &Lookup) -> Newest {
+        match lookup {
+            Lookup::Anchor => self.anchor.map_or(Newest::Nothing, Newest::Known),
+            Lookup::Phase => self.phase.map_or(Newest::Nothing, Newest::Known),
+            Lookup::Kind(kind) => self.kinds.get(kind),
+            Lookup::Named { kind, name } => match kind.as_str() {
                 "event" => self.events.get(name),
                 "anchor" => self.anchors.get(name),
                 // No other kind has names.
@@ -112,12 +112,12 @@ impl TapeSummary {
 
 impl TapeSummary {
     /// Keeps the answer that reading the whole tape has given where this did not know it, so that it is read once.
-    pub(super) fn learn(&mut self, sought: &Sought, place: Option<EntryOffset>) {
-        match sought {
-            Sought::Kind(kind) => self.kinds.learn(kind, place),
-            Sought::Named { kind, name } if kind == "event" => self.events.learn(name, place),
-            Sought::Named { kind, name } if kind == "anchor" => self.anchors.learn(name, place),
-            Sought::Named { .. } | Sought::Anchor | Sought::Phase => {}
+    pub(super) fn learn(&mut self, lookup: &Lookup, place: Option<EntryOffset>) {
+        match lookup {
+            Lookup::Kind(kind) => self.kinds.learn(kind, place),
+            Lookup::Named { kind, name } if kind == "event" => self.events.learn(name, place),
+            Lookup::Named { kind, name } if kind == "anchor" => self.anchors.learn(name, place),
+            Lookup::Named { .. } | Lookup::Anchor | Lookup::Phase => {}
         }
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::entry::Entry;
 use super::error::{Error, Result};
 use super::json;
-use super::sought::Sought;
+use super::lookup::Lookup;
 use super::store::Store;
 use super::summary::{EntryOffset, Newest};
 
@@ -129,7 +129,7 @@ pub(super) async fn walk<S: Store + ?Sized>(
     name: &str,
     before: Option<u64>,
 ) -> Result<Vec<Entry>> {
-    let (open_name, seal_name) = (Sought::anchor(&format!("{name}/open")), Sought::anchor(&format!("{name}/seal")));
+    let (open_name, seal_name) = (Lookup::anchor(&format!("{name}/open")), Lookup::anchor(&format!("{name}/seal")));
     let mut before = before;
     let mut found: Option<(u64, u64, u64)> = None;
     while let Some(seal) = store.newest(tape, &seal_name, before).await? {

@@ -2,7 +2,7 @@
 
 mod searching;
 
-use bub_tape::{Batch, Commit, Draft, Entry, Error, Outcome, Reset, Sought, Store};
+use bub_tape::{Batch, Commit, Draft, Entry, Error, Lookup, Outcome, Reset, Store};
 use bub_tests::listener::{Listener, response};
 pub use searching::Searching;
 use serde_json::{Value, json};
@@ -223,12 +223,12 @@ impl Shared {
     }
 
     fn newest(&self, tape: &str, query: &HashMap<&str, String>) -> Result<Answer, Error> {
-        let sought = match (query.get("kind"), query.get("name")) {
-            (Some(kind), Some(name)) => Sought::Named { kind: kind.clone(), name: name.clone() },
-            (Some(kind), None) => Sought::Kind(kind.clone()),
-            _ => Sought::Phase,
+        let lookup = match (query.get("kind"), query.get("name")) {
+            (Some(kind), Some(name)) => Lookup::Named { kind: kind.clone(), name: name.clone() },
+            (Some(kind), None) => Lookup::Kind(kind.clone()),
+            _ => Lookup::Phase,
         };
-        let found = wait(self.store.newest(tape, &sought, number(query, "before")))?;
+        let found = wait(self.store.newest(tape, &lookup, number(query, "before")))?;
         Ok((200, String::new(), found.map_or_else(String::new, |entry| entry.line() + "\n")))
     }
 

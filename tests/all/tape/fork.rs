@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use bub_tape::{Entry, Error, FileStore, JournalSettings, Journals, Query, Sought, Start, Tape, Tapes, view};
+use bub_tape::{Entry, Error, FileStore, JournalSettings, Journals, Lookup, Query, Start, Tape, Tapes, view};
 
 use super::{NAME, Room, ids, message};
 
@@ -110,7 +110,7 @@ async fn queries_see_parent_and_fork_alike() {
     assert_eq!(ids(&fork.since_anchor().await.unwrap()), [6, 7, 8]);
     assert_eq!(ids(&view::window(&fork).await.unwrap()), [6, 7, 8]);
     assert_eq!(fork.last_anchor(None, Some(6)).await.unwrap().unwrap().id, 1);
-    assert_eq!(fork.newest(&Sought::Kind("event".to_owned())).await.unwrap().unwrap().id, 7);
+    assert_eq!(fork.newest(&Lookup::Kind("event".to_owned())).await.unwrap().unwrap().id, 7);
     let info = fork.info().await.unwrap();
     assert_eq!((info.entries, info.anchors, info.entries_since_last_anchor), (8, 2, 2));
 }
@@ -142,7 +142,7 @@ async fn a_reset_of_a_fork_hides_the_parent_until_the_merge() {
     let archive = fork.reset(true).await.unwrap().unwrap();
     assert_eq!(fork.last_id().await.unwrap(), 0);
     assert!(fork.read(0, 10).await.unwrap().is_empty() && fork.tail(None, 10).await.unwrap().is_empty());
-    assert_eq!(fork.newest(&Sought::Kind("message".to_owned())).await.unwrap(), None);
+    assert_eq!(fork.newest(&Lookup::Kind("message".to_owned())).await.unwrap(), None);
     assert!(fork.bootstrap().await.unwrap());
     assert_eq!(tape.last_id().await.unwrap(), 2);
     fork.merge().await.unwrap();
@@ -183,12 +183,12 @@ async fn a_turn_sees_its_tape_as_it_has_found_it() {
     assert_eq!(ids(&turn.read(0, 10).await.unwrap()), [1]);
     assert_eq!(ids(&turn.tail(None, 10).await.unwrap()), [1]);
     assert_eq!(turn.info().await.unwrap().entries, 1);
-    assert_eq!(turn.newest(&Sought::Kind("message".to_owned())).await.unwrap().map(|newest| newest.id), Some(1));
+    assert_eq!(turn.newest(&Lookup::Kind("message".to_owned())).await.unwrap().map(|newest| newest.id), Some(1));
     assert_eq!(turn.stored().last_id().await.unwrap(), 2);
     assert_eq!(turn.append(vec![message("user", "mine")]).await.unwrap(), 2);
     // Somebody in this process looks further: what the turn has written to stays as it was.
     assert_eq!(room.tape().info().await.unwrap().entries, 2);
-    assert_eq!(turn.newest(&Sought::Kind("message".to_owned())).await.unwrap().map(|newest| newest.id), Some(2));
+    assert_eq!(turn.newest(&Lookup::Kind("message".to_owned())).await.unwrap().map(|newest| newest.id), Some(2));
     assert_eq!(ids(&turn.read(0, 10).await.unwrap()), [1, 2]);
     assert_eq!(turn.info().await.unwrap().entries, 2);
     turn.merge().await.unwrap();

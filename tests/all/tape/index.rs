@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use bub_tape::{Index, Newest, Sought};
+use bub_tape::{Index, Lookup, Newest};
 use proptest::prelude::*;
 
 use made::{Made, NAMES, Tape, any_tape};
@@ -76,15 +76,15 @@ proptest! {
         prop_assert_eq!(index.last_id(), tape.entries.last().map_or(0, |(place, _)| place.id));
         let file = room.file();
         let may_be_unknown = tape.may_be_unknown();
-        for sought in tape.sought() {
-            let scanned = tape.scan(&sought);
-            match index.newest(&file, &sought, None).unwrap() {
+        for lookup in tape.lookup() {
+            let scanned = tape.scan(&lookup);
+            match index.newest(&file, &lookup, None).unwrap() {
                 Newest::Known(entry) => prop_assert_eq!(Some(&entry), scanned.map(|(_, entry)| entry)),
                 Newest::Nothing => prop_assert_eq!(None, scanned),
-                Newest::Unknown => prop_assert!(may_be_unknown(&sought)),
+                Newest::Unknown => prop_assert!(may_be_unknown(&lookup)),
             }
             if let Some((place, _)) = scanned {
-                let older = index.newest(&file, &sought, Some(place.id)).unwrap();
+                let older = index.newest(&file, &lookup, Some(place.id)).unwrap();
                 prop_assert_eq!(older, Newest::Unknown, "one stands behind, so the summary does not tell");
             }
         }
@@ -125,7 +125,7 @@ fn a_last_line_without_its_newline_waits_but_counts_as_a_whole() {
     let room = Room::new(&tape.bytes[..whole]);
     let index = room.index();
     assert_eq!((index.length(), index.last_id()), (tape.ends[2], 3));
-    assert_eq!(index.summary().newest(&Sought::Phase), Newest::Nothing);
+    assert_eq!(index.summary().newest(&Lookup::Phase), Newest::Nothing);
     tape.check(&index.whole(&room.file(), room.length()).unwrap());
     // The same line, cut off in its middle.
     room.write(&tape.bytes[..whole - 5]);
@@ -142,7 +142,7 @@ fn bytes_behind_the_given_end_are_not_looked_at() {
     index.catch_up(&room.file(), tape.ends[1]).unwrap();
     assert_eq!((index.length(), index.last_id()), (tape.ends[1], 2));
     assert_eq!(index.whole(&room.file(), tape.ends[1]).unwrap().info("T").entries, 2);
-    assert_eq!(index.newest(&room.file(), &Sought::event("e3"), None).unwrap(), Newest::Nothing);
+    assert_eq!(index.newest(&room.file(), &Lookup::event("e3"), None).unwrap(), Newest::Nothing);
 }
 
 #[test]
@@ -172,14 +172,14 @@ fn the_newest_names_are_known_however_many_there_were() {
     let summary = Room::new(&tape.bytes).index().summary().clone();
     tape.check(&summary);
     for (place, entry) in tape.entries.iter().rev().take(NAMES / 2 - 1) {
-        let sought = Sought::event(&entry.name().unwrap());
-        assert_eq!(summary.newest(&sought), Newest::Known(*place), "{sought:?}");
+        let lookup = Lookup::event(&entry.name().unwrap());
+        assert_eq!(summary.newest(&lookup), Newest::Known(*place), "{lookup:?}");
     }
-    assert_eq!(summary.newest(&Sought::event("first")), Newest::Unknown);
-    assert_eq!(summary.newest(&Sought::event("never")), Newest::Unknown);
+    assert_eq!(summary.newest(&Lookup::event("first")), Newest::Unknown);
+    assert_eq!(summary.newest(&Lookup::event("never")), Newest::Unknown);
     // Events push out no anchors.
-    assert!(matches!(summary.newest(&Sought::anchor("phase")), Newest::Known(_)));
-    assert_eq!(summary.newest(&Sought::anchor("never")), Newest::Nothing);
+    assert!(matches!(summary.newest(&Lookup::anchor("phase")), Newest::Known(_)));
+    assert_eq!(summary.newest(&Lookup::anchor("never")), Newest::Nothing);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bub_tape::{Draft, Durability, FileStore, JournalSettings, Journals, MEMORY, Sought, Store, Tapes, event, handoff};
+use bub_tape::{Draft, Durability, FileStore, JournalSettings, Journals, Lookup, MEMORY, Store, Tapes, event, handoff};
 
 use super::{NAME, ids, message};
 
@@ -71,22 +71,22 @@ async fn a_turn_on_it_indexes_nothing_and_its_end_indexes_all() {
     assert_eq!(turn.last_id().await.unwrap(), ENTRIES);
     let window = turn.since_anchor().await.unwrap();
     assert_eq!((window.len() as u64, window[0].id), (WINDOW + 1, ENTRIES - WINDOW));
-    let newest = async |sought: Sought| turn.newest(&sought).await.unwrap().map(|entry| entry.id);
+    let newest = async |lookup: Lookup| turn.newest(&lookup).await.unwrap().map(|entry| entry.id);
     // What a turn looks up, wherever it stands, and also what stands nowhere.
-    assert_eq!(newest(Sought::event("model_switch")).await, Some(5));
+    assert_eq!(newest(Lookup::event("model_switch")).await, Some(5));
     for name in ["turn.tainted", "turn.addresses", "selector_switch", "never.written"] {
-        assert_eq!(newest(Sought::event(name)).await, None, "{name}");
+        assert_eq!(newest(Lookup::event(name)).await, None, "{name}");
     }
-    assert_eq!(newest(Sought::Kind("system".to_owned())).await, None);
+    assert_eq!(newest(Lookup::Kind("system".to_owned())).await, None);
     assert!(turn.zone(MEMORY).await.unwrap().is_empty());
     turn.append(vec![said("hello"), event("model_switch", r#"{"model": "openai:new"}"#).unwrap()]).await.unwrap();
-    assert_eq!(newest(Sought::event("model_switch")).await, Some(ENTRIES + 2));
+    assert_eq!(newest(Lookup::event("model_switch")).await, Some(ENTRIES + 2));
     turn.merge().await.unwrap();
     turn.close();
     assert_eq!(store.bytes_indexed(), 0, "nobody has waited for an index");
     // What was written since the look is seen by the next one.
     let again = tapes.open(NAME).unwrap();
-    assert_eq!(again.newest(&Sought::event("model_switch")).await.unwrap().map(|entry| entry.id), Some(ENTRIES + 2));
+    assert_eq!(again.newest(&Lookup::event("model_switch")).await.unwrap().map(|entry| entry.id), Some(ENTRIES + 2));
     assert_eq!(store.bytes_indexed(), 0);
 
     again.index().await.unwrap();
@@ -95,8 +95,8 @@ async fn a_turn_on_it_indexes_nothing_and_its_end_indexes_all() {
 
     let (store, tapes) = room.open();
     let (turn, _) = tapes.begin(NAME).await.unwrap();
-    assert_eq!(turn.newest(&Sought::event("turn.tainted")).await.unwrap(), None);
-    assert_eq!(turn.newest(&Sought::event("model_switch")).await.unwrap().map(|entry| entry.id), Some(ENTRIES + 2));
+    assert_eq!(turn.newest(&Lookup::event("turn.tainted")).await.unwrap(), None);
+    assert_eq!(turn.newest(&Lookup::event("model_switch")).await.unwrap().map(|entry| entry.id), Some(ENTRIES + 2));
     assert!(store.bytes_indexed() < room.length / 100, "the next process reads what was kept");
 }
 

@@ -10,7 +10,7 @@ mod fuzz;
 mod look;
 mod made;
 
-use bub_tape::{Entry, Query, Sought, Start, Store, Tape, Verifier};
+use bub_tape::{Entry, Lookup, Query, Start, Store, Tape, Verifier};
 
 use super::{NAME, Room, ids, message};
 
@@ -93,7 +93,7 @@ async fn a_reader_that_has_seen_only_the_end_and_one_that_has_seen_all_agree_onc
     let tape = Tape::open(store, NAME).unwrap();
     assert_eq!(ids(&tape.tail(None, 1).await.unwrap()), [702]);
     assert_eq!(ids(&tape.read(700, 9).await.unwrap()), [701, 702]);
-    let newest = tape.newest(&Sought::Kind("message".to_owned())).await.unwrap();
+    let newest = tape.newest(&Lookup::Kind("message".to_owned())).await.unwrap();
     assert_eq!(newest.map(|entry| entry.id), Some(702));
     assert_eq!(tape.append(vec![message("user", "x")]).await.unwrap(), 703);
     let behind = Query { start: Start::AfterId(701), ..Query::default() };

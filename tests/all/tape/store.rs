@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
-use bub_tape::{Draft, Entry, Error, FileStore, Sought, Store, Tape, event, handoff, json};
+use bub_tape::{Draft, Entry, Error, FileStore, Lookup, Store, Tape, event, handoff, json};
 
 use super::{NAME, Room, edges, ids, message};
 
@@ -144,7 +144,7 @@ async fn every_way_of_reading_agrees_on_a_tape_of_many_blocks() {
     assert!(tape.tail(Some(0), 5).await.unwrap().is_empty());
     assert_eq!(ids(&tape.tail(Some(u64::MAX), 2).await.unwrap()), [402, 403]);
     assert_eq!(ids(&tape.since_anchor().await.unwrap()), [401, 402, 403]);
-    assert_eq!(tape.newest(&Sought::Kind("event".to_owned())).await.unwrap().unwrap().id, 402);
+    assert_eq!(tape.newest(&Lookup::Kind("event".to_owned())).await.unwrap().unwrap().id, 402);
     assert_eq!(tape.last_id().await.unwrap(), 403);
     let cold = Tape::open(Arc::new(FileStore::open(room.store.dir()).unwrap()), NAME).unwrap();
     assert_eq!(cold.last_id().await.unwrap(), 403);
@@ -277,12 +277,12 @@ async fn no_name_leads_out_of_the_directory() {
 #[tokio::test]
 async fn what_is_written_is_known_as_if_it_had_been_read() {
     let room = Room::new();
-    let sought = [
-        Sought::Anchor,
-        Sought::Phase,
-        Sought::Kind("message".to_owned()),
-        Sought::event("e1"),
-        Sought::anchor("phase"),
+    let lookup = [
+        Lookup::Anchor,
+        Lookup::Phase,
+        Lookup::Kind("message".to_owned()),
+        Lookup::event("e1"),
+        Lookup::anchor("phase"),
     ];
     for round in 0..20 {
         let mut drafts = vec![message("user", &format!("line one\nand {round} \"of\" 上海"))];
@@ -297,10 +297,10 @@ async fn what_is_written_is_known_as_if_it_had_been_read() {
         }
         let other = Tape::open(Arc::new(FileStore::open(room.store.dir()).unwrap()), NAME).unwrap();
         assert_eq!(room.tape().info().await.unwrap(), other.info().await.unwrap(), "round {round}");
-        for sought in &sought {
+        for lookup in &lookup {
             let [known, read] =
-                [room.tape(), other.clone()].map(|tape| async move { tape.newest(sought).await.unwrap() });
-            assert_eq!(known.await, read.await, "{sought:?} in round {round}");
+                [room.tape(), other.clone()].map(|tape| async move { tape.newest(lookup).await.unwrap() });
+            assert_eq!(known.await, read.await, "{lookup:?} in round {round}");
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::plugin::bindings::tape_exports::store::Outcome as Written;
 use crate::plugin::{CallContext, GuestCall, Plugin};
 use crate::turn::CallScope;
 use bub_permissions::hook_grant;
-use bub_tape::{Candidates, Commit, Condition, Entry, Error, Future, Outcome, Result, Sought, Store};
+use bub_tape::{Candidates, Commit, Condition, Entry, Error, Future, Lookup, Outcome, Result, Store};
 use bub_types::ErrorKind;
 use std::collections::HashMap;
 use std::io;
@@ -236,17 +236,17 @@ impl Store for GuestStore {
         })
     }
 
-    fn newest<'a>(&'a self, tape: &'a str, sought: &'a Sought, before: Option<u64>) -> Future<'a, Option<Entry>> {
+    fn newest<'a>(&'a self, tape: &'a str, lookup: &'a Lookup, before: Option<u64>) -> Future<'a, Option<Entry>> {
         Box::pin(async move {
             bub_tape::check_tape_name(tape)?;
-            let wanted = &match sought {
-                Sought::Kind(kind) => wit::Lookup::Kind(kind.clone()),
-                Sought::Named { kind, name } => wit::Lookup::Named((kind.clone(), name.clone())),
-                Sought::Phase => wit::Lookup::Phase,
-                Sought::Anchor => wit::Lookup::Kind("anchor".to_owned()),
+            let wanted = &match lookup {
+                Lookup::Kind(kind) => wit::Lookup::Kind(kind.clone()),
+                Lookup::Named { kind, name } => wit::Lookup::Named((kind.clone(), name.clone())),
+                Lookup::Phase => wit::Lookup::Phase,
+                Lookup::Anchor => wit::Lookup::Kind("anchor".to_owned()),
             };
             let ask = visit!(store.call_newest(tape, wanted, before), found => {
-                validate::newest(&found, sought, before)?;
+                validate::newest(&found, lookup, before)?;
                 Ok(found)
             });
             Ok(self.ask((&format!("read tape `{tape}`"), tape), ask).await?.map(from_entry))
@@ -255,7 +255,7 @@ impl Store for GuestStore {
 
     fn since_anchor<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<Entry>> {
         Box::pin(async move {
-            let anchor = self.newest(tape, &Sought::Phase, None).await?;
+            let anchor = self.newest(tape, &Lookup::Phase, None).await?;
             self.read(tape, anchor.map_or(0, |anchor| anchor.id.saturating_sub(1)), usize::MAX).await
         })
     }

@@ -129,11 +129,11 @@ impl GrantRegistry {
 
     /// What holds at this moment.
     fn said(&self) -> Arc<Configured> {
-        self.look_again();
+        self.invalidate();
         self.said.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn look_again(&self) {
+    fn invalidate(&self) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.at.elapsed() >= LOOK_EVERY {
             self.look(&mut seen);

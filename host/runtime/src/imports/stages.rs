@@ -8,7 +8,7 @@ use crate::plugin::bindings::stages::{Host, SelectorList};
 use crate::plugin::check_json;
 use crate::plugin::store::State;
 use crate::turn::Turn;
-use bub_tape::{Sought, json};
+use bub_tape::{Lookup, json};
 use bub_types::ToolSpec;
 use bub_types::{Error, ModelOptions, Prompt};
 use std::borrow::Cow;
@@ -186,7 +186,7 @@ const CUT: &str = "context.cut";
 async fn note_cuts(turn: &Arc<Turn>, notes: &serde_json::Value) -> Result<(), Error> {
     let cuts = notes.get("cuts").filter(|cuts| cuts.as_array().is_some_and(|cuts| !cuts.is_empty()));
     let Some(cuts) = cuts else { return Ok(()) };
-    let newest = turn.tape().await?.newest(&Sought::event(CUT)).await?;
+    let newest = turn.tape().await?.newest(&Lookup::event(CUT)).await?;
     let said = newest.filter(|newest| newest.id > turn.began()).and_then(|newest| {
         serde_json::from_str::<serde_json::Value>(json::get(json::get(&newest.payload, "data")?, "cuts")?).ok()
     });

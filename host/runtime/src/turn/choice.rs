@@ -2,7 +2,7 @@
 
 use super::Turn;
 use bub_config::Config;
-use bub_tape::{Sought, Tape, json};
+use bub_tape::{Lookup, Tape, json};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -52,7 +52,7 @@ impl Choice {
     /// What holds for the session of that tape. An event with a plugin's name in its meta was not written by the agent
     /// itself, and chooses nothing; and `default` lifts what the session has chosen before.
     pub async fn of_session(config: &Config, channel: &str, tape: &Tape) -> bub_tape::Result<Option<Self>> {
-        let newest = tape.newest(&Sought::event(SWITCH)).await?;
+        let newest = tape.newest(&Lookup::event(SWITCH)).await?;
         let own = newest.filter(|entry| json::get(&entry.meta, "plugin").is_none());
         let name = own.and_then(|entry| json::string(json::get(json::get(&entry.payload, "data")?, "selector")?));
         let chosen = name.filter(|name| !name.is_empty() && name != DEFAULT);

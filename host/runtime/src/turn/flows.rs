@@ -9,7 +9,7 @@ use crate::imports::flow::address::{Address, Addresses};
 use crate::imports::flow::{Conversation, Reading};
 use crate::imports::toolbox::dotted;
 use crate::plugin::{Plugin, Tool, is_called};
-use bub_tape::{Sought, json};
+use bub_tape::{Lookup, json};
 use bub_types::Principal;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -196,7 +196,7 @@ impl Turn {
             return Ok(earlier.clone());
         }
         // What a plugin writes carries its name, and is not the host's word.
-        let event = self.tape.newest(&Sought::event(ADDRESSES)).await?;
+        let event = self.tape.newest(&Lookup::event(ADDRESSES)).await?;
         let event = event.filter(|event| json::get(&event.meta, "plugin").is_none());
         let data = event.and_then(|event| json::get(&event.payload, "data").map(str::to_owned));
         let data: Value = data.and_then(|data| serde_json::from_str(&data).ok()).unwrap_or_default();

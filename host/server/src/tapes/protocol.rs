@@ -9,7 +9,7 @@ use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use bub_config::Scope;
-use bub_tape::Sought;
+use bub_tape::Lookup;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -50,9 +50,9 @@ pub(crate) async fn newest(
 ) -> Result<Response, ApiError> {
     let tape = by_name(&api, &bearer, &name)?;
     let lookup = match (params.kind, params.name, params.phase) {
-        (Some(kind), Some(name), false) => Sought::Named { kind, name },
-        (Some(kind), None, false) => Sought::Kind(kind),
-        (None, None, true) => Sought::Phase,
+        (Some(kind), Some(name), false) => Lookup::Named { kind, name },
+        (Some(kind), None, false) => Lookup::Kind(kind),
+        (None, None, true) => Lookup::Phase,
         _ => return Err(ApiError::bad_request("name an entry by `kind`, by `kind` and `name`, or by `phase=true`")),
     };
     let found = api.gateway.host().tapes().store().newest(tape.name(), &lookup, params.before).await?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::entry::Entry;
 use super::super::ids::{Ids, LARGEST_ID};
-use super::super::sought::Sought;
+use super::super::lookup::Lookup;
 use super::super::summary::{EntryOffset, Newest, TapeSummary};
 use super::numbered::entry_at;
 use super::scan::Forward;
@@ -125,14 +125,14 @@ impl Index {
         Ok(summary)
     }
 
-    /// The newest entry with an id less than `before` that is sought, among those that were folded. What the file does
+    /// The newest entry with an id less than `before` that is lookup, among those that were folded. What the file does
     /// not bear out is [`Newest::Unknown`].
     ///
     /// # Errors
     ///
     /// The file cannot be read.
-    pub fn newest(&self, file: &File, sought: &Sought, before: Option<u64>) -> io::Result<Newest<Entry>> {
-        let place = match self.folded.summary.newest(sought) {
+    pub fn newest(&self, file: &File, lookup: &Lookup, before: Option<u64>) -> io::Result<Newest<Entry>> {
+        let place = match self.folded.summary.newest(lookup) {
             Newest::Known(place) => place,
             Newest::Nothing => return Ok(Newest::Nothing),
             Newest::Unknown => return Ok(Newest::Unknown),
@@ -143,11 +143,11 @@ impl Index {
         let found = match self.folded.has_irregular_ids {
             true => entry_at(file, &self.folded.points, place.offset, self.folded.length)?,
             false => {
-                let line = Forward::glance(file, place.offset, self.folded.length).next()?;
+                let line = Forward::short(file, place.offset, self.folded.length).next()?;
                 line.and_then(|line| line.entry())
             }
         };
-        let found = found.filter(|entry| entry.id == place.id && sought.is(entry));
+        let found = found.filter(|entry| entry.id == place.id && lookup.matches(entry));
         Ok(found.map_or(Newest::Unknown, Newest::Known))
     }
 
@@ -172,8 +172,8 @@ impl Index {
     }
 
     /// Keeps what reading the folded lines has told.
-    pub(super) fn learn(&mut self, sought: &Sought, place: Option<EntryOffset>) {
-        self.folded.summary.learn(sought, place);
+    pub(super) fn learn(&mut self, lookup: &Lookup, place: Option<EntryOffset>) {
+        self.folded.summary.learn(lookup, place);
     }
 
     /// Reads what [`save`](Self::save) kept of a tape, whose file has `end` valid bytes. Where it cannot be read, or is

@@ -14,8 +14,8 @@ use lru::LruCache;
 use super::super::entry::Entry;
 use super::super::error::{Error, Result};
 use super::super::info::Info;
+use super::super::lookup::Lookup;
 use super::super::name::check_tape_name;
-use super::super::sought::Sought;
 use super::super::summary::EntryOffset;
 use super::directory::{Directory, failed};
 use super::index::Index;
@@ -233,10 +233,10 @@ impl Directory {
         Ok(answer)
     }
 
-    pub(super) fn learn(&self, tape: &str, sought: &Sought, place: Option<EntryOffset>) {
+    pub(super) fn learn(&self, tape: &str, lookup: &Lookup, place: Option<EntryOffset>) {
         if let Some(mut cached) = self.indexes.take(tape) {
             // What was appended since is folded behind this, and stands over it.
-            cached.index.learn(sought, place);
+            cached.index.learn(lookup, place);
             self.indexes.put(tape, cached);
         }
     }

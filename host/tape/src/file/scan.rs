@@ -9,7 +9,7 @@ use super::super::entry::{Entry, LONGEST_LINE};
 const BLOCK: u64 = 64 * 1024;
 
 /// What is read to find out where in a file one is: a line or two.
-const GLANCE: u64 = 4 * 1024;
+const SHORT_BLOCK: u64 = 4 * 1024;
 
 /// A line of a file, without its end.
 pub(super) struct Line {
@@ -54,7 +54,7 @@ pub(super) struct Backward<'f> {
 impl<'f> Backward<'f> {
     /// Lines before `end`, which is the end of the file or the beginning of a line.
     pub(super) fn new(file: &'f File, end: u64) -> io::Result<Self> {
-        let mut lines = Self { file, at: end, buffer: Vec::new(), ended: false, block: GLANCE };
+        let mut lines = Self { file, at: end, buffer: Vec::new(), ended: false, block: SHORT_BLOCK };
         if let Err(error) = lines.fill() {
             // An append may just have cut off a torn line here.
             if error.kind() != io::ErrorKind::UnexpectedEof {
@@ -136,8 +136,8 @@ impl<'f> Forward<'f> {
     }
 
     /// The same, of which little will be read.
-    pub(super) fn glance(file: &'f File, start: u64, end: u64) -> Self {
-        Self { block: GLANCE, ..Self::new(file, start, end) }
+    pub(super) fn short(file: &'f File, start: u64, end: u64) -> Self {
+        Self { block: SHORT_BLOCK, ..Self::new(file, start, end) }
     }
 
     pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
@@ -198,7 +198,7 @@ pub(super) fn behind(file: &File, id: u64, end: u64, last_id: u64) -> io::Result
     let (mut above, mut greatest) = (0, last_id);
     while high - low > BLOCK {
         let middle = low + (high - low) / 2;
-        let mut lines = Forward::glance(file, middle, end);
+        let mut lines = Forward::short(file, middle, end);
         // Most likely the rest of a line.
         lines.next()?;
         match first(&mut lines, high)? {

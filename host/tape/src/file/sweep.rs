@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use memchr::memmem;
 
 use super::super::entry::Entry;
-use super::super::sought::Sought;
+use super::super::lookup::Lookup;
 use super::scan::Forward;
 use super::search::blocks::Blocks;
 
@@ -39,44 +39,44 @@ pub(super) struct Swept {
 }
 
 impl Swept {
-    /// Whether it is of that file, and says something of what is sought.
-    pub(super) fn knows(&self, file: &Arc<File>, sought: &Sought) -> Option<&Option<Entry>> {
+    /// Whether it is of that file, and says something of what is lookup.
+    pub(super) fn knows(&self, file: &Arc<File>, lookup: &Lookup) -> Option<&Option<Entry>> {
         let is_of = std::ptr::eq(self.file.as_ptr(), Arc::as_ptr(file));
-        if is_of { self.found.get(&key(sought)) } else { None }
+        if is_of { self.found.get(&key(lookup)) } else { None }
     }
 
     /// Looks through the first `end` bytes, which end with a line, for what is sought and what a turn looks up besides.
-    pub(super) fn of(file: &Arc<File>, end: u64, sought: &Sought) -> io::Result<Self> {
-        let named = |kind: &str, name: &str| Sought::Named { kind: kind.to_owned(), name: name.to_owned() };
-        let mut left: Vec<(String, Sought)> = Vec::new();
+    pub(super) fn of(file: &Arc<File>, end: u64, lookup: &Lookup) -> io::Result<Self> {
+        let named = |kind: &str, name: &str| Lookup::Named { kind: kind.to_owned(), name: name.to_owned() };
+        let mut left: Vec<(String, Lookup)> = Vec::new();
         for (part, kind, names) in LOOKED_UP {
             left.extend(names.iter().map(|name| (part.to_owned(), named(kind, name))));
         }
-        if !left.iter().any(|(_, other)| other == sought) {
-            left.push((part_of(sought), sought.clone()));
+        if !left.iter().any(|(_, other)| other == lookup) {
+            left.push((part_of(lookup), lookup.clone()));
         }
         let mut found = HashMap::new();
         for mut in_part in in_parts(file, end, &left)?.into_iter().rev() {
-            left.retain(|(_, sought)| {
-                let newest = in_part.remove(&key(sought));
+            left.retain(|(_, lookup)| {
+                let newest = in_part.remove(&key(lookup));
                 let is_found = newest.is_some();
-                found.extend(newest.map(|newest| (key(sought), Some(newest))));
+                found.extend(newest.map(|newest| (key(lookup), Some(newest))));
                 !is_found
             });
         }
-        found.extend(left.into_iter().map(|(_, sought)| (key(&sought), None)));
+        found.extend(left.into_iter().map(|(_, lookup)| (key(&lookup), None)));
         Ok(Self { file: Arc::downgrade(file), end, found })
     }
 }
 
 /// What is found in each part of the file, in their order: at most four, at the same time.
-fn in_parts(file: &File, end: u64, left: &[(String, Sought)]) -> io::Result<Vec<HashMap<String, Entry>>> {
+fn in_parts(file: &File, end: u64, left: &[(String, Lookup)]) -> io::Result<Vec<HashMap<String, Entry>>> {
     let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get().min(4) as u64);
     let parts = (end / LEAST).clamp(1, threads);
     let mut bounds = vec![0];
     for part in 1..parts {
         // The line that a bound falls into belongs to the part in front of it.
-        let mut lines = Forward::glance(file, end / parts * part, end);
+        let mut lines = Forward::short(file, end / parts * part, end);
         lines.next()?;
         bounds.push(lines.at);
     }
@@ -101,7 +101,7 @@ fn in_parts(file: &File, end: u64, left: &[(String, Sought)]) -> io::Result<Vec<
 }
 
 /// The newest of each sort in these lines.
-fn look(block: &[u8], left: &mut Vec<(String, Sought)>, found: &mut HashMap<String, Entry>) {
+fn look(block: &[u8], left: &mut Vec<(String, Lookup)>, found: &mut HashMap<String, Entry>) {
     let mut parts: Vec<&str> = left.iter().map(|(part, _)| part.as_str()).chain(ESCAPES).collect();
     parts.dedup();
     let mut lines: Vec<(usize, usize)> = Vec::new();
@@ -122,10 +122,10 @@ fn look(block: &[u8], left: &mut Vec<(String, Sought)>, found: &mut HashMap<Stri
     for (begin, end) in lines.into_iter().rev() {
         let line = block.get(begin..end).and_then(|line| std::str::from_utf8(line).ok());
         let Some(entry) = line.and_then(Entry::parse) else { continue };
-        left.retain(|(_, sought)| {
-            let is_found = sought.is(&entry);
+        left.retain(|(_, lookup)| {
+            let is_found = lookup.matches(&entry);
             if is_found {
-                found.insert(key(sought), entry.clone());
+                found.insert(key(lookup), entry.clone());
             }
             !is_found
         });
@@ -133,16 +133,16 @@ fn look(block: &[u8], left: &mut Vec<(String, Sought)>, found: &mut HashMap<Stri
 }
 
 /// What stands in each line that may hold it, unless it is escaped there; nothing where it has to be escaped.
-fn part_of(sought: &Sought) -> String {
-    let part = match sought {
-        Sought::Kind(kind) => kind,
-        Sought::Named { name, .. } => name,
-        Sought::Phase | Sought::Anchor => "anchor",
+fn part_of(lookup: &Lookup) -> String {
+    let part = match lookup {
+        Lookup::Kind(kind) => kind,
+        Lookup::Named { name, .. } => name,
+        Lookup::Phase | Lookup::Anchor => "anchor",
     };
     let is_plain = !part.chars().any(|character| character.is_control() || matches!(character, '"' | '\\'));
     if is_plain { format!("\"{part}\"") } else { String::new() }
 }
 
-fn key(sought: &Sought) -> String {
-    format!("{sought:?}")
+fn key(lookup: &Lookup) -> String {
+    format!("{lookup:?}")
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use super::super::draft::{self, Draft};
 use super::super::error::{Error, Result};
-use super::super::fork::Locals;
+use super::super::fork::ForkState;
 use super::super::interruption;
 use super::super::store::{Batch, Commit, Store};
 use super::super::{Durability, TAKEN, failpoint, json};
@@ -17,7 +17,7 @@ pub(super) struct Left {
     key: String,
     date: String,
     /// Its writes, put together by the rules of the fork that they were made to.
-    writes: Locals,
+    writes: ForkState,
     prompt: Option<String>,
     /// Calls of tools with an effect, as JSON.
     tools: Vec<String>,
@@ -57,7 +57,7 @@ pub(super) fn read(file: &File, tape: &str) -> io::Result<Option<Left>> {
     let Some(Record::Begin { key, date, .. }) = records.next() else {
         return Ok(None);
     };
-    let mut left = Left { key, date, writes: Locals::default(), prompt: None, tools: Vec::new() };
+    let mut left = Left { key, date, writes: ForkState::default(), prompt: None, tools: Vec::new() };
     let mut nothing = true;
     for record in records {
         nothing = false;

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 
 use super::super::entry::Entry;
 use super::super::info::Info;
-use super::super::sought::Sought;
+use super::super::lookup::Lookup;
 
 /// How many bits of a place are the id.
 pub(super) const SHIFT: u32 = 32;
@@ -45,7 +45,7 @@ impl TapeReader<'_> {
         Ok(found)
     }
 
-    pub(super) fn newest(&self, sought: &Sought, before: Option<u64>) -> rusqlite::Result<Option<Entry>> {
+    pub(super) fn newest(&self, lookup: &Lookup, before: Option<u64>) -> rusqlite::Result<Option<Entry>> {
         let (first, last) = (self.place(0), self.last_place(before));
         // The planner does not know how rare a kind is, and would rather read the tape.
         macro_rules! newest {
@@ -61,11 +61,11 @@ impl TapeReader<'_> {
                 )
             };
         }
-        let found = match sought {
-            Sought::Kind(kind) => self.entries(newest!("entry_kind", "kind = ?"), (kind, first, last)),
-            Sought::Anchor => self.entries(newest!("entry_kind", "kind = 'anchor'"), (first, last)),
-            Sought::Phase => self.entries(newest!("entry_phase", "phase = 1"), (first, last)),
-            Sought::Named { kind, name } => {
+        let found = match lookup {
+            Lookup::Kind(kind) => self.entries(newest!("entry_kind", "kind = ?"), (kind, first, last)),
+            Lookup::Anchor => self.entries(newest!("entry_kind", "kind = 'anchor'"), (first, last)),
+            Lookup::Phase => self.entries(newest!("entry_phase", "phase = 1"), (first, last)),
+            Lookup::Named { kind, name } => {
                 self.entries(newest!("entry_name", "kind = ? AND name = ?"), (kind, name, first, last))
             }
         };
@@ -99,7 +99,7 @@ pub(super) fn last_id(seen: &TapeReader<'_>) -> rusqlite::Result<u64> {
 }
 
 pub(super) fn since_anchor(seen: &TapeReader<'_>) -> rusqlite::Result<Vec<Entry>> {
-    let anchor = seen.newest(&Sought::Phase, None)?;
+    let anchor = seen.newest(&Lookup::Phase, None)?;
     seen.page(anchor.map_or(0, |anchor| anchor.id.saturating_sub(1)), usize::MAX)
 }
 

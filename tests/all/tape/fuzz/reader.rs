@@ -1,6 +1,6 @@
 //! All that reads a tape, held against a reader that is too simple to be wrong.
 
-use bub_tape::{Collector, Entry, Query, Renderer, Search, Sought, Start, Store, Tape, json, view};
+use bub_tape::{Collector, Entry, Lookup, Query, Renderer, Search, Start, Store, Tape, json, view};
 
 use super::input::Input;
 
@@ -76,21 +76,21 @@ async fn from_the_end(store: &dyn Store, name: &str, all: &[Entry], input: &Inpu
     let since = store.since_anchor(name).await.expect("a view has a beginning");
     let begin = all.iter().rposition(Entry::begins_phase).unwrap_or(0);
     assert_eq!(Some(&*since), all.get(begin..), "the window of a view");
-    for sought in sought(all, input) {
-        let newest = store.newest(name, &sought, None).await.expect("the newest can be looked for");
-        let expected = all.iter().rev().find(|entry| sought.is(entry));
+    for lookup in lookup(all, input) {
+        let newest = store.newest(name, &lookup, None).await.expect("the newest can be looked for");
+        let expected = all.iter().rev().find(|entry| lookup.matches(entry));
         // An index whose checksum holds may say that there is none.
-        assert!(newest.as_ref() == expected || input.index.is_some() && newest.is_none(), "the newest {sought:?}");
+        assert!(newest.as_ref() == expected || input.index.is_some() && newest.is_none(), "the newest {lookup:?}");
     }
 }
 
-fn sought(all: &[Entry], input: &Input) -> Vec<Sought> {
-    let mut sought = vec![Sought::Phase, Sought::Anchor, Sought::anchor(&input.ask), Sought::event(&input.ask)];
+fn lookup(all: &[Entry], input: &Input) -> Vec<Lookup> {
+    let mut lookup = vec![Lookup::Phase, Lookup::Anchor, Lookup::anchor(&input.ask), Lookup::event(&input.ask)];
     for entry in all.first().into_iter().chain(all.get(all.len() / 2)) {
-        sought.push(Sought::Kind(entry.kind.to_string()));
-        sought.extend(entry.name().map(|name| Sought::Named { kind: entry.kind.to_string(), name }));
+        lookup.push(Lookup::Kind(entry.kind.to_string()));
+        lookup.extend(entry.name().map(|name| Lookup::Named { kind: entry.kind.to_string(), name }));
     }
-    sought
+    lookup
 }
 
 /// A search, whose two passes leave out lines at a glance, finds what one finds that reads every entry.
@@ -170,12 +170,12 @@ async fn in_pages(tape: &Tape, all: &[Entry]) {
 async fn before_some(store: &dyn Store, name: &str, all: &[Entry], input: &Input) {
     for place in [0, all.len() / 3, all.len().saturating_sub(1)] {
         let Some(entry) = all.get(place) else { continue };
-        for sought in [Sought::Phase, Sought::Kind(entry.kind.to_string())] {
-            let newest = store.newest(name, &sought, Some(entry.id)).await.expect("the newest can be looked for");
-            let expected = all.iter().take(place).rfind(|entry| sought.is(entry));
+        for lookup in [Lookup::Phase, Lookup::Kind(entry.kind.to_string())] {
+            let newest = store.newest(name, &lookup, Some(entry.id)).await.expect("the newest can be looked for");
+            let expected = all.iter().take(place).rfind(|entry| lookup.matches(entry));
             assert!(
                 newest.as_ref() == expected || input.index.is_some() && newest.is_none(),
-                "the newest {sought:?} before {}",
+                "the newest {lookup:?} before {}",
                 entry.id
             );
         }

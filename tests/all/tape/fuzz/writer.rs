@@ -127,6 +127,6 @@ fn is_sidecar_full(input: &Input) -> bool {
     input.sidecar.is_some()
 }
 
-fn bytes_hold(bytes: &[u8], sought: &[u8]) -> bool {
-    bytes.windows(sought.len()).any(|window| window == sought)
+fn bytes_hold(bytes: &[u8], lookup: &[u8]) -> bool {
+    bytes.windows(lookup.len()).any(|window| window == lookup)
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use bub_tape::{EntryOffset, Index, Newest, Sought};
+use bub_tape::{EntryOffset, Index, Lookup, Newest};
 use proptest::prelude::*;
 
 use super::made::{Made, Tape};
@@ -63,7 +63,7 @@ fn a_place_that_the_file_does_not_bear_out_is_no_answer() {
     room.index().save(&room.kept()).unwrap();
     let text = fs::read_to_string(room.kept()).unwrap();
     let (_, kept) = text.trim_end().split_once('\n').unwrap();
-    let (place, _) = tape.scan(&Sought::event("e5")).unwrap();
+    let (place, _) = tape.scan(&Lookup::event("e5")).unwrap();
     let good = format!(r#"{{"id":{},"offset":{}}}"#, place.id, place.offset);
     assert!(kept.contains(&good));
     let EntryOffset { id, offset } = *place;
@@ -75,8 +75,8 @@ fn a_place_that_the_file_does_not_bear_out_is_no_answer() {
         fs::write(room.kept(), format!("bub-wasm index 5 {sum:08x}\n{forged}\n")).unwrap();
         let index = room.load();
         assert_eq!(index.length(), tape.len(), "the checksum is right, so it is read");
-        assert_eq!(index.newest(&room.file(), &Sought::event("e5"), None).unwrap(), Newest::Unknown);
-        assert!(matches!(index.newest(&room.file(), &Sought::event("e4"), None).unwrap(), Newest::Known(_)));
+        assert_eq!(index.newest(&room.file(), &Lookup::event("e5"), None).unwrap(), Newest::Unknown);
+        assert!(matches!(index.newest(&room.file(), &Lookup::event("e4"), None).unwrap(), Newest::Known(_)));
     }
 }
 

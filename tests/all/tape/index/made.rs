@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use bub_tape::{Entry, EntryOffset, Info, Newest, Sought, TapeSummary, json};
+use bub_tape::{Entry, EntryOffset, Info, Lookup, Newest, TapeSummary, json};
 use proptest::prelude::*;
 
 /// How many kinds are remembered, and how many names of events and of anchors.
@@ -199,35 +199,35 @@ impl Tape {
     }
 
     /// What a reader from the end finds.
-    pub(super) fn scan(&self, sought: &Sought) -> Option<&(EntryOffset, Entry)> {
-        let wanted = match sought.clone() {
-            Sought::Kind(kind) => Wanted::Kind(kind),
-            Sought::Named { kind, name } => Wanted::Named(kind, name),
-            Sought::Phase => Wanted::Phase,
-            Sought::Anchor => Wanted::Anchor,
+    pub(super) fn scan(&self, lookup: &Lookup) -> Option<&(EntryOffset, Entry)> {
+        let wanted = match lookup.clone() {
+            Lookup::Kind(kind) => Wanted::Kind(kind),
+            Lookup::Named { kind, name } => Wanted::Named(kind, name),
+            Lookup::Phase => Wanted::Phase,
+            Lookup::Anchor => Wanted::Anchor,
         };
         self.newest.get(&wanted).map(|place| &self.entries[*place])
     }
 
     /// All that can be sought here, and some that is not there.
-    pub(super) fn sought(&self) -> Vec<Sought> {
-        let mut all = vec![Sought::Phase, Sought::Anchor];
+    pub(super) fn lookup(&self) -> Vec<Lookup> {
+        let mut all = vec![Lookup::Phase, Lookup::Anchor];
         for wanted in self.newest.keys() {
             match wanted.clone() {
-                Wanted::Kind(kind) => all.push(Sought::Kind(kind)),
-                Wanted::Named(kind, name) => all.push(Sought::Named { kind, name }),
+                Wanted::Kind(kind) => all.push(Lookup::Kind(kind)),
+                Wanted::Named(kind, name) => all.push(Lookup::Named { kind, name }),
                 Wanted::Phase | Wanted::Anchor => {}
             }
         }
         for name in ["nothing", "", "name/1", "name/2", &"y".repeat(129)] {
-            let named = |kind: &str| Sought::Named { kind: kind.to_owned(), name: name.to_owned() };
-            all.extend([Sought::Kind(name.to_owned()), named("event"), named("anchor"), named("message")]);
+            let named = |kind: &str| Lookup::Named { kind: kind.to_owned(), name: name.to_owned() };
+            all.extend([Lookup::Kind(name.to_owned()), named("event"), named("anchor"), named("message")]);
         }
         all
     }
 
     /// Whether a summary may say that it does not know: too many names, or ones that are too long.
-    pub(super) fn may_be_unknown(&self) -> impl Fn(&Sought) -> bool {
+    pub(super) fn may_be_unknown(&self) -> impl Fn(&Lookup) -> bool {
         let (mut short, mut long) = (HashMap::<Option<String>, usize>::new(), HashSet::<Option<String>>::new());
         for wanted in self.newest.keys() {
             let (of, name) = match wanted {
@@ -241,11 +241,11 @@ impl Tape {
                 *short.entry(of).or_default() += 1;
             }
         }
-        move |sought| {
-            let (of, name, bound) = match sought {
-                Sought::Phase | Sought::Anchor => return false,
-                Sought::Kind(kind) => (None, kind, KINDS),
-                Sought::Named { kind, name } => (Some(kind.clone()), name, NAMES),
+        move |lookup| {
+            let (of, name, bound) = match lookup {
+                Lookup::Phase | Lookup::Anchor => return false,
+                Lookup::Kind(kind) => (None, kind, KINDS),
+                Lookup::Named { kind, name } => (Some(kind.clone()), name, NAMES),
             };
             if name.len() > 128 { long.contains(&of) } else { short.get(&of).is_some_and(|count| *count > bound) }
         }
@@ -254,12 +254,12 @@ impl Tape {
     pub(super) fn check(&self, summary: &TapeSummary) {
         assert_eq!(summary.info("T"), self.info);
         let may_be_unknown = self.may_be_unknown();
-        for sought in self.sought() {
-            let place = self.scan(&sought).map(|(place, _)| *place);
-            match summary.newest(&sought) {
-                Newest::Known(found) => assert_eq!(Some(found), place, "{sought:?}"),
-                Newest::Nothing => assert_eq!(None, place, "{sought:?}"),
-                Newest::Unknown => assert!(may_be_unknown(&sought), "{sought:?}"),
+        for lookup in self.lookup() {
+            let place = self.scan(&lookup).map(|(place, _)| *place);
+            match summary.newest(&lookup) {
+                Newest::Known(found) => assert_eq!(Some(found), place, "{lookup:?}"),
+                Newest::Nothing => assert_eq!(None, place, "{lookup:?}"),
+                Newest::Unknown => assert!(may_be_unknown(&lookup), "{lookup:?}"),
             }
         }
     }

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bub_tape::{
-    Batch, Commit, Draft, Durability, Entry, FileStore, JournalSettings, Journals, MemoryStore, Query, Renderer,
-    Search, Sought, Start, Store, Tape, Tapes, Verifier, view,
+    Batch, Commit, Draft, Durability, Entry, FileStore, JournalSettings, Journals, Lookup, MemoryStore, Query,
+    Renderer, Search, Start, Store, Tape, Tapes, Verifier, view,
 };
 
 use super::super::{NAME, ids, message};
@@ -79,10 +79,10 @@ async fn makes_progress(store: &dyn Store, count: usize, chance: &mut Chance) {
         }
         2 => {
             let name = *chance.one_of(&["memory/seal", "notes/open", "phase"]);
-            let sought = Sought::anchor(name);
+            let lookup = Lookup::anchor(name);
             let (mut before, mut steps) = (None, 0);
-            while let Some(found) = store.newest(NAME, &sought, before).await.unwrap() {
-                assert!(before.is_none_or(|before| found.id < before) && sought.is(&found));
+            while let Some(found) = store.newest(NAME, &lookup, before).await.unwrap() {
+                assert!(before.is_none_or(|before| found.id < before) && lookup.matches(&found));
                 before = Some(found.id);
                 steps += 1;
                 assert!(steps <= count, "{steps} anchors of {count} entries");
@@ -133,15 +133,15 @@ async fn agrees(store: &dyn Store, plain: &MemoryStore, all: &[Entry], chance: &
             (store.tail(NAME, Some(ours), max).await.unwrap(), plain.tail(NAME, Some(theirs), max).await.unwrap());
         same(&found, &expected, all);
         let kinds = [
-            Sought::Phase,
-            Sought::Anchor,
-            Sought::anchor("memory/seal"),
-            Sought::event("heron"),
-            Sought::Kind("message".to_owned()),
+            Lookup::Phase,
+            Lookup::Anchor,
+            Lookup::anchor("memory/seal"),
+            Lookup::event("heron"),
+            Lookup::Kind("message".to_owned()),
         ];
-        for sought in kinds {
-            let found = store.newest(NAME, &sought, Some(ours)).await.unwrap();
-            let expected = plain.newest(NAME, &sought, Some(theirs)).await.unwrap();
+        for lookup in kinds {
+            let found = store.newest(NAME, &lookup, Some(ours)).await.unwrap();
+            let expected = plain.newest(NAME, &lookup, Some(theirs)).await.unwrap();
             same(found.as_slice(), expected.as_slice(), all);
         }
         for (start, of_plain) in [

@@ -1,6 +1,6 @@
 //! Ids that nobody gave: in questions, and on lines that another program wrote.
 
-use bub_tape::{Query, Search, Sought, Start};
+use bub_tape::{Lookup, Query, Search, Start};
 
 use super::super::{NAME, ids, message};
 use super::{Place, all};
@@ -16,7 +16,7 @@ pub(super) async fn whatever_id_is_asked_for_the_answer_ends(place: &Place) {
         let before: Vec<u64> = (1..=4).filter(|id| *id < odd).collect();
         assert_eq!(ids(&store.read(NAME, odd, 9).await.unwrap()), behind, "behind {odd}");
         assert_eq!(ids(&store.tail(NAME, Some(odd), 9).await.unwrap()), before, "before {odd}");
-        let newest = store.newest(NAME, &Sought::Kind("message".to_owned()), Some(odd)).await.unwrap();
+        let newest = store.newest(NAME, &Lookup::Kind("message".to_owned()), Some(odd)).await.unwrap();
         assert_eq!(newest.map(|entry| entry.id), before.last().copied(), "before {odd}");
         assert!(store.zone(NAME, "memory", Some(odd)).await.unwrap().is_empty(), "before {odd}");
         let search = Search { text: "r".to_owned(), ..Search::default() };

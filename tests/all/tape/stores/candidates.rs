@@ -80,7 +80,7 @@ async fn a_misspelled_word_is_found_by_what_a_store_is_asked() {
     let word = || (prop::sample::select(words.to_vec()), prop::collection::vec((0..12_usize, 0..6_u8), 0..4));
     let text = || prop::collection::vec(word().prop_map(|(word, edits)| misspelled(word, &edits)), 1..3);
     let met = std::cell::Cell::new(0);
-    check(400, (prop::collection::vec((text(), any::<bool>()), 1..12), text()), async |(said, sought)| {
+    check(400, (prop::collection::vec((text(), any::<bool>()), 1..12), text()), async |(said, lookup)| {
         let store = Arc::new(Finding::default());
         let drafts = said.iter().map(|(words, is_foreign)| {
             let mut entry = message("user", &words.join(" ")).numbered(1);
@@ -90,7 +90,7 @@ async fn a_misspelled_word_is_found_by_what_a_store_is_asked() {
             Draft::from(entry)
         });
         store.append(NAME, drafts.collect(), None).await.unwrap();
-        let search = Search { text: sought.join(" "), ..Search::default() };
+        let search = Search { text: lookup.join(" "), ..Search::default() };
         if search.text.trim().is_empty() {
             return;
         }

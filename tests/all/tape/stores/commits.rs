@@ -1,6 +1,6 @@
 //! Writing, and reading what was written.
 
-use bub_tape::{Commit, Draft, Entry, Error, Outcome, Sought, json};
+use bub_tape::{Commit, Draft, Entry, Error, Lookup, Outcome, json};
 
 use super::{NAME, Place, SIDE, all, batch, contents, ids, keyed, message, stored};
 
@@ -12,7 +12,7 @@ pub(super) async fn a_tape_that_is_not_there_is_empty(place: &Place) {
     assert!(store.since_anchor(NAME).await.unwrap().is_empty());
     assert!(store.sidecars(NAME).await.unwrap().is_empty());
     assert!(store.list(None, 10).await.unwrap().is_empty());
-    assert_eq!(store.newest(NAME, &Sought::Anchor, None).await.unwrap(), None);
+    assert_eq!(store.newest(NAME, &Lookup::Anchor, None).await.unwrap(), None);
     assert_eq!(store.archive_name(NAME).await.unwrap(), None);
     assert_eq!(store.reset(NAME, true).await.unwrap(), None);
     let info = store.info(NAME).await.unwrap();
@@ -41,7 +41,7 @@ pub(super) async fn an_entry_comes_back_as_it_was_written(place: &Place) {
     let expected: Vec<Entry> = (1..).zip(drafts).map(|(id, draft)| draft.numbered(id)).collect();
     assert_eq!(all(&*place.open(), NAME).await, expected);
     assert_eq!(place.open().tail(NAME, Some(3), 1).await.unwrap(), expected[1..2]);
-    let named = store.newest(NAME, &Sought::event("你"), None).await.unwrap();
+    let named = store.newest(NAME, &Lookup::event("你"), None).await.unwrap();
     assert_eq!(named.map(|entry| entry.id), Some(3));
 }
 
@@ -144,7 +144,7 @@ pub(super) async fn names_that_are_none_are_refused(place: &Place) {
         assert!(store.read(name, 0, 1).await.is_err(), "{name:?}");
         assert!(store.tail(name, None, 1).await.is_err(), "{name:?}");
         assert!(store.last_id(name).await.is_err(), "{name:?}");
-        assert!(store.newest(name, &Sought::Phase, None).await.is_err(), "{name:?}");
+        assert!(store.newest(name, &Lookup::Phase, None).await.is_err(), "{name:?}");
         assert!(store.since_anchor(name).await.is_err(), "{name:?}");
         assert!(store.sidecars(name).await.is_err(), "{name:?}");
         assert!(store.info(name).await.is_err(), "{name:?}");

@@ -1,6 +1,6 @@
 //! Entries that are taken out for good, and those that stay.
 
-use bub_tape::{Entry, Erasure, Error, Search, Sought, handoff};
+use bub_tape::{Entry, Erasure, Error, Lookup, Search, handoff};
 
 use super::super::{NAME, ids, message};
 use super::{Place, SIDE, all};
@@ -34,7 +34,7 @@ pub(super) async fn what_is_taken_out_is_gone_and_the_rest_stays_as_it_was(place
         assert!(!after[3].payload.contains("heron") && after[3].payload.contains("a test"));
         let search = Search { text: "heron".to_owned(), ..Search::default() };
         assert!(store.search(NAME, &search, None).await.unwrap().is_empty());
-        let newest = store.newest(NAME, &Sought::Phase, None).await.unwrap();
+        let newest = store.newest(NAME, &Lookup::Phase, None).await.unwrap();
         assert_eq!(newest.map(|entry| entry.id), Some(5));
         assert_eq!(store.info(NAME).await.unwrap().entries, 4);
         assert_eq!(ids(&all(&**store, SIDE).await), [1, 2], "a sidecar is a tape of its own");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bub_tape::{Collector, Draft, Entry, Hit, Info, Query, Search, Sought, Start, Store, event};
+use bub_tape::{Collector, Draft, Entry, Hit, Info, Lookup, Query, Search, Start, Store, event};
 use proptest::prelude::*;
 
 use super::{ids, message};
@@ -46,20 +46,20 @@ pub(super) async fn assert_same(store: &dyn Store, tape: &str, expected: &[Entry
         assert_eq!(ids(&store.tail(tape, Some(at), max).await.unwrap()), before, "{max} before {at}");
     }
     assert_eq!(store.tail(tape, None, usize::MAX).await.unwrap(), expected);
-    for sought in [
-        Sought::Phase,
-        Sought::Anchor,
-        Sought::Kind("event".to_owned()),
-        Sought::Kind("nothing".to_owned()),
-        Sought::anchor("a"),
-        Sought::anchor("记忆"),
-        Sought::event("run"),
-        Sought::Named { kind: "message".to_owned(), name: "a".to_owned() },
+    for lookup in [
+        Lookup::Phase,
+        Lookup::Anchor,
+        Lookup::Kind("event".to_owned()),
+        Lookup::Kind("nothing".to_owned()),
+        Lookup::anchor("a"),
+        Lookup::anchor("记忆"),
+        Lookup::event("run"),
+        Lookup::Named { kind: "message".to_owned(), name: "a".to_owned() },
     ] {
         for before in [None, Some(0), Some(last / 2), Some(last), Some(last + 9), Some(u64::MAX)] {
             let in_reach = |entry: &&Entry| before.is_none_or(|before| entry.id < before);
-            let newest = expected.iter().rev().filter(in_reach).find(|entry| sought.is(entry));
-            assert_eq!(store.newest(tape, &sought, before).await.unwrap().as_ref(), newest, "{sought:?} {before:?}");
+            let newest = expected.iter().rev().filter(in_reach).find(|entry| lookup.matches(entry));
+            assert_eq!(store.newest(tape, &lookup, before).await.unwrap().as_ref(), newest, "{lookup:?} {before:?}");
         }
     }
     let phase = expected.iter().rposition(Entry::begins_phase).unwrap_or_default();

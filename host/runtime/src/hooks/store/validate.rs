@@ -5,7 +5,7 @@ use crate::plugin::bindings::entries::Entry;
 use crate::plugin::bindings::tape_exports::store::{Outcome, Page};
 use crate::plugin::bindings::tape_exports::store_query::{Candidates, Condition};
 use crate::plugin::contract;
-use bub_tape::{Sought, check_tape_name, json};
+use bub_tape::{Lookup, check_tape_name, json};
 use bub_types::Error;
 use wasmtime::Result;
 
@@ -84,13 +84,13 @@ fn validate(entry: &Entry) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn newest(found: &Answered<Option<Entry>>, sought: &Sought, before: Option<u64>) -> Result<()> {
+pub(super) fn newest(found: &Answered<Option<Entry>>, lookup: &Lookup, before: Option<u64>) -> Result<()> {
     let Ok(Some(entry)) = found else { return Ok(()) };
     validate(entry)?;
     if entry.id == 0 || before.is_some_and(|before| entry.id >= before) {
         return Err(contract(format!("entry {} is not among those that were asked for", entry.id)));
     }
-    match sought.is(&from_entry(entry.clone())) {
+    match lookup.matches(&from_entry(entry.clone())) {
         true => Ok(()),
         false => Err(contract(format!("entry {} is not what was sought", entry.id))),
     }

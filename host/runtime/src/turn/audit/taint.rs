@@ -7,7 +7,7 @@
 //! the tape holds taints the turn that reads it.
 
 use super::super::Turn;
-use bub_tape::{Draft, Entry, Sought, Tape, json};
+use bub_tape::{Draft, Entry, Lookup, Tape, json};
 use bub_types::text::one_line;
 use bub_types::{MessageKind, Principal};
 use std::path::Path;
@@ -216,7 +216,7 @@ impl Turn {
         let anchor = self.tape.last_anchor(None, None).await?.map_or(0, |anchor| anchor.id);
         let mut before = None;
         for looked_at in 1..=MAX_LOOKED_AT {
-            let Some(event) = self.tape.newest_before(&Sought::event(TAINTED), before).await? else { break };
+            let Some(event) = self.tape.newest_before(&Lookup::event(TAINTED), before).await? else { break };
             let lasting = self.lasting(&event);
             if lasting.is_empty() && looked_at < MAX_LOOKED_AT {
                 before = Some(event.id);

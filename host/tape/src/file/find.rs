@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicBool;
 
 use super::super::entry::Entry;
 use super::super::error::Result;
+use super::super::lookup::Lookup;
 use super::super::name::check_tape_name;
 use super::super::search::{Collector, Hit, Search};
-use super::super::sought::Sought;
 use super::super::summary::{EntryOffset, Newest};
 use super::super::zone;
 use super::directory::{Directory, failed};
@@ -23,15 +23,15 @@ use super::sweep::Swept;
 const NEAR: u64 = 64 * 1024;
 
 impl Directory {
-    /// The newest entry before `before` that is sought: by the index where it is in memory, else near the end by looking,
+    /// The newest entry before `before` that is lookup: by the index where it is in memory, else near the end by looking,
     /// and further back by the index.
-    pub(super) fn newest(&self, tape: &str, sought: &Sought, before: Option<u64>) -> Result<Option<Entry>> {
+    pub(super) fn newest(&self, tape: &str, lookup: &Lookup, before: Option<u64>) -> Result<Option<Entry>> {
         check_tape_name(tape)?;
         let find = || match self.seen(tape)? {
             Some((file, end)) => {
                 self.numbered(tape, &file, end, |of| {
                     let last_id = self.end(tape, &file, of.end)?.last_id;
-                    let found = self.newest_of(tape, &file, of, (sought, before))?;
+                    let found = self.newest_of(tape, &file, of, (lookup, before))?;
                     // What stands before the last entry has a lower id, where the lines number the entries.
                     match &found {
                         Some(entry) if of.points.is_none() && entry.id > last_id => Err(irregular()),
@@ -49,7 +49,7 @@ impl Directory {
         tape: &str,
         file: &Arc<File>,
         of: &NumberedFile<'_>,
-        (sought, before): (&Sought, Option<u64>),
+        (lookup, before): (&Lookup, Option<u64>),
     ) -> io::Result<Option<Entry>> {
         // Whoever asks for all that is there asks for no less than who names no end.
         let End { last_id, tail, .. } = self.end(tape, file, of.end)?;
@@ -57,7 +57,7 @@ impl Directory {
         // What is kept of an index may say anything: also that the ids on the lines are those of the entries.
         let fits = |index: &Index| of.points.is_none() || index.has_irregular_ids();
         let question = |index: &Index| match fits(index) {
-            true => index.newest(file, sought, before),
+            true => index.newest(file, lookup, before),
             false => Ok(Newest::Unknown),
         };
         let asks = || match self.ask(tape, file, of.end, question)? {
@@ -73,16 +73,16 @@ impl Directory {
         }
         let from = of.before(before, last_id)?;
         let mut lines = of.backward(from)?;
-        let glance = sought.glance();
+        let prefilter = lookup.prefilter();
         let learn = |asked: bool, place: Option<EntryOffset>| {
             if asked && before.is_none() {
-                self.learn(tape, sought, place);
+                self.learn(tape, lookup, place);
             }
         };
-        while let Some(NumberedLine { start, entry }) = lines.next(&|line| glance.may_be(line))? {
+        while let Some(NumberedLine { start, entry }) = lines.next(&|line| prefilter.may_be(line))? {
             if let Some(entry) = entry
                 && before.is_none_or(|before| entry.id < before)
-                && sought.is(&entry)
+                && lookup.matches(&entry)
             {
                 learn(asked, Some(EntryOffset { id: entry.id, offset: start }));
                 return Ok(Some(entry));
@@ -94,11 +94,11 @@ impl Directory {
                     return Ok(found);
                 }
             } else if is_long_read && !is_indexed && before.is_none() {
-                match self.swept(tape, file, sought) {
+                match self.swept(tape, file, lookup) {
                     Some((until, found)) if until >= start => return Ok(found),
                     // Little was written since: it is looked at here.
                     Some((until, _)) if start - until <= MAX_INLINE_READ => {}
-                    _ => return self.sweep(tape, file, start, sought),
+                    _ => return self.sweep(tape, file, start, lookup),
                 }
             }
         }
@@ -108,18 +108,18 @@ impl Directory {
 
     /// The newest that is sought in the first `end` bytes of a long tape without an index. What a turn looks up besides is
     /// looked for at the same time.
-    fn sweep(&self, tape: &str, file: &Arc<File>, end: u64, sought: &Sought) -> io::Result<Option<Entry>> {
-        let swept = Swept::of(file, end, sought)?;
-        let found = swept.knows(file, sought).cloned().flatten();
+    fn sweep(&self, tape: &str, file: &Arc<File>, end: u64, lookup: &Lookup) -> io::Result<Option<Entry>> {
+        let swept = Swept::of(file, end, lookup)?;
+        let found = swept.knows(file, lookup).cloned().flatten();
         self.indexes.swept().put(tape.to_owned(), swept);
         Ok(found)
     }
 
     /// What an earlier pass has found, and of how many bytes.
-    fn swept(&self, tape: &str, file: &Arc<File>, sought: &Sought) -> Option<(u64, Option<Entry>)> {
+    fn swept(&self, tape: &str, file: &Arc<File>, lookup: &Lookup) -> Option<(u64, Option<Entry>)> {
         let mut swept = self.indexes.swept();
         let swept = swept.get(tape)?;
-        Some((swept.end, swept.knows(file, sought)?.clone()))
+        Some((swept.end, swept.knows(file, lookup)?.clone()))
     }
 
     /// The zone of that name that holds, by the index; none where the index cannot tell.

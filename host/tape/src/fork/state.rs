@@ -10,8 +10,8 @@ use super::{Batch, Commit, Draft, Entry, Error, Result};
 
 /// The fork's own entries of the tape and its sidecars, by name.
 #[derive(Default)]
-pub(in super::super) struct Locals {
-    pub(in super::super) tapes: BTreeMap<String, Local>,
+pub(in super::super) struct ForkState {
+    pub(in super::super) tapes: BTreeMap<String, TapeState>,
     /// The tape was emptied here, and its sidecars with it: the parent is not seen, and is emptied at the merge.
     reset: Option<Reset>,
     pub(super) stage: Stage,
@@ -20,7 +20,7 @@ pub(in super::super) struct Locals {
 }
 
 #[derive(Default)]
-pub(in super::super) struct Local {
+pub(in super::super) struct TapeState {
     pub(in super::super) entries: Vec<Entry>,
     /// The parent's last id when the first entry was written here.
     base: Option<u64>,
@@ -30,7 +30,7 @@ pub(in super::super) struct Local {
     counted: (usize, Info),
 }
 
-impl Local {
+impl TapeState {
     /// What the entries amount to. Each is looked at once.
     pub(super) fn counts(&mut self) -> &Info {
         let (looked_at, info) = &mut self.counted;
@@ -50,7 +50,7 @@ pub(super) enum Stage {
     Merged,
 }
 
-impl Locals {
+impl ForkState {
     /// Nothing is left here.
     pub(super) fn merged() -> Self {
         Self { stage: Stage::Merged, ..Self::default() }
@@ -157,7 +157,7 @@ impl Locals {
             let archive = all.archive.as_deref().map(|archive| archive_beside(archive, main, &name));
             let mut emptied = local.reset.unwrap_or(Reset { archive, kept: Vec::new() });
             emptied.keep(local.entries.into_iter().map(Draft::from));
-            self.tapes.insert(name, Local { reset: Some(emptied), ..Local::default() });
+            self.tapes.insert(name, TapeState { reset: Some(emptied), ..TapeState::default() });
         }
         all.keep(reset.kept);
         self.reset = Some(all);
@@ -176,7 +176,7 @@ impl Locals {
         let mut emptied = local.reset.take().unwrap_or(Reset { archive, kept: Vec::new() });
         emptied.keep(std::mem::take(&mut local.entries).into_iter().map(Draft::from));
         emptied.keep(reset.kept);
-        *local = Local { reset: Some(emptied), ..Local::default() };
+        *local = TapeState { reset: Some(emptied), ..TapeState::default() };
     }
 
     /// All that was written here, sidecars first.

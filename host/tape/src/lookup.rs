@@ -5,7 +5,7 @@ use memchr::memmem::Finder;
 
 /// Which entry is wanted, where the newest is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sought {
+pub enum Lookup {
     /// Any of that kind.
     Kind(String),
     /// An event or an anchor of that name, a zone's anchor too.
@@ -21,7 +21,7 @@ pub enum Sought {
     Anchor,
 }
 
-impl Sought {
+impl Lookup {
     /// The anchor of that name.
     pub fn anchor(name: &str) -> Self {
         Self::Named { kind: "anchor".to_owned(), name: name.to_owned() }
@@ -33,7 +33,7 @@ impl Sought {
     }
 
     /// Whether that entry is one.
-    pub fn is(&self, entry: &Entry) -> bool {
+    pub fn matches(&self, entry: &Entry) -> bool {
         match self {
             Self::Kind(kind) => entry.is(kind),
             Self::Named { kind, name } => entry.is(kind) && entry.name().as_deref() == Some(name),
@@ -43,7 +43,7 @@ impl Sought {
     }
 
     /// A quick look at lines, which most need not be read behind.
-    pub(super) fn glance(&self) -> Glance<'_> {
+    pub(super) fn prefilter(&self) -> LinePrefilter<'_> {
         let text = match self {
             Self::Kind(kind) => kind,
             Self::Named { name, .. } => name,
@@ -51,14 +51,14 @@ impl Sought {
         };
         // What cannot stand in JSON as it is may stand there in several ways.
         let is_plain = !text.chars().any(|character| character.is_control() || matches!(character, '"' | '\\'));
-        Glance(Finder::new(if is_plain { text } else { "" }))
+        LinePrefilter(Finder::new(if is_plain { text } else { "" }))
     }
 }
 
 /// Whether an entry that is sought may stand in a line.
-pub(super) struct Glance<'s>(Finder<'s>);
+pub(super) struct LinePrefilter<'s>(Finder<'s>);
 
-impl Glance<'_> {
+impl LinePrefilter<'_> {
     /// `false`: none does. The text that is looked for would stand there as it is, unless it is written with escapes, of
     /// which these two can stand for what needs none.
     pub(super) fn may_be(&self, line: &[u8]) -> bool {
