@@ -111,20 +111,20 @@ impl Workspace {
     /// Takes the memory that holds, on the tape or beside it, where it is another than before.
     async fn remember(&self, handle: &Tape, tape: &str, beside: &str, last_beside: u64) -> Result<(), String> {
         let memory = handle.memory().await.map_err(said)?;
-        let is_on_tape = handle.zone(MEMORY).await.map_err(said)? == memory;
-        for (name, zone) in [(tape, is_on_tape.then_some(&memory)), (beside, (!is_on_tape).then_some(&memory))] {
-            let zone: &[Entry] = zone.map_or(&[], Vec::as_slice);
+        let is_on_tape = handle.section(MEMORY).await.map_err(said)? == memory;
+        for (name, section) in [(tape, is_on_tape.then_some(&memory)), (beside, (!is_on_tape).then_some(&memory))] {
+            let section: &[Entry] = section.map_or(&[], Vec::as_slice);
             let mut known = self.known(name).await?;
-            let place = (zone.first().map_or(0, |entry| entry.id), zone.last().map_or(0, |entry| entry.id));
+            let place = (section.first().map_or(0, |entry| entry.id), section.last().map_or(0, |entry| entry.id));
             let is_read = name == tape || known.last == last_beside;
-            if place == known.fold.zone && is_read {
+            if place == known.fold.section && is_read {
                 continue;
             }
-            known.fold.zone = place;
+            known.fold.section = place;
             if name == beside {
                 known.last = last_beside;
             }
-            let passages = remembered(zone);
+            let passages = remembered(section);
             let index = self.index.clone();
             blocking(move || index.replace_memory(&known, &passages)).await?;
         }

@@ -70,7 +70,7 @@ pub(super) struct Fold {
     /// The entry with which the turn began that is read.
     pub(super) turn: u64,
     /// The memory that was taken: its open and its seal.
-    pub(super) zone: (u64, u64),
+    pub(super) section: (u64, u64),
     /// The last entry that says what is forgotten of the tape.
     #[serde(default)]
     pub(super) forgotten: u64,
@@ -88,7 +88,7 @@ impl Fold {
     /// Takes the next entry of the conversation.
     pub(super) fn take(&mut self, entry: &Entry) -> Step {
         let mut step = Step::default();
-        if entry.is("anchor") && !entry.is_zone() {
+        if entry.is("anchor") && !entry.is_section_anchor() {
             // Where a phase goes on tainted, the host says so behind its anchor.
             self.taint.clear();
             self.turn = entry.id;
@@ -140,9 +140,9 @@ pub(super) fn sources(event: &Entry) -> Vec<String> {
 }
 
 /// The lines of the memory that holds.
-pub(super) fn remembered(zone: &[Entry]) -> Vec<Passage> {
+pub(super) fn remembered(section: &[Entry]) -> Vec<Passage> {
     let mut passages = Vec::new();
-    for entry in zone {
+    for entry in section {
         let source = match entry.event_name().as_deref() {
             Some("memory.long_term") => Source::Memory,
             Some("memory.daily") => Source::Note,
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_memory_is_found_by_its_lines() {
-        let zone = [
+        let section = [
             entry(
                 1,
                 "event",
@@ -289,7 +289,7 @@ mod tests {
             entry(2, "event", r##"{"name": "memory.daily", "data": {"content": "# 2026-11-23\n\n- wrote tests"}}"##),
         ];
         let found: Vec<(Source, String)> =
-            remembered(&zone).into_iter().map(|found| (found.source, found.text)).collect();
+            remembered(&section).into_iter().map(|found| (found.source, found.text)).collect();
         let expected =
             [(Source::Memory, "Likes tea."), (Source::Memory, "Lives in Porto."), (Source::Note, "wrote tests")];
         assert_eq!(found, expected.map(|(source, text)| (source, text.to_owned())));

@@ -1,6 +1,6 @@
-//! Versions of zones that hold no longer: what a tape that is written for years would grow by.
+//! Versions of sections that hold no longer: what a tape that is written for years would grow by.
 //!
-//! Each change of a zone writes all of it anew. A version is kept for a while after a later one took its place, so that
+//! Each change of a section writes all of it anew. A version is kept for a while after a later one took its place, so that
 //! what was lost by mistake can be read; then it is taken out of the tape. The version that holds always stays.
 
 use std::collections::HashMap;
@@ -12,12 +12,12 @@ use super::entry::Entry;
 use super::erase::Erasure;
 use super::error::Result;
 use super::store::Store;
-use super::zone::Mark;
+use super::section::SectionAnchor;
 
 /// Entries that are looked at in one step.
 const PAGE: usize = 256;
 
-/// A version of a zone.
+/// A version of a section.
 struct Version {
     version: u64,
     entries: Erasure,
@@ -25,7 +25,7 @@ struct Version {
     date: Option<Timestamp>,
 }
 
-/// The versions of one zone, in the order of the tape.
+/// The versions of one section, in the order of the tape.
 #[derive(Default)]
 struct Versions {
     /// Without their seal so far.
@@ -33,14 +33,14 @@ struct Versions {
     holds: Option<Version>,
 }
 
-/// What is to be taken out of a tape: of its zones the versions in whose place another stands since before `cutoff`, and
+/// What is to be taken out of a tape: of its sections the versions in whose place another stands since before `cutoff`, and
 /// those that were never sealed and begun before it.
 ///
 /// # Errors
 ///
 /// The tape cannot be read.
 pub(crate) async fn superseded<S: Store + ?Sized>(store: &S, tape: &str, cutoff: Timestamp) -> Result<Erasure> {
-    let mut zones: HashMap<String, Versions> = HashMap::new();
+    let mut sections: HashMap<String, Versions> = HashMap::new();
     let mut gone = Erasure::default();
     let mut after = 0;
     loop {
@@ -48,17 +48,17 @@ pub(crate) async fn superseded<S: Store + ?Sized>(store: &S, tape: &str, cutoff:
         let Some(end) = page.last() else { break };
         after = end.id;
         for entry in &page {
-            if let Some(mark) = Mark::of(entry) {
-                zones.entry(mark.zone.clone()).or_default().mark(&mark, entry, cutoff, &mut gone);
-            } else if let Some(zone) = entry.zone_name()
-                && let Some(open) = zones.get_mut(&zone).and_then(|versions| versions.open.last_mut())
+            if let Some(mark) = SectionAnchor::parse(entry) {
+                sections.entry(mark.section.clone()).or_default().mark(&mark, entry, cutoff, &mut gone);
+            } else if let Some(section) = entry.section_name()
+                && let Some(open) = sections.get_mut(&section).and_then(|versions| versions.open.last_mut())
             {
                 open.entries.add(entry);
             }
         }
         tokio::task::yield_now().await;
     }
-    for open in zones.into_values().flat_map(|versions| versions.open) {
+    for open in sections.into_values().flat_map(|versions| versions.open) {
         if is_before(open.date, cutoff) {
             gone.add_all(open.entries);
         }
@@ -67,7 +67,7 @@ pub(crate) async fn superseded<S: Store + ?Sized>(store: &S, tape: &str, cutoff:
 }
 
 impl Versions {
-    fn mark(&mut self, mark: &Mark, entry: &Entry, cutoff: Timestamp, gone: &mut Erasure) {
+    fn mark(&mut self, mark: &SectionAnchor, entry: &Entry, cutoff: Timestamp, gone: &mut Erasure) {
         let date = date_of(entry);
         if mark.opens {
             let entries = Erasure::new([entry]);

@@ -1,6 +1,6 @@
 //! One immutable record on a tape.
 
-use super::zone::MEMORY;
+use super::section::MEMORY;
 use super::{date, ids, json};
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub struct Entry {
     pub kind: Arc<str>,
     /// A JSON object.
     pub payload: Arc<str>,
-    /// A JSON object about the record: `run_id`, `plugin`, `context`, `zone`.
+    /// A JSON object about the record: `run_id`, `plugin`, `context`, `section`.
     pub meta: Arc<str>,
     /// When it was made, ISO 8601; UTC in all that this program writes.
     pub date: Arc<str>,
@@ -74,9 +74,9 @@ impl Entry {
         self.name().filter(|_| self.is("anchor"))
     }
 
-    /// Whether this anchor opens or closes a zone, a stretch that a plugin keeps for itself, instead of a phase. Tapes
-    /// from before the mark know zones by two names.
-    pub fn is_zone(&self) -> bool {
+    /// Whether this anchor opens or closes a section, a stretch that a plugin keeps for itself, instead of a phase. Tapes
+    /// from before the mark know sections by two names.
+    pub fn is_section_anchor(&self) -> bool {
         if !self.is("anchor") {
             return false;
         }
@@ -84,11 +84,11 @@ impl Entry {
             || matches!(self.anchor_name().as_deref(), Some("memory/open" | "memory/seal"))
     }
 
-    /// The name of the zone that this belongs to: one of its anchors, or an event inside of it. Events of a memory that
+    /// The name of the section that this belongs to: one of its anchors, or an event inside of it. Events of a memory that
     /// was written before the mark are known by their names.
-    pub fn zone_name(&self) -> Option<String> {
+    pub fn section_name(&self) -> Option<String> {
         match &*self.kind {
-            "anchor" if self.is_zone() => Some(self.anchor_name()?.rsplit_once('/')?.0.to_owned()),
+            "anchor" if self.is_section_anchor() => Some(self.anchor_name()?.rsplit_once('/')?.0.to_owned()),
             "event" if json::get(&self.meta, "zone") == Some("true") => {
                 Some(self.event_name()?.split_once('.')?.0.to_owned())
             }
@@ -101,9 +101,9 @@ impl Entry {
         }
     }
 
-    /// Whether a view may begin here: an anchor, but no zone's.
+    /// Whether a view may begin here: an anchor, but no section's.
     pub fn begins_phase(&self) -> bool {
-        self.is("anchor") && !self.is_zone()
+        self.is("anchor") && !self.is_section_anchor()
     }
 
     /// Whether the record may reach the model: not when its meta says `"context": false`.

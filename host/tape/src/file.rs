@@ -38,7 +38,7 @@ use super::lookup::Lookup;
 use super::name::{check_tape_name, family};
 use super::search::{Hit, Search};
 use super::store::{Commit, Future, Outcome, Store};
-use super::zone;
+use super::section;
 use directory::{Directory, failed};
 use index_cache::{IndexCache, run_blocking};
 
@@ -223,12 +223,12 @@ impl Store for FileStore {
         Box::pin(self.look(tape, move |files, tape| files.newest(tape, &lookup, before)))
     }
 
-    fn zone<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>> {
+    fn section<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>> {
         Box::pin(async move {
             let of = name.to_owned();
-            match self.look(tape, move |files, tape| files.zone(tape, &of, before)).await? {
-                Some(zone) => Ok(zone),
-                None => zone::walk(self, tape, name, before).await,
+            match self.look(tape, move |files, tape| files.section(tape, &of, before)).await? {
+                Some(section) => Ok(section),
+                None => section::walk(self, tape, name, before).await,
             }
         })
     }

@@ -16,7 +16,7 @@ use super::lookup::Lookup;
 use super::name::{SIDECAR, archive_name};
 use super::search::{Collector, Hit, Search};
 use super::store::{Batch, Commit, Future, Outcome, Store, info_by_reading};
-use super::zone;
+use super::section;
 use state::{Stage, TapeState};
 
 pub(super) use state::ForkState;
@@ -338,22 +338,22 @@ impl Store for Fork {
         })
     }
 
-    fn zone<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>> {
+    fn section<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>> {
         if !self.holds(tape) {
-            return self.parent.zone(tape, name, before);
+            return self.parent.section(tape, name, before);
         }
         Box::pin(async move {
             let (own, bound) = {
                 let local = self.local();
                 let entries = local.tapes.get(tape).map_or(&[][..], |local| &local.entries);
                 let in_reach = entries.iter().filter(|entry| before.is_none_or(|before| entry.id < before));
-                (zone::among(in_reach, name), local.bound(tape))
+                (section::among(in_reach, name), local.bound(tape))
             };
             if bound == Some(0) {
                 return Ok(own.map_or_else(Vec::new, |(_, entries)| entries));
             }
-            let theirs = self.behind(tape)?.zone(tape, name, below(before, bound)).await?;
-            let version = theirs.last().and_then(zone::Mark::of).map(|mark| mark.version);
+            let theirs = self.behind(tape)?.section(tape, name, below(before, bound)).await?;
+            let version = theirs.last().and_then(section::SectionAnchor::parse).map(|mark| mark.version);
             Ok(match own {
                 Some((own, entries)) if version.is_none_or(|theirs| theirs <= own) => entries,
                 _ => theirs,

@@ -17,7 +17,7 @@ use super::query::{Position, Query};
 use super::search::{Hit, Search};
 use super::session::{SessionMark, session_mark};
 use super::store::Store;
-use super::zone::{self, MEMORY};
+use super::section::{self, MEMORY};
 use bub_types::text;
 use forgotten_filter::ForgottenFilter;
 
@@ -261,7 +261,7 @@ impl Tape {
         self.shown(self.store.tail(&self.name, before, max).await?).await
     }
 
-    /// The newest anchor before `before`: of that name, a zone's too, or any that is no zone's.
+    /// The newest anchor before `before`: of that name, a section's too, or any that is no section's.
     pub async fn last_anchor(&self, name: Option<&str>, before: Option<u64>) -> Result<Option<Entry>> {
         let lookup = name.map_or(Lookup::Phase, Lookup::anchor);
         let found = self.store.newest(&self.name, &lookup, before).await?;
@@ -294,17 +294,17 @@ impl Tape {
         Ok(Cursor { position, tape: self.clone(), by_text: query.text.is_some() })
     }
 
-    /// See [`Store::zone`].
-    pub async fn zone(&self, name: &str) -> Result<Vec<Entry>> {
-        self.shown(self.store.zone(&self.name, name, None).await?).await
+    /// See [`Store::section`].
+    pub async fn section(&self, name: &str) -> Result<Vec<Entry>> {
+        self.shown(self.store.section(&self.name, name, None).await?).await
     }
 
-    /// The zone of the memory that holds: in the sidecar of a session's tape, or, as an earlier version wrote it, on the tape
+    /// The section of the memory that holds: in the sidecar of a session's tape, or, as an earlier version wrote it, on the tape
     /// itself, where that has the higher version. The workspace's own stands on its tape.
     pub async fn memory(&self) -> Result<Vec<Entry>> {
-        let on_tape = self.zone(MEMORY).await?;
-        let beside = self.sidecar(MEMORY)?.zone(MEMORY).await?;
-        Ok(if zone::version(&on_tape) > zone::version(&beside) { on_tape } else { beside })
+        let on_tape = self.section(MEMORY).await?;
+        let beside = self.sidecar(MEMORY)?.section(MEMORY).await?;
+        Ok(if section::version(&on_tape) > section::version(&beside) { on_tape } else { beside })
     }
 
     /// See [`Store::search`].

@@ -1,6 +1,6 @@
 //! Ids that grow, whatever stands on the lines of a tape.
 //!
-//! Every reader of a tape finds its way by ids: a page begins behind one, a view ends at one, a zone lies between two. So a
+//! Every reader of a tape finds its way by ids: a page begins behind one, a view ends at one, a section lies between two. So a
 //! store hands out only ids that grow. What another program, a merge by hand or an attack wrote may bear any id; an entry
 //! whose id does not grow, or lies above [`LARGEST_ID`], stands under the id behind the entry before it. This rule needs
 //! nothing but what stands in front of an entry, so an append changes no id that was handed out.

@@ -9,7 +9,7 @@ use super::json;
 /// must not decide how large it is.
 const LONGEST_NAME: usize = 1024;
 
-/// Counts of one tape. Zone anchors are entries here, but no anchors.
+/// Counts of one tape. PluginSection anchors are entries here, but no anchors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Info {
     /// The name of the tape.

@@ -46,7 +46,7 @@ mod text_matcher;
 mod transaction;
 mod verify;
 pub mod view;
-mod zone;
+mod section;
 
 pub use condition::{Candidates, Condition, SimilarWord};
 pub use date::{now, run_id};
@@ -79,7 +79,7 @@ pub use summary::{EntryOffset, Newest, TapeSummary};
 pub use tapes::Tapes;
 pub use text_matcher::Words;
 pub use verify::{Fault, Verified, Verifier};
-pub use zone::{MEMORY, Zone, ids as zone_ids, version as zone_version};
+pub use section::{MEMORY, PluginSection, ids as section_ids, version as section_version};
 
 /// The anchor that every session's tape begins with.
 pub const SESSION_START: &str = "session/start";

@@ -8,16 +8,16 @@ use memchr::memmem::Finder;
 pub enum Lookup {
     /// Any of that kind.
     Kind(String),
-    /// An event or an anchor of that name, a zone's anchor too.
+    /// An event or an anchor of that name, a section's anchor too.
     Named {
         /// `event` or `anchor`.
         kind: String,
         /// Its name.
         name: String,
     },
-    /// An anchor that a view may begin at: no zone's.
+    /// An anchor that a view may begin at: no section's.
     Phase,
-    /// Any anchor, a zone's too.
+    /// Any anchor, a section's too.
     Anchor,
 }
 

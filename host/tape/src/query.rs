@@ -16,9 +16,9 @@ pub enum Start {
     /// The first entry.
     #[default]
     First,
-    /// Behind the newest anchor that is no zone's.
+    /// Behind the newest anchor that is no section's.
     LastAnchor,
-    /// Behind the newest anchor of that name, a zone's too.
+    /// Behind the newest anchor of that name, a section's too.
     AfterAnchor(String),
     /// Between the newest anchor of the second name and the newest of the first before it.
     BetweenAnchors(String, String),

@@ -13,7 +13,7 @@ use super::lookup::Lookup;
 use super::name::family;
 use super::query::{Position, Query};
 use super::search::{self, Hit, Search};
-use super::zone;
+use super::section;
 
 /// What every operation of a [`Store`] returns.
 pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
@@ -223,7 +223,7 @@ pub trait Store: Send + Sync {
         })
     }
 
-    /// The window of a view: the newest anchor that is no zone's, and all behind it; the whole tape where there is
+    /// The window of a view: the newest anchor that is no section's, and all behind it; the whole tape where there is
     /// none.
     fn since_anchor<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<Entry>> {
         Box::pin(async move {
@@ -247,14 +247,14 @@ pub trait Store: Send + Sync {
         })
     }
 
-    /// The zone of that name that holds among the entries with an id less than `before`, from its open to its seal;
+    /// The section of that name that holds among the entries with an id less than `before`, from its open to its seal;
     /// empty: there is none.
     ///
     /// # Errors
     ///
     /// [`Error::InvalidInput`] when it is longer than 1,024 entries.
-    fn zone<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>> {
-        Box::pin(zone::walk(self, tape, name, before))
+    fn section<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>> {
+        Box::pin(section::walk(self, tape, name, before))
     }
 
     /// All that a query finds.

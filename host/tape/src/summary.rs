@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::entry::Entry;
 use super::info::Info;
 use super::lookup::Lookup;
-use super::zone::{Zone, Zones};
+use super::section::{PluginSection, SectionIndex};
 
 /// How many kinds are remembered, and how many names of events and of anchors.
 const KINDS: usize = 64;
@@ -43,7 +43,7 @@ pub enum Newest<T = EntryOffset> {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TapeSummary {
     info: Info,
-    /// The newest anchor, a zone's too, and the newest that begins a phase. Apart from the kinds, because they must not
+    /// The newest anchor, a section's too, and the newest that begins a phase. Apart from the kinds, because they must not
     /// fall out.
     anchor: Option<EntryOffset>,
     phase: Option<EntryOffset>,
@@ -51,7 +51,7 @@ pub struct TapeSummary {
     // Apart, so that a plugin that names each of its anchors anew does not push out the events.
     events: Latest<NAMES>,
     anchors: Latest<NAMES>,
-    zones: Zones,
+    sections: SectionIndex,
 }
 
 impl TapeSummary {
@@ -67,7 +67,7 @@ impl TapeSummary {
         }
         if is_anchor {
             self.anchor = Some(place);
-            self.zones.fold(entry, place);
+            self.sections.fold(entry, place);
             if entry.begins_phase() {
                 self.phase = Some(place);
             }
@@ -89,9 +89,9 @@ impl TapeSummary {
         Info { name: name.to_owned(), ..self.info.clone() }
     }
 
-    /// Where the zone of that name stands that holds: the whole one of the highest version.
-    pub fn zone(&self, name: &str) -> Newest<Zone> {
-        self.zones.newest(name)
+    /// Where the section of that name stands that holds: the whole one of the highest version.
+    pub fn section(&self, name: &str) -> Newest<PluginSection> {
+        self.sections.newest(name)
     }
 
     /// The newest entry that `sought` accepts.

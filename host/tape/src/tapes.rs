@@ -44,7 +44,7 @@ impl Tapes {
         Ok(Tape::open(Arc::clone(&self.store), name)?.guarded(&self.journals))
     }
 
-    /// Takes out of a tape, or of its sidecar of that name, what of its zones holds no longer since before `cutoff`. How many
+    /// Takes out of a tape, or of its sidecar of that name, what of its sections holds no longer since before `cutoff`. How many
     /// entries those are; `dry`: only counts.
     ///
     /// # Errors

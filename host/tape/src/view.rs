@@ -13,12 +13,12 @@ pub async fn window(tape: &Tape) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Whether a selector sees this entry: not the anchor that every tape begins with, nothing of a zone, and nothing whose
+/// Whether a selector sees this entry: not the anchor that every tape begins with, nothing of a section, and nothing whose
 /// meta keeps it out of the context.
 pub fn sees(entry: &Entry) -> bool {
     let is_shown = match &*entry.kind {
-        "anchor" => !entry.is_zone() && entry.anchor_name().as_deref() != Some(SESSION_START),
-        "event" => entry.zone_name().is_none(),
+        "anchor" => !entry.is_section_anchor() && entry.anchor_name().as_deref() != Some(SESSION_START),
+        "event" => entry.section_name().is_none(),
         _ => true,
     };
     is_shown && entry.in_context()

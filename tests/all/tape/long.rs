@@ -78,7 +78,7 @@ async fn a_turn_on_it_indexes_nothing_and_its_end_indexes_all() {
         assert_eq!(newest(Lookup::event(name)).await, None, "{name}");
     }
     assert_eq!(newest(Lookup::Kind("system".to_owned())).await, None);
-    assert!(turn.zone(MEMORY).await.unwrap().is_empty());
+    assert!(turn.section(MEMORY).await.unwrap().is_empty());
     turn.append(vec![said("hello"), event("model_switch", r#"{"model": "openai:new"}"#).unwrap()]).await.unwrap();
     assert_eq!(newest(Lookup::event("model_switch")).await, Some(ENTRIES + 2));
     turn.merge().await.unwrap();

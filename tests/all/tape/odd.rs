@@ -77,10 +77,10 @@ async fn an_entry_with_a_lower_id_than_the_seal_before_it_does_not_make_the_zone
     let zone = [line(10, "anchor", &anchor("open")), line(11, "event", event), line(12, "anchor", &anchor("seal"))];
     room.write(zone.concat() + &lines(&["5"]));
     for before in [None, Some(13), Some(14), Some(u64::MAX)] {
-        let found = room.store.zone(NAME, "memory", before).await.unwrap();
+        let found = room.store.section(NAME, "memory", before).await.unwrap();
         assert_eq!(ids(&found), [10, 11, 12], "{before:?}");
     }
-    assert!(room.store.zone(NAME, "memory", Some(12)).await.unwrap().is_empty());
+    assert!(room.store.section(NAME, "memory", Some(12)).await.unwrap().is_empty());
     assert_eq!(ids(&room.tape().tail(None, 1).await.unwrap()), [13]);
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The version of what stands below, and of how texts are cut into passages and terms.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
 /// `term` holds the terms of a passage as words, so that they are found whole; `gram` has its trigrams, for parts of words.
 /// Neither holds a text.

@@ -68,7 +68,7 @@ pub struct Cursor {
 const TAINTED_MARK: &str = "tainted";
 
 /// The longest zone that crosses, in bytes.
-const MAX_ZONE: usize = 4 << 20;
+const MAX_SECTION: usize = 4 << 20;
 
 /// Texts that are forgotten at once, and the characters that one has at least: a shorter one stands nearly everywhere.
 const MAX_TEXTS: usize = 256;
@@ -261,9 +261,9 @@ impl HostTape for State {
     async fn section(&mut self, handle: Resource<TapeHandle>, name: String) -> Result<Result<Vec<Entry>, Error>> {
         let (tape, turn) = self.tape_of(&handle)?;
         self.has_read = true;
-        Ok(match tape.zone(&name).await {
-            Ok(entries) if entries.iter().map(|entry| entry.payload.len()).sum::<usize>() > MAX_ZONE => {
-                Err(Error::invalid(format!("the zone `{name}` holds more than {MAX_ZONE} bytes")))
+        Ok(match tape.section(&name).await {
+            Ok(entries) if entries.iter().map(|entry| entry.payload.len()).sum::<usize>() > MAX_SECTION => {
+                Err(Error::invalid(format!("the section `{name}` holds more than {MAX_SECTION} bytes")))
             }
             Ok(entries) => Ok(into_entries(&turn, entries)),
             Err(error) => Err(error.into()),

@@ -11,7 +11,7 @@ use super::super::lookup::Lookup;
 use super::super::name::check_tape_name;
 use super::super::search::{Collector, Hit, Search};
 use super::super::summary::{EntryOffset, Newest};
-use super::super::zone;
+use super::super::section;
 use super::directory::{Directory, failed};
 use super::end::{End, Tail};
 use super::index::Index;
@@ -122,8 +122,8 @@ impl Directory {
         Some((swept.end, swept.knows(file, lookup)?.clone()))
     }
 
-    /// The zone of that name that holds, by the index; none where the index cannot tell.
-    pub(super) fn zone(&self, tape: &str, name: &str, before: Option<u64>) -> Result<Option<Vec<Entry>>> {
+    /// The section of that name that holds, by the index; none where the index cannot tell.
+    pub(super) fn section(&self, tape: &str, name: &str, before: Option<u64>) -> Result<Option<Vec<Entry>>> {
         check_tape_name(tape)?;
         let find = || {
             let Some((file, end)) = self.seen(tape)? else {
@@ -132,7 +132,7 @@ impl Directory {
             if !self.is_indexed(tape, &file, end) {
                 return Ok(None);
             }
-            let place = match self.ask(tape, &file, end, |index| Ok(index.whole(&file, end)?.zone(name)))? {
+            let place = match self.ask(tape, &file, end, |index| Ok(index.whole(&file, end)?.section(name)))? {
                 Newest::Known(place) if before.is_none_or(|before| place.seal.id < before) => place,
                 Newest::Nothing => return Ok(Some((Vec::new(), 0))),
                 _ => return Ok(None),
@@ -140,7 +140,7 @@ impl Directory {
             let found = self.numbered(tape, &file, end, |of| {
                 let mut entries = of.from(place.open.offset)?;
                 let mut found: Vec<Entry> = Vec::new();
-                while found.len() <= zone::longest()
+                while found.len() <= section::longest()
                     && found.last().is_none_or(|last| last.id < place.seal.id)
                     && let Some((_, entry)) = entries.next()?
                 {
@@ -149,15 +149,15 @@ impl Directory {
                 Ok(found)
             })?;
             // What is kept of an index may say anything.
-            let mark = |entry: Option<&Entry>| entry.and_then(zone::Mark::of).map(|mark| (mark.zone, mark.version));
+            let mark = |entry: Option<&Entry>| entry.and_then(section::SectionAnchor::parse).map(|mark| (mark.section, mark.version));
             let expected = Some((name.to_owned(), place.version));
-            let fits = found.len() > zone::longest() || mark(found.last()) == expected;
+            let fits = found.len() > section::longest() || mark(found.last()) == expected;
             Ok((fits && mark(found.first()) == expected).then_some((found, place.seal.id)))
         };
         let found = find().map_err(failed("read", tape))?;
         match found {
             Some((entries, _)) if entries.is_empty() => Ok(Some(entries)),
-            Some((entries, seal)) => zone::check(name, &entries, seal).map(|()| Some(entries)),
+            Some((entries, seal)) => section::check(name, &entries, seal).map(|()| Some(entries)),
             None => Ok(None),
         }
     }

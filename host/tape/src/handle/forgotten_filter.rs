@@ -9,7 +9,7 @@ use super::super::error::Result;
 use super::super::forgotten::{self, Forgotten};
 use super::super::name::{family, sidecar_name};
 use super::super::text_matcher::Words;
-use super::super::zone::{self, MEMORY};
+use super::super::section::{self, MEMORY};
 use super::Tape;
 
 /// How many entries are looked at in one step.
@@ -81,7 +81,7 @@ impl Tape {
         Ok(entries.into_iter().map(|entry| forgotten.shown(entry)).collect())
     }
 
-    /// Has all entries of the tape and of its sidecars forgotten in which one of the texts stands, but for the zone of the
+    /// Has all entries of the tape and of its sidecars forgotten in which one of the texts stands, but for the section of the
     /// memory that holds: whoever keeps that changes it. `derived` names sidecars that were made of the tape: of those
     /// everything is forgotten where anything is. How many entries were not forgotten before; `dry`: only counts.
     ///
@@ -134,7 +134,7 @@ impl Tape {
         marks: &mut Vec<forgotten::Mark>,
         wanted: impl Fn(&Entry) -> bool,
     ) -> Result<()> {
-        let holds = zone::ids(&self.store.zone(tape, MEMORY, None).await?);
+        let holds = section::ids(&self.store.section(tape, MEMORY, None).await?);
         let mut after = 0;
         loop {
             let page = self.store.read(tape, after, PAGE).await?;

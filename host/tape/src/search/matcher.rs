@@ -100,10 +100,10 @@ impl Matcher {
         Some(WORDS * (1.0 - wrong))
     }
 
-    /// Of the kinds and dates that are wanted, and not of a zone's past.
+    /// Of the kinds and dates that are wanted, and not of a section's past.
     fn accepts(&self, entry: &Entry) -> bool {
         let is_past = || {
-            let current = entry.zone_name().and_then(|zone| self.current.get(&zone));
+            let current = entry.section_name().and_then(|section| self.current.get(&section));
             current.is_some_and(|(first, last)| !(*first..=*last).contains(&entry.id))
         };
         self.filter.accepts(entry)

@@ -89,7 +89,7 @@ async fn makes_progress(store: &dyn Store, count: usize, chance: &mut Chance) {
             }
         }
         3 => {
-            store.zone(NAME, "memory", None).await.unwrap();
+            store.section(NAME, "memory", None).await.unwrap();
             let info = store.info(NAME).await.unwrap();
             assert!(info.entries <= count as u64);
         }
@@ -169,7 +169,7 @@ async fn zones_and_windows(store: &Arc<FileStore>, plain: &MemoryStore, all: &[E
         let place = chance.below(all.len() + 1);
         for before in [None, all.get(place).map(|entry| entry.id)] {
             // Which of two zones of one version holds where opens and seals are mixed is not asked here.
-            let found = store.zone(NAME, name, before).await.unwrap_or_default();
+            let found = store.section(NAME, name, before).await.unwrap_or_default();
             assert!(found.iter().all(|entry| before.is_none_or(|before| entry.id < before) && all.contains(entry)));
             assert!(found.is_sorted_by(|one, next| one.id < next.id));
         }

@@ -18,7 +18,7 @@ pub(super) async fn whatever_id_is_asked_for_the_answer_ends(place: &Place) {
         assert_eq!(ids(&store.tail(NAME, Some(odd), 9).await.unwrap()), before, "before {odd}");
         let newest = store.newest(NAME, &Lookup::Kind("message".to_owned()), Some(odd)).await.unwrap();
         assert_eq!(newest.map(|entry| entry.id), before.last().copied(), "before {odd}");
-        assert!(store.zone(NAME, "memory", Some(odd)).await.unwrap().is_empty(), "before {odd}");
+        assert!(store.section(NAME, "memory", Some(odd)).await.unwrap().is_empty(), "before {odd}");
         let search = Search { text: "r".to_owned(), ..Search::default() };
         let found = store.search(NAME, &search, Some(odd)).await.unwrap();
         assert_eq!(found.len(), before.len(), "before {odd}");

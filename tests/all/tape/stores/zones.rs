@@ -23,7 +23,7 @@ fn zone(version: u64, text: &str) -> Vec<Draft> {
 }
 
 async fn ids(store: &dyn Store, before: Option<u64>) -> Vec<u64> {
-    store.zone(NAME, "memory", before).await.unwrap().iter().map(|entry| entry.id).collect()
+    store.section(NAME, "memory", before).await.unwrap().iter().map(|entry| entry.id).collect()
 }
 
 pub(super) async fn the_whole_zone_of_the_highest_version_holds(place: &Place) {
@@ -42,7 +42,7 @@ pub(super) async fn the_whole_zone_of_the_highest_version_holds(place: &Place) {
     assert_eq!(ids(&*place.open(), None).await, [6, 7, 8]);
     store.append(NAME, zone(8, "e"), None).await.unwrap();
     assert_eq!(ids(&*store, None).await, [15, 16, 17]);
-    assert!(store.zone(NAME, "other", None).await.unwrap().is_empty());
+    assert!(store.section(NAME, "other", None).await.unwrap().is_empty());
     store.reset(NAME, false).await.unwrap();
     assert!(ids(&*store, None).await.is_empty());
 }

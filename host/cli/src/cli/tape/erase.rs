@@ -6,7 +6,7 @@ use super::place::Place;
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
 use bub_recall::Recall;
-use bub_tape::{Entry, Erasure, FORGOTTEN, Forgotten, MEMORY, Store, Tape, Traces, Words, erase_traces, zone_ids};
+use bub_tape::{Entry, Erasure, FORGOTTEN, Forgotten, MEMORY, Store, Tape, Traces, Words, erase_traces, section_ids};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
@@ -188,7 +188,7 @@ async fn plan(place: &Place, tape: Tape, wanted: &Wanted) -> Result<Plan> {
 
 /// The entries of one tape that go: those that are meant, and with a tool's call its results, which no model takes alone.
 async fn choose(store: &dyn Store, name: &str, wanted: &Wanted, plan: &mut Plan) -> Result<Vec<Entry>> {
-    let holds: Option<RangeInclusive<u64>> = zone_ids(&store.zone(name, MEMORY, None).await?);
+    let holds: Option<RangeInclusive<u64>> = section_ids(&store.section(name, MEMORY, None).await?);
     let mut chosen: Vec<Entry> = Vec::new();
     let mut call: Option<(Entry, bool)> = None;
     let mut after = 0;

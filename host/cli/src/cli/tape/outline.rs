@@ -71,7 +71,7 @@ impl Outline {
 
 /// An anchor as a rule over the whole width; a zone's, at which no view begins, as a broken one.
 pub(super) fn rule(anchor: &Entry, paint: Paint) -> String {
-    let stroke = if anchor.is_zone() { "╌" } else { "─" };
+    let stroke = if anchor.is_section_anchor() { "╌" } else { "─" };
     let end = format!(" {} {} ", anchor.id, text::date(&anchor.date));
     let name = anchor.name().unwrap_or_default();
     let name = text::cut(&name, WIDTH.saturating_sub(text::width(&end) + 8));

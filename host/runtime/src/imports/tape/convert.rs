@@ -28,8 +28,8 @@ pub(super) fn weight(turn: &Turn, drafts: &[Draft]) -> usize {
 /// The zones of which a guest's search finds only what holds. A session's memory is in a sidecar: where that has a later
 /// version, nothing of what an earlier version of the program left on the tape holds.
 pub async fn current(tape: &Tape) -> bub_tape::Result<BTreeMap<String, (u64, u64)>> {
-    let mut zone = tape.zone(bub_tape::MEMORY).await?;
-    if !zone.is_empty() && bub_tape::zone_version(&tape.memory().await?) != bub_tape::zone_version(&zone) {
+    let mut zone = tape.section(bub_tape::MEMORY).await?;
+    if !zone.is_empty() && bub_tape::section_version(&tape.memory().await?) != bub_tape::section_version(&zone) {
         zone.clear();
     }
     let ends = |entry: Option<&bub_tape::Entry>| entry.map_or(0, |entry| entry.id);

@@ -272,7 +272,7 @@ impl Turn {
         }
         let says = |entry: &Entry| matches!(&*entry.kind, "message" | "tool_call" | "tool_result" | "anchor");
         // Zones say for themselves whether they are tainted.
-        let tainted = entries.iter().find(|entry| entry.id < bound && says(entry) && !entry.is_zone());
+        let tainted = entries.iter().find(|entry| entry.id < bound && says(entry) && !entry.is_section_anchor());
         if let Some(entry) = tainted {
             self.taint(TaintSource::outside("earlier"), || {
                 format!(

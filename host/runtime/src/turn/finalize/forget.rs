@@ -73,7 +73,7 @@ impl Turn {
     pub async fn forget_written(&self, tape: &Tape, drafts: &[Draft]) -> bub_tape::Result<()> {
         let Some(words) = self.forgets().filter(|_| !self.owns(tape)) else { return Ok(()) };
         let written: Vec<Entry> = drafts.iter().map(|draft| draft.clone().numbered(0)).collect();
-        let is_zone = |entry: &&Entry| entry.zone_name().is_some();
+        let is_zone = |entry: &&Entry| entry.section_name().is_some();
         tape.forget_entries(written.iter().filter(|entry| words.stand_in(entry) && !is_zone(entry))).await
     }
 

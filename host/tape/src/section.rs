@@ -1,0 +1,197 @@
+//! Sections: stretches of a tape that a plugin keeps for itself.
+//!
+//! A section is an anchor `NAME/open`, events, and an anchor `NAME/seal`; both anchors have the section's version in their
+//! state, as `{"version": 3}`. Nothing is changed in place: who changes a section writes all of it anew under the next
+//! version, and the whole section of the highest version is what holds. An open without its seal is no section.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::entry::Entry;
+use super::error::{Error, Result};
+use super::json;
+use super::lookup::Lookup;
+use super::store::Store;
+use super::summary::{EntryOffset, Newest};
+
+/// The section that memory is kept in: searches for guests pass over its past.
+pub const MEMORY: &str = "memory";
+
+/// How many names of sections are remembered beside the memory's.
+const MAX_NAMES: usize = 32;
+
+/// How many opens are remembered that have no seal yet. One write has one; a program that crashes leaves one each time.
+const MAX_OPEN: usize = 16;
+
+/// How long a section may be, in entries.
+const MAX_ENTRIES: usize = 1024;
+
+/// What an anchor of a section says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SectionAnchor {
+    pub(super) section: String,
+    /// Else it seals.
+    pub(super) opens: bool,
+    pub(super) version: u64,
+}
+
+impl SectionAnchor {
+    /// What that entry says, if it is an anchor of a section with a version.
+    pub(super) fn parse(entry: &Entry) -> Option<Self> {
+        if !entry.is_section_anchor() {
+            return None;
+        }
+        let name = entry.anchor_name()?;
+        let (section, opens) = match name.rsplit_once('/')? {
+            (section, "open") => (section, true),
+            (section, "seal") => (section, false),
+            _ => return None,
+        };
+        let version = json::get(json::get(&entry.payload, "state")?, "version")?.parse().ok()?;
+        Some(Self { section: section.to_owned(), opens, version })
+    }
+}
+
+/// Where a whole section stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginSection {
+    /// The version of the section.
+    pub version: u64,
+    /// The anchor that opens the section.
+    pub open: EntryOffset,
+    /// The anchor that seals the section.
+    pub seal: EntryOffset,
+}
+
+/// The sections of a tape by name, folded from its entries in their order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct SectionIndex {
+    known: HashMap<Box<str>, Versions>,
+    /// Whether there was a name that found no room.
+    lost: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Versions {
+    /// Without their seal so far, the newest last.
+    opens: Vec<(u64, EntryOffset)>,
+    highest: Option<PluginSection>,
+}
+
+impl SectionIndex {
+    /// Adds the next entry of the tape.
+    pub(super) fn fold(&mut self, entry: &Entry, at: EntryOffset) {
+        let Some(mark) = SectionAnchor::parse(entry) else { return };
+        if !self.known.contains_key(mark.section.as_str()) {
+            let others = self.known.keys().filter(|name| ***name != *MEMORY).count();
+            if mark.section != MEMORY && (others >= MAX_NAMES || mark.section.len() > 128) {
+                self.lost = true;
+                return;
+            }
+        }
+        self.known.entry(mark.section.into()).or_default().add(mark.opens, mark.version, at);
+    }
+
+    /// Where the section of that name stands that holds.
+    pub(super) fn newest(&self, name: &str) -> Newest<PluginSection> {
+        match self.known.get(name) {
+            Some(versions) => versions.highest.map_or(Newest::Nothing, Newest::Known),
+            None if self.lost => Newest::Unknown,
+            None => Newest::Nothing,
+        }
+    }
+}
+
+impl Versions {
+    fn add(&mut self, opens: bool, version: u64, at: EntryOffset) {
+        if opens {
+            if self.opens.len() >= MAX_OPEN {
+                self.opens.remove(0);
+            }
+            self.opens.push((version, at));
+            return;
+        }
+        let Some(index) = self.opens.iter().rposition(|(opened, _)| *opened == version) else { return };
+        let (_, open) = self.opens.remove(index);
+        // Of two with the same version the later one holds.
+        if self.highest.is_none_or(|highest| highest.version <= version) {
+            self.highest = Some(PluginSection { version, open, seal: at });
+        }
+    }
+}
+
+/// Looks from the end for the section that holds, seal by seal, where nobody has counted versions: to the first version that
+/// is not lower than the one behind it. The entries from its open to its seal; empty: there is none.
+pub(super) async fn walk<S: Store + ?Sized>(
+    store: &S,
+    tape: &str,
+    name: &str,
+    before: Option<u64>,
+) -> Result<Vec<Entry>> {
+    let (open_name, seal_name) = (Lookup::anchor(&format!("{name}/open")), Lookup::anchor(&format!("{name}/seal")));
+    let mut before = before;
+    let mut found: Option<(u64, u64, u64)> = None;
+    while let Some(seal) = store.newest(tape, &seal_name, before).await? {
+        before = Some(seal.id);
+        let Some(mark) = SectionAnchor::parse(&seal).filter(|mark| !mark.opens) else { continue };
+        match found {
+            Some((version, ..)) if mark.version < version => break,
+            Some((version, ..)) if mark.version == version => continue,
+            _ => {}
+        }
+        let mut behind = Some(seal.id);
+        for _ in 0..MAX_OPEN {
+            let Some(open) = store.newest(tape, &open_name, behind).await? else { break };
+            if SectionAnchor::parse(&open).is_some_and(|opened| opened.opens && opened.version == mark.version) {
+                found = Some((mark.version, open.id, seal.id));
+                break;
+            }
+            behind = Some(open.id);
+        }
+    }
+    let Some((_, open, seal)) = found else { return Ok(Vec::new()) };
+    // No further than its seal: what stands behind it may be megabytes.
+    let most = usize::try_from(seal.saturating_sub(open)).map_or(MAX_ENTRIES, |between| between.min(MAX_ENTRIES)) + 1;
+    let mut entries = store.read(tape, open.saturating_sub(1), most).await?;
+    entries.retain(|entry| entry.id <= seal);
+    check(name, &entries, seal)?;
+    Ok(entries)
+}
+
+/// The version of a section that was read whole; none where there is no section.
+pub fn version(section: &[Entry]) -> Option<u64> {
+    section.last().and_then(SectionAnchor::parse).map(|mark| mark.version)
+}
+
+/// The ids of a section that was read whole; none where there is no section.
+pub fn ids(section: &[Entry]) -> Option<std::ops::RangeInclusive<u64>> {
+    section.first().zip(section.last()).map(|(open, seal)| open.id..=seal.id)
+}
+
+/// Refuses a stretch that does not come to its seal.
+pub(super) fn check(name: &str, entries: &[Entry], seal: u64) -> Result<()> {
+    match entries.last() {
+        Some(last) if last.id == seal && entries.len() <= MAX_ENTRIES => Ok(()),
+        _ => Err(Error::invalid(format!("the section `{name}` is longer than {MAX_ENTRIES} entries"))),
+    }
+}
+
+/// How many entries are read of a section before it is refused.
+pub(super) const fn longest() -> usize {
+    MAX_ENTRIES
+}
+
+/// The section that holds among entries that are at hand, in their order.
+pub(super) fn among<'e>(entries: impl Iterator<Item = &'e Entry> + Clone, name: &str) -> Option<(u64, Vec<Entry>)> {
+    let mut sections = SectionIndex::default();
+    let anchors = entries.clone().filter(|entry| entry.is("anchor"));
+    anchors.for_each(|entry| sections.fold(entry, EntryOffset { id: entry.id, offset: 0 }));
+    match sections.newest(name) {
+        Newest::Known(section) => {
+            let inside = |entry: &&Entry| (section.open.id..=section.seal.id).contains(&entry.id);
+            Some((section.version, entries.filter(inside).cloned().collect()))
+        }
+        _ => None,
+    }
+}
