@@ -206,7 +206,7 @@ pub trait Store: Send + Sync {
         })
     }
 
-    /// The newest entry with an id less than `before` that is lookup.
+    /// The newest entry with an id less than `before` that matches `lookup`.
     fn newest<'a>(&'a self, tape: &'a str, lookup: &'a Lookup, before: Option<u64>) -> Future<'a, Option<Entry>> {
         Box::pin(async move {
             let mut before = before;

@@ -19,7 +19,7 @@ const LONGEST: usize = 128;
 /// Where an entry stands.
 ///
 /// It may come from a file that says anything: whoever reads at `offset` looks whether the entry there has this `id`
-/// and is what was lookup.
+/// and matches the lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryOffset {
     /// The id of the entry.
@@ -28,7 +28,7 @@ pub struct EntryOffset {
     pub offset: u64,
 }
 
-/// The newest entry that is lookup.
+/// The newest matching entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Newest<T = EntryOffset> {
     /// The newest one.

@@ -23,8 +23,8 @@ use super::sweep::Swept;
 const NEAR: u64 = 64 * 1024;
 
 impl Directory {
-    /// The newest entry before `before` that is lookup: by the index where it is in memory, else near the end by looking,
-    /// and further back by the index.
+    /// The newest entry before `before` that matches `lookup`: by the index where it is in memory, else near the end by
+    /// looking, and further back by the index.
     pub(super) fn newest(&self, tape: &str, lookup: &Lookup, before: Option<u64>) -> Result<Option<Entry>> {
         check_tape_name(tape)?;
         let find = || match self.seen(tape)? {

@@ -125,8 +125,8 @@ impl Index {
         Ok(summary)
     }
 
-    /// The newest entry with an id less than `before` that is lookup, among those that were folded. What the file does
-    /// not bear out is [`Newest::Unknown`].
+    /// The newest entry with an id less than `before` that matches `lookup`, among those that were folded. What the
+    /// file does not bear out is [`Newest::Unknown`].
     ///
     /// # Errors
     ///

@@ -39,7 +39,7 @@ pub(super) struct Swept {
 }
 
 impl Swept {
-    /// Whether it is of that file, and says something of what is lookup.
+    /// Whether it is of that file and has a result for `lookup`.
     pub(super) fn knows(&self, file: &Arc<File>, lookup: &Lookup) -> Option<&Option<Entry>> {
         let is_of = std::ptr::eq(self.file.as_ptr(), Arc::as_ptr(file));
         if is_of { self.found.get(&key(lookup)) } else { None }
