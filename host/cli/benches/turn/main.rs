@@ -1,6 +1,6 @@
 //! What a turn costs. `cargo bench` prints one line a figure: its median, its 90th percentile and the target that it is
 //! held to. Figures drift with the machine and its load; those of one run can be compared with each other. Words behind `--`
-//! name the parts that are wanted: `process`, `hook`, `grant`, `stub`, `agent`, `steps`, `memory`, `selection`.
+//! name the parts that are wanted: `process`, `unindexed`, `hook`, `grant`, `stub`, `agent`, `steps`, `memory`, `selection`.
 
 #[path = "../child.rs"]
 mod child;
@@ -29,6 +29,9 @@ fn main() {
     // engines and their pools this process would hold more than the children do.
     if parts::wants("process") {
         runtime.block_on(process::figures());
+    }
+    if parts::wants("unindexed") {
+        runtime.block_on(process::unindexed_figures());
     }
     runtime.block_on(in_process::figures());
     if parts::wants("memory") {

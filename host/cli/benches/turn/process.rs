@@ -28,6 +28,37 @@ pub async fn figures() {
     measure(&home, "long", "`run`, offline model, 10,000 entries");
 }
 
+/// Entries of tapes that have no index: a turn on the longer one should take at most twice as long.
+const UNINDEXED: [usize; 2] = [1_000, 1_000_000];
+
+/// The first turn on a tape whose index was deleted, and the ratio of the two lengths in this run of the benchmark.
+pub async fn unindexed_figures() {
+    let home = Home::new(env!("CARGO_BIN_EXE_bub-wasm"), env!("CARGO_TARGET_TMPDIR"));
+    let index = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled/index");
+    let mut medians = Vec::new();
+    for entries in UNINDEXED {
+        let session = entries.to_string();
+        fill(&home, &session, entries).await;
+        let tape = home.tape_file(&session);
+        let length = tape.metadata().expect("the tape is there").len();
+        let mut samples = Vec::new();
+        for run in 0..WARM_UP + RUNS {
+            // A home that keeps no index yet has no such folder.
+            let _ = std::fs::remove_dir_all(&index);
+            let (took, _) = run_once(&home, &["--session-id", &session]);
+            if run >= WARM_UP {
+                samples.push(took);
+            }
+            cut(&tape, length);
+        }
+        let samples = Samples::new(samples);
+        medians.push(samples.median());
+        samples.print(&format!("`run`, {entries} entries without an index"), None);
+    }
+    let ratio = medians[1].as_secs_f64() / medians[0].as_secs_f64();
+    println!("  ratio of the two: {ratio:.2} (target: 2)");
+}
+
 /// The anchor and the event that says so are the last two entries.
 async fn fill(home: &Home, session: &str, entries: usize) {
     let store = FileStore::open(home.tapes_dir()).expect("the tapes can be kept");
