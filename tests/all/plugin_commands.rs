@@ -130,9 +130,26 @@ fn no_plugin_takes_the_name_of_a_command_of_the_program() {
         commands.expect("help lists commands").0.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert!(names.contains(&"run") && names.contains(&"help"), "{names:?}");
     for name in names {
-        let home = listing(&[name]);
-        lists_as_failed(&home, "commander", &format!("its command `{name}` is one of the program's own"));
+        is_reserved(name);
     }
+}
+
+#[track_caller]
+fn is_reserved(name: &str) {
+    let says = format!("its command `{name}` has a reserved name: bub-wasm keeps it for a command of its own");
+    lists_as_failed(&listing(&[name]), "commander", &says);
+}
+
+#[test]
+fn no_plugin_takes_a_name_that_is_reserved_for_a_later_command() {
+    for name in
+        ["sessions", "mcp", "acp", "replay", "blame", "audit", "why", "store", "open", "undo", "schedule", "init"]
+    {
+        is_reserved(name);
+    }
+    // What only begins like one is free.
+    let finished = listing(&["replays"]).bub(["plugin", "list"]).finish();
+    assert!(!finished.stdout.contains("did not load"), "{finished}");
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn three_faults_in_a_row_are_one_too_many() {
     assert_eq!(listed(&home), [Value::Null; 0]);
     let third = breaks(&home, "a");
     let line = "hook `build-prompt` of plugin `weak` is in quarantine in session `a` for ";
-    third.mentions(line).mentions("to lift it: bub-wasm plugin release weak");
+    third.mentions(line).mentions("to lift it: bub-wasm plugin unquarantine weak");
     is_passed_over(&home, "a").mentions(line);
 
     let listed = listed(&home);
@@ -194,14 +194,25 @@ fn other_bytes_start_anew() {
 }
 
 #[test]
-fn release_lifts_it() {
+fn unquarantine_lifts_it() {
     let home = weak("build-prompt", TRAP);
     (0..3).for_each(|_| drop(breaks(&home, "a")));
     is_passed_over(&home, "a");
-    home.bub(["plugin", "release", "weka"]).finish().refuses(&["`weka` is not in quarantine", "did you mean `weak`"]);
-    home.bub(["plugin", "release", "weak"]).finish().says("plugin `weak` is asked again\n");
+    home.bub(["plugin", "unquarantine", "weka"])
+        .finish()
+        .refuses(&["`weka` is not in quarantine", "did you mean `weak`"]);
+    home.bub(["plugin", "unquarantine", "weak"]).finish().says("plugin `weak` is no longer in quarantine\n");
     assert_eq!(listed(&home), [Value::Null; 0]);
     breaks(&home, "a");
+}
+
+#[test]
+fn the_former_name_of_unquarantine_still_works_and_help_does_not_show_it() {
+    let home = weak("build-prompt", TRAP);
+    (0..3).for_each(|_| drop(breaks(&home, "a")));
+    home.bub(["plugin", "release", "weak"]).finish().says("plugin `weak` is no longer in quarantine\n");
+    let help = home.bub(["plugin", "--help"]).finish();
+    assert!(help.stdout.contains("unquarantine") && !help.stdout.contains("release"), "{help}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod approval;
 mod chat;
 mod command;
+mod completions;
 mod denied;
 mod diff;
 mod doctor;
@@ -13,6 +14,7 @@ mod plugin;
 mod progress;
 mod prompt;
 mod question;
+mod reference;
 mod run;
 mod secret;
 mod serve;
@@ -46,13 +48,13 @@ use std::process::ExitCode;
     after_help = "Plugins bring further commands: `bub-wasm plugin list` names them, and `bub-wasm NAME ARG...` runs one."
 )]
 struct Arguments {
-    /// Where plugins, tapes and the configuration are kept [default: $BUB_HOME, else ~/.bub]
+    /// Directory of the configuration, plugins and tapes [default: $BUB_HOME, else ~/.bub]
     #[arg(long, global = true, value_name = "DIR")]
     home: Option<PathBuf>,
-    /// How the log is written, to stderr
+    /// Format of the log on stderr
     #[arg(long, global = true, value_enum, default_value_t)]
     log_format: log::Format,
-    /// The directory that the agent works on [default: the current one]
+    /// Directory that the agent works on [default: the current directory]
     #[arg(short, long, global = true, value_name = "DIR")]
     workspace: Option<PathBuf>,
     #[command(subcommand)]
@@ -65,24 +67,31 @@ enum Command {
     Run(run::Arguments),
     /// Talk to the agent, turn after turn
     Chat(chat::Arguments),
-    /// Show this workspace's conversations, and give them names
+    /// List and rename the sessions of this workspace
     Sessions(sessions::Arguments),
-    /// Serve channels and the API over HTTP, until told to end
+    /// Serve channels and the HTTP API until a signal ends it
     Serve(serve::Arguments),
-    /// Show which plugin answers which hook, in the order in which they are asked
+    /// Show which plugins implement each hook, in the order in which they are called
     Hooks(hooks::Arguments),
-    /// Look at everything, and say what to do about what is not well
+    /// Check the installation, and suggest a fix for each problem
     Doctor(doctor::Arguments),
-    /// Show plugins, and give and take what they may do
+    /// Install, inspect, grant and remove plugins
     Plugin(plugin::Arguments),
-    /// Keep keys and tokens that plugins may name and never see
+    /// Store secrets that plugins can name and never see
     Secret(secret::Arguments),
-    /// Look at tapes, and fork, empty, export and mend them
+    /// Read, search, fork, reset, export and verify tapes
     Tape(tape::Arguments),
-    /// Show what model calls have used: tokens by model, session and day
+    /// Show the tokens that model calls used, by model, session and day
     Usage(usage::Arguments),
-    /// Say that this workspace's files are as good as your own word
+    /// Trust the files of this workspace as your own words
     Trust(trust::Arguments),
+    /// Print a completion script for a shell
+    Completions(completions::Completions),
+    /// Write manual pages, one for each command
+    Man(completions::Man),
+    /// Write the reference pages of the book
+    #[command(hide = true)]
+    Reference(reference::Arguments),
     /// Compile a component, within bounds
     #[command(name = compiler::COMMAND, hide = true)]
     CompilePlugin(compiler::Arguments),
@@ -110,8 +119,11 @@ pub fn main() -> ExitCode {
 }
 
 fn execute(arguments: Arguments) -> Result<ExitCode> {
-    if let Command::CompilePlugin(arguments) = &arguments.command {
-        return Ok(compiler::run(arguments));
+    match &arguments.command {
+        Command::CompilePlugin(arguments) => return Ok(compiler::run(arguments)),
+        Command::Completions(arguments) => return completions::completions(arguments),
+        Command::Man(arguments) => return completions::man(arguments),
+        _ => {}
     }
     log::start(bub_config::verbosity(arguments.home.as_deref()), arguments.log_format);
     let config = Config::load(arguments.home.as_deref())?;
@@ -131,6 +143,9 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::Usage(arguments) => usage::run(&arguments, &config),
             Command::Trust(arguments) => trust::run(&arguments, &config, &workspace),
             Command::CompilePlugin(arguments) => Ok(compiler::run(&arguments)),
+            Command::Completions(arguments) => completions::completions(&arguments),
+            Command::Man(arguments) => completions::man(&arguments),
+            Command::Reference(arguments) => reference::run(&arguments, &config),
             Command::OfPlugin(words) => command::run(&words, config, &workspace).await,
         }
     });

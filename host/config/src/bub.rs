@@ -1,6 +1,7 @@
 //! Settings of Bub: which variables apply here, and which variables and files are not read.
 
 use super::environment::Environment;
+use super::variables::{VARIABLES, is_read};
 use super::{Plugin, Serve};
 use anyhow::Result;
 use bub_types::text::one_line;
@@ -10,36 +11,6 @@ use std::path::Path;
 
 /// Bub's file of settings, below `$BUB_HOME`.
 const FILE: &str = "config.yml";
-
-/// The variables that are read, without the prefix `BUB_`. Variables of secrets and providers are recognized by
-/// pattern.
-const READ: [&str; 25] = [
-    "ACTIVE_TIME_WINDOW",
-    "API_BASE",
-    "API_KEY",
-    "CACHE",
-    "CLIENT_ARGS",
-    "COMPLETION_ARGS",
-    "DEBOUNCE_SECONDS",
-    "ENABLED_CHANNELS",
-    "FAILPOINT",
-    "FALLBACK_MODELS",
-    "FORMAT",
-    "HOME",
-    "INSECURE_HTTP",
-    "MAX_STEPS",
-    "MAX_TOKENS",
-    "MAX_WAIT_SECONDS",
-    "MODEL",
-    "MODEL_TIMEOUT_SECONDS",
-    "RETRY_BASE_MS",
-    "SPILL_THRESHOLD",
-    "STREAM_OUTPUT",
-    "TELEGRAM_ALLOW_CHATS",
-    "TELEGRAM_ALLOW_USERS",
-    "TELEGRAM_TOKEN",
-    "VERBOSE",
-];
 
 /// Bub's variables that have no equivalent, and what to use instead.
 const WITHOUT_COUNTERPART: [(&str, &str); 3] = [
@@ -98,7 +69,8 @@ pub(super) fn unread(environment: &Environment, home: &Path) -> Vec<UnreadSettin
     names.sort_unstable();
     let variable = |name: &str| {
         let without = WITHOUT_COUNTERPART.iter().find(|(known, _)| *known == name).map(|(_, advice)| *advice);
-        let near = bub_types::suggest::nearest(name, READ).map(|near| format!("did you mean `BUB_{near}`"));
+        let near = bub_types::suggest::nearest(name, VARIABLES.iter().map(|known| known.name))
+            .map(|near| format!("did you mean `BUB_{near}`"));
         let advice = without.map(str::to_owned).or(near).unwrap_or_else(|| "nothing here has that name".to_owned());
         let shown: String = one_line(name).chars().take(100).collect();
         UnreadSetting { name: format!("BUB_{shown}"), advice }
@@ -109,9 +81,4 @@ pub(super) fn unread(environment: &Environment, home: &Path) -> Vec<UnreadSettin
         unread.push(UnreadSetting { name: FILE.to_owned(), advice: advice.to_owned() });
     }
     unread
-}
-
-fn is_read(name: &str) -> bool {
-    let forms = name.starts_with("SECRET_") || name.ends_with("_API_KEY") || name.ends_with("_API_BASE");
-    forms || READ.contains(&name)
 }

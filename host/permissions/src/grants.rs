@@ -36,6 +36,25 @@ enum GrantArg {
     Path,
 }
 
+/// All forms of grants, with a word in capitals where a name stands: for the reference.
+pub fn forms() -> Vec<String> {
+    let of_kind = |(kind, behind): &(&str, GrantArg)| match behind {
+        GrantArg::Nothing => vec![(*kind).to_owned()],
+        GrantArg::Name => {
+            let name = match *kind {
+                "secret" => "NAME",
+                "http" => "HOST",
+                "tools" => "TOOL",
+                kind => &kind.to_uppercase(),
+            };
+            vec![format!("{kind}:{name}"), format!("{kind}:*")]
+        }
+        GrantArg::OneOf(names) => names.iter().chain(&["*"]).map(|name| format!("{kind}:{name}")).collect(),
+        GrantArg::Path => vec![format!("{kind}:PATH:ro"), format!("{kind}:PATH:rw")],
+    };
+    KINDS.iter().flat_map(of_kind).collect()
+}
+
 impl Grants {
     /// Those grants, which are known to be well formed.
     pub fn new(grants: impl IntoIterator<Item = impl Into<String>>) -> Self {

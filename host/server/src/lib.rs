@@ -30,6 +30,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use api_error::ApiError;
 pub use auth::AuthState;
 pub use listen::{Server, listen};
+pub use metrics::{METRICS, Metric};
 pub use openapi::DOCUMENT;
 pub use routes::paths;
 pub use tls::Tls;

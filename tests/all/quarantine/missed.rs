@@ -20,7 +20,7 @@ fn without_another_model_the_turn_says_so_and_keeps_what_was_said() {
     (0..3).for_each(|_| drop(home.run(["hi"]).finish().fails("hook `run-model` of plugin `weak`: trapped: ")));
     let line = "no other plugin answers while plugin `weak` is in quarantine in session `cli:local`";
     let finished = home.run(["what now"]).finish().fails(line);
-    assert!(finished.stderr.contains("bub-wasm plugin release weak"), "{finished}");
+    assert!(finished.stderr.contains("bub-wasm plugin unquarantine weak"), "{finished}");
 
     let tape = tape::read(&home.tape_file("cli:local"));
     let [.., said, error] = tape.as_slice() else { panic!("too little is on the tape: {tape:?}") };
@@ -75,13 +75,13 @@ fn while_the_keeper_of_tapes_is_in_quarantine_no_turn_begins() {
         home.run(["ECHO:hi"]).finish().fails("of plugin `keeper`: trapped: ");
     }
     let finished = home.run(["ECHO:hi"]).finish().fails("hook `store` of plugin `keeper`: in quarantine");
-    assert!(finished.stderr.contains("bub-wasm plugin release keeper"), "{finished}");
+    assert!(finished.stderr.contains("bub-wasm plugin unquarantine keeper"), "{finished}");
     let tapes = std::fs::read_dir(home.tapes_dir()).into_iter().flatten().flatten();
     let tapes: Vec<_> =
         tapes.map(|file| file.file_name()).filter(|name| name.to_string_lossy().ends_with(".jsonl")).collect();
     assert!(tapes.is_empty(), "tapes were kept elsewhere: {tapes:?}");
     // The other way round the file would be another history.
-    home.bub(["plugin", "release", "keeper"]).finish().says("plugin `keeper` is asked again\n");
+    home.bub(["plugin", "unquarantine", "keeper"]).finish().says("plugin `keeper` is no longer in quarantine\n");
     home.configure("[plugins.keeper.config]\nmode = \"\"");
     home.run(["ECHO:hi"]).finish().says("[cli:local]\nhi\n");
 }
@@ -108,7 +108,7 @@ fn a_gate_in_quarantine_denies() {
     let (result, asked) = calls_bash(&home);
     let error: Value = serde_json::from_str(&result).unwrap_or_default();
     assert_eq!((&error["kind"], asked.len()), (&"denied".into(), 0), "{result}");
-    let says = ["the gate `guard`", "in quarantine", "bub-wasm plugin release guard"];
+    let says = ["the gate `guard`", "in quarantine", "bub-wasm plugin unquarantine guard"];
     assert!(says.iter().all(|text| result.contains(text)), "{result}");
 }
 

@@ -6,11 +6,11 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 #[derive(clap::Args)]
 pub(super) struct Approval {
-    /// When to ask about tool calls: before all that do more than read, only once text that somebody else wrote is in the
-    /// conversation, or never, and then make none of them or all [default: `approve` of `[policy]`, else auto]
+    /// When to ask before tool calls that do more than read: `ask` always, `auto` once the conversation holds untrusted
+    /// text; `read-only` denies them, `all` allows them [default: `approve` of `[policy]`, else auto]
     #[arg(long, value_name = "MODE", value_parser = mode())]
     approve: Option<ApprovalMode>,
-    /// Allow what would be asked about: calls with exactly these effects, as in `write,run`
+    /// Allow calls with these effects without asking, as in `write,run`
     #[arg(long, value_name = "EFFECT", value_delimiter = ',', value_parser = ["read", "write", "send", "run"])]
     allow: Vec<String>,
 }

@@ -67,11 +67,10 @@ pub(super) struct Arguments {
     /// The chat within the channel
     #[arg(long, default_value = "local")]
     chat_id: String,
-    /// The session to go on with, or to begin; `run --session` takes the same [default: cli_session]
+    /// Session to continue or start; the same as in `run --session` [default: cli_session]
     #[arg(long, visible_alias = "session-id", value_name = "ID")]
     session: Option<String>,
-    /// Go on with a session of this workspace, by its id or its name, and show how it ended; without one, choose from a
-    /// list
+    /// Continue a session of this workspace, by id or name, and show how it ended; without one, choose from a list
     #[arg(long, value_name = "SESSION", num_args = 0..=1, conflicts_with = "session")]
     resume: Option<Option<String>>,
     #[command(flatten)]

@@ -1,8 +1,9 @@
 //! `doctor`: what is well, what is not, and what to do about it.
 
+mod bundle;
 mod grants;
 mod proxy;
-mod settings;
+pub(crate) mod settings;
 mod tapes;
 
 use crate::cli::progress;
@@ -19,18 +20,21 @@ use bub_types::text::one_line;
 use bub_types::text::plain;
 use serde_json::json;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// Show every key of the configuration, with its default and what holds now
+    /// Show every key of the configuration with its default and its current value
     #[arg(long)]
     config: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Write a bundle for a bug report: a `.tar.gz` without secrets and without text of conversations
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["config", "json"])]
+    bundle: Option<PathBuf>,
 }
 
 /// One thing that was looked at.
@@ -69,6 +73,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         settings::print(&mut out, &config, arguments.json)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let recorded = arguments.bundle.as_ref().map(|_| bundle::record_log());
     let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
     let mut findings = files(&host.config);
     findings.push(finding("engine", State::Well, host.engines.describe()));
@@ -77,6 +82,10 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     findings.push(reach(&host).await);
     findings.push(proxy::finding(&host).await);
     findings.extend(plugins(&host));
+    if arguments.bundle.is_none() {
+        // What a plugin said when it broke may quote a conversation.
+        findings.extend(quarantined(&host));
+    }
     findings.extend(grants::findings(&host));
     findings.push(trust(&host));
     findings.extend(budget(&host));
@@ -84,6 +93,11 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     for found in &mut findings {
         // What a plugin or a server said stands there too.
         (found.what, found.text) = (host.config.redact(&found.what), host.config.redact(&found.text));
+    }
+    if let (Some(file), Some(log)) = (&arguments.bundle, recorded) {
+        bundle::write(file, &host, &findings, log)?;
+        writeln!(out, "wrote `{}`; look through it before you send it", file.display())?;
+        return Ok(ExitCode::SUCCESS);
     }
     let is_wrong = findings.iter().any(|finding| finding.state == State::Wrong);
     if arguments.json {
@@ -197,9 +211,6 @@ fn plugins(host: &Arc<Host>) -> Vec<Finding> {
     findings.extend(
         set.failed.iter().map(|(name, reason)| finding(format!("plugin `{name}`"), State::Wrong, reason.clone())),
     );
-    findings.extend(host.quarantined().into_iter().map(|held| {
-        finding(format!("plugin `{}`", held.plugin), State::Note, format!("hook `{}` is {held}", held.hook))
-    }));
     findings.extend(set.untrusted.iter().map(|file| {
         let text =
             format!("is not run; bub-wasm plugin trust {}, if you trust it", shell_word(&file.path.to_string_lossy()));
@@ -210,6 +221,13 @@ fn plugins(host: &Arc<Host>) -> Vec<Finding> {
         findings.push(finding(format!("gate `{gate}`"), State::Wrong, text));
     }
     findings
+}
+
+/// Plugins that kept breaking.
+fn quarantined(host: &Host) -> impl Iterator<Item = Finding> {
+    host.quarantined().into_iter().map(|held| {
+        finding(format!("plugin `{}`", held.plugin), State::Note, format!("hook `{}` is {held}", held.hook))
+    })
 }
 
 /// What is left of the day's budget, where there is one.

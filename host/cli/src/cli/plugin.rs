@@ -39,34 +39,34 @@ pub(super) struct Arguments {
 enum Command {
     #[command(flatten)]
     OfLoaded(OfLoaded),
-    /// Take a component as a plugin: show what it is and asks for, and ask what it is given
+    /// Install a component as a plugin: show what it requests, and ask which grants to give
     Add(add::Arguments),
-    /// Try a plugin in a sandbox against sample turns, and tell what breaks its contract
+    /// Test a plugin in a sandbox with sample turns, and report violations of its contract
     Check(check::Arguments),
-    /// Take a plugin away, with what it was granted; `rollback` brings both back
+    /// Remove a plugin and its grants; `rollback` restores both
     Remove {
         /// The plugin's name
         name: String,
     },
-    /// Put the version before in the place of the one that is there, with what it was granted then
+    /// Restore the previous version of a plugin, with its grants of then
     Rollback {
         /// The plugin's name
         name: String,
     },
-    /// Let a plugin that a workspace brings along run: these bytes, in whichever workspace they lie
+    /// Trust a plugin of a workspace: these bytes may run in any workspace
     Trust(trust::Arguments),
 }
 
 /// What is about the plugins as they are loaded.
 #[derive(clap::Subcommand)]
 enum OfLoaded {
-    /// Show all plugins: where they come from, what they answer, what they may do
+    /// List plugins with their origin, hooks and grants
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show one plugin: version, digest, hooks, tools, commands, what it wants and what it has
+    /// Show one plugin: version, digest, hooks, tools, commands, requested and held grants
     Inspect {
         /// The plugin's name
         name: String,
@@ -74,26 +74,27 @@ enum OfLoaded {
         #[arg(long)]
         json: bool,
     },
-    /// Give a plugin grants; they hold for the bytes that it has now
+    /// Give a plugin grants; they hold for its current bytes
     Grant {
         /// The plugin's name
         name: String,
-        /// The grants, as in `hook:build-prompt` or `tape:read`; none: all that it wants
+        /// Grants, as in `hook:build-prompt` or `tape:read`; without any, all that the plugin requests
         grants: Vec<String>,
-        /// Let the grants hold for whatever bytes come under this name: for what you build yourself
+        /// Let the grants hold for any bytes under this name, for plugins that you build yourself
         #[arg(long)]
         follow: bool,
     },
-    /// Take grants away; a turn that runs notices at its next call
+    /// Revoke grants of a plugin; a running turn notices at its next call
     Revoke {
         /// The plugin's name
         name: String,
-        /// The grants; none: all
+        /// Grants to revoke; without any, all
         grants: Vec<String>,
     },
-    /// Ask a plugin again that kept breaking, without waiting for the end of its pause
-    Release {
-        /// The plugin's name, or the digest of its bytes
+    /// End a plugin's quarantine now, without waiting for its pause to end
+    #[command(alias = "release")]
+    Unquarantine {
+        /// Name of the plugin, or the digest of its bytes
         name: String,
     },
 }
@@ -131,13 +132,13 @@ fn of_loaded(command: OfLoaded, host: &Host) -> Result<()> {
             grants::grant(&mut out, host, find(&plugins, &name)?, grants, follow)?;
         }
         OfLoaded::Revoke { name, grants } => grants::revoke(&mut out, host, find(&plugins, &name)?, &grants)?,
-        OfLoaded::Release { name } => match host.release(&name)? {
+        OfLoaded::Unquarantine { name } => match host.release(&name)? {
             0 => {
                 let held: Vec<String> = host.quarantined().into_iter().map(|held| held.plugin).collect();
                 let hint = bub_types::suggest::hint(&name, held.iter().map(String::as_str));
                 bail!("plugin `{name}` is not in quarantine{hint}");
             }
-            _ => writeln!(out, "plugin `{name}` is asked again")?,
+            _ => writeln!(out, "plugin `{name}` is no longer in quarantine")?,
         },
     }
     Ok(())

@@ -28,30 +28,30 @@ use tokio::time::Instant;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// What to say to the agent; `-`: what stands on standard input
+    /// Message to the agent; `-` reads it from standard input
     message: Option<String>,
-    /// `-`: wait for the end of standard input, and say it behind the message
+    /// `-` waits for the end of standard input and appends it to the message
     #[arg(value_name = "-", value_parser = ["-"])]
     waits: Option<String>,
-    /// The channel that the message comes from
+    /// Channel of the message
     #[arg(long, default_value = "cli")]
     channel: String,
     /// The chat within the channel
     #[arg(long, default_value = "local")]
     chat_id: String,
-    /// Who says it
+    /// Sender of the message
     #[arg(long, default_value = "human")]
     sender_id: String,
-    /// The session to go on with, or to begin; `chat --session` takes the same [default: CHANNEL:CHAT_ID]
+    /// Session to continue or start; the same as in `chat --session` [default: CHANNEL:CHAT_ID]
     #[arg(long = "session", visible_alias = "session-id", value_name = "ID")]
     session_id: Option<String>,
-    /// Go on with the session that was used last in this workspace, by `run` or `chat`
+    /// Continue the session that `run` or `chat` used last in this workspace
     #[arg(short, long = "continue", conflicts_with = "session_id")]
     continues: bool,
-    /// The model for this turn, before that of the configuration and of the session
+    /// Model for this turn; overrides the configuration and the session
     #[arg(short, long, value_name = "PROVIDER:MODEL")]
     model: Option<String>,
-    /// How the answer is printed [default: $BUB_FORMAT, else text]
+    /// Output format [default: $BUB_FORMAT, else text]
     #[arg(long, value_parser = format())]
     format: Option<AnswerFormat>,
     /// The same as `--format json`
@@ -59,7 +59,7 @@ pub(super) struct Arguments {
     json: bool,
     #[command(flatten)]
     approval: Approval,
-    /// Send an image, sound, video or document along: a file, or an https address that the model's side fetches
+    /// Attach an image, sound, video or document: a file, or an https URL that the model's provider fetches
     #[arg(long, value_name = "FILE|URL")]
     attach: Vec<String>,
 }

@@ -19,16 +19,17 @@ pub(super) struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Keep a secret. Its value is asked for, and is never an argument: those are seen by other users
+    /// Store a secret; its value is prompted for, because other users can see arguments
     Set(Set),
-    /// Show the names of all secrets, where their values stand, and the hosts that they go to
+    /// List secrets with their source and their hosts, without values
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Give up a secret
+    /// Remove a secret
     Remove {
+        /// Name of the secret
         #[arg(value_parser = name)]
         name: String,
     },
@@ -36,14 +37,14 @@ enum Command {
 
 #[derive(clap::Args)]
 struct Set {
-    /// `a-z`, `0-9`, `_` and `-`, as in `telegram` or `openai-api-key`
+    /// Name of the secret, in `a-z`, `0-9`, `_` and `-`, as in `telegram`
     #[arg(value_parser = name)]
     name: String,
-    /// A host that it may go to: `api.example.com`, or `*.example.com` for all below it. Without any it goes into no
-    /// request, and can only be compared and sign
+    /// Host that the secret may be sent to: `api.example.com`, or `*.example.com` for its subdomains. Without a host, it
+    /// can only be compared and used for signatures
     #[arg(long = "host", value_name = "HOST")]
     hosts: Vec<String>,
-    /// Read the value from this file, at every use
+    /// Read the value from this file at each use
     #[arg(long, value_name = "PATH", conflicts_with = "value_stdin")]
     file: Option<PathBuf>,
     /// Read the value from standard input

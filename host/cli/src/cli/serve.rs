@@ -23,13 +23,13 @@ use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// Where to listen [default: `serve.listen` of config.toml, else 127.0.0.1:8420]
+    /// Address to listen on [default: `serve.listen` of config.toml, else 127.0.0.1:8420]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Let connections from other machines be unencrypted: everybody on the way can read tokens and conversations
+    /// Accept unencrypted connections from other machines; tokens and conversations can then be read on the network
     #[arg(long)]
     insecure_http: bool,
-    /// Look whether everything is in place to serve, and do not
+    /// Check that everything is in place to serve, and exit
     #[arg(long)]
     check: bool,
 }

@@ -27,13 +27,13 @@ const SHOWN: usize = 20;
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Arguments {
-    /// Those of all workspaces, not only of this one
+    /// Show the sessions of all workspaces
     #[arg(long)]
     all: bool,
-    /// Only those that began on that channel
+    /// Show only sessions that began on this channel
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
-    /// How many, the newest first [default: 20]
+    /// Number of sessions to show, newest first [default: 20]
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
     /// Print JSON
@@ -45,15 +45,15 @@ pub(super) struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Give a session of this workspace a name; an empty one takes its name away
+    /// Rename a session of this workspace; an empty name removes its name
     Rename(Rename),
 }
 
 #[derive(clap::Args)]
 struct Rename {
-    /// The session: its id, or the name that it has
+    /// Id or name of the session
     session: String,
-    /// The new name
+    /// New name
     name: String,
     /// Print JSON
     #[arg(long)]

@@ -33,31 +33,31 @@ pub(super) struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Show all tapes; those of this workspace have a star. Entries are counted by the last id
+    /// List tapes; a star marks those of this workspace
     List(list::Arguments),
-    /// Show the entries of a tape, dates in UTC
+    /// Show the entries of a tape, with dates in UTC
     Show(show::Arguments),
-    /// Show what a tape amounts to: counts, token usage, and what is not well with it
+    /// Summarize a tape: counts, token usage and problems
     Info(info::Arguments),
-    /// Show the newest anchors
+    /// Show the newest anchors of a tape
     Anchors(anchors::Arguments),
-    /// Find entries by their words; typing errors are forgiven where too little is found
+    /// Search entries by words, with tolerance for typos if little is found
     Search(search::Arguments),
-    /// Show the chat messages that the next turn would begin with. No model is asked and nothing is written
+    /// Show the context that the next turn would start with; calls no model and writes nothing
     Context(context::Arguments),
-    /// Begin a new phase: write an anchor, behind which the model starts afresh with the anchor's state
+    /// Start a new phase: write an anchor, after which the context begins with the anchor's state
     Handoff(change::Handoff),
-    /// Copy a tape, with its sidecars, to a new one
+    /// Copy a tape and its sidecars to a new tape
     Fork(copy::Arguments),
     /// Empty a tape and its sidecars
     Reset(change::Reset),
-    /// Take entries out of a tape for good; a receipt says which, and not what they said
+    /// Erase entries of a tape for good; a receipt names them without their content
     Erase(erase::Arguments),
-    /// Write a tape in another form
+    /// Export a tape as JSON lines, Markdown or chat messages
     Export(export::Arguments),
-    /// Look for what crashes and other programs may have done to a tape. Exit code 1 when there is something
+    /// Check a tape for damage; the exit code is 1 if there is any
     Verify(verify::Arguments),
-    /// Remove what is left over and nobody needs
+    /// Remove trash, leftovers of crashes and old versions of memories
     Gc(tidy::Arguments),
 }
 

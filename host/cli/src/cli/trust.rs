@@ -8,10 +8,10 @@ use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// Trust it no longer
+    /// Revoke the trust
     #[arg(long)]
     revoke: bool,
-    /// Show the workspaces that are trusted
+    /// List the trusted workspaces
     #[arg(long, conflicts_with = "revoke")]
     list: bool,
     /// Print JSON

@@ -13,10 +13,10 @@ use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// Days to look at, today included
+    /// Number of days to include, counting today
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: u32,
-    /// Show this alone
+    /// Show only this grouping
     #[arg(long, value_name = "WHAT")]
     by: Option<By>,
     /// Print JSON

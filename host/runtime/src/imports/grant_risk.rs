@@ -16,11 +16,11 @@ pub fn of_grant(grant: &str) -> String {
     let grant = one_line(grant);
     let (kind, target) = grant.split_once(':').unwrap_or((&grant, ""));
     let sentence = match (kind, target) {
-        ("hook", "*") => "is asked everything that it implements",
+        ("hook", "*") => "is called for every hook that it implements",
         ("hook", _) => hook_of(&grant).map_or("is asked nothing", of_hook),
-        ("tape", "read") => "reads the whole conversation, and what stands beside it",
-        ("tape", "event") => "keeps notes of its own beside the conversation",
-        ("tape", "append") => "writes into the conversation, in anybody's name: what it writes steers the model",
+        ("tape", "read") => "reads the whole conversation, and its sidecars",
+        ("tape", "event") => "writes events to a sidecar of its own",
+        ("tape", "append") => "writes into the conversation, under any name: what it writes steers the model",
         ("tape", "reset") => "empties conversations",
         ("tape", "workspace") => "reads and writes what all conversations of a workspace share",
         ("tape", _) => "does anything with conversations: reads, writes and empties them",
@@ -30,10 +30,9 @@ pub fn of_grant(grant: &str) -> String {
         ("http", "*" | "https://*") => "talks to every public host of the internet",
         ("http", "http://*") => "talks to every public host of the internet, without encryption",
         ("process", _) => "runs any program as you: no sandbox holds what it starts",
-        ("recall", _) => {
-            "looks through the workspace's memory, and through all conversations that whoever causes a turn may see"
-        }
+        ("recall", _) => "searches the workspace's memory, and all conversations that the sender of a turn may see",
         ("usage", _) => "sees what model calls have used",
+        ("secret", "*") => "has any secret sent to hosts that it may talk to; never sees one",
         _ => return of_target(kind, target),
     };
     sentence.to_owned()

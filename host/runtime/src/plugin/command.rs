@@ -10,24 +10,37 @@ const MAX_COMMANDS: usize = 64;
 /// The longest name of a command, in bytes.
 const MAX_NAME: usize = 64;
 
-/// Names of the program's own: those that it has, and those that it is going to have.
-const OWN: [&str; 16] = [
+/// Names that no command of a plugin may have: commands of the program, those that it is going to have, and words that
+/// users take for one.
+const RESERVED: [&str; 28] = [
     "acp",
+    "audit",
+    "blame",
     "chat",
     "compile-plugin",
+    "completions",
     "doctor",
     "gateway",
     "help",
     "hooks",
+    "init",
+    "man",
     "mcp",
+    "open",
     "plugin",
+    "reference",
+    "replay",
     "run",
+    "schedule",
     "secret",
     "serve",
     "sessions",
+    "store",
     "tape",
     "trust",
+    "undo",
     "usage",
+    "why",
 ];
 
 /// A command of a plugin.
@@ -42,7 +55,7 @@ pub struct Command {
 ///
 /// # Errors
 ///
-/// There are too many, two have one name, or a name is none or taken by the program.
+/// There are too many, two have one name, or a name is invalid or reserved.
 pub(super) fn accept(listed: Vec<commands::Command>) -> Result<Vec<Command>> {
     if listed.len() > MAX_COMMANDS {
         bail!("it has {} commands; at most {MAX_COMMANDS} are taken", listed.len());
@@ -55,8 +68,8 @@ pub(super) fn accept(listed: Vec<commands::Command>) -> Result<Vec<Command>> {
                 "its command `{shown}` has no name of at most {MAX_NAME} small letters, digits and hyphens, a letter first"
             );
         }
-        if OWN.contains(&name.as_str()) {
-            bail!("its command `{name}` is one of the program's own");
+        if RESERVED.contains(&name.as_str()) {
+            bail!("its command `{name}` has a reserved name: bub-wasm keeps it for a command of its own");
         }
         if commands.iter().any(|other| other.name == name) {
             bail!("it has two commands `{name}`");

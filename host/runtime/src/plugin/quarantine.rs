@@ -5,8 +5,8 @@
 //! configuration trusts put it there for all: the owner by two sessions, or two of owner and peers. So a caller alone, and
 //! strangers however many, switch off nothing for others. After a pause one call is let through, and its outcome decides. The guests that the program carries are never switched off: they are only made to wait.
 //!
-//! What is known stands in a file, because `run` is a process of its own for each turn, and because `release` has to reach
-//! a process that runs.
+//! What is known stands in a file, because `run` is a process of its own for each turn, and because `plugin
+//! unquarantine` has to reach a process that runs.
 
 mod breaker;
 mod breaker_store;
@@ -68,7 +68,7 @@ impl std::fmt::Display for OpenCircuit {
         };
         write!(
             f,
-            "in quarantine {scope} for {} s, because it kept breaking (at last: {}); to lift it: bub-wasm plugin release {}",
+            "in quarantine {scope} for {} s, because it kept breaking (at last: {}); to lift it: bub-wasm plugin unquarantine {}",
             self.left.as_secs().max(1),
             self.fault,
             self.plugin

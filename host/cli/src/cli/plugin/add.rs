@@ -17,13 +17,13 @@ use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// The component: a file, or an https address (which takes --sha256)
+    /// Component file, or an https URL (which needs --sha256)
     #[arg(value_name = "FILE|URL")]
     from: String,
-    /// The SHA-256 that its bytes must have, in hex
+    /// Expected SHA-256 of the component, in hex
     #[arg(long, value_name = "DIGEST")]
     sha256: Option<String>,
-    /// The name that it gets [default: that of the file]
+    /// Name of the plugin [default: the name of the file]
     #[arg(long)]
     name: Option<String>,
     #[command(flatten)]

@@ -31,13 +31,13 @@ use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// The plugin: its name, or a component file
+    /// Name of a plugin, or a component file
     #[arg(value_name = "NAME|FILE", required_unless_present = "repro")]
     plugin: Option<String>,
-    /// Make the call again that broke; with a FILE, in that build of the plugin
+    /// Repeat a recorded call that failed; with FILE, in that build of the plugin
     #[arg(long, value_name = "DIR")]
     repro: Option<PathBuf>,
-    /// Give the plugin this grant too; without, nothing that reaches outside of the sandbox
+    /// Give the plugin this grant too; by default nothing reaches outside of the sandbox
     #[arg(long, value_name = "GRANT")]
     grant: Vec<String>,
     /// Print JSON

@@ -13,10 +13,10 @@ use std::io::{IsTerminal, Write};
 /// What stands on the command line of what is given to plugins that arrive.
 #[derive(clap::Args, Clone, Default)]
 pub(in crate::cli) struct Consent {
-    /// Give plugins that arrive all that they want, without asking
+    /// Give new plugins all grants that they request, without asking
     #[arg(long, conflicts_with = "grant")]
     yes: bool,
-    /// Give plugins that arrive this grant, as in `hook:build-prompt`, without asking; may be said several times
+    /// Give new plugins this grant, as in `hook:build-prompt`, without asking; can be repeated
     #[arg(long, value_name = "GRANT")]
     grant: Vec<String>,
 }

@@ -10,13 +10,13 @@ use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// The file, as `.bub/plugins/NAME.wasm`; with --revoke also the digest of one that is gone
+    /// Component file, as in `.bub/plugins/NAME.wasm`; with --revoke also a digest
     #[arg(required_unless_present = "list")]
     file: Option<PathBuf>,
-    /// Trust it no longer
+    /// Revoke the trust
     #[arg(long)]
     revoke: bool,
-    /// Show what is trusted
+    /// List the trusted plugins
     #[arg(long, conflicts_with_all = ["revoke", "file"])]
     list: bool,
     /// Print JSON

@@ -22,7 +22,7 @@ const STATE: usize = 3;
 pub(super) struct Arguments {
     #[command(flatten)]
     named: Named,
-    /// All of them, not the last 20
+    /// Show all anchors, not only the last 20
     #[arg(long)]
     all: bool,
     /// Print JSON

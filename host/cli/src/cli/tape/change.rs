@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub(super) struct Handoff {
-    /// The anchor's name
+    /// Name of the anchor
     name: String,
     #[command(flatten)]
     named: Named,
-    /// What the next phase begins with: JSON, which the model reads
+    /// State that the next phase begins with, in JSON
     #[arg(long, value_name = "JSON")]
     state: Option<String>,
     /// Print JSON
@@ -32,13 +32,13 @@ pub(super) struct Handoff {
 pub(super) struct Reset {
     #[command(flatten)]
     named: Named,
-    /// Keep the entries in an archive beside the tape; what is done unless `--discard` is given
+    /// Keep the entries in an archive beside the tape (the default)
     #[arg(long, conflicts_with = "discard")]
     archive: bool,
-    /// Throw the entries away; in files they lie in `trash` for a day
+    /// Discard the entries; as files they stay in `trash` for a day
     #[arg(long)]
     discard: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
     /// Print JSON

@@ -24,16 +24,16 @@ use std::sync::Arc;
 pub(super) struct Arguments {
     #[command(flatten)]
     named: Named,
-    /// Let that plugin select, not the one in charge
+    /// Use this selector instead of the configured one
     #[arg(long, value_name = "NAME")]
     selector: Option<String>,
-    /// Compare with what that plugin selects: what each leaves out, and what it costs
+    /// Compare with this selector: what each leaves out, and its tokens
     #[arg(long, value_name = "NAME", requires = "selector")]
     against: Option<String>,
-    /// What the user would say next
+    /// Next message of the user
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
-    /// Print one JSON array, not a message a line
+    /// Print one JSON array instead of one message per line
     #[arg(long)]
     json: bool,
 }

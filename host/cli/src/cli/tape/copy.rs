@@ -22,13 +22,13 @@ const PAGE: usize = 256;
 pub(super) struct Arguments {
     #[command(flatten)]
     named: Named,
-    /// The session of this workspace that goes on from there; it must have no tape yet
+    /// Session of this workspace that continues from there; it must not have a tape yet
     #[arg(long, value_name = "SESSION")]
     to: Option<String>,
-    /// The name of the new tape
+    /// Name of the new tape
     #[arg(long = "as", value_name = "TAPE")]
     copy: Option<String>,
-    /// Copy no further than that entry
+    /// Copy only entries up to this id
     #[arg(long, value_name = "ID")]
     at: Option<u64>,
     /// Print JSON

@@ -23,16 +23,16 @@ const SHORTEST: usize = 3;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// The session or the tape, and the entries that are taken out of it, by their ids
+    /// Session or tape, and the ids of the entries to erase
     #[arg(value_name = "SESSION|TAPE] [ENTRY")]
     given: Vec<String>,
-    /// Take out all entries that hold this text, upper or lower case; without a tape in all sessions of the workspace
+    /// Erase all entries that contain this text, ignoring case; without a tape, in all sessions of the workspace
     #[arg(long, value_name = "TEXT", conflicts_with = "forgotten")]
     text: Option<String>,
-    /// Take out all entries that `memory.forget` has had forgotten; without a tape in all sessions of the workspace
+    /// Erase all entries that `memory.forget` has forgotten; without a tape, in all sessions of the workspace
     #[arg(long)]
     forgotten: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
     /// Print JSON

@@ -31,10 +31,10 @@ enum Format {
 pub(super) struct Arguments {
     #[command(flatten)]
     named: Named,
-    /// What is written
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
-    /// The file that it is written to, over what is there [default: standard output]
+    /// File to write, replacing it if it exists [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }

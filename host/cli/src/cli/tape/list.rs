@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// Only those of this workspace
+    /// Show only the tapes of this workspace
     #[arg(long)]
     here: bool,
     /// Print JSON

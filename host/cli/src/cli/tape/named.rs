@@ -13,10 +13,10 @@ use std::sync::Arc;
 /// How a command is told which tape is meant.
 #[derive(clap::Args, Default)]
 pub(super) struct Named {
-    /// The tape: a name as `list` shows it, or a path to a `.jsonl` [default: that of the session]
+    /// Name of a tape as `list` shows it, or path of a `.jsonl` file [default: the tape of the session]
     #[arg(value_name = "TAPE")]
     tape: Option<String>,
-    /// The session of this workspace whose tape is meant [default: cli:local]
+    /// Session of this workspace whose tape is used [default: cli:local]
     #[arg(long, value_name = "ID", conflicts_with = "tape")]
     session: Option<String>,
 }

@@ -20,20 +20,20 @@ const LINES: usize = 2;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// Words, all of which must be met
+    /// Words to search for; an entry must contain all of them
     text: String,
     #[command(flatten)]
     named: Named,
-    /// Only entries of that kind, as in `message` or `tool_call`
+    /// Show only entries of this kind, as in `message` or `tool_call`
     #[arg(long = "kind", value_name = "KIND", value_delimiter = ',')]
     kinds: Vec<String>,
-    /// From that date or date and time on, as in `2026-11-21`; UTC unless it says otherwise
+    /// Only entries from this date or date and time on, as in `2026-11-21`; UTC unless it has an offset
     #[arg(long, value_name = "DATE")]
     since: Option<String>,
-    /// Up to that date, inclusive
+    /// Only entries up to this date, inclusive
     #[arg(long, value_name = "DATE")]
     until: Option<String>,
-    /// At most so many
+    /// Largest number of hits
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
     /// Print JSON

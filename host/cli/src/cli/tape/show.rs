@@ -22,22 +22,22 @@ const KINDS: [&str; 7] = ["message", "system", "anchor", "tool_call", "tool_resu
 pub(super) struct Arguments {
     #[command(flatten)]
     named: Named,
-    /// Only the newest N
+    /// Show only the newest N entries
     #[arg(long, value_name = "N")]
     last: Option<usize>,
-    /// Only from the newest anchor on, or the newest of that name
+    /// Show only entries from the newest anchor on, or from the newest anchor of this name
     #[arg(long, value_name = "NAME", num_args = 0..=1, conflicts_with = "after")]
     from_anchor: Option<Option<String>>,
-    /// Only those behind that id
+    /// Show only entries after this id
     #[arg(long, value_name = "ID")]
     after: Option<u64>,
-    /// Only entries of that kind, as in `message` or `tool_call`
+    /// Show only entries of this kind, as in `message` or `tool_call`
     #[arg(long = "kind", value_name = "KIND", value_delimiter = ',')]
     kinds: Vec<String>,
-    /// Only that entry, and all of it
+    /// Show only this entry, in full
     #[arg(long, value_name = "ID", conflicts_with_all = ["last", "from_anchor", "after", "kinds"])]
     id: Option<u64>,
-    /// Show all of long texts
+    /// Do not shorten long texts
     #[arg(long)]
     full: bool,
     /// Print JSON

@@ -17,10 +17,10 @@ const LOCK_WAIT: Duration = Duration::from_millis(200);
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// Only say what would be removed
+    /// Only show what would be removed
     #[arg(long)]
     dry_run: bool,
-    /// Empty the trash too: what was thrown away less than a day ago
+    /// Empty the trash too, also entries discarded less than a day ago
     #[arg(long)]
     now: bool,
     /// Print JSON

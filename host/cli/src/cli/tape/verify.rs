@@ -21,7 +21,7 @@ const PAGE: usize = 256;
 pub(super) struct Arguments {
     #[command(flatten)]
     named: Named,
-    /// All tapes
+    /// Check all tapes
     #[arg(long, conflicts_with_all = ["tape", "session"])]
     all: bool,
     /// Print JSON
