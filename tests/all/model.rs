@@ -9,7 +9,7 @@ mod tables;
 
 use std::time::Duration;
 
-use bub_model::{Client, Error, Event, Object, Request, Secret, Settings};
+use bub_model::{Client, Error, Event, RawObject, Request, Secret, Settings};
 
 use server::Server;
 
@@ -29,8 +29,8 @@ fn request() -> Request {
     Request { messages: vec![object(r#"{"role":"user","content":"hi"}"#)], stream: true, ..Request::default() }
 }
 
-fn object(text: &str) -> Object {
-    Object::new(text).expect("an object")
+fn object(text: &str) -> RawObject {
+    RawObject::new(text).expect("an object")
 }
 
 /// All events up to the end, and the error if that was the end.

@@ -275,7 +275,7 @@ async fn no_zombie_stays() {
 }
 
 fn environment() -> Environment {
-    Environment::of_host(&[])
+    Environment::from_host(&[])
 }
 
 fn program<'a>(command: &'a str, environment: &'a Environment) -> Program<'a> {

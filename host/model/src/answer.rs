@@ -91,7 +91,7 @@ impl Answer {
         }
         let usage = self.usage.map(|usage| match self.protocol {
             Protocol::Chat => usage,
-            Protocol::Messages => messages::account(&usage),
+            Protocol::Messages => messages::log(&usage),
         });
         events.extend(usage.map(|usage| Event::Usage(usage_text(usage))));
         events.push(Event::Finish(self.reason.unwrap_or_else(|| unsaid.to_owned())));

@@ -10,13 +10,13 @@ use serde_json::Value;
 use sse_stream::Sse;
 
 use crate::answer::Answer;
+use crate::body_reader;
+use crate::body_reader::ReadError;
 use crate::calls::TooManyCalls;
-use crate::completion::Outlet;
+use crate::completion::EventSender;
 use crate::endpoint::Endpoint;
 use crate::error::{Error, ErrorKind};
 use crate::exchange::Event;
-use crate::intake;
-use crate::intake::Broken;
 use crate::redaction::Redaction;
 use crate::refusal::Refusal;
 use crate::retry;
@@ -26,7 +26,7 @@ use bub_types::text::cause;
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// Events behind the end that are read without waiting.
-const FEW: usize = 8;
+const MAX_DRAINED: usize = 8;
 
 /// Why one request has no whole answer.
 pub(crate) struct Failure {
@@ -47,7 +47,7 @@ pub(crate) struct Server<'a> {
 
 impl Server<'_> {
     /// Sends `body` and passes on what the answer says, as it says it.
-    pub(crate) async fn ask(&self, body: Bytes, stream: bool, outlet: &mut Outlet) -> Result<(), Failure> {
+    pub(crate) async fn ask(&self, body: Bytes, stream: bool, sender: &mut EventSender) -> Result<(), Failure> {
         let response = self
             .http
             .post(self.endpoint.url.clone())
@@ -60,27 +60,27 @@ impl Server<'_> {
             return Err(self.refused(response).await);
         }
         match comes_in_events(&response, stream) {
-            true => self.read_events(response, outlet).await,
-            false => self.read_whole(response, outlet).await,
+            true => self.read_events(response, sender).await,
+            false => self.read_whole(response, sender).await,
         }
     }
 
-    async fn read_whole(&self, response: Response, outlet: &mut Outlet) -> Result<(), Failure> {
-        let bytes = intake::whole(response).await.map_err(|broken| self.broken(broken))?;
+    async fn read_whole(&self, response: Response, sender: &mut EventSender) -> Result<(), Failure> {
+        let bytes = body_reader::whole(response).await.map_err(|broken| self.broken(broken))?;
         let document: Value = serde_json::from_slice(&bytes).map_err(|_| self.not_understood("is no valid JSON"))?;
         let mut answer = Answer::new(self.endpoint.protocol);
-        self.pass_on(&document, &mut answer, outlet).await?;
-        self.finish(answer, outlet).await
+        self.pass_on(&document, &mut answer, sender).await?;
+        self.finish(answer, sender).await
     }
 
-    async fn read_events(&self, response: Response, outlet: &mut Outlet) -> Result<(), Failure> {
-        let mut events = intake::events(response);
+    async fn read_events(&self, response: Response, sender: &mut EventSender) -> Result<(), Failure> {
+        let mut events = body_reader::events(response);
         let mut answer = Answer::new(self.endpoint.protocol);
         loop {
             let event = match events.next().await {
                 Some(Ok(event)) => event,
                 // Why the model stopped is known: what is missing is at most the usage.
-                Some(Err(Broken::Connection(_))) | None if answer.is_finished() => break,
+                Some(Err(ReadError::Connection(_))) | None if answer.is_finished() => break,
                 Some(Err(broken)) => return Err(self.broken(broken)),
                 None => return Err(self.cut_off(None)),
             };
@@ -93,36 +93,36 @@ impl Server<'_> {
             }
             let document = match serde_json::from_str::<Value>(data) {
                 Ok(document) => document,
-                Err(_) if is_error(&event) => return Err(self.reported(&Refusal::of_words(data))),
+                Err(_) if is_error(&event) => return Err(self.reported(&Refusal::from_text(data))),
                 Err(_) => return Err(self.not_understood("holds an event that is no valid JSON")),
             };
-            self.pass_on(&document, &mut answer, outlet).await?;
+            self.pass_on(&document, &mut answer, sender).await?;
             if answer.is_over() {
                 drain(events);
                 break;
             }
         }
-        self.finish(answer, outlet).await
+        self.finish(answer, sender).await
     }
 
-    async fn pass_on(&self, document: &Value, answer: &mut Answer, outlet: &mut Outlet) -> Result<(), Failure> {
+    async fn pass_on(&self, document: &Value, answer: &mut Answer, sender: &mut EventSender) -> Result<(), Failure> {
         if let Some(refusal) = Refusal::in_answer(document) {
             return Err(self.reported(&refusal));
         }
         let events: Vec<Event> =
             answer.take_in(document).map_err(|TooManyCalls| self.not_understood("holds more than 128 tool calls"))?;
         for event in events {
-            outlet.send(event).await;
+            sender.send(event).await;
         }
         Ok(())
     }
 
-    async fn finish(&self, answer: Answer, outlet: &mut Outlet) -> Result<(), Failure> {
+    async fn finish(&self, answer: Answer, sender: &mut EventSender) -> Result<(), Failure> {
         if !answer.has_choice() {
             return Err(self.not_understood(&format!("holds no {}", self.endpoint.protocol.least())));
         }
         for event in answer.finish() {
-            outlet.send(event).await;
+            sender.send(event).await;
         }
         Ok(())
     }
@@ -157,7 +157,7 @@ impl Server<'_> {
     async fn refused(&self, response: Response) -> Failure {
         let status = response.status().as_u16();
         let asked = retry::asked(response.headers());
-        let refusal = Refusal::of_response(status, &intake::beginning(response).await);
+        let refusal = Refusal::from_response(status, &body_reader::beginning(response).await);
         let text = match refusal.words() {
             "" => format!("the server answered {status}"),
             words => format!("the server answered {status}: {}", self.redaction.line(words)),
@@ -198,15 +198,15 @@ impl Server<'_> {
     }
 
     /// The answer's bytes stopped short.
-    fn broken(&self, broken: Broken) -> Failure {
+    fn broken(&self, broken: ReadError) -> Failure {
         match broken {
-            Broken::Connection(error) if error.is_timeout() => self.silent(),
-            Broken::Connection(error) => self.cut_off(Some(&cause(&error))),
-            Broken::TooLarge(what) => {
+            ReadError::Connection(error) if error.is_timeout() => self.silent(),
+            ReadError::Connection(error) => self.cut_off(Some(&cause(&error))),
+            ReadError::TooLarge(what) => {
                 let text = format!("`{}` sent {what}", self.endpoint.host);
                 self.failure(ErrorKind::Provider, &text, false)
             }
-            Broken::Malformed => self.not_understood("is no valid stream of events"),
+            ReadError::Malformed => self.not_understood("is no valid stream of events"),
         }
     }
 
@@ -258,8 +258,8 @@ fn is_error(event: &Sse) -> bool {
 /// Reads what is left behind `[DONE]` or the event that ends a message: a connection that was read to its end is used
 /// again, and the next step of a turn saves the handshake. What is there already is read here; what comes is waited for
 /// beside everything else.
-fn drain(mut events: impl Stream<Item = Result<Sse, Broken>> + Send + Unpin + 'static) {
-    for _ in 0..FEW {
+fn drain(mut events: impl Stream<Item = Result<Sse, ReadError>> + Send + Unpin + 'static) {
+    for _ in 0..MAX_DRAINED {
         match events.next().now_or_never() {
             Some(Some(Ok(_))) => {}
             Some(_) => return,

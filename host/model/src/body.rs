@@ -12,8 +12,8 @@ use crate::error::{Error, ErrorKind};
 use crate::exchange::{Request, ToolSpec};
 use crate::files;
 use crate::messages;
-use crate::object::Object;
 use crate::protocol::Protocol;
+use crate::raw_object::RawObject;
 use crate::settings::Settings;
 
 /// Keys that are the client's own. Options that set one of them would change who is asked what.
@@ -21,7 +21,7 @@ const OWN: &[&str] = &["messages", "model", "stream", "system", "tools"];
 
 /// A request that was checked, and that can be written for one model after another.
 pub(crate) struct Body<'a> {
-    pub(super) messages: &'a [Object],
+    pub(super) messages: &'a [RawObject],
     pub(super) tools: &'a [Arc<ToolSpec>],
     /// `null` where the server is to decide.
     pub(super) max_tokens: Value,

@@ -14,7 +14,7 @@ use tokio::sync::OnceCell;
 
 use crate::attempt::{Failure, Server};
 use crate::body::Body;
-use crate::completion::{Completion, Outlet};
+use crate::completion::{Completion, EventSender};
 use crate::endpoint::Endpoint;
 use crate::error::{Error, ErrorKind};
 use crate::exchange::Request;
@@ -23,7 +23,7 @@ use crate::retry;
 use crate::route::{Route, check_key};
 use crate::settings::Settings;
 
-pub use probe::Reached;
+pub use probe::ProbeResult;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -80,9 +80,9 @@ impl Client {
     /// failure is final.
     pub fn complete(&self, request: Request) -> Completion {
         let shared = Arc::clone(&self.shared);
-        Completion::of(self.shared.redaction.spoken(), |mut outlet| async move {
-            if let Err(error) = shared.answer(&request, &mut outlet).await {
-                outlet.fail(error).await;
+        Completion::new(self.shared.redaction.spoken(), |mut sender| async move {
+            if let Err(error) = shared.answer(&request, &mut sender).await {
+                sender.fail(error).await;
             }
         })
     }
@@ -115,14 +115,14 @@ impl Client {
 }
 
 impl Shared {
-    async fn answer(&self, request: &Request, outlet: &mut Outlet) -> Result<(), Error> {
+    async fn answer(&self, request: &Request, sender: &mut EventSender) -> Result<(), Error> {
         let body = Body::new(&self.settings, request)?;
         let model = request.model.as_ref().unwrap_or(&self.settings.model);
-        self.ask(model, &body, request.stream, outlet).await
+        self.ask(model, &body, request.stream, sender).await
     }
 
     /// Asks one model, within the time that it has.
-    async fn ask(&self, label: &str, body: &Body<'_>, stream: bool, outlet: &mut Outlet) -> Result<(), Error> {
+    async fn ask(&self, label: &str, body: &Body<'_>, stream: bool, sender: &mut EventSender) -> Result<(), Error> {
         let endpoint = self.endpoint(label)?;
         let server = Server {
             headers: self.headers_for(&endpoint)?,
@@ -132,7 +132,7 @@ impl Shared {
         };
         let text = Bytes::from(body.text(&endpoint)?);
         tracing::debug!(model = label, host = endpoint.host, bytes = text.len(), "request");
-        let work = self.ask_again(&server, text, stream, outlet);
+        let work = self.ask_with_retries(&server, text, stream, sender);
         let Some(limit) = self.settings.timeout else {
             return work.await;
         };
@@ -157,26 +157,26 @@ impl Shared {
         Ok(self.usual.get_or_init(|| endpoint).clone())
     }
 
-    async fn ask_again(
+    async fn ask_with_retries(
         &self,
         server: &Server<'_>,
         text: Bytes,
         stream: bool,
-        outlet: &mut Outlet,
+        sender: &mut EventSender,
     ) -> Result<(), Error> {
         let mut failed = 0;
         loop {
-            let Err(failure) = server.ask(text.clone(), stream, outlet).await else {
+            let Err(failure) = server.ask(text.clone(), stream, sender).await else {
                 return Ok(());
             };
             let Failure { error, is_passing, asked } = failure;
             failed += 1;
-            if !is_passing || failed >= retry::REQUESTS || outlet.has_sent() {
+            if !is_passing || failed >= retry::REQUESTS || sender.has_sent() {
                 return Err(error);
             }
             let pause = retry::pause(self.settings.retry_delay, failed, asked);
             tracing::info!(failed, ?pause, "{error}; asking again");
-            outlet.retry(&error.message, pause).await;
+            sender.retry(&error.message, pause).await;
             tokio::time::sleep(pause).await;
         }
     }

@@ -8,8 +8,8 @@ use tokio::sync::mpsc;
 
 use crate::error::{Error, ErrorKind};
 use crate::exchange::{Event, ToolCall};
-use crate::local_stream::Inline;
-use crate::veil::Veil;
+use crate::local_stream::LocalStream;
+use crate::redact_stream::TextRedactor;
 use bub_redact::Patterns;
 
 /// Events that wait for a slow reader. Then the server waits too.
@@ -17,7 +17,7 @@ const CAPACITY: usize = 64;
 
 /// An answer that is under way. The work goes on while the next event is waited for. Dropping it ends the request.
 pub struct Completion {
-    work: Inline<BoxFuture<'static, ()>, Said>,
+    work: LocalStream<BoxFuture<'static, ()>, Said>,
     is_over: bool,
     on_retry: Option<OnRetry>,
 }
@@ -39,16 +39,16 @@ impl fmt::Debug for Completion {
 
 impl Completion {
     /// An answer that `work` writes to the other end.
-    pub fn of<W, F>(patterns: Patterns, work: W) -> Completion
+    pub(crate) fn new<W, F>(patterns: Patterns, work: W) -> Completion
     where
-        W: FnOnce(Outlet) -> F,
+        W: FnOnce(EventSender) -> F,
         F: Future<Output = ()> + Send + 'static,
     {
         let (sender, events) = mpsc::channel(CAPACITY);
-        let (text, reasoning) = (Veil::new(patterns.clone()), Veil::new(patterns));
-        let outlet = Outlet { sender, has_sent: false, text, reasoning };
-        let work: BoxFuture<'static, ()> = Box::pin(work(outlet));
-        Completion { work: Inline::new(work, events), is_over: false, on_retry: None }
+        let (text, reasoning) = (TextRedactor::new(patterns.clone()), TextRedactor::new(patterns));
+        let sender = EventSender { sender, has_sent: false, text, reasoning };
+        let work: BoxFuture<'static, ()> = Box::pin(work(sender));
+        Completion { work: LocalStream::new(work, events), is_over: false, on_retry: None }
     }
 
     /// Tells of requests that are made again.
@@ -86,27 +86,27 @@ impl Completion {
 }
 
 /// The writing end.
-pub struct Outlet {
+pub(crate) struct EventSender {
     sender: mpsc::Sender<Said>,
     has_sent: bool,
     /// What a server says of the key that it was given reaches nobody.
-    text: Veil,
-    reasoning: Veil,
+    text: TextRedactor,
+    reasoning: TextRedactor,
 }
 
-impl Outlet {
+impl EventSender {
     /// Whether the reader has been told anything. From then on no other request may answer in this one's place.
-    pub fn has_sent(&self) -> bool {
+    pub(crate) fn has_sent(&self) -> bool {
         self.has_sent
     }
 
     /// The request is made again. That is no part of an answer.
-    pub async fn retry(&self, why: &str, pause: Duration) {
+    pub(crate) async fn retry(&self, why: &str, pause: Duration) {
         let _ = self.sender.send(Said::Retry(why.to_owned(), pause)).await;
     }
 
     /// Waits while the reader is slow. What is sent to a reader that has left is lost: its leaving ends the work.
-    pub async fn send(&mut self, event: Event) {
+    pub(crate) async fn send(&mut self, event: Event) {
         self.has_sent = true;
         match event {
             Event::Text(text) => {
@@ -130,7 +130,10 @@ impl Outlet {
     fn without_keys(&self, event: Event) -> Event {
         match event {
             Event::ToolCalls(calls) => Event::ToolCalls(
-                calls.into_iter().map(|call| ToolCall { arguments: self.text.hide(&call.arguments), ..call }).collect(),
+                calls
+                    .into_iter()
+                    .map(|call| ToolCall { arguments: self.text.redact(&call.arguments), ..call })
+                    .collect(),
             ),
             other => other,
         }
@@ -154,7 +157,7 @@ impl Outlet {
 
     /// The last thing that is sent. What was held back because a key may have begun there is not shown: the answer is cut
     /// off anyway.
-    pub async fn fail(self, error: Error) {
+    pub(crate) async fn fail(self, error: Error) {
         let _ = self.sender.send(Said::Event(Err(error))).await;
     }
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::body_reader::{self, ReadError};
 use super::client::Client;
 use super::endpoint::Endpoint;
 use super::error::{Error, ErrorKind};
-use super::intake::{self, Broken};
 use super::protocol::Protocol;
 use super::redaction::one_line;
 use super::refusal::Refusal;
@@ -45,16 +45,16 @@ impl Client {
         })?;
         let status = response.status();
         if !status.is_success() {
-            let refusal = Refusal::of_response(status.as_u16(), &intake::beginning(response).await);
+            let refusal = Refusal::from_response(status.as_u16(), &body_reader::beginning(response).await);
             let words = self.redacted(refusal.words());
             return Err(wrong(refusal.kind(), format!("`{host}` answered {}: {words}", status.as_u16())));
         }
-        let bytes = intake::whole(response).await.map_err(|broken| match broken {
-            Broken::Connection(error) => {
+        let bytes = body_reader::whole(response).await.map_err(|broken| match broken {
+            ReadError::Connection(error) => {
                 wrong(ErrorKind::Temporary, format!("`{host}` broke off: {}", one_line(&cause(&error))))
             }
-            Broken::TooLarge(what) => wrong(ErrorKind::Provider, format!("`{host}` sent {what}")),
-            Broken::Malformed => wrong(ErrorKind::Provider, format!("the answer of `{host}` is no text")),
+            ReadError::TooLarge(what) => wrong(ErrorKind::Provider, format!("`{host}` sent {what}")),
+            ReadError::Malformed => wrong(ErrorKind::Provider, format!("the answer of `{host}` is no text")),
         })?;
         read(&bytes, texts.len()).map_err(|why| wrong(ErrorKind::Provider, format!("the answer of `{host}` {why}")))
     }

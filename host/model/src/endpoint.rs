@@ -54,7 +54,7 @@ pub fn reachable(settings: &Settings) -> Vec<(String, bool)> {
 
 /// Whether a server of that provider could be reached at `base`.
 pub fn is_address(provider: &str, base: &str) -> bool {
-    Protocol::of(&slug(provider)).address(base).is_some()
+    Protocol::from_slug(&slug(provider)).address(base).is_some()
 }
 
 /// Where the key of that provider would go, by what `settings` say of addresses; none where no address is known.
@@ -62,7 +62,7 @@ pub fn server_of(settings: &Settings, provider: &str) -> Option<Url> {
     let slug = slug(provider);
     let given = settings.api_base.as_deref().or_else(|| by_provider(&settings.bases, &slug).map(String::as_str));
     let known = BASES.iter().find(|(name, _)| *name == slug).map(|(_, base)| *base);
-    Protocol::of(&slug).address(given.or(known)?)
+    Protocol::from_slug(&slug).address(given.or(known)?)
 }
 
 /// Whether `settings` say the address, or the key, of that provider alone.
@@ -160,7 +160,7 @@ impl Endpoint {
         let base = given.or(known).ok_or_else(|| {
             wrong(format!("the address of provider `{provider}` is not known: set `BUB_{variable}_API_BASE`"))
         })?;
-        let protocol = Protocol::of(&slug);
+        let protocol = Protocol::from_slug(&slug);
         let url = protocol.address(base).ok_or_else(|| {
             wrong(format!(
                 "the address of provider `{provider}` is no http address: change `BUB_API_BASE` or `BUB_{variable}_API_BASE`"

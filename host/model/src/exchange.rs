@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use crate::object::Object;
+use crate::raw_object::RawObject;
 
 /// One chat request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Request {
     /// `provider:model`; `None`: the settings' model, and its fallbacks.
     pub model: Option<String>,
     /// Chat messages in the shape of OpenAI's chat completions. They reach a server of that protocol byte for byte.
-    pub messages: Vec<Object>,
+    pub messages: Vec<RawObject>,
     /// What the model may call. Empty: nothing, and the body has no `tools`.
     pub tools: Vec<Arc<ToolSpec>>,
     /// Tokens that the answer may have; `None`: as the settings say.
@@ -31,7 +31,7 @@ pub struct ToolSpec {
     /// What the tool does, for the model.
     pub description: String,
     /// JSON Schema of the arguments.
-    pub parameters: Object,
+    pub parameters: RawObject,
     /// It stands in every request that offers the tool.
     written: OnceLock<String>,
 }
@@ -39,7 +39,7 @@ pub struct ToolSpec {
 impl ToolSpec {
     /// A tool by the name that the model uses, `memory_save` and not `memory.save`; what the model reads to decide whether
     /// to call it; and the JSON Schema of its arguments.
-    pub fn new(name: String, description: String, parameters: Object) -> ToolSpec {
+    pub fn new(name: String, description: String, parameters: RawObject) -> ToolSpec {
         ToolSpec { name, description, parameters, written: OnceLock::new() }
     }
 

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `settings` | what the user chose: model, keys, addresses, limits |
 //! | `exchange` | what is asked and what is answered |
-//! | `object` | JSON that was looked at once, and is put into a body as it stands |
+//! | `raw_object` | JSON that was looked at once, and is put into a body as it stands |
 //! | `client` | which models are tried, one after the other, and what is done with their errors |
 //! | `endpoint` | `provider:model` becomes an address, a key and a name |
 //! | `protocol` | where a protocol is posted to, and how it shows the key |
@@ -18,11 +18,11 @@
 //! | `attempt` | one POST and the reading of its answer |
 //! | `embeddings` | the other thing that servers do: texts become vectors |
 //! | `retry` | whether the same server is asked again, and when |
-//! | `intake` | bytes become whole documents or server-sent events, within bounds |
+//! | `body_reader` | bytes become whole documents or server-sent events, within bounds |
 //! | `answer`, `calls` | documents become events, pieces of tool calls become calls |
 //! | `completion` | events reach whoever wants them |
 //! | `refusal`, `overflow` | what a server says is wrong becomes an error of a kind |
-//! | `veil` | what is told has no key in it |
+//! | `redact_stream` | what is told has no key in it |
 //! | `route` | which proxy is used, and where a key may go |
 //! | `redaction`, `error` | an error becomes one line without a key in it |
 //!
@@ -35,6 +35,7 @@
 mod answer;
 mod attempt;
 mod body;
+mod body_reader;
 mod calls;
 mod client;
 mod completion;
@@ -43,22 +44,21 @@ mod endpoint;
 mod error;
 mod exchange;
 mod files;
-mod intake;
 pub mod local_stream;
 mod messages;
-mod object;
 mod overflow;
 mod protocol;
+mod raw_object;
+mod redact_stream;
 mod redaction;
 mod refusal;
 mod retry;
 mod route;
 mod settings;
 pub mod usage;
-mod veil;
 mod window;
 
-pub use client::{Client, Reached};
+pub use client::{Client, ProbeResult};
 pub use completion::Completion;
 pub use embeddings::{Embedded, check as check_vectors};
 pub use endpoint::{
@@ -66,8 +66,8 @@ pub use endpoint::{
 };
 pub use error::{Error, ErrorKind};
 pub use exchange::{Event, Request, ToolCall, ToolSpec};
-pub use object::Object;
 pub use overflow::is_context_length;
+pub use raw_object::RawObject;
 pub use redaction::secrets;
 pub use route::{Route, is_this_machine, shown as shown_proxy};
 pub use settings::{Secret, Settings};

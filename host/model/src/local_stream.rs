@@ -9,14 +9,14 @@ use std::task::Poll;
 use tokio::sync::mpsc::Receiver;
 
 /// Work, and what it has said.
-pub struct Inline<W: Future, T> {
+pub struct LocalStream<W: Future, T> {
     /// None once it has ended, or was taken elsewhere.
     work: Option<W>,
     said: Receiver<T>,
     ended: Option<W::Output>,
 }
 
-impl<W: Future + Unpin, T> Inline<W, T> {
+impl<W: Future + Unpin, T> LocalStream<W, T> {
     /// Work that writes to the other end of `said`. It begins when something is waited for.
     pub fn new(work: W, said: Receiver<T>) -> Self {
         Self { work: Some(work), said, ended: None }

@@ -19,7 +19,7 @@ use crate::exchange::ToolSpec;
 use history::{History, Role};
 use options::Options;
 
-pub(super) use answer::{account, take_in};
+pub(super) use answer::{log, take_in};
 
 /// Where the server caches what it has read up to here.
 const MARK: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}}";

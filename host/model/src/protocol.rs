@@ -17,7 +17,7 @@ const MESSAGES_VERSION: &str = "2023-06-01";
 
 impl Protocol {
     /// What the provider of that name, in lower case, speaks.
-    pub(crate) fn of(slug: &str) -> Protocol {
+    pub(crate) fn from_slug(slug: &str) -> Protocol {
         match slug {
             "anthropic" => Protocol::Messages,
             _ => Protocol::Chat,

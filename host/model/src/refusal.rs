@@ -21,7 +21,7 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     /// Reads the body of a response that failed.
-    pub(crate) fn of_response(status: u16, body: &[u8]) -> Refusal {
+    pub(crate) fn from_response(status: u16, body: &[u8]) -> Refusal {
         let text = String::from_utf8_lossy(body);
         let (code, message) = match serde_json::from_str::<Value>(&text) {
             Ok(document) => read(&document),
@@ -40,7 +40,7 @@ impl Refusal {
     }
 
     /// An `event: error` whose data is not in the usual form.
-    pub(crate) fn of_words(words: &str) -> Refusal {
+    pub(crate) fn from_text(words: &str) -> Refusal {
         Refusal { status: None, code: String::new(), message: words.to_owned() }
     }
 

@@ -1,15 +1,15 @@
 //! What model calls have used: a line a call, a file a day, below `$BUB_HOME/usage`.
 //!
-//! It is one account for all processes of a home: budgets are held against it, and `bub-wasm usage` shows it. The day is
+//! It is one log for all processes of a home: budgets are held against it, and `bub-wasm usage` shows it. The day is
 //! the local one of whoever writes the line.
 
-mod account;
 mod call;
 mod lines;
+mod log;
 mod report;
 mod tokens;
 
-pub use account::Account;
 pub use call::Call;
+pub use log::UsageLog;
 pub use report::{Report, Session, Sum, report};
 pub use tokens::Tokens;

@@ -5,11 +5,11 @@
 //! mebibyte of them is kept. An [`Environment`] is what a program is told of the host's: never the project's own
 //! variables or keys.
 //!
-//! **How long a program lives.** The contract has no flag for the background, so what a guest asks for decides. Without
+//! **How long a program states.** The contract has no flag for the background, so what a guest asks for decides. Without
 //! its id nobody can find a program again: it dies with the turn that started it ([`Processes::end_turn`]). A program whose
 //! id a guest was told is meant to be found again ([`Child::keep`]): it outlives the turn, and dies with its session
 //! ([`Processes::end_session`]). No group outlives the host's orderly exit ([`Processes::end_all`]) or [`Processes`] itself.
-//! A program that is ended takes along what it has started, also what has left its group (`setsid`) while its parent lives.
+//! A program that is ended takes along what it has started, also what has left its group (`setsid`) while its parent states.
 //! Two things are out of reach: what has left its group and lost its parent before, and all of them when the host itself is
 //! killed by SIGKILL.
 //!
@@ -19,16 +19,16 @@
 
 mod child;
 mod descendants;
-mod end;
 mod environment;
 mod error;
 mod group;
-mod life;
 mod member;
 mod processes;
 mod program;
 mod ring;
-mod tend;
+mod state;
+mod supervise;
+mod terminate;
 
 pub use child::{Child, Output};
 pub use environment::{ALLOWED, Environment};

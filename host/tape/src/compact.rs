@@ -11,8 +11,8 @@ use super::date;
 use super::entry::Entry;
 use super::erase::Erasure;
 use super::error::Result;
-use super::store::Store;
 use super::section::SectionAnchor;
+use super::store::Store;
 
 /// Entries that are looked at in one step.
 const PAGE: usize = 256;

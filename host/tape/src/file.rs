@@ -37,8 +37,8 @@ use super::lock::{self, Lock, LockError, Queues};
 use super::lookup::Lookup;
 use super::name::{check_tape_name, family};
 use super::search::{Hit, Search};
-use super::store::{Commit, Future, Outcome, Store};
 use super::section;
+use super::store::{Commit, Future, Outcome, Store};
 use directory::{Directory, failed};
 use index_cache::{IndexCache, run_blocking};
 

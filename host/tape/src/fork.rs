@@ -15,8 +15,8 @@ use super::journal::Journal;
 use super::lookup::Lookup;
 use super::name::{SIDECAR, archive_name};
 use super::search::{Collector, Hit, Search};
-use super::store::{Batch, Commit, Future, Outcome, Store, info_by_reading};
 use super::section;
+use super::store::{Batch, Commit, Future, Outcome, Store, info_by_reading};
 use state::{Stage, TapeState};
 
 pub(super) use state::ForkState;

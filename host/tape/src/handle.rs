@@ -15,9 +15,9 @@ use super::lookup::Lookup;
 use super::name::{check_tape_name, family, sidecar_name};
 use super::query::{Position, Query};
 use super::search::{Hit, Search};
+use super::section::{self, MEMORY};
 use super::session::{SessionMark, session_mark};
 use super::store::Store;
-use super::section::{self, MEMORY};
 use bub_types::text;
 use forgotten_filter::ForgottenFilter;
 

@@ -37,6 +37,7 @@ mod query;
 mod reader;
 mod render;
 mod search;
+mod section;
 mod session;
 mod sqlite;
 mod store;
@@ -46,7 +47,6 @@ mod text_matcher;
 mod transaction;
 mod verify;
 pub mod view;
-mod section;
 
 pub use condition::{Candidates, Condition, SimilarWord};
 pub use date::{now, run_id};
@@ -69,6 +69,7 @@ pub use query::{Position, Query, Start};
 pub use reader::find_candidates;
 pub use render::{Piece, Renderer};
 pub use search::{Collector, Hit, Matcher, Search};
+pub use section::{MEMORY, PluginSection, ids as section_ids, version as section_version};
 pub use session::{
     MAX_SESSION_NAME, SESSION_MARK, SESSION_NAME, SessionMark, SessionSummary, name_session, session_mark,
     session_summary, typed,
@@ -79,7 +80,6 @@ pub use summary::{EntryOffset, Newest, TapeSummary};
 pub use tapes::Tapes;
 pub use text_matcher::Words;
 pub use verify::{Fault, Verified, Verifier};
-pub use section::{MEMORY, PluginSection, ids as section_ids, version as section_version};
 
 /// The anchor that every session's tape begins with.
 pub const SESSION_START: &str = "session/start";

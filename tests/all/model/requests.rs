@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use bub_model::{Client, ErrorKind, Object, Request, Secret, Settings, ToolSpec};
+use bub_model::{Client, ErrorKind, RawObject, Request, Secret, Settings, ToolSpec};
 
 use super::server::{Answer, Seen, Server};
 use super::{KEY, STOP, ask, ask_with, error_of, object, request, settings};
@@ -78,12 +78,12 @@ async fn what_is_no_json_object_is_never_spliced_into_the_body() {
     let server = Server::start([Answer::events(&[STOP])]).await;
     for wrong in ["", "[]", "\"x\"", "{", r#"{}],"model":"other","x":[{}"#, "{} {}"] {
         // Messages and schemas are objects by their type.
-        let error = Object::new(wrong).unwrap_err();
+        let error = RawObject::new(wrong).unwrap_err();
         assert_eq!(error.kind, ErrorKind::InvalidInput, "{wrong}");
         let error = error_of(settings(&server), Request { options: Some(wrong.to_owned()), ..request() }).await;
         assert_eq!(error.kind, ErrorKind::InvalidInput, "{wrong}");
     }
-    assert_eq!(&*Object::new(" {\"a\": 1}\n").unwrap(), r#"{"a": 1}"#);
+    assert_eq!(&*RawObject::new(" {\"a\": 1}\n").unwrap(), r#"{"a": 1}"#);
     assert_eq!(server.connections(), 0);
 }
 

@@ -9,7 +9,7 @@ mod tapes;
 use crate::cli::progress;
 use anyhow::Result;
 use bub_config::Config;
-use bub_model::Reached;
+use bub_model::ProbeResult;
 use bub_permissions::shell_word;
 use bub_runtime::channel::Printer;
 use bub_runtime::host::Host;
@@ -151,7 +151,7 @@ fn toolchain() -> Finding {
     let sysroot = std::process::Command::new("rustc")
         .args(["--print", "sysroot"])
         .env_clear()
-        .envs(Environment::of_host(&[]).iter())
+        .envs(Environment::from_host(&[]).iter())
         .output();
     let Some(sysroot) = sysroot.ok().filter(|output| output.status.success()) else {
         return finding(what, State::Note, "there is no rustc; it is needed only to build plugins in Rust");
@@ -179,8 +179,8 @@ async fn reach(host: &Host) -> Finding {
         Ok(_) => {}
     }
     match host.model.probe(label).await {
-        Ok(Reached::Listed(text)) => finding(what, State::Well, text),
-        Ok(Reached::Answers(text)) => finding(what, State::Note, text),
+        Ok(ProbeResult::Listed(text)) => finding(what, State::Well, text),
+        Ok(ProbeResult::Answers(text)) => finding(what, State::Note, text),
         Err(error) => {
             // The error names the model again.
             let text = error.message.strip_prefix(&format!("{what}: ")).unwrap_or(&error.message).to_owned();
@@ -233,7 +233,7 @@ fn quarantined(host: &Host) -> impl Iterator<Item = Finding> {
 /// What is left of the day's budget, where there is one.
 fn budget(host: &Host) -> Option<Finding> {
     let limit = host.config.budget.tokens_per_day?;
-    Some(match host.budget.account().used_today(None) {
+    Some(match host.budget.usage_log().used_today(None) {
         Ok(used) if used < limit => finding("budget", State::Well, format!("{used} of {limit} tokens are used today")),
         Ok(used) => {
             let text = format!(
@@ -242,7 +242,7 @@ fn budget(host: &Host) -> Option<Finding> {
             finding("budget", State::Note, text)
         }
         Err(error) => {
-            let dir = host.budget.account().dir().display();
+            let dir = host.budget.usage_log().dir().display();
             let text = format!(
                 "what was spent cannot be read in `{dir}`, and no model is called: {}",
                 plain(&error.to_string())

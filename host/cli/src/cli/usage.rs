@@ -5,7 +5,7 @@ mod table;
 use super::text;
 use anyhow::Result;
 use bub_config::Config;
-use bub_model::usage::{Account, Report, Session, Sum, report};
+use bub_model::usage::{Report, Session, Sum, UsageLog, report};
 use bub_types::text::plain;
 use serde_json::{Map, Value, json};
 use std::io::Write;
@@ -39,7 +39,7 @@ impl Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, config: &Config) -> Result<ExitCode> {
-    let account = Account::new(&config.home);
+    let account = UsageLog::new(&config.home);
     let wrong = |error: std::io::Error| {
         let why = plain(&error.to_string());
         anyhow::anyhow!("what models have used cannot be read in `{}`: {why}", account.dir().display())

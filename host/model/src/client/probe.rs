@@ -17,7 +17,7 @@ const MAX_ANSWER: usize = 16 << 20;
 
 /// What was found out about a model that could be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reached {
+pub enum ProbeResult {
     /// Its server lists it.
     Listed(String),
     /// Its server is a model's server, and whether it has the model is not known.
@@ -37,7 +37,7 @@ impl Client {
     ///
     /// There is no address or no key, nobody answers within 10 seconds, the key is refused, what answers is no model's
     /// server, or it does not have the model.
-    pub async fn probe(&self, label: &str) -> Result<Reached, Error> {
+    pub async fn probe(&self, label: &str) -> Result<ProbeResult, Error> {
         let endpoint = Endpoint::resolve(&self.shared.settings, label)?;
         let probe = Probe { shared: &self.shared, endpoint: &endpoint };
         let list = probe.endpoint.protocol.models(&endpoint.url);
@@ -91,10 +91,10 @@ impl Probe<'_> {
     }
 
     /// Whether the model is among those that the server lists, by its name or by one that stands for it.
-    async fn check_listed(&self, names: &[String], list: Url) -> Result<Reached, Error> {
+    async fn check_listed(&self, names: &[String], list: Url) -> Result<ProbeResult, Error> {
         let (host, model) = (&self.endpoint.host, self.endpoint.model.as_str());
         if names.iter().any(|name| is_named(name, model)) {
-            return Ok(Reached::Listed(format!("`{host}` answers, and has it")));
+            return Ok(ProbeResult::Listed(format!("`{host}` answers, and has it")));
         }
         // Names that stand for the latest version are in few lists; the server knows them one by one.
         let mut one = list;
@@ -103,7 +103,7 @@ impl Probe<'_> {
         }
         let answer = self.ask(Method::GET, one).await?;
         if answer.status.is_success() && answer.json.is_some_and(|json| json.get("id").is_some()) {
-            return Ok(Reached::Listed(format!("`{host}` answers, and has it")));
+            return Ok(ProbeResult::Listed(format!("`{host}` answers, and has it")));
         }
         let near = bub_types::suggest::several(model, names.iter().map(String::as_str), 3);
         let near: Vec<String> = near.iter().map(|name| format!("`{}`", shown(name))).collect();
@@ -112,7 +112,7 @@ impl Probe<'_> {
     }
 
     /// For servers that list no models.
-    async fn ask_nothing(&self) -> Result<Reached, Error> {
+    async fn ask_nothing(&self) -> Result<ProbeResult, Error> {
         let (host, model) = (&self.endpoint.host, &self.endpoint.model);
         let body = json!({ "model": model, "messages": [], "max_tokens": 1 });
         let request = self.shared.http(self.endpoint).await?.post(self.endpoint.url.clone());
@@ -129,7 +129,7 @@ impl Probe<'_> {
         if answer.status == StatusCode::NOT_FOUND && error.is_some_and(|error| error.to_string().contains(model)) {
             return Err(self.wrong(format!("`{host}` answers, and does not have it")));
         }
-        Ok(Reached::Answers(format!("`{host}` answers, and lists no models: whether it has this one is not known")))
+        Ok(ProbeResult::Answers(format!("`{host}` answers, and lists no models: whether it has this one is not known")))
     }
 }
 

@@ -41,22 +41,21 @@ pub(crate) fn take_in(answer: &mut Answer, document: &Value) -> Result<Vec<Event
 
 /// What an answer cost, in the words of chat completions. This API counts what it read from its cache, and what it
 /// wrote there, beside the rest of the prompt.
-pub(crate) fn account(usage: &Map<String, Value>) -> Map<String, Value> {
+pub(crate) fn log(usage: &Map<String, Value>) -> Map<String, Value> {
     let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or_default();
     let (read, written) = (tokens("cache_read_input_tokens"), tokens("cache_creation_input_tokens"));
     let prompt = tokens("input_tokens").saturating_add(read).saturating_add(written);
     let completion = tokens("output_tokens");
-    let mut account = Map::new();
-    account.insert("completion_tokens".to_owned(), completion.into());
-    account.insert("prompt_tokens".to_owned(), prompt.into());
-    account.insert("total_tokens".to_owned(), prompt.saturating_add(completion).into());
-    account
-        .insert("prompt_tokens_details".to_owned(), json!({ "cached_tokens": read, "cache_creation_tokens": written }));
+    let mut log = Map::new();
+    log.insert("completion_tokens".to_owned(), completion.into());
+    log.insert("prompt_tokens".to_owned(), prompt.into());
+    log.insert("total_tokens".to_owned(), prompt.saturating_add(completion).into());
+    log.insert("prompt_tokens_details".to_owned(), json!({ "cached_tokens": read, "cache_creation_tokens": written }));
     let thought = usage.get("output_tokens_details").and_then(|details| details.get("thinking_tokens")?.as_u64());
     if let Some(thought) = thought {
-        account.insert("completion_tokens_details".to_owned(), json!({ "reasoning_tokens": thought }));
+        log.insert("completion_tokens_details".to_owned(), json!({ "reasoning_tokens": thought }));
     }
-    account
+    log
 }
 
 /// The beginning of a block, or all of it.

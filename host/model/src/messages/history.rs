@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::part::{self, text_block};
 use super::spelled;
 use crate::body::{list, member, quoted};
-use crate::object::Object;
+use crate::raw_object::RawObject;
 
 /// What stands for the person where the model spoke first: the API wants a user's turn before it.
 const BEFORE: &str = "(The conversation has begun before this.)";
@@ -59,7 +59,7 @@ struct Waiting {
 
 impl History {
     /// Reads messages. What is wrong with one is said by its number.
-    pub(super) fn read(messages: &[Object]) -> Result<History, String> {
+    pub(super) fn read(messages: &[RawObject]) -> Result<History, String> {
         let mut history = History::default();
         // What is asked now stands behind the model's last word.
         let now = messages.iter().rposition(|text| is_answer(text)).map_or(0, |at| at + 1);
@@ -209,7 +209,7 @@ fn is_answer(message: &str) -> bool {
 fn input(arguments: Option<&Value>) -> String {
     match arguments {
         Some(Value::String(text)) if text.trim().is_empty() => "{}".to_owned(),
-        Some(Value::String(text)) => match Object::new(text) {
+        Some(Value::String(text)) => match RawObject::new(text) {
             Ok(object) => object.to_string(),
             Err(_) => format!("{{\"arguments\":{}}}", quoted(text)),
         },

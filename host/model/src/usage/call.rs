@@ -1,4 +1,4 @@
-//! A line of the account.
+//! A line of the log.
 
 use super::tokens::Tokens;
 use serde::{Deserialize, Serialize};
@@ -85,7 +85,7 @@ impl Call {
         }
     }
 
-    /// What its line says; none for a line that is none of this account's, or was cut off.
+    /// What its line says; none for a line that is none of this log's, or was cut off.
     pub(super) fn read(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
     }

@@ -1,14 +1,14 @@
 //! What was used in some days, by model, session and day.
 
-use super::account::Account;
 use super::call::{Call, clipped, clipped_path};
+use super::log::UsageLog;
 use jiff::civil::Date;
 use jiff::{ToSpan, Zoned};
 use std::collections::BTreeMap;
 use std::io;
 
 /// The most days that are looked at: a century.
-const MOST_DAYS: u32 = 36_500;
+const MAX_DAYS: u32 = 36_500;
 
 /// What several calls used together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// That session, as the account writes it.
+    /// That session, as the log writes it.
     pub fn new(id: &str, workspace: &str) -> Self {
         Self { id: clipped(id), workspace: clipped_path(workspace) }
     }
@@ -80,13 +80,13 @@ pub struct Report {
 ///
 /// # Errors
 ///
-/// The account cannot be read.
-pub fn report(account: &Account, days: u32, of: Option<&Session>) -> io::Result<Report> {
+/// The log cannot be read.
+pub fn report(log: &UsageLog, days: u32, of: Option<&Session>) -> io::Result<Report> {
     let last = Zoned::now().date();
-    let first = last.saturating_sub(i64::from(days.clamp(1, MOST_DAYS) - 1).days());
+    let first = last.saturating_sub(i64::from(days.clamp(1, MAX_DAYS) - 1).days());
     let mut total = Sum::default();
     let (mut models, mut sessions, mut by_day) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    account.calls(first, last, |day, call| {
+    log.calls(first, last, |day, call| {
         let session = Session { id: call.session.clone(), workspace: call.workspace.clone() };
         if of.is_some_and(|of| *of != session) {
             return;

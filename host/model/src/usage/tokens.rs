@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// More tokens than any model takes in or gives out at once. A number above that is not believed: it would end the day's
 /// budget by itself.
-const MOST: u64 = 10_000_000;
+const MAX_TOKENS: u64 = 10_000_000;
 
 /// Bytes of text that are taken for a token where nobody has counted.
 const BYTES: u64 = 4;
@@ -57,7 +57,7 @@ impl Tokens {
 
     /// A guess by the number of bytes that went each way.
     pub fn estimated(sent: u64, received: u64) -> Self {
-        let tokens = |bytes: u64| bytes.div_ceil(BYTES).min(MOST);
+        let tokens = |bytes: u64| bytes.div_ceil(BYTES).min(MAX_TOKENS);
         let (prompt, completion) = (tokens(sent), tokens(received));
         Self { prompt, cached: 0, completion, total: prompt + completion, is_estimate: true }
     }
@@ -67,6 +67,6 @@ impl Tokens {
 fn count(value: Option<&Value>) -> Option<Option<u64>> {
     match value {
         None | Some(Value::Null) => Some(None),
-        Some(value) => value.as_u64().filter(|count| *count <= MOST).map(Some),
+        Some(value) => value.as_u64().filter(|count| *count <= MAX_TOKENS).map(Some),
     }
 }

@@ -1,32 +1,32 @@
 //! What may be spent at models in a day: by all together, and by each plugin.
 
 use bub_config::Config;
-use bub_model::usage::{Account, Call};
+use bub_model::usage::{Call, UsageLog};
 use bub_types::text::plain;
 use bub_types::{Error, ErrorKind};
 use std::sync::Arc;
 
-/// The budgets of one home, and the account that they are held against.
+/// The budgets of one home, and the usage log that they are held against.
 pub struct Budget {
     /// Shared by all hosts of the process: what was spent stays spent when the configuration changes.
-    account: Arc<Account>,
+    usage_log: Arc<UsageLog>,
     /// Tokens that all calls of a day may use together; none: no limit.
     limit: Option<u64>,
 }
 
 impl Budget {
     pub fn new(config: &Config) -> Self {
-        Self { account: Arc::new(Account::new(&config.home)), limit: config.budget.tokens_per_day }
+        Self { usage_log: Arc::new(UsageLog::new(&config.home)), limit: config.budget.tokens_per_day }
     }
 
-    /// The budgets of another configuration, held against the same account.
+    /// The budgets of another configuration, held against the same usage log.
     pub fn renewed(&self, config: &Config) -> Self {
-        Self { account: self.account.clone(), limit: config.budget.tokens_per_day }
+        Self { usage_log: self.usage_log.clone(), limit: config.budget.tokens_per_day }
     }
 
     /// Where all calls are written down.
-    pub fn account(&self) -> &Account {
-        &self.account
+    pub fn usage_log(&self) -> &UsageLog {
+        &self.usage_log
     }
 
     /// Refuses when what may be used in a day is used up: by all calls, or by those of `plugin`, which has a limit of its
@@ -65,19 +65,19 @@ impl Budget {
 
     /// Tokens that were used today for that caller's messages.
     pub fn used_by(&self, caller: &str) -> Result<u64, Error> {
-        self.account.used_today_by(caller).map_err(|error| self.unread(&error))
+        self.usage_log.used_today_by(caller).map_err(|error| self.unread(&error))
     }
 
     /// What a model's provider has reported lately, in relation to what is estimated. Where it cannot be read, the estimate
     /// stays as it is.
     pub fn token_calibration(&self, model: &str) -> gist::Ratio {
-        self.account.ratio(model).unwrap_or_default()
+        self.usage_log.ratio(model).unwrap_or_default()
     }
 
     /// Adds what a call used.
     pub fn spend(&self, call: &Call) {
-        if let Err(error) = self.account.add(call) {
-            let dir = self.account.dir().display();
+        if let Err(error) = self.usage_log.add(call) {
+            let dir = self.usage_log.dir().display();
             let why = plain(&error.to_string());
             tracing::warn!("what model `{}` used is not written down in `{dir}`: {why}", call.model);
         }
@@ -85,11 +85,11 @@ impl Budget {
 
     /// A budget that cannot be read is no permission to spend.
     fn used(&self, plugin: Option<&str>) -> Result<u64, Error> {
-        self.account.used_today(plugin).map_err(|error| self.unread(&error))
+        self.usage_log.used_today(plugin).map_err(|error| self.unread(&error))
     }
 
     fn unread(&self, error: &std::io::Error) -> Error {
-        let dir = self.account.dir().display();
+        let dir = self.usage_log.dir().display();
         let why = plain(&error.to_string());
         Error::new(ErrorKind::Temporary, format!("what was spent today cannot be read in `{dir}`: {why}"))
     }

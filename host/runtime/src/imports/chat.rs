@@ -14,7 +14,7 @@ use crate::plugin::bindings::exchange;
 use crate::plugin::store::State;
 use crate::turn::Turn;
 use bub_model::Event;
-use bub_model::local_stream::Inline;
+use bub_model::local_stream::LocalStream;
 use bub_types::{Error, ErrorKind, ToolCall};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ type Outcome = std::result::Result<Event, Error>;
 /// A model call in progress, in the task of the guest that waits for it. Dropping it ends the request: the call notices that
 /// nobody listens any more.
 pub struct Completion {
-    exchange: Inline<BoxFuture<'static, ()>, Outcome>,
+    exchange: LocalStream<BoxFuture<'static, ()>, Outcome>,
     /// What came behind pieces of text that were joined, and was none.
     ahead: Option<Outcome>,
 }
@@ -97,7 +97,7 @@ impl Host for State {
         };
         let (sender, events) = mpsc::channel(EVENTS);
         let exchange: BoxFuture<'static, ()> = Box::pin(exchange.run(sender));
-        let mut completion = Completion { exchange: Inline::new(exchange, events), ahead: None };
+        let mut completion = Completion { exchange: LocalStream::new(exchange, events), ahead: None };
         // A guest waits for one at a time, and means several to go on side by side.
         for other in self.table.iter_mut().filter_map(|entry| entry.downcast_mut::<Completion>()) {
             other.stand_alone();

@@ -43,7 +43,7 @@ impl State {
         let directory = directory.map_or_else(|| turn.workspace.clone(), |directory| turn.workspace.join(directory));
         let config = &self.host.config;
         let keys = config.model.keys.values().chain(&config.model.api_key).map(|key| key.expose());
-        let environment = Environment::of_host(&config.process.env).without_secrets(&keys.collect::<Vec<_>>());
+        let environment = Environment::from_host(&config.process.env).without_secrets(&keys.collect::<Vec<_>>());
         let program = Program {
             session: &turn.session_id,
             turn: &turn.id,

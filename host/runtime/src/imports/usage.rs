@@ -44,7 +44,7 @@ impl Host for State {
 
 /// A row a model, most tokens first.
 async fn rows(host: Arc<host::Host>, days: u32, of: Option<Session>) -> std::result::Result<Vec<Row>, Error> {
-    let read = tokio::task::spawn_blocking(move || report(host.budget.account(), days, of.as_ref())).await;
+    let read = tokio::task::spawn_blocking(move || report(host.budget.usage_log(), days, of.as_ref())).await;
     let report = read.map_err(std::io::Error::other).flatten().map_err(|error| {
         let why = plain(&error.to_string());
         Error::new(ErrorKind::Temporary, format!("what models have used cannot be read: {why}"))

@@ -1,6 +1,6 @@
 //! JSON that comes from a guest, checked where it enters.
 
-use bub_model::Object;
+use bub_model::RawObject;
 use bub_tape::json::Bounds;
 
 /// How deep guests may nest JSON. A parser that recurses would otherwise be at the mercy of `[[[[`.
@@ -21,9 +21,9 @@ pub fn check(text: &str) -> Result<(), String> {
 /// # Errors
 ///
 /// The same as there, and that it is none.
-pub fn object(text: &str) -> Result<Object, String> {
+pub fn object(text: &str) -> Result<RawObject, String> {
     check_depth(text)?;
-    Object::new(text).map_err(|error| error.message)
+    RawObject::new(text).map_err(|error| error.message)
 }
 
 /// Parses what [`check`] accepts.

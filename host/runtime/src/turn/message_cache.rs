@@ -3,7 +3,7 @@
 
 use super::Turn;
 use crate::plugin::json_object;
-use bub_model::Object;
+use bub_model::RawObject;
 use memchr::memmem::Finder;
 use std::sync::{Arc, LazyLock, OnceLock, PoisonError};
 
@@ -22,7 +22,7 @@ const DATA: &str = ";base64,";
 pub struct Message(Arc<Kept>);
 
 struct Kept {
-    object: Object,
+    object: RawObject,
     weight: OnceLock<u64>,
     bytes: OnceLock<usize>,
 }
@@ -32,7 +32,7 @@ impl Message {
         Ok(Self(Arc::new(Kept { object: json_object(text)?, weight: OnceLock::new(), bytes: OnceLock::new() })))
     }
 
-    pub fn object(&self) -> &Object {
+    pub fn object(&self) -> &RawObject {
         &self.0.object
     }
 

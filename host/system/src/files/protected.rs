@@ -31,11 +31,11 @@ pub(super) struct FileId {
 
 impl FileId {
     /// What lies behind that path, links followed; `None` when there is nothing.
-    pub(super) fn of(path: &Path) -> Option<Self> {
+    pub(super) fn from_path(path: &Path) -> Option<Self> {
         std::fs::metadata(path).ok().map(|meta| Self::from(&meta))
     }
 
-    fn of_open(file: impl AsFd) -> Option<Self> {
+    fn from_open(file: impl AsFd) -> Option<Self> {
         fstat(file).ok().map(|stat| Self::from(&stat))
     }
 }
@@ -101,7 +101,7 @@ impl ProtectedFiles {
                 directory.pop();
                 continue;
             }
-            let id = *known.entry(directory.clone()).or_insert_with(|| FileId::of(&directory));
+            let id = *known.entry(directory.clone()).or_insert_with(|| FileId::from_path(&directory));
             let Some(id) = id else { return };
             let place = directory.join(&name);
             let Ok(meta) = std::fs::symlink_metadata(&place) else {
@@ -150,12 +150,12 @@ impl ProtectedFiles {
 
     /// Whether the path is, or lies in, a protected directory. It is to be free of links.
     pub fn holds(&self, path: &Path) -> bool {
-        path.ancestors().filter_map(FileId::of).any(|id| self.directories.contains(&id))
+        path.ancestors().filter_map(FileId::from_path).any(|id| self.directories.contains(&id))
     }
 
     /// Whether an open file or directory is protected itself.
     pub fn is_protected(&self, file: impl AsFd) -> bool {
-        FileId::of_open(file).is_some_and(|id| self.files.contains(&id) || self.directories.contains(&id))
+        FileId::from_open(file).is_some_and(|id| self.files.contains(&id) || self.directories.contains(&id))
     }
 
     /// Whether a plugin may do that to `path`, which begins in the open directory `from`. What is not there may be made,
@@ -166,7 +166,7 @@ impl ProtectedFiles {
 
     /// `None`: the path leads nowhere, and the system will say so.
     fn check(&self, from: BorrowedFd<'_>, path: &Path, change: Change) -> Option<bool> {
-        let stop = FileId::of_open(from);
+        let stop = FileId::from_open(from);
         let mut base: OwnedFd = directory(from, Path::new("."))?;
         let mut path = path.to_owned();
         for _ in 0..=MAX_LINKS {
@@ -180,7 +180,7 @@ impl ProtectedFiles {
             }
             // The path ends with `.` or `..`: there is only the directory.
             let Some(name) = name else { return Some(true) };
-            let key = (FileId::of_open(&parent)?, name);
+            let key = (FileId::from_open(&parent)?, name);
             let stat = statat(&parent, &key.1, AtFlags::SYMLINK_NOFOLLOW).ok();
             if change == Change::Create && stat.is_some() {
                 return Some(true);
@@ -206,7 +206,7 @@ impl ProtectedFiles {
 
     /// Whether the directory is a protected one or lies in one; directories from `stop` upward were looked at before.
     fn is_inside(&self, open: &OwnedFd, stop: Option<FileId>) -> bool {
-        let (mut at, mut above) = (FileId::of_open(open), None::<OwnedFd>);
+        let (mut at, mut above) = (FileId::from_open(open), None::<OwnedFd>);
         for _ in 0..MAX_DEPTH {
             let Some(id) = at else { return false };
             if self.directories.contains(&id) {
@@ -217,7 +217,7 @@ impl ProtectedFiles {
             }
             let from = above.as_ref().unwrap_or(open);
             let Some(next) = directory(from.as_fd(), Path::new("..")) else { return false };
-            at = FileId::of_open(&next);
+            at = FileId::from_open(&next);
             // The root is above itself.
             if at == Some(id) {
                 return false;

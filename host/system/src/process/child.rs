@@ -1,8 +1,8 @@
 //! A handle of a program that was started.
 
-use super::end::end;
 use super::error::{Error, Result};
-use super::life::Life;
+use super::state::ProcessState;
+use super::terminate::terminate;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 /// A handle of a program. Dropping it does nothing to the program, which ends with its turn or its session.
 #[derive(Clone)]
 pub struct Child {
-    life: Arc<Life>,
+    state: Arc<ProcessState>,
 }
 
 /// A part of what a program wrote.
@@ -39,25 +39,25 @@ impl Output {
 }
 
 impl Child {
-    pub(super) fn new(life: Arc<Life>) -> Self {
-        Self { life }
+    pub(super) fn new(state: Arc<ProcessState>) -> Self {
+        Self { state }
     }
 
     /// `bash-` and eight hexadecimal digits.
     pub fn id(&self) -> &str {
-        &self.life.id
+        &self.state.id
     }
 
     /// Lets the program outlive its turn, until its session ends. To be called when a guest asks for the id: it wants to
     /// find the program again.
     pub fn keep(&self) {
-        self.life.keep();
+        self.state.keep();
     }
 
     /// Waits until the shell has ended, at most `patience`, and answers with all the output that is kept. Whatever else
     /// holds the output open is not waited for.
     pub async fn wait(&self, patience: Duration) -> Output {
-        let mut phase = self.life.phase.subscribe();
+        let mut phase = self.state.phase.subscribe();
         // Late or not, the answer is what there is.
         let _ = timeout(patience, phase.wait_for(|phase| phase.exit_code().is_some())).await;
         self.read(0, u32::MAX)
@@ -66,7 +66,7 @@ impl Child {
     /// The output from `offset`, at most `max` bytes but at least one character. It is all read when there is an exit code
     /// and `output` is empty.
     pub fn read(&self, offset: u64, max: u32) -> Output {
-        let (piece, exit_code) = self.life.read(offset, usize::try_from(max).unwrap_or(usize::MAX));
+        let (piece, exit_code) = self.state.read(offset, usize::try_from(max).unwrap_or(usize::MAX));
         Output { exit_code, output: piece.text, next_offset: piece.next, gone: piece.gone }
     }
 
@@ -77,8 +77,8 @@ impl Child {
     ///
     /// [`Error::Io`] when the group survives, as one that waits for a dead disk or runs as another user does.
     pub async fn kill(&self) -> Result<()> {
-        end(vec![Arc::clone(&self.life)]).await;
-        if self.life.group.is_gone() {
+        terminate(vec![Arc::clone(&self.state)]).await;
+        if self.state.group.is_gone() {
             return Ok(());
         }
         Err(Error::Io { action: format!("end `{}`", self.id()), source: io::ErrorKind::TimedOut.into() })
@@ -87,6 +87,9 @@ impl Child {
 
 impl fmt::Debug for Child {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Child").field("id", &self.life.id).field("session", &self.life.session).finish_non_exhaustive()
+        f.debug_struct("Child")
+            .field("id", &self.state.id)
+            .field("session", &self.state.session)
+            .finish_non_exhaustive()
     }
 }

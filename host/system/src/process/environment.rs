@@ -137,7 +137,7 @@ pub struct Environment {
 
 impl Environment {
     /// Of the variables that this process was started with those that are [`ALLOWED`], and those that `more` names.
-    pub fn of_host(more: &[String]) -> Self {
+    pub fn from_host(more: &[String]) -> Self {
         Self::new(environment::all()).only(more)
     }
 

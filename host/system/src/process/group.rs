@@ -13,15 +13,20 @@ pub(super) struct Group {
     leaderless: AtomicBool,
     /// No signal may be sent any more.
     gone: AtomicBool,
-    /// A member that was alive when last looked at, or 0. While it lives nobody else need be looked for.
-    witness: AtomicI32,
+    /// A member that was alive when last looked at, or 0. While it states nobody else need be looked for.
+    known_member: AtomicI32,
 }
 
 impl Group {
     /// The group that the process `leader` leads. `None` when that is no id of a process.
     pub(super) fn led_by(leader: u32) -> Option<Self> {
         let id = i32::try_from(leader).ok().and_then(Pid::from_raw)?;
-        Some(Self { id, leaderless: AtomicBool::new(false), gone: AtomicBool::new(false), witness: AtomicI32::new(0) })
+        Some(Self {
+            id,
+            leaderless: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
+            known_member: AtomicI32::new(0),
+        })
     }
 
     /// The number of the group, which is that of its leader.
@@ -41,12 +46,12 @@ impl Group {
     }
 
     /// Says that the leader was waited for. Until then the group is not empty: a zombie is a member.
-    pub(super) fn lost_its_leader(&self) {
+    pub(super) fn leader_exited(&self) {
         self.leaderless.store(true, Ordering::Release);
     }
 
     /// Ends whoever may have been overlooked in a group that is gone, and signals it no more: its id may soon be another's.
-    pub(super) fn see_out(&self) {
+    pub(super) fn reap_group(&self) {
         self.kill();
         self.gone.store(true, Ordering::Release);
     }
@@ -61,16 +66,16 @@ impl Group {
         }
         // Zombies are left where whoever inherits orphans waits for them late or, in many containers, never.
         let group = self.id.as_raw_pid();
-        if member::is_alive(self.witness.load(Ordering::Relaxed), group) == Some(true) {
+        if member::is_alive(self.known_member.load(Ordering::Relaxed), group) == Some(true) {
             return false;
         }
         match member::find(group) {
-            member::Found::One(id) => {
-                self.witness.store(id, Ordering::Relaxed);
+            member::Search::One(id) => {
+                self.known_member.store(id, Ordering::Relaxed);
                 false
             }
-            member::Found::Nobody => true,
-            member::Found::Unknown => false,
+            member::Search::Nobody => true,
+            member::Search::Unknown => false,
         }
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 
 /// What looking for a member has shown.
-pub(super) enum Found {
+pub(super) enum Search {
     /// This process is alive and a member.
     One(i32),
     /// Nobody who is alive is a member.
@@ -14,25 +14,25 @@ pub(super) enum Found {
 }
 
 /// Looks through all processes for one that is alive and of that group.
-pub(super) fn find(group: i32) -> Found {
-    let Ok(entries) = fs::read_dir("/proc") else { return Found::Unknown };
+pub(super) fn find(group: i32) -> Search {
+    let Ok(entries) = fs::read_dir("/proc") else { return Search::Unknown };
     // Somebody is always there: this process.
     let mut known = false;
     for entry in entries.flatten() {
         let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
         match is_alive(id, group) {
-            Some(true) => return Found::One(id),
+            Some(true) => return Search::One(id),
             Some(false) => known = true,
             None => {}
         }
     }
-    if known { Found::Nobody } else { Found::Unknown }
+    if known { Search::Nobody } else { Search::Unknown }
 }
 
 /// Whether the process `id` runs, or could, and is of that group. `None` when that cannot be read.
 pub(super) fn is_alive(id: i32, group: i32) -> Option<bool> {
     match fs::read(format!("/proc/{id}/stat")) {
-        Ok(stat) => says_alive(&stat, group),
+        Ok(stat) => parse_is_alive(&stat, group),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         // The process went while it was being read.
         Err(_) => Some(false),
@@ -40,7 +40,7 @@ pub(super) fn is_alive(id: i32, group: i32) -> Option<bool> {
 }
 
 /// Reads `1 (any name) S 0 7 ...`: id, name, state, parent, group.
-fn says_alive(stat: &[u8], group: i32) -> Option<bool> {
+fn parse_is_alive(stat: &[u8], group: i32) -> Option<bool> {
     let name_ends = stat.iter().rposition(|byte| *byte == b')')?;
     let rest = str::from_utf8(stat.get(name_ends + 1..)?).ok()?;
     let mut fields = rest.split_ascii_whitespace();

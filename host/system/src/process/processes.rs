@@ -1,12 +1,12 @@
 //! All programs of the host.
 
 use super::child::Child;
-use super::end::end;
 use super::error::{Error, Result};
 use super::group::Group;
-use super::life::Life;
 use super::program::Program;
-use super::tend::tend;
+use super::state::ProcessState;
+use super::supervise::supervise;
+use super::terminate::terminate;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -27,20 +27,20 @@ const MAX_FINISHED: usize = 64;
 const FINISHED_FOR: Duration = Duration::from_secs(3600);
 
 /// All programs that this process has started and that may still run.
-static ALL: Mutex<Vec<Weak<Life>>> = Mutex::new(Vec::new());
+static ALL: Mutex<Vec<Weak<ProcessState>>> = Mutex::new(Vec::new());
 
 /// Kills the groups of all programs at once, without waiting for anything: the process is about to exit, with tasks that
 /// nobody waits for.
 pub fn kill_all() {
     let all = std::mem::take(&mut *ALL.lock());
-    all.iter().filter_map(Weak::upgrade).for_each(|life| life.group.kill());
+    all.iter().filter_map(Weak::upgrade).for_each(|state| state.group.kill());
 }
 
 /// The programs of one host. Dropped, it kills all that run.
 #[derive(Default)]
 pub struct Processes {
     /// In the order of their start.
-    lives: Mutex<Vec<Arc<Life>>>,
+    states: Mutex<Vec<Arc<ProcessState>>>,
 }
 
 impl Processes {
@@ -59,21 +59,21 @@ impl Processes {
     /// refuses.
     pub fn spawn(&self, program: &Program<'_>) -> Result<Child> {
         // Held all the while: two that ask at once must not both be the eighth.
-        let mut lives = self.lives();
-        forget(&mut lives);
-        admit(&lives, program.session)?;
+        let mut states = self.states();
+        forget(&mut states);
+        admit(&states, program.session)?;
         let (shell, output) = program.start()?;
         let Some(group) = shell.id().and_then(Group::led_by) else {
             return Err(Error::Io { action: "start a program".to_owned(), source: io::Error::other("it has no id") });
         };
-        let life = Arc::new(Life::new(new_id(&lives), program.session, program.turn, group));
+        let state = Arc::new(ProcessState::new(new_id(&states), program.session, program.turn, group));
         let mut all = ALL.lock();
-        all.retain(|life| life.upgrade().is_some_and(|life| !life.is_over()));
-        all.push(Arc::downgrade(&life));
+        all.retain(|state| state.upgrade().is_some_and(|state| !state.is_over()));
+        all.push(Arc::downgrade(&state));
         drop(all);
-        tokio::spawn(tend(Arc::clone(&life), shell, output));
-        lives.push(Arc::clone(&life));
-        Ok(Child::new(life))
+        tokio::spawn(supervise(Arc::clone(&state), shell, output));
+        states.push(Arc::clone(&state));
+        Ok(Child::new(state))
     }
 
     /// A program of that session, running or ended. One that has ended is forgotten once its output was read to the end,
@@ -83,23 +83,23 @@ impl Processes {
     ///
     /// [`Error::NotFound`] when the session has none of that id, whether or not another has.
     pub fn find(&self, session: &str, id: &str) -> Result<Child> {
-        let mut lives = self.lives();
-        forget(&mut lives);
-        let found = lives.iter().find(|life| life.session == session && life.id == id && !life.is_dismissed());
+        let mut states = self.states();
+        forget(&mut states);
+        let found = states.iter().find(|state| state.session == session && state.id == id && !state.is_dismissed());
         match found {
-            Some(life) => Ok(Child::new(Arc::clone(life))),
+            Some(state) => Ok(Child::new(Arc::clone(state))),
             None => Err(Error::NotFound(format!("no program `{}` in this session", short(id)))),
         }
     }
 
     /// Ends what a turn started and nobody kept. To be called once nothing of the turn can start another.
     pub async fn end_turn(&self, turn: &str) {
-        self.end_those(|life| life.turn == turn && !life.is_kept()).await;
+        self.end_those(|state| state.turn == turn && !state.is_kept()).await;
     }
 
     /// Ends all that a session started, kept or not.
     pub async fn end_session(&self, session: &str) {
-        self.end_those(|life| life.session == session).await;
+        self.end_those(|state| state.session == session).await;
     }
 
     /// Ends everything: the host's exit.
@@ -107,30 +107,30 @@ impl Processes {
         self.end_those(|_| true).await;
     }
 
-    async fn end_those(&self, belongs: impl Fn(&Life) -> bool) {
-        let those: Vec<Arc<Life>> = self.lives().iter().filter(|life| belongs(life)).cloned().collect();
-        those.iter().for_each(|life| life.dismiss());
-        if those.iter().any(|life| !life.is_over()) {
-            end(those).await;
+    async fn end_those(&self, belongs: impl Fn(&ProcessState) -> bool) {
+        let those: Vec<Arc<ProcessState>> = self.states().iter().filter(|state| belongs(state)).cloned().collect();
+        those.iter().for_each(|state| state.dismiss());
+        if those.iter().any(|state| !state.is_over()) {
+            terminate(those).await;
         }
-        forget(&mut self.lives());
+        forget(&mut self.states());
     }
 
-    fn lives(&self) -> MutexGuard<'_, Vec<Arc<Life>>> {
-        self.lives.lock()
+    fn states(&self) -> MutexGuard<'_, Vec<Arc<ProcessState>>> {
+        self.states.lock()
     }
 }
 
 impl Drop for Processes {
     fn drop(&mut self) {
-        self.lives().iter().for_each(|life| life.group.kill());
+        self.states().iter().for_each(|state| state.group.kill());
     }
 }
 
 /// Refuses a program more where too many run.
-fn admit(lives: &[Arc<Life>], session: &str) -> Result<()> {
-    let running = || lives.iter().filter(|life| !life.is_over() && !life.group.is_gone());
-    let of_session = running().filter(|life| life.session == session).count();
+fn admit(states: &[Arc<ProcessState>], session: &str) -> Result<()> {
+    let running = || states.iter().filter(|state| !state.is_over() && !state.group.is_gone());
+    let of_session = running().filter(|state| state.session == session).count();
     if of_session >= MAX_RUNNING_OF_SESSION {
         return Err(Error::Busy(format!("{of_session} programs of this session run already; end one of them first")));
     }
@@ -143,27 +143,27 @@ fn admit(lives: &[Arc<Life>], session: &str) -> Result<()> {
 
 /// Forgets what nobody waits for, and what is too much: the oldest of the session that has the most, so that one session
 /// does not cost the others theirs.
-fn forget(lives: &mut Vec<Arc<Life>>) {
-    lives.retain(|life| !life.is_forgettable(FINISHED_FOR));
+fn forget(states: &mut Vec<Arc<ProcessState>>) {
+    states.retain(|state| !state.is_forgettable(FINISHED_FOR));
     loop {
         let mut finished: HashMap<&str, (usize, usize)> = HashMap::new();
-        for (index, life) in lives.iter().enumerate().filter(|(_, life)| life.is_over()) {
-            finished.entry(&life.session).or_insert((0, index)).0 += 1;
+        for (index, state) in states.iter().enumerate().filter(|(_, state)| state.is_over()) {
+            finished.entry(&state.session).or_insert((0, index)).0 += 1;
         }
         if finished.values().map(|(count, _)| count).sum::<usize>() <= MAX_FINISHED {
             return;
         }
         let Some(&(_, oldest)) = finished.values().max() else { return };
-        lives.remove(oldest);
+        states.remove(oldest);
     }
 }
 
-/// An id that no program in `lives` has.
-fn new_id(lives: &[Arc<Life>]) -> String {
+/// An id that no program in `states` has.
+fn new_id(states: &[Arc<ProcessState>]) -> String {
     loop {
         // The keys of a new state are random, and so is what it makes of anything.
-        let id = format!("bash-{:08x}", RandomState::new().hash_one(lives.len()) as u32);
-        if lives.iter().all(|life| life.id != id) {
+        let id = format!("bash-{:08x}", RandomState::new().hash_one(states.len()) as u32);
+        if states.iter().all(|state| state.id != id) {
             return id;
         }
     }

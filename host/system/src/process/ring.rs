@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 pub const RING_BYTES: usize = 1 << 20;
 
 /// The longest character of UTF-8, in bytes.
-const LONGEST: usize = 4;
+const MAX_CHAR: usize = 4;
 
 /// Output under absolute offsets: the first byte that a program writes has offset 0, wherever the ring begins by now.
 #[derive(Default)]
@@ -19,7 +19,7 @@ pub(super) struct Ring {
 }
 
 /// A part of the output, as text.
-pub(super) struct Piece {
+pub(super) struct Chunk {
     pub(super) text: String,
     /// The offset behind the text.
     pub(super) next: u64,
@@ -33,7 +33,7 @@ impl Ring {
         let mut surplus = self.bytes.len().saturating_sub(RING_BYTES);
         if surplus > 0 {
             // A character goes whole, so that the ring begins with one.
-            let torn = self.bytes.range(surplus..).take(LONGEST - 1).take_while(|byte| continues(**byte)).count();
+            let torn = self.bytes.range(surplus..).take(MAX_CHAR - 1).take_while(|byte| continues(**byte)).count();
             surplus += torn;
             self.bytes.drain(..surplus);
             self.start += surplus as u64;
@@ -53,22 +53,22 @@ impl Ring {
     /// The text from `offset`, at most `max` bytes of output but at least one character. An offset behind the end counts
     /// as the end, one inside a character as that character's beginning. A character whose rest may still come is left
     /// for the next reading; bytes that are no UTF-8 become U+FFFD.
-    pub(super) fn read(&self, offset: u64, max: usize) -> Piece {
+    pub(super) fn read(&self, offset: u64, max: usize) -> Chunk {
         let gone = self.start.saturating_sub(offset);
         // Both fit: they are within the length of what is in memory.
         let from = self.character(offset.saturating_sub(self.start).min(self.bytes.len() as u64) as usize);
-        let to = from.saturating_add(max.max(LONGEST)).min(self.bytes.len());
+        let to = from.saturating_add(max.max(MAX_CHAR)).min(self.bytes.len());
         let mut bytes: Vec<u8> = self.bytes.range(from..to).copied().collect();
         if to < self.bytes.len() || !self.closed {
             bytes.truncate(bytes.len() - unfinished(&bytes));
         }
         let next = self.start + (from + bytes.len()) as u64;
-        Piece { text: String::from_utf8_lossy(&bytes).into_owned(), next, gone }
+        Chunk { text: String::from_utf8_lossy(&bytes).into_owned(), next, gone }
     }
 
     /// Where the character begins that the byte at `index` belongs to.
     fn character(&self, index: usize) -> usize {
-        for back in 0..LONGEST.min(index + 1) {
+        for back in 0..MAX_CHAR.min(index + 1) {
             match self.bytes.get(index - back) {
                 Some(byte) if continues(*byte) => {}
                 Some(byte) if length(*byte) > back => return index - back,

@@ -10,8 +10,8 @@ use super::super::error::Result;
 use super::super::lookup::Lookup;
 use super::super::name::check_tape_name;
 use super::super::search::{Collector, Hit, Search};
-use super::super::summary::{EntryOffset, Newest};
 use super::super::section;
+use super::super::summary::{EntryOffset, Newest};
 use super::directory::{Directory, failed};
 use super::end::{End, Tail};
 use super::index::Index;
@@ -149,7 +149,9 @@ impl Directory {
                 Ok(found)
             })?;
             // What is kept of an index may say anything.
-            let mark = |entry: Option<&Entry>| entry.and_then(section::SectionAnchor::parse).map(|mark| (mark.section, mark.version));
+            let mark = |entry: Option<&Entry>| {
+                entry.and_then(section::SectionAnchor::parse).map(|mark| (mark.section, mark.version))
+            };
             let expected = Some((name.to_owned(), place.version));
             let fits = found.len() > section::longest() || mark(found.last()) == expected;
             Ok((fits && mark(found.first()) == expected).then_some((found, place.seal.id)))

@@ -8,8 +8,8 @@ use super::super::entry::Entry;
 use super::super::error::Result;
 use super::super::forgotten::{self, Forgotten};
 use super::super::name::{family, sidecar_name};
-use super::super::text_matcher::Words;
 use super::super::section::{self, MEMORY};
+use super::super::text_matcher::Words;
 use super::Tape;
 
 /// How many entries are looked at in one step.

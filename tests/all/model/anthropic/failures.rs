@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use bub_model::{Client, ErrorKind, Reached, Secret, Settings};
+use bub_model::{Client, ErrorKind, ProbeResult, Secret, Settings};
 
 use super::super::{KEY, ask, error_of, finish, request, text};
 use super::{Answer, Server, begin, events, said, settings, start, stream, words};
@@ -154,7 +154,7 @@ async fn a_missing_key_is_named_by_its_variable() {
 async fn a_probe_asks_for_the_models_with_the_key() {
     let server = Server::start([Answer::json(200, r#"{"data":[{"id":"x"}]}"#)]).await;
     let client = Client::new(Settings { api_key: Some(Secret::new(KEY)), ..settings(&server) }).unwrap();
-    let listed = Reached::Listed(format!("`{}` answers, and has it", server.host()));
+    let listed = ProbeResult::Listed(format!("`{}` answers, and has it", server.host()));
     assert_eq!(client.probe("anthropic:x").await.unwrap(), listed);
     let head = &server.seen()[0].head;
     assert!(

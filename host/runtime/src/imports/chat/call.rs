@@ -13,7 +13,7 @@ use crate::plugin::bindings::exported::after_llm_call::LlmResult;
 use crate::plugin::{CallContext, Plugin, Running, call};
 use crate::turn::{Denial, DenialReason, Turn};
 use bub_model::Event;
-use bub_model::local_stream::Inline;
+use bub_model::local_stream::LocalStream;
 use bub_types::{Error, ErrorKind, ToolCall};
 use std::sync::Arc;
 use std::time::Instant;
@@ -147,7 +147,7 @@ impl ModelCall {
 
     async fn ask_guest(&self, plugin: &Arc<Plugin>, model: &str, account: &mut Account<'_>) -> Result<(), Error> {
         let (sender, events) = mpsc::channel(EVENTS);
-        let mut guest = Inline::new(Box::pin(self.visit(plugin, model, sender)), events);
+        let mut guest = LocalStream::new(Box::pin(self.visit(plugin, model, sender)), events);
         while let Some(event) = guest.next().await {
             account.pass(event).await?;
         }

@@ -4,7 +4,7 @@ use crate::plugin::bindings::exchange;
 use crate::plugin::bindings::exported::before_llm_call::LlmRequest;
 use crate::plugin::{Offer, check_json};
 use crate::turn::{Message, Turn};
-use bub_model::Object;
+use bub_model::RawObject;
 use bub_tape::MAX_SENT;
 use bub_types::Error;
 use bub_types::ToolSpec;
@@ -86,7 +86,7 @@ impl Request {
         let filled = turn.calls.media.restore_request(&self.messages, MAX_SENT, &format!("model `{model}`"))?;
         let messages = self.messages.iter().zip(filled).map(|(message, filled)| match filled {
             Cow::Borrowed(_) => Ok(message.object().clone()),
-            Cow::Owned(filled) => Object::new(&filled),
+            Cow::Owned(filled) => RawObject::new(&filled),
         });
         Ok(bub_model::Request {
             model: Some(model.to_owned()),

@@ -1,7 +1,7 @@
 //! What is known of one program, from its start until it is forgotten.
 
 use super::group::Group;
-use super::ring::{Piece, Ring};
+use super::ring::{Chunk, Ring};
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Its shell runs.
-    Runs,
+    Running,
     /// Its shell ended with that code; others of the group still run.
     Left(i32),
     /// Nobody of the group is left, and no more output is read.
@@ -22,14 +22,14 @@ pub(super) enum Phase {
 impl Phase {
     pub(super) fn exit_code(self) -> Option<i32> {
         match self {
-            Self::Runs => None,
+            Self::Running => None,
             Self::Left(code) | Self::Gone(code) => Some(code),
         }
     }
 }
 
 /// One program: shared by its handles, the list of programs and the task that reads its output.
-pub(super) struct Life {
+pub(super) struct ProcessState {
     pub(super) id: String,
     pub(super) session: String,
     pub(super) turn: String,
@@ -48,14 +48,14 @@ struct Written {
     read_to_end: Option<u64>,
 }
 
-impl Life {
+impl ProcessState {
     pub(super) fn new(id: String, session: &str, turn: &str, group: Group) -> Self {
         Self {
             id,
             session: session.to_owned(),
             turn: turn.to_owned(),
             group,
-            phase: watch::Sender::new(Phase::Runs),
+            phase: watch::Sender::new(Phase::Running),
             output: Mutex::default(),
             kept: AtomicBool::new(false),
             dismissed: AtomicBool::new(false),
@@ -93,15 +93,15 @@ impl Life {
     }
 
     /// A part of the output, and the exit code where all that the shell wrote has arrived.
-    pub(super) fn read(&self, offset: u64, max: usize) -> (Piece, Option<i32>) {
+    pub(super) fn read(&self, offset: u64, max: usize) -> (Chunk, Option<i32>) {
         // The code first: behind it there is nothing more to come, behind the output there may be.
         let exit_code = self.phase.borrow().exit_code();
         let mut written = self.written();
-        let piece = written.ring.read(offset, max);
+        let chunk = written.ring.read(offset, max);
         if exit_code.is_some() {
-            written.read_to_end = written.read_to_end.max(Some(piece.next));
+            written.read_to_end = written.read_to_end.max(Some(chunk.next));
         }
-        (piece, exit_code)
+        (chunk, exit_code)
     }
 
     /// Whether it is over, and either read to its end, or not to be found again, or over for that long.

@@ -3,16 +3,16 @@
 use bub_redact::{Patterns, RedactStream};
 
 /// One stream of text on its way.
-pub(crate) struct Veil {
+pub(crate) struct TextRedactor {
     patterns: Patterns,
     stream: RedactStream,
     /// Bytes of a character whose others are held back.
     cut: Vec<u8>,
 }
 
-impl Veil {
-    pub(crate) fn new(patterns: Patterns) -> Veil {
-        Veil { stream: RedactStream::new(&patterns), patterns, cut: Vec::new() }
+impl TextRedactor {
+    pub(crate) fn new(patterns: Patterns) -> TextRedactor {
+        TextRedactor { stream: RedactStream::new(&patterns), patterns, cut: Vec::new() }
     }
 
     /// What can be shown once `text` has come.
@@ -38,7 +38,7 @@ impl Veil {
     }
 
     /// A whole text without keys.
-    pub(crate) fn hide(&self, text: &str) -> String {
+    pub(crate) fn redact(&self, text: &str) -> String {
         self.patterns.clean_text(text)
     }
 }

@@ -1,6 +1,6 @@
 //! The task behind each program: it reads what comes, waits for the shell, and sees the group out.
 
-use super::life::{Life, Phase};
+use super::state::{Phase, ProcessState};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -18,49 +18,49 @@ const READ_BYTES: usize = 16 << 10;
 const PIPE_BYTES: usize = 64 << 10;
 
 /// How long the end of the output is waited for once the shell has ended. Others may hold the pipe for ever.
-const MOMENT: Duration = Duration::from_millis(100);
+const SETTLE_TIME: Duration = Duration::from_millis(100);
 
 /// How often a group without its shell is looked at: soon at first, for most are gone at once.
-const FIRST_LOOK: Duration = Duration::from_millis(20);
-const LAST_LOOK: Duration = Duration::from_millis(500);
+const MIN_POLL: Duration = Duration::from_millis(20);
+const MAX_POLL: Duration = Duration::from_millis(500);
 
 /// What a shell says of an exit that cannot be expressed; here of one that the system kept to itself.
 const UNKNOWN_EXIT: i32 = 255;
 
 /// Serves one program until nobody of its group is left. Reading never stops while somebody may write: a full pipe would
 /// hold the program.
-pub(super) async fn tend(life: Arc<Life>, mut shell: Child, pipe: Receiver) {
+pub(super) async fn supervise(state: Arc<ProcessState>, mut shell: Child, pipe: Receiver) {
     // Dropped with the runtime, this task takes the group with it.
-    let _last = Last(Arc::clone(&life));
-    let mut output = Output { life: &life, pipe, buffer: vec![0; READ_BYTES], open: true };
+    let _last = Last(Arc::clone(&state));
+    let mut output = Output { state: &state, pipe, buffer: vec![0; READ_BYTES], open: true };
     let status = loop {
         tokio::select! {
             status = shell.wait() => break status,
             _ = output.read(), if output.open => {}
         }
     };
-    life.group.lost_its_leader();
+    state.group.leader_exited();
     output.drain().await;
 
     let code = code(status);
-    if !life.group.is_gone() {
-        life.phase.send_replace(Phase::Left(code));
-        let mut look = FIRST_LOOK;
-        while !life.group.is_gone() {
+    if !state.group.is_gone() {
+        state.phase.send_replace(Phase::Left(code));
+        let mut look = MIN_POLL;
+        while !state.group.is_gone() {
             if output.wait(look).await.is_none() {
-                look = LAST_LOOK.min(look * 2);
+                look = MAX_POLL.min(look * 2);
             }
         }
         output.drain().await;
     }
     // Whoever holds the pipe after this has left the group, and writes for nobody.
-    life.group.see_out();
-    life.close(code);
+    state.group.reap_group();
+    state.close(code);
 }
 
 /// The reading end of what a program writes.
 struct Output<'a> {
-    life: &'a Life,
+    state: &'a ProcessState,
     pipe: Receiver,
     buffer: Vec<u8>,
     /// Somebody may still write.
@@ -72,7 +72,7 @@ impl Output<'_> {
     async fn read(&mut self) -> usize {
         match self.pipe.read(&mut self.buffer).await {
             Ok(count) if count > 0 => {
-                self.life.push(self.buffer.get(..count).unwrap_or_default());
+                self.state.push(self.buffer.get(..count).unwrap_or_default());
                 count
             }
             Ok(_) | Err(_) => {
@@ -95,7 +95,7 @@ impl Output<'_> {
     /// Takes what is in the pipe, and what comes within a moment, until the pipe ends. Not for longer, even where others
     /// write without end.
     async fn drain(&mut self) {
-        let deadline = Instant::now() + MOMENT;
+        let deadline = Instant::now() + SETTLE_TIME;
         let mut count = 0;
         while self.open && (count < PIPE_BYTES || Instant::now() < deadline) {
             match timeout_at(deadline, self.read()).await {
@@ -107,7 +107,7 @@ impl Output<'_> {
 }
 
 /// Takes a group down that nobody tends any longer.
-struct Last(Arc<Life>);
+struct Last(Arc<ProcessState>);
 
 impl Drop for Last {
     fn drop(&mut self) {

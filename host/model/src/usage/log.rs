@@ -1,4 +1,4 @@
-//! The account of one home.
+//! The log of one home.
 
 use super::call::Call;
 use super::lines;
@@ -18,7 +18,7 @@ const LOOKED_BACK: u64 = 256 << 10;
 const END: &str = ".jsonl";
 
 /// Where calls are written down, by all processes of a home.
-pub struct Account {
+pub struct UsageLog {
     dir: PathBuf,
     today: Mutex<Today>,
     /// What was written to last.
@@ -52,8 +52,8 @@ struct Today {
     looked_back: bool,
 }
 
-impl Account {
-    /// The account of that home.
+impl UsageLog {
+    /// The log of that home.
     pub fn new(home: &Path) -> Self {
         Self { dir: home.join("usage"), today: Mutex::default(), written: Mutex::default() }
     }
@@ -192,7 +192,7 @@ impl Account {
         let kept = written.take().filter(|kept| found.as_ref().is_some_and(|found| kept.id == id(found)));
         let mut kept = match kept {
             Some(kept) => kept,
-            None => Written::of(self.open(&path)?)?,
+            None => Written::new(self.open(&path)?)?,
         };
         let length = found.map_or(0, |found| found.len());
         let mut line = serde_json::to_string(call)?;
@@ -220,7 +220,7 @@ impl Account {
 }
 
 impl Written {
-    fn of(file: File) -> io::Result<Self> {
+    fn new(file: File) -> io::Result<Self> {
         Ok(Self { id: id(&file.metadata()?), file, end: 0 })
     }
 }

@@ -19,7 +19,7 @@ const MAX_REFUSAL: usize = 64 * 1024;
 
 /// Why no more bytes come.
 #[derive(Debug)]
-pub(crate) enum Broken {
+pub(crate) enum ReadError {
     /// The connection failed in the middle.
     Connection(reqwest::Error),
     /// The answer, or a line of it, is longer than allowed; the text says which.
@@ -29,14 +29,14 @@ pub(crate) enum Broken {
 }
 
 /// The whole body of an answer.
-pub(crate) async fn whole(mut response: Response) -> Result<Vec<u8>, Broken> {
+pub(crate) async fn whole(mut response: Response) -> Result<Vec<u8>, ReadError> {
     if response.content_length() > Some(MAX_ANSWER as u64) {
-        return Err(Broken::TooLarge(ANSWER_TOO_LARGE));
+        return Err(ReadError::TooLarge(ANSWER_TOO_LARGE));
     }
     let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(Broken::Connection)? {
+    while let Some(chunk) = response.chunk().await.map_err(ReadError::Connection)? {
         if bytes.len() + chunk.len() > MAX_ANSWER {
-            return Err(Broken::TooLarge(ANSWER_TOO_LARGE));
+            return Err(ReadError::TooLarge(ANSWER_TOO_LARGE));
         }
         bytes.extend_from_slice(&chunk);
     }
@@ -57,11 +57,11 @@ pub(crate) async fn beginning(mut response: Response) -> Vec<u8> {
 }
 
 /// The server-sent events of an answer.
-pub(crate) fn events(response: Response) -> impl Stream<Item = Result<Sse, Broken>> + Send + Unpin + 'static {
+pub(crate) fn events(response: Response) -> impl Stream<Item = Result<Sse, ReadError>> + Send + Unpin + 'static {
     let mut total = 0_usize;
     let mut line = 0_usize;
     let bounded = response.bytes_stream().map(move |chunk| {
-        let chunk = chunk.map_err(Broken::Connection)?;
+        let chunk = chunk.map_err(ReadError::Connection)?;
         total = total.saturating_add(chunk.len());
         // Lines within one chunk are bounded by the chunk: only what stays open over several can grow.
         line = match chunk.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -69,10 +69,10 @@ pub(crate) fn events(response: Response) -> impl Stream<Item = Result<Sse, Broke
             None => line.saturating_add(chunk.len()),
         };
         if total > MAX_ANSWER {
-            return Err(Broken::TooLarge(ANSWER_TOO_LARGE));
+            return Err(ReadError::TooLarge(ANSWER_TOO_LARGE));
         }
         if line > MAX_LINE {
-            return Err(Broken::TooLarge(LINE_TOO_LARGE));
+            return Err(ReadError::TooLarge(LINE_TOO_LARGE));
         }
         Ok(chunk)
     });
@@ -83,24 +83,24 @@ const ANSWER_TOO_LARGE: &str = "an answer of more than 64 MiB";
 const LINE_TOO_LARGE: &str = "a line of more than 8 MiB";
 
 /// The decoder hands our own error through in a box.
-fn unwrap(error: sse_stream::Error) -> Broken {
+fn unwrap(error: sse_stream::Error) -> ReadError {
     match error {
-        sse_stream::Error::Body(inner) => match inner.downcast::<Broken>() {
+        sse_stream::Error::Body(inner) => match inner.downcast::<ReadError>() {
             Ok(broken) => *broken,
-            Err(_) => Broken::Malformed,
+            Err(_) => ReadError::Malformed,
         },
-        _ => Broken::Malformed,
+        _ => ReadError::Malformed,
     }
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Broken::Connection(error) => f.write_str(&cause(error)),
-            Broken::TooLarge(what) => f.write_str(what),
-            Broken::Malformed => f.write_str("malformed events"),
+            ReadError::Connection(error) => f.write_str(&cause(error)),
+            ReadError::TooLarge(what) => f.write_str(what),
+            ReadError::Malformed => f.write_str("malformed events"),
         }
     }
 }
 
-impl StdError for Broken {}
+impl StdError for ReadError {}
