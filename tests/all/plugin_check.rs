@@ -341,7 +341,7 @@ fn a_tool_that_was_never_reached_is_not_called_well() {
 #[test]
 fn what_is_told_to_do_names_functions_that_there_are() {
     const SOURCES: [&str; 4] = [
-        include_str!("../../host/cli/src/cli/plugin/check/finding.rs"),
+        include_str!("../../host/cli/src/cli/plugin/check/diagnostic.rs"),
         include_str!("../../host/cli/src/cli/plugin/check/coverage.rs"),
         include_str!("../../host/cli/src/cli/plugin/check/channel.rs"),
         include_str!("../../host/cli/src/cli/plugin/check.rs"),

@@ -124,8 +124,8 @@ fn a_plugin_that_is_not_the_users_own_is_not_removed_but_told_of() {
     plugin(&home, ["remove", "nodes"]).refuses(&["there is no plugin `nodes`; did you mean `notes`"]);
     plugin(&home, ["rollback", "notes"]).refuses(&["no version of plugin `notes` is kept"]);
     for name in ["../notes", "..", "a/b", ""] {
-        plugin(&home, ["remove", name]).refuses(&["is no name for a plugin"]);
-        plugin(&home, ["rollback", name]).refuses(&["is no name for a plugin"]);
+        plugin(&home, ["remove", name]).refuses(&["is not a name for a plugin"]);
+        plugin(&home, ["rollback", name]).refuses(&["is not a name for a plugin"]);
     }
 }
 

@@ -44,7 +44,7 @@ fn a_name_that_reads_like_another_or_is_the_hosts_is_refused_wherever_a_plugin_g
         // A name that begins with `-` is an option to the command line.
         let given = format!("--name={name}");
         home.bub(["plugin", "add", file]).finish().refuses(&[
-            "is no name for a plugin",
+            "is not a name for a plugin",
             what,
             "--name gives it another",
         ]);

@@ -1,29 +1,29 @@
 //! `chat`: a conversation at the terminal, or line by line where there is none.
 
+mod chat_channel;
 mod command_output;
 mod complete;
-mod desk;
 mod difference;
 mod editor;
+mod foreign_commands;
 mod input;
 mod keys;
 mod markdown;
-mod meant;
 mod plain;
 mod question;
 mod resume;
 mod screen;
 mod suspend;
-mod talk;
+mod turn_view;
 mod view;
 
 pub use input::{ChatInput, InputOutcome};
 
 use super::approval::Approval;
 use super::denied::DeniedCalls;
-use super::paint::Paint;
-use super::plugin::{Arrivals, Consent};
+use super::plugin::{GrantOptions, PendingPlugins};
 use super::sessions::Sessions;
+use super::style::Style;
 use super::terminal_mode::KeepReturns;
 use super::watchdog::Watchdog;
 use super::{log, text};
@@ -34,8 +34,8 @@ use bub_runtime::channel::{kind_of, message};
 use bub_runtime::host::Host;
 use bub_runtime::turn::TurnResult;
 use bub_types::{Envelope, MessageKind};
+pub(super) use chat_channel::{ChannelEvent, ChatChannel};
 use complete::OWN;
-pub(super) use desk::{Desk, Matter};
 use editor::{Editor, Typed};
 pub(super) use question::brief;
 pub(super) use resume::Last;
@@ -49,9 +49,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use talk::Talk;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
+use turn_view::Conversation;
 
 /// The session of a chat that is told no other.
 const SESSION: &str = "cli_session";
@@ -74,19 +74,19 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SESSION", num_args = 0..=1, conflicts_with = "session")]
     resume: Option<Option<String>>,
     #[command(flatten)]
-    consent: Consent,
+    grant_options: GrantOptions,
     #[command(flatten)]
     approval: Approval,
 }
 
 pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Path) -> Result<ExitCode> {
-    let Arguments { chat_id, session, resume, consent, approval } = arguments;
+    let Arguments { chat_id, session, resume, grant_options, approval } = arguments;
     let sees = sees();
     let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
     let last = Last::of(&config, &workspace);
     let _returns = sees.then(KeepReturns::new);
     let sessions = Sessions::new(&config);
-    let mut arrivals = Arrivals::new(consent, sees)?;
+    let mut pending_plugins = PendingPlugins::new(grant_options, sees)?;
     if sees {
         config = last.ask_for_trust(config, &workspace)?;
     }
@@ -94,9 +94,9 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     config.warn_of_unread();
     approval.apply(&mut config);
     let denied = DeniedCalls::default();
-    let (desk, matters) = Desk::new(sees, denied.clone());
-    let host = progress::start(config, &workspace, Box::new(desk)).await?;
-    arrivals.decide(&host)?;
+    let (channel, channel_events) = ChatChannel::new(sees, denied.clone());
+    let host = progress::start(config, &workspace, Box::new(channel)).await?;
+    pending_plugins.decide(&host)?;
     host.plugins().announce(&host);
     let resumed = match &resume {
         Some(wanted) => match resume::choose(&host, wanted.as_deref(), sees).await? {
@@ -116,27 +116,27 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     let envelope = maker(&host, chat_id, session.clone());
     let stop = on_stop()?;
     let outcome = if sees {
-        let paint = Paint::of_stdout();
-        hello(&host, &session, paint)?;
+        let style = Style::for_stdout();
+        hello(&host, &session, style)?;
         if resumed.is_some() {
-            resume::show(&host, &session, paint).await?;
+            resume::show(&host, &session, style).await?;
         }
         let (taker, logs) = mpsc::unbounded_channel();
         log::divert(taker);
-        let talk = Talk {
+        let conversation = Conversation {
             host: Arc::clone(&host),
-            matters,
+            channel_events,
             logs,
             stop,
-            paint,
+            style,
             thinking: false,
             envelope,
-            arrivals,
+            pending_plugins,
             sums_up: true,
         };
-        converse(talk, &last.history()).await
+        converse(conversation, &last.history()).await
     } else {
-        plain::run(&host, matters, &*envelope, stop, arrivals, &denied).await
+        plain::run(&host, channel_events, &*envelope, stop, pending_plugins, &denied).await
     };
     sessions.note(&session, &workspace);
     host.close().await;
@@ -152,7 +152,7 @@ pub(super) fn sees() -> bool {
 /// One message, said by a person who looks on.
 pub(super) struct Once<'h> {
     pub(super) host: &'h Arc<Host>,
-    pub(super) matters: mpsc::Receiver<Matter>,
+    pub(super) channel_events: mpsc::Receiver<ChannelEvent>,
     pub(super) message: Envelope,
 }
 
@@ -163,7 +163,7 @@ pub(super) struct Once<'h> {
 ///
 /// The terminal has gone.
 pub(super) async fn once(once: Once<'_>, denied: &DeniedCalls) -> Result<(Option<TurnResult>, u8)> {
-    let Once { host, matters, message } = once;
+    let Once { host, channel_events, message } = once;
     let stop = on_stop()?;
     let (taker, logs) = mpsc::unbounded_channel();
     log::divert(taker);
@@ -176,12 +176,22 @@ pub(super) async fn once(once: Once<'_>, denied: &DeniedCalls) -> Result<(Option
         media: Vec::new(),
         ..like.clone()
     });
-    let (host, paint, arrivals) = (Arc::clone(host), Paint::of_stdout(), Arrivals::default());
-    let mut talk = Talk { host, matters, logs, stop, paint, thinking: false, envelope, arrivals, sums_up: false };
+    let (host, style, pending_plugins) = (Arc::clone(host), Style::for_stdout(), PendingPlugins::default());
+    let mut conversation = Conversation {
+        host,
+        channel_events,
+        logs,
+        stop,
+        style,
+        thinking: false,
+        envelope,
+        pending_plugins,
+        sums_up: false,
+    };
     let mut queue = VecDeque::from([message]);
     let mut result = None;
     while let Some(message) = queue.pop_front() {
-        let left = talk.turn(message, String::new(), None).await?;
+        let left = conversation.turn(message, String::new(), None).await?;
         result = left.result;
         queue.extend(left.queue);
         if left.leaves || result.is_none() {
@@ -194,16 +204,16 @@ pub(super) async fn once(once: Once<'_>, denied: &DeniedCalls) -> Result<(Option
 }
 
 /// Turn after turn, until the person leaves.
-async fn converse(mut talk: Talk, history: &Path) -> Result<ExitCode> {
+async fn converse(mut conversation: Conversation, history: &Path) -> Result<ExitCode> {
     let stopped = Arc::new(AtomicBool::new(false));
-    let mut stop = talk.stop.clone();
+    let mut stop = conversation.stop.clone();
     let tell = Arc::clone(&stopped);
     tokio::spawn(async move {
         if stop.wait_for(|stop| *stop).await.is_ok() {
             tell.store(true, Ordering::Relaxed);
         }
     });
-    let mut editor = Editor::new(&talk.host, history, talk.paint, stopped)?;
+    let mut editor = Editor::new(&conversation.host, history, conversation.style, stopped)?;
     let mut queue: VecDeque<Envelope> = VecDeque::new();
     let mut begun = String::new();
     // What was said in another program's words, and not sent yet.
@@ -213,7 +223,7 @@ async fn converse(mut talk: Talk, history: &Path) -> Result<ExitCode> {
             Some(envelope) => envelope,
             None => {
                 // A person in the middle of a sentence is asked about new plugins behind it.
-                if begun.is_empty() && !talk.greet().await? {
+                if begun.is_empty() && !conversation.greet().await? {
                     return Ok(ExitCode::SUCCESS);
                 }
                 let typing = std::mem::take(&mut begun);
@@ -222,7 +232,7 @@ async fn converse(mut talk: Talk, history: &Path) -> Result<ExitCode> {
                     let typed = editor.read(&typing);
                     (editor, typed)
                 });
-                let mut stop = talk.stop.clone();
+                let mut stop = conversation.stop.clone();
                 let (back, typed) = tokio::select! {
                     read = &mut reading => read?,
                     _ = stop.wait_for(|stop| *stop) => {
@@ -235,34 +245,35 @@ async fn converse(mut talk: Talk, history: &Path) -> Result<ExitCode> {
                 match typed? {
                     Typed::End => return Ok(ExitCode::SUCCESS),
                     Typed::Nothing => {
-                        println!("{}", talk.paint.dim("Ctrl-D or `,quit` leaves"));
+                        println!("{}", conversation.style.dim("Ctrl-D or `,quit` leaves"));
                         continue;
                     }
                     Typed::Line(line) if line.trim().is_empty() => continue,
                     Typed::Line(line) if leaves(&line) => return Ok(ExitCode::SUCCESS),
                     Typed::Line(line) if line.trim() == ",thinking" => {
-                        println!("{}", talk.paint.dim(talk.toggle_thinking()));
+                        println!("{}", conversation.style.dim(conversation.toggle_thinking()));
                         continue;
                     }
                     Typed::Line(line)
-                        if hinted.as_deref() != Some(line.trim()) && meant::hint(&talk.host, &line).is_some() =>
+                        if hinted.as_deref() != Some(line.trim())
+                            && foreign_commands::hint(&conversation.host, &line).is_some() =>
                     {
-                        let hint = meant::hint(&talk.host, &line).unwrap_or_default();
-                        println!("{}", talk.paint.dim(text::line(&hint)));
+                        let hint = foreign_commands::hint(&conversation.host, &line).unwrap_or_default();
+                        println!("{}", conversation.style.dim(text::line(&hint)));
                         hinted = Some(line.trim().to_owned());
                         continue;
                     }
                     Typed::Line(line) => {
                         hinted = None;
-                        if talk.arrivals.are_decided() {
-                            talk.arrivals.decide(&talk.host)?;
+                        if conversation.pending_plugins.is_unattended() {
+                            conversation.pending_plugins.decide(&conversation.host)?;
                         }
-                        (talk.envelope)(&line)
+                        (conversation.envelope)(&line)
                     }
                 }
             }
         };
-        let left = talk.turn(envelope, std::mem::take(&mut begun), Some(&mut editor)).await?;
+        let left = conversation.turn(envelope, std::mem::take(&mut begun), Some(&mut editor)).await?;
         queue.extend(left.queue);
         begun = left.typed;
         if left.leaves {
@@ -276,14 +287,14 @@ fn leaves(line: &str) -> bool {
     matches!(line.trim(), ",quit" | ",exit")
 }
 
-fn hello(host: &Host, session: &str, paint: Paint) -> Result<()> {
+fn hello(host: &Host, session: &str, style: Style) -> Result<()> {
     let model = &host.config.model.model;
     let about = format!("{} · session {} · model {model}", host.workspace.display(), text::line(session));
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", paint.bold("bub-wasm"))?;
+    writeln!(out, "{}", style.bold("bub-wasm"))?;
     let hint = "`,help` lists commands, Tab completes them, Ctrl-J begins a new line, Ctrl-D leaves";
     for line in [about.as_str(), hint].iter().flat_map(|text| text::fold(text, Screen::width())) {
-        writeln!(out, "{}", paint.dim(line))?;
+        writeln!(out, "{}", style.dim(line))?;
     }
     writeln!(out)?;
     Ok(())

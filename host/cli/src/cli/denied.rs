@@ -16,10 +16,10 @@ pub(super) const EXIT_CODE: u8 = 3;
 
 /// The calls of one turn that were not made.
 #[derive(Clone, Default)]
-pub(super) struct DeniedCalls(Arc<Mutex<CallScope>>);
+pub(super) struct DeniedCalls(Arc<Mutex<DeniedSet>>);
 
 #[derive(Default)]
-struct CallScope {
+struct DeniedSet {
     seen: Vec<ApprovalRequest>,
     more: usize,
 }

@@ -1,13 +1,13 @@
 //! `plugin`: what is loaded, what it wants, what it may do; and how plugins come, are tried, and go.
 
 mod add;
-mod arrival;
 mod check;
-mod consent;
 mod fetch;
 mod gate;
+mod grant_prompt;
 mod grants;
-mod kept;
+mod pending_plugins;
+mod plugin_files;
 mod remove;
 mod report;
 mod rollback;
@@ -26,8 +26,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-pub(super) use arrival::Arrivals;
-pub(super) use consent::Consent;
+pub(super) use grant_prompt::GrantOptions;
+pub(super) use pending_plugins::PendingPlugins;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {

@@ -4,7 +4,7 @@
 //! it likes. Names and arguments were written by others, so they stand in backticks, escaped and cut, or in lines of their
 //! own, and never shape the sentence around them.
 
-use super::paint::Paint;
+use super::style::Style;
 use super::{diff, text};
 use bub_runtime::channel::ApprovalRequest;
 use serde_json::{Map, Value};
@@ -25,12 +25,12 @@ const MAX_NAME: usize = 60;
 const MAX_FILE: u64 = 1 << 20;
 
 /// The question in lines of at most that many columns: what would happen, as a question; why it is asked; the call, whole.
-pub(super) fn lines(question: &ApprovalRequest, workspace: &Path, width: usize, paint: Paint) -> Vec<String> {
+pub(super) fn lines(question: &ApprovalRequest, workspace: &Path, width: usize, style: Style) -> Vec<String> {
     let act = act(question, false);
     let mut letters = act.chars();
     let asks = letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect()) + "?";
-    let mut lines: Vec<String> = text::fold(&asks, width).iter().map(|line| paint.bold(line)).collect();
-    let mut call = call(question, workspace, width.saturating_sub(2), paint);
+    let mut lines: Vec<String> = text::fold(&asks, width).iter().map(|line| style.bold(line)).collect();
+    let mut call = call(question, workspace, width.saturating_sub(2), style);
     let more = call.len().saturating_sub(MAX_LINES);
     call.truncate(MAX_LINES);
     lines.extend(call.into_iter().map(|line| format!("  {line}")));
@@ -38,7 +38,7 @@ pub(super) fn lines(question: &ApprovalRequest, workspace: &Path, width: usize, 
         lines.push(format!("  … and {more} more lines, which are not shown: say no if you did not expect them"));
     }
     let because = text::fold(&format!("Asked because {}.", question.why), width);
-    lines.extend(because.iter().take(MAX_REASON).map(|line| paint.dim(line)));
+    lines.extend(because.iter().take(MAX_REASON).map(|line| style.dim(line)));
     lines
 }
 
@@ -82,17 +82,17 @@ fn arguments(question: &ApprovalRequest) -> Option<Map<String, Value>> {
 }
 
 /// The arguments: a change as its difference, a command as it stands, anything else by its name.
-fn call(question: &ApprovalRequest, workspace: &Path, width: usize, paint: Paint) -> Vec<String> {
+fn call(question: &ApprovalRequest, workspace: &Path, width: usize, style: Style) -> Vec<String> {
     let Some(arguments) = arguments(question) else {
         return text::fold(&question.arguments, width);
     };
     let said = |key: &str| arguments.get(key).and_then(Value::as_str);
     let is_own = |tool: &str| question.plugin.is_none() && question.tool == tool;
     let change = match (said("old"), said("new"), said("path"), said("content")) {
-        (Some(old), Some(new), ..) => Some((vec!["old", "new"], diff::lines(old, new, width, paint))),
+        (Some(old), Some(new), ..) => Some((vec!["old", "new"], diff::lines(old, new, width, style))),
         (.., Some(path), Some(content)) if is_own("fs.write") => {
             let before = before(workspace, path);
-            Some((vec!["content"], diff::lines(before.as_deref().unwrap_or_default(), content, width, paint)))
+            Some((vec!["content"], diff::lines(before.as_deref().unwrap_or_default(), content, width, style)))
         }
         _ => None,
     };

@@ -4,7 +4,7 @@ mod output;
 mod piped;
 
 use super::approval::Approval;
-use super::chat::{self, Desk, Last, Once};
+use super::chat::{self, ChatChannel, Last, Once};
 use super::denied::{self, DeniedCalls};
 use super::sessions::Sessions;
 use super::watchdog::Watchdog;
@@ -122,12 +122,12 @@ pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace:
     let message = Envelope { media, ..message(session, addressed, &content, kind) };
     let message = with_piped(with_model(message, arguments.model.as_deref()), piped, foreign.is_some());
     let denied = DeniedCalls::default();
-    let (desk, matters) = Desk::new(sees, denied.clone());
-    let host = progress::start(config, workspace, Box::new(desk)).await?;
+    let (channel, channel_events) = ChatChannel::new(sees, denied.clone());
+    let host = progress::start(config, workspace, Box::new(channel)).await?;
     host.plugins().announce(&host);
     let (outcome, code) = match sees {
-        true => chat::once(Once { host: &host, matters, message }, &denied).await?,
-        false => unattended(&host, matters, message, format, &denied).await?,
+        true => chat::once(Once { host: &host, channel_events, message }, &denied).await?,
+        false => unattended(&host, channel_events, message, format, &denied).await?,
     };
     if let (Some(turn), true) = (&outcome, is_terminals) {
         sessions.note(&turn.session_id, &folder);
@@ -167,7 +167,7 @@ fn with_piped(mut message: Envelope, piped: Option<String>, is_foreign: bool) ->
 /// A turn beside which nobody sits. The result, unless it failed, and the exit code.
 async fn unattended(
     host: &Arc<Host>,
-    mut matters: mpsc::Receiver<chat::Matter>,
+    mut channel_events: mpsc::Receiver<chat::ChannelEvent>,
     message: Envelope,
     format: AnswerFormat,
     denied: &DeniedCalls,
@@ -185,7 +185,7 @@ async fn unattended(
                 silent_since = Instant::now();
                 output.hear(heard)?;
             }
-            Some(matter) = matters.recv() => output.matter(matter)?,
+            Some(channel_event) = channel_events.recv() => output.channel_event(channel_event)?,
             outcome = &mut turn => break outcome,
             () = tokio::time::sleep_until(silent_since + SLOW) => {
                 output.slow(SLOW)?;
@@ -196,8 +196,8 @@ async fn unattended(
     while let Ok(heard) = heard.try_recv() {
         output.hear(heard)?;
     }
-    while let Ok(matter) = matters.try_recv() {
-        output.matter(matter)?;
+    while let Ok(channel_event) = channel_events.try_recv() {
+        output.channel_event(channel_event)?;
     }
     let code = exit_code(outcome.is_ok(), denied);
     output.end(&outcome, denied, code)?;

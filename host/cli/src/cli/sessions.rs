@@ -5,12 +5,12 @@ mod lookup;
 mod records;
 mod table;
 
-pub(super) use choose::{named, offered};
+pub(super) use choose::{find_by_name, recent};
 pub(super) use lookup::mark;
 pub(super) use records::{SessionRecord, Sessions};
 
-use super::paint::Paint;
-use super::tape::Place;
+use super::style::Style;
+use super::tape::TapeLocation;
 use super::text;
 use anyhow::{Context, Result};
 use bub_config::Config;
@@ -68,9 +68,9 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
 }
 
 async fn list(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let place = Place::open(config, workspace).await?;
+    let location = TapeLocation::open(config, workspace).await?;
     let filter = Filter { all: arguments.all, channel: arguments.channel.as_deref() };
-    let (sessions, further) = newest(&place, filter, arguments.limit.unwrap_or(SHOWN)).await?;
+    let (sessions, further) = newest(&location, filter, arguments.limit.unwrap_or(SHOWN)).await?;
     let mut out = std::io::stdout().lock();
     if arguments.json {
         let rows: Vec<_> = sessions.iter().map(to_json).collect();
@@ -82,7 +82,7 @@ async fn list(arguments: &Arguments, config: Config, workspace: &Path) -> Result
         writeln!(std::io::stderr(), "{whose}; `bub-wasm chat` begins one")?;
         return Ok(ExitCode::SUCCESS);
     }
-    table::print(&mut out, &sessions, arguments.all, Paint::of_stdout())?;
+    table::print(&mut out, &sessions, arguments.all, Style::for_stdout())?;
     if further > 0 {
         let count = sessions.len() + further;
         writeln!(std::io::stderr(), "and {further} older: `--limit {count}` looks at all of them")?;
@@ -110,9 +110,9 @@ fn to_json(session: &Session) -> serde_json::Value {
 async fn rename(arguments: &Rename, config: Config, workspace: &Path) -> Result<ExitCode> {
     // Before anything is looked for: a name that cannot be is said first.
     let event = name_session(&arguments.name)?;
-    let place = Place::open(config, workspace).await?;
-    let session = named(&place, &arguments.session).await?;
-    let tapes = place.tapes().context("nothing was ever kept here")?;
+    let location = TapeLocation::open(config, workspace).await?;
+    let session = find_by_name(&location, &arguments.session).await?;
+    let tapes = location.tapes().context("nothing was ever kept here")?;
     // A turn of its own: it waits for the one that runs.
     let (turn, _) = tapes.begin(&session.tape).await?;
     let written = async {

@@ -7,18 +7,18 @@ mod context;
 mod copy;
 mod erase;
 mod export;
+mod gc;
 mod info;
 mod list;
-mod named;
 mod outline;
-mod place;
 mod progress;
 mod search;
 mod show;
-mod tidy;
+mod tape_arg;
+mod tape_location;
 mod verify;
 
-pub(super) use place::Place;
+pub(super) use tape_location::TapeLocation;
 
 use anyhow::Result;
 use bub_config::Config;
@@ -58,7 +58,7 @@ enum Command {
     /// Check a tape for damage; the exit code is 1 if there is any
     Verify(verify::Arguments),
     /// Remove trash, leftovers of crashes and old versions of memories
-    Gc(tidy::Arguments),
+    Gc(gc::Arguments),
 }
 
 pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
@@ -75,6 +75,6 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         Command::Erase(arguments) => erase::run(&arguments, config, workspace).await,
         Command::Export(arguments) => export::run(&arguments, config, workspace).await,
         Command::Verify(arguments) => verify::run(&arguments, config, workspace).await,
-        Command::Gc(arguments) => tidy::run(&arguments, config, workspace).await,
+        Command::Gc(arguments) => gc::run(&arguments, config, workspace).await,
     }
 }

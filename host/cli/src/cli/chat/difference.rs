@@ -1,6 +1,6 @@
 //! What a tool has changed, as lines: those that went and those that came.
 
-use super::super::paint::Paint;
+use super::super::style::Style;
 use super::super::{diff, text};
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ const MAX_LINES: usize = 40;
 
 /// What a call has changed, in lines of at most that many columns: of an edit the lines that differ, of a file that was
 /// written whole its lines. Empty: it is no such call.
-pub(super) fn lines(arguments: &str, width: usize, paint: Paint) -> Vec<String> {
+pub(super) fn lines(arguments: &str, width: usize, style: Style) -> Vec<String> {
     let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else { return Vec::new() };
     let text = |key: &str| arguments.get(key).and_then(Value::as_str);
     let (old, new) = match (text("path"), text("old"), text("new"), text("content")) {
@@ -17,27 +17,27 @@ pub(super) fn lines(arguments: &str, width: usize, paint: Paint) -> Vec<String> 
         (Some(_), None, None, Some(content)) => ("", content),
         _ => return Vec::new(),
     };
-    let mut lines = diff::lines(old, new, width, paint);
+    let mut lines = diff::lines(old, new, width, style);
     let more = lines.len().saturating_sub(MAX_LINES);
     if more > 0 {
         lines.truncate(MAX_LINES);
-        lines.push(paint.dim(format!("… and {}", text::count(more as u64, "more line", "more lines"))));
+        lines.push(style.dim(format!("… and {}", text::count(more as u64, "more line", "more lines"))));
     }
     lines
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::paint::Paint;
+    use super::super::super::style::Style;
     use super::{MAX_LINES, lines};
     use serde_json::json;
 
     #[test]
     fn a_long_change_is_cut_and_what_changes_no_file_shows_nothing() {
-        let paint = Paint::of_stdout();
+        let style = Style::for_stdout();
         let write = json!({ "path": "a", "content": "x\n".repeat(100) }).to_string();
-        let shown = lines(&write, 80, paint);
+        let shown = lines(&write, 80, style);
         assert!(shown.len() == MAX_LINES + 1 && shown[MAX_LINES].contains("and 60 more lines"), "{shown:?}");
-        assert!(lines(r#"{"path": "a"}"#, 80, paint).is_empty() && lines("[", 80, paint).is_empty());
+        assert!(lines(r#"{"path": "a"}"#, 80, style).is_empty() && lines("[", 80, style).is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! The line editor: history, completion, and messages of more than one line.
 
-use super::super::paint::Paint;
+use super::super::style::Style;
 use super::super::terminal_mode::typed_ahead;
 use super::super::text;
 use super::complete::Commands;
@@ -55,7 +55,7 @@ impl Editor {
     /// # Errors
     ///
     /// The file cannot be read or made.
-    pub(super) fn new(host: &Arc<Host>, history: &Path, paint: Paint, stop: Arc<AtomicBool>) -> Result<Self> {
+    pub(super) fn new(host: &Arc<Host>, history: &Path, style: Style, stop: Arc<AtomicBool>) -> Result<Self> {
         let cannot = || format!("the history `{}` cannot be kept", history.display());
         private(history).with_context(cannot)?;
         let remembered = FileBackedHistory::with_file(REMEMBERED, history.to_owned()).with_context(cannot)?;
@@ -82,7 +82,7 @@ impl Editor {
             .with_partial_completions(true)
             .with_edit_mode(Box::new(Emacs::new(keys)))
             .with_validator(Box::new(Whole))
-            .with_ansi_colors(paint.has_colors())
+            .with_ansi_colors(style.has_colors())
             .use_bracketed_paste(true)
             .with_break_signal(stop);
         Ok(Self { line, prompt: Sign, ahead: typed_ahead().into() })

@@ -1,9 +1,9 @@
 //! A chat where there is no terminal: a message a line, answers as they come, errors on stderr.
 
 use super::super::denied::DeniedCalls;
-use super::super::plugin::Arrivals;
+use super::super::plugin::PendingPlugins;
 use super::super::watchdog::Interrupts;
-use super::desk::Matter;
+use super::chat_channel::ChannelEvent;
 use anyhow::Result;
 use bub_runtime::host::Host;
 use bub_runtime::turn::{TurnEvent, TurnOptions, run_turn};
@@ -22,10 +22,10 @@ const HEARD: usize = 256;
 /// Fails when the last turn did.
 pub(super) async fn run(
     host: &Arc<Host>,
-    mut matters: mpsc::Receiver<Matter>,
+    mut channel_events: mpsc::Receiver<ChannelEvent>,
     envelope: &(dyn Fn(&str) -> Envelope + Send),
     mut stop: watch::Receiver<bool>,
-    mut arrivals: Arrivals,
+    mut pending_plugins: PendingPlugins,
     denied: &DeniedCalls,
 ) -> Result<ExitCode> {
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
@@ -42,7 +42,7 @@ pub(super) async fn run(
         if line.trim().is_empty() {
             continue;
         }
-        arrivals.decide(host)?;
+        pending_plugins.decide(host)?;
         let (end, cancel) = watch::channel(false);
         let (listener, mut heard) = mpsc::channel(HEARD);
         let turn = run_turn(host, envelope(&line), TurnOptions::new(cancel).heard_by(listener));
@@ -52,7 +52,7 @@ pub(super) async fn run(
             tokio::select! {
                 biased;
                 Some(heard) = heard.recv() => said.hear(heard)?,
-                Some(matter) = matters.recv() => said.matter(matter)?,
+                Some(channel_event) = channel_events.recv() => said.channel_event(channel_event)?,
                 _ = interrupt.recv() => {
                     interrupts.heard();
                     let _ = end.send(true);
@@ -61,8 +61,8 @@ pub(super) async fn run(
                 outcome = &mut turn => break outcome,
             }
         };
-        while let Ok(matter) = matters.try_recv() {
-            said.matter(matter)?;
+        while let Ok(channel_event) = channel_events.try_recv() {
+            said.channel_event(channel_event)?;
         }
         code = if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         let mode = host.config.policy.approve;
@@ -89,9 +89,9 @@ impl Printed {
         Ok(())
     }
 
-    fn matter(&mut self, matter: Matter) -> Result<()> {
+    fn channel_event(&mut self, channel_event: ChannelEvent) -> Result<()> {
         // Nobody sits here who could answer a question.
-        let Matter::Envelope(envelope) = matter else { return Ok(()) };
+        let ChannelEvent::Envelope(envelope) = channel_event else { return Ok(()) };
         if envelope.kind == MessageKind::Error {
             self.said_error = true;
             writeln!(std::io::stderr(), "error: {}", one_line(&envelope.content))?;

@@ -1,15 +1,15 @@
 //! The answers to a question about a tool call.
 
-use super::super::paint::Paint;
+use super::super::style::Style;
 use super::super::text;
 use bub_runtime::channel::{ApprovalDecision, ApprovalRequest};
 use serde_json::Value;
 
 /// What may be answered, in lines of at most that many columns. `is_draft`: the line holds text that is no answer.
-pub(super) fn choices(question: &ApprovalRequest, is_draft: bool, width: usize, paint: Paint) -> Vec<String> {
+pub(super) fn choices(question: &ApprovalRequest, is_draft: bool, width: usize, style: Style) -> Vec<String> {
     if is_draft {
         let hint = "the question waits: Enter sends this text to the agent, Ctrl-U removes it";
-        return text::fold(hint, width).iter().map(|line| paint.dim(line)).collect();
+        return text::fold(hint, width).iter().map(|line| style.dim(line)).collect();
     }
     let choices = [
         ("y", "once".to_owned()),
@@ -22,7 +22,7 @@ pub(super) fn choices(question: &ApprovalRequest, is_draft: bool, width: usize, 
     let mut lines: Vec<(usize, String)> = Vec::new();
     for (key, meaning) in choices {
         let columns = text::width(key) + 1 + text::width(&meaning);
-        let shown = format!("{} {meaning}", paint.cyan(key));
+        let shown = format!("{} {meaning}", style.cyan(key));
         match lines.last_mut() {
             Some((used, line)) if *used + 3 + columns <= width => {
                 *used += 3 + columns;

@@ -1,8 +1,8 @@
 //! What a chat remembers from one time to the next, beside its tape: what was typed, and whether its owner was asked to
 //! vouch for the workspace.
 
-use super::super::paint::Paint;
-use super::super::tape::Place;
+use super::super::style::Style;
+use super::super::tape::TapeLocation;
 use super::super::{prompt, sessions, terminal_mode, text, trust};
 use super::markdown::Said;
 use super::screen::Screen;
@@ -99,16 +99,16 @@ pub(super) enum Choice {
 ///
 /// There is no such session, or the tapes cannot be read.
 pub(super) async fn choose(host: &Arc<Host>, wanted: Option<&str>, sees: bool) -> Result<Choice> {
-    let place = Place::of(host);
+    let location = TapeLocation::from_host(host);
     if let Some(wanted) = wanted {
-        let session = sessions::named(&place, wanted).await?;
+        let session = sessions::find_by_name(&location, wanted).await?;
         return Ok(session.id().map_or(Choice::New, |id| Choice::Session(id.to_owned())));
     }
     if !sees {
         let latest = sessions::Sessions::new(&host.config).latest(&host.workspace)?;
         return Ok(latest.map_or(Choice::New, Choice::Session));
     }
-    let mut offered = sessions::offered(&place, OFFERED, Screen::width()).await?;
+    let mut offered = sessions::recent(&location, OFFERED, Screen::width()).await?;
     if offered.len() < 2 {
         return Ok(offered.pop().map_or(Choice::New, |(id, _)| Choice::Session(id)));
     }
@@ -153,7 +153,7 @@ fn ask(offered: &[(String, String)]) -> Result<Choice> {
 /// # Errors
 ///
 /// Its tape cannot be read, or the terminal has gone.
-pub(super) async fn show(host: &Arc<Host>, session: &str, paint: Paint) -> Result<()> {
+pub(super) async fn show(host: &Arc<Host>, session: &str, style: Style) -> Result<()> {
     let name = tape_name(&host.workspace, session);
     let tape = host.tapes().open(&name)?.without_forgotten();
     let window = tape.since_anchor().await?;
@@ -169,13 +169,13 @@ pub(super) async fn show(host: &Arc<Host>, session: &str, paint: Paint) -> Resul
         let mut lines = if *by_user {
             text::fold(&format!("› {}", typed(content)), width)
         } else {
-            let mut said = Said::new(paint.has_colors(), false);
+            let mut said = Said::new(style.has_colors(), false);
             said.hear(content);
             said.rest(width)
         };
         if let Some(more) = lines.len().checked_sub(LINES).filter(|more| *more > 0) {
             lines.truncate(LINES);
-            lines.push(paint.dim(format!("… {more} more lines")));
+            lines.push(style.dim(format!("… {more} more lines")));
         }
         lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
         writeln!(out)?;

@@ -1,6 +1,6 @@
 //! What is seen of a turn while it runs.
 
-use super::super::paint::Paint;
+use super::super::style::Style;
 use super::super::text;
 use super::difference;
 use super::markdown::Said;
@@ -36,7 +36,7 @@ struct Running {
 
 /// One turn, as far as it has come.
 pub(super) struct View {
-    paint: Paint,
+    style: Style,
     said: Said,
     began: Instant,
     /// When something was last heard.
@@ -68,10 +68,10 @@ pub(super) struct Foot<'a> {
 
 impl View {
     /// `plain`: what is said is what a command gave.
-    pub(super) fn new(paint: Paint, plain: bool, thinking: bool) -> Self {
+    pub(super) fn new(style: Style, plain: bool, thinking: bool) -> Self {
         Self {
-            paint,
-            said: Said::new(paint.has_colors(), plain),
+            style,
+            said: Said::new(style.has_colors(), plain),
             began: Instant::now(),
             heard: Instant::now(),
             tools: BTreeMap::new(),
@@ -118,7 +118,7 @@ impl View {
             TurnEvent::Retry { why, pause } => {
                 self.pause(width);
                 let line = format!("{}; asking again in {:.1} s", text::line(&why), pause.as_secs_f64());
-                self.lines.extend(text::fold(&line, width).iter().map(|line| self.paint.dim(line)));
+                self.lines.extend(text::fold(&line, width).iter().map(|line| self.style.dim(line)));
             }
             TurnEvent::ToolBegins { call, name, arguments, nested } => {
                 self.pause(width);
@@ -137,15 +137,15 @@ impl View {
                 let (indent, took) = ("  ".repeat(nested), seconds(took));
                 let most = width.saturating_sub(indent.len() + took.len() + 5);
                 let (mark, brief) = match error {
-                    None => (self.paint.green("✓"), text::cut(&brief, most)),
+                    None => (self.style.green("✓"), text::cut(&brief, most)),
                     Some(error) => {
                         let error = text::line(error.lines().next().unwrap_or_default());
-                        (self.paint.red("✗"), text::cut(&format!("{brief}: {error}"), most))
+                        (self.style.red("✗"), text::cut(&format!("{brief}: {error}"), most))
                     }
                 };
-                self.lines.push(format!("{indent}{mark} {} {}", brief, self.paint.dim(format!("· {took}"))));
+                self.lines.push(format!("{indent}{mark} {} {}", brief, self.style.dim(format!("· {took}"))));
                 let room = width.saturating_sub(indent.len() + 4);
-                let changed = difference::lines(&changed, room, self.paint);
+                let changed = difference::lines(&changed, room, self.style);
                 self.lines.extend(changed.into_iter().map(|line| format!("{indent}    {line}")));
             }
         }
@@ -183,7 +183,7 @@ impl View {
     fn reasoned(&mut self, width: usize) {
         let reasoning = std::mem::take(&mut self.reasoning);
         if self.thinking && !reasoning.trim().is_empty() {
-            self.lines.extend(text::fold(&reasoning, width).iter().map(|line| self.paint.dim(line)));
+            self.lines.extend(text::fold(&reasoning, width).iter().map(|line| self.style.dim(line)));
             self.lines.push(String::new());
         }
     }
@@ -198,7 +198,7 @@ impl View {
         let mut lines: Vec<String> = match self.reasoning.trim() {
             _ if !self.thinking => self.said.unfinished(width),
             "" => self.said.unfinished(width),
-            reasoning => text::fold(reasoning, width).iter().map(|line| self.paint.dim(line)).collect(),
+            reasoning => text::fold(reasoning, width).iter().map(|line| self.style.dim(line)).collect(),
         };
         for Running { brief, nested, began, .. } in self.tools.values().take(MAX_SEEN) {
             let (indent, took) = ("  ".repeat(*nested), seconds(began.elapsed()));
@@ -209,8 +209,8 @@ impl View {
             lines.push(format!("  … and {more} more"));
         }
         match foot.question {
-            Some(question) => lines.extend(question::choices(question, foot.is_draft, width, self.paint)),
-            None => lines.push(self.paint.dim(self.status(foot, width))),
+            Some(question) => lines.extend(question::choices(question, foot.is_draft, width, self.style)),
+            None => lines.push(self.style.dim(self.status(foot, width))),
         }
         if !foot.typed.is_empty() {
             // The end of it is what is being typed.
@@ -253,7 +253,7 @@ impl View {
         self.pause(width);
         for Running { brief, nested, .. } in std::mem::take(&mut self.tools).into_values() {
             let brief = text::cut(&format!("{brief}: ended with the turn"), width.saturating_sub(2 * nested + 2));
-            self.lines.push(format!("{}{} {brief}", "  ".repeat(nested), self.paint.red("✗")));
+            self.lines.push(format!("{}{} {brief}", "  ".repeat(nested), self.style.red("✗")));
         }
         while self.lines.last().is_some_and(String::is_empty) {
             self.lines.pop();
@@ -269,7 +269,7 @@ impl View {
         if self.tokens > 0 {
             took.push(tokens_said(self.tokens));
         }
-        lines.push(self.paint.dim(took.join(" · ")));
+        lines.push(self.style.dim(took.join(" · ")));
         lines
     }
 }

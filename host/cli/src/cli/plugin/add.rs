@@ -1,7 +1,7 @@
 //! `plugin add`: a component becomes one of the user's plugins, once its owner has seen what it is.
 
-use super::consent::{self, Consent, Decision};
-use super::kept::Place;
+use super::grant_prompt::{self, Decision, GrantOptions};
+use super::plugin_files::PluginFiles;
 use super::{fetch, report};
 use crate::cli::progress;
 use anyhow::{Context, Result, bail};
@@ -27,17 +27,18 @@ pub(super) struct Arguments {
     #[arg(long)]
     name: Option<String>,
     #[command(flatten)]
-    consent: Consent,
+    grant_options: GrantOptions,
 }
 
 pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let Arguments { from, sha256, name, consent } = arguments;
-    consent.check()?;
+    let Arguments { from, sha256, name, grant_options } = arguments;
+    grant_options.check()?;
     let shown = fetch::shown(&from);
     let name =
         name.or_else(|| fetch::name_of(&from)).with_context(|| format!("`{shown}` names no file; --name gives one"))?;
     // Before anything is fetched or read: a name that cannot be needs no bytes.
-    let place = Place::of(&config, &name).map_err(|error| anyhow::anyhow!("{error:#}; --name gives it another"))?;
+    let files =
+        PluginFiles::new(&config, &name).map_err(|error| anyhow::anyhow!("{error:#}; --name gives it another"))?;
     let bytes = bytes(&from, &shown, sha256.as_deref()).await?;
     let is_off = !config.plugin(&name).enabled && !plugin::is_embedded(&name);
     let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
@@ -52,7 +53,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         report::difference(&mut out, before, &candidate)?;
     }
     let held = before.map(|before| host.ledger.given(before, Grants::clone)).unwrap_or_default();
-    let decision = consent.decide(&candidate, &held, is_there)?;
+    let decision = grant_options.decide(&candidate, &held, is_there)?;
     if matches!(decision, Decision::Leave) && !is_there {
         writeln!(out, "`{shown}` is not added")?;
         return Ok(ExitCode::FAILURE);
@@ -60,11 +61,12 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     if is_there {
         writeln!(out, "plugin `{name}` is there already, with these very bytes")?;
     } else {
-        place.put(&bytes)?;
-        let back = if place.keeps() { format!("; to go back: bub-wasm plugin rollback {name}") } else { String::new() };
-        writeln!(out, "plugin `{name}` is there now: {}{back}", shell_word(&place.file().to_string_lossy()))?;
+        files.install(&bytes)?;
+        let back =
+            if files.has_previous() { format!("; to go back: bub-wasm plugin rollback {name}") } else { String::new() };
+        writeln!(out, "plugin `{name}` is there now: {}{back}", shell_word(&files.file().to_string_lossy()))?;
     }
-    consent::settle(&mut out, &host, &candidate, &decision)?;
+    grant_prompt::apply(&mut out, &host, &candidate, &decision)?;
     if is_off {
         writeln!(out, "it is switched off by `enabled = false` in `[plugins.{name}]` of config.toml")?;
     }

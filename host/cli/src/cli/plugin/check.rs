@@ -3,7 +3,7 @@
 
 mod channel;
 mod coverage;
-mod finding;
+mod diagnostic;
 mod repro;
 mod samples;
 mod sandbox;
@@ -21,7 +21,7 @@ use bub_runtime::plugin::{Count, LOAD, Plugin, Source, quarantine};
 use bub_runtime::turn::CallScope;
 use bub_types::text::one_line;
 use coverage::{Coverage, Untried};
-use finding::{Finding, Findings};
+use diagnostic::{Finding, Findings};
 use sandbox::{Sandbox, Subject};
 use serde_json::json;
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! `plugin remove`: a plugin of the user's goes, with what it was granted. Both are kept for `plugin rollback`.
 
 use super::gate;
-use super::kept::Place;
+use super::plugin_files::PluginFiles;
 use anyhow::Result;
 use bub_config::Config;
 use bub_permissions::shell_word;
@@ -14,8 +14,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let place = Place::of(&config, name)?;
-    if !place.is_there() {
+    let files = PluginFiles::new(&config, name)?;
+    if !files.exists() {
         return Err(absent(name, &config, workspace));
     }
     let is_gate = config.gates().any(|gate| gate == name);
@@ -27,7 +27,7 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
         let plugin = plugins.iter().find(|plugin| plugin.name == name && plugin.source == Source::User)?;
         gate::released(host, plugin)
     });
-    place.remove()?;
+    files.remove()?;
     let mut out = std::io::stdout();
     writeln!(
         out,

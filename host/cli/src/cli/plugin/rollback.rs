@@ -1,6 +1,6 @@
 //! `plugin rollback`: the version before takes its place again, with what it was granted then.
 
-use super::kept::Place;
+use super::plugin_files::PluginFiles;
 use super::report;
 use crate::cli::progress;
 use anyhow::{Context, Result};
@@ -13,8 +13,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let place = Place::of(&config, name)?;
-    let bytes = place.bytes_before()?;
+    let files = PluginFiles::new(&config, name)?;
+    let bytes = files.previous_bytes()?;
     let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
     let plugins = host.plugins();
     let unchanged = || format!("the version before of plugin `{name}` does not load, and nothing is changed");
@@ -25,14 +25,14 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
     if let Some(now) = plugins.iter().find(|plugin| plugin.name == name && plugin.source == Source::User) {
         report::difference(&mut out, now, &candidate)?;
     }
-    place.swap(&bytes)?;
+    files.restore(&bytes)?;
     host.ledger.look_now();
     let given: Vec<String> = host.ledger.given(&candidate, |given| given.iter().map(one_line).collect());
     match given.is_empty() {
         true => writeln!(out, "it serves again; it was granted nothing")?,
         false => writeln!(out, "it serves again, and may what it might then: {}", given.join(" "))?,
     }
-    if place.keeps() {
+    if files.has_previous() {
         writeln!(out, "the version that it replaces is kept in turn; to go back: bub-wasm plugin rollback {name}")?;
     }
     Ok(ExitCode::SUCCESS)

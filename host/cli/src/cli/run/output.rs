@@ -1,6 +1,6 @@
 //! What `run` prints where nobody sits who answers: the answer on stdout, all else on stderr.
 
-use super::super::chat::{Matter, brief};
+use super::super::chat::{ChannelEvent, brief};
 use super::super::denied::DeniedCalls;
 use super::super::text;
 use anyhow::Result;
@@ -138,8 +138,8 @@ impl Output {
     /// # Errors
     ///
     /// As [`hear`](Self::hear).
-    pub(super) fn matter(&mut self, matter: Matter) -> Result<()> {
-        let Matter::Envelope(envelope) = matter else { return Ok(()) };
+    pub(super) fn channel_event(&mut self, channel_event: ChannelEvent) -> Result<()> {
+        let ChannelEvent::Envelope(envelope) = channel_event else { return Ok(()) };
         match envelope.kind {
             MessageKind::Error => self.error(&envelope.content)?,
             MessageKind::Normal | MessageKind::Command => self.answer(&envelope)?,

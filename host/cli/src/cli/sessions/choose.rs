@@ -1,6 +1,6 @@
 //! Which session a word means.
 
-use super::super::tape::Place;
+use super::super::tape::TapeLocation;
 use super::super::text;
 use super::lookup::{Filter, Session, newest};
 use super::table;
@@ -15,8 +15,8 @@ const LOOKED_AT: usize = 1000;
 /// # Errors
 ///
 /// There is none, or several have the name.
-pub(in crate::cli) async fn named(place: &Place, word: &str) -> Result<Session> {
-    let (sessions, _) = newest(place, Filter::default(), LOOKED_AT).await?;
+pub(in crate::cli) async fn find_by_name(location: &TapeLocation, word: &str) -> Result<Session> {
+    let (sessions, _) = newest(location, Filter::default(), LOOKED_AT).await?;
     let shown = text::cut(word, 60);
     let by_id = sessions.iter().position(|session| session.id() == Some(word));
     let is_name = |session: &Session| session.id().is_some() && session.about.name.as_deref() == Some(word.trim());
@@ -50,8 +50,12 @@ pub(in crate::cli) async fn named(place: &Place, word: &str) -> Result<Session> 
 /// # Errors
 ///
 /// The tapes cannot be read.
-pub(in crate::cli) async fn offered(place: &Place, most: usize, width: usize) -> Result<Vec<(String, String)>> {
-    let (sessions, _) = newest(place, Filter { all: false, channel: Some("cli") }, most).await?;
+pub(in crate::cli) async fn recent(
+    location: &TapeLocation,
+    most: usize,
+    width: usize,
+) -> Result<Vec<(String, String)>> {
+    let (sessions, _) = newest(location, Filter { all: false, channel: Some("cli") }, most).await?;
     let known = sessions.iter().filter_map(|session| Some((session.id()?.to_owned(), session)));
     Ok(known.enumerate().map(|(at, (id, session))| (id, table::numbered(at + 1, session, width))).collect())
 }

@@ -1,6 +1,6 @@
 //! Which sessions there are: the newest first, as many as are wanted, and no tape read whole for it.
 
-use super::super::tape::Place;
+use super::super::tape::TapeLocation;
 use anyhow::Result;
 use bub_tape::{SessionMark, SessionSummary, session_mark, session_summary};
 use jiff::Timestamp;
@@ -48,13 +48,17 @@ impl Session {
 /// # Errors
 ///
 /// The tapes cannot be read.
-pub(in crate::cli) async fn newest(place: &Place, filter: Filter<'_>, most: usize) -> Result<(Vec<Session>, usize)> {
-    let Some(tapes) = place.tapes() else { return Ok((Vec::new(), 0)) };
-    let mut names = place.names().await?;
-    names.retain(|name| !bub_tape::is_workspace_tape(name) && (filter.all || place.is_of_workspace(name)));
+pub(in crate::cli) async fn newest(
+    location: &TapeLocation,
+    filter: Filter<'_>,
+    most: usize,
+) -> Result<(Vec<Session>, usize)> {
+    let Some(tapes) = location.tapes() else { return Ok((Vec::new(), 0)) };
+    let mut names = location.names().await?;
+    names.retain(|name| !bub_tape::is_workspace_tape(name) && (filter.all || location.is_of_workspace(name)));
     let mut dated = Vec::with_capacity(names.len());
     for name in names {
-        dated.push((place.used(&name).await?, name));
+        dated.push((location.used(&name).await?, name));
     }
     // Those of one moment in the order of their names, so that two lists are the same.
     dated.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
@@ -69,16 +73,16 @@ pub(in crate::cli) async fn newest(place: &Place, filter: Filter<'_>, most: usiz
             continue;
         }
         if let Some(channel) = filter.channel
-            && mark(place, tape).await?.is_none_or(|mark| mark.channel != channel)
+            && mark(location, tape).await?.is_none_or(|mark| mark.channel != channel)
         {
             continue;
         }
         let about = session_summary(&tapes.open(tape)?).await?;
         found.push(Session {
-            is_here: place.is_of_workspace(tape),
+            is_here: location.is_of_workspace(tape),
             used: *used,
             held_by: tapes.journals().holder(tape),
-            about: SessionSummary { mark: about.mark.or_else(|| known(place, tape)), ..about },
+            about: SessionSummary { mark: about.mark.or_else(|| known(location, tape)), ..about },
             tape: tape.clone(),
         });
     }
@@ -90,20 +94,20 @@ pub(in crate::cli) async fn newest(place: &Place, filter: Filter<'_>, most: usiz
 /// # Errors
 ///
 /// The tape cannot be read.
-pub(in crate::cli) async fn mark(place: &Place, tape: &str) -> Result<Option<SessionMark>> {
-    let Some(tapes) = place.tapes() else { return Ok(None) };
-    match known(place, tape) {
+pub(in crate::cli) async fn mark(location: &TapeLocation, tape: &str) -> Result<Option<SessionMark>> {
+    let Some(tapes) = location.tapes() else { return Ok(None) };
+    match known(location, tape) {
         Some(mark) => Ok(Some(mark)),
         None => Ok(session_mark(&**tapes.store(), tape).await?),
     }
 }
 
-fn known(place: &Place, tape: &str) -> Option<SessionMark> {
-    if let Some(record) = place.record(tape) {
+fn known(location: &TapeLocation, tape: &str) -> Option<SessionMark> {
+    if let Some(record) = location.record(tape) {
         let workspace = record.workspace.to_string_lossy().into_owned();
         return Some(SessionMark { id: record.session, workspace, channel: "cli".to_owned() });
     }
-    let session = KNOWN.into_iter().find(|session| place.tape_name(session) == tape)?;
-    let (id, workspace) = (session.to_owned(), place.workspace().to_string_lossy().into_owned());
+    let session = KNOWN.into_iter().find(|session| location.tape_name(session) == tape)?;
+    let (id, workspace) = (session.to_owned(), location.workspace().to_string_lossy().into_owned());
     Some(SessionMark { id, workspace, channel: "cli".to_owned() })
 }

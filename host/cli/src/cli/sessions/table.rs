@@ -1,6 +1,6 @@
 //! Sessions as people read them.
 
-use super::super::paint::Paint;
+use super::super::style::Style;
 use super::super::text;
 use super::lookup::Session;
 use jiff::Timestamp;
@@ -17,9 +17,9 @@ const TOKENS: usize = 7;
 /// # Errors
 ///
 /// Nobody reads it any more.
-pub(super) fn print(out: &mut impl Write, sessions: &[Session], with_workspace: bool, paint: Paint) -> io::Result<()> {
+pub(super) fn print(out: &mut impl Write, sessions: &[Session], with_workspace: bool, style: Style) -> io::Result<()> {
     let head = row("SESSION", "ABOUT", "AGE", "TOKENS", "CHANNEL");
-    writeln!(out, "{}", paint.bold(head))?;
+    writeln!(out, "{}", style.bold(head))?;
     for session in sessions {
         let id = session.id().unwrap_or("(unknown)");
         let (age, tokens) = (age(session.used), tokens(session.about.tokens));
@@ -34,7 +34,7 @@ pub(super) fn print(out: &mut impl Write, sessions: &[Session], with_workspace: 
         }
         notes.extend(session.held_by.map(|pid| format!("process {pid} runs a turn of it")));
         if !notes.is_empty() {
-            writeln!(out, "  {}", paint.dim(text::cut(&notes.join(", "), text::WIDTH - 2)))?;
+            writeln!(out, "  {}", style.dim(text::cut(&notes.join(", "), text::WIDTH - 2)))?;
         }
     }
     Ok(())

@@ -1,10 +1,10 @@
 //! `tape anchors`.
 
-use super::super::paint::Paint;
+use super::super::style::Style;
 use super::super::text;
-use super::named::Named;
 use super::outline::rule;
 use super::show::print_json;
+use super::tape_arg::TapeArg;
 use anyhow::Result;
 use bub_config::Config;
 use bub_tape::{Query, json};
@@ -21,7 +21,7 @@ const STATE: usize = 3;
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    named: Named,
+    tape_arg: TapeArg,
     /// Show all anchors, not only the last 20
     #[arg(long)]
     all: bool,
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let found = arguments.named.find(config, workspace).await?;
+    let found = arguments.tape_arg.find(config, workspace).await?;
     let limit = if arguments.all { None } else { Some(SHOWN) };
     let query = Query { kinds: vec!["anchor".to_owned()], newest_first: true, limit, ..Query::default() };
     let mut anchors = found.tape.query(&query).await?;
@@ -43,15 +43,15 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         found.keep_index().await;
         return Ok(ExitCode::SUCCESS);
     }
-    let paint = Paint::of_stdout();
+    let style = Style::for_stdout();
     for anchor in &anchors {
-        writeln!(out, "{}", rule(anchor, paint))?;
+        writeln!(out, "{}", rule(anchor, style))?;
         let Some(state) = json::get(&anchor.payload, "state").filter(|state| *state != "null") else { continue };
         let lines = text::fold(state, text::WIDTH - 3);
         lines.iter().take(STATE).try_for_each(|line| writeln!(out, "   {line}"))?;
         if lines.len() > STATE {
             let rest = format!("... bub-wasm tape show --after {} --last 1 --full", anchor.id.saturating_sub(1));
-            writeln!(out, "   {}", paint.dim(rest))?;
+            writeln!(out, "   {}", style.dim(rest))?;
         }
     }
     if anchors.is_empty() {

@@ -1,7 +1,7 @@
 //! `tape handoff` and `tape reset`.
 
 use super::super::text;
-use super::named::{Found, Named};
+use super::tape_arg::{ResolvedTape, TapeArg};
 use crate::cli::progress;
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
@@ -19,7 +19,7 @@ pub(super) struct Handoff {
     /// Name of the anchor
     name: String,
     #[command(flatten)]
-    named: Named,
+    tape_arg: TapeArg,
     /// State that the next phase begins with, in JSON
     #[arg(long, value_name = "JSON")]
     state: Option<String>,
@@ -31,7 +31,7 @@ pub(super) struct Handoff {
 #[derive(clap::Args)]
 pub(super) struct Reset {
     #[command(flatten)]
-    named: Named,
+    tape_arg: TapeArg,
     /// Keep the entries in an archive beside the tape (the default)
     #[arg(long, conflicts_with = "discard")]
     archive: bool,
@@ -49,10 +49,10 @@ pub(super) struct Reset {
 pub(super) async fn handoff(arguments: &Handoff, config: Config, workspace: &Path) -> Result<ExitCode> {
     // Before anything is written: a turn that fails behind its first entry is one that was interrupted.
     check(arguments)?;
-    let found = arguments.named.find(config, workspace).await?;
+    let found = arguments.tape_arg.find(config, workspace).await?;
     found.require_own()?;
     let name = found.tape.name();
-    let tapes = found.place.tapes().context("nothing was ever kept here")?;
+    let tapes = found.location.tapes().context("nothing was ever kept here")?;
     // A turn of its own: it waits for the one that runs, and no phase begins in the middle of a conversation.
     let (turn, recovered) = tapes.begin(name).await?;
     let written = async {
@@ -87,13 +87,13 @@ fn check(arguments: &Handoff) -> Result<()> {
 
 pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -> Result<ExitCode> {
     let (home, tapes_dir) = (config.home.clone(), config.tapes_dir());
-    let found = arguments.named.find(config, workspace).await?;
+    let found = arguments.tape_arg.find(config, workspace).await?;
     found.require_own()?;
     let name = found.tape.name();
     if !arguments.yes && !confirm(arguments, &found).await? {
         bail!("tape `{name}` stays as it is");
     }
-    let kept = match arguments.discard || found.place.is_elsewhere {
+    let kept = match arguments.discard || found.location.is_elsewhere {
         true => Vec::new(),
         false => kept_beside(&found, &home, workspace).await,
     };
@@ -101,7 +101,7 @@ pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -
     if let Some(archive) = &archive {
         attach(&tapes_dir, archive, &kept);
     }
-    let archive = archive.map(|archive| match &found.place.dir {
+    let archive = archive.map(|archive| match &found.location.dir {
         Some(dir) => dir.join(archive).display().to_string(),
         None => archive,
     });
@@ -111,7 +111,7 @@ pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -
         (false, Some(archive)) => writeln!(out, "tape `{name}` is empty\nits entries are in `{archive}`")?,
         (false, None) => {
             writeln!(out, "tape `{name}` is empty")?;
-            if arguments.discard && found.place.dir.is_some() {
+            if arguments.discard && found.location.dir.is_some() {
                 writeln!(out, "its entries lie in the trash for a day; bub-wasm tape gc --now empties it")?;
             }
         }
@@ -120,7 +120,7 @@ pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -
 }
 
 /// What plugins want kept beside the archive. A plugin that cannot be asked is no reason to keep the tape.
-async fn kept_beside(found: &Found, home: &Path, workspace: &Path) -> Vec<(String, String)> {
+async fn kept_beside(found: &ResolvedTape, home: &Path, workspace: &Path) -> Vec<(String, String)> {
     let asked = async {
         let config = Config::load(Some(home))?;
         let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
@@ -140,7 +140,7 @@ async fn kept_beside(found: &Found, home: &Path, workspace: &Path) -> Vec<(Strin
 }
 
 /// Asks whoever sits there.
-async fn confirm(arguments: &Reset, found: &Found) -> Result<bool> {
+async fn confirm(arguments: &Reset, found: &ResolvedTape) -> Result<bool> {
     let name = found.tape.name();
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         bail!("there is no terminal to ask whether tape `{name}` is to be emptied: give `--yes`");

@@ -1,11 +1,11 @@
 //! `tape context`.
 
-use super::super::paint::Paint;
+use super::super::style::Style;
 use super::super::text::{self, WIDTH};
 use super::compare;
-use super::named::Named;
 use super::outline::content;
-use super::place::keep_index;
+use super::tape_arg::TapeArg;
+use super::tape_location::keep_index;
 use crate::cli::progress;
 use anyhow::{Result, bail};
 use bub_config::Config;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    named: Named,
+    tape_arg: TapeArg,
     /// Use this selector instead of the configured one
     #[arg(long, value_name = "NAME")]
     selector: Option<String>,
@@ -90,7 +90,7 @@ async fn preview<T>(
     selector: Option<&str>,
     look: impl AsyncFnOnce(Preview<'_>) -> Result<T>,
 ) -> Result<(T, (Arc<dyn Store>, String))> {
-    let found = arguments.named.find_with(host).await?;
+    let found = arguments.tape_arg.find_with(host).await?;
     let (tape, session) = match &found {
         // The hooks are told some session: a name does not say which it was made of.
         Some(found) => {
@@ -98,12 +98,12 @@ async fn preview<T>(
             (name.to_owned(), found.session.as_deref().filter(|session| !session.is_empty()).unwrap_or(name).to_owned())
         }
         None => {
-            let session = arguments.named.session();
+            let session = arguments.tape_arg.session();
             (tape_name(&host.workspace, session), session.to_owned())
         }
     };
     let tapes = match &found {
-        Some(found) => found.place.tapes().cloned(),
+        Some(found) => found.location.tapes().cloned(),
         None => None,
     };
     let tapes = tapes.unwrap_or_else(|| host.tapes());
@@ -139,10 +139,10 @@ fn require_selector(host: &Arc<Host>, name: &str) -> Result<()> {
 
 /// One message for a person.
 fn print(out: &mut impl Write, message: &str) -> io::Result<()> {
-    let paint = Paint::of_stdout();
+    let style = Style::for_stdout();
     let get = |key: &str| json::get(message, key).filter(|value| *value != "null" && *value != "\"\"");
     let role = get("role").map(text::value).unwrap_or_default();
-    writeln!(out, "{}", paint.bold(text::cut(&role, WIDTH)))?;
+    writeln!(out, "{}", style.bold(text::cut(&role, WIDTH)))?;
     let fields = json::fields(message).unwrap_or_default();
     for (key, value) in fields.into_iter().filter(|(key, value)| key != "role" && *value != "\"\"" && *value != "null")
     {

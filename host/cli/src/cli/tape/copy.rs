@@ -1,9 +1,9 @@
 //! `tape fork`.
 
 use super::super::text;
-use super::named::Named;
-use super::place::{require_listed, store};
 use super::progress::Progress;
+use super::tape_arg::TapeArg;
+use super::tape_location::{require_listed, store};
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
 use bub_tape::{Draft, Entry, FORGOTTEN, Store, Tape};
@@ -21,7 +21,7 @@ const PAGE: usize = 256;
 #[command(group(clap::ArgGroup::new("target").required(true).args(["to", "copy"])))]
 pub(super) struct Arguments {
     #[command(flatten)]
-    named: Named,
+    tape_arg: TapeArg,
     /// Session of this workspace that continues from there; it must not have a tape yet
     #[arg(long, value_name = "SESSION")]
     to: Option<String>,
@@ -37,17 +37,17 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let found = arguments.named.find(config, workspace).await?;
+    let found = arguments.tape_arg.find(config, workspace).await?;
     found.require_own()?;
-    let (place, name) = (&found.place, found.tape.name());
+    let (location, name) = (&found.location, found.tape.name());
     let new = match (&arguments.to, &arguments.copy) {
-        (Some(session), _) => place.tape_name(session),
+        (Some(session), _) => location.tape_name(session),
         (None, Some(copy)) => copy.strip_suffix(".jsonl").unwrap_or(copy).to_owned(),
         (None, None) => bail!("say where to: `--to SESSION` or `--as TAPE`"),
     };
     require_listed(&new)?;
-    let store = store(place)?;
-    if place.holds(&new).await?.is_some() || !store.sidecars(&new).await?.is_empty() {
+    let store = store(location)?;
+    if location.holds(&new).await?.is_some() || !store.sidecars(&new).await?.is_empty() {
         bail!("there is a tape `{new}` already");
     }
     let end = match arguments.at {

@@ -1,8 +1,8 @@
 //! `tape erase`: entries are taken out of tapes for good.
 
 use super::super::text;
-use super::named::{Found, Named};
-use super::place::Place;
+use super::tape_arg::{ResolvedTape, TapeArg};
+use super::tape_location::TapeLocation;
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
 use bub_recall::Recall;
@@ -66,18 +66,18 @@ impl Plan {
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let (named, wanted) = read(arguments)?;
     let recall = Recall::new(config.recall_dir());
-    let (place, tapes) = match named {
+    let (location, tapes) = match named {
         Some(named) => {
-            let Found { tape, place, .. } = find(&named, config, workspace).await?;
-            (place, vec![tape])
+            let ResolvedTape { tape, location, .. } = find(&named, config, workspace).await?;
+            (location, vec![tape])
         }
-        None => of_workspace(Place::open(config, workspace).await?).await?,
+        None => of_workspace(TapeLocation::open(config, workspace).await?).await?,
     };
     let mut plans = Vec::new();
     for tape in tapes {
-        plans.push(plan(&place, tape, &wanted).await?);
+        plans.push(plan(&location, tape, &wanted).await?);
     }
-    let traces = trace(&place, &plans, &wanted, true)?;
+    let traces = trace(&location, &plans, &wanted, true)?;
     let remembered: u64 = plans.iter().map(|plan| plan.remembered).sum();
     plans.retain(|plan| plan.entries() > 0);
     let archived: u64 = traces.iter().flat_map(|traces| &traces.archives).map(|(_, entries)| entries).sum();
@@ -101,7 +101,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     }
     // What was derived of the entries is derived again of what stands.
     recall.clear().map_err(anyhow::Error::msg)?;
-    let traces = trace(&place, &plans, &wanted, false)?;
+    let traces = trace(&location, &plans, &wanted, false)?;
     tell(arguments.json, &erased, &traces)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -138,12 +138,12 @@ fn read(arguments: &Arguments) -> Result<(Option<String>, Wanted)> {
 }
 
 /// A tape by its own name or path, or by that of its session; empty: that of `cli:local`.
-async fn find(named: &str, config: Config, workspace: &Path) -> Result<Found> {
+async fn find(named: &str, config: Config, workspace: &Path) -> Result<ResolvedTape> {
     let is_tape = named.contains("__") || named.contains('/') || named.ends_with(".jsonl");
     let named = match named {
-        "" => Named::default(),
-        named if is_tape => Named::of_tape(named),
-        named => Named::of_session(named),
+        "" => TapeArg::default(),
+        named if is_tape => TapeArg::from_name(named),
+        named => TapeArg::from_session(named),
     };
     let found = named.find(config, workspace).await?;
     found.require_own()?;
@@ -151,20 +151,20 @@ async fn find(named: &str, config: Config, workspace: &Path) -> Result<Found> {
 }
 
 /// All tapes of the workspace, the one that its sessions share among them.
-async fn of_workspace(place: Place) -> Result<(Place, Vec<Tape>)> {
+async fn of_workspace(location: TapeLocation) -> Result<(TapeLocation, Vec<Tape>)> {
     let mut tapes = Vec::new();
-    for name in place.names().await? {
-        if place.is_of_workspace(&name)
-            && let Some(tape) = place.holds(&name).await?
+    for name in location.names().await? {
+        if location.is_of_workspace(&name)
+            && let Some(tape) = location.holds(&name).await?
         {
             tapes.push(tape);
         }
     }
-    Ok((place, tapes))
+    Ok((location, tapes))
 }
 
-async fn plan(place: &Place, tape: Tape, wanted: &Wanted) -> Result<Plan> {
-    let store = super::place::store(place)?;
+async fn plan(location: &TapeLocation, tape: Tape, wanted: &Wanted) -> Result<Plan> {
+    let store = super::tape_location::store(location)?;
     let forgotten = tape.forgotten().await?;
     let mut plan = Plan { parts: Vec::new(), remembered: 0, forgotten, tape };
     let family = plan.tape.name().to_owned();
@@ -256,8 +256,8 @@ fn rustix_user() -> u32 {
 }
 
 /// What archives, the trash and files beside the tapes hold of it.
-fn trace(place: &Place, plans: &[Plan], wanted: &Wanted, dry: bool) -> Result<Vec<Traces>> {
-    let Some(dir) = &place.dir else { return Ok(Vec::new()) };
+fn trace(location: &TapeLocation, plans: &[Plan], wanted: &Wanted, dry: bool) -> Result<Vec<Traces>> {
+    let Some(dir) = &location.dir else { return Ok(Vec::new()) };
     let mut traces = Vec::new();
     for plan in plans {
         let in_entry = |entry: &Entry| match wanted {

@@ -3,8 +3,8 @@
 mod markdown;
 
 use super::super::text;
-use super::named::Named;
 use super::progress::Progress;
+use super::tape_arg::TapeArg;
 use anyhow::{Context, Result};
 use bub_config::Config;
 use bub_tape::{Query, Renderer, Tape, view};
@@ -30,7 +30,7 @@ enum Format {
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    named: Named,
+    tape_arg: TapeArg,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
@@ -40,7 +40,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let found = arguments.named.find(config, workspace).await?;
+    let found = arguments.tape_arg.find(config, workspace).await?;
     match &arguments.output {
         Some(path) => {
             let failed = || format!("`{}` cannot be written", path.display());

@@ -2,7 +2,7 @@
 
 use super::super::text;
 use super::list::{ends_torn, set_aside};
-use super::named::Named;
+use super::tape_arg::TapeArg;
 use anyhow::Result;
 use bub_config::Config;
 use serde_json::json;
@@ -13,21 +13,21 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    named: Named,
+    tape_arg: TapeArg,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let found = arguments.named.find(config, workspace).await?;
+    let found = arguments.tape_arg.find(config, workspace).await?;
     let name = found.tape.name();
     let info = found.tape.info().await?;
     let file = found.file();
     let torn = file.as_ref().map_or(0, |file| set_aside(file));
     let ends_torn = file.as_ref().is_some_and(|file| ends_torn(file));
     let sidecars = found.tape.sidecars().await?;
-    let left = match found.place.tapes() {
+    let left = match found.location.tapes() {
         Some(tapes) => tapes.journals().left(name)?,
         None => None,
     };

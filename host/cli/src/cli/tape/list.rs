@@ -1,7 +1,7 @@
 //! `tape list`.
 
 use super::super::text;
-use super::place::Place;
+use super::tape_location::TapeLocation;
 use anyhow::Result;
 use bub_config::Config;
 use bub_tape::Tapes;
@@ -35,32 +35,34 @@ struct Row {
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let place = Place::open(config, workspace).await?;
+    let location = TapeLocation::open(config, workspace).await?;
     let mut rows = Vec::new();
-    if let Some(tapes) = place.tapes() {
-        for name in place.names().await? {
-            if !arguments.here || place.is_of_workspace(&name) {
-                rows.push(row(name, &place, tapes).await?);
+    if let Some(tapes) = location.tapes() {
+        for name in location.names().await? {
+            if !arguments.here || location.is_of_workspace(&name) {
+                rows.push(row(name, &location, tapes).await?);
             }
         }
     }
     let mut out = std::io::stdout().lock();
     match arguments.json {
-        true => writeln!(out, "{:#}", json!({ "tapes": rows.iter().map(|row| row.json(&place)).collect::<Vec<_>>() }))?,
-        false => print(&mut out, &rows, &place)?,
+        true => {
+            writeln!(out, "{:#}", json!({ "tapes": rows.iter().map(|row| row.json(&location)).collect::<Vec<_>>() }))?
+        }
+        false => print(&mut out, &rows, &location)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn row(name: String, place: &Place, tapes: &Tapes) -> Result<Row> {
+async fn row(name: String, location: &TapeLocation, tapes: &Tapes) -> Result<Row> {
     let last = tapes.store().tail(&name, None, 1).await?.pop();
-    let file = place.file(&name);
+    let file = location.file(&name);
     Ok(Row {
         entries: last.as_ref().map_or(0, |last| last.id),
         date: last.map(|last| last.date.to_string()),
         bytes: file.as_ref().and_then(|file| file.metadata().ok()).map(|about| about.len()),
-        is_here: place.is_of_workspace(&name),
-        session: place.session(&name).await?,
+        is_here: location.is_of_workspace(&name),
+        session: location.session(&name).await?,
         is_torn: file.is_some_and(|file| set_aside(&file) > 0 || ends_torn(&file)),
         is_interrupted: tapes.journals().left(&name)?.is_some(),
         name,
@@ -87,10 +89,10 @@ pub(super) fn ends_torn(tape: &Path) -> bool {
 }
 
 impl Row {
-    fn json(&self, place: &Place) -> serde_json::Value {
+    fn json(&self, location: &TapeLocation) -> serde_json::Value {
         json!({
             "name": self.name,
-            "path": place.file(&self.name).map(|path| path.display().to_string()),
+            "path": location.file(&self.name).map(|path| path.display().to_string()),
             "entries": self.entries,
             "last_date": self.date,
             "bytes": self.bytes,
@@ -125,7 +127,7 @@ impl Row {
     }
 }
 
-fn print(out: &mut impl Write, rows: &[Row], place: &Place) -> Result<()> {
+fn print(out: &mut impl Write, rows: &[Row], location: &TapeLocation) -> Result<()> {
     for row in rows {
         let star = if row.is_here { '*' } else { ' ' };
         let date = row.date.as_deref().map(text::date).unwrap_or_default();
@@ -141,7 +143,7 @@ fn print(out: &mut impl Write, rows: &[Row], place: &Place) -> Result<()> {
         }
     }
     if rows.is_empty() {
-        let at = place.dir.as_ref().map_or_else(String::new, |dir| format!(" in `{}`", dir.display()));
+        let at = location.dir.as_ref().map_or_else(String::new, |dir| format!(" in `{}`", dir.display()));
         writeln!(std::io::stderr(), "there are no tapes{at}")?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Entries as a person reads them, in 80 columns.
 
-use super::super::paint::Paint;
+use super::super::style::Style;
 use super::super::text::{self, WIDTH};
 use bub_tape::{Entry, json, told};
 use std::io::{self, Write};
@@ -16,14 +16,14 @@ const DATE: usize = 20;
 pub(super) struct Outline {
     /// Shows all of long texts.
     pub(super) full: bool,
-    pub(super) paint: Paint,
+    pub(super) style: Style,
 }
 
 impl Outline {
     /// Prints one entry; an anchor as a rule.
     pub(super) fn print(self, out: &mut impl Write, entry: &Entry) -> io::Result<()> {
         match &*entry.kind {
-            "anchor" => writeln!(out, "{}", rule(entry, self.paint))?,
+            "anchor" => writeln!(out, "{}", rule(entry, self.style))?,
             _ => writeln!(out, "{}", self.head(entry))?,
         }
         let body = body(entry);
@@ -32,12 +32,12 @@ impl Outline {
         // A line that says that one line is missing takes the place of that line.
         let most = if lines.len() == most.saturating_add(1) { lines.len() } else { most };
         for line in lines.iter().take(most) {
-            let line = if entry.is("error") { self.paint.red(line) } else { line.clone() };
+            let line = if entry.is("error") { self.style.red(line) } else { line.clone() };
             writeln!(out, "{:INDENT$}{line}", "")?;
         }
         if lines.len() > most {
             let rest = format!("... {} more lines: --id {} shows them, --full all", lines.len() - most, entry.id);
-            writeln!(out, "{:INDENT$}{}", "", self.paint.dim(rest))?;
+            writeln!(out, "{:INDENT$}{}", "", self.style.dim(rest))?;
         }
         Ok(())
     }
@@ -61,23 +61,23 @@ impl Outline {
         let used = id.len() + 1 + text::width(&title) + text::width(&date);
         let gap = " ".repeat(WIDTH.saturating_sub(used));
         let title = match &*entry.kind {
-            "error" => self.paint.red(title),
-            "event" | "system" => self.paint.dim(title),
-            _ => self.paint.bold(title),
+            "error" => self.style.red(title),
+            "event" | "system" => self.style.dim(title),
+            _ => self.style.bold(title),
         };
-        format!("{} {title}{gap}{}", self.paint.dim(id), self.paint.dim(date))
+        format!("{} {title}{gap}{}", self.style.dim(id), self.style.dim(date))
     }
 }
 
-/// An anchor as a rule over the whole width; a zone's, at which no view begins, as a broken one.
-pub(super) fn rule(anchor: &Entry, paint: Paint) -> String {
+/// An anchor as a rule over the whole width; a section's, at which no view begins, as a broken one.
+pub(super) fn rule(anchor: &Entry, style: Style) -> String {
     let stroke = if anchor.is_section_anchor() { "╌" } else { "─" };
     let end = format!(" {} {} ", anchor.id, text::date(&anchor.date));
     let name = anchor.name().unwrap_or_default();
     let name = text::cut(&name, WIDTH.saturating_sub(text::width(&end) + 8));
     let used = 2 + 2 + text::width(&name) + text::width(&end) + 2;
     let middle = stroke.repeat(WIDTH.saturating_sub(used));
-    paint.cyan(format!("{0}{0} {name} {middle}{end}{0}{0}", stroke))
+    style.cyan(format!("{0}{0} {name} {middle}{end}{0}{0}", stroke))
 }
 
 /// How many lines of what an entry holds are shown.

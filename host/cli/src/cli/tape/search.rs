@@ -1,10 +1,10 @@
 //! `tape search`.
 
-use super::super::paint::Paint;
+use super::super::style::Style;
 use super::super::text::{self, WIDTH};
-use super::named::Named;
 use super::outline::body;
 use super::progress::Progress;
+use super::tape_arg::TapeArg;
 use anyhow::Result;
 use bub_config::Config;
 use bub_tape::{Hit, Search, json};
@@ -23,7 +23,7 @@ pub(super) struct Arguments {
     /// Words to search for; an entry must contain all of them
     text: String,
     #[command(flatten)]
-    named: Named,
+    tape_arg: TapeArg,
     /// Show only entries of this kind, as in `message` or `tool_call`
     #[arg(long = "kind", value_name = "KIND", value_delimiter = ',')]
     kinds: Vec<String>,
@@ -42,7 +42,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let found = arguments.named.find(config, workspace).await?;
+    let found = arguments.tape_arg.find(config, workspace).await?;
     let search = Search {
         text: arguments.text.clone(),
         kinds: arguments.kinds.clone(),
@@ -59,9 +59,9 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         writeln!(out, "{{\"tape\": {}, \"hits\": [{}{end}]}}", json::quote(found.tape.name()), hits.join(","))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let paint = Paint::of_stdout();
+    let style = Style::for_stdout();
     for hit in &hits {
-        print(&mut out, hit, &arguments.text, paint)?;
+        print(&mut out, hit, &arguments.text, style)?;
     }
     if hits.is_empty() {
         writeln!(io::stderr(), "nothing was found on tape `{}`", found.tape.name())?;
@@ -73,16 +73,16 @@ fn as_json(hit: &Hit) -> String {
     format!("\n  {{\"score\": {:.3}, \"entry\": {}}}", hit.score, text::json_line(&hit.entry.line()))
 }
 
-fn print(out: &mut impl Write, hit: &Hit, sought: &str, paint: Paint) -> io::Result<()> {
+fn print(out: &mut impl Write, hit: &Hit, sought: &str, style: Style) -> io::Result<()> {
     let entry = &hit.entry;
     let name = entry.name().map(|name| format!(" {name}")).unwrap_or_default();
     let title = text::cut(&format!("{}{name}", entry.kind), 40);
     let about = format!("{:>6} {title}", entry.id);
     // Less than 0.9: typing errors were forgiven.
     let near = if hit.score < 0.9 { "  about" } else { "" };
-    writeln!(out, "{}  {}{near}", paint.bold(about), paint.dim(text::date(&entry.date)))?;
+    writeln!(out, "{}  {}{near}", style.bold(about), style.dim(text::date(&entry.date)))?;
     let whole = text::line(&body(entry).join(" "));
-    let at = place(&whole, sought).unwrap_or_default();
+    let at = location(&whole, sought).unwrap_or_default();
     let excerpt: String = whole.chars().skip(at.saturating_sub(BEFORE)).take(WIDTH * LINES).collect();
     let lead = if at > BEFORE { "…" } else { "" };
     for line in text::fold(&format!("{lead}{}", excerpt.trim_start()), WIDTH - 7).iter().take(LINES) {
@@ -92,7 +92,7 @@ fn print(out: &mut impl Write, hit: &Hit, sought: &str, paint: Paint) -> io::Res
 }
 
 /// At which character the text stands, or else the first of its words that does.
-fn place(whole: &str, sought: &str) -> Option<usize> {
+fn location(whole: &str, sought: &str) -> Option<usize> {
     let fold = |text: &str| text.chars().map(|c| c.to_lowercase().next().unwrap_or(c)).collect::<String>();
     let folded = fold(whole);
     let at = |word: &str| {

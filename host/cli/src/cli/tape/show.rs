@@ -1,9 +1,9 @@
 //! `tape show`.
 
-use super::super::paint::Paint;
+use super::super::style::Style;
 use super::super::text;
-use super::named::Named;
 use super::outline::Outline;
+use super::tape_arg::TapeArg;
 use anyhow::{Result, bail};
 use bub_config::Config;
 use bub_tape::{Entry, Query, Start, Tape, json};
@@ -21,7 +21,7 @@ const KINDS: [&str; 7] = ["message", "system", "anchor", "tool_call", "tool_resu
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    named: Named,
+    tape_arg: TapeArg,
     /// Show only the newest N entries
     #[arg(long, value_name = "N")]
     last: Option<usize>,
@@ -46,13 +46,13 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let found = arguments.named.find(config, workspace).await?;
+    let found = arguments.tape_arg.find(config, workspace).await?;
     let tape = &found.tape;
     let query = arguments.query(tape).await?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut page = Page::new(arguments, tape.name());
     if arguments.last.is_some() {
-        // Found from the end; how many there are was said by whoever asked.
+        // ResolvedTape from the end; how many there are was said by whoever asked.
         let mut entries = tape.query(&query).await?;
         entries.reverse();
         page.print(&mut out, &entries)?;
@@ -123,7 +123,7 @@ struct Page<'a> {
 
 impl<'a> Page<'a> {
     fn new(arguments: &Arguments, tape: &'a str) -> Self {
-        let outline = Outline { full: arguments.full || arguments.id.is_some(), paint: Paint::of_stdout() };
+        let outline = Outline { full: arguments.full || arguments.id.is_some(), style: Style::for_stdout() };
         Self { outline: (!arguments.json).then_some(outline), tape, printed: 0 }
     }
 

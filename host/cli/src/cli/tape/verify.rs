@@ -2,9 +2,9 @@
 
 use super::super::text::{self, WIDTH};
 use super::list::set_aside;
-use super::named::Named;
-use super::place::Place;
 use super::progress::Progress;
+use super::tape_arg::TapeArg;
+use super::tape_location::TapeLocation;
 use anyhow::{Context, Result};
 use bub_config::Config;
 use bub_tape::{Fault, Query, Tape, Verified, Verifier};
@@ -20,7 +20,7 @@ const PAGE: usize = 256;
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    named: Named,
+    tape_arg: TapeArg,
     /// Check all tapes
     #[arg(long, conflicts_with_all = ["tape", "session"])]
     all: bool,
@@ -39,8 +39,8 @@ struct Finding {
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let mut is_wrong = false;
     let mut all = Vec::new();
-    let mut verify = async |tape: &Tape, place: &Place| -> Result<()> {
-        let (entries, findings) = look(tape, place).await?;
+    let mut verify = async |tape: &Tape, location: &TapeLocation| -> Result<()> {
+        let (entries, findings) = look(tape, location).await?;
         is_wrong |= !findings.is_empty();
         match arguments.json {
             true => all.push(as_json(tape.name(), entries, &findings)),
@@ -49,16 +49,16 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         Ok(())
     };
     if arguments.all {
-        let place = Place::open(config, workspace).await?;
-        for name in place.names().await? {
+        let location = TapeLocation::open(config, workspace).await?;
+        for name in location.names().await? {
             // It may have been emptied since it was listed.
-            if let Some(tape) = place.holds(&name).await? {
-                verify(&tape, &place).await?;
+            if let Some(tape) = location.holds(&name).await? {
+                verify(&tape, &location).await?;
             }
         }
     } else {
-        let found = arguments.named.find(config, workspace).await?;
-        verify(&found.tape, &found.place).await?;
+        let found = arguments.tape_arg.find(config, workspace).await?;
+        verify(&found.tape, &found.location).await?;
     }
     if arguments.json {
         writeln!(std::io::stdout(), "{:#}", json!({ "tapes": all }))?;
@@ -66,14 +66,15 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     Ok(if is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-async fn look(tape: &Tape, place: &Place) -> Result<(u64, Vec<Finding>)> {
+async fn look(tape: &Tape, location: &TapeLocation) -> Result<(u64, Vec<Finding>)> {
     let name = tape.name();
-    let file = place.file(name);
+    let file = location.file(name);
     let verified = match &file {
         Some(file) => read(file)?,
         None => page(tape).await?,
     };
-    let mut findings: Vec<Finding> = verified.faults.iter().map(|fault| finding(fault, &place.named(name))).collect();
+    let mut findings: Vec<Finding> =
+        verified.faults.iter().map(|fault| finding(fault, &location.display_name(name))).collect();
     if verified.untold > 0 {
         findings.push(Finding {
             what: "more",
@@ -89,7 +90,7 @@ async fn look(tape: &Tape, place: &Place) -> Result<(u64, Vec<Finding>)> {
             advice: "see whether something is missed, then delete that file".to_owned(),
         });
     }
-    if let Some(tapes) = place.tapes()
+    if let Some(tapes) = location.tapes()
         && let Some(left) = tapes.journals().left(name)?
     {
         let entries = text::count(left.entries as u64, "entry", "entries");

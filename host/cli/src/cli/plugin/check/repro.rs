@@ -1,7 +1,7 @@
 //! `plugin check --repro`: a call that broke is made again, in the build that broke or in a mended one. What lies in the
 //! folder may have come from anybody.
 
-use super::finding::fix;
+use super::diagnostic::fix;
 use super::sandbox::{Sandbox, Subject, inside};
 use crate::cli::{log, text};
 use anyhow::{Context, Result, bail, ensure};

@@ -19,7 +19,7 @@ pub(super) const SESSION: &str = "cli:local";
 const NAMES: usize = 1000;
 
 /// Where tapes are kept.
-pub(in crate::cli) struct Place {
+pub(in crate::cli) struct TapeLocation {
     /// None: nothing was ever kept there.
     tapes: Option<Tapes>,
     /// The directory, where tapes are files.
@@ -34,7 +34,7 @@ pub(in crate::cli) struct Place {
     _host: Option<Arc<Host>>,
 }
 
-impl Place {
+impl TapeLocation {
     /// What is configured. Nothing is made that is not there, and plugins are loaded only where one keeps tapes.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Place {
                 _host: None,
             });
         }
-        Ok(Self::of(&progress::start(config, workspace, Box::new(Printer::default())).await?))
+        Ok(Self::from_host(&progress::start(config, workspace, Box::new(Printer::default())).await?))
     }
 
     /// The tapes that lie in a directory, which need be nobody's home.
@@ -70,7 +70,7 @@ impl Place {
     /// # Errors
     ///
     /// It is no directory.
-    pub(super) fn at(dir: &Path, config: &Config, workspace: &Path) -> Result<Self> {
+    pub(super) fn in_directory(dir: &Path, config: &Config, workspace: &Path) -> Result<Self> {
         let store = FileStore::durable(dir, config.tapes.journal.durability)?;
         Ok(Self {
             tapes: Some(tapes(store, dir, config)),
@@ -83,7 +83,7 @@ impl Place {
     }
 
     /// What the host keeps tapes in.
-    pub(in crate::cli) fn of(host: &Arc<Host>) -> Self {
+    pub(in crate::cli) fn from_host(host: &Arc<Host>) -> Self {
         let config = &host.config;
         Self {
             tapes: Some(host.tapes()),
@@ -160,7 +160,7 @@ impl Place {
     }
 
     /// The tape as a command takes it.
-    pub(super) fn named(&self, tape: &str) -> String {
+    pub(super) fn display_name(&self, tape: &str) -> String {
         match self.file(tape).filter(|_| self.is_elsewhere) {
             Some(file) => file.display().to_string(),
             None => tape.to_owned(),
@@ -222,8 +222,8 @@ fn tapes(store: FileStore, dir: &Path, config: &Config) -> Tapes {
 /// # Errors
 ///
 /// Nothing was ever kept there.
-pub(super) fn store(place: &Place) -> Result<&Arc<dyn Store>> {
-    Ok(place.tapes().context("nothing was ever kept here")?.store())
+pub(super) fn store(location: &TapeLocation) -> Result<&Arc<dyn Store>> {
+    Ok(location.tapes().context("nothing was ever kept here")?.store())
 }
 
 /// Indexes a tape behind a look at it, so that the next one finds its way. What cannot be kept costs nothing but time.

@@ -1,7 +1,7 @@
 //! Which tape is meant.
 
 use super::super::text;
-use super::place::{Place, SESSION, keep_index, require_listed};
+use super::tape_location::{SESSION, TapeLocation, keep_index, require_listed};
 use anyhow::{Result, bail};
 use bub_config::Config;
 use bub_runtime::host::Host;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// How a command is told which tape is meant.
 #[derive(clap::Args, Default)]
-pub(super) struct Named {
+pub(super) struct TapeArg {
     /// Name of a tape as `list` shows it, or path of a `.jsonl` file [default: the tape of the session]
     #[arg(value_name = "TAPE")]
     tape: Option<String>,
@@ -22,21 +22,21 @@ pub(super) struct Named {
 }
 
 /// A tape that is there.
-pub(super) struct Found {
+pub(super) struct ResolvedTape {
     pub(super) tape: Tape,
-    pub(super) place: Place,
+    pub(super) location: TapeLocation,
     /// The session that it is of, where that is known.
     pub(super) session: Option<String>,
 }
 
-impl Named {
+impl TapeArg {
     /// The tape of that name, or at that path.
-    pub(super) fn of_tape(tape: &str) -> Self {
+    pub(super) fn from_name(tape: &str) -> Self {
         Self { tape: Some(tape.to_owned()), session: None }
     }
 
     /// The tape of that session.
-    pub(super) fn of_session(session: &str) -> Self {
+    pub(super) fn from_session(session: &str) -> Self {
         Self { tape: None, session: Some(session.to_owned()) }
     }
 
@@ -45,22 +45,22 @@ impl Named {
     /// # Errors
     ///
     /// It is not there, or what keeps tapes cannot be asked.
-    pub(super) async fn find(&self, config: Config, workspace: &Path) -> Result<Found> {
+    pub(super) async fn find(&self, config: Config, workspace: &Path) -> Result<ResolvedTape> {
         match &self.tape {
             Some(given) => match path(given, &config) {
                 Some(path) => in_directory(given, &path, &config, workspace).await,
-                None => by_name(given, Place::open(config, workspace).await?).await,
+                None => by_name(given, TapeLocation::open(config, workspace).await?).await,
             },
             None => {
                 let session = self.session();
-                let place = Place::open(config, workspace).await?;
-                let Some(found) = place.holds(&place.tape_name(session)).await? else {
+                let location = TapeLocation::open(config, workspace).await?;
+                let Some(found) = location.holds(&location.tape_name(session)).await? else {
                     let shown = text::line(session);
                     bail!(
                         "session `{shown}` of this workspace has no tape; `bub-wasm run --session '{shown}' MESSAGE` begins one"
                     );
                 };
-                Ok(Found { tape: found, place, session: Some(session.to_owned()) })
+                Ok(ResolvedTape { tape: found, location, session: Some(session.to_owned()) })
             }
         }
     }
@@ -70,11 +70,11 @@ impl Named {
     /// # Errors
     ///
     /// A tape that was named is not there.
-    pub(super) async fn find_with(&self, host: &Arc<Host>) -> Result<Option<Found>> {
+    pub(super) async fn find_with(&self, host: &Arc<Host>) -> Result<Option<ResolvedTape>> {
         match &self.tape {
             Some(given) => match path(given, &host.config) {
                 Some(path) => in_directory(given, &path, &host.config, &host.workspace).await.map(Some),
-                None => by_name(given, Place::of(host)).await.map(Some),
+                None => by_name(given, TapeLocation::from_host(host)).await.map(Some),
             },
             None => Ok(None),
         }
@@ -86,16 +86,16 @@ impl Named {
     }
 }
 
-impl Found {
+impl ResolvedTape {
     /// The tape's file, where it is one.
     pub(super) fn file(&self) -> Option<PathBuf> {
-        self.place.file(self.tape.name())
+        self.location.file(self.tape.name())
     }
 
     /// Behind what a command has shown: the next one finds its way by the index. A directory that is nobody's home has no
     /// place for one.
     pub(super) async fn keep_index(&self) {
-        if let Some(tapes) = self.place.tapes().filter(|_| !self.place.is_elsewhere) {
+        if let Some(tapes) = self.location.tapes().filter(|_| !self.location.is_elsewhere) {
             keep_index(&**tapes.store(), self.tape.name()).await;
         }
     }
@@ -125,7 +125,7 @@ fn path(given: &str, config: &Config) -> Option<PathBuf> {
 }
 
 /// A tape of some directory, which may be nobody's.
-async fn in_directory(given: &str, path: &Path, config: &Config, workspace: &Path) -> Result<Found> {
+async fn in_directory(given: &str, path: &Path, config: &Config, workspace: &Path) -> Result<ResolvedTape> {
     let shown = text::line(given);
     let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".jsonl"));
     let Some(name) = name else { bail!("`{shown}` is no path to a `.jsonl`") };
@@ -133,36 +133,36 @@ async fn in_directory(given: &str, path: &Path, config: &Config, workspace: &Pat
     if !dir.is_dir() {
         bail!("there is no tape `{shown}`: its directory is not there");
     }
-    let place = Place::at(dir, config, workspace)?;
+    let location = TapeLocation::in_directory(dir, config, workspace)?;
     if check_tape_name(name).is_err() {
         bail!("`{shown}` cannot be read under this name: copy it to one of letters, digits, `_`, `.` and `-`");
     }
-    match place.holds(name).await? {
+    match location.holds(name).await? {
         Some(tape) => {
-            let session = place.session(name).await?;
-            Ok(Found { tape, place, session })
+            let session = location.session(name).await?;
+            Ok(ResolvedTape { tape, location, session })
         }
-        None => Err(unknown(given, name, &place).await?),
+        None => Err(unknown(given, name, &location).await?),
     }
 }
 
-async fn by_name(given: &str, place: Place) -> Result<Found> {
+async fn by_name(given: &str, location: TapeLocation) -> Result<ResolvedTape> {
     let name = given.strip_suffix(".jsonl").unwrap_or(given);
-    let found = if check_tape_name(name).is_ok() { place.holds(name).await? } else { None };
+    let found = if check_tape_name(name).is_ok() { location.holds(name).await? } else { None };
     match found {
         Some(tape) => {
-            let session = place.session(name).await?;
-            Ok(Found { tape, place, session })
+            let session = location.session(name).await?;
+            Ok(ResolvedTape { tape, location, session })
         }
-        None => Err(unknown(given, name, &place).await?),
+        None => Err(unknown(given, name, &location).await?),
     }
 }
 
-async fn unknown(given: &str, name: &str, place: &Place) -> Result<anyhow::Error> {
-    let names = place.names().await?;
+async fn unknown(given: &str, name: &str, location: &TapeLocation) -> Result<anyhow::Error> {
+    let names = location.names().await?;
     let hint = match suggest::nearest(name, names.iter().map(String::as_str)) {
         Some(near) => format!("; did you mean `{near}`"),
-        None if place.is_elsewhere => String::new(),
+        None if location.is_elsewhere => String::new(),
         None => "; `bub-wasm tape list` shows their names".to_owned(),
     };
     Ok(anyhow::anyhow!("there is no tape `{}`{hint}", text::line(given)))

@@ -5,10 +5,10 @@ use std::io::IsTerminal;
 
 /// Whether stdout takes colors: it is a terminal, and nobody has said no; or somebody has said so, by `CLICOLOR_FORCE`.
 #[derive(Clone, Copy)]
-pub(super) struct Paint(bool);
+pub(super) struct Style(bool);
 
-impl Paint {
-    pub(super) fn of_stdout() -> Self {
+impl Style {
+    pub(super) fn for_stdout() -> Self {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let takes = std::io::stdout().is_terminal() && !is_dumb || is_set("CLICOLOR_FORCE");

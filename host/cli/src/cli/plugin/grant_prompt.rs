@@ -1,4 +1,4 @@
-//! What a plugin is given when it arrives: what the command line says, or what its owner answers.
+//! The grants of a new plugin: by the command line, or by prompts.
 
 use super::super::prompt;
 use super::{grants, report};
@@ -10,9 +10,9 @@ use bub_runtime::plugin::{Plugin, grant_command};
 use bub_types::text::one_line;
 use std::io::{IsTerminal, Write};
 
-/// What stands on the command line of what is given to plugins that arrive.
+/// Options of the command line for the grants of new plugins.
 #[derive(clap::Args, Clone, Default)]
-pub(in crate::cli) struct Consent {
+pub(in crate::cli) struct GrantOptions {
     /// Give new plugins all grants that they request, without asking
     #[arg(long, conflicts_with = "grant")]
     yes: bool,
@@ -21,94 +21,95 @@ pub(in crate::cli) struct Consent {
     grant: Vec<String>,
 }
 
-/// What the owner decided.
+/// The decision about a plugin.
 pub(super) enum Decision {
-    /// It is given these.
+    /// Give it these grants.
     Give(Vec<String>),
-    /// It is there, and is given nothing that was not given before.
+    /// Keep it, without further grants.
     Nothing,
-    /// It is not wanted at all, or nobody has answered.
+    /// Do not add it, or there was no answer.
     Leave,
 }
 
-/// What an answer stands for.
+/// A choice of the prompt.
 struct Choice {
     key: &'static str,
-    means: &'static str,
-    holds: bool,
+    label: &'static str,
+    is_offered: bool,
 }
 
-impl Consent {
-    /// Whether it is said on the command line, so that nobody has to be asked.
-    pub(in crate::cli) fn is_said(&self) -> bool {
+impl GrantOptions {
+    /// Whether the command line decides, without a prompt.
+    pub(in crate::cli) fn are_given(&self) -> bool {
         self.yes || !self.grant.is_empty()
     }
 
-    /// Whether what is said makes sense.
-    ///
     /// # Errors
     ///
-    /// The first that is no grant.
+    /// A grant is invalid.
     pub(in crate::cli) fn check(&self) -> Result<()> {
         grants::check_form(&self.grant)
     }
 
-    /// What the command line says of that plugin; none, where it says nothing. Of a `--grant` that is said of several
-    /// plugins each gets what it asks for.
-    pub(super) fn said_of(&self, plugin: &Plugin) -> Option<Decision> {
+    /// The decision of the command line, if it makes one. Of several `--grant`, a plugin gets those that it asks for.
+    pub(super) fn decision_for(&self, plugin: &Plugin) -> Option<Decision> {
         if self.yes {
             return Some(Decision::Give(plugin.wanted()));
         }
         let given: Vec<String> = self.grant.iter().filter(|grant| plugin.asks_for(grant)).cloned().collect();
         match given.is_empty() {
-            true => self.is_said().then_some(Decision::Nothing),
+            true => self.are_given().then_some(Decision::Nothing),
             false => Some(Decision::Give(given)),
         }
     }
 
-    /// Decides about a plugin that stands on the screen already and is to be added. `before`: what the version before it
-    /// was given. `is_there`: it has been added before, and can no longer stay away.
+    /// Decides about a plugin that is being added and was shown already. `before`: the grants of the previous version.
+    /// `is_there`: it has been added before, so it cannot be declined.
     ///
     /// # Errors
     ///
-    /// What is said on the command line cannot be given, or the terminal has gone.
+    /// A grant of the command line cannot be given, or the terminal was closed.
     pub(super) fn decide(&self, plugin: &Plugin, before: &Grants, is_there: bool) -> Result<Decision> {
         grants::check(plugin, &self.grant)?;
-        match self.said_of(plugin) {
+        match self.decision_for(plugin) {
             Some(decision) => Ok(decision),
-            None if sees() => ask(plugin, before, if is_there { None } else { Some("do not add it") }),
+            None if is_interactive() => ask(plugin, before, if is_there { None } else { Some("do not add it") }),
             None => Ok(Decision::Nothing),
         }
     }
 }
 
-/// Whether somebody is there who can be asked.
-fn sees() -> bool {
+/// Whether a person can be asked.
+fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-/// Asks. `leave`: what it means to decide nothing, where that can be chosen.
+/// Asks for the grants of a plugin. `leave`: the label of the choice to decline, if it is offered.
 ///
 /// # Errors
 ///
-/// The terminal has gone.
+/// The terminal was closed.
 pub(super) fn ask(plugin: &Plugin, before: &Grants, leave: Option<&'static str>) -> Result<Decision> {
     let wanted = plugin.wanted();
     let kept: Vec<String> = wanted.iter().filter(|grant| before.allow(grant)).cloned().collect();
     let choices = [
-        Choice { key: "y", means: "all that it wants", holds: !wanted.is_empty() },
-        Choice { key: "k", means: "what the version before had", holds: !kept.is_empty() && kept.len() < wanted.len() },
-        Choice { key: "e", means: "ask for each", holds: wanted.len() > 1 },
-        Choice { key: "n", means: "nothing", holds: true },
-        Choice { key: "q", means: leave.unwrap_or_default(), holds: leave.is_some() },
+        Choice { key: "y", label: "all that it wants", is_offered: !wanted.is_empty() },
+        Choice {
+            key: "k",
+            label: "what the version before had",
+            is_offered: !kept.is_empty() && kept.len() < wanted.len(),
+        },
+        Choice { key: "e", label: "ask for each", is_offered: wanted.len() > 1 },
+        Choice { key: "n", label: "nothing", is_offered: true },
+        Choice { key: "q", label: leave.unwrap_or_default(), is_offered: leave.is_some() },
     ];
-    let offered: Vec<&Choice> = choices.iter().filter(|choice| choice.holds).collect();
-    let shown: Vec<String> = offered.iter().map(|choice| format!("{} {}", choice.key, choice.means)).collect();
+    let offered: Vec<&Choice> = choices.iter().filter(|choice| choice.is_offered).collect();
+    let shown: Vec<String> = offered.iter().map(|choice| format!("{} {}", choice.key, choice.label)).collect();
     loop {
         let question = format!("Give `{}`: {}? [n] ", plugin.name, shown.join(" · "));
-        // The end of the input is no answer.
+        // The end of the input is not an answer.
         let Some(line) = prompt::ask(&question)? else { return Ok(Decision::Leave) };
-        // The whole line: one that begins with a `y` may have been written for something else.
+        // The whole line must match: one that begins with `y` may have been typed for another program.
         let answer = match line.trim().to_ascii_lowercase().as_str() {
             "" | "no" => "n".to_owned(),
             "yes" => "y".to_owned(),
@@ -117,7 +118,7 @@ pub(super) fn ask(plugin: &Plugin, before: &Grants, leave: Option<&'static str>)
         match offered.iter().find(|choice| choice.key == answer).map(|choice| choice.key) {
             Some("y") => return Ok(Decision::Give(wanted)),
             Some("k") => return Ok(Decision::Give(kept)),
-            Some("e") => return each(plugin, wanted),
+            Some("e") => return ask_each(plugin, wanted),
             Some("n") => return Ok(Decision::Nothing),
             Some(_) => return Ok(Decision::Leave),
             None => {}
@@ -125,7 +126,7 @@ pub(super) fn ask(plugin: &Plugin, before: &Grants, leave: Option<&'static str>)
     }
 }
 
-fn each(plugin: &Plugin, wanted: Vec<String>) -> Result<Decision> {
+fn ask_each(plugin: &Plugin, wanted: Vec<String>) -> Result<Decision> {
     let mut given = Vec::new();
     for grant in wanted {
         let (shown, power, why) = (one_line(&grant), grant_risk::of_grant(&grant), report::because(plugin, &grant));
@@ -143,12 +144,12 @@ fn each(plugin: &Plugin, wanted: Vec<String>) -> Result<Decision> {
     Ok(if given.is_empty() { Decision::Nothing } else { Decision::Give(given) })
 }
 
-/// Does as was decided, and says so. The plugin's file is there by now.
+/// Stores the decision and prints it. The plugin's file exists by now.
 ///
 /// # Errors
 ///
-/// The configuration cannot be written, or the terminal has gone.
-pub(super) fn settle(out: &mut impl Write, host: &Host, plugin: &Plugin, decision: &Decision) -> Result<()> {
+/// The configuration cannot be written, or the terminal was closed.
+pub(super) fn apply(out: &mut impl Write, host: &Host, plugin: &Plugin, decision: &Decision) -> Result<()> {
     if let Decision::Give(given) = decision
         && !given.is_empty()
     {

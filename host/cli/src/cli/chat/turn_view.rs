@@ -1,9 +1,9 @@
 //! One turn at the terminal: what it does is drawn as it happens, and keys reach it.
 
-use super::super::paint::Paint;
-use super::super::plugin::Arrivals;
+use super::super::plugin::PendingPlugins;
+use super::super::style::Style;
 use super::super::{prompt, question as asked, text};
-use super::desk::Matter;
+use super::chat_channel::ChannelEvent;
 use super::editor::Editor;
 use super::input::{ChatInput, InputOutcome};
 use super::keys::{Keys, is_suspend};
@@ -34,17 +34,17 @@ const FRAME: Duration = Duration::from_millis(80);
 const HEARD: usize = 256;
 
 /// What both ends of the conversation share from turn to turn.
-pub(super) struct Talk {
+pub(super) struct Conversation {
     pub(super) host: Arc<Host>,
-    pub(super) matters: mpsc::Receiver<Matter>,
+    pub(super) channel_events: mpsc::Receiver<ChannelEvent>,
     pub(super) logs: mpsc::UnboundedReceiver<String>,
     pub(super) stop: watch::Receiver<bool>,
-    pub(super) paint: Paint,
+    pub(super) style: Style,
     /// Whether the model's reasoning is shown.
     pub(super) thinking: bool,
     /// Makes an envelope of what is typed.
     pub(super) envelope: Box<dyn Fn(&str) -> Envelope + Send>,
-    pub(super) arrivals: Arrivals,
+    pub(super) pending_plugins: PendingPlugins,
     /// Whether the end of a turn says how long it has taken and what it has used.
     pub(super) sums_up: bool,
 }
@@ -63,7 +63,7 @@ pub(super) struct Left {
 
 /// A turn that is being drawn.
 struct Running<'t> {
-    talk: &'t mut Talk,
+    conversation: &'t mut Conversation,
     /// Remembers what is said; none: nothing of it is remembered.
     editor: Option<&'t mut Editor>,
     screen: Screen,
@@ -81,31 +81,31 @@ struct Running<'t> {
     leaves: bool,
 }
 
-impl Talk {
+impl Conversation {
     /// Asks about plugins that have come meanwhile. `false`: somebody ends the program.
     ///
     /// # Errors
     ///
     /// The terminal has gone, or the configuration cannot be written.
     pub(super) async fn greet(&mut self) -> Result<bool> {
-        if self.arrivals.waiting(&self.host).is_empty() {
+        if self.pending_plugins.pending(&self.host).is_empty() {
             return Ok(true);
         }
         // What was logged is of what came before.
         while let Ok(line) = self.logs.try_recv() {
-            text::fold(line.trim_end(), Screen::width()).iter().for_each(|line| println!("{}", self.paint.dim(line)));
+            text::fold(line.trim_end(), Screen::width()).iter().for_each(|line| println!("{}", self.style.dim(line)));
         }
-        let (host, mut arrivals) = (Arc::clone(&self.host), std::mem::take(&mut self.arrivals));
+        let (host, mut pending_plugins) = (Arc::clone(&self.host), std::mem::take(&mut self.pending_plugins));
         // A person is waited for, which nothing else must wait for.
         let mut asking = tokio::task::spawn_blocking(move || {
-            let decided = arrivals.decide(&host);
-            (arrivals, decided)
+            let decided = pending_plugins.decide(&host);
+            (pending_plugins, decided)
         });
         let mut stop = self.stop.clone();
         tokio::select! {
             asked = &mut asking => {
-                let (arrivals, decided) = asked?;
-                self.arrivals = arrivals;
+                let (pending_plugins, decided) = asked?;
+                self.pending_plugins = pending_plugins;
                 decided.map(|()| true)
             }
             _ = stop.wait_for(|stop| *stop) => {
@@ -136,7 +136,7 @@ impl Talk {
         let (listener, mut heard) = mpsc::channel(HEARD);
         let steering = Steering::default();
         let audience = TurnOptions::new(cancel).heard_by(listener).steered_by(steering.clone());
-        let view = View::new(self.paint, envelope.kind == MessageKind::Command, self.thinking);
+        let view = View::new(self.style, envelope.kind == MessageKind::Command, self.thinking);
         let session_id = envelope.session_id.clone();
         let host = Arc::clone(&self.host);
         let mut turn = tokio::spawn(async move { run_turn(&host, envelope, audience).await });
@@ -144,7 +144,7 @@ impl Talk {
         let mut keys = Keys::new();
         let mut frames = tokio::time::interval(FRAME);
         let mut running = Running {
-            talk: self,
+            conversation: self,
             editor,
             screen: Screen::take()?,
             view,
@@ -166,8 +166,8 @@ impl Talk {
                     None => { let _ = end.send(true); break (&mut turn).await },
                 },
                 Some(heard) = heard.recv() => running.view.hear(heard, Screen::width()),
-                Some(matter) = running.talk.matters.recv() => running.matter(matter),
-                Some(line) = running.talk.logs.recv() => running.log(&line),
+                Some(channel_event) = running.conversation.channel_events.recv() => running.channel_event(channel_event),
+                Some(line) = running.conversation.logs.recv() => running.log(&line),
                 _ = frames.tick() => if running.draw().is_err() {
                     // The terminal has gone. The turn ends as turns do.
                     running.leaves = true;
@@ -183,8 +183,8 @@ impl Talk {
         for (at, event) in keys.rest() {
             running.event(&event, at).await;
         }
-        while let Ok(matter) = running.talk.matters.try_recv() {
-            running.matter(matter);
+        while let Ok(channel_event) = running.conversation.channel_events.try_recv() {
+            running.channel_event(channel_event);
         }
         running.finish(outcome.map_err(|error| Failure::Channel(format!("the turn broke: {error}"))).flatten())
     }
@@ -214,7 +214,7 @@ impl Running<'_> {
                 false
             }
             InputOutcome::Rejected => {
-                self.tell(question::REJECTED, Paint::dim);
+                self.tell(question::REJECTED, Style::dim);
                 false
             }
             InputOutcome::End => {
@@ -229,7 +229,7 @@ impl Running<'_> {
         let Some((question, asks)) = self.asked.pop_front() else { return };
         self.shown = false;
         self.view.answered(&question.tool);
-        let line = format!("  {}", self.talk.paint.dim(question::said(answer)));
+        let line = format!("  {}", self.conversation.style.dim(question::said(answer)));
         self.view.put([line, String::new()], Screen::width());
         // The turn may have ended meanwhile, and with it the call.
         let _ = asks.send(answer);
@@ -243,14 +243,14 @@ impl Running<'_> {
             return true;
         }
         if line.trim() == ",thinking" {
-            let said = self.talk.toggle_thinking();
-            self.view.show_reasoning(self.talk.thinking);
-            self.tell(said, Paint::dim);
+            let said = self.conversation.toggle_thinking();
+            self.view.show_reasoning(self.conversation.thinking);
+            self.tell(said, Style::dim);
             return false;
         }
-        let mut message = (self.talk.envelope)(line);
+        let mut message = (self.conversation.envelope)(line);
         message.session_id.clone_from(&self.session_id);
-        let calls = CallScope::new(&self.talk.host);
+        let calls = CallScope::new(&self.conversation.host);
         let load = (true, self.steering.len() + self.later.len());
         let admission = match message.kind {
             // A command is a turn of its own, and no part of a conversation.
@@ -269,18 +269,18 @@ impl Running<'_> {
         };
         self.later.extend(unheard.map(|message| *message));
         let shown = text::cut(line, Screen::width().saturating_sub(said.len() + 5));
-        let line = format!("› {shown} {}", self.talk.paint.dim(format!("· {said}")));
+        let line = format!("› {shown} {}", self.conversation.style.dim(format!("· {said}")));
         self.view.put([line], Screen::width());
         false
     }
 
-    fn matter(&mut self, matter: Matter) {
-        match matter {
-            Matter::Question(question, asks) => self.asked.push_back((question, asks)),
-            Matter::Envelope(envelope) => match envelope.kind {
+    fn channel_event(&mut self, channel_event: ChannelEvent) {
+        match channel_event {
+            ChannelEvent::ApprovalRequest(question, asks) => self.asked.push_back((question, asks)),
+            ChannelEvent::Envelope(envelope) => match envelope.kind {
                 MessageKind::Error => {
                     self.said_error = true;
-                    self.tell(&one_line(&envelope.content), Paint::red);
+                    self.tell(&one_line(&envelope.content), Style::red);
                 }
                 // It has been read as it came.
                 _ if envelope.content.trim() == self.view.all().trim() => {}
@@ -293,13 +293,13 @@ impl Running<'_> {
     }
 
     fn log(&mut self, line: &str) {
-        self.tell(line.trim_end(), Paint::dim);
+        self.tell(line.trim_end(), Style::dim);
     }
 
     /// Puts a text that is the program's own, and not what the model says, in lines that fit.
-    fn tell(&mut self, text: &str, paint: fn(Paint, String) -> String) {
+    fn tell(&mut self, text: &str, style: fn(Style, String) -> String) {
         let lines = text::fold(text, Screen::width());
-        self.view.put(lines.into_iter().map(|line| paint(self.talk.paint, line)), Screen::width());
+        self.view.put(lines.into_iter().map(|line| style(self.conversation.style, line)), Screen::width());
     }
 
     fn draw(&mut self) -> io::Result<()> {
@@ -311,7 +311,8 @@ impl Running<'_> {
         if !self.shown
             && let Some((question, _)) = self.asked.front()
         {
-            let lines = asked::lines(question, &self.talk.host.workspace, Screen::width(), self.talk.paint);
+            let lines =
+                asked::lines(question, &self.conversation.host.workspace, Screen::width(), self.conversation.style);
             self.view.put(lines, Screen::width());
             self.shown = true;
             self.question += 1;
@@ -333,18 +334,18 @@ impl Running<'_> {
         };
         match &failure {
             Some(Failure::Cancelled) => {
-                self.tell("the turn was ended; what it had done is on the tape", Paint::dim);
+                self.tell("the turn was ended; what it had done is on the tape", Style::dim);
             }
             Some(failure) if !self.said_error => {
-                self.tell(&failure.told(), Paint::red);
+                self.tell(&failure.told(), Style::red);
             }
             _ => {}
         }
-        while let Ok(line) = self.talk.logs.try_recv() {
+        while let Ok(line) = self.conversation.logs.try_recv() {
             self.log(&line);
         }
-        let mut lines = self.view.finish(Screen::width(), self.talk.sums_up);
-        if self.talk.sums_up {
+        let mut lines = self.view.finish(Screen::width(), self.conversation.sums_up);
+        if self.conversation.sums_up {
             lines.push(String::new());
         }
         self.screen.draw(&lines, &[])?;

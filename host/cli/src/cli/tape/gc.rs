@@ -1,7 +1,7 @@
 //! `tape gc`.
 
 use super::super::text::{self, WIDTH};
-use super::place::Place;
+use super::tape_location::TapeLocation;
 use anyhow::{Context, Result};
 use bub_config::{Config, TapeStorage};
 use bub_runtime::host::{Compacted, compact_memories, leftovers};
@@ -67,7 +67,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
 async fn compact(mut config: Config, workspace: &Path, dry: bool) -> Result<Compacted> {
     let days = config.tapes.memory_history_days;
     config.tapes.journal.lock_wait = config.tapes.journal.lock_wait.min(LOCK_WAIT);
-    match Place::open(config, workspace).await?.tapes() {
+    match TapeLocation::open(config, workspace).await?.tapes() {
         Some(tapes) => compact_memories(tapes, days, dry).await,
         None => Ok(Compacted::default()),
     }
