@@ -2,7 +2,7 @@
 //! languages, and in English with a model of sentences where `just embeddings` has installed one.
 
 use bub_model::{Client, Settings};
-use bub_recall::{Baseline, Meaning, Recall, Source, Wanted, Workspace, probes};
+use bub_recall::{Baseline, QueryVector, Recall, RecallQuery, Source, Workspace, probes};
 use bub_tape::{Draft, FileStore, JournalSettings, Journals, Tapes, tape_name, workspace_tape_name};
 use std::env;
 use std::fs;
@@ -54,8 +54,8 @@ impl Said {
         Self { _dir: dir, workspace, tapes, tape, shared }
     }
 
-    async fn find(&self, question: &str, meaning: Option<Meaning>) -> Vec<String> {
-        let wanted = Wanted {
+    async fn find(&self, question: &str, meaning: Option<QueryVector>) -> Vec<String> {
+        let wanted = RecallQuery {
             question: question.to_owned(),
             sources: vec![Source::History],
             own: self.tape.clone(),
@@ -66,7 +66,7 @@ impl Said {
             min_score: MIN,
         };
         let found = self.workspace.search(&wanted, meaning).await.expect("the index can be read");
-        let found = self.workspace.stand(&self.tapes, found, 3).await;
+        let found = self.workspace.verify(&self.tapes, found, 3).await;
         found.into_iter().map(|hit| hit.text).collect()
     }
 }
@@ -233,15 +233,15 @@ impl Model {
     async fn teach(&self, workspace: &Workspace, facts: &[(String, String)]) -> Baseline {
         let (questions, statements) = probes();
         let (questions, statements) = (self.embed(&questions).await, self.embed(&statements).await);
-        let baseline = workspace.learn(MODEL, &questions, &statements).await.expect("it can be written");
-        let texts = workspace.unembedded(MODEL, facts.len() * 4).await.expect("it can be read");
+        let baseline = workspace.measure_baseline(MODEL, &questions, &statements).await.expect("it can be written");
+        let texts = workspace.texts_without_vector(MODEL, facts.len() * 4).await.expect("it can be read");
         let vectors = self.embed(&texts).await;
-        workspace.keep(MODEL, texts.into_iter().zip(vectors).collect()).await.expect("it can be written");
+        workspace.store_vectors(MODEL, texts.into_iter().zip(vectors).collect()).await.expect("it can be written");
         baseline.expect("it tells texts apart")
     }
 
-    async fn meaning(&self, question: &str, baseline: Baseline) -> Meaning {
+    async fn meaning(&self, question: &str, baseline: Baseline) -> QueryVector {
         let vector = self.embed(&[question.to_owned()]).await.remove(0);
-        Meaning { model: MODEL.to_owned(), vector, baseline }
+        QueryVector { model: MODEL.to_owned(), vector, baseline }
     }
 }

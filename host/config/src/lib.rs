@@ -155,7 +155,7 @@ pub struct Budget {
 impl Config {
     /// Redacts secrets and model keys from `text`, in all their encodings.
     pub fn redact(&self, text: &str) -> String {
-        self.hidden.clean_text(&self.secrets.redact(text))
+        self.hidden.redact_text(&self.secrets.redact(text))
     }
 
     /// Loads the configuration. `home` is the value of `--home`.

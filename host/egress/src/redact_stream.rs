@@ -30,12 +30,12 @@ impl Redactor {
 
     /// `bytes`, which are all that there is, without what is hidden.
     pub fn redact(&self, bytes: &[u8]) -> Vec<u8> {
-        self.patterns.clean(bytes)
+        self.patterns.redact(bytes)
     }
 
     /// Whether any hidden string is in `name`.
     pub fn contains_secret(&self, name: &str) -> bool {
-        self.patterns.clean(name.as_bytes()) != name.as_bytes()
+        self.patterns.redact(name.as_bytes()) != name.as_bytes()
     }
 
     /// The chunks without what is hidden. An error ends them, and what was held back is lost with it.
@@ -49,9 +49,9 @@ impl Redactor {
         futures_util::stream::unfold((chunks, stream), |(mut chunks, mut stream)| async move {
             loop {
                 let (passed, rest) = match chunks.as_mut()?.next().await {
-                    Some(Ok(chunk)) => (stream.pass(&chunk), chunks.take()),
+                    Some(Ok(chunk)) => (stream.push(&chunk), chunks.take()),
                     Some(Err(error)) => return Some((Err(error), (None, stream))),
-                    None => (stream.end(), None),
+                    None => (stream.finish(), None),
                 };
                 chunks = rest;
                 if !passed.is_empty() {

@@ -17,7 +17,7 @@ impl TextRedactor {
 
     /// What can be shown once `text` has come.
     pub(crate) fn pass(&mut self, text: &str) -> String {
-        let passed = self.stream.pass(text.as_bytes());
+        let passed = self.stream.push(text.as_bytes());
         self.cut.extend(passed);
         let whole = match std::str::from_utf8(&self.cut) {
             Ok(text) => text.len(),
@@ -32,14 +32,14 @@ impl TextRedactor {
     /// What was held back, when no more comes.
     pub(crate) fn end(&mut self) -> String {
         let mut bytes = std::mem::take(&mut self.cut);
-        bytes.extend(self.stream.end());
+        bytes.extend(self.stream.finish());
         self.stream = RedactStream::new(&self.patterns);
         text_of(bytes)
     }
 
     /// A whole text without keys.
     pub(crate) fn redact(&self, text: &str) -> String {
-        self.patterns.clean_text(text)
+        self.patterns.redact_text(text)
     }
 }
 

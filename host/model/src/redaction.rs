@@ -45,7 +45,7 @@ impl Redaction {
 
     /// `text` on one line, without keys and control characters, cut to 500 characters.
     pub(crate) fn line(&self, text: &str) -> String {
-        let line = self.shown.clean_text(&one_line(text));
+        let line = self.shown.redact_text(&one_line(text));
         // Cut last: half a key is a secret too.
         match line.char_indices().nth(MAX_CHARS) {
             Some((end, _)) => format!("{}...", line.get(..end).unwrap_or_default()),

@@ -44,7 +44,7 @@ pub struct Baseline {
 
 impl Baseline {
     /// Of the cosines of unrelated pairs; none where they cannot tell anything apart.
-    pub fn of(mut cosines: Vec<f64>) -> Option<Self> {
+    pub fn from_cosines(mut cosines: Vec<f64>) -> Option<Self> {
         let median = middle(&mut cosines)?;
         let mut distances: Vec<f64> = cosines.iter().map(|cosine| (cosine - median).abs()).collect();
         let spread = 1.4826 * middle(&mut distances)?;
@@ -108,10 +108,10 @@ mod tests {
     fn a_baseline_is_learned_of_pairs_and_bears_a_few_that_are_related() {
         let mut cosines: Vec<f64> = (0..200).map(|at| f64::from(at) / 1000.0).collect();
         cosines.extend([0.9; 8]);
-        let learned = Baseline::of(cosines).unwrap();
+        let learned = Baseline::from_cosines(cosines).unwrap();
         assert!((learned.median - 0.104).abs() < 0.005 && learned.spread < 0.09, "{learned:?}");
-        assert_eq!(Baseline::of(vec![0.5; 9]), None);
-        assert_eq!(Baseline::of(Vec::new()), None);
+        assert_eq!(Baseline::from_cosines(vec![0.5; 9]), None);
+        assert_eq!(Baseline::from_cosines(Vec::new()), None);
     }
 
     #[test]

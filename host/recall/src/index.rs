@@ -7,7 +7,7 @@ mod schema;
 
 use super::calibration::Baseline;
 use super::passages::{Fold, Passage, Source, Step};
-use super::words;
+use super::terms;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use sha2::{Digest, Sha256};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Passages of a workspace that are kept: beyond that what was said first is dropped, memory and notes never.
-pub(super) const MOST: u64 = 20_000;
+pub(super) const MAX_PASSAGES: u64 = 20_000;
 
 /// Passages that are looked at closer, by each way of finding them.
 const CANDIDATES: u64 = 200;
@@ -27,7 +27,7 @@ pub(super) type Result<T> = rusqlite::Result<T>;
 
 /// How much of a tape the index has.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Known {
+pub(super) struct IndexedTape {
     pub(super) number: i64,
     pub(super) last: u64,
     /// Of the entry of that id: another one there means that the tape was emptied or rewritten.
@@ -45,7 +45,7 @@ pub(super) struct Stored {
 
 /// Which passages somebody may be told.
 #[derive(Debug, Clone)]
-pub(super) struct Reach {
+pub(super) struct Scope {
     /// The turn's own tape, and what stands beside it.
     pub(super) own: String,
     /// The tape that all sessions of the workspace share.
@@ -54,7 +54,7 @@ pub(super) struct Reach {
     pub(super) all: bool,
 }
 
-impl Reach {
+impl Scope {
     const CONDITION: &'static str =
         "(?1 OR t.name = ?2 OR t.name = ?3 OR t.name LIKE ?2 || '\\_\\_sidecar\\_\\_%' ESCAPE '\\')";
 
@@ -83,12 +83,12 @@ impl Index {
     }
 
     /// What is known of a tape.
-    pub(super) fn known(&self, tape: &str) -> Result<Known> {
+    pub(super) fn known(&self, tape: &str) -> Result<IndexedTape> {
         self.with(|connection| {
             let query = "SELECT number, last, print, fold FROM tape WHERE name = ?";
             let known = connection.query_row(query, [tape], |row| {
                 let fold: String = row.get(3)?;
-                Ok(Known {
+                Ok(IndexedTape {
                     number: row.get(0)?,
                     last: row.get::<_, i64>(1)?.unsigned_abs(),
                     print: row.get(2)?,
@@ -99,7 +99,7 @@ impl Index {
                 return Ok(known);
             }
             connection.execute("INSERT INTO tape (name, last, print, fold) VALUES (?, 0, '', '{}')", [tape])?;
-            Ok(Known { number: connection.last_insert_rowid(), ..Known::default() })
+            Ok(IndexedTape { number: connection.last_insert_rowid(), ..IndexedTape::default() })
         })
     }
 
@@ -112,7 +112,7 @@ impl Index {
     }
 
     /// Takes what a page of the tape adds.
-    pub(super) fn add(&self, known: &Known, steps: &[Step]) -> Result<()> {
+    pub(super) fn add(&self, known: &IndexedTape, steps: &[Step]) -> Result<()> {
         self.with(|connection| {
             for step in steps {
                 for passage in &step.passages {
@@ -129,7 +129,7 @@ impl Index {
     }
 
     /// Puts the memory that holds on the tape in the place of the one before.
-    pub(super) fn replace_memory(&self, known: &Known, passages: &[Passage]) -> Result<()> {
+    pub(super) fn replace_memory(&self, known: &IndexedTape, passages: &[Passage]) -> Result<()> {
         self.with(|connection| {
             remove(connection, "tape = ?1 AND source < 2", params![known.number])?;
             for passage in passages {
@@ -191,9 +191,9 @@ impl Index {
     }
 
     /// How many passages are in reach.
-    pub(super) fn passages(&self, reach: &Reach) -> Result<u64> {
+    pub(super) fn passages(&self, reach: &Scope) -> Result<u64> {
         let query =
-            format!("SELECT count(*) FROM passage p JOIN tape t ON t.number = p.tape WHERE {}", Reach::CONDITION);
+            format!("SELECT count(*) FROM passage p JOIN tape t ON t.number = p.tape WHERE {}", Scope::CONDITION);
         self.with(|connection| connection.query_row(&query, reach.values(), number))
     }
 
@@ -206,8 +206,8 @@ impl Index {
     }
 
     /// Passages that share words with the question, or pieces of words.
-    pub(super) fn by_words(&self, question: &str, terms: &[String], reach: &Reach) -> Result<Vec<Stored>> {
-        let widened: Vec<String> = terms.iter().flat_map(|term| words::widened(term)).map(quoted).collect();
+    pub(super) fn by_words(&self, question: &str, terms: &[String], reach: &Scope) -> Result<Vec<Stored>> {
+        let widened: Vec<String> = terms.iter().flat_map(|term| terms::widened(term)).map(quoted).collect();
         let folded: Vec<char> = question.to_lowercase().chars().collect();
         let whole = |gram: &&[char]| gram.iter().all(|c| c.is_alphanumeric());
         let mut grams: Vec<String> =
@@ -223,11 +223,11 @@ impl Index {
         Ok(found)
     }
 
-    fn matching(&self, table: &str, expression: &str, reach: &Reach) -> Result<Vec<Stored>> {
+    fn matching(&self, table: &str, expression: &str, reach: &Scope) -> Result<Vec<Stored>> {
         let query = format!(
             "SELECT {COLUMNS} FROM {table} JOIN passage p ON p.number = {table}.rowid \
              JOIN tape t ON t.number = p.tape WHERE {table} MATCH ?4 AND {} ORDER BY rank LIMIT {CANDIDATES}",
-            Reach::CONDITION
+            Scope::CONDITION
         );
         let (all, own, shared) = reach.values();
         self.with(|connection| {
@@ -236,11 +236,11 @@ impl Index {
     }
 
     /// The passages whose vectors are nearest to one, each with its cosine, and how many had one.
-    pub(super) fn by_meaning(&self, model: &str, vector: &[f32], reach: &Reach) -> Result<Vec<(Stored, f64)>> {
+    pub(super) fn by_meaning(&self, model: &str, vector: &[f32], reach: &Scope) -> Result<Vec<(Stored, f64)>> {
         let query = format!(
             "SELECT p.number, v.vector FROM passage p JOIN tape t ON t.number = p.tape \
              JOIN vector v ON v.digest = p.digest AND v.model = ?4 WHERE {}",
-            Reach::CONDITION
+            Scope::CONDITION
         );
         let (all, own, shared) = reach.values();
         self.with(|connection| {
@@ -261,7 +261,7 @@ impl Index {
     }
 
     /// Texts that the model has made no vector of yet, memory and what is newest first.
-    pub(super) fn unembedded(&self, model: &str, most: usize) -> Result<Vec<String>> {
+    pub(super) fn texts_without_vector(&self, model: &str, most: usize) -> Result<Vec<String>> {
         let query = "SELECT text FROM passage p WHERE NOT EXISTS \
                      (SELECT 1 FROM vector v WHERE v.digest = p.digest AND v.model = ?) \
                      GROUP BY digest ORDER BY min(source), max(number) DESC LIMIT ?";
@@ -339,7 +339,7 @@ fn insert(connection: &Transaction<'_>, tape: i64, passage: &Passage) -> Result<
     ];
     connection.prepare_cached(insert)?.execute(values)?;
     let number = connection.last_insert_rowid();
-    let terms = words::terms(&passage.text).join(" ");
+    let terms = terms::terms(&passage.text).join(" ");
     connection.prepare_cached("INSERT INTO term (rowid, terms) VALUES (?, ?)")?.execute(params![number, terms])?;
     let text = passage.text.to_lowercase();
     connection.prepare_cached("INSERT INTO gram (rowid, text) VALUES (?, ?)")?.execute(params![number, text])?;
@@ -359,7 +359,7 @@ fn remove(connection: &Transaction<'_>, which: &str, values: impl rusqlite::Para
     Ok(())
 }
 
-fn save(connection: &Transaction<'_>, known: &Known) -> Result<()> {
+fn save(connection: &Transaction<'_>, known: &IndexedTape) -> Result<()> {
     let fold = serde_json::to_string(&known.fold).unwrap_or_default();
     let update = "UPDATE tape SET last = ?, print = ?, fold = ? WHERE number = ?";
     connection.execute(update, params![column(known.last), known.print, fold, known.number]).map(drop)

@@ -7,24 +7,24 @@
 //! | file | what happens there |
 //! | --- | --- |
 //! | `passages` | entries become passages that are found by themselves |
-//! | `words` | what a text is about, by its words |
+//! | `terms` | what a text is about, by its words |
 //! | `calibration` | what a score means |
 //! | `index` | the database |
-//! | `catch_up` | what was appended to the tapes is added |
+//! | `sync` | what was appended to the tapes is added |
 //! | `search` | words and meanings are put together |
 
 #![warn(missing_docs, unreachable_pub)]
 
 mod calibration;
-mod catch_up;
 mod index;
 mod passages;
 mod search;
-mod words;
+mod sync;
+mod terms;
 
 pub use calibration::{Baseline, probes};
 pub use passages::Source;
-pub use search::{Found, Meaning, Wanted};
+pub use search::{QueryVector, RecallHit, RecallQuery};
 
 use index::Index;
 use parking_lot::Mutex;
@@ -47,7 +47,7 @@ pub struct Workspace {
     current: tokio::sync::Mutex<Option<Instant>>,
     learning: tokio::sync::Mutex<()>,
     /// Until when no model is asked, because one has just failed.
-    silent: Mutex<Option<Instant>>,
+    paused_until: Mutex<Option<Instant>>,
 }
 
 impl Recall {
@@ -74,7 +74,7 @@ impl Recall {
             index,
             current: tokio::sync::Mutex::default(),
             learning: tokio::sync::Mutex::default(),
-            silent: Mutex::default(),
+            paused_until: Mutex::default(),
         };
         let opened = Arc::new(opened);
         open.insert(path, opened.clone());

@@ -42,16 +42,16 @@ pub(super) struct Passage {
 }
 
 /// Characters of a passage, unless one sentence has more.
-const PASSAGE: usize = 300;
+const MAX_PASSAGE: usize = 300;
 
 /// Characters of one sentence that are kept.
-const SENTENCE: usize = 400;
+const MAX_SENTENCE: usize = 400;
 
 /// Passages of one entry.
-const OF_ONE: usize = 12;
+const MAX_PER_ENTRY: usize = 12;
 
 /// Sources of taint that are kept apart; more count as one that never ends.
-const SOURCES: usize = 16;
+const MAX_SOURCES: usize = 16;
 
 /// The event that says that text from outside is in a conversation.
 const TAINTED: &str = "turn.tainted";
@@ -121,7 +121,7 @@ impl Fold {
 
     pub(super) fn add(&mut self, sources: Vec<String>) {
         for source in sources {
-            if !self.taint.contains(&source) && self.taint.len() < SOURCES {
+            if !self.taint.contains(&source) && self.taint.len() < MAX_SOURCES {
                 self.taint.push(source);
             } else if !self.taint.contains(&source) {
                 self.taint.push("outside".to_owned());
@@ -189,7 +189,7 @@ fn said(entry: &Entry) -> Vec<String> {
         return Vec::new();
     }
     let mut passages = together(text);
-    passages.truncate(OF_ONE);
+    passages.truncate(MAX_PER_ENTRY);
     passages
 }
 
@@ -225,10 +225,10 @@ fn together(text: &str) -> Vec<String> {
         if sentence.ends_with(['?', '\u{ff1f}', '\u{61f}']) || !sentence.chars().any(char::is_alphanumeric) {
             continue;
         }
-        let sentence: String = sentence.chars().take(SENTENCE).collect();
+        let sentence: String = sentence.chars().take(MAX_SENTENCE).collect();
         let characters = sentence.chars().count();
         match found.last_mut() {
-            Some(last) if length + characters < PASSAGE => {
+            Some(last) if length + characters < MAX_PASSAGE => {
                 last.push(' ');
                 last.push_str(&sentence);
                 length += characters + 1;

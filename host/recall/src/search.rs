@@ -2,23 +2,23 @@
 
 use super::Workspace;
 use super::calibration::{Baseline, by_words};
-use super::catch_up::blocking;
-use super::index::{Reach, Stored};
+use super::index::{Scope, Stored};
 use super::passages::{Source, texts};
-use super::words::{Question, question_terms};
+use super::sync::blocking;
+use super::terms::{RankedTerms, question_terms};
 use bub_tape::Tapes;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// The constant of reciprocal ranks: how much the first places count more than those behind them.
-const RANK: f64 = 60.0;
+const RANK_CONSTANT: f64 = 60.0;
 
 /// How long no model is asked after one has failed.
-const SILENCE: Duration = Duration::from_secs(30);
+const EMBEDDING_PAUSE: Duration = Duration::from_secs(30);
 
 /// What is asked, and who asks.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct RecallQuery {
     /// The question.
     pub question: String,
     /// Empty: all.
@@ -39,7 +39,7 @@ pub struct Wanted {
 
 /// What an embedding model has made of the question.
 #[derive(Debug, Clone)]
-pub struct Meaning {
+pub struct QueryVector {
     /// What the vectors of passages are kept under.
     pub model: String,
     /// The question's.
@@ -50,7 +50,7 @@ pub struct Meaning {
 
 /// Something that was noted or said.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct RecallHit {
     /// The passage.
     pub text: String,
     /// 0 to 1, calibrated.
@@ -73,10 +73,10 @@ impl Workspace {
     /// # Errors
     ///
     /// What the index says.
-    pub async fn search(&self, wanted: &Wanted, meaning: Option<Meaning>) -> Result<Vec<Found>, String> {
+    pub async fn search(&self, wanted: &RecallQuery, meaning: Option<QueryVector>) -> Result<Vec<RecallHit>, String> {
         let (index, wanted) = (self.index.clone(), wanted.clone());
         blocking(move || {
-            let reach = Reach { own: wanted.own.clone(), shared: wanted.shared.clone(), all: wanted.all };
+            let reach = Scope { own: wanted.own.clone(), shared: wanted.shared.clone(), all: wanted.all };
             let passages = index.passages(&reach)?;
             let terms = question_terms(&wanted.question);
             let holding = index.holding(&terms)?;
@@ -91,7 +91,7 @@ impl Workspace {
             for stored in index.by_words(&wanted.question, &terms, &reach)? {
                 candidates.entry(stored.number).or_insert((stored, None));
             }
-            let question = Question::new(terms, &holding, passages);
+            let question = RankedTerms::new(terms, &holding, passages);
             Ok(fused(candidates.into_values(), &question, passages, meaning.map(|meaning| meaning.baseline), &wanted))
         })
         .await
@@ -99,8 +99,8 @@ impl Workspace {
 
     /// Leaves out what does not stand on its tape any more as it was found: what was erased, emptied or rewritten. At most
     /// `limit` are looked at and kept; of two with the same text the newer one.
-    pub async fn stand(&self, tapes: &Tapes, found: Vec<Found>, limit: usize) -> Vec<Found> {
-        let mut standing: Vec<Found> = Vec::new();
+    pub async fn verify(&self, tapes: &Tapes, found: Vec<RecallHit>, limit: usize) -> Vec<RecallHit> {
+        let mut standing: Vec<RecallHit> = Vec::new();
         for hit in found {
             if standing.len() >= limit {
                 break;
@@ -145,14 +145,14 @@ impl Workspace {
     /// # Errors
     ///
     /// What the index says.
-    pub async fn learn(
+    pub async fn measure_baseline(
         &self,
         model: &str,
         questions: &[Vec<f32>],
         statements: &[Vec<f32>],
     ) -> Result<Option<Baseline>, String> {
         let cosines: Vec<f64> = questions.iter().flat_map(|a| statements.iter().map(|b| cosine(a, b))).collect();
-        let Some(baseline) = Baseline::of(cosines.clone()) else { return Ok(None) };
+        let Some(baseline) = Baseline::from_cosines(cosines.clone()) else { return Ok(None) };
         let (index, model) = (self.index.clone(), model.to_owned());
         blocking(move || index.keep_baseline(&model, baseline, &cosines)).await?;
         Ok(Some(baseline))
@@ -163,9 +163,9 @@ impl Workspace {
     /// # Errors
     ///
     /// What the index says.
-    pub async fn unembedded(&self, model: &str, most: usize) -> Result<Vec<String>, String> {
+    pub async fn texts_without_vector(&self, model: &str, most: usize) -> Result<Vec<String>, String> {
         let (index, model) = (self.index.clone(), model.to_owned());
-        blocking(move || index.unembedded(&model, most)).await
+        blocking(move || index.texts_without_vector(&model, most)).await
     }
 
     /// Keeps what the model has made of these texts.
@@ -173,29 +173,29 @@ impl Workspace {
     /// # Errors
     ///
     /// What the index says.
-    pub async fn keep(&self, model: &str, vectors: Vec<(String, Vec<f32>)>) -> Result<(), String> {
+    pub async fn store_vectors(&self, model: &str, vectors: Vec<(String, Vec<f32>)>) -> Result<(), String> {
         let (index, model) = (self.index.clone(), model.to_owned());
         blocking(move || index.keep_vectors(&model, &vectors)).await
     }
 
     /// Held by whoever measures a model.
-    pub async fn learning(&self) -> tokio::sync::MutexGuard<'_, ()> {
+    pub async fn measuring(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.learning.lock().await
     }
 
     /// Whether a model has just failed, so that nobody waits for it again.
-    pub fn is_silent(&self) -> bool {
-        self.silent.lock().is_some_and(|until| until > Instant::now())
+    pub fn embedding_is_paused(&self) -> bool {
+        self.paused_until.lock().is_some_and(|until| until > Instant::now())
     }
 
     /// A model has failed.
-    pub fn silence(&self) {
-        *self.silent.lock() = Some(Instant::now() + SILENCE);
+    pub fn pause_embedding(&self) {
+        *self.paused_until.lock() = Some(Instant::now() + EMBEDDING_PAUSE);
     }
 }
 
 /// Whether the entry says so still, and is not forgotten.
-async fn stands(tapes: &Tapes, hit: &Found) -> bub_tape::Result<bool> {
+async fn stands(tapes: &Tapes, hit: &RecallHit) -> bub_tape::Result<bool> {
     let tape = tapes.open(&hit.tape)?;
     let entry = tape.read(hit.entry.saturating_sub(1), 1).await?;
     let Some(entry) = entry.first().filter(|entry| entry.id == hit.entry) else { return Ok(false) };
@@ -205,11 +205,11 @@ async fn stands(tapes: &Tapes, hit: &Found) -> bub_tape::Result<bool> {
 /// Candidates with their scores, by reciprocal rank in both lists, less what is known already.
 fn fused(
     candidates: impl Iterator<Item = (Stored, Option<f64>)>,
-    question: &Question,
+    question: &RankedTerms,
     passages: u64,
     baseline: Option<Baseline>,
-    wanted: &Wanted,
-) -> Vec<Found> {
+    wanted: &RecallQuery,
+) -> Vec<RecallHit> {
     let mut scored: Vec<(Stored, Option<f64>, f64)> = candidates
         .filter(|(stored, _)| is_wanted(stored, wanted))
         .map(|(stored, cosine)| {
@@ -224,7 +224,7 @@ fn fused(
     let by_words = |at: &usize| scored.get(*at).map(|(.., coverage)| *coverage).filter(|coverage| *coverage > 0.0);
     add_ranks(&mut ranks, by_meaning);
     add_ranks(&mut ranks, by_words);
-    let mut found: Vec<(f64, Found)> = scored
+    let mut found: Vec<(f64, RecallHit)> = scored
         .into_iter()
         .zip(ranks)
         .map(|((stored, cosine, coverage), rank)| {
@@ -245,12 +245,12 @@ fn add_ranks(ranks: &mut [f64], value: impl Fn(&usize) -> Option<f64>) {
     order.sort_by(|a, b| b.1.total_cmp(&a.1));
     for (rank, (at, _)) in order.into_iter().enumerate() {
         if let Some(sum) = ranks.get_mut(at) {
-            *sum += 1.0 / (RANK + rank as f64);
+            *sum += 1.0 / (RANK_CONSTANT + rank as f64);
         }
     }
 }
 
-fn is_wanted(stored: &Stored, wanted: &Wanted) -> bool {
+fn is_wanted(stored: &Stored, wanted: &RecallQuery) -> bool {
     let passage = &stored.passage;
     let is_of_window = stored.tape == wanted.own && passage.source == Source::History && passage.entry >= wanted.window;
     (wanted.sources.is_empty() || wanted.sources.contains(&passage.source))
@@ -258,10 +258,10 @@ fn is_wanted(stored: &Stored, wanted: &Wanted) -> bool {
         && !wanted.sent.iter().any(|sent| sent.contains(&passage.text))
 }
 
-fn of(stored: Stored, score: f64) -> Found {
+fn of(stored: Stored, score: f64) -> RecallHit {
     let Stored { tape, passage, .. } = stored;
     let (text, source, date) = (passage.text, passage.source, passage.date);
-    Found { text, score, source, date, tape, entry: passage.entry, taint: passage.taint }
+    RecallHit { text, score, source, date, tape, entry: passage.entry, taint: passage.taint }
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f64 {

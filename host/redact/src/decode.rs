@@ -27,28 +27,28 @@ pub(super) fn unit(bytes: &[u8], is_end: bool) -> Unit {
         b'%' => hex(rest, 2, 2).map(|(value, length)| byte(value, 1 + length)),
         b'\\' => escape(rest),
         b'&' => reference(rest, is_end),
-        _ => Found::Nothing,
+        _ => Decoded::Nothing,
     };
     match found {
-        Found::Unit(unit) => unit,
-        Found::Cut if !is_end && bytes.len() < LONGEST => Unit::Unknown,
-        Found::Cut | Found::Nothing => Unit::Byte(first, 1),
+        Decoded::Unit(unit) => unit,
+        Decoded::Cut if !is_end && bytes.len() < LONGEST => Unit::Unknown,
+        Decoded::Cut | Decoded::Nothing => Unit::Byte(first, 1),
     }
 }
 
-enum Found<T = Unit> {
+enum Decoded<T = Unit> {
     Unit(T),
     Nothing,
     /// It is one so far, and the bytes end.
     Cut,
 }
 
-impl<T> Found<T> {
-    fn map(self, change: impl FnOnce(T) -> Option<Unit>) -> Found {
+impl<T> Decoded<T> {
+    fn map(self, change: impl FnOnce(T) -> Option<Unit>) -> Decoded {
         match self {
-            Found::Unit(unit) => change(unit).map_or(Found::Nothing, Found::Unit),
-            Found::Nothing => Found::Nothing,
-            Found::Cut => Found::Cut,
+            Decoded::Unit(unit) => change(unit).map_or(Decoded::Nothing, Decoded::Unit),
+            Decoded::Nothing => Decoded::Nothing,
+            Decoded::Cut => Decoded::Cut,
         }
     }
 }
@@ -58,21 +58,21 @@ fn byte(value: u32, length: usize) -> Option<Unit> {
 }
 
 /// From `least` to `most` hexadecimal digits: their value, and how many there are.
-fn hex(bytes: &[u8], least: usize, most: usize) -> Found<(u32, usize)> {
+fn hex(bytes: &[u8], least: usize, most: usize) -> Decoded<(u32, usize)> {
     let digits = bytes.iter().take(most).take_while(|byte| byte.is_ascii_hexdigit()).count();
     if digits == bytes.len() && digits < most {
-        return Found::Cut;
+        return Decoded::Cut;
     }
     let text = bytes.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok());
     match text.and_then(|text| u32::from_str_radix(text, 16).ok()) {
-        Some(value) if digits >= least => Found::Unit((value, digits)),
-        _ => Found::Nothing,
+        Some(value) if digits >= least => Decoded::Unit((value, digits)),
+        _ => Decoded::Nothing,
     }
 }
 
 /// What follows a backslash.
-fn escape(rest: &[u8]) -> Found {
-    let Some((&kind, rest)) = rest.split_first() else { return Found::Cut };
+fn escape(rest: &[u8]) -> Decoded {
+    let Some((&kind, rest)) = rest.split_first() else { return Decoded::Cut };
     let plain = match kind {
         b'"' | b'\\' | b'/' | b'\'' => kind,
         b'b' => 8,
@@ -82,25 +82,25 @@ fn escape(rest: &[u8]) -> Found {
         b't' => b'\t',
         b'x' => return hex(rest, 2, 2).map(|(value, length)| byte(value, 2 + length)),
         b'u' => return unicode(rest),
-        _ => return Found::Nothing,
+        _ => return Decoded::Nothing,
     };
-    Found::Unit(Unit::Byte(plain, 2))
+    Decoded::Unit(Unit::Byte(plain, 2))
 }
 
 /// What follows `\u`: four digits, two such of a pair, or digits in braces.
-fn unicode(rest: &[u8]) -> Found {
+fn unicode(rest: &[u8]) -> Decoded {
     if let Some(braced) = rest.strip_prefix(b"{") {
         return match hex(braced, 1, 6) {
-            Found::Unit((value, digits)) => match braced.get(digits) {
+            Decoded::Unit((value, digits)) => match braced.get(digits) {
                 Some(b'}') => char(value, 4 + digits),
-                Some(_) => Found::Nothing,
-                None => Found::Cut,
+                Some(_) => Decoded::Nothing,
+                None => Decoded::Cut,
             },
             other => other.map(|_| None),
         };
     }
     let first = match hex(rest, 4, 4) {
-        Found::Unit((value, _)) => value,
+        Decoded::Unit((value, _)) => value,
         other => return other.map(|_| None),
     };
     if !(0xd800..0xdc00).contains(&first) {
@@ -109,48 +109,48 @@ fn unicode(rest: &[u8]) -> Found {
     let behind = rest.get(4..).unwrap_or_default();
     match behind {
         [b'\\', b'u', low @ ..] => match hex(low, 4, 4) {
-            Found::Unit((low @ 0xdc00..0xe000, _)) => char(0x10000 + ((first - 0xd800) << 10) + (low - 0xdc00), 12),
-            Found::Cut => Found::Cut,
-            _ => Found::Nothing,
+            Decoded::Unit((low @ 0xdc00..0xe000, _)) => char(0x10000 + ((first - 0xd800) << 10) + (low - 0xdc00), 12),
+            Decoded::Cut => Decoded::Cut,
+            _ => Decoded::Nothing,
         },
-        [] | [b'\\'] => Found::Cut,
-        _ => Found::Nothing,
+        [] | [b'\\'] => Decoded::Cut,
+        _ => Decoded::Nothing,
     }
 }
 
 /// What follows `&`.
-fn reference(rest: &[u8], is_end: bool) -> Found {
+fn reference(rest: &[u8], is_end: bool) -> Decoded {
     const NAMES: [(&[u8], char); 6] =
         [(b"amp;", '&'), (b"lt;", '<'), (b"gt;", '>'), (b"quot;", '"'), (b"apos;", '\''), (b"nbsp;", '\u{a0}')];
-    let Some((&first, digits)) = rest.split_first() else { return Found::Cut };
+    let Some((&first, digits)) = rest.split_first() else { return Decoded::Cut };
     if first != b'#' {
         let found = NAMES.iter().find(|(name, _)| rest.starts_with(name));
         return match found {
             Some((name, character)) => char(u32::from(*character), 1 + name.len()),
-            None if NAMES.iter().any(|(name, _)| name.starts_with(rest)) => Found::Cut,
-            None => Found::Nothing,
+            None if NAMES.iter().any(|(name, _)| name.starts_with(rest)) => Decoded::Cut,
+            None => Decoded::Nothing,
         };
     }
     let (digits, before, radix) = match digits.split_first() {
         Some((b'x' | b'X', digits)) => (digits, 3, 16),
         Some(_) => (digits, 2, 10),
-        None => return Found::Cut,
+        None => return Decoded::Cut,
     };
     let is_digit = |byte: &&u8| char::from(**byte).is_digit(radix);
     let count = digits.iter().take(LONGEST).take_while(is_digit).count();
     let text = digits.get(..count).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default();
     match (digits.get(count), u32::from_str_radix(text, radix)) {
-        (None, _) if !is_end => Found::Cut,
+        (None, _) if !is_end => Decoded::Cut,
         // Browsers read a reference whose semicolon is missing.
         (next, Ok(value)) => char(value, before + count + usize::from(next == Some(&b';'))),
-        _ => Found::Nothing,
+        _ => Decoded::Nothing,
     }
 }
 
-fn char(value: u32, length: usize) -> Found {
+fn char(value: u32, length: usize) -> Decoded {
     match char::from_u32(value) {
-        Some(found) if found.is_ascii() => Found::Unit(Unit::Byte(found as u8, length)),
-        Some(found) => Found::Unit(Unit::Char(found, length)),
-        None => Found::Nothing,
+        Some(found) if found.is_ascii() => Decoded::Unit(Unit::Byte(found as u8, length)),
+        Some(found) => Decoded::Unit(Unit::Char(found, length)),
+        None => Decoded::Nothing,
     }
 }

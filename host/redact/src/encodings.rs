@@ -18,7 +18,7 @@ const UNRESERVED_AND_COLON: &AsciiSet = &UNRESERVED.remove(b':');
 const MIN_FORM: usize = 6;
 
 /// `value` as it is written into a path or a query: all that could end a segment or a parameter is encoded.
-pub fn in_url(value: &[u8]) -> String {
+pub fn url_encode(value: &[u8]) -> String {
     percent_encode(value, UNRESERVED_AND_COLON).to_string()
 }
 
@@ -26,7 +26,7 @@ pub fn in_url(value: &[u8]) -> String {
 /// places where it can begin in a longer text. The longest come first.
 pub fn all(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec()];
-    for encoded in [in_url(value), percent_encode(value, UNRESERVED).to_string()] {
+    for encoded in [url_encode(value), percent_encode(value, UNRESERVED).to_string()] {
         forms.push(lower_hex(&encoded).into_bytes());
         forms.push(encoded.replace("%20", "+").into_bytes());
         forms.push(encoded.into_bytes());
@@ -51,7 +51,7 @@ pub fn all(value: &[u8]) -> Vec<Vec<u8>> {
     forms.push(STANDARD_NO_PAD.encode(value).into_bytes());
     forms.push(URL_SAFE_NO_PAD.encode(value).into_bytes());
     forms.retain(|form| form.len() >= MIN_FORM);
-    longest_first(&mut forms);
+    sort_longest_first(&mut forms);
     forms
 }
 
@@ -63,7 +63,7 @@ fn hex(value: &[u8]) -> Vec<u8> {
 }
 
 /// Sorts so that a form that holds another stands before it, each once.
-pub fn longest_first<T: AsRef<[u8]> + Ord>(forms: &mut Vec<T>) {
+pub fn sort_longest_first<T: AsRef<[u8]> + Ord>(forms: &mut Vec<T>) {
     forms.sort_by(|a, b| b.as_ref().len().cmp(&a.as_ref().len()).then_with(|| a.cmp(b)));
     forms.dedup();
 }

@@ -16,7 +16,7 @@ mod encodings;
 mod patterns;
 
 pub use encodings::all as encodings;
-pub use encodings::{in_url, longest_first};
+pub use encodings::{sort_longest_first, url_encode};
 pub use patterns::Patterns;
 
 use decode::{Unit, unit};
@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What stands in the place of a secret.
-const MARK: &[u8] = b"***";
+const REPLACEMENT: &[u8] = b"***";
 
 /// A text on its way, of which what may still become a secret is held back.
 #[derive(Clone)]
@@ -70,12 +70,12 @@ impl RedactStream {
     }
 
     /// What can go on once `bytes` have come.
-    pub fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.take(bytes, false)
     }
 
     /// What was held back, when nothing more comes.
-    pub fn end(&mut self) -> Vec<u8> {
+    pub fn finish(&mut self) -> Vec<u8> {
         self.take(&[], true)
     }
 
@@ -133,7 +133,7 @@ impl RedactStream {
             }
             match self.found.front().copied() {
                 Some((start, end)) if start <= at => {
-                    passed.extend_from_slice(MARK);
+                    passed.extend_from_slice(REPLACEMENT);
                     self.covered = end;
                     self.found.pop_front();
                 }
@@ -182,17 +182,17 @@ impl Reading {
 
 impl Patterns {
     /// `bytes`, which are all that there is, without what is looked for.
-    pub fn clean(&self, bytes: &[u8]) -> Vec<u8> {
+    pub fn redact(&self, bytes: &[u8]) -> Vec<u8> {
         let mut stream = RedactStream::new(self);
         stream.take(bytes, true)
     }
 
     /// A text without what is looked for.
-    pub fn clean_text(&self, text: &str) -> String {
+    pub fn redact_text(&self, text: &str) -> String {
         match self.is_empty() {
             true => text.to_owned(),
             // A string may end within a character of the text only where it is none itself.
-            false => String::from_utf8_lossy(&self.clean(text.as_bytes())).into_owned(),
+            false => String::from_utf8_lossy(&self.redact(text.as_bytes())).into_owned(),
         }
     }
 }

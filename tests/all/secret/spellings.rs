@@ -46,12 +46,12 @@ fn a_value_is_found_in_every_spelling_wherever_the_pieces_are_cut() {
         for (name, spelled) in spellings(value) {
             let text = format!("before <{spelled}> behind");
             let expected = "before <***> behind";
-            assert_eq!(patterns.clean_text(&text), expected, "{name} of {value}");
+            assert_eq!(patterns.redact_text(&text), expected, "{name} of {value}");
             for cut in 0..=text.len() {
                 let mut stream = RedactStream::new(&patterns);
-                let mut passed = stream.pass(&text.as_bytes()[..cut]);
-                passed.extend(stream.pass(&text.as_bytes()[cut..]));
-                passed.extend(stream.end());
+                let mut passed = stream.push(&text.as_bytes()[..cut]);
+                passed.extend(stream.push(&text.as_bytes()[cut..]));
+                passed.extend(stream.finish());
                 assert_eq!(String::from_utf8_lossy(&passed), expected, "{name} of {value}, cut at {cut}");
             }
         }
@@ -78,9 +78,9 @@ fn any_mixture_of_spellings_is_found_byte_by_byte() {
             .collect();
         let text = format!("%4{spelled}\\u00{spelled}&#{spelled}&");
         let mut stream = RedactStream::new(&patterns);
-        let mut passed: Vec<u8> = text.bytes().flat_map(|byte| stream.pass(&[byte])).collect();
-        passed.extend(stream.end());
-        assert_eq!(passed, patterns.clean(text.as_bytes()), "seed {seed}: {text}");
+        let mut passed: Vec<u8> = text.bytes().flat_map(|byte| stream.push(&[byte])).collect();
+        passed.extend(stream.finish());
+        assert_eq!(passed, patterns.redact(text.as_bytes()), "seed {seed}: {text}");
         assert_eq!(String::from_utf8_lossy(&passed).matches("***").count(), 3, "seed {seed}: {text}");
     }
 }
@@ -98,10 +98,10 @@ fn a_text_without_a_value_stays_as_it_is_however_it_is_cut() {
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
             let (piece, behind) = rest.split_at(1 + chance.below(rest.len()));
-            passed.extend(stream.pass(piece));
+            passed.extend(stream.push(piece));
             rest = behind;
         }
-        passed.extend(stream.end());
+        passed.extend(stream.finish());
         assert_eq!(String::from_utf8_lossy(&passed), text, "seed {seed}");
     }
 }

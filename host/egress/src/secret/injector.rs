@@ -72,7 +72,7 @@ impl<'a> SecretInjector<'a> {
             .collect::<Result<_, Error>>()?;
         let mut values: Vec<_> =
             request.values.values().flat_map(|value| bub_redact::encodings(value.expose())).collect();
-        bub_redact::longest_first(&mut values);
+        bub_redact::sort_longest_first(&mut values);
         Ok(InjectedRequest { path_and_query, headers, used: request.values.into_keys().collect(), values })
     }
 }
@@ -95,7 +95,7 @@ impl Request<'_> {
             match segment {
                 Segment::Text(text) => filled.extend_from_slice(text),
                 Segment::Placeholder(name) => {
-                    filled.extend_from_slice(bub_redact::in_url(self.value(name)?.expose()).as_bytes())
+                    filled.extend_from_slice(bub_redact::url_encode(self.value(name)?.expose()).as_bytes())
                 }
             }
         }

@@ -60,7 +60,7 @@ impl Redaction {
 
     /// `text` with `***` for every value.
     pub(super) fn clean(&self, text: &str) -> String {
-        self.0.read().patterns().clean_text(text)
+        self.0.read().patterns().redact_text(text)
     }
 }
 

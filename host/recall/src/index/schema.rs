@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How long a write waits for another process's.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The version of what stands below, and of how texts are cut into passages and terms.
 const VERSION: i32 = 2;
@@ -52,26 +52,26 @@ pub(super) fn open(path: &Path) -> Result<Connection, String> {
     let said = |error: &dyn std::fmt::Display| bub_types::text::plain(&error.to_string());
     match attempt(path) {
         Ok(connection) => Ok(connection),
-        Err(Broken::Content(why)) => {
+        Err(OpenError::Content(why)) => {
             tracing::warn!("the index `{}` is made anew: {why}", path.display());
             remove(path).map_err(|error| said(&error))?;
             attempt(path).map_err(|broken| match broken {
-                Broken::Content(why) => why,
-                Broken::Access(error) => said(&error),
+                OpenError::Content(why) => why,
+                OpenError::Access(error) => said(&error),
             })
         }
-        Err(Broken::Access(error)) => Err(said(&error)),
+        Err(OpenError::Access(error)) => Err(said(&error)),
     }
 }
 
-enum Broken {
+enum OpenError {
     /// What stands in it is of no use.
     Content(String),
     /// It cannot be reached: it may be all right.
     Access(io::Error),
 }
 
-impl From<rusqlite::Error> for Broken {
+impl From<rusqlite::Error> for OpenError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly | ErrorCode::DiskFull)
@@ -83,16 +83,16 @@ impl From<rusqlite::Error> for Broken {
     }
 }
 
-fn attempt(path: &Path) -> Result<Connection, Broken> {
+fn attempt(path: &Path) -> Result<Connection, OpenError> {
     if let Some(dir) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(Broken::Access)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(OpenError::Access)?;
     }
     // Before SQLite makes it, with whatever rights the umask leaves.
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    options.open(path).map_err(Broken::Access)?;
+    options.open(path).map_err(OpenError::Access)?;
     let mut connection = Connection::open(path)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(LOCK_TIMEOUT)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // It can be made again.
     connection.pragma_update(None, "synchronous", "OFF")?;
@@ -105,7 +105,7 @@ fn attempt(path: &Path) -> Result<Connection, Broken> {
             transaction.execute_batch(TABLES)?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
-        other => return Err(Broken::Content(format!("it is of version {other}, and this program makes {VERSION}"))),
+        other => return Err(OpenError::Content(format!("it is of version {other}, and this program makes {VERSION}"))),
     }
     transaction.commit()?;
     Ok(connection)

@@ -10,7 +10,7 @@ use super::view::View;
 use crate::plugin::bindings::recall::{Answer, Hit, Host, Options, Source};
 use crate::plugin::store::State;
 use crate::turn::Turn;
-use bub_recall::{Found, Meaning, Source as Place, Wanted, Workspace};
+use bub_recall::{QueryVector, RecallHit, RecallQuery, Source as PassageSource, Workspace};
 use bub_tape::{Tapes, workspace_tape_name};
 use bub_types::{Error, ErrorKind, Principal};
 use embedding::Embedder;
@@ -108,7 +108,7 @@ async fn search(
     };
     let found = found.into_iter().filter(|hit| may_be_told(turn, hit, phase)).collect();
     let limit = (options.limit as usize).min(MAX_HITS);
-    let standing = timeout_at(end.max(Instant::now() + timeout / 5), workspace.stand(&tapes, found, limit)).await;
+    let standing = timeout_at(end.max(Instant::now() + timeout / 5), workspace.verify(&tapes, found, limit)).await;
     let hits = standing.unwrap_or_default().into_iter().map(|found| hit(turn, found)).collect();
     Ok(Answer { hits, missed })
 }
@@ -145,10 +145,10 @@ async fn catch_up(
         let caught_up = workspace.catch_up(&tapes, turn.tape_name(), &shared).await;
         let is_current = caught_up.is_ok();
         let _ = current.send(caught_up);
-        if let Some(embedder) = embedder.filter(|_| is_current && !workspace.is_silent()) {
+        if let Some(embedder) = embedder.filter(|_| is_current && !workspace.embedding_is_paused()) {
             embedder.look_at_new(&workspace, 1).await;
             let _ = seen.send(());
-            if !workspace.is_silent() {
+            if !workspace.embedding_is_paused() {
                 embedder.look_at_new(&workspace, usize::MAX).await;
             }
         }
@@ -162,19 +162,19 @@ async fn meaning(
     workspace: &Workspace,
     embedder: Option<&Arc<Embedder>>,
     question: &str,
-) -> std::result::Result<Option<Meaning>, String> {
+) -> std::result::Result<Option<QueryVector>, String> {
     match embedder {
-        Some(embedder) if !workspace.is_silent() => embedder.question(workspace, question).await.map(Some),
+        Some(embedder) if !workspace.embedding_is_paused() => embedder.question(workspace, question).await.map(Some),
         Some(_) => Err("the embedding model has failed a moment ago; words alone were compared".to_owned()),
         None => Ok(None),
     }
 }
 
-fn wanted(turn: &Turn, question: String, options: &Options) -> Wanted {
+fn wanted(turn: &Turn, question: String, options: &Options) -> RecallQuery {
     let shared = matches!(turn.principal(), Principal::Owner | Principal::Peer);
-    Wanted {
+    RecallQuery {
         question,
-        sources: options.sources.iter().map(|source| place(*source)).collect(),
+        sources: options.sources.iter().map(|source| passage_source(*source)).collect(),
         own: turn.tape_name().to_owned(),
         shared: shared.then(|| workspace_tape_name(&turn.workspace)),
         all: sees_all(turn),
@@ -190,31 +190,31 @@ fn sees_all(turn: &Turn) -> bool {
 }
 
 /// Whether the hit taints the turn by nothing that does not taint it already.
-fn may_be_told(turn: &Turn, hit: &Found, phase: u64) -> bool {
+fn may_be_told(turn: &Turn, hit: &RecallHit, phase: u64) -> bool {
     let is_own = hit.tape == turn.tape_name();
     // The memory that all share is a peer's to see; what is said on the workspace's tape is nobody's but the owner's.
-    if !sees_all(turn) && hit.source == Place::History && !is_own {
+    if !sees_all(turn) && hit.source == PassageSource::History && !is_own {
         return false;
     }
     let is_of_phase = is_own && hit.entry >= phase;
     hit.taint.iter().all(|source| turn.is_tainted_by(source, is_of_phase))
 }
 
-fn hit(turn: &Turn, found: Found) -> Hit {
+fn hit(turn: &Turn, found: RecallHit) -> Hit {
     let own = (found.tape == turn.tape_name()).then_some(found.entry);
     let source = match found.source {
-        Place::Memory => Source::Memory,
-        Place::Note => Source::Note,
-        Place::History => Source::History,
+        PassageSource::Memory => Source::Memory,
+        PassageSource::Note => Source::Note,
+        PassageSource::History => Source::History,
     };
     let tainted = found.taint.iter().any(|source| !turn.has_trusted(source));
     Hit { text: found.text, score: found.score, source, date: found.date, entry: own, tainted }
 }
 
-fn place(source: Source) -> Place {
+fn passage_source(source: Source) -> PassageSource {
     match source {
-        Source::Memory => Place::Memory,
-        Source::Note => Place::Note,
-        Source::History => Place::History,
+        Source::Memory => PassageSource::Memory,
+        Source::Note => PassageSource::Note,
+        Source::History => PassageSource::History,
     }
 }

@@ -6,7 +6,7 @@ use crate::plugin::bindings::model_exports::embedder::Purpose;
 use crate::turn::Turn;
 use bub_model::Embedded;
 use bub_model::usage::{Call, Tokens};
-use bub_recall::{Baseline, Meaning, Workspace, probes};
+use bub_recall::{Baseline, QueryVector, Workspace, probes};
 use bub_types::Principal;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,12 +55,12 @@ impl Embedder {
     }
 
     /// What the model makes of a question.
-    pub(super) async fn question(&self, workspace: &Workspace, question: &str) -> Result<Meaning, String> {
-        let made: Result<Meaning, String> = async {
+    pub(super) async fn question(&self, workspace: &Workspace, question: &str) -> Result<QueryVector, String> {
+        let made: Result<QueryVector, String> = async {
             let vector = self.ask(&[question.to_owned()], Purpose::Question).await?.pop();
             let baseline = self.baseline(workspace).await?;
             let vector = vector.ok_or_else(|| "no vector came for the question".to_owned())?;
-            Ok(Meaning { model: self.name.clone(), vector, baseline })
+            Ok(QueryVector { model: self.name.clone(), vector, baseline })
         }
         .await;
         made.map_err(|why| self.failed(workspace, &why))
@@ -86,13 +86,13 @@ impl Embedder {
 
     /// Whether there may be more.
     async fn next_batch(&self, workspace: &Workspace) -> Result<bool, String> {
-        let texts = workspace.unembedded(&self.name, BATCH).await?;
+        let texts = workspace.texts_without_vector(&self.name, BATCH).await?;
         if texts.is_empty() {
             return Ok(false);
         }
         let vectors = self.ask(&texts, Purpose::Passage).await?;
         let is_full = texts.len() == BATCH;
-        workspace.keep(&self.name, texts.into_iter().zip(vectors).collect()).await?;
+        workspace.store_vectors(&self.name, texts.into_iter().zip(vectors).collect()).await?;
         Ok(is_full)
     }
 
@@ -102,14 +102,14 @@ impl Embedder {
             return Ok(configured);
         }
         // One at a time: the second finds what the first has learned.
-        let _alone = workspace.learning().await;
+        let _alone = workspace.measuring().await;
         if let Some(known) = workspace.baseline(&self.name).await? {
             return Ok(known);
         }
         let (questions, statements) = probes();
         let questions = self.ask(&questions, Purpose::Question).await?;
         let statements = self.ask(&statements, Purpose::Passage).await?;
-        let learned = workspace.learn(&self.name, &questions, &statements).await?;
+        let learned = workspace.measure_baseline(&self.name, &questions, &statements).await?;
         learned.ok_or_else(|| "it says the same of all texts".to_owned())
     }
 
@@ -162,10 +162,10 @@ impl Embedder {
 
     /// One line in the log, and nobody is asked again for a while.
     fn failed(&self, workspace: &Workspace, why: &str) -> String {
-        if !workspace.is_silent() {
+        if !workspace.embedding_is_paused() {
             tracing::warn!("{why}; words alone are compared");
         }
-        workspace.silence();
+        workspace.pause_embedding();
         format!("{why}; words alone were compared")
     }
 }

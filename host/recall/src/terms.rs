@@ -24,7 +24,7 @@ static RELATED: LazyLock<HashMap<String, HashSet<String>>> = LazyLock::new(|| {
 });
 
 /// Terms of a question that are looked for, at most.
-const MOST_TERMS: usize = 24;
+const MAX_TERMS: usize = 24;
 
 /// What a word counts that is another form of one asked for, a part of a compound, or used of the same thing.
 const FORM: f64 = 0.85;
@@ -63,7 +63,7 @@ pub(super) fn question_terms(question: &str) -> Vec<String> {
     let mut known = HashSet::new();
     let mut terms = terms(question);
     terms.retain(|term| known.insert(term.clone()));
-    terms.truncate(MOST_TERMS);
+    terms.truncate(MAX_TERMS);
     terms
 }
 
@@ -152,12 +152,12 @@ fn similarity(asked: &str, word: &str) -> f64 {
 
 /// A question, with how rare each of its terms is.
 #[derive(Debug, Clone)]
-pub(super) struct Question {
+pub(super) struct RankedTerms {
     terms: Vec<(String, f64)>,
     weight: f64,
 }
 
-impl Question {
+impl RankedTerms {
     /// `holding`: in how many of the `passages` each term stands.
     pub(super) fn new(terms: Vec<String>, holding: &[u64], passages: u64) -> Self {
         let rarity = |held: u64| ((passages as f64 + 1.0) / (held as f64 + 1.0)).ln().max(0.1);
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn scripts_without_spaces_are_compared_by_pairs() {
         assert_eq!(terms("我喜欢喝黑咖啡"), ["喜欢", "欢喝", "喝黑", "黑咖", "咖啡"]);
-        let question = Question::new(question_terms("咖啡加糖吗?"), &[1, 1, 1], 10);
+        let question = RankedTerms::new(question_terms("咖啡加糖吗?"), &[1, 1, 1], 10);
         assert!(question.coverage("我喜欢喝黑咖啡。") > 0.3);
         assert!(question.coverage("我女儿叫小雨。") < 0.01);
     }
@@ -237,6 +237,6 @@ mod tests {
     #[test]
     fn a_question_of_empty_words_asks_about_nothing() {
         assert!(question_terms("what is it, and who are you?").is_empty());
-        assert!(Question::new(Vec::new(), &[], 3).coverage("anything") < 0.01);
+        assert!(RankedTerms::new(Vec::new(), &[], 3).coverage("anything") < 0.01);
     }
 }

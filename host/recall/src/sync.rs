@@ -1,7 +1,7 @@
 //! What was appended to the tapes since the last look, by whichever process, is added to the index.
 
 use super::Workspace;
-use super::index::{Known, MOST};
+use super::index::{IndexedTape, MAX_PASSAGES};
 use super::passages::{Fold, remembered, sources};
 use bub_tape::{Entry, FORGOTTEN, Lookup, MEMORY, Store, Tape, Tapes, sidecar_name};
 use sha2::{Digest, Sha256};
@@ -15,12 +15,12 @@ const FIRST_LOOK: u64 = 20_000;
 
 /// How long what other sessions said may be missing, at least, and by how many times what a look at them took: a store on
 /// another machine is not asked all the time.
-const FRESH: Duration = Duration::from_secs(2);
-const DEARER: u32 = 20;
+const MIN_FRESHNESS: Duration = Duration::from_secs(2);
+const FRESHNESS_FACTOR: u32 = 20;
 
 /// Tapes whose names are asked for at once, and in all.
 const NAMES: usize = 256;
-const MOST_TAPES: usize = 4_096;
+const MAX_TAPES: usize = 4_096;
 
 impl Workspace {
     /// Adds what is new: on the turn's own tape and on the workspace's, and now and then on those of its other sessions.
@@ -40,7 +40,7 @@ impl Workspace {
             let prefix = format!("{prefix}__");
             let mut after = prefix.clone();
             let mut seen = 0;
-            'names: while seen < MOST_TAPES {
+            'names: while seen < MAX_TAPES {
                 let names = tapes.store().list(Some(&after), NAMES).await.map_err(said)?;
                 let Some(last) = names.last().cloned() else { break };
                 for name in names {
@@ -54,10 +54,10 @@ impl Workspace {
                 }
                 after = last;
             }
-            *swept = Some(Instant::now() + FRESH.max(began.elapsed() * DEARER));
+            *swept = Some(Instant::now() + MIN_FRESHNESS.max(began.elapsed() * FRESHNESS_FACTOR));
         }
         let index = self.index.clone();
-        blocking(move || index.evict(MOST)).await
+        blocking(move || index.evict(MAX_PASSAGES)).await
     }
 
     /// Adds what is new on a tape, and takes the memory that holds of it.
@@ -93,7 +93,7 @@ impl Workspace {
         Ok(())
     }
 
-    async fn read(&self, handle: &Tape, mut known: Known) -> Result<(), String> {
+    async fn read(&self, handle: &Tape, mut known: IndexedTape) -> Result<(), String> {
         let forgotten = handle.forgotten().await.map_err(said)?;
         loop {
             let page = handle.read(known.last, PAGE).await.map_err(said)?;
@@ -131,14 +131,14 @@ impl Workspace {
         Ok(())
     }
 
-    async fn known(&self, tape: &str) -> Result<Known, String> {
+    async fn known(&self, tape: &str) -> Result<IndexedTape, String> {
         let (index, tape) = (self.index.clone(), tape.to_owned());
         blocking(move || index.known(&tape)).await
     }
 }
 
 /// A tape that is read from the middle on: what tainted its phase there is looked for.
-async fn from_the_middle(store: &dyn Store, tape: &str, from: u64, known: Known) -> Result<Known, String> {
+async fn from_the_middle(store: &dyn Store, tape: &str, from: u64, known: IndexedTape) -> Result<IndexedTape, String> {
     let before = Some(from + 1);
     let tainted = store.newest(tape, &Lookup::event("turn.tainted"), before).await.map_err(said)?;
     let phase = store.newest(tape, &Lookup::Phase, before).await.map_err(said)?.map_or(0, |anchor| anchor.id);
@@ -146,7 +146,7 @@ async fn from_the_middle(store: &dyn Store, tape: &str, from: u64, known: Known)
     if let Some(event) = tainted.filter(|event| event.id >= phase) {
         fold.add(sources(&event));
     }
-    Ok(Known { last: from, fold, ..known })
+    Ok(IndexedTape { last: from, fold, ..known })
 }
 
 /// What the entry of that id is known by.
