@@ -219,12 +219,12 @@ fn play(history: &[(u64, Step)]) -> Result<usize, TestCaseError> {
                     approvals += usize::from(matches!(answer, ApprovalDecision::Once | ApprovalDecision::Always));
                 }
             }
-            InputOutcome::Said(line) => prop_assert_eq!(line, before, "a message is what stood in the line"),
+            InputOutcome::Submitted(line) => prop_assert_eq!(line, before, "a message is what stood in the line"),
             InputOutcome::Rejected => {
                 let words = ["y", "yes", "a", "always", "n", "no", "v", "never"];
                 prop_assert!(is_enter && words.contains(&&*before.trim().to_lowercase()), "`{before}` is lost");
             }
-            InputOutcome::Typed | InputOutcome::End => {
+            InputOutcome::Changed | InputOutcome::Interrupted => {
                 prop_assert!(!is_enter || input.text().len() >= before.len(), "Enter loses `{before}`");
             }
         }

@@ -35,10 +35,10 @@ use bub_runtime::host::Host;
 use bub_runtime::turn::TurnResult;
 use bub_types::{Envelope, MessageKind};
 pub(super) use chat_channel::{ChannelEvent, ChatChannel};
-use complete::OWN;
-use editor::{Editor, Typed};
+use complete::CHAT_COMMANDS;
+use editor::{Editor, EditorInput};
 pub(super) use question::brief;
-pub(super) use resume::Last;
+pub(super) use resume::ChatHistory;
 
 use resume::Choice;
 use screen::Screen;
@@ -57,10 +57,10 @@ use turn_view::Conversation;
 const SESSION: &str = "cli_session";
 
 /// How long the line editor may take to give the terminal back.
-const PARTING: Duration = Duration::from_secs(1);
+const EDITOR_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long the turn that runs may take to end once the program is told to.
-const ENDING: Duration = Duration::from_secs(20);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -81,25 +81,25 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Path) -> Result<ExitCode> {
     let Arguments { chat_id, session, resume, grant_options, approval } = arguments;
-    let sees = sees();
+    let is_interactive = is_interactive();
     let workspace = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
-    let last = Last::of(&config, &workspace);
-    let _returns = sees.then(KeepReturns::new);
+    let history = ChatHistory::new(&config, &workspace);
+    let _returns = is_interactive.then(KeepReturns::new);
     let sessions = Sessions::new(&config);
-    let mut pending_plugins = PendingPlugins::new(grant_options, sees)?;
-    if sees {
-        config = last.ask_for_trust(config, &workspace)?;
+    let mut pending_plugins = PendingPlugins::new(grant_options, is_interactive)?;
+    if is_interactive {
+        config = history.ask_for_trust(config, &workspace)?;
     }
     config.make_home()?;
     config.warn_of_unread();
     approval.apply(&mut config);
     let denied = DeniedCalls::default();
-    let (channel, channel_events) = ChatChannel::new(sees, denied.clone());
+    let (channel, channel_events) = ChatChannel::new(is_interactive, denied.clone());
     let host = progress::start(config, &workspace, Box::new(channel)).await?;
     pending_plugins.decide(&host)?;
     host.plugins().announce(&host);
     let resumed = match &resume {
-        Some(wanted) => match resume::choose(&host, wanted.as_deref(), sees).await? {
+        Some(wanted) => match resume::choose(&host, wanted.as_deref(), is_interactive).await? {
             Choice::Session(session) => Some(session),
             Choice::New => None,
             Choice::Leave => {
@@ -110,19 +110,19 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
         None => None,
     };
     let session = resumed.clone().or(session).unwrap_or_else(|| SESSION.to_owned());
-    resume::tell_holder(&host, &session);
+    resume::warn_of_holder(&host, &session);
     let _watch = host.watch();
     sessions.note(&session, &workspace);
-    let envelope = maker(&host, chat_id, session.clone());
-    let stop = on_stop()?;
-    let outcome = if sees {
+    let envelope = envelope_factory(&host, chat_id, session.clone());
+    let stop = stop_signal()?;
+    let outcome = if is_interactive {
         let style = Style::for_stdout();
-        hello(&host, &session, style)?;
+        print_banner(&host, &session, style)?;
         if resumed.is_some() {
             resume::show(&host, &session, style).await?;
         }
         let (taker, logs) = mpsc::unbounded_channel();
-        log::divert(taker);
+        log::redirect(taker);
         let conversation = Conversation {
             host: Arc::clone(&host),
             channel_events,
@@ -132,9 +132,9 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
             thinking: false,
             envelope,
             pending_plugins,
-            sums_up: true,
+            shows_summary: true,
         };
-        converse(conversation, &last.history()).await
+        converse(conversation, &history.history()).await
     } else {
         plain::run(&host, channel_events, &*envelope, stop, pending_plugins, &denied).await
     };
@@ -143,14 +143,14 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     outcome
 }
 
-/// Whether a person sits there who sees what is drawn, and answers.
-pub(super) fn sees() -> bool {
+/// Whether a person sits there who is_interactive what is drawn, and answers.
+pub(super) fn is_interactive() -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !is_dumb
 }
 
 /// One message, said by a person who looks on.
-pub(super) struct Once<'h> {
+pub(super) struct SingleMessage<'h> {
     pub(super) host: &'h Arc<Host>,
     pub(super) channel_events: mpsc::Receiver<ChannelEvent>,
     pub(super) message: Envelope,
@@ -162,11 +162,11 @@ pub(super) struct Once<'h> {
 /// # Errors
 ///
 /// The terminal has gone.
-pub(super) async fn once(once: Once<'_>, denied: &DeniedCalls) -> Result<(Option<TurnResult>, u8)> {
-    let Once { host, channel_events, message } = once;
-    let stop = on_stop()?;
+pub(super) async fn run_once(message: SingleMessage<'_>, denied: &DeniedCalls) -> Result<(Option<TurnResult>, u8)> {
+    let SingleMessage { host, channel_events, message } = message;
+    let stop = stop_signal()?;
     let (taker, logs) = mpsc::unbounded_channel();
-    log::divert(taker);
+    log::redirect(taker);
     let (commands, like) = (host.config.commands(&message.channel), message.clone());
     // What is said while it runs is said by the same person in the same place.
     let envelope = Box::new(move |content: &str| Envelope {
@@ -186,15 +186,15 @@ pub(super) async fn once(once: Once<'_>, denied: &DeniedCalls) -> Result<(Option
         thinking: false,
         envelope,
         pending_plugins,
-        sums_up: false,
+        shows_summary: false,
     };
     let mut queue = VecDeque::from([message]);
     let mut result = None;
     while let Some(message) = queue.pop_front() {
-        let left = conversation.turn(message, String::new(), None).await?;
-        result = left.result;
-        queue.extend(left.queue);
-        if left.leaves || result.is_none() {
+        let turn_end = conversation.turn(message, String::new(), None).await?;
+        result = turn_end.result;
+        queue.extend(turn_end.queue);
+        if turn_end.quits || result.is_none() {
             break;
         }
     }
@@ -215,18 +215,18 @@ async fn converse(mut conversation: Conversation, history: &Path) -> Result<Exit
     });
     let mut editor = Editor::new(&conversation.host, history, conversation.style, stopped)?;
     let mut queue: VecDeque<Envelope> = VecDeque::new();
-    let mut begun = String::new();
+    let mut draft = String::new();
     // What was said in another program's words, and not sent yet.
-    let mut hinted: Option<String> = None;
+    let mut hint_shown_for: Option<String> = None;
     loop {
         let envelope = match queue.pop_front() {
             Some(envelope) => envelope,
             None => {
                 // A person in the middle of a sentence is asked about new plugins behind it.
-                if begun.is_empty() && !conversation.greet().await? {
+                if draft.is_empty() && !conversation.ask_for_pending_plugins().await? {
                     return Ok(ExitCode::SUCCESS);
                 }
-                let typing = std::mem::take(&mut begun);
+                let typing = std::mem::take(&mut draft);
                 // The editor waits for keys, which nothing else must wait for.
                 let mut reading = tokio::task::spawn_blocking(move || {
                     let typed = editor.read(&typing);
@@ -237,34 +237,34 @@ async fn converse(mut conversation: Conversation, history: &Path) -> Result<Exit
                     read = &mut reading => read?,
                     _ = stop.wait_for(|stop| *stop) => {
                         // It gives the terminal back, unless the terminal has gone: then it waits for keys for ever.
-                        let _ = tokio::time::timeout(PARTING, reading).await;
+                        let _ = tokio::time::timeout(EDITOR_TIMEOUT, reading).await;
                         return Ok(ExitCode::SUCCESS);
                     }
                 };
                 editor = back;
                 match typed? {
-                    Typed::End => return Ok(ExitCode::SUCCESS),
-                    Typed::Nothing => {
+                    EditorInput::End => return Ok(ExitCode::SUCCESS),
+                    EditorInput::Nothing => {
                         println!("{}", conversation.style.dim("Ctrl-D or `,quit` leaves"));
                         continue;
                     }
-                    Typed::Line(line) if line.trim().is_empty() => continue,
-                    Typed::Line(line) if leaves(&line) => return Ok(ExitCode::SUCCESS),
-                    Typed::Line(line) if line.trim() == ",thinking" => {
+                    EditorInput::Line(line) if line.trim().is_empty() => continue,
+                    EditorInput::Line(line) if is_quit(&line) => return Ok(ExitCode::SUCCESS),
+                    EditorInput::Line(line) if line.trim() == ",thinking" => {
                         println!("{}", conversation.style.dim(conversation.toggle_thinking()));
                         continue;
                     }
-                    Typed::Line(line)
-                        if hinted.as_deref() != Some(line.trim())
+                    EditorInput::Line(line)
+                        if hint_shown_for.as_deref() != Some(line.trim())
                             && foreign_commands::hint(&conversation.host, &line).is_some() =>
                     {
                         let hint = foreign_commands::hint(&conversation.host, &line).unwrap_or_default();
                         println!("{}", conversation.style.dim(text::line(&hint)));
-                        hinted = Some(line.trim().to_owned());
+                        hint_shown_for = Some(line.trim().to_owned());
                         continue;
                     }
-                    Typed::Line(line) => {
-                        hinted = None;
+                    EditorInput::Line(line) => {
+                        hint_shown_for = None;
                         if conversation.pending_plugins.is_unattended() {
                             conversation.pending_plugins.decide(&conversation.host)?;
                         }
@@ -273,21 +273,21 @@ async fn converse(mut conversation: Conversation, history: &Path) -> Result<Exit
                 }
             }
         };
-        let left = conversation.turn(envelope, std::mem::take(&mut begun), Some(&mut editor)).await?;
-        queue.extend(left.queue);
-        begun = left.typed;
-        if left.leaves {
+        let turn_end = conversation.turn(envelope, std::mem::take(&mut draft), Some(&mut editor)).await?;
+        queue.extend(turn_end.queue);
+        draft = turn_end.typed;
+        if turn_end.quits {
             return Ok(ExitCode::SUCCESS);
         }
     }
 }
 
 /// Whether somebody says that they leave.
-fn leaves(line: &str) -> bool {
+fn is_quit(line: &str) -> bool {
     matches!(line.trim(), ",quit" | ",exit")
 }
 
-fn hello(host: &Host, session: &str, style: Style) -> Result<()> {
+fn print_banner(host: &Host, session: &str, style: Style) -> Result<()> {
     let model = &host.config.model.model;
     let about = format!("{} · session {} · model {model}", host.workspace.display(), text::line(session));
     let mut out = std::io::stdout().lock();
@@ -301,19 +301,19 @@ fn hello(host: &Host, session: &str, style: Style) -> Result<()> {
 }
 
 /// Makes an envelope of what is typed.
-fn maker(host: &Arc<Host>, chat_id: String, session: String) -> Box<dyn Fn(&str) -> Envelope + Send> {
+fn envelope_factory(host: &Arc<Host>, chat_id: String, session: String) -> Box<dyn Fn(&str) -> Envelope + Send> {
     let commands = host.config.commands("cli");
     Box::new(move |content| {
         // What the chat itself understands is no message.
-        let is_own = OWN.iter().any(|(name, _)| content.trim().strip_prefix(',') == Some(*name));
+        let is_own = CHAT_COMMANDS.iter().any(|(name, _)| content.trim().strip_prefix(',') == Some(*name));
         let kind = if is_own { MessageKind::Command } else { kind_of(commands, content) };
         message(Some(session.clone()), ["cli", &chat_id, "human"], content, kind)
     })
 }
 
 /// Becomes true when somebody ends the program politely.
-fn on_stop() -> Result<watch::Receiver<bool>> {
-    let _ends_with_the_process = Watchdog::on_terminate(ENDING)?;
+fn stop_signal() -> Result<watch::Receiver<bool>> {
+    let _ends_with_the_process = Watchdog::on_terminate(SHUTDOWN_TIMEOUT)?;
     let (sender, receiver) = watch::channel(false);
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;

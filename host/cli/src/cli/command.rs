@@ -42,7 +42,7 @@ pub(super) async fn run(words: &[String], config: Config, workspace: &Path) -> R
 }
 
 /// Bub's commands that are called otherwise here.
-const OF_BUB: [(&str, &str); 6] = [
+const BUB_COMMANDS: [(&str, &str); 6] = [
     ("gateway", "`bub-wasm serve` serves channels and the API; `enabled_channels` of `[serve]` says which"),
     ("install", "`bub-wasm plugin add FILE|URL` installs a plugin, which is a WebAssembly component"),
     ("uninstall", "`bub-wasm plugin remove NAME` removes a plugin"),
@@ -58,7 +58,7 @@ const OF_BUB: [(&str, &str); 6] = [
 ];
 
 fn unknown(calls: &CallScope, name: &str) -> String {
-    if let Some((_, counterpart)) = OF_BUB.iter().find(|(known, _)| *known == name) {
+    if let Some((_, counterpart)) = BUB_COMMANDS.iter().find(|(known, _)| *known == name) {
         return format!("there is no command `{name}` here: {counterpart}");
     }
     let own = super::Arguments::command();

@@ -38,7 +38,7 @@ pub(super) struct Arguments {
 }
 
 /// One thing that was looked at.
-struct Finding {
+struct Diagnostic {
     what: String,
     state: State,
     text: String,
@@ -63,8 +63,8 @@ impl State {
     }
 }
 
-fn finding(what: impl Into<String>, state: State, text: impl Into<String>) -> Finding {
-    Finding { what: what.into(), state, text: text.into() }
+fn diagnostic(what: impl Into<String>, state: State, text: impl Into<String>) -> Diagnostic {
+    Diagnostic { what: what.into(), state, text: text.into() }
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
@@ -75,37 +75,38 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     }
     let recorded = arguments.bundle.as_ref().map(|_| bundle::record_log());
     let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
-    let mut findings = files(&host.config);
-    findings.push(finding("engine", State::Well, host.engines.describe()));
-    findings.push(cache(&host));
-    findings.push(toolchain());
-    findings.push(reach(&host).await);
-    findings.push(proxy::finding(&host).await);
-    findings.extend(plugins(&host));
+    let mut diagnostics = files(&host.config);
+    diagnostics.push(diagnostic("engine", State::Well, host.engines.describe()));
+    diagnostics.push(cache(&host));
+    diagnostics.push(toolchain());
+    diagnostics.push(reach(&host).await);
+    diagnostics.push(proxy::diagnostic(&host).await);
+    diagnostics.extend(plugins(&host));
     if arguments.bundle.is_none() {
         // What a plugin said when it broke may quote a conversation.
-        findings.extend(quarantined(&host));
+        diagnostics.extend(quarantined(&host));
     }
-    findings.extend(grants::findings(&host));
-    findings.push(trust(&host));
-    findings.extend(budget(&host));
-    findings.extend(tapes::findings(&host).await);
-    for found in &mut findings {
+    diagnostics.extend(grants::diagnostics(&host));
+    diagnostics.push(trust(&host));
+    diagnostics.extend(budget(&host));
+    diagnostics.extend(tapes::diagnostics(&host).await);
+    for found in &mut diagnostics {
         // What a plugin or a server said stands there too.
         (found.what, found.text) = (host.config.redact(&found.what), host.config.redact(&found.text));
     }
     if let (Some(file), Some(log)) = (&arguments.bundle, recorded) {
-        bundle::write(file, &host, &findings, log)?;
+        bundle::write(file, &host, &diagnostics, log)?;
         writeln!(out, "wrote `{}`; look through it before you send it", file.display())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let is_wrong = findings.iter().any(|finding| finding.state == State::Wrong);
+    let is_wrong = diagnostics.iter().any(|diagnostic| diagnostic.state == State::Wrong);
     if arguments.json {
-        let all =
-            findings.iter().map(|found| json!({ "what": found.what, "state": found.state.name(), "text": found.text }));
+        let all = diagnostics
+            .iter()
+            .map(|found| json!({ "what": found.what, "state": found.state.name(), "text": found.text }));
         writeln!(out, "{:#}", json!({ "findings": all.collect::<Vec<_>>() }))?;
     } else {
-        for found in &findings {
+        for found in &diagnostics {
             writeln!(out, "{:<5} {}: {}", found.state.name(), found.what, found.text)?;
         }
     }
@@ -113,40 +114,40 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
 }
 
 /// The configuration was read, or nobody would be here; what is left is who else can read it.
-fn files(config: &Config) -> Vec<Finding> {
+fn files(config: &Config) -> Vec<Diagnostic> {
     let file = config.file();
     let read = if file.exists() {
         format!("`{}`", file.display())
     } else {
         format!("`{}` is not there; defaults hold", file.display())
     };
-    let mut findings = vec![finding("configuration", State::Well, read)];
+    let mut diagnostics = vec![diagnostic("configuration", State::Well, read)];
     // secrets.toml is refused by whoever reads it; here are the files in which a key may stand by mistake or by habit.
     for path in &config.exposed {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let text = format!("others can read `{0}`, where keys may stand; chmod 600 {0}", path.display());
-        findings.push(finding(name, State::Note, text));
+        diagnostics.push(diagnostic(name, State::Note, text));
     }
     for unread in &config.unread {
-        findings.push(finding(&unread.name, State::Note, format!("is not read: {}", unread.advice)));
+        diagnostics.push(diagnostic(&unread.name, State::Note, format!("is not read: {}", unread.advice)));
     }
     let secrets = config.secrets.names();
     if !secrets.is_empty() {
-        findings.push(finding("secrets", State::Well, secrets.join(" ")));
+        diagnostics.push(diagnostic("secrets", State::Well, secrets.join(" ")));
     }
-    findings
+    diagnostics
 }
 
 /// Whether compiled plugins are kept.
-fn cache(host: &Host) -> Finding {
+fn cache(host: &Host) -> Diagnostic {
     match host.cache.trouble() {
-        None => finding("cache", State::Well, format!("`{}`", host.config.cache_dir.display())),
-        Some(trouble) => finding("cache", State::Note, format!("{trouble}; every start compiles every plugin anew")),
+        None => diagnostic("cache", State::Well, format!("`{}`", host.config.cache_dir.display())),
+        Some(trouble) => diagnostic("cache", State::Note, format!("{trouble}; every start compiles every plugin anew")),
     }
 }
 
 /// Whether plugins can be built here.
-fn toolchain() -> Finding {
+fn toolchain() -> Diagnostic {
     let what = "toolchain for guests";
     let sysroot = std::process::Command::new("rustc")
         .args(["--print", "sysroot"])
@@ -154,44 +155,44 @@ fn toolchain() -> Finding {
         .envs(Environment::from_host(&[]).iter())
         .output();
     let Some(sysroot) = sysroot.ok().filter(|output| output.status.success()) else {
-        return finding(what, State::Note, "there is no rustc; it is needed only to build plugins in Rust");
+        return diagnostic(what, State::Note, "there is no rustc; it is needed only to build plugins in Rust");
     };
     let sysroot = String::from_utf8_lossy(&sysroot.stdout);
     match Path::new(sysroot.trim()).join("lib/rustlib/wasm32-wasip2").exists() {
-        true => finding(what, State::Well, "rustc with wasm32-wasip2"),
-        false => finding(what, State::Note, "plugins in Rust need one more target: rustup target add wasm32-wasip2"),
+        true => diagnostic(what, State::Well, "rustc with wasm32-wasip2"),
+        false => diagnostic(what, State::Note, "plugins in Rust need one more target: rustup target add wasm32-wasip2"),
     }
 }
 
 /// Whether the configured model can be asked.
-async fn reach(host: &Host) -> Finding {
+async fn reach(host: &Host) -> Diagnostic {
     let label = &host.config.model.model;
     let what = format!("model `{label}`");
     match bub_model::split(label) {
-        Err(error) => return finding(what, State::Wrong, error.message),
+        Err(error) => return diagnostic(what, State::Wrong, error.message),
         Ok((provider, _)) if host.plugins().provider(provider).is_some() => {
             let text = match label == bub_config::DEFAULT_MODEL {
                 true => "answers by itself and is no language model; set `BUB_MODEL` to talk to one",
                 false => "a plugin answers",
             };
-            return finding(what, State::Well, text);
+            return diagnostic(what, State::Well, text);
         }
         Ok(_) => {}
     }
     match host.model.probe(label).await {
-        Ok(ProbeResult::Listed(text)) => finding(what, State::Well, text),
-        Ok(ProbeResult::Answers(text)) => finding(what, State::Note, text),
+        Ok(ProbeResult::Listed(text)) => diagnostic(what, State::Well, text),
+        Ok(ProbeResult::Answers(text)) => diagnostic(what, State::Note, text),
         Err(error) => {
             // The error names the model again.
             let text = error.message.strip_prefix(&format!("{what}: ")).unwrap_or(&error.message).to_owned();
-            finding(what, State::Wrong, text)
+            diagnostic(what, State::Wrong, text)
         }
     }
 }
 
-fn plugins(host: &Arc<Host>) -> Vec<Finding> {
+fn plugins(host: &Arc<Host>) -> Vec<Diagnostic> {
     let set = host.plugins();
-    let mut findings = Vec::new();
+    let mut diagnostics = Vec::new();
     for plugin in set.iter() {
         let what = format!("plugin `{}`", plugin.name);
         let missing = host.ledger.missing(plugin);
@@ -200,46 +201,48 @@ fn plugins(host: &Arc<Host>) -> Vec<Finding> {
                 "its bytes are not those that were granted; {} confirms them",
                 grant_command(&plugin.name, &missing)
             );
-            findings.push(finding(what, State::Note, text));
+            diagnostics.push(diagnostic(what, State::Note, text));
         } else if plugin.source != Source::Embedded && !missing.is_empty() {
             let text = format!("{}; {}", set.lack(host, plugin).0, grant_command(&plugin.name, &missing));
-            findings.push(finding(what, State::Note, text));
+            diagnostics.push(diagnostic(what, State::Note, text));
         } else {
-            findings.push(finding(what, State::Well, plugin.hooks.join(" ")));
+            diagnostics.push(diagnostic(what, State::Well, plugin.hooks.join(" ")));
         }
     }
-    findings.extend(
-        set.failed.iter().map(|(name, reason)| finding(format!("plugin `{name}`"), State::Wrong, reason.clone())),
+    diagnostics.extend(
+        set.failed.iter().map(|(name, reason)| diagnostic(format!("plugin `{name}`"), State::Wrong, reason.clone())),
     );
-    findings.extend(set.untrusted.iter().map(|file| {
+    diagnostics.extend(set.untrusted.iter().map(|file| {
         let text =
             format!("is not run; bub-wasm plugin trust {}, if you trust it", shell_word(&file.path.to_string_lossy()));
-        finding(format!("plugin `{}` of this workspace", one_line(&file.name)), State::Note, text)
+        diagnostic(format!("plugin `{}` of this workspace", one_line(&file.name)), State::Note, text)
     }));
     if let Some(gate) = CallScope::new(host).absent_gate() {
         let text = "cannot judge: it did not load or is not granted its hook, and every tool call is denied";
-        findings.push(finding(format!("gate `{gate}`"), State::Wrong, text));
+        diagnostics.push(diagnostic(format!("gate `{gate}`"), State::Wrong, text));
     }
-    findings
+    diagnostics
 }
 
 /// Plugins that kept breaking.
-fn quarantined(host: &Host) -> impl Iterator<Item = Finding> {
+fn quarantined(host: &Host) -> impl Iterator<Item = Diagnostic> {
     host.quarantined().into_iter().map(|held| {
-        finding(format!("plugin `{}`", held.plugin), State::Note, format!("hook `{}` is {held}", held.hook))
+        diagnostic(format!("plugin `{}`", held.plugin), State::Note, format!("hook `{}` is {held}", held.hook))
     })
 }
 
 /// What is left of the day's budget, where there is one.
-fn budget(host: &Host) -> Option<Finding> {
+fn budget(host: &Host) -> Option<Diagnostic> {
     let limit = host.config.budget.tokens_per_day?;
     Some(match host.budget.usage_log().used_today(None) {
-        Ok(used) if used < limit => finding("budget", State::Well, format!("{used} of {limit} tokens are used today")),
+        Ok(used) if used < limit => {
+            diagnostic("budget", State::Well, format!("{used} of {limit} tokens are used today"))
+        }
         Ok(used) => {
             let text = format!(
                 "today's is spent: {used} tokens of {limit}, and no model is called before midnight; `tokens_per_day` in `[budget]` of config.toml raises it"
             );
-            finding("budget", State::Note, text)
+            diagnostic("budget", State::Note, text)
         }
         Err(error) => {
             let dir = host.budget.usage_log().dir().display();
@@ -247,19 +250,19 @@ fn budget(host: &Host) -> Option<Finding> {
                 "what was spent cannot be read in `{dir}`, and no model is called: {}",
                 plain(&error.to_string())
             );
-            finding("budget", State::Wrong, text)
+            diagnostic("budget", State::Wrong, text)
         }
     })
 }
 
-fn trust(host: &Host) -> Finding {
+fn trust(host: &Host) -> Diagnostic {
     let what = format!("workspace `{}`", host.workspace.display());
     match (host.config.trusts(&host.workspace), host.workspace.join("AGENTS.md").exists()) {
-        (true, _) => finding(what, State::Well, "is trusted"),
-        (false, false) => finding(what, State::Well, "is not trusted, and has no AGENTS.md"),
+        (true, _) => diagnostic(what, State::Well, "is trusted"),
+        (false, false) => diagnostic(what, State::Well, "is not trusted, and has no AGENTS.md"),
         (false, true) => {
             let text = "is not trusted: it has an AGENTS.md, so the agent asks before it changes or runs anything; bub-wasm trust, if you vouch for it";
-            finding(what, State::Note, text)
+            diagnostic(what, State::Note, text)
         }
     }
 }

@@ -7,7 +7,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 /// Takes the lines while somebody owns the screen.
-static TAKER: Mutex<Option<mpsc::UnboundedSender<String>>> = Mutex::new(None);
+static REDIRECT: Mutex<Option<mpsc::UnboundedSender<String>>> = Mutex::new(None);
 
 /// A line that stands at the end of stderr for a while: lines of the log are put above it.
 static STATUS: Mutex<Option<String>> = Mutex::new(None);
@@ -45,13 +45,13 @@ pub(super) fn start(verbose: u8, format: Format) {
 }
 
 /// From here on lines go there, where they do not stand in the middle of what is drawn.
-pub(super) fn divert(taker: mpsc::UnboundedSender<String>) {
-    *TAKER.lock().unwrap_or_else(PoisonError::into_inner) = Some(taker);
+pub(super) fn redirect(sender: mpsc::UnboundedSender<String>) {
+    *REDIRECT.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
 }
 
 /// From here on lines go to stderr again.
 pub(super) fn restore() {
-    *TAKER.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    *REDIRECT.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
 /// From here on lines are nobody's, until the answer is dropped: they are about a trial. Whoever has set `RUST_LOG` wants
@@ -60,8 +60,8 @@ pub(super) fn hush() -> Option<mpsc::UnboundedReceiver<String>> {
     if std::env::var_os("RUST_LOG").is_some() {
         return None;
     }
-    let (taker, taken) = mpsc::unbounded_channel();
-    divert(taker);
+    let (sender, taken) = mpsc::unbounded_channel();
+    redirect(sender);
     Some(taken)
 }
 
@@ -77,9 +77,9 @@ impl<'a> MakeWriter<'a> for Lines {
 
 impl Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let taker = TAKER.lock().unwrap_or_else(PoisonError::into_inner);
-        match taker.as_ref() {
-            Some(taker) if taker.send(String::from_utf8_lossy(line).into_owned()).is_ok() => Ok(line.len()),
+        let sender = REDIRECT.lock().unwrap_or_else(PoisonError::into_inner);
+        match sender.as_ref() {
+            Some(sender) if sender.send(String::from_utf8_lossy(line).into_owned()).is_ok() => Ok(line.len()),
             _ => {
                 let status = STATUS.lock().unwrap_or_else(PoisonError::into_inner);
                 match status.as_ref() {

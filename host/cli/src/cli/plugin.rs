@@ -38,7 +38,7 @@ pub(super) struct Arguments {
 #[derive(clap::Subcommand)]
 enum Command {
     #[command(flatten)]
-    OfLoaded(OfLoaded),
+    Loaded(LoadedCommand),
     /// Install a component as a plugin: show what it requests, and ask which grants to give
     Add(add::Arguments),
     /// Test a plugin in a sandbox with sample turns, and report violations of its contract
@@ -59,7 +59,7 @@ enum Command {
 
 /// What is about the plugins as they are loaded.
 #[derive(clap::Subcommand)]
-enum OfLoaded {
+enum LoadedCommand {
     /// List plugins with their origin, hooks and grants
     List {
         /// Print JSON
@@ -107,32 +107,32 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         Command::Rollback { name } => rollback::run(&name, config, workspace).await,
         // Nothing is loaded for it: a file is read for its digest, and no more.
         Command::Trust(arguments) => trust::run(&arguments, &config),
-        Command::OfLoaded(command) => {
+        Command::Loaded(command) => {
             let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
-            of_loaded(command, &host)?;
+            run_loaded(command, &host)?;
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
-fn of_loaded(command: OfLoaded, host: &Host) -> Result<()> {
+fn run_loaded(command: LoadedCommand, host: &Host) -> Result<()> {
     let plugins = host.plugins();
     let mut out = std::io::stdout().lock();
     match command {
-        OfLoaded::List { json: true } => writeln!(out, "{}", text::json(&introspection::plugins(host, &plugins)))?,
-        OfLoaded::List { json: false } => show::list(&mut out, host, &plugins)?,
-        OfLoaded::Inspect { name, json } => {
+        LoadedCommand::List { json: true } => writeln!(out, "{}", text::json(&introspection::plugins(host, &plugins)))?,
+        LoadedCommand::List { json: false } => show::list(&mut out, host, &plugins)?,
+        LoadedCommand::Inspect { name, json } => {
             let plugin = find(&plugins, &name)?;
             match json {
                 true => writeln!(out, "{}", text::json(&introspection::plugin(host, plugin)))?,
                 false => show::inspect(&mut out, host, plugin)?,
             }
         }
-        OfLoaded::Grant { name, grants, follow } => {
+        LoadedCommand::Grant { name, grants, follow } => {
             grants::grant(&mut out, host, find(&plugins, &name)?, grants, follow)?;
         }
-        OfLoaded::Revoke { name, grants } => grants::revoke(&mut out, host, find(&plugins, &name)?, &grants)?,
-        OfLoaded::Unquarantine { name } => match host.release(&name)? {
+        LoadedCommand::Revoke { name, grants } => grants::revoke(&mut out, host, find(&plugins, &name)?, &grants)?,
+        LoadedCommand::Unquarantine { name } => match host.release(&name)? {
             0 => {
                 let held: Vec<String> = host.quarantined().into_iter().map(|held| held.plugin).collect();
                 let hint = bub_types::suggest::hint(&name, held.iter().map(String::as_str));

@@ -13,7 +13,7 @@ use termimad::crossterm::execute;
 pub const ANSWER_DELAY: Duration = Duration::from_millis(500);
 
 /// How often typed bytes are taken while they are thrown away.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// What a terminal sends for Ctrl-C.
 const CTRL_C: u8 = 3;
@@ -85,7 +85,7 @@ fn discard_until(end: Instant) -> io::Result<()> {
         if bytes[..read].contains(&CTRL_C) {
             return Err(io::Error::new(io::ErrorKind::Interrupted, "the question was interrupted"));
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }

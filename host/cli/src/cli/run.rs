@@ -4,7 +4,7 @@ mod output;
 mod piped;
 
 use super::approval::Approval;
-use super::chat::{self, ChatChannel, Last, Once};
+use super::chat::{self, ChatChannel, ChatHistory, SingleMessage};
 use super::denied::{self, DeniedCalls};
 use super::sessions::Sessions;
 use super::watchdog::Watchdog;
@@ -70,10 +70,10 @@ fn format() -> impl TypedValueParser<Value = AnswerFormat> {
 }
 
 /// What is heard and not yet printed, at most.
-const HEARD: usize = 256;
+const MAX_EVENTS: usize = 256;
 
 /// How long nothing is heard before that is said.
-const SLOW: Duration = Duration::from_secs(10);
+const SILENCE_NOTICE: Duration = Duration::from_secs(10);
 
 pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace: &Path) -> Result<ExitCode> {
     let folder = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
@@ -98,12 +98,16 @@ pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace:
     };
     // On another channel it is somebody else who speaks.
     let is_terminals = arguments.channel == "cli";
-    let sees = format == AnswerFormat::Text && chat::sees();
+    let is_interactive = format == AnswerFormat::Text && chat::is_interactive();
     config.make_home()?;
     config.warn_of_unread();
     let mode = arguments.approval.mode(&config);
-    if sees && is_terminals && kind != MessageKind::Command && matches!(mode, ApprovalMode::Ask | ApprovalMode::Auto) {
-        config = Last::of(&config, &folder).ask_for_trust(config, &folder)?;
+    if is_interactive
+        && is_terminals
+        && kind != MessageKind::Command
+        && matches!(mode, ApprovalMode::Ask | ApprovalMode::Auto)
+    {
+        config = ChatHistory::new(&config, &folder).ask_for_trust(config, &folder)?;
     }
     if let Some(model) = &arguments.model {
         config = Config::load_for(Some(&config.home), Some(model))?;
@@ -122,11 +126,11 @@ pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace:
     let message = Envelope { media, ..message(session, addressed, &content, kind) };
     let message = with_piped(with_model(message, arguments.model.as_deref()), piped, foreign.is_some());
     let denied = DeniedCalls::default();
-    let (channel, channel_events) = ChatChannel::new(sees, denied.clone());
+    let (channel, channel_events) = ChatChannel::new(is_interactive, denied.clone());
     let host = progress::start(config, workspace, Box::new(channel)).await?;
     host.plugins().announce(&host);
-    let (outcome, code) = match sees {
-        true => chat::once(Once { host: &host, channel_events, message }, &denied).await?,
+    let (outcome, code) = match is_interactive {
+        true => chat::run_once(SingleMessage { host: &host, channel_events, message }, &denied).await?,
         false => unattended(&host, channel_events, message, format, &denied).await?,
     };
     if let (Some(turn), true) = (&outcome, is_terminals) {
@@ -173,7 +177,7 @@ async fn unattended(
     denied: &DeniedCalls,
 ) -> Result<(Option<TurnResult>, u8)> {
     let cancel = on_signal()?;
-    let (listener, mut heard) = mpsc::channel(HEARD);
+    let (listener, mut heard) = mpsc::channel(MAX_EVENTS);
     let turn = run_turn(host, message, TurnOptions::new(cancel).heard_by(listener));
     tokio::pin!(turn);
     let mut output = Output::new(format);
@@ -187,8 +191,8 @@ async fn unattended(
             }
             Some(channel_event) = channel_events.recv() => output.channel_event(channel_event)?,
             outcome = &mut turn => break outcome,
-            () = tokio::time::sleep_until(silent_since + SLOW) => {
-                output.slow(SLOW)?;
+            () = tokio::time::sleep_until(silent_since + SILENCE_NOTICE) => {
+                output.slow(SILENCE_NOTICE)?;
                 silent_since = Instant::now();
             }
         }
@@ -214,11 +218,11 @@ pub(super) fn exit_code(went_well: bool, denied: &DeniedCalls) -> u8 {
 }
 
 /// How long a turn may take to end once it is told to.
-const ENDING: Duration = Duration::from_secs(20);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Ctrl-C and a polite kill end the turn: its state is saved and its tape kept. A second one ends the process.
 pub(super) fn on_signal() -> Result<watch::Receiver<bool>> {
-    let _ends_with_the_process = Watchdog::start(ENDING)?;
+    let _ends_with_the_process = Watchdog::start(SHUTDOWN_TIMEOUT)?;
     until_signal()
 }
 

@@ -22,7 +22,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Sessions that are shown, unless said otherwise.
-const SHOWN: usize = 20;
+const DEFAULT_LIMIT: usize = 20;
 
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -70,7 +70,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
 async fn list(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let location = TapeLocation::open(config, workspace).await?;
     let filter = Filter { all: arguments.all, channel: arguments.channel.as_deref() };
-    let (sessions, further) = newest(&location, filter, arguments.limit.unwrap_or(SHOWN)).await?;
+    let (sessions, further) = newest(&location, filter, arguments.limit.unwrap_or(DEFAULT_LIMIT)).await?;
     let mut out = std::io::stdout().lock();
     if arguments.json {
         let rows: Vec<_> = sessions.iter().map(to_json).collect();

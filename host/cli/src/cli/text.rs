@@ -12,7 +12,7 @@ pub(super) use bub_types::text::{bytes, count};
 pub(in crate::cli) const WIDTH: usize = 80;
 
 /// How much of a text that is cut is looked at, in bytes, at least.
-const LOOKED_AT: usize = 4096;
+const MIN_SCANNED: usize = 4096;
 
 /// Whether a terminal would do something other than show the character in its place: control characters, and those that
 /// turn the direction of a line, or end it.
@@ -78,7 +78,7 @@ pub(in crate::cli) fn width(text: &str) -> usize {
 /// The text on one line, cut to so many columns between two clusters of characters; a cut shows.
 pub(in crate::cli) fn cut(text: &str, most: usize) -> String {
     // What is cut off need not be looked at: each cluster takes a column, but for a few that are escaped then.
-    let begun = text.get(..text.floor_char_boundary(LOOKED_AT.max(most.saturating_mul(64)))).unwrap_or(text);
+    let begun = text.get(..text.floor_char_boundary(MIN_SCANNED.max(most.saturating_mul(64)))).unwrap_or(text);
     let shown = line(begun);
     if begun.len() == text.len() && width(&shown) <= most {
         return shown;

@@ -23,7 +23,7 @@ const GRACE: Duration = Duration::from_secs(10);
 const UNHEARD: Duration = Duration::from_secs(1);
 
 /// How often the time that is left is looked at.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The exit code after a second signal.
 const INTERRUPTED: i32 = 130;
@@ -87,7 +87,7 @@ impl Watchdog {
                 let seconds = most.as_secs();
                 exit(TERMINATED, Some(&format!("error: not ended {seconds} seconds after the signal: ended now\n")));
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// What the chat itself understands, beside the tools.
-pub(super) const OWN: [(&str, &str); 3] =
+pub(super) const CHAT_COMMANDS: [(&str, &str); 3] =
     [("quit", "Leave the chat"), ("exit", "Leave the chat"), ("thinking", "Show or hide the model's reasoning")];
 
 /// Looks at the tools of the moment: plugins come and go.
@@ -25,7 +25,7 @@ impl Commands {
         let tools = plugins.iter().flat_map(|plugin| &plugin.tools);
         let about = |text: &str| text.lines().next().unwrap_or_default().to_owned();
         let mut names: Vec<_> = tools.map(|tool| (tool.name.clone(), about(&tool.description))).collect();
-        for (name, about) in OWN {
+        for (name, about) in CHAT_COMMANDS {
             if names.iter().all(|(known, _)| known != name) {
                 names.push((name.to_owned(), about.to_owned()));
             }

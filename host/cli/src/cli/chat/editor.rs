@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Messages that are remembered.
-const REMEMBERED: usize = 2000;
+const MAX_HISTORY: usize = 2000;
 
 /// The line editor's word for what Ctrl-Z does.
 const SUSPEND: &str = "suspend";
@@ -30,18 +30,18 @@ const SUSPEND: &str = "suspend";
 const MENU: &str = "commands";
 
 /// Stands in front of a message.
-const SIGN: &str = "› ";
+const PROMPT: &str = "› ";
 
 /// Reads what a person says.
 pub(super) struct Editor {
     line: Reedline,
-    prompt: Sign,
+    prompt: ChatPrompt,
     /// Lines that were typed before the terminal was taken over.
     ahead: VecDeque<String>,
 }
 
 /// What was typed.
-pub(super) enum Typed {
+pub(super) enum EditorInput {
     Line(String),
     /// Ctrl-C: nothing.
     Nothing,
@@ -58,7 +58,7 @@ impl Editor {
     pub(super) fn new(host: &Arc<Host>, history: &Path, style: Style, stop: Arc<AtomicBool>) -> Result<Self> {
         let cannot = || format!("the history `{}` cannot be kept", history.display());
         private(history).with_context(cannot)?;
-        let remembered = FileBackedHistory::with_file(REMEMBERED, history.to_owned()).with_context(cannot)?;
+        let remembered = FileBackedHistory::with_file(MAX_HISTORY, history.to_owned()).with_context(cannot)?;
         let mut keys = default_emacs_keybindings();
         let complete = vec![ReedlineEvent::Menu(MENU.to_owned()), ReedlineEvent::MenuNext];
         keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, ReedlineEvent::UntilFound(complete));
@@ -72,7 +72,7 @@ impl Editor {
             KeyCode::Char('z'),
             ReedlineEvent::ExecuteHostCommand(SUSPEND.to_owned()),
         );
-        let menu = ColumnarMenu::default().with_name(MENU).with_marker(SIGN);
+        let menu = ColumnarMenu::default().with_name(MENU).with_marker(PROMPT);
         let line = Reedline::create()
             .with_history(Box::new(remembered))
             .with_history_exclusion_prefix(Some(" ".to_owned()))
@@ -81,11 +81,11 @@ impl Editor {
             .with_quick_completions(true)
             .with_partial_completions(true)
             .with_edit_mode(Box::new(Emacs::new(keys)))
-            .with_validator(Box::new(Whole))
+            .with_validator(Box::new(MultilineValidator))
             .with_ansi_colors(style.has_colors())
             .use_bracketed_paste(true)
             .with_break_signal(stop);
-        Ok(Self { line, prompt: Sign, ahead: typed_ahead().into() })
+        Ok(Self { line, prompt: ChatPrompt, ahead: typed_ahead().into() })
     }
 
     /// Waits for a message. `begun`: what stands there already.
@@ -93,11 +93,11 @@ impl Editor {
     /// # Errors
     ///
     /// The terminal has gone.
-    pub(super) fn read(&mut self, begun: &str) -> Result<Typed> {
+    pub(super) fn read(&mut self, begun: &str) -> Result<EditorInput> {
         if let Some(line) = self.ahead.pop_front() {
-            println!("{SIGN}{}", text::line(&line));
+            println!("{PROMPT}{}", text::line(&line));
             self.remember(&line);
-            return Ok(Typed::Line(line));
+            return Ok(EditorInput::Line(line));
         }
         if !begun.is_empty() {
             self.line.run_edit_commands(&[EditCommand::InsertString(begun.to_owned())]);
@@ -109,12 +109,12 @@ impl Editor {
                     println!();
                     suspend();
                 }
-                Signal::Success(line) => break Typed::Line(line.replace("\\\n", "\n")),
-                Signal::CtrlC => break Typed::Nothing,
-                _ => break Typed::End,
+                Signal::Success(line) => break EditorInput::Line(line.replace("\\\n", "\n")),
+                Signal::CtrlC => break EditorInput::Nothing,
+                _ => break EditorInput::End,
             }
         };
-        if matches!(typed, Typed::Line(_)) {
+        if matches!(typed, EditorInput::Line(_)) {
             self.keep();
         }
         Ok(typed)
@@ -149,9 +149,9 @@ pub(super) fn private(file: &Path) -> std::io::Result<()> {
 }
 
 /// A message goes on behind a backslash at the end of a line, and in a block of code that is not closed.
-struct Whole;
+struct MultilineValidator;
 
-impl Validator for Whole {
+impl Validator for MultilineValidator {
     fn validate(&self, line: &str) -> ValidationResult {
         let fences = line.lines().filter(|line| line.trim_start().starts_with("```")).count();
         match line.ends_with('\\') || fences % 2 == 1 {
@@ -162,9 +162,9 @@ impl Validator for Whole {
 }
 
 /// What stands in front of a message.
-struct Sign;
+struct ChatPrompt;
 
-impl Prompt for Sign {
+impl Prompt for ChatPrompt {
     fn render_prompt_left(&self) -> Cow<'_, str> {
         Cow::Borrowed("")
     }
@@ -174,7 +174,7 @@ impl Prompt for Sign {
     }
 
     fn render_prompt_indicator(&self, _mode: PromptEditMode) -> Cow<'_, str> {
-        Cow::Borrowed(SIGN)
+        Cow::Borrowed(PROMPT)
     }
 
     fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {

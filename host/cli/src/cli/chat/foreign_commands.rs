@@ -1,6 +1,6 @@
 //! Lines that are said as in another program, and what they are here. Said once more, such a line goes to the agent.
 
-use super::complete::OWN;
+use super::complete::CHAT_COMMANDS;
 use bub_runtime::host::Host;
 
 /// Words that leave other programs.
@@ -20,7 +20,7 @@ pub(super) fn hint(host: &Host, line: &str) -> Option<String> {
     let name = line.strip_prefix('/')?.split(' ').next()?;
     let plugins = host.plugins();
     let tools = plugins.iter().flat_map(|plugin| &plugin.tools).map(|tool| tool.name.as_str());
-    let own = OWN.iter().map(|(name, _)| *name);
+    let own = CHAT_COMMANDS.iter().map(|(name, _)| *name);
     tools.chain(own).find(|known| *known == name)?;
     Some(format!("a command begins with a comma: `,{name}`; {again}"))
 }

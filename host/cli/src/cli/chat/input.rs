@@ -6,7 +6,7 @@
 //! question stays in the line and is sent by Enter as a message, and the question waits for an empty line.
 
 use super::super::prompt::ANSWER_DELAY;
-use super::keys::{Meaning, Typed};
+use super::keys::{KeyAction, LineBuffer};
 use super::question;
 use bub_runtime::channel::ApprovalDecision;
 use std::time::Instant;
@@ -16,16 +16,16 @@ use termimad::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModi
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputOutcome {
     /// The line is another one now, or nothing happened.
-    Typed,
+    Changed,
     /// A message was sent.
-    Said(String),
+    Submitted(String),
     /// The question on the screen was answered.
     Answered(ApprovalDecision),
     /// The line reads like an answer and cannot be one: it was begun too early, pasted, or typed with modifiers. It is
     /// gone, and the question still waits.
     Rejected,
     /// The turn is to end (Ctrl-C).
-    End,
+    Interrupted,
 }
 
 /// What stands in the line, as far as a question is concerned.
@@ -53,12 +53,12 @@ enum Origin {
 /// let (mut input, shown) = (ChatInput::new(String::new()), Instant::now());
 /// input.drawn(Some(1), shown);
 /// let later = shown + ANSWER_DELAY;
-/// assert_eq!(input.event(&press(KeyCode::Char('y')), later), InputOutcome::Typed);
+/// assert_eq!(input.event(&press(KeyCode::Char('y')), later), InputOutcome::Changed);
 /// assert_eq!(input.event(&press(KeyCode::Enter), later), InputOutcome::Answered(ApprovalDecision::Once));
 /// ```
 #[derive(Default)]
 pub struct ChatInput {
-    line: Typed,
+    line: LineBuffer,
     origin: Option<Origin>,
     /// The question on the screen.
     question: Option<u64>,
@@ -70,7 +70,7 @@ impl ChatInput {
     /// A line in which a draft stands already.
     pub fn new(draft: String) -> Self {
         let origin = (!draft.is_empty()).then_some(Origin::Draft);
-        Self { line: Typed::from(draft), origin, ..Self::default() }
+        Self { line: LineBuffer::from(draft), origin, ..Self::default() }
     }
 
     /// What stands in the line.
@@ -112,9 +112,9 @@ impl ChatInput {
                 self.touch(false);
                 self.line.paste(text);
                 self.settle();
-                InputOutcome::Typed
+                InputOutcome::Changed
             }
-            _ => InputOutcome::Typed,
+            _ => InputOutcome::Changed,
         }
     }
 
@@ -138,9 +138,9 @@ impl ChatInput {
         let meaning = self.line.key(key);
         self.settle();
         match meaning {
-            Meaning::End => InputOutcome::End,
-            Meaning::Typed => InputOutcome::Typed,
-            Meaning::Said(line) => InputOutcome::Said(line),
+            KeyAction::Interrupt => InputOutcome::Interrupted,
+            KeyAction::Changed => InputOutcome::Changed,
+            KeyAction::Submit(line) => InputOutcome::Submitted(line),
         }
     }
 
@@ -159,8 +159,8 @@ impl ChatInput {
                 self.take();
                 InputOutcome::Rejected
             }
-            _ if self.line.text().trim().is_empty() => InputOutcome::Typed,
-            _ => InputOutcome::Said(self.take()),
+            _ if self.line.text().trim().is_empty() => InputOutcome::Changed,
+            _ => InputOutcome::Submitted(self.take()),
         }
     }
 

@@ -9,10 +9,10 @@ use termimad::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, K
 use tokio::sync::mpsc;
 
 /// How long the reader of keys looks before it asks whether it is still wanted.
-const LOOK: Duration = Duration::from_millis(40);
+const POLL_TIMEOUT: Duration = Duration::from_millis(40);
 
 /// How long the reader of keys may take to notice that it is not.
-const PARTING: Duration = Duration::from_millis(500);
+const STOP_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The longest line that is typed while a turn runs, in bytes.
 const MAX_TYPED: usize = 16 << 10;
@@ -34,7 +34,7 @@ impl Keys {
         let pressed = interrupts.clone();
         let reader = std::thread::spawn(move || {
             while still.load(Ordering::Relaxed) {
-                let sent = match event::poll(LOOK) {
+                let sent = match event::poll(POLL_TIMEOUT) {
                     Ok(false) => continue,
                     Ok(true) => event::read().map(|event| {
                         if is_interrupt(&event) {
@@ -83,7 +83,7 @@ impl Keys {
         self.wanted.store(false, Ordering::Relaxed);
         // The line editor reads from the same place: only one of the two may. Where the terminal has gone, nothing reads.
         let began = Instant::now();
-        while !self.reader.is_finished() && began.elapsed() < PARTING {
+        while !self.reader.is_finished() && began.elapsed() < STOP_TIMEOUT {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -96,26 +96,26 @@ impl Drop for Keys {
 }
 
 /// What a key means while a turn runs.
-pub(super) enum Meaning {
+pub(super) enum KeyAction {
     /// The turn is to end.
-    End,
+    Interrupt,
     /// The line was said.
-    Said(String),
+    Submit(String),
     /// The line is another one now, or nothing.
-    Typed,
+    Changed,
 }
 
 /// A line that is typed blind: the keys that end it, and those that take away.
 #[derive(Default)]
-pub(super) struct Typed(String);
+pub(super) struct LineBuffer(String);
 
-impl From<String> for Typed {
+impl From<String> for LineBuffer {
     fn from(text: String) -> Self {
         Self(text)
     }
 }
 
-impl Typed {
+impl LineBuffer {
     pub(super) fn text(&self) -> &str {
         &self.0
     }
@@ -132,13 +132,13 @@ impl Typed {
         }
     }
 
-    pub(super) fn key(&mut self, key: KeyEvent) -> Meaning {
+    pub(super) fn key(&mut self, key: KeyEvent) -> KeyAction {
         if key.kind == KeyEventKind::Release {
-            return Meaning::Typed;
+            return KeyAction::Changed;
         }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Char('c') if control => return Meaning::End,
+            KeyCode::Char('c') if control => return KeyAction::Interrupt,
             KeyCode::Char('u') if control => self.0.clear(),
             KeyCode::Char('w') if control => {
                 let kept = self.0.trim_end().rfind(' ').map_or(0, |at| at + 1);
@@ -150,9 +150,9 @@ impl Typed {
             KeyCode::Backspace => drop(self.0.pop()),
             KeyCode::Esc => self.0.clear(),
             KeyCode::Enter if key.modifiers.contains(KeyModifiers::ALT) => self.0.push('\n'),
-            KeyCode::Enter if !self.0.trim().is_empty() => return Meaning::Said(self.take()),
+            KeyCode::Enter if !self.0.trim().is_empty() => return KeyAction::Submit(self.take()),
             _ => {}
         }
-        Meaning::Typed
+        KeyAction::Changed
     }
 }

@@ -6,7 +6,7 @@ use termimad::MadSkin;
 use termimad::crossterm::style::{Attribute, Color};
 
 /// Text that is being said. A block of it is drawn anew with each piece until it is whole; then it stays as it stands.
-pub(super) struct Said {
+pub(super) struct StreamedText {
     skin: MadSkin,
     /// Drawn as it is, not as Markdown: what a command gave.
     plain: bool,
@@ -16,32 +16,32 @@ pub(super) struct Said {
     all: String,
 }
 
-impl Said {
+impl StreamedText {
     pub(super) fn new(colors: bool, plain: bool) -> Self {
         Self { skin: skin(colors), plain, open: String::new(), all: String::new() }
     }
 
     /// Takes a piece.
-    pub(super) fn hear(&mut self, piece: &str) {
+    pub(super) fn push(&mut self, piece: &str) {
         self.all.push_str(piece);
         self.open.push_str(piece);
     }
 
     /// All that was said.
-    pub(super) fn all(&self) -> &str {
+    pub(super) fn text(&self) -> &str {
         &self.all
     }
 
     /// The blocks that are whole, as lines of at most that many columns. They are not given again.
-    pub(super) fn whole(&mut self, width: usize) -> Vec<String> {
-        let end = whole(&self.open);
+    pub(super) fn take_complete(&mut self, width: usize) -> Vec<String> {
+        let end = complete_end(&self.open);
         let rest = self.open.split_off(end);
         let block = std::mem::replace(&mut self.open, rest);
         self.draw(&block, width)
     }
 
     /// All that is left, for good.
-    pub(super) fn rest(&mut self, width: usize) -> Vec<String> {
+    pub(super) fn take_rest(&mut self, width: usize) -> Vec<String> {
         let block = std::mem::take(&mut self.open);
         self.draw(&block, width)
     }
@@ -71,7 +71,7 @@ fn shown(line: &str) -> String {
 }
 
 /// Where the part ends that no further piece changes: behind the last empty line that stands in no code block.
-fn whole(text: &str) -> usize {
+fn complete_end(text: &str) -> usize {
     let (mut end, mut at, mut fence) = (0, 0, None);
     for line in text.split_inclusive('\n') {
         at += line.len();
@@ -125,7 +125,7 @@ mod tests {
             ("```\na\n\nb\n```\n", "```\na\n\nb\n```\n"),
             ("~~~\n```\n\n~~~\nx", "~~~\n```\n\n~~~\n"),
         ] {
-            assert_eq!(&text[..whole(text)], expected, "{text:?}");
+            assert_eq!(&text[..complete_end(text)], expected, "{text:?}");
         }
     }
 
@@ -133,30 +133,30 @@ mod tests {
     fn pieces_give_the_same_lines_as_the_whole() {
         let text =
             "# Title\n\nSome **bold** text with `code` in it.\n\n- one\n- two\n\n```rust\nfn main() {}\n\n```\nend";
-        let mut whole = Said::new(false, false);
-        whole.hear(text);
-        let mut lines = whole.whole(60);
-        lines.extend(whole.rest(60));
-        let mut pieces = Said::new(false, false);
+        let mut whole = StreamedText::new(false, false);
+        whole.push(text);
+        let mut lines = whole.take_complete(60);
+        lines.extend(whole.take_rest(60));
+        let mut pieces = StreamedText::new(false, false);
         let mut drawn = Vec::new();
         for piece in text.split_inclusive(|_: char| true) {
-            pieces.hear(piece);
-            drawn.extend(pieces.whole(60));
+            pieces.push(piece);
+            drawn.extend(pieces.take_complete(60));
         }
-        drawn.extend(pieces.rest(60));
+        drawn.extend(pieces.take_rest(60));
         assert_eq!(
             drawn.iter().filter(|line| !line.is_empty()).collect::<Vec<_>>(),
             lines.iter().filter(|line| !line.is_empty()).collect::<Vec<_>>()
         );
-        assert_eq!(pieces.all(), text);
+        assert_eq!(pieces.text(), text);
     }
 
     #[test]
     fn what_a_terminal_would_obey_is_shown_instead() {
         for plain in [false, true] {
-            let mut said = Said::new(false, plain);
-            said.hear("a\u{1b}[2Jb\u{202e}c\n");
-            assert_eq!(said.rest(60).concat(), "a\\u{1b}[2Jb\\u{202e}c");
+            let mut said = StreamedText::new(false, plain);
+            said.push("a\u{1b}[2Jb\u{202e}c\n");
+            assert_eq!(said.take_rest(60).concat(), "a\\u{1b}[2Jb\\u{202e}c");
         }
     }
 }

@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 /// What is heard and not yet printed, at most.
-const HEARD: usize = 256;
+const MAX_EVENTS: usize = 256;
 
 /// Fails when the last turn did.
 pub(super) async fn run(
@@ -38,21 +38,21 @@ pub(super) async fn run(
             _ = stop.wait_for(|stop| *stop) => return Ok(code),
             _ = interrupt.recv() => return Ok(ExitCode::from(130)),
         };
-        let Some(line) = line.filter(|line| !super::leaves(line)) else { return Ok(code) };
+        let Some(line) = line.filter(|line| !super::is_quit(line)) else { return Ok(code) };
         if line.trim().is_empty() {
             continue;
         }
         pending_plugins.decide(host)?;
         let (end, cancel) = watch::channel(false);
-        let (listener, mut heard) = mpsc::channel(HEARD);
+        let (listener, mut heard) = mpsc::channel(MAX_EVENTS);
         let turn = run_turn(host, envelope(&line), TurnOptions::new(cancel).heard_by(listener));
         tokio::pin!(turn);
-        let mut said = Printed::default();
+        let mut output = PlainOutput::default();
         let outcome = loop {
             tokio::select! {
                 biased;
-                Some(heard) = heard.recv() => said.hear(heard)?,
-                Some(channel_event) = channel_events.recv() => said.channel_event(channel_event)?,
+                Some(heard) = heard.recv() => output.hear(heard)?,
+                Some(channel_event) = channel_events.recv() => output.channel_event(channel_event)?,
                 _ = interrupt.recv() => {
                     interrupts.heard();
                     let _ = end.send(true);
@@ -62,23 +62,23 @@ pub(super) async fn run(
             }
         };
         while let Ok(channel_event) = channel_events.try_recv() {
-            said.channel_event(channel_event)?;
+            output.channel_event(channel_event)?;
         }
         code = if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         let mode = host.config.policy.approve;
         denied.tell(&mut std::io::stderr(), mode)?;
-        said.end(outcome.err().map(|failure| failure.told()))?;
+        output.end(outcome.err().map(|failure| failure.told()))?;
     }
 }
 
 /// What a turn has printed.
 #[derive(Default)]
-struct Printed {
+struct PlainOutput {
     all: String,
     said_error: bool,
 }
 
-impl Printed {
+impl PlainOutput {
     fn hear(&mut self, heard: TurnEvent) -> Result<()> {
         if let TurnEvent::Event(StreamEvent::Text(piece)) = heard {
             self.all.push_str(&piece);

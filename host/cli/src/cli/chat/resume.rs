@@ -4,7 +4,7 @@
 use super::super::style::Style;
 use super::super::tape::TapeLocation;
 use super::super::{prompt, sessions, terminal_mode, text, trust};
-use super::markdown::Said;
+use super::markdown::StreamedText;
 use super::screen::Screen;
 use anyhow::Result;
 use bub_config::Config;
@@ -16,22 +16,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Messages of the end of a conversation that are shown.
-const SHOWN: usize = 6;
+const MAX_MESSAGES: usize = 6;
 
 /// Lines of one of them.
-const LINES: usize = 20;
+const MAX_LINES: usize = 20;
 
 /// Sessions that are offered to choose from.
-const OFFERED: usize = 15;
+const MAX_CHOICES: usize = 15;
 
 /// The chats of one workspace.
-pub(in crate::cli) struct Last {
+pub(in crate::cli) struct ChatHistory {
     /// `$BUB_HOME/history/WORKSPACE`, without an ending.
     stem: PathBuf,
 }
 
-impl Last {
-    pub(in crate::cli) fn of(config: &Config, workspace: &Path) -> Self {
+impl ChatHistory {
+    pub(in crate::cli) fn new(config: &Config, workspace: &Path) -> Self {
         let name = tape_name(workspace, "");
         let half = name.split_once("__").map_or(name.as_str(), |(half, _)| half);
         Self { stem: config.home.join("history").join(half) }
@@ -98,17 +98,17 @@ pub(super) enum Choice {
 /// # Errors
 ///
 /// There is no such session, or the tapes cannot be read.
-pub(super) async fn choose(host: &Arc<Host>, wanted: Option<&str>, sees: bool) -> Result<Choice> {
+pub(super) async fn choose(host: &Arc<Host>, wanted: Option<&str>, is_interactive: bool) -> Result<Choice> {
     let location = TapeLocation::from_host(host);
     if let Some(wanted) = wanted {
         let session = sessions::find_by_name(&location, wanted).await?;
         return Ok(session.id().map_or(Choice::New, |id| Choice::Session(id.to_owned())));
     }
-    if !sees {
+    if !is_interactive {
         let latest = sessions::Sessions::new(&host.config).latest(&host.workspace)?;
         return Ok(latest.map_or(Choice::New, Choice::Session));
     }
-    let mut offered = sessions::recent(&location, OFFERED, Screen::width()).await?;
+    let mut offered = sessions::recent(&location, MAX_CHOICES, Screen::width()).await?;
     if offered.len() < 2 {
         return Ok(offered.pop().map_or(Choice::New, |(id, _)| Choice::Session(id)));
     }
@@ -117,7 +117,7 @@ pub(super) async fn choose(host: &Arc<Host>, wanted: Option<&str>, sees: bool) -
 }
 
 /// Says that another process is at work in the session.
-pub(super) fn tell_holder(host: &Arc<Host>, session: &str) {
+pub(super) fn warn_of_holder(host: &Arc<Host>, session: &str) {
     let tape = tape_name(&host.workspace, session);
     if let Some(pid) = host.tapes().journals().holder(&tape) {
         let id = text::cut(session, 40);
@@ -165,16 +165,16 @@ pub(super) async fn show(host: &Arc<Host>, session: &str, style: Style) -> Resul
     let spoken: Vec<_> = spoken.collect();
     let width = Screen::width();
     let mut out = std::io::stdout().lock();
-    for (by_user, content) in &spoken[spoken.len().saturating_sub(SHOWN)..] {
+    for (by_user, content) in &spoken[spoken.len().saturating_sub(MAX_MESSAGES)..] {
         let mut lines = if *by_user {
             text::fold(&format!("› {}", typed(content)), width)
         } else {
-            let mut said = Said::new(style.has_colors(), false);
-            said.hear(content);
-            said.rest(width)
+            let mut said = StreamedText::new(style.has_colors(), false);
+            said.push(content);
+            said.take_rest(width)
         };
-        if let Some(more) = lines.len().checked_sub(LINES).filter(|more| *more > 0) {
-            lines.truncate(LINES);
+        if let Some(more) = lines.len().checked_sub(MAX_LINES).filter(|more| *more > 0) {
+            lines.truncate(MAX_LINES);
             lines.push(style.dim(format!("… {more} more lines")));
         }
         lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;

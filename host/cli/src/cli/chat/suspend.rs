@@ -5,14 +5,14 @@ use rustix::process::{Signal, kill_current_process_group};
 use std::time::Duration;
 
 /// How long the process may take to stop once it is told to: a signal reaches one of many threads.
-const STOPPING: Duration = Duration::from_millis(100);
+const STOP_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Stops the process as the terminal itself would, and returns when it goes on. Raw mode must be off. Where no shell waits
 /// for it, the system does not stop it, and this returns at once.
 pub(super) fn suspend() {
     terminal_mode::as_before(|| {
         if kill_current_process_group(Signal::TSTP).is_ok() {
-            std::thread::sleep(STOPPING);
+            std::thread::sleep(STOP_TIMEOUT);
         }
     });
 }

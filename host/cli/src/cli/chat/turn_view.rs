@@ -10,7 +10,7 @@ use super::keys::{Keys, is_suspend};
 use super::question;
 use super::screen::Screen;
 use super::suspend::suspend;
-use super::view::{Foot, View};
+use super::view::{Footer, View};
 use anyhow::Result;
 use bub_runtime::channel::{ApprovalDecision, ApprovalRequest};
 use bub_runtime::error::Failure;
@@ -28,10 +28,10 @@ use termimad::crossterm::event::Event;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// How often the screen is drawn anew.
-const FRAME: Duration = Duration::from_millis(80);
+const FRAME_INTERVAL: Duration = Duration::from_millis(80);
 
 /// What is heard and not yet drawn, at most.
-const HEARD: usize = 256;
+const MAX_EVENTS: usize = 256;
 
 /// What both ends of the conversation share from turn to turn.
 pub(super) struct Conversation {
@@ -46,23 +46,23 @@ pub(super) struct Conversation {
     pub(super) envelope: Box<dyn Fn(&str) -> Envelope + Send>,
     pub(super) pending_plugins: PendingPlugins,
     /// Whether the end of a turn says how long it has taken and what it has used.
-    pub(super) sums_up: bool,
+    pub(super) shows_summary: bool,
 }
 
 /// How a turn left the conversation.
-pub(super) struct Left {
+pub(super) struct TurnEnd {
     /// Messages that want turns of their own, in their order.
     pub(super) queue: VecDeque<Envelope>,
     /// What was being typed.
     pub(super) typed: String,
     /// The person wants to leave.
-    pub(super) leaves: bool,
+    pub(super) quits: bool,
     /// What the turn came to; none: it failed.
     pub(super) result: Option<TurnResult>,
 }
 
 /// A turn that is being drawn.
-struct Running<'t> {
+struct RunningTurn<'t> {
     conversation: &'t mut Conversation,
     /// Remembers what is said; none: nothing of it is remembered.
     editor: Option<&'t mut Editor>,
@@ -78,7 +78,7 @@ struct Running<'t> {
     later: VecDeque<Envelope>,
     session_id: Option<String>,
     said_error: bool,
-    leaves: bool,
+    quits: bool,
 }
 
 impl Conversation {
@@ -87,7 +87,7 @@ impl Conversation {
     /// # Errors
     ///
     /// The terminal has gone, or the configuration cannot be written.
-    pub(super) async fn greet(&mut self) -> Result<bool> {
+    pub(super) async fn ask_for_pending_plugins(&mut self) -> Result<bool> {
         if self.pending_plugins.pending(&self.host).is_empty() {
             return Ok(true);
         }
@@ -131,9 +131,9 @@ impl Conversation {
         envelope: Envelope,
         typed: String,
         editor: Option<&mut Editor>,
-    ) -> Result<Left> {
+    ) -> Result<TurnEnd> {
         let (end, cancel) = watch::channel(false);
-        let (listener, mut heard) = mpsc::channel(HEARD);
+        let (listener, mut heard) = mpsc::channel(MAX_EVENTS);
         let steering = Steering::default();
         let audience = TurnOptions::new(cancel).heard_by(listener).steered_by(steering.clone());
         let view = View::new(self.style, envelope.kind == MessageKind::Command, self.thinking);
@@ -142,8 +142,8 @@ impl Conversation {
         let mut turn = tokio::spawn(async move { run_turn(&host, envelope, audience).await });
         let mut stop = self.stop.clone();
         let mut keys = Keys::new();
-        let mut frames = tokio::time::interval(FRAME);
-        let mut running = Running {
+        let mut frames = tokio::time::interval(FRAME_INTERVAL);
+        let mut running = RunningTurn {
             conversation: self,
             editor,
             screen: Screen::take()?,
@@ -156,7 +156,7 @@ impl Conversation {
             later: VecDeque::new(),
             session_id,
             said_error: false,
-            leaves: false,
+            quits: false,
         };
         let outcome = loop {
             tokio::select! {
@@ -170,11 +170,11 @@ impl Conversation {
                 Some(line) = running.conversation.logs.recv() => running.log(&line),
                 _ = frames.tick() => if running.draw().is_err() {
                     // The terminal has gone. The turn ends as turns do.
-                    running.leaves = true;
+                    running.quits = true;
                     let _ = end.send(true);
                 },
-                stopped = stop.wait_for(|stop| *stop), if !running.leaves => {
-                    running.leaves = stopped.is_ok();
+                stopped = stop.wait_for(|stop| *stop), if !running.quits => {
+                    running.quits = stopped.is_ok();
                     let _ = end.send(true);
                 }
                 outcome = &mut turn => break outcome,
@@ -190,7 +190,7 @@ impl Conversation {
     }
 }
 
-impl Running<'_> {
+impl RunningTurn<'_> {
     /// A key, or what else the terminal said at that time. `true`: the turn is to end.
     async fn event(&mut self, event: &Event, at: Instant) -> bool {
         if is_suspend(event) {
@@ -202,8 +202,8 @@ impl Running<'_> {
             return false;
         }
         match self.input.event(event, at) {
-            InputOutcome::Typed => false,
-            InputOutcome::Said(line) => {
+            InputOutcome::Changed => false,
+            InputOutcome::Submitted(line) => {
                 if let Some(editor) = &mut self.editor {
                     editor.remember(&line);
                 }
@@ -217,7 +217,7 @@ impl Running<'_> {
                 self.tell(question::REJECTED, Style::dim);
                 false
             }
-            InputOutcome::End => {
+            InputOutcome::Interrupted => {
                 self.view.ends();
                 true
             }
@@ -237,8 +237,8 @@ impl Running<'_> {
 
     /// Somebody spoke while the turn runs: it steers, or waits. `true`: the turn is to end.
     async fn said(&mut self, line: &str) -> bool {
-        if super::leaves(line) {
-            self.leaves = true;
+        if super::is_quit(line) {
+            self.quits = true;
             self.view.ends();
             return true;
         }
@@ -319,15 +319,15 @@ impl Running<'_> {
         }
         let question = self.asked.front().filter(|_| self.shown).map(|(question, _)| &**question);
         let waiting = self.steering.len() + self.later.len();
-        let foot = Foot { question, waiting, typed: self.input.text(), is_draft: self.input.holds_draft() };
-        let live = self.view.live(&foot, Screen::width());
+        let footer = Footer { question, waiting, typed: self.input.text(), is_draft: self.input.holds_draft() };
+        let live = self.view.live(&footer, Screen::width());
         let settled = self.view.settled();
         self.screen.draw(&settled, &live)?;
         self.input.drawn(self.shown.then_some(self.question), Instant::now());
         Ok(())
     }
 
-    fn finish(mut self, outcome: Result<TurnResult, Failure>) -> Result<Left> {
+    fn finish(mut self, outcome: Result<TurnResult, Failure>) -> Result<TurnEnd> {
         let (result, failure) = match outcome {
             Ok(result) => (Some(result), None),
             Err(failure) => (None, Some(failure)),
@@ -344,8 +344,8 @@ impl Running<'_> {
         while let Ok(line) = self.conversation.logs.try_recv() {
             self.log(&line);
         }
-        let mut lines = self.view.finish(Screen::width(), self.conversation.sums_up);
-        if self.conversation.sums_up {
+        let mut lines = self.view.finish(Screen::width(), self.conversation.shows_summary);
+        if self.conversation.shows_summary {
             lines.push(String::new());
         }
         self.screen.draw(&lines, &[])?;
@@ -358,6 +358,6 @@ impl Running<'_> {
             typed =
                 unheard.into_iter().chain(Some(typed).filter(|typed| !typed.is_empty())).collect::<Vec<_>>().join("\n");
         }
-        Ok(Left { queue, typed, leaves: self.leaves, result })
+        Ok(TurnEnd { queue, typed, quits: self.quits, result })
     }
 }

@@ -3,7 +3,7 @@
 use super::super::style::Style;
 use super::super::text;
 use super::difference;
-use super::markdown::Said;
+use super::markdown::StreamedText;
 use super::question;
 use bub_runtime::channel::ApprovalRequest;
 use bub_runtime::turn::TurnEvent;
@@ -13,15 +13,15 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Tools that run at the same time and are seen doing so.
-const MAX_SEEN: usize = 6;
+const MAX_RUNNING_SHOWN: usize = 6;
 
 /// How long nothing is heard before that is said.
-const SLOW: Duration = Duration::from_secs(10);
+const SILENCE_NOTICE: Duration = Duration::from_secs(10);
 
 /// Bytes of reasoning that is not shown and may still be asked for.
 const MAX_HIDDEN: usize = 64 << 10;
 
-const WHEEL: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /// A tool that runs.
 struct Running {
@@ -37,7 +37,7 @@ struct Running {
 /// One turn, as far as it has come.
 pub(super) struct View {
     style: Style,
-    said: Said,
+    said: StreamedText,
     began: Instant,
     /// When something was last heard.
     heard: Instant,
@@ -56,7 +56,7 @@ pub(super) struct View {
 
 /// What stands below what is said while the turn goes on.
 #[derive(Default)]
-pub(super) struct Foot<'a> {
+pub(super) struct Footer<'a> {
     /// Nobody goes on before this is answered.
     pub(super) question: Option<&'a ApprovalRequest>,
     /// Messages that wait for the next step, or the next turn.
@@ -71,7 +71,7 @@ impl View {
     pub(super) fn new(style: Style, plain: bool, thinking: bool) -> Self {
         Self {
             style,
-            said: Said::new(style.has_colors(), plain),
+            said: StreamedText::new(style.has_colors(), plain),
             began: Instant::now(),
             heard: Instant::now(),
             tools: BTreeMap::new(),
@@ -87,7 +87,7 @@ impl View {
 
     /// What the turn has said.
     pub(super) fn all(&self) -> &str {
-        self.said.all()
+        self.said.text()
     }
 
     /// The person wants the turn to end.
@@ -101,8 +101,8 @@ impl View {
             TurnEvent::Event(StreamEvent::Text(piece)) => {
                 self.reasoned(width);
                 self.speaks = true;
-                self.said.hear(&piece);
-                let whole = self.said.whole(width);
+                self.said.push(&piece);
+                let whole = self.said.take_complete(width);
                 self.lines.extend(whole);
             }
             TurnEvent::Event(StreamEvent::Reasoning(piece)) => {
@@ -173,7 +173,7 @@ impl View {
     /// What was said so far stays as it is: something else comes.
     fn pause(&mut self, width: usize) {
         self.reasoned(width);
-        let rest = self.said.rest(width);
+        let rest = self.said.take_rest(width);
         self.lines.extend(rest);
         if std::mem::take(&mut self.speaks) && self.lines.last().is_none_or(|line| !line.is_empty()) {
             self.lines.push(String::new());
@@ -194,62 +194,62 @@ impl View {
     }
 
     /// The lines that change.
-    pub(super) fn live(&self, foot: &Foot<'_>, width: usize) -> Vec<String> {
+    pub(super) fn live(&self, footer: &Footer<'_>, width: usize) -> Vec<String> {
         let mut lines: Vec<String> = match self.reasoning.trim() {
             _ if !self.thinking => self.said.unfinished(width),
             "" => self.said.unfinished(width),
             reasoning => text::fold(reasoning, width).iter().map(|line| self.style.dim(line)).collect(),
         };
-        for Running { brief, nested, began, .. } in self.tools.values().take(MAX_SEEN) {
+        for Running { brief, nested, began, .. } in self.tools.values().take(MAX_RUNNING_SHOWN) {
             let (indent, took) = ("  ".repeat(*nested), seconds(began.elapsed()));
             let most = width.saturating_sub(indent.len() + took.len() + 5);
-            lines.push(format!("{indent}{} {} · {took}", self.wheel(), text::cut(brief, most)));
+            lines.push(format!("{indent}{} {} · {took}", self.spinner(), text::cut(brief, most)));
         }
-        if let Some(more) = self.tools.len().checked_sub(MAX_SEEN).filter(|more| *more > 0) {
+        if let Some(more) = self.tools.len().checked_sub(MAX_RUNNING_SHOWN).filter(|more| *more > 0) {
             lines.push(format!("  … and {more} more"));
         }
-        match foot.question {
-            Some(question) => lines.extend(question::choices(question, foot.is_draft, width, self.style)),
-            None => lines.push(self.style.dim(self.status(foot, width))),
+        match footer.question {
+            Some(question) => lines.extend(question::choices(question, footer.is_draft, width, self.style)),
+            None => lines.push(self.style.dim(self.status(footer, width))),
         }
-        if !foot.typed.is_empty() {
+        if !footer.typed.is_empty() {
             // The end of it is what is being typed.
-            let typed: Vec<String> = text::fold(foot.typed, width.saturating_sub(3));
+            let typed: Vec<String> = text::fold(footer.typed, width.saturating_sub(3));
             lines.push(format!("› {}▏", typed.last().map_or("", String::as_str)));
         }
         lines
     }
 
-    fn status(&self, foot: &Foot<'_>, width: usize) -> String {
-        let mut parts = vec![format!("{} {}", self.wheel(), seconds(self.began.elapsed()))];
+    fn status(&self, footer: &Footer<'_>, width: usize) -> String {
+        let mut parts = vec![format!("{} {}", self.spinner(), seconds(self.began.elapsed()))];
         if self.tokens > 0 {
             parts.push(tokens_said(self.tokens));
         }
-        if self.tools.is_empty() && self.heard.elapsed() >= SLOW {
+        if self.tools.is_empty() && self.heard.elapsed() >= SILENCE_NOTICE {
             parts.push("the model is silent".to_owned());
         }
-        if foot.waiting > 0 {
-            parts.push(format!("{} waiting", foot.waiting));
+        if footer.waiting > 0 {
+            parts.push(format!("{} waiting", footer.waiting));
         }
         let is_hidden = !self.thinking && !self.reasoning.trim().is_empty();
         if is_hidden && !self.ending {
             parts.push("it thinks: `,thinking` shows it".to_owned());
         }
         parts.push(if self.ending { "ending the turn" } else { "Ctrl-C ends the turn" }.to_owned());
-        if foot.typed.is_empty() && !self.ending && !is_hidden {
+        if footer.typed.is_empty() && !self.ending && !is_hidden {
             parts.push("type to add something".to_owned());
         }
         text::cut(&parts.join(" · "), width)
     }
 
-    fn wheel(&self) -> char {
+    fn spinner(&self) -> char {
         let turned = self.began.elapsed().as_millis() / 100;
-        WHEEL.get((turned % 10) as usize).copied().unwrap_or('·')
+        SPINNER.get((turned % 10) as usize).copied().unwrap_or('·')
     }
 
     /// The turn is over: what is left of it, and what it took.
-    /// `sums_up`: with that.
-    pub(super) fn finish(&mut self, width: usize, sums_up: bool) -> Vec<String> {
+    /// `shows_summary`: with that.
+    pub(super) fn finish(&mut self, width: usize, shows_summary: bool) -> Vec<String> {
         self.pause(width);
         for Running { brief, nested, .. } in std::mem::take(&mut self.tools).into_values() {
             let brief = text::cut(&format!("{brief}: ended with the turn"), width.saturating_sub(2 * nested + 2));
@@ -259,7 +259,7 @@ impl View {
             self.lines.pop();
         }
         let mut lines = self.settled();
-        if !sums_up {
+        if !shows_summary {
             return lines;
         }
         let mut took = vec![seconds(self.began.elapsed())];

@@ -5,7 +5,7 @@
 
 mod redact;
 
-use super::Finding;
+use super::Diagnostic;
 use crate::cli::log;
 use anyhow::{Context, Result};
 use bub_config::variables;
@@ -28,7 +28,7 @@ const MAX_LINES: usize = 200;
 /// Records the log from here on.
 pub(super) fn record_log() -> mpsc::UnboundedReceiver<String> {
     let (taker, taken) = mpsc::unbounded_channel();
-    log::divert(taker);
+    log::redirect(taker);
     taken
 }
 
@@ -40,7 +40,7 @@ pub(super) fn record_log() -> mpsc::UnboundedReceiver<String> {
 pub(super) fn write(
     file: &Path,
     host: &Host,
-    findings: &[Finding],
+    diagnostics: &[Diagnostic],
     mut log: mpsc::UnboundedReceiver<String>,
 ) -> Result<()> {
     log::restore();
@@ -48,7 +48,7 @@ pub(super) fn write(
     lines.drain(..lines.len().saturating_sub(MAX_LINES));
     let parts = [
         ("version.txt", version(host)),
-        ("findings.txt", report(findings)),
+        ("findings.txt", report(diagnostics)),
         ("config.toml", configuration(host)?),
         ("plugins.json", format!("{:#}\n", plugins(host))),
         ("environment.txt", environment(host)?),
@@ -80,8 +80,8 @@ fn version(host: &Host) -> String {
     )
 }
 
-fn report(findings: &[Finding]) -> String {
-    findings.iter().fold(String::new(), |mut text, found| {
+fn report(diagnostics: &[Diagnostic]) -> String {
+    diagnostics.iter().fold(String::new(), |mut text, found| {
         let _ = writeln!(text, "{:<5} {}: {}", found.state.name(), mask(&found.what), mask(&found.text));
         text
     })

@@ -1,18 +1,18 @@
 //! What the configuration says of plugins that are not there, and gives of secrets that do not exist.
 
-use super::{Finding, State, finding};
+use super::{Diagnostic, State, diagnostic};
 use bub_permissions::shell_word;
 use bub_runtime::host::Host;
 use bub_runtime::plugin::{Plugin, Source, is_embedded};
 use bub_types::text::one_line;
 use std::sync::Arc;
 
-pub(super) fn findings(host: &Arc<Host>) -> Vec<Finding> {
+pub(super) fn diagnostics(host: &Arc<Host>) -> Vec<Diagnostic> {
     let set = host.plugins();
-    let mut findings = Vec::new();
+    let mut diagnostics = Vec::new();
     for plugin in set.iter() {
-        findings.extend(absent_secrets(host, plugin));
-        findings.extend(other_name(plugin));
+        diagnostics.extend(absent_secrets(host, plugin));
+        diagnostics.extend(other_name(plugin));
     }
     let names: Vec<&str> = set.iter().map(|plugin| plugin.name.as_str()).collect();
     for name in host.config.plugin_tables() {
@@ -22,14 +22,14 @@ pub(super) fn findings(host: &Arc<Host>) -> Vec<Finding> {
             let hint = bub_types::suggest::hint(name, names.iter().copied());
             let text =
                 format!("there is no plugin of that name; take the table out of config.toml, or rename it{hint}");
-            findings.push(finding(format!("`[plugins.{}]`", one_line(name)), State::Note, text));
+            diagnostics.push(diagnostic(format!("`[plugins.{}]`", one_line(name)), State::Note, text));
         }
     }
-    findings
+    diagnostics
 }
 
 /// Secrets that the plugin holds by the user's word, and that do not exist: its requests fail.
-fn absent_secrets(host: &Host, plugin: &Plugin) -> Vec<Finding> {
+fn absent_secrets(host: &Host, plugin: &Plugin) -> Vec<Diagnostic> {
     // What an embedded guest holds unasked is no word of the user's: most people have no bot.
     if plugin.source == Source::Embedded && host.config.plugin(&plugin.name).grants.is_none() {
         return Vec::new();
@@ -43,18 +43,18 @@ fn absent_secrets(host: &Host, plugin: &Plugin) -> Vec<Finding> {
             one_line(name),
             shell_word(&one_line(name))
         );
-        finding(format!("plugin `{}`", plugin.name), State::Wrong, text)
+        diagnostic(format!("plugin `{}`", plugin.name), State::Wrong, text)
     });
     absent.collect()
 }
 
 /// A plugin is known by its file's name: grants and settings under the name that it gives itself are nobody's.
-fn other_name(plugin: &Plugin) -> Option<Finding> {
+fn other_name(plugin: &Plugin) -> Option<Diagnostic> {
     let own = plugin.manifest.name.as_deref().filter(|own| *own != plugin.name && plugin.source != Source::Embedded)?;
     let text = format!(
         "calls itself `{}` in its manifest; it is known by its file's name, in grants and in `[plugins.{}]`",
         one_line(own),
         plugin.name
     );
-    Some(finding(format!("plugin `{}`", plugin.name), State::Note, text))
+    Some(diagnostic(format!("plugin `{}`", plugin.name), State::Note, text))
 }

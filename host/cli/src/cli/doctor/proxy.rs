@@ -1,13 +1,13 @@
 //! Which proxies the environment names, and what passes through them.
 
-use super::{Finding, State};
+use super::{Diagnostic, State};
 use bub_model::{Route, shown_proxy, split};
 use bub_runtime::host::Host;
 
 /// The variables, as they are read: where both spellings are there, one of them holds.
 const VARIABLES: [&str; 6] = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
-pub(super) async fn finding(host: &Host) -> Finding {
+pub(super) async fn diagnostic(host: &Host) -> Diagnostic {
     let named: Vec<String> = VARIABLES
         .iter()
         .filter_map(|name| Some((name, std::env::var(name).ok().filter(|value| !value.trim().is_empty())?)))
@@ -28,5 +28,5 @@ pub(super) async fn finding(host: &Host) -> Finding {
             format!("{named}; {}; plugins' requests and private addresses never do", passing.join(", "))
         }
     };
-    super::finding("proxy", State::Well, text)
+    super::diagnostic("proxy", State::Well, text)
 }

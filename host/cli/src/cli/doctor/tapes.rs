@@ -1,6 +1,6 @@
 //! What is not well with the tapes.
 
-use super::{Finding, State, finding};
+use super::{Diagnostic, State, diagnostic};
 use bub_config::TapeStorage;
 use bub_runtime::host::Host;
 use bub_tape::{Result, Tapes, network_file_system};
@@ -9,11 +9,11 @@ use std::sync::Arc;
 /// Tapes that are named one by one; the rest are counted.
 const NAMED: usize = 5;
 
-pub(super) async fn findings(host: &Arc<Host>) -> Vec<Finding> {
+pub(super) async fn diagnostics(host: &Arc<Host>) -> Vec<Diagnostic> {
     let tapes = host.tapes();
-    let mut findings = vec![match counts(&tapes).await {
+    let mut diagnostics = vec![match counts(&tapes).await {
         Ok(found) => found,
-        Err(error) => finding("tapes", State::Wrong, error.to_string()),
+        Err(error) => diagnostic("tapes", State::Wrong, error.to_string()),
     }];
     if let Ok(Some(kind)) = network_file_system(tapes.journals().dir())
         && !host.config.tapes.shared_fs
@@ -22,17 +22,17 @@ pub(super) async fn findings(host: &Arc<Host>) -> Vec<Finding> {
             "`{}` lies on {kind}, whose locks may hold on this machine alone: use it from one machine at a time, or set `shared_fs = true` in config.toml if its locks hold everywhere",
             tapes.journals().dir().display()
         );
-        findings.push(finding("locks", State::Note, text));
+        diagnostics.push(diagnostic("locks", State::Note, text));
     }
     if host.config.tapes.storage == TapeStorage::Files {
         let text = "Bub takes no locks: while it writes the same home, tapes can be torn";
         let is_bubs = host.config.home.join("config.yml").exists();
-        findings.extend(is_bubs.then(|| finding("Bub", State::Note, text)));
+        diagnostics.extend(is_bubs.then(|| diagnostic("Bub", State::Note, text)));
     }
-    findings
+    diagnostics
 }
 
-async fn counts(tapes: &Tapes) -> Result<Finding> {
+async fn counts(tapes: &Tapes) -> Result<Diagnostic> {
     let names = tapes.store().list(None, usize::MAX).await?;
     let mut entries = 0;
     let mut ailing = Vec::new();
@@ -56,11 +56,11 @@ async fn counts(tapes: &Tapes) -> Result<Finding> {
     }
     let all = format!("{} tapes, {entries} entries", names.len());
     if ailing.is_empty() {
-        return Ok(finding("tapes", State::Well, all));
+        return Ok(diagnostic("tapes", State::Well, all));
     }
     let rest = ailing.len().saturating_sub(NAMED);
     ailing.truncate(NAMED);
     let rest = if rest > 0 { format!("; so have {rest} more") } else { String::new() };
     let text = format!("{all}; {}{rest}: `bub-wasm tape verify TAPE` says more", ailing.join("; "));
-    Ok(finding("tapes", State::Note, text))
+    Ok(diagnostic("tapes", State::Note, text))
 }

@@ -20,8 +20,8 @@ use bub_runtime::plugin;
 use bub_runtime::plugin::{Count, LOAD, Plugin, Source, quarantine};
 use bub_runtime::turn::CallScope;
 use bub_types::text::one_line;
-use coverage::{Coverage, Untried};
-use diagnostic::{Finding, Findings};
+use coverage::{Coverage, UntestedItem};
+use diagnostic::{Diagnostic, Diagnostics};
 use sandbox::{Sandbox, Subject};
 use serde_json::json;
 use std::io::Write;
@@ -46,7 +46,7 @@ pub(super) struct Arguments {
 }
 
 /// The plugin, before the sandbox is there.
-struct Tried {
+struct CheckedPlugin {
     plugin: Arc<Plugin>,
     /// None for an embedded guest.
     bytes: Option<Vec<u8>>,
@@ -61,7 +61,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         return repro::run(dir, name.as_deref(), &grant, json, &config).await;
     }
     let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
-    let Tried { plugin, bytes, settings } = find(&host, &name.unwrap_or_default()).await?;
+    let CheckedPlugin { plugin, bytes, settings } = find(&host, &name.unwrap_or_default()).await?;
     let wanted = plugin.wanted();
     let mut grants = sandbox::inside(wanted.iter().map(String::as_str), plugin.provider.as_deref());
     grants.extend(grant);
@@ -77,31 +77,31 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     // What the sandbox's host would say is of quarantines and files that are about to be gone.
     let hush = log::hush();
     let sandbox = Sandbox::start(&host.config, subject).await?;
-    let (findings, coverage) = try_all(&sandbox).await?;
+    let (diagnostics, coverage) = try_all(&sandbox).await?;
     drop(hush);
     let kept = quarantine::adopt(&sandbox.evidence(), &host.config.home);
     let mut counts = sandbox.host.meter.of(&plugin.name);
     // Whoever loads it has to ask.
     counts.remove(LOAD);
-    let untried = coverage.untried(&sandbox, &counts);
+    let untried = coverage.untested(&sandbox, &counts);
     sandbox.host.close().await;
-    let report = Report { plugin: &plugin, findings, coverage, counts, untried, kept };
+    let report = Report { plugin: &plugin, diagnostics, coverage, counts, untried, kept };
     let mut out = std::io::stdout().lock();
     match json {
         true => writeln!(out, "{}", text::json(&report.json()))?,
         false => report.tell(&mut out)?,
     }
-    Ok(if report.findings.is_broken() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if report.diagnostics.is_broken() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-async fn find(host: &Arc<Host>, name: &str) -> Result<Tried> {
+async fn find(host: &Arc<Host>, name: &str) -> Result<CheckedPlugin> {
     // What looks like a path is one; a name never does.
     if name.contains('/') || Path::new(name).extension().is_some_and(|extension| extension == "wasm") {
         let shown = one_line(name);
         let bytes = plugin::bytes_of(Path::new(name)).with_context(|| format!("`{shown}`"))?;
         let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let plugin = host.probe(&stem, &bytes).await.with_context(|| format!("`{shown}` does not load"))?;
-        return Ok(Tried { plugin, bytes: Some(bytes), settings: host.config.plugin(&stem) });
+        return Ok(CheckedPlugin { plugin, bytes: Some(bytes), settings: host.config.plugin(&stem) });
     }
     let plugins = host.plugins();
     let plugin = super::find(&plugins, name)?.clone();
@@ -113,51 +113,51 @@ async fn find(host: &Arc<Host>, name: &str) -> Result<Tried> {
         Source::Workspace => host.ledger.trusted(&plugin.digest).unwrap_or_default().settings(),
         Source::Embedded | Source::User => host.config.plugin(name),
     };
-    Ok(Tried { plugin, bytes, settings })
+    Ok(CheckedPlugin { plugin, bytes, settings })
 }
 
 /// Runs everything there is to run, and looks after each what broke.
-async fn try_all(sandbox: &Sandbox) -> Result<(Findings, Coverage)> {
+async fn try_all(sandbox: &Sandbox) -> Result<(Diagnostics, Coverage)> {
     let plugin = &sandbox.plugin;
     let counts = || {
         let mut counts = sandbox.host.meter.of(&plugin.name);
         counts.remove(LOAD);
         counts
     };
-    let (mut findings, mut coverage) = (Findings::default(), Coverage::default());
-    findings.read(plugin);
+    let (mut diagnostics, mut coverage) = (Diagnostics::default(), Coverage::default());
+    diagnostics.read(plugin);
     for tool in plugin.tools.iter().filter(|tool| !samples::can_call(plugin, tool)) {
         coverage.leave_out(&format!("its tool `{}`", tool.name), "nobody could type what its schema asks for");
     }
     for sample in samples::all(plugin) {
         let calls = counts().get("call-tool").map_or(0, |count| count.calls);
         let failure = sandbox.turn(sample.message).await.err().filter(|_| !sample.fails);
-        findings.after(&sample.what, plugin, &counts(), failure);
+        diagnostics.after(&sample.what, plugin, &counts(), failure);
         coverage.after(&sample.what, &counts());
         if let Some(tool) = &sample.tool {
             coverage.of_tool(tool, calls, &counts());
         }
-        findings.on_tapes(&sample.what, sandbox, &mut coverage).await?;
+        diagnostics.on_tapes(&sample.what, sandbox, &mut coverage).await?;
     }
     let calls = CallScope::new(&sandbox.host);
     for command in &plugin.commands {
         let what = format!("its command `{}`", command.name);
         if !samples::command(&calls, &command.name).await {
-            findings.goes_on(&what);
+            diagnostics.goes_on(&what);
         }
-        findings.after(&what, plugin, &counts(), None);
+        diagnostics.after(&what, plugin, &counts(), None);
         coverage.after(&what, &counts());
     }
     let outcome = channel::all(&calls, &plugin.name).await;
-    findings.after("what a channel is asked", plugin, &counts(), None);
+    diagnostics.after("what a channel is asked", plugin, &counts(), None);
     coverage.after_each("what a channel is asked", &counts());
-    findings.of_channel(outcome);
+    diagnostics.of_channel(outcome);
     for (what, load) in [("a message that arrives", (false, 0)), ("a message that arrives in a turn", (true, 3))] {
         samples::arrival(&calls, load).await;
-        findings.after(what, plugin, &counts(), None);
+        diagnostics.after(what, plugin, &counts(), None);
         coverage.after(what, &counts());
     }
-    Ok((findings, coverage))
+    Ok((diagnostics, coverage))
 }
 
 type Counts = std::collections::BTreeMap<&'static str, Count>;
@@ -165,10 +165,10 @@ type Counts = std::collections::BTreeMap<&'static str, Count>;
 /// What there is to tell.
 struct Report<'a> {
     plugin: &'a Plugin,
-    findings: Findings,
+    diagnostics: Diagnostics,
     coverage: Coverage,
     counts: Counts,
-    untried: Vec<Untried>,
+    untried: Vec<UntestedItem>,
     kept: Vec<PathBuf>,
 }
 
@@ -181,7 +181,7 @@ impl Report<'_> {
             let fuel = count.most_fuel;
             writeln!(out, "{hook:<21} {calls} in {samples}, {each:.2} ms each, at most {fuel} units of fuel")?;
         }
-        for Finding { place, what, fix, output, .. } in self.findings.broken() {
+        for Diagnostic { place, what, fix, output, .. } in self.diagnostics.broken() {
             writeln!(out, "broken: {place}: {what}")?;
             wrote(out, output.as_deref())?;
             writeln!(out, "  fix: {fix}")?;
@@ -190,18 +190,18 @@ impl Report<'_> {
             let path = shell_word(&path.to_string_lossy());
             writeln!(out, "the call is kept; to make it again: bub-wasm plugin check --repro {path}")?;
         }
-        for Finding { place, what, fix, .. } in self.findings.notes() {
+        for Diagnostic { place, what, fix, .. } in self.diagnostics.notes() {
             writeln!(out, "note: {place}: {what}")?;
             writeln!(out, "  fix: {fix}")?;
         }
-        for Untried { what, why } in &self.untried {
+        for UntestedItem { what, why } in &self.untried {
             writeln!(out, "not tried: {what}: {why}")?;
         }
         for (hook, sample) in self.coverage.once() {
             writeln!(out, "tried with one kind of input only: hook `{hook}`: {sample}")?;
         }
         let name = &self.plugin.name;
-        match (self.findings.is_broken(), self.untried.len() as u64) {
+        match (self.diagnostics.is_broken(), self.untried.len() as u64) {
             (true, _) => writeln!(out, "plugin `{name}` breaks its contract")?,
             (false, 0) => writeln!(out, "plugin `{name}` kept to its contract in all samples")?,
             (false, untried) => {
@@ -220,9 +220,9 @@ impl Report<'_> {
                 "longest_milliseconds": count.longest.as_secs_f64() * 1e3,
             })
         });
-        let finding = |finding: &Finding| {
+        let diagnostic = |diagnostic: &Diagnostic| {
             json!({
-                "where": finding.place, "what": finding.what, "fix": finding.fix, "output": finding.output.as_deref(),
+                "where": diagnostic.place, "what": diagnostic.what, "fix": diagnostic.fix, "output": diagnostic.output.as_deref(),
             })
         };
         let untried = self.untried.iter().map(|untried| json!({ "what": untried.what, "why": untried.why }));
@@ -231,12 +231,12 @@ impl Report<'_> {
             "plugin": self.plugin.name,
             "digest": self.plugin.digest,
             "hooks": hooks.collect::<Vec<_>>(),
-            "channel": self.findings.channel,
+            "channel": self.diagnostics.channel,
             "not_asked": Coverage::not_asked(self.plugin, &self.counts),
             "not_tried": untried.collect::<Vec<_>>(),
             "tried_once": once.collect::<Vec<_>>(),
-            "broken": self.findings.broken().map(finding).collect::<Vec<_>>(),
-            "notes": self.findings.notes().map(finding).collect::<Vec<_>>(),
+            "broken": self.diagnostics.broken().map(diagnostic).collect::<Vec<_>>(),
+            "notes": self.diagnostics.notes().map(diagnostic).collect::<Vec<_>>(),
             "reproducers": self.kept,
         })
     }

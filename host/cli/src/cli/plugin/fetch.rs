@@ -11,10 +11,10 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How long all of it may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// How often an address may lead to another one.
-const HOPS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 
 /// Whether that is an address, not a file.
 pub(super) fn is_address(from: &str) -> bool {
@@ -57,10 +57,10 @@ pub(super) async fn bytes(from: &str) -> Result<Vec<u8>> {
     let redirects = Policy::custom(move |attempt| match check(attempt.url()) {
         Err(error) => attempt.error(error.to_string()),
         Ok(()) if attempt.url().scheme() == "http" && !is_plain => attempt.error(OVER_TLS),
-        Ok(()) if attempt.previous().len() > HOPS => attempt.error("it leads on and on"),
+        Ok(()) if attempt.previous().len() > MAX_REDIRECTS => attempt.error("it leads on and on"),
         Ok(()) => attempt.follow(),
     });
-    let builder = Client::builder().redirect(redirects).timeout(PATIENCE);
+    let builder = Client::builder().redirect(redirects).timeout(TIMEOUT);
     // Without TLS there is no need of the machine's certificates, which it may not have.
     let builder = if is_plain { builder.tls_certs_only([]) } else { builder };
     let told = |error: reqwest::Error| anyhow::anyhow!("{}", one_line(&cause(&error)));

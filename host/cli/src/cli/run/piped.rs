@@ -1,7 +1,7 @@
 //! What stands on standard input beside the message.
 //!
 //! With `-` it is read to its end, however long that takes. Without it, a file is read to its end; a pipe too, if its first
-//! bytes come, or it ends, within [`PATIENCE`], and else it is left out, which is said; anything else is not read.
+//! bytes come, or it ends, within [`FIRST_BYTE_TIMEOUT`], and else it is left out, which is said; anything else is not read.
 
 use anyhow::{Context, Result, bail};
 use std::io::{IsTerminal, Read, stdin};
@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// How long a pipe may be silent before its first byte, where nobody has said `-`.
-pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The longest text that is read, in bytes.
 const MAX_TEXT: usize = 1 << 20;
@@ -67,10 +67,10 @@ fn first() -> Result<Option<Vec<u8>>> {
             bytes
         }));
     })?;
-    match read.recv_timeout(PATIENCE) {
+    match read.recv_timeout(FIRST_BYTE_TIMEOUT) {
         Ok(first) => first.map(Some).context("standard input cannot be read"),
         Err(_) => {
-            let seconds = PATIENCE.as_secs();
+            let seconds = FIRST_BYTE_TIMEOUT.as_secs();
             tracing::warn!(
                 "nothing came on standard input within {seconds} s, so it is left out: `-` behind the message waits for it"
             );

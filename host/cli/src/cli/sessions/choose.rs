@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use bub_types::suggest;
 
 /// Sessions that a name is looked for in.
-const LOOKED_AT: usize = 1000;
+const MAX_SESSIONS: usize = 1000;
 
 /// The session of this workspace that a word means: its id, or the name that a person gave it.
 ///
@@ -16,7 +16,7 @@ const LOOKED_AT: usize = 1000;
 ///
 /// There is none, or several have the name.
 pub(in crate::cli) async fn find_by_name(location: &TapeLocation, word: &str) -> Result<Session> {
-    let (sessions, _) = newest(location, Filter::default(), LOOKED_AT).await?;
+    let (sessions, _) = newest(location, Filter::default(), MAX_SESSIONS).await?;
     let shown = text::cut(word, 60);
     let by_id = sessions.iter().position(|session| session.id() == Some(word));
     let is_name = |session: &Session| session.id().is_some() && session.about.name.as_deref() == Some(word.trim());

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// How many are shown unless all are wanted.
-const SHOWN: usize = 20;
+const DEFAULT_LIMIT: usize = 20;
 
 /// How many lines of an anchor's state are shown.
 const STATE: usize = 3;
@@ -32,7 +32,7 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let found = arguments.tape_arg.find(config, workspace).await?;
-    let limit = if arguments.all { None } else { Some(SHOWN) };
+    let limit = if arguments.all { None } else { Some(DEFAULT_LIMIT) };
     let query = Query { kinds: vec!["anchor".to_owned()], newest_first: true, limit, ..Query::default() };
     let mut anchors = found.tape.query(&query).await?;
     anchors.reverse();

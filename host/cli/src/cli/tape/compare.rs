@@ -13,17 +13,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Entries that are shown of those that only one has.
-const SHOWN: usize = 12;
+const MAX_SHOWN: usize = 12;
 
 /// Entries that are compared: the newest. A tape may have millions.
-const LOOKED_AT: usize = 10_000;
+const MAX_ENTRIES: usize = 10_000;
 
 /// Columns of a name and of a number.
 const NAME: usize = 24;
 const NUMBER: usize = 22;
 
 /// Kinds of entries that a model is told of.
-const TOLD: [&str; 4] = ["anchor", "message", "tool_call", "tool_result"];
+const MODEL_KINDS: [&str; 4] = ["anchor", "message", "tool_call", "tool_result"];
 
 /// What one selector has made of the tape.
 pub(super) struct Side {
@@ -47,9 +47,9 @@ pub(super) struct Side {
 
 /// Looks at a request before it is thrown away.
 pub(super) async fn side(selector: &str, turn: &Arc<Turn>, request: Request) -> Result<Side> {
-    let mut window = request.view.newest(LOOKED_AT).await?;
-    let is_cut = window.len() == LOOKED_AT;
-    window.retain(|entry| TOLD.contains(&&*entry.kind));
+    let mut window = request.view.newest(MAX_ENTRIES).await?;
+    let is_cut = window.len() == MAX_ENTRIES;
+    window.retain(|entry| MODEL_KINDS.contains(&&*entry.kind));
     let system: Vec<String> = request.system().into_iter().collect();
     let (about, selected) = (request.view.about(), &request.selected);
     let selection = &selected.selection;
@@ -143,7 +143,7 @@ pub(super) fn print(out: &mut impl Write, [one, other]: &[Side; 2], as_json: boo
         }
     }
     if one.is_cut {
-        writeln!(out, "\nolder entries than the newest {LOOKED_AT} are not compared")?;
+        writeln!(out, "\nolder entries than the newest {MAX_ENTRIES} are not compared")?;
     }
     for (side, against) in [(one, other), (other, one)] {
         only(out, side, &side.besides(against))?;
@@ -164,12 +164,12 @@ fn only(out: &mut impl Write, side: &Side, entries: &[&Entry]) -> io::Result<()>
         return Ok(());
     }
     writeln!(out, "\nonly in {}'s:", text::line(&side.selector))?;
-    for entry in entries.iter().take(SHOWN) {
+    for entry in entries.iter().take(MAX_SHOWN) {
         let said = json::get(&entry.payload, "content").unwrap_or(&entry.payload);
         let line = format!("{:>6} {:<11} {}", entry.id, entry.kind, first_line(said));
         writeln!(out, "{}", text::cut(&line, WIDTH))?;
     }
-    match entries.len().saturating_sub(SHOWN) {
+    match entries.len().saturating_sub(MAX_SHOWN) {
         0 => Ok(()),
         more => writeln!(out, "       ... {more} more: --json shows them"),
     }

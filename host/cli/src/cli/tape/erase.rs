@@ -19,7 +19,7 @@ use std::sync::Arc;
 const PAGE: usize = 256;
 
 /// The fewest characters of a text: a shorter one stands nearly everywhere.
-const SHORTEST: usize = 3;
+const MIN_TEXT: usize = 3;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -41,7 +41,7 @@ pub(super) struct Arguments {
 }
 
 /// Which entries are meant.
-enum Wanted {
+enum EraseFilter {
     Ids(BTreeSet<u64>),
     Text(Words),
     Forgotten,
@@ -107,7 +107,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
 }
 
 /// Which tape, and which entries.
-fn read(arguments: &Arguments) -> Result<(Option<String>, Wanted)> {
+fn read(arguments: &Arguments) -> Result<(Option<String>, EraseFilter)> {
     let is_id = |given: &String| given.bytes().all(|byte| byte.is_ascii_digit());
     let (named, ids) = match arguments.given.split_first() {
         Some((first, rest)) if !is_id(first) => (Some(first.clone()), rest),
@@ -121,15 +121,15 @@ fn read(arguments: &Arguments) -> Result<(Option<String>, Wanted)> {
         entries.insert(id);
     }
     let wanted = match (&arguments.text, arguments.forgotten) {
-        (Some(text), _) if text.trim().chars().count() < SHORTEST => {
-            bail!("`--text` takes at least {SHORTEST} characters: a shorter text stands nearly everywhere")
+        (Some(text), _) if text.trim().chars().count() < MIN_TEXT => {
+            bail!("`--text` takes at least {MIN_TEXT} characters: a shorter text stands nearly everywhere")
         }
-        (Some(text), _) => Wanted::Text(Words::new([text.as_str()])),
-        (None, true) => Wanted::Forgotten,
+        (Some(text), _) => EraseFilter::Text(Words::new([text.as_str()])),
+        (None, true) => EraseFilter::Forgotten,
         (None, false) if entries.is_empty() => {
             bail!("say what is taken out: ids of entries, `--text TEXT`, or `--forgotten`")
         }
-        (None, false) => return Ok((Some(named.unwrap_or_default()), Wanted::Ids(entries))),
+        (None, false) => return Ok((Some(named.unwrap_or_default()), EraseFilter::Ids(entries))),
     };
     if !entries.is_empty() {
         bail!("ids of entries go without `--text` and `--forgotten`");
@@ -163,14 +163,14 @@ async fn of_workspace(location: TapeLocation) -> Result<(TapeLocation, Vec<Tape>
     Ok((location, tapes))
 }
 
-async fn plan(location: &TapeLocation, tape: Tape, wanted: &Wanted) -> Result<Plan> {
+async fn plan(location: &TapeLocation, tape: Tape, wanted: &EraseFilter) -> Result<Plan> {
     let store = super::tape_location::store(location)?;
     let forgotten = tape.forgotten().await?;
     let mut plan = Plan { parts: Vec::new(), remembered: 0, forgotten, tape };
     let family = plan.tape.name().to_owned();
     let mut names = vec![None];
     // Ids are those of the tape itself.
-    if !matches!(wanted, Wanted::Ids(_)) {
+    if !matches!(wanted, EraseFilter::Ids(_)) {
         let prefix = format!("{family}__sidecar__");
         let sidecars = store.sidecars(&family).await?;
         let sidecars = sidecars.iter().filter_map(|name| name.strip_prefix(&prefix)).filter(|name| *name != FORGOTTEN);
@@ -187,7 +187,7 @@ async fn plan(location: &TapeLocation, tape: Tape, wanted: &Wanted) -> Result<Pl
 }
 
 /// The entries of one tape that go: those that are meant, and with a tool's call its results, which no model takes alone.
-async fn choose(store: &dyn Store, name: &str, wanted: &Wanted, plan: &mut Plan) -> Result<Vec<Entry>> {
+async fn choose(store: &dyn Store, name: &str, wanted: &EraseFilter, plan: &mut Plan) -> Result<Vec<Entry>> {
     let holds: Option<RangeInclusive<u64>> = section_ids(&store.section(name, MEMORY, None).await?);
     let mut chosen: Vec<Entry> = Vec::new();
     let mut call: Option<(Entry, bool)> = None;
@@ -198,9 +198,9 @@ async fn choose(store: &dyn Store, name: &str, wanted: &Wanted, plan: &mut Plan)
         after = end.id;
         for entry in page {
             let is_wanted = match wanted {
-                Wanted::Ids(ids) => ids.contains(&entry.id),
-                Wanted::Text(words) => words.stand_in(&entry),
-                Wanted::Forgotten => plan.forgotten.holds(&entry),
+                EraseFilter::Ids(ids) => ids.contains(&entry.id),
+                EraseFilter::Text(words) => words.stand_in(&entry),
+                EraseFilter::Forgotten => plan.forgotten.holds(&entry),
             };
             let is_remembered = holds.as_ref().is_some_and(|holds| holds.contains(&entry.id));
             plan.remembered += u64::from(is_wanted && is_remembered);
@@ -223,7 +223,7 @@ async fn choose(store: &dyn Store, name: &str, wanted: &Wanted, plan: &mut Plan)
         }
         tokio::task::yield_now().await;
     }
-    if let Wanted::Ids(ids) = wanted {
+    if let EraseFilter::Ids(ids) = wanted {
         let found: BTreeSet<u64> = chosen.iter().map(|entry| entry.id).collect();
         if let Some(missing) = ids.difference(&found).next()
             && plan.remembered == 0
@@ -256,18 +256,18 @@ fn rustix_user() -> u32 {
 }
 
 /// What archives, the trash and files beside the tapes hold of it.
-fn trace(location: &TapeLocation, plans: &[Plan], wanted: &Wanted, dry: bool) -> Result<Vec<Traces>> {
+fn trace(location: &TapeLocation, plans: &[Plan], wanted: &EraseFilter, dry: bool) -> Result<Vec<Traces>> {
     let Some(dir) = &location.dir else { return Ok(Vec::new()) };
     let mut traces = Vec::new();
     for plan in plans {
         let in_entry = |entry: &Entry| match wanted {
-            Wanted::Ids(_) => false,
-            Wanted::Text(words) => words.stand_in(entry),
-            Wanted::Forgotten => plan.forgotten.holds(entry),
+            EraseFilter::Ids(_) => false,
+            EraseFilter::Text(words) => words.stand_in(entry),
+            EraseFilter::Forgotten => plan.forgotten.holds(entry),
         };
         let in_text = |text: &str| match wanted {
-            Wanted::Text(words) => words.stand_in_text(text),
-            Wanted::Ids(_) | Wanted::Forgotten => false,
+            EraseFilter::Text(words) => words.stand_in_text(text),
+            EraseFilter::Ids(_) | EraseFilter::Forgotten => false,
         };
         let name = plan.tape.name();
         let found = erase_traces(dir, name, &in_entry, &in_text, dry);

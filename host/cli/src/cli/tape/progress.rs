@@ -4,10 +4,10 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 /// Work that is done sooner is not spoken of.
-const SILENT: Duration = Duration::from_millis(500);
+const DELAY: Duration = Duration::from_millis(500);
 
 /// How often the line changes.
-const PACE: Duration = Duration::from_millis(200);
+const UPDATE_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A line that is written over itself, and gone at the end.
 pub(super) struct Progress {
@@ -19,7 +19,7 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new(what: &'static str) -> Self {
-        Self { what, seen: std::io::stderr().is_terminal(), next: Instant::now() + SILENT, shown: false }
+        Self { what, seen: std::io::stderr().is_terminal(), next: Instant::now() + DELAY, shown: false }
     }
 
     /// Says how many entries are done, of all where that is known.
@@ -27,7 +27,7 @@ impl Progress {
         if !self.seen || Instant::now() < self.next {
             return;
         }
-        self.next = Instant::now() + PACE;
+        self.next = Instant::now() + UPDATE_INTERVAL;
         self.shown = true;
         let of = all.map_or_else(String::new, |all| format!(" of {all}"));
         let _ = write!(std::io::stderr(), "\r\x1b[K{}: {done}{of} entries", self.what);
@@ -39,7 +39,7 @@ impl Progress {
         loop {
             tokio::select! {
                 done = &mut work => return done,
-                () = tokio::time::sleep(PACE) => self.wait(),
+                () = tokio::time::sleep(UPDATE_INTERVAL) => self.wait(),
             }
         }
     }

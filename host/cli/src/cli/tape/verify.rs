@@ -30,7 +30,7 @@ pub(super) struct Arguments {
 }
 
 /// Something that is not well with a tape.
-struct Finding {
+struct Diagnostic {
     what: &'static str,
     text: String,
     advice: String,
@@ -40,11 +40,11 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     let mut is_wrong = false;
     let mut all = Vec::new();
     let mut verify = async |tape: &Tape, location: &TapeLocation| -> Result<()> {
-        let (entries, findings) = look(tape, location).await?;
-        is_wrong |= !findings.is_empty();
+        let (entries, diagnostics) = look(tape, location).await?;
+        is_wrong |= !diagnostics.is_empty();
         match arguments.json {
-            true => all.push(as_json(tape.name(), entries, &findings)),
-            false => print(tape.name(), entries, &findings)?,
+            true => all.push(as_json(tape.name(), entries, &diagnostics)),
+            false => print(tape.name(), entries, &diagnostics)?,
         }
         Ok(())
     };
@@ -66,17 +66,17 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     Ok(if is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-async fn look(tape: &Tape, location: &TapeLocation) -> Result<(u64, Vec<Finding>)> {
+async fn look(tape: &Tape, location: &TapeLocation) -> Result<(u64, Vec<Diagnostic>)> {
     let name = tape.name();
     let file = location.file(name);
     let verified = match &file {
         Some(file) => read(file)?,
         None => page(tape).await?,
     };
-    let mut findings: Vec<Finding> =
-        verified.faults.iter().map(|fault| finding(fault, &location.display_name(name))).collect();
+    let mut diagnostics: Vec<Diagnostic> =
+        verified.faults.iter().map(|fault| diagnostic(fault, &location.display_name(name))).collect();
     if verified.untold > 0 {
-        findings.push(Finding {
+        diagnostics.push(Diagnostic {
             what: "more",
             text: format!("{} more", verified.untold),
             advice: "mend what is told, then look again".to_owned(),
@@ -84,7 +84,7 @@ async fn look(tape: &Tape, location: &TapeLocation) -> Result<(u64, Vec<Finding>
     }
     let torn = file.as_ref().map_or(0, |file| set_aside(file));
     if torn > 0 {
-        findings.push(Finding {
+        diagnostics.push(Diagnostic {
             what: "set_aside",
             text: format!("{} of half lines were set aside in `{name}.jsonl.torn`", text::bytes(torn)),
             advice: "see whether something is missed, then delete that file".to_owned(),
@@ -94,13 +94,13 @@ async fn look(tape: &Tape, location: &TapeLocation) -> Result<(u64, Vec<Finding>
         && let Some(left) = tapes.journals().left(name)?
     {
         let entries = text::count(left.entries as u64, "entry", "entries");
-        findings.push(Finding {
+        diagnostics.push(Diagnostic {
             what: "interrupted",
             text: format!("an interrupted turn of {entries} is not on the tape yet"),
             advice: "the next turn or handoff of the session puts it there".to_owned(),
         });
     }
-    Ok((verified.entries, findings))
+    Ok((verified.entries, diagnostics))
 }
 
 fn read(file: &Path) -> Result<Verified> {
@@ -128,7 +128,7 @@ async fn page(tape: &Tape) -> Result<Verified> {
     }
 }
 
-fn finding(fault: &Fault, tape: &str) -> Finding {
+fn diagnostic(fault: &Fault, tape: &str) -> Diagnostic {
     let (what, text, advice) = match fault {
         Fault::Unreadable { line } => (
             "unreadable",
@@ -159,21 +159,21 @@ fn finding(fault: &Fault, tape: &str) -> Finding {
             format!("begin a new phase: bub-wasm tape handoff NAME {tape}"),
         ),
     };
-    Finding { what, text, advice }
+    Diagnostic { what, text, advice }
 }
 
-fn as_json(tape: &str, entries: u64, findings: &[Finding]) -> Value {
-    let findings =
-        findings.iter().map(|found| json!({ "what": found.what, "text": found.text, "advice": found.advice }));
-    json!({ "tape": tape, "entries": entries, "findings": findings.collect::<Vec<_>>() })
+fn as_json(tape: &str, entries: u64, diagnostics: &[Diagnostic]) -> Value {
+    let diagnostics =
+        diagnostics.iter().map(|found| json!({ "what": found.what, "text": found.text, "advice": found.advice }));
+    json!({ "tape": tape, "entries": entries, "findings": diagnostics.collect::<Vec<_>>() })
 }
 
-fn print(tape: &str, entries: u64, findings: &[Finding]) -> Result<()> {
+fn print(tape: &str, entries: u64, diagnostics: &[Diagnostic]) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    if findings.is_empty() {
+    if diagnostics.is_empty() {
         writeln!(out, "{}: {}, all well", text::cut(tape, WIDTH - 40), text::count(entries, "entry", "entries"))?;
     }
-    for found in findings {
+    for found in diagnostics {
         let lines = text::fold(&format!("{tape}: {}: {}", found.text, found.advice), WIDTH - 2);
         for (at, line) in lines.iter().enumerate() {
             writeln!(out, "{}{line}", if at == 0 { "" } else { "  " })?;

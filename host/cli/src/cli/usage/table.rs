@@ -9,13 +9,13 @@ use std::io::Write;
 const NAME: usize = 24;
 
 /// Rows that are shown; JSON has all of them.
-const MOST_ROWS: usize = 50;
+const MAX_ROWS: usize = 50;
 
 /// The rows, and behind them the sum of all where there are several.
 pub(super) fn print(out: &mut impl Write, rows: Vec<(String, &Sum)>, total: &Sum) -> Result<()> {
     let count = rows.len();
     line(out, "", ["calls", "prompt", "cached", "completion", "total"].map(str::to_owned))?;
-    for (name, sum) in rows.into_iter().take(MOST_ROWS) {
+    for (name, sum) in rows.into_iter().take(MAX_ROWS) {
         let name = text::line(&name);
         if text::width(&name) <= NAME {
             line(out, &name, columns(sum))?;
@@ -25,8 +25,8 @@ pub(super) fn print(out: &mut impl Write, rows: Vec<(String, &Sum)>, total: &Sum
             line(out, "", columns(sum))?;
         }
     }
-    if count > MOST_ROWS {
-        writeln!(out, "and {} more, which --json shows", count - MOST_ROWS)?;
+    if count > MAX_ROWS {
+        writeln!(out, "and {} more, which --json shows", count - MAX_ROWS)?;
     }
     if count > 1 {
         line(out, "all", columns(total))?;

@@ -29,7 +29,7 @@ struct Trial<'a> {
 }
 
 /// What was tried of a channel, and what there is to tell of it.
-pub(super) struct Tried {
+pub(super) struct TestedChannel {
     /// In which sample, and how it failed.
     pub(super) calls: Vec<(&'static str, Option<Failure>)>,
     /// Messages that the host does not take: in which sample, and why.
@@ -44,7 +44,7 @@ pub(super) enum Outcome {
     /// Why its channel is not there.
     Refused(String),
     /// It was tried.
-    Tried(Tried),
+    Tested(TestedChannel),
 }
 
 /// Asks everything of the plugin's channel.
@@ -71,7 +71,7 @@ pub(super) async fn all(calls: &Arc<CallScope>, plugin: &str) -> Outcome {
     }
     trial.send().await;
     let told = trial.told();
-    Outcome::Tried(Tried { calls: trial.tried, refused: trial.refused, told })
+    Outcome::Tested(TestedChannel { calls: trial.tried, refused: trial.refused, told })
 }
 
 impl Trial<'_> {

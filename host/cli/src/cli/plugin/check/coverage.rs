@@ -16,7 +16,7 @@ const HTTP: &str = "wasi:http/outgoing-handler";
 const MAX_SAMPLES: usize = 64;
 
 /// Something that was not tried.
-pub(super) struct Untried {
+pub(super) struct UntestedItem {
     pub(super) what: String,
     pub(super) why: String,
 }
@@ -32,7 +32,7 @@ pub(super) struct Coverage {
     /// Grants that were used.
     used: BTreeSet<String>,
     /// What could not be asked at all.
-    left_out: Vec<Untried>,
+    left_out: Vec<UntestedItem>,
 }
 
 impl Coverage {
@@ -93,7 +93,7 @@ impl Coverage {
     /// What no sample can ask.
     pub(super) fn leave_out(&mut self, what: &str, why: &str) {
         if !self.left_out.iter().any(|other| other.what == what) {
-            self.left_out.push(Untried { what: what.to_owned(), why: why.to_owned() });
+            self.left_out.push(UntestedItem { what: what.to_owned(), why: why.to_owned() });
         }
     }
 
@@ -116,10 +116,10 @@ impl Coverage {
     }
 
     /// Everything that was not tried, and why.
-    pub(super) fn untried(&self, sandbox: &Sandbox, counts: &Counts) -> Vec<Untried> {
+    pub(super) fn untested(&self, sandbox: &Sandbox, counts: &Counts) -> Vec<UntestedItem> {
         let plugin = &sandbox.plugin;
-        let mut untried = Vec::new();
-        let mut tell = |what: String, why: String| untried.push(Untried { what: one_line(&what), why });
+        let mut untested = Vec::new();
+        let mut tell = |what: String, why: String| untested.push(UntestedItem { what: one_line(&what), why });
         for hook in Self::not_asked(plugin, counts) {
             tell(format!("hook `{hook}`"), "no sample asks it".to_owned());
         }
@@ -140,9 +140,10 @@ impl Coverage {
             let why = "a trial sends none: `--grant http:HOST` lets it, and a manifest says to which it goes";
             tell("its requests".to_owned(), why.to_owned());
         }
-        let left_out = self.left_out.iter().map(|left| Untried { what: one_line(&left.what), why: left.why.clone() });
-        untried.extend(left_out);
-        untried
+        let left_out =
+            self.left_out.iter().map(|left| UntestedItem { what: one_line(&left.what), why: left.why.clone() });
+        untested.extend(left_out);
+        untested
     }
 
     /// Why what the grant gives was not tried; none, where it was.

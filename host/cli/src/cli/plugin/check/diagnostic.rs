@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Something to tell.
-pub(super) struct Finding {
+pub(super) struct Diagnostic {
     /// Which hook, and in which sample.
     pub(super) place: String,
     pub(super) what: String,
@@ -27,8 +27,8 @@ pub(super) struct Finding {
 
 /// All of it, each once.
 #[derive(Default)]
-pub(super) struct Findings {
-    all: Vec<Finding>,
+pub(super) struct Diagnostics {
+    all: Vec<Diagnostic>,
     /// What is to be told of the plugin's channel, as JSON.
     pub(super) channel: Option<Value>,
     /// Faults that were told already, by hook.
@@ -39,13 +39,13 @@ pub(super) struct Findings {
     read: BTreeMap<String, u64>,
 }
 
-impl Findings {
-    pub(super) fn broken(&self) -> impl Iterator<Item = &Finding> {
-        self.all.iter().filter(|finding| finding.is_broken)
+impl Diagnostics {
+    pub(super) fn broken(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.all.iter().filter(|diagnostic| diagnostic.is_broken)
     }
 
-    pub(super) fn notes(&self) -> impl Iterator<Item = &Finding> {
-        self.all.iter().filter(|finding| !finding.is_broken)
+    pub(super) fn notes(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.all.iter().filter(|diagnostic| !diagnostic.is_broken)
     }
 
     pub(super) fn is_broken(&self) -> bool {
@@ -59,7 +59,7 @@ impl Findings {
         if self.told.insert((hook.clone(), what.clone())) {
             let place = [Some(hook.as_str()), sample].into_iter().flatten().filter(|part| !part.is_empty());
             let place = one_line(&place.collect::<Vec<_>>().join(", "));
-            self.all.push(Finding { place, what, fix: fix.to_owned(), output: None, is_broken });
+            self.all.push(Diagnostic { place, what, fix: fix.to_owned(), output: None, is_broken });
         }
     }
 
@@ -67,8 +67,8 @@ impl Findings {
     fn broke(&mut self, hook: &str, sample: &str, fault: &FaultKind, output: Option<&Arc<str>>) {
         let before = self.all.len();
         self.push(true, (hook, Some(sample)), &fault.to_string(), fix(fault));
-        if let Some(finding) = self.all.get_mut(before) {
-            finding.output = output.cloned();
+        if let Some(diagnostic) = self.all.get_mut(before) {
+            diagnostic.output = output.cloned();
         }
     }
 
@@ -126,7 +126,7 @@ impl Findings {
                 }
                 return;
             }
-            Outcome::Tried(tried) => tried,
+            Outcome::Tested(tried) => tried,
         };
         self.channel = Some(tried.told);
         for (sample, why) in tried.refused {

@@ -44,9 +44,9 @@ pub(super) struct Sandbox {
 }
 
 /// Takes everything, and allows every tool call: what can be done is held by what the plugins were given.
-struct Mute;
+struct ApprovingChannel;
 
-impl Channel for Mute {
+impl Channel for ApprovingChannel {
     fn send<'a>(&'a self, _: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
         Box::pin(std::future::ready(Ok(())))
     }
@@ -85,7 +85,7 @@ impl Sandbox {
             selector: subject.selects.then(|| subject.name.to_owned()),
             plugins: settings(&subject),
         };
-        let host = Host::start(own.for_trial(trial)?, &workspace, Box::new(Mute)).await?;
+        let host = Host::start(own.for_trial(trial)?, &workspace, Box::new(ApprovingChannel)).await?;
         let plugins = host.plugins();
         if let Some((_, reason)) = plugins.failed.iter().find(|(name, _)| name == subject.name) {
             bail!("plugin `{}` does not load: {reason}", subject.name);
