@@ -36,7 +36,9 @@ fn main() {
             println!("cargo::rerun-if-changed={}", file.path().display());
         }
     }
-    for watched in ["programs/wit", "programs/wit_next", "programs/frozen-0.1.0", "../wit", "../guests"] {
+    for watched in
+        ["programs/wit", "programs/wit_next", "programs/frozen-0.1.0", "../wit", "../guests", "../host/estimate"]
+    {
         println!("cargo::rerun-if-changed={watched}");
     }
 

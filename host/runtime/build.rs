@@ -28,7 +28,7 @@ fn main() {
             println!("cargo::rerun-if-changed={}", guests.join(guest).join(part).display());
         }
     }
-    for library in ["gist", "request"] {
+    for library in ["../host/estimate", "http-client"] {
         println!("cargo::rerun-if-changed={}", guests.join(library).join("src").display());
     }
     let wit = root.join("wit");

@@ -1,6 +1,6 @@
 //! The estimate of tokens against a real tokenizer, o200k_base, in seven languages.
 
-use gist::{Ratio, estimate};
+use bub_estimate::{Ratio, estimate};
 use tiktoken_rs::{CoreBPE, o200k_base_singleton};
 
 /// Name, and texts one a line.
@@ -16,9 +16,9 @@ const LANGUAGES: [(&str, &str); 6] = [
 /// Programs, in pieces of so many lines.
 const CODE: [&str; 4] = [
     include_str!("../../guests/offline/src/script.rs"),
-    include_str!("../../guests/gist/src/cut.rs"),
-    include_str!("../../guests/gist/src/words.rs"),
-    include_str!("../../guests/gist/src/extract.rs"),
+    include_str!("../../host/estimate/src/cut.rs"),
+    include_str!("../../host/estimate/src/words.rs"),
+    include_str!("../../host/estimate/src/extract.rs"),
 ];
 const LINES: usize = 18;
 

@@ -33,11 +33,11 @@ fn bare() -> u64 {
     let server = Server::new([Answer::text("hi")]);
     home.run(["hi"]).model(&server).finish();
     let body = server.requests()[0].json();
-    let messages: u64 = body["messages"].as_array().into_iter().flatten().map(gist::chat::message).sum();
+    let messages: u64 = body["messages"].as_array().into_iter().flatten().map(bub_estimate::chat::message).sum();
     let tools = body["tools"].as_array().into_iter().flatten().map(|tool| {
         let function = &tool["function"];
         let text = |key: &str| function[key].as_str().unwrap_or_default().to_owned();
-        gist::chat::tool(&text("name"), &text("description"), &function["parameters"].to_string())
+        bub_estimate::chat::tool(&text("name"), &text("description"), &function["parameters"].to_string())
     });
     messages + tools.sum::<u64>()
 }

@@ -271,7 +271,7 @@ impl Agent<'_> {
 
     /// Goes on behind a new anchor, where there is room again.
     fn hand_off(&self, error: &Error) -> Result<(), Error> {
-        let error = gist::to_tokens(&error.message, ERROR);
+        let error = bub_estimate::to_tokens(&error.message, ERROR);
         let mut state = json!({"reason": "context_length_exceeded", "error": error});
         // What is asked now is asked again behind the anchor.
         let asked = content::text(self.asked);

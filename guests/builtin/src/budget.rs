@@ -6,7 +6,7 @@ use crate::bub::tape::tape::Tape;
 use crate::bub::tools::schema::ToolSpec;
 use crate::bub::types::types::ErrorKind;
 use crate::{Error, content, json, record};
-use gist::{Intent, Ratio, Spoken};
+use bub_estimate::{Intent, Ratio, Spoken};
 use serde_json::{Value, json};
 
 /// The anchor behind which a turn goes on whose messages would be longer than the model takes.
@@ -56,13 +56,14 @@ pub fn judge(
     let (Some(room), Some(window)) = (chat::input_budget(model), chat::window(model)) else { return Ok(Verdict::Fits) };
     let ratio = Ratio::kept(chat::token_calibration(model));
     // Most requests are far from the end, and need not be read to see that.
-    let most = messages.iter().map(|message| gist::chat::message_at_most(message)).sum::<Option<u64>>();
-    let offered = tools.iter().map(|tool| gist::chat::tool_at_most(&tool.name, &tool.description, &tool.parameters));
+    let most = messages.iter().map(|message| bub_estimate::chat::message_at_most(message)).sum::<Option<u64>>();
+    let offered =
+        tools.iter().map(|tool| bub_estimate::chat::tool_at_most(&tool.name, &tool.description, &tool.parameters));
     if most.is_some_and(|most| ratio.correct(most + offered.sum::<u64>()) <= u64::from(room)) {
         return Ok(Verdict::Fits);
     }
-    let weights = messages.iter().map(|message| gist::chat::message(&json::value(message)));
-    let offered = tools.iter().map(|tool| gist::chat::tool(&tool.name, &tool.description, &tool.parameters));
+    let weights = messages.iter().map(|message| bub_estimate::chat::message(&json::value(message)));
+    let offered = tools.iter().map(|tool| bub_estimate::chat::tool(&tool.name, &tool.description, &tool.parameters));
     let estimate = ratio.correct(weights.chain(offered).sum());
     if estimate <= u64::from(room) {
         return Ok(Verdict::Fits);
@@ -70,7 +71,7 @@ pub fn judge(
     let weight = Weight { estimate, window: window.into() };
     let notice = notice(&weight);
     let answer = max_tokens.map_or(0, |tokens| tokens.min(window / 2));
-    let fits = estimate + gist::chat::plain(&notice) <= u64::from(window.saturating_sub(answer));
+    let fits = estimate + bub_estimate::chat::plain(&notice) <= u64::from(window.saturating_sub(answer));
     if fits && tools.iter().any(|tool| tool.name == HANDOFF) && !is_told(tape)? {
         return Ok(Verdict::Tell(weight, notice));
     }
@@ -137,9 +138,9 @@ pub fn add_summary(state: &mut Value, messages: &[String], asked: &str, room: u6
         messages.iter().filter_map(words).filter(|text| asked.is_empty() || text.trim() != asked).collect();
     // What was too long to be sent must not come back through its summary: of each text so much is looked at.
     let note = |left: usize| format!("[... {left} characters left out ...]");
-    let texts: Vec<String> = texts.iter().map(|text| gist::ends(text, TEXT, note)).collect();
+    let texts: Vec<String> = texts.iter().map(|text| bub_estimate::ends(text, TEXT, note)).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let summary = gist::extract(&texts, SUMMARY.min(room / 8));
+    let summary = bub_estimate::extract(&texts, SUMMARY.min(room / 8));
     if !summary.is_empty() {
         state["summary"] = summary.into();
     }
@@ -154,11 +155,11 @@ fn goal(messages: &[Value]) -> Option<Value> {
         let text = content.as_str().map_or_else(|| content::of_parts(content), str::to_owned);
         match message["role"].as_str() {
             Some("user") if !text.starts_with("Continue the task until all targets are completed.") => {
-                let Spoken { sender, words } = gist::spoken(&text);
+                let Spoken { sender, words } = bub_estimate::spoken(&text);
                 if *speaker.get_or_insert_with(|| sender.map(str::to_owned)) != sender.map(str::to_owned) {
                     continue;
                 }
-                match gist::intent(words) {
+                match bub_estimate::intent(words) {
                     Intent::Task => {
                         let goal: String = words.trim().chars().take(GOAL).collect();
                         return Some(json!({ "text": goal, "sender": sender }));
@@ -184,7 +185,7 @@ fn words(message: &Value) -> Option<String> {
     let content = &message["content"];
     let text = content.as_str().map_or_else(|| content::of_parts(content), str::to_owned);
     match message["role"].as_str()? {
-        "tool" => Some(gist::to_tokens(&text, RESULT).to_owned()),
+        "tool" => Some(bub_estimate::to_tokens(&text, RESULT).to_owned()),
         // What a selector or an earlier handoff has put together is marked by its label.
         "system" if !text.starts_with('[') || text.starts_with("[CRITICAL") => None,
         "assistant" if text.starts_with("[Anchor created: ") => {
@@ -235,7 +236,7 @@ mod tests {
             json!({ "role": "tool", "content": "blob".repeat(90_000) }).to_string(),
         ];
         let summary = state(&weight, &messages, "")["summary"].as_str().unwrap_or_default().to_owned();
-        assert!(summary.contains("7319") && gist::estimate(&summary) < 300, "{summary}");
+        assert!(summary.contains("7319") && bub_estimate::estimate(&summary) < 300, "{summary}");
     }
 
     #[test]

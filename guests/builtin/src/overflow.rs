@@ -3,7 +3,7 @@
 use crate::bub::model::chat;
 use crate::bub::tools::schema::ToolSpec;
 use crate::{Error, json};
-use gist::Ratio;
+use bub_estimate::Ratio;
 use serde_json::{Value, json};
 
 /// Requests that a turn makes shorter in place of one that was refused, at most.
@@ -21,12 +21,12 @@ const HEAD: u64 = 48;
 /// What a request weighs: its messages, and the tools that it offers.
 pub fn weigh(model: &str, messages: &[String], tools: &[ToolSpec]) -> u64 {
     let ratio = Ratio::kept(chat::token_calibration(model));
-    let messages: u64 = messages.iter().map(|message| gist::chat::message(&json::value(message))).sum();
+    let messages: u64 = messages.iter().map(|message| bub_estimate::chat::message(&json::value(message))).sum();
     ratio.correct(messages + offered(tools))
 }
 
 fn offered(tools: &[ToolSpec]) -> u64 {
-    tools.iter().map(|tool| gist::chat::tool(&tool.name, &tool.description, &tool.parameters)).sum()
+    tools.iter().map(|tool| bub_estimate::chat::tool(&tool.name, &tool.description, &tool.parameters)).sum()
 }
 
 /// Tokens, by our own estimate, that a request may take of which this one was refused: by what the provider says of it, or
@@ -67,7 +67,7 @@ pub fn shorten(model: &str, mut messages: Vec<String>, tools: &[ToolSpec], room:
     // Where the tools alone take the room, an answer without them is better than none.
     let has_tools = ratio.correct(offered(tools)) + LEAST <= room || tools.is_empty();
     let fixed = if has_tools { offered(tools) } else { 0 };
-    let weight = |parsed: &[Value]| ratio.correct(parsed.iter().map(gist::chat::message).sum::<u64>() + fixed);
+    let weight = |parsed: &[Value]| ratio.correct(parsed.iter().map(bub_estimate::chat::message).sum::<u64>() + fixed);
     for rank in 0..3 {
         while weight(&parsed) > room {
             let over = weight(&parsed) - room;
@@ -81,10 +81,11 @@ pub fn shorten(model: &str, mut messages: Vec<String>, tools: &[ToolSpec], room:
                 None => content,
             };
             let words = text.as_str().unwrap_or_default();
-            let short =
-                gist::ends(words, most, |left| format!("[... {left} characters left out: too long for the model ...]"));
+            let short = bub_estimate::ends(words, most, |left| {
+                format!("[... {left} characters left out: too long for the model ...]")
+            });
             // What cannot be said in fewer words is not looked at again.
-            *text = if gist::estimate(&short) < tokens { short.into() } else { "".into() };
+            *text = if bub_estimate::estimate(&short) < tokens { short.into() } else { "".into() };
             messages[at] = parsed[at].to_string();
         }
     }
@@ -102,10 +103,11 @@ fn texts(messages: &[Value], rank: usize) -> impl Iterator<Item = (usize, Option
         own == rank
     };
     messages.iter().enumerate().filter(of_rank).flat_map(|(at, message)| {
-        let whole = message["content"].as_str().map(|text| (at, None, gist::estimate(text)));
+        let whole = message["content"].as_str().map(|text| (at, None, bub_estimate::estimate(text)));
         let parts = message["content"].as_array().into_iter().flatten().enumerate();
-        let parts = parts
-            .filter_map(move |(part, content)| Some((at, Some(part), gist::estimate(content.get("text")?.as_str()?))));
+        let parts = parts.filter_map(move |(part, content)| {
+            Some((at, Some(part), bub_estimate::estimate(content.get("text")?.as_str()?)))
+        });
         whole.into_iter().chain(parts).collect::<Vec<_>>()
     })
 }

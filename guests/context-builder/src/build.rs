@@ -24,7 +24,7 @@ use crate::summary::{self, Summary};
 use crate::thread::{self, Unit};
 use crate::window::{CONTINUE, Fitted, Phase, Window, weigh_one};
 use crate::{Error, ErrorKind};
-use gist::chat;
+use bub_estimate::chat;
 use left::{Covered, Left};
 use serde_json::{Value, json};
 use system::Cut;

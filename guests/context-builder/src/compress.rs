@@ -2,7 +2,7 @@
 
 use crate::scale::Scale;
 use crate::thread::{Results, Unit};
-use gist::chat;
+use bub_estimate::chat;
 
 /// A long result is cut to this part of what counts as long.
 const PART: u64 = 4;
@@ -84,7 +84,7 @@ mod tests {
         results.messages[0].0["content"].as_str().unwrap().to_owned()
     }
 
-    const PLAIN: Compression = Compression { scale: Scale(gist::Ratio::ONE), above: 1_000, searchable: true };
+    const PLAIN: Compression = Compression { scale: Scale(bub_estimate::Ratio::ONE), above: 1_000, searchable: true };
 
     #[test]
     fn a_result_of_a_thousand_tokens_stays_and_a_longer_one_is_shortened() {

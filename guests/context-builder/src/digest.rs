@@ -70,7 +70,7 @@ pub fn summarise(thread: &dyn Thread, rule: Rule, last: Option<Summary>) -> Resu
         }
         let answer = if fails { None } else { thread.ask(last.as_ref(), &part.lines) };
         let (content, is_asked) = match answer {
-            Some(Ok(content)) => (gist::to_tokens(content.trim(), rule.most).to_owned(), true),
+            Some(Ok(content)) => (bub_estimate::to_tokens(content.trim(), rule.most).to_owned(), true),
             Some(Err(error)) => {
                 thread.warn(&format!("{}; sentences are quoted", error.message));
                 fails = true;
@@ -117,7 +117,7 @@ impl Part {
         let mut taken = entries.len();
         for (at, entry) in entries.iter().enumerate() {
             let Some(line) = line(entry, LINE) else { continue };
-            weight += gist::estimate(&line) + 1;
+            weight += bub_estimate::estimate(&line) + 1;
             if weight > PART_TOKENS && !lines.is_empty() {
                 (taken, is_full) = (at, true);
                 through = entries[at - 1].id;
@@ -139,7 +139,7 @@ impl Part {
 fn quote(last: Option<&Summary>, lines: &[String], most: u64) -> String {
     let before = last.map(|last| last.content.as_str());
     let texts: Vec<&str> = before.into_iter().chain(lines.iter().map(String::as_str)).collect();
-    gist::extract(&texts, most.saturating_sub(16))
+    bub_estimate::extract(&texts, most.saturating_sub(16))
 }
 
 /// A line of the conversation: who, and what, in about so many tokens; none of what is no message, or says nothing.
@@ -149,7 +149,7 @@ pub fn line(entry: &Entry, most: u64) -> Option<String> {
         "message" => {
             let words = thread::words(&payload["content"]);
             let words = thread::typed(&words).trim();
-            let said = || gist::ends(words, most, |left| format!("[... {left} characters left out ...]"));
+            let said = || bub_estimate::ends(words, most, |left| format!("[... {left} characters left out ...]"));
             (!words.is_empty() && !words.starts_with(CONTINUE))
                 .then(|| format!("{}: {}", payload["role"].as_str().unwrap_or("user"), said()))
         }
@@ -158,7 +158,7 @@ pub fn line(entry: &Entry, most: u64) -> Option<String> {
             let each = (most / results.len().max(1) as u64).clamp(4, RESULT);
             let short = results.iter().map(|result| {
                 let text = result.as_str().map_or_else(|| result.to_string(), str::to_owned);
-                gist::to_tokens(&text, each).to_owned()
+                bub_estimate::to_tokens(&text, each).to_owned()
             });
             Some(format!("tool: {}", short.collect::<Vec<_>>().join(" | ")))
         }

@@ -135,7 +135,8 @@ impl Source for Store {
         if let Some(kind) = self.broken {
             return Err(Error { kind, message: "it is broken".to_owned(), details: None });
         }
-        let words: Vec<String> = gist::terms(question).into_keys().filter(|term| !term.starts_with('~')).collect();
+        let words: Vec<String> =
+            bub_estimate::terms(question).into_keys().filter(|term| !term.starts_with('~')).collect();
         let hits = self.known.iter().filter(|(source, text)| {
             let text = text.to_lowercase();
             options.sources.contains(source) && words.iter().any(|word| text.contains(word.as_str()))

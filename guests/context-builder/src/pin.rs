@@ -11,7 +11,7 @@ use crate::build::Request;
 use crate::source::{self, PATIENCE, Source};
 use crate::thread::{self, Exchange, Unit};
 use crate::window::{CONTINUE, Window};
-use gist::{Intent, intent, spoken};
+use bub_estimate::{Intent, intent, spoken};
 use serde_json::Value;
 
 /// Characters of the goal that are repeated.

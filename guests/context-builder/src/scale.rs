@@ -1,6 +1,6 @@
 //! Weights as they are corrected by what the provider has reported.
 
-use gist::Ratio;
+use bub_estimate::Ratio;
 use serde_json::Value;
 
 /// The measure of one turn.
@@ -9,26 +9,26 @@ pub struct Scale(pub Ratio);
 
 impl Scale {
     pub fn text(self, text: &str) -> u64 {
-        self.0.correct(gist::estimate(text))
+        self.0.correct(bub_estimate::estimate(text))
     }
 
     /// A message that is a text.
     pub fn plain(self, text: &str) -> u64 {
-        self.0.correct(gist::chat::plain(text))
+        self.0.correct(bub_estimate::chat::plain(text))
     }
 
     pub fn message(self, message: &Value) -> u64 {
-        self.0.correct(gist::chat::message(message))
+        self.0.correct(bub_estimate::chat::message(message))
     }
 
     /// The beginning of a text, so that a message of it weighs at most so much; none when there is no room for any.
     pub fn cut(self, text: &str, most: u64) -> &str {
-        gist::to_tokens(text, self.room(most))
+        bub_estimate::to_tokens(text, self.room(most))
     }
 
     /// Both ends of a text, so that a message of them weighs at most so much.
     pub fn ends(self, text: &str, most: u64, note: impl Fn(usize) -> String) -> String {
-        gist::ends(text, self.room(most), note)
+        bub_estimate::ends(text, self.room(most), note)
     }
 
     /// The largest estimate of a text whose message weighs at most so much.
@@ -37,7 +37,7 @@ impl Scale {
         while room > 0 && self.0.correct(room) > most {
             room -= 1;
         }
-        room.saturating_sub(gist::chat::plain(""))
+        room.saturating_sub(bub_estimate::chat::plain(""))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Entries as exchanges: what a person said, and all that came of it.
 
 use crate::bub::tape::entries::Entry;
-use gist::chat;
+use bub_estimate::chat;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;

@@ -215,7 +215,8 @@ mod tests {
         Options::read(|_| None, &Map::new()).unwrap()
     }
 
-    const COMPRESSION: Compression = Compression { scale: Scale(gist::Ratio::ONE), above: 1_000, searchable: false };
+    const COMPRESSION: Compression =
+        Compression { scale: Scale(bub_estimate::Ratio::ONE), above: 1_000, searchable: false };
 
     fn fit(tape: &Tape, options: &Options, most: u64) -> Fitted {
         let window = Window::read(&Store::of(tape.clone()), 0, options, COMPRESSION.scale, most).unwrap();

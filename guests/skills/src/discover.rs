@@ -1,6 +1,6 @@
 //! Which skills there are.
 
-use crate::front;
+use crate::frontmatter;
 use crate::roots::{Kind, Root};
 use std::fs;
 use std::io::{ErrorKind, Read};
@@ -19,7 +19,7 @@ const MAX_ENTRIES: usize = 1024;
 const MAX_OPENED: usize = 512;
 
 /// How much of a file is read to find its front matter, in bytes: at once, because each read is a call of the host.
-const HEAD: usize = front::MAX_YAML + 64;
+const HEAD: usize = frontmatter::MAX_YAML + 64;
 
 /// A skill that may be used.
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ impl Skill {
     ///
     /// Why the file cannot be read any more.
     pub fn body(&self) -> Result<String, String> {
-        read(&self.file).map(|text| front::split(&text).1.trim().to_owned())
+        read(&self.file).map(|text| frontmatter::split(&text).1.trim().to_owned())
     }
 }
 
@@ -102,7 +102,7 @@ fn names(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).into_iter().flatten().take(MAX_ENTRIES).flatten();
     let entries = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_symlink()));
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.retain(|name| front::is_name(name));
+    names.retain(|name| frontmatter::is_name(name));
     names.sort();
     names
 }
@@ -119,7 +119,7 @@ fn look(root: &Root, name: &str) -> Result<Option<Skill>, String> {
         Err(error) => return Err(unreadable(error)),
     };
     let text = head(&file, bytes)?;
-    let (name, description) = front::check(name, &front::split(&text).0)?;
+    let (name, description) = frontmatter::check(name, &frontmatter::split(&text).0)?;
     let shown = format!("{}/{name}", root.shown);
     Ok(Some(Skill { name, description, kind: root.kind, shown, file }))
 }

@@ -23,7 +23,7 @@ static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes
 mod block;
 mod config;
 mod discover;
-mod front;
+mod frontmatter;
 mod hints;
 mod offered;
 #[cfg(test)]

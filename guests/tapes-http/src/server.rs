@@ -4,7 +4,7 @@ use crate::bub::plugin::{config, secrets};
 use crate::bub::types::types::{Error, ErrorKind};
 use crate::error::{error, failed, misconfigured};
 use crate::path::Path;
-use request::{NoAnswer, Request, Response};
+use http_client::{NoAnswer, Request, Response};
 use serde_json::Value;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
@@ -95,7 +95,7 @@ impl Server {
     fn ask(&self, path: &Path, mut headers: Vec<(&str, String)>, body: Option<&str>) -> Result<Response, Error> {
         let begun = Instant::now();
         let wrong = || misconfigured(format!("`url` of the plugin's configuration: `{}` is no address", self.url));
-        if !request::is_address(&self.url) {
+        if !http_client::is_address(&self.url) {
             return Err(wrong());
         }
         let url = format!("{}{}", self.url, path.as_str());
@@ -112,7 +112,7 @@ impl Server {
             if left.is_zero() {
                 break;
             }
-            match request::send(&request, left.min(ONE_TRY)) {
+            match http_client::send(&request, left.min(ONE_TRY)) {
                 Ok(response) if is_temporary(response.status) => why = said(&response),
                 Ok(response) => return Ok(response),
                 Err(NoAnswer { why: reason, is_temporary: true }) => why = reason,

@@ -3,7 +3,7 @@
 use crate::bub::types::types::{Error, ErrorKind};
 use crate::multipart::Form;
 use crate::settings::Settings;
-use request::{NoAnswer, Request, Response};
+use http_client::{NoAnswer, Request, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -83,7 +83,7 @@ impl<'a> Api<'a> {
 
     fn post(&self, method: &str, headers: &[(&str, String)], body: &[u8], wait: Duration) -> Result<Value, Refusal> {
         let url = format!("{}/bot{{{{secret:{TOKEN}}}}}/{method}", self.base);
-        let answer = request::send(&Request { url: &url, headers, body: Some(body) }, wait);
+        let answer = http_client::send(&Request { url: &url, headers, body: Some(body) }, wait);
         said(&answer.map_err(Refusal::from)?)
     }
 
@@ -100,7 +100,7 @@ impl<'a> Api<'a> {
             return Err(Refusal::lasting("telegram did not say where it is"));
         }
         let url = format!("{}/file/bot{{{{secret:{TOKEN}}}}}/{path}", self.base);
-        let answer = request::send(&Request { url: &url, headers: &[], body: None }, LONG_PATIENCE)?;
+        let answer = http_client::send(&Request { url: &url, headers: &[], body: None }, LONG_PATIENCE)?;
         match answer.status {
             200 if answer.body.len() as u64 <= most => Ok(answer.body),
             200 => Err(Refusal::lasting("it is larger than telegram said")),

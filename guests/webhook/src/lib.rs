@@ -21,7 +21,7 @@ static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes
 use bub::plugin::{config, secrets};
 use bub::types::types::{Envelope, Error, ErrorKind, MediaItem, MediaKind, MessageKind, Passage, Provenance};
 use exports::bub::channel::channel::{Arrival, Description, Guest, Inbox, WebhookRequest, WebhookResponse};
-use request::Request;
+use http_client::Request;
 use serde::Deserialize;
 use serde_json::json;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -173,7 +173,7 @@ impl Guest for Webhook {
             ("bub-timestamp", timestamp),
         ];
         let request = Request { url: &url, headers: &headers, body: Some(body.as_bytes()) };
-        let answer = request::send(&request, Duration::from_secs(30)).map_err(|none| match none.is_temporary {
+        let answer = http_client::send(&request, Duration::from_secs(30)).map_err(|none| match none.is_temporary {
             true => error(ErrorKind::Temporary, &none.why),
             false => error(ErrorKind::Config, &none.why),
         })?;

@@ -2,7 +2,7 @@
 //! this one call would do beyond that.
 //!
 //! Injection cannot be detected. What an injected model may do can be bounded. The verdict is a pure function of a
-//! [`Case`]; its facts are found by others: the flows by `grants/flow.rs`, what runs later by [`run_later`].
+//! [`PolicyInput`]; its facts are found by others: the flows by `grants/flow.rs`, what runs later by [`run_later`].
 
 mod approval;
 pub mod destructive;
@@ -98,7 +98,7 @@ impl Display for Flow {
 
 /// All that a verdict depends on.
 #[derive(Debug, Clone, Copy)]
-pub struct Case<'a> {
+pub struct PolicyInput<'a> {
     /// Who caused the turn.
     pub principal: Principal,
     /// When the owner is asked.
@@ -118,7 +118,7 @@ pub struct Case<'a> {
 
 /// A verdict with what it rests on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judgement {
+pub struct PolicyDecision {
     /// What becomes of the call.
     pub verdict: Verdict,
     /// What the call does: what the tool declares, or what a flow raises it to. Approvals are given for this.
@@ -129,26 +129,26 @@ pub struct Judgement {
 
 /// The owner may do what the approval mode says: in `auto` everything while the turn is clean, and is asked for all but
 /// reading once text from outside is in it. Others may read what the channel lists.
-pub fn judge(case: &Case<'_>) -> Judgement {
-    let effects = case.flows.iter().map(Flow::effect);
-    let effect = effects.fold(case.declared, |one, other| if rank(other) > rank(one) { other } else { one });
-    let is_destructive = case.flows.iter().any(|flow| matches!(flow, Flow::Destructive { .. }));
-    let verdict = match (case.principal, case.mode, effect) {
+pub fn decide(input: &PolicyInput<'_>) -> PolicyDecision {
+    let effects = input.flows.iter().map(Flow::effect);
+    let effect = effects.fold(input.declared, |one, other| if rank(other) > rank(one) { other } else { one });
+    let is_destructive = input.flows.iter().any(|flow| matches!(flow, Flow::Destructive { .. }));
+    let verdict = match (input.principal, input.mode, effect) {
         (Principal::Owner, ApprovalMode::All, _) | (Principal::Owner, _, Effect::Read) => Verdict::Allow,
         (Principal::Owner, ApprovalMode::ReadOnly, _) => Verdict::Deny,
         (Principal::Owner, ApprovalMode::Ask, _) => Verdict::Ask,
-        (Principal::Owner, ApprovalMode::Auto, _) if case.taint.is_some() => Verdict::Ask,
-        (Principal::Owner, ApprovalMode::Auto, _) if case.asks_destructive && is_destructive => Verdict::Ask,
+        (Principal::Owner, ApprovalMode::Auto, _) if input.taint.is_some() => Verdict::Ask,
+        (Principal::Owner, ApprovalMode::Auto, _) if input.asks_destructive && is_destructive => Verdict::Ask,
         (Principal::Owner, ApprovalMode::Auto, _) => Verdict::Allow,
-        (_, _, Effect::Read) if case.is_listed => Verdict::Allow,
+        (_, _, Effect::Read) if input.is_listed => Verdict::Allow,
         _ => Verdict::Deny,
     };
-    let taint = case.taint.into_iter().map(str::to_owned);
-    let mut why: Vec<String> = taint.chain(case.flows.iter().map(Flow::to_string)).collect();
+    let taint = input.taint.into_iter().map(str::to_owned);
+    let mut why: Vec<String> = taint.chain(input.flows.iter().map(Flow::to_string)).collect();
     if verdict == Verdict::Ask && why.is_empty() {
         why.push("the approval mode is `ask`".to_owned());
     }
-    Judgement { verdict, effect, why: why.join("; ") }
+    PolicyDecision { verdict, effect, why: why.join("; ") }
 }
 
 /// How much an effect can do: what may run programs may do all that stands before it.

@@ -220,7 +220,7 @@ fn typed(prompt: &str) -> &str {
 fn together(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut length = 0;
-    for sentence in gist::sentences(text) {
+    for sentence in bub_estimate::sentences(text) {
         let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
         if sentence.ends_with(['?', '\u{ff1f}', '\u{61f}']) || !sentence.chars().any(char::is_alphanumeric) {
             continue;

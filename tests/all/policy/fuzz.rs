@@ -8,7 +8,7 @@ use crate::loader::chance::Chance;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use bub_permissions::policy::run_later::{PATTERNS, RunsLater, named, resolve};
-use bub_permissions::policy::{ApprovalMode, Case, Flow, judge, rank};
+use bub_permissions::policy::{ApprovalMode, Flow, PolicyInput, decide, rank};
 use bub_runtime::imports::flow::address::{Addresses, meant, written};
 use bub_runtime::imports::flow::{Conversation, Reach, Reading, of_request};
 use bub_types::Effect;
@@ -60,7 +60,7 @@ fn hold(seed: u64) {
 fn judged(chance: &mut Chance, seed: u64) {
     let flows: Vec<Flow> = (0..chance.below(4)).map(|_| flow(chance)).collect();
     let fewer: Vec<Flow> = flows.iter().filter(|_| chance.below(2) == 0).cloned().collect();
-    let case = Case {
+    let input = PolicyInput {
         principal: *chance.one_of(&PRINCIPALS),
         mode: *chance.one_of(&MODES),
         asks_destructive: chance.below(2) == 0,
@@ -69,30 +69,30 @@ fn judged(chance: &mut Chance, seed: u64) {
         is_listed: chance.below(2) == 0,
         flows: &fewer,
     };
-    let tainted = Case { taint: Some("a page"), ..case };
-    let (least, verdict) = (judge(&case), judge(&tainted));
-    assert!(verdict.verdict >= least.verdict, "seed {seed}: taint permits more: {case:?}");
-    let more = judge(&Case { flows: &flows, ..tainted });
+    let tainted = PolicyInput { taint: Some("a page"), ..input };
+    let (least, verdict) = (decide(&input), decide(&tainted));
+    assert!(verdict.verdict >= least.verdict, "seed {seed}: taint permits more: {input:?}");
+    let more = decide(&PolicyInput { flows: &flows, ..tainted });
     assert!(more.verdict >= verdict.verdict, "seed {seed}: a flow permits more: {flows:?} than {fewer:?}");
     assert!(rank(more.effect) >= rank(verdict.effect), "seed {seed}: a flow lowers the effect");
-    assert!(rank(least.effect) >= rank(case.declared), "seed {seed}: less than is declared");
+    assert!(rank(least.effect) >= rank(input.declared), "seed {seed}: less than is declared");
     for flow in &flows {
         assert!(more.why.contains(&flow.to_string()), "seed {seed}: {flow} is not named in `{}`", more.why);
     }
-    let listed = judge(&Case { is_listed: true, ..tainted });
-    let unlisted = judge(&Case { is_listed: false, ..tainted });
+    let listed = decide(&PolicyInput { is_listed: true, ..tainted });
+    let unlisted = decide(&PolicyInput { is_listed: false, ..tainted });
     assert!(unlisted.verdict >= listed.verdict, "seed {seed}: not to be listed permits more");
-    let asked = judge(&Case { asks_destructive: true, ..case });
-    let unasked = judge(&Case { asks_destructive: false, ..case });
+    let asked = decide(&PolicyInput { asks_destructive: true, ..input });
+    let unasked = decide(&PolicyInput { asks_destructive: false, ..input });
     assert!(asked.verdict >= unasked.verdict, "seed {seed}: to ask about what destroys permits more");
-    let of_mode = |mode| judge(&Case { mode, ..tainted }).verdict;
+    let of_mode = |mode| decide(&PolicyInput { mode, ..tainted }).verdict;
     let [ask, auto, read_only, all] = MODES.map(of_mode);
-    assert!(read_only >= ask && ask >= auto && auto >= all, "seed {seed}: the modes are not in their order: {case:?}");
+    assert!(read_only >= ask && ask >= auto && auto >= all, "seed {seed}: the modes are not in their order: {input:?}");
     for principal in PRINCIPALS {
-        let other = judge(&Case { principal, ..tainted });
+        let other = decide(&PolicyInput { principal, ..tainted });
         assert!(
             principal == Principal::Owner
-                || other.verdict >= judge(&Case { principal: Principal::Owner, ..case }).verdict
+                || other.verdict >= decide(&PolicyInput { principal: Principal::Owner, ..input }).verdict
         );
     }
 }
@@ -147,7 +147,8 @@ fn leaves(chance: &mut Chance, seed: u64) {
     for principal in PRINCIPALS {
         let verdict = |flows: &[Flow]| {
             let (mode, taint) = (ApprovalMode::Auto, Some("a page"));
-            judge(&Case { principal, mode, asks_destructive: false, taint, declared, is_listed: true, flows }).verdict
+            decide(&PolicyInput { principal, mode, asks_destructive: false, taint, declared, is_listed: true, flows })
+                .verdict
         };
         let all = flows(&said, &page, &[], false);
         let least = verdict(&all);

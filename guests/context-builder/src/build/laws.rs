@@ -3,7 +3,7 @@
 use super::*;
 use crate::fake::{Store, Tape};
 use crate::window::user;
-use gist::Ratio;
+use bub_estimate::Ratio;
 use proptest::prelude::*;
 use serde_json::Map;
 

@@ -312,6 +312,6 @@ fn one_enormous_message_is_cut_in_the_summary() {
     assert_eq!(world.lost(&built), Vec::<u64>::new());
     world.behind(&built, Summariser::Quotes).unwrap();
     let summary = Summary::newest(&world.store).unwrap().expect("there is one");
-    assert!(gist::estimate(&summary.content) <= 400, "{}", gist::estimate(&summary.content));
+    assert!(bub_estimate::estimate(&summary.content) <= 400, "{}", bub_estimate::estimate(&summary.content));
     assert!(summary.content.contains("tea is served at five"), "{}", summary.content);
 }

@@ -7,7 +7,7 @@ use crate::bub::types::types::CutOrder;
 use crate::fake::{Store, Tape};
 use crate::options::{Language, Speech};
 use crate::window::user;
-use gist::Ratio;
+use bub_estimate::Ratio;
 use serde_json::Map;
 
 fn options() -> Options {

@@ -47,7 +47,7 @@ struct Today {
     /// The same of each caller's, other than the owner.
     callers: BTreeMap<String, u64>,
     /// What providers have reported in relation to what was estimated, by model.
-    ratios: BTreeMap<String, gist::Ratio>,
+    ratios: BTreeMap<String, bub_estimate::Ratio>,
     /// The days before were asked for theirs.
     looked_back: bool,
 }
@@ -91,7 +91,7 @@ impl UsageLog {
     /// # Errors
     ///
     /// The day's file cannot be read.
-    pub fn ratio(&self, model: &str) -> io::Result<gist::Ratio> {
+    pub fn ratio(&self, model: &str) -> io::Result<bub_estimate::Ratio> {
         let (date, known, looked_back) =
             self.today(|today| (today.date, today.ratios.get(model).copied(), today.looked_back))?;
         if known.is_some() || looked_back {
@@ -108,7 +108,7 @@ impl UsageLog {
     }
 
     /// The ratios at the end of the last day before that one on which anything was written down.
-    fn before(&self, date: Date) -> io::Result<BTreeMap<String, gist::Ratio>> {
+    fn before(&self, date: Date) -> io::Result<BTreeMap<String, bub_estimate::Ratio>> {
         let mut day = Today::default();
         let Some(last) = self.days()?.into_iter().rfind(|day| *day < date) else { return Ok(day.ratios) };
         let file = File::open(self.file(last))?;
@@ -285,7 +285,7 @@ impl Today {
             *caller = caller.saturating_add(tokens);
         }
         if let Some((estimated, reported)) = call.report()
-            && let Some(ratio) = gist::Ratio::report(self.ratios.get(&call.model).copied(), estimated, reported)
+            && let Some(ratio) = bub_estimate::Ratio::report(self.ratios.get(&call.model).copied(), estimated, reported)
         {
             self.ratios.insert(call.model.clone(), ratio);
         }

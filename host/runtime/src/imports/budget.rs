@@ -70,7 +70,7 @@ impl Budget {
 
     /// What a model's provider has reported lately, in relation to what is estimated. Where it cannot be read, the estimate
     /// stays as it is.
-    pub fn token_calibration(&self, model: &str) -> gist::Ratio {
+    pub fn token_calibration(&self, model: &str) -> bub_estimate::Ratio {
         self.usage_log.ratio(model).unwrap_or_default()
     }
 

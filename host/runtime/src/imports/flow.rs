@@ -1,5 +1,5 @@
 //! What a call would carry out of a conversation: where its request goes, and what of it was read before. Facts only; what
-//! they permit is decided by [`judge`](bub_permissions::policy::judge).
+//! they permit is decided by [`decide`](bub_permissions::policy::decide).
 //!
 //! A call is looked at and not the request that comes of it, for three reasons: the arguments are all that a model can put
 //! into a request, the owner has to be asked before the tool begins, and what a tool asks for beyond that (a redirect, a

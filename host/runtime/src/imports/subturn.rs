@@ -6,7 +6,7 @@ use crate::plugin::bindings::subturn::{Host, Request};
 use crate::plugin::store::State;
 use crate::plugin::{Plugin, Tool};
 use crate::turn::{DenialReason, Inner, Turn};
-use bub_permissions::policy::{Case, Flow, Verdict, judge};
+use bub_permissions::policy::{Flow, PolicyInput, Verdict, decide};
 use bub_types::{Effect, ToolSpec};
 use bub_types::{Error, Principal, Prompt, ToolCall};
 use tokio::sync::watch;
@@ -62,7 +62,7 @@ async fn may_enter(turn: &Turn, depth: u32, plugin: &Plugin, session: &str, prom
     }
     let tainted = turn.tainted();
     let policy = &turn.calls.host.config.policy;
-    let case = Case {
+    let input = PolicyInput {
         principal: turn.principal(),
         mode: policy.approve,
         asks_destructive: policy.ask_destructive,
@@ -71,8 +71,8 @@ async fn may_enter(turn: &Turn, depth: u32, plugin: &Plugin, session: &str, prom
         is_listed: false,
         flows: &[Flow::OtherSession { session: shown.clone() }],
     };
-    let judgement = judge(&case);
-    match judgement.verdict {
+    let decision = decide(&input);
+    match decision.verdict {
         Verdict::Allow => Ok(()),
         // What the owner typed as a command is the owner's word already.
         Verdict::Ask | Verdict::Deny if turn.is_typed(depth) && turn.principal() == Principal::Owner => Ok(()),
@@ -84,14 +84,14 @@ async fn may_enter(turn: &Turn, depth: u32, plugin: &Plugin, session: &str, prom
                 description: String::new(),
                 parameters: r#"{"type": "object"}"#.to_owned(),
                 for_model: true,
-                effect: judgement.effect,
+                effect: decision.effect,
                 reads_outside: false,
             };
             let tool = Tool::new(spec).map_err(Error::invalid)?;
-            let is_spared = judge(&Case { taint: None, ..case }).verdict == Verdict::Allow;
+            let is_spared = decide(&PolicyInput { taint: None, ..input }).verdict == Verdict::Allow;
             let ends_with_trust = is_spared && turn.is_tainted_by_workspace_alone();
-            let asker = Asker::of_flows(judgement.effect, judgement.why, ends_with_trust);
-            let consented = consent(turn, (plugin, &tool), judgement.effect, &call, vec![asker]).await;
+            let asker = Asker::of_flows(decision.effect, decision.why, ends_with_trust);
+            let consented = consent(turn, (plugin, &tool), decision.effect, &call, vec![asker]).await;
             consented.inspect_err(|error| turn.denied_call(DenialReason::Approval, &plugin.name, TOOL, error))
         }
         Verdict::Deny if turn.principal() == Principal::Owner => {

@@ -104,7 +104,7 @@ impl Offer {
     /// What its parameters are instead of a JSON object.
     pub fn new(spec: &ToolSpec) -> Result<Self, String> {
         let parameters = super::json_object(&spec.parameters)?;
-        let weight = gist::chat::tool(&spec.name, &spec.description, &spec.parameters);
+        let weight = bub_estimate::chat::tool(&spec.name, &spec.description, &spec.parameters);
         let spec = bub_model::ToolSpec::new(super::model_name(&spec.name), spec.description.clone(), parameters);
         Ok(Self { spec: Arc::new(spec), weight })
     }

@@ -97,7 +97,7 @@ impl Turn {
     }
 
     /// What a model's provider has reported lately, in relation to what is estimated; the same for the whole turn.
-    pub fn token_calibration(&self, model: &str) -> gist::Ratio {
+    pub fn token_calibration(&self, model: &str) -> bub_estimate::Ratio {
         let mut ratios = self.ratios.lock().unwrap_or_else(PoisonError::into_inner);
         *ratios.entry(model.to_owned()).or_insert_with(|| self.calls.host.budget.token_calibration(model))
     }

@@ -38,7 +38,7 @@ impl Message {
 
     /// Tokens, by the measure that selectors have too.
     pub fn weight(&self) -> u64 {
-        let weigh = || serde_json::from_str(self.object()).map_or(0, |message| gist::chat::message(&message));
+        let weigh = || serde_json::from_str(self.object()).map_or(0, |message| bub_estimate::chat::message(&message));
         *self.0.weight.get_or_init(weigh)
     }
 

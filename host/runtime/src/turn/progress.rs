@@ -82,7 +82,7 @@ pub struct Turn {
     /// The plugins that have selected for its model calls.
     pub(super) selected: Mutex<BTreeSet<String>>,
     /// What providers have reported of the models of this turn, as it was when it was asked first.
-    pub(super) ratios: Mutex<BTreeMap<String, gist::Ratio>>,
+    pub(super) ratios: Mutex<BTreeMap<String, bub_estimate::Ratio>>,
     /// How often something has changed that hooks may look at.
     pub(super) changes: AtomicU64,
     /// Below this id the tape has text from outside, of phases that were over when the turn began; 0: it has none.

@@ -55,7 +55,7 @@ pub(super) async fn side(selector: &str, turn: &Arc<Turn>, request: Request) -> 
     let selection = &selected.selection;
     let said = selection.said.as_ref().unwrap_or(&about.said);
     let tools = about.tools.iter();
-    let tools = tools.map(|tool| gist::chat::tool(&tool.name, &tool.description, &tool.parameters)).sum();
+    let tools = tools.map(|tool| bub_estimate::chat::tool(&tool.name, &tool.description, &tool.parameters)).sum();
     let tokens = vec![
         ("system prompt", weigh(&system)),
         ("before", weigh(&selection.before)),
@@ -74,7 +74,8 @@ pub(super) async fn side(selector: &str, turn: &Arc<Turn>, request: Request) -> 
 }
 
 fn weigh(messages: &[String]) -> u64 {
-    let message = |message: &String| serde_json::from_str(message).map_or(0, |message| gist::chat::message(&message));
+    let message =
+        |message: &String| serde_json::from_str(message).map_or(0, |message| bub_estimate::chat::message(&message));
     messages.iter().map(message).sum()
 }
 

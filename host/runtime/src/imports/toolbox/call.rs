@@ -13,7 +13,7 @@ use crate::plugin::{
     CallContext, GuestCall, Plugin, Running, Tool, call, check_json, contract, effect_name, model_name, parse_json,
 };
 use crate::turn::{DenialReason, TaintSource, Turn, TurnEvent};
-use bub_permissions::policy::{ApprovalMode, Case, Flow, Verdict, destructive, judge, run_later};
+use bub_permissions::policy::{ApprovalMode, Flow, PolicyInput, Verdict, decide, destructive, run_later};
 use bub_types::Effect;
 use bub_types::text::one_line;
 use bub_types::{Error, ErrorKind, MessageKind, Principal, ToolCall};
@@ -129,7 +129,7 @@ async fn allowed(
     if tool.effect == Effect::Run {
         flows.extend(destroys(arguments));
     }
-    let case = Case {
+    let input = PolicyInput {
         principal: turn.principal(),
         mode: policy.approve,
         asks_destructive: policy.ask_destructive,
@@ -138,32 +138,32 @@ async fn allowed(
         is_listed: config.allows_tool(channel, &tool.name),
         flows: &flows,
     };
-    let judgement = judge(&case);
-    match judgement.verdict {
+    let decision = decide(&input);
+    match decision.verdict {
         Verdict::Allow => {}
         // What the owner typed as a command is the owner's word already.
         Verdict::Ask if is_typed => {}
         Verdict::Deny if is_typed && turn.principal() == Principal::Owner => {}
         Verdict::Ask => {
-            let is_spared = judge(&Case { taint: None, ..case }).verdict == Verdict::Allow;
+            let is_spared = decide(&PolicyInput { taint: None, ..input }).verdict == Verdict::Allow;
             let ends_with_trust = is_spared && turn.is_tainted_by_workspace_alone();
             askers.insert(
                 0,
-                match judgement.effect == tool.effect {
-                    true => Asker::host(judgement.why, ends_with_trust),
-                    false => Asker::of_flows(judgement.effect, judgement.why, ends_with_trust),
+                match decision.effect == tool.effect {
+                    true => Asker::host(decision.why, ends_with_trust),
+                    false => Asker::of_flows(decision.effect, decision.why, ends_with_trust),
                 },
             );
         }
         Verdict::Deny if turn.principal() == Principal::Owner => {
-            let effect = effect_name(judgement.effect);
+            let effect = effect_name(decision.effect);
             let why = format!("the approval mode is `{}`", policy.approve);
             let name = model_name(&tool.name);
             let error = Error::denied(format!("`{name}` would {effect}, and {why}; only calls that read are made"));
             turn.calls
                 .host
                 .channel()
-                .not_asked(&ApprovalRequest { why, ..about((plugin, tool), judgement.effect, call) });
+                .not_asked(&ApprovalRequest { why, ..about((plugin, tool), decision.effect, call) });
             turn.denied_call(DenialReason::Approval, &plugin.name, &tool.name, &error);
             return Err(error);
         }
@@ -172,13 +172,13 @@ async fn allowed(
             let error = Error::denied(format!(
                 "`{}` would {}{because}, which only the owner may do on channel `{channel}`; tools that read can be listed in `tools` of `[channels.{channel}]`",
                 model_name(&tool.name),
-                effect_name(judgement.effect),
+                effect_name(decision.effect),
             ));
             turn.denied_call(DenialReason::Policy, &plugin.name, &tool.name, &error);
             return Err(error);
         }
     }
-    let consented = consent(turn, (plugin, tool), judgement.effect, call, askers).await;
+    let consented = consent(turn, (plugin, tool), decision.effect, call, askers).await;
     consented.inspect_err(|error| turn.denied_call(DenialReason::Approval, &plugin.name, &tool.name, error))?;
     // What a command answers is shown to who typed it, and is no part of the conversation.
     if is_typed {

@@ -6,6 +6,7 @@
 pub struct Spoken<'a> {
     /// As the context in front says; none where there is no context.
     pub sender: Option<&'a str>,
+    /// The words of the sender.
     pub words: &'a str,
 }
 
