@@ -4,9 +4,10 @@ use super::question::act;
 use bub_permissions::policy::ApprovalMode;
 use bub_runtime::channel::ApprovalRequest;
 use bub_types::text::one_line;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Calls that are told apart. A model may try again and again.
 const MAX_CALLS: usize = 20;
@@ -27,7 +28,7 @@ struct DeniedSet {
 impl DeniedCalls {
     /// One more.
     pub(super) fn add(&self, question: &ApprovalRequest) {
-        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = self.0.lock();
         let is_same = |seen: &ApprovalRequest| seen.tool == question.tool && seen.arguments == question.arguments;
         match calls.seen.len() {
             _ if calls.seen.iter().any(is_same) => {}
@@ -38,7 +39,7 @@ impl DeniedCalls {
 
     /// Whether there is none.
     pub(super) fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).seen.is_empty()
+        self.0.lock().seen.is_empty()
     }
 
     /// Says what was not done, a call a line, and then how to allow it.
@@ -47,7 +48,7 @@ impl DeniedCalls {
     ///
     /// Nobody reads it.
     pub(super) fn tell(&self, out: &mut impl Write, mode: ApprovalMode) -> io::Result<()> {
-        let calls = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let calls = std::mem::take(&mut *self.0.lock());
         for question in &calls.seen {
             writeln!(out, "denied: {}: {}", one_line(&act(question, true)), one_line(&question.why))?;
         }
@@ -62,7 +63,7 @@ impl DeniedCalls {
 
     /// The same for programs.
     pub(super) fn json(&self) -> Vec<Value> {
-        let calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = self.0.lock();
         let denied = |question: &ApprovalRequest| {
             json!({
                 "tool": question.tool,

@@ -1,7 +1,7 @@
 //! Where logs go: to stderr, one line each, or to whoever owns the screen.
 
+use parking_lot::Mutex;
 use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
 use tokio::sync::mpsc;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
@@ -17,7 +17,7 @@ const CLEAR: &str = "\r\x1b[K";
 
 /// Shows that line at the end of stderr, in the place of the one before; none: takes it away. For terminals only.
 pub(super) fn status(line: Option<&str>) {
-    let mut status = STATUS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut status = STATUS.lock();
     let _ = write!(io::stderr(), "{CLEAR}{}", line.unwrap_or_default());
     *status = line.map(str::to_owned);
 }
@@ -46,12 +46,12 @@ pub(super) fn start(verbose: u8, format: Format) {
 
 /// From here on lines go there, where they do not stand in the middle of what is drawn.
 pub(super) fn redirect(sender: mpsc::UnboundedSender<String>) {
-    *REDIRECT.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+    *REDIRECT.lock() = Some(sender);
 }
 
 /// From here on lines go to stderr again.
 pub(super) fn restore() {
-    *REDIRECT.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    *REDIRECT.lock() = None;
 }
 
 /// From here on lines are nobody's, until the answer is dropped: they are about a trial. Whoever has set `RUST_LOG` wants
@@ -77,11 +77,11 @@ impl<'a> MakeWriter<'a> for Lines {
 
 impl Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let sender = REDIRECT.lock().unwrap_or_else(PoisonError::into_inner);
+        let sender = REDIRECT.lock();
         match sender.as_ref() {
             Some(sender) if sender.send(String::from_utf8_lossy(line).into_owned()).is_ok() => Ok(line.len()),
             _ => {
-                let status = STATUS.lock().unwrap_or_else(PoisonError::into_inner);
+                let status = STATUS.lock();
                 match status.as_ref() {
                     Some(status) => {
                         let line = String::from_utf8_lossy(line);

@@ -1,9 +1,9 @@
 //! Questions that are answered by a line outside of a turn: whether a workspace is trusted, what a plugin is given.
 
 use super::terminal_mode;
+use parking_lot::Mutex;
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use termimad::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use termimad::crossterm::execute;
@@ -49,7 +49,7 @@ fn ask_there(question: &str) -> io::Result<Option<String>> {
 
 /// Gives the terminal back where a question is left without an answer, because the program ends.
 pub(in crate::cli) fn restore() {
-    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let before = BEFORE.lock().take();
     if let Some(before) = before {
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
     }
@@ -63,7 +63,7 @@ static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 /// Takes what was typed and what is typed within the delay, without showing it.
 fn discard_typed_ahead() -> io::Result<()> {
     let before = tcgetattr(io::stdin())?;
-    *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before.clone());
+    *BEFORE.lock() = Some(before.clone());
     let mut hidden = before.clone();
     // Bytes are there at once and not only behind Enter, are not shown, and Ctrl-C is one of them: the modes have to be
     // given back first.
@@ -72,7 +72,7 @@ fn discard_typed_ahead() -> io::Result<()> {
     hidden.special_codes[SpecialCodeIndex::VTIME] = 0;
     tcsetattr(io::stdin(), OptionalActions::Now, &hidden)?;
     let discarded = discard_until(Instant::now() + ANSWER_DELAY);
-    *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    *BEFORE.lock() = None;
     // What arrives in this moment is thrown away too.
     tcsetattr(io::stdin(), OptionalActions::Flush, &before)?;
     discarded

@@ -1,11 +1,11 @@
 //! What Enter sends while nobody reads: a terminal turns its carriage return into a line feed unless it is told not to, and
 //! a chat reads that as Ctrl-J, which begins a new line.
 
+use parking_lot::Mutex;
 use rustix::termios::{InputModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::fs::OpenOptions;
 use std::io::{IsTerminal, Read, stdin};
 use std::os::unix::fs::OpenOptionsExt;
-use std::sync::{Mutex, PoisonError};
 
 /// The longest line that a terminal keeps, in bytes, and how many are taken.
 const MAX_LINE: usize = 4096;
@@ -81,6 +81,6 @@ fn apply() {
 }
 
 /// Never held while something is waited for.
-fn lock() -> std::sync::MutexGuard<'static, Option<Termios>> {
-    BEFORE.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> parking_lot::MutexGuard<'static, Option<Termios>> {
+    BEFORE.lock()
 }

@@ -6,13 +6,14 @@
 
 use anyhow::Result;
 use bub_system::process;
+use parking_lot::Mutex;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs::File;
 use std::io::{Write, stderr};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -117,7 +118,7 @@ impl Interrupts {
 
     /// Ctrl-C was pressed.
     pub(super) fn press(&self) {
-        let mut unheard = self.unheard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unheard = self.unheard.lock();
         match *unheard {
             Some(since) if since.elapsed() >= UNHEARD => exit(INTERRUPTED, None),
             Some(_) => {}
@@ -127,7 +128,7 @@ impl Interrupts {
 
     /// What was pressed is obeyed.
     pub(super) fn heard(&self) {
-        *self.unheard.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.unheard.lock() = None;
     }
 }
 
