@@ -1,4 +1,4 @@
-//! What a request carries.
+//! Request bodies.
 
 use std::fmt;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use crate::error::Error;
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, BoxError>> + Send>>;
 
-/// A request's body: bytes that are there, or chunks as they come.
+/// A request's body: bytes, or a stream of chunks.
 pub struct Body {
     inner: Inner,
 }
@@ -28,8 +28,8 @@ impl Body {
         Body::from(Bytes::new())
     }
 
-    /// Chunks, of `length` bytes together where that is known beforehand. A chunk that is an error fails the request,
-    /// and so does one that reaches beyond the length, and an end before it. Behind it, no chunk is asked for.
+    /// A stream of chunks, of `length` bytes in total if known. The request fails at the first chunk that is an error,
+    /// and if the stream is longer or shorter than `length`.
     pub fn chunks<S, E>(chunks: S, length: Option<u64>) -> Body
     where
         S: Stream<Item = Result<Bytes, E>> + Send + 'static,
@@ -43,7 +43,7 @@ impl Body {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`] if it says that it is longer than `limit` bytes. One that turns out to be longer fails
+    /// [`Error::TooLarge`] if its declared length exceeds `limit` bytes. A stream that turns out to be longer fails
     /// while it is sent, with the same error as a source.
     pub fn into_reqwest(self, limit: u64) -> Result<(reqwest::Body, Option<u64>), Error> {
         let too_large = Error::TooLarge { part: "request", limit };
@@ -84,7 +84,7 @@ impl fmt::Debug for Body {
     }
 }
 
-/// Chunks that keep to what was said of them.
+/// A stream that is checked against its declared length and the limit.
 struct LengthChecked {
     chunks: Chunks,
     length: Option<u64>,

@@ -1,4 +1,4 @@
-//! What a plugin's requests pass through.
+//! The HTTP client for plugins' requests.
 
 use std::error::Error as _;
 use std::fmt;
@@ -23,7 +23,7 @@ use crate::rewrite;
 use crate::rewrite::{Outgoing, Rewrite};
 use crate::target::Target;
 
-/// Characters of a reason that an error keeps.
+/// Maximum characters of a reason in an error.
 const MAX_REASON: usize = 200;
 
 /// Sends requests to the hosts that a plugin was granted, and to no others.
@@ -36,7 +36,7 @@ pub struct EgressClient {
 }
 
 impl EgressClient {
-    /// Lets requests to `targets` pass, within the default limits.
+    /// A client that allows requests to `targets`, within the default limits.
     pub fn new(network: Network, targets: impl IntoIterator<Item = Target>) -> EgressClient {
         EgressClient { network, targets: targets.into_iter().collect(), limits: Limits::default(), rewrite: None }
     }
@@ -46,7 +46,7 @@ impl EgressClient {
         EgressClient { limits, ..self }
     }
 
-    /// The same with a last change to each request that was allowed.
+    /// The same with a rewrite of each allowed request.
     pub fn with_rewrite(self, rewrite: impl Rewrite + 'static) -> EgressClient {
         EgressClient { rewrite: Some(Arc::new(rewrite)), ..self }
     }
@@ -67,7 +67,7 @@ impl EgressClient {
         let (outgoing, redactor) = self.prepare(Outgoing { url, headers })?;
         let (body, length) = body.into_reqwest(self.limits.request)?;
         let Outgoing { url, mut headers } = outgoing;
-        // Nothing is said of a body where none is expected; where one is, servers want to hear that it is empty.
+        // `Content-Length: 0` is sent only for methods that expect a body.
         let expects_body = [Method::POST, Method::PUT, Method::PATCH].contains(&method);
         if let Some(length) = length.filter(|length| *length > 0 || expects_body) {
             headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
@@ -96,7 +96,8 @@ impl EgressClient {
         Ok(Response { status, headers, body: Incoming::new(response, limits) })
     }
 
-    /// Whether a request may go to `url`, as far as its text tells. Answers whether the host is granted by its name.
+    /// Checks `url` against the targets, without resolving its name. Returns whether the host is granted by its exact
+    /// name.
     fn check(&self, url: &Url) -> Result<bool, Error> {
         let named = self.targets.iter().any(|target| target.names_private(url));
         if named {
@@ -105,7 +106,7 @@ impl EgressClient {
         if !self.targets.iter().any(|target| target.allows(url)) {
             return Err(Error::NotGranted { host: grant_target(url).to_string() });
         }
-        // An address never reaches the resolver, so it is judged here.
+        // An IP address does not go through the resolver, so it is checked here.
         let is_public = match Host::from_url(url) {
             Some(Host::Address(address)) => ip_scope(address) == IpScope::Public,
             Some(name) => !name.is_localhost(),
@@ -114,7 +115,7 @@ impl EgressClient {
         if is_public { Ok(false) } else { Err(Error::Private { host: grant_target(url).to_string(), named }) }
     }
 
-    /// The request as it leaves, and what must not come back.
+    /// The request as it is sent, and the redactor for its answer.
     fn prepare(&self, mut outgoing: Outgoing) -> Result<(Outgoing, Redactor), Error> {
         headers::check_size(&outgoing.headers, self.limits.headers)?;
         headers::strip_request(&mut outgoing.headers);
@@ -130,7 +131,7 @@ impl EgressClient {
         Ok((outgoing, redactor))
     }
 
-    /// The headers of an answer as the guest may see them.
+    /// The headers of the answer, redacted.
     fn answer_headers(
         &self,
         response: &reqwest::Response,
@@ -171,7 +172,7 @@ impl fmt::Debug for EgressClient {
     }
 }
 
-/// Finds out what a request failed with. The text of `error` itself is not used: it has the URL in it.
+/// Converts an error of reqwest. The text of `error` itself is not used, since it contains the URL.
 fn failure(error: reqwest::Error, host: &str, named: bool, redactor: &Redactor) -> Error {
     let host = host.to_owned();
     let mut reason = None;

@@ -1,11 +1,11 @@
-//! How a request fails.
+//! Errors of requests.
 
 use std::fmt;
 
-/// Why there is no answer, or no more of it. Its text is one line, without path, query, header or address: it may be
-/// shown to the guest that asked.
+/// Why a request or the reading of its answer failed. The text is one line without path, query, headers or addresses,
+/// so that it may be shown to the guest.
 ///
-/// `host` is what [`Target::parse`](crate::Target::parse) reads, so that `http:` in front of it makes a grant.
+/// `host` can be parsed by [`Target::parse`](crate::Target::parse): with `http:` before it, it is a grant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,12 +18,12 @@ pub enum Error {
     Private {
         /// The host, as a grant would name it.
         host: String,
-        /// Whether it was granted by its exact name already: then only a grant of the address itself would help.
+        /// Whether its exact name is granted already, so that only a grant of the address would help.
         named: bool,
     },
-    /// The request is none that can be sent; the text says why.
+    /// The request is invalid; the text says why.
     Invalid(String),
-    /// Whoever fills in the request on its way out refused to; the text is theirs.
+    /// The [`Rewrite`](crate::Rewrite) refused the request; the text is its own.
     Refused(String),
     /// More bytes than allowed.
     TooLarge {
@@ -41,7 +41,7 @@ pub enum Error {
     Failed {
         /// The host, as a grant would name it.
         host: String,
-        /// What the network said.
+        /// The network error.
         reason: String,
     },
 }

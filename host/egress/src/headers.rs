@@ -1,4 +1,4 @@
-//! Which headers may pass, and how many of them.
+//! Filtering and limits of headers.
 
 use reqwest::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
@@ -7,7 +7,7 @@ use reqwest::header::{
 
 use crate::error::Error;
 
-/// Headers that speak of one connection, which is ours and not the guest's.
+/// Hop-by-hop headers: they concern the host's connection, not the guest's request.
 const HOP_BY_HOP: &[&str] = &[
     "connection",
     "http2-settings",
@@ -22,7 +22,7 @@ const HOP_BY_HOP: &[&str] = &[
     "upgrade",
 ];
 
-/// Takes out of a request what is for us to say.
+/// Removes request headers that the host sets itself.
 pub(crate) fn strip_request(headers: &mut HeaderMap) {
     strip_connection(headers);
     for name in [HOST, CONTENT_LENGTH, EXPECT] {
@@ -30,13 +30,13 @@ pub(crate) fn strip_request(headers: &mut HeaderMap) {
     }
 }
 
-/// Takes out of an answer what was said to us only.
+/// Removes hop-by-hop headers of an answer.
 pub(crate) fn strip_response(headers: &mut HeaderMap) {
     strip_connection(headers);
 }
 
 fn strip_connection(headers: &mut HeaderMap) {
-    // `Connection: x-mine` makes `X-Mine` a header of the connection as well.
+    // `Connection: x-mine` makes `X-Mine` hop-by-hop too.
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
         .iter()
@@ -52,15 +52,15 @@ fn strip_connection(headers: &mut HeaderMap) {
     }
 }
 
-/// Asks for an answer in which a secret can be found: whole, and not compressed.
+/// Requests a whole, uncompressed answer, in which secrets can be found.
 pub(crate) fn request_identity_encoding(headers: &mut HeaderMap) {
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    // Half of a secret from one request and half from the next would pass.
+    // Two ranges could split a secret and evade redaction.
     headers.remove(RANGE);
     headers.remove(IF_RANGE);
 }
 
-/// Whether the body of an answer is as it was meant to be read.
+/// Whether the body of an answer has no content encoding.
 pub(crate) fn is_unencoded(headers: &HeaderMap) -> bool {
     headers.get_all(CONTENT_ENCODING).iter().all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }

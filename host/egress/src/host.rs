@@ -1,14 +1,14 @@
-//! The host of a URL, in the one form in which hosts are compared.
+//! Hosts of URLs, normalized for comparison.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use reqwest::Url;
 
-/// What DNS can carry.
+/// Maximum length of a DNS name.
 const MAX_NAME: usize = 253;
 
-/// A name in lower case and ASCII without a dot at its end, or an address.
+/// A name in lower-case ASCII without a trailing dot, or an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Host {
     Name(String),
@@ -23,7 +23,7 @@ impl Host {
         if let Some(inner) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             return inner.parse().ok().map(|address: IpAddr| Host::Address(address.to_canonical()));
         }
-        // `localhost.` is `localhost`, said more firmly.
+        // `localhost.` is `localhost`.
         let name = text.strip_suffix('.').unwrap_or(text);
         if let Ok(address) = name.parse() {
             return Some(Host::Address(address));
@@ -32,7 +32,7 @@ impl Host {
         good.then(|| Host::Name(name.to_ascii_lowercase()))
     }
 
-    /// Whether the name stands for this machine whatever a resolver says about it.
+    /// Whether the name always means this machine, whatever a resolver answers.
     pub(crate) fn is_localhost(&self) -> bool {
         match self {
             Host::Name(name) => name == "localhost" || name.ends_with(".localhost"),

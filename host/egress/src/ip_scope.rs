@@ -1,21 +1,20 @@
-//! What kind of place an IP address is.
+//! Scopes of IP addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Who can be behind an address.
+/// The scope of an IP address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IpScope {
-    /// The public internet: a request there tells nothing that anybody else could not ask for.
+    /// The public internet.
     Public,
-    /// This machine, or a network of its owner's: loopback, private use, unique local, shared between a provider's
-    /// customers.
+    /// This machine or a private network: loopback, private use, unique local, shared address space (CGNAT).
     Local,
-    /// No place for a request: link-local (where clouds answer for their machines' keys), multicast, unspecified,
-    /// documentation, benchmarking, reserved, and tunnels that would hide one of these.
+    /// Never allowed: link-local (cloud metadata services), multicast, unspecified, documentation, benchmarking,
+    /// reserved, and tunnels that could hide one of these.
     Special,
 }
 
-/// Tells where `address` is, by the address that a packet to it ends up at.
+/// The scope of `address`; of an IPv4-mapped address, the scope of the IPv4 address.
 pub fn ip_scope(address: IpAddr) -> IpScope {
     match address.to_canonical() {
         IpAddr::V4(address) => scope_v4(address),
@@ -32,19 +31,18 @@ fn scope_v4(address: Ipv4Addr) -> IpScope {
         [192, 0, 0 | 2, _] | [192, 88, 99, _] | [198, 18..=19, ..] | [198, 51, 100, _] | [203, 0, 113, _] => {
             IpScope::Special
         }
-        // Looks public, but is what a machine at Azure asks for its own settings.
+        // Azure's wire server, which looks public.
         [168, 63, 129, 16] => IpScope::Special,
         _ => IpScope::Public,
     }
 }
 
-/// The list is of what is public, since most of the space is not assigned to anybody yet.
+/// Lists what is public, since most of the space is unassigned.
 fn scope_v6(address: Ipv6Addr) -> IpScope {
     match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 1] => IpScope::Local,
         [0xfc00..=0xfdff, ..] => IpScope::Local,
-        // Translated to IPv4 on the way. Only the public half: whether a gateway forwards to a private network is not
-        // for a plugin to find out.
+        // NAT64. Only public IPv4 addresses: a gateway may forward to private networks.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => match scope_v4(joined(high, low)) {
             IpScope::Public => IpScope::Public,
             IpScope::Local | IpScope::Special => IpScope::Special,

@@ -1,12 +1,11 @@
-//! HTTP on behalf of plugins: which hosts a request may go to, and how it gets there.
+//! HTTP requests of plugins: allowed hosts, address rules, limits, secrets and redaction.
 //!
-//! A request passes through a [`EgressClient`], which knows the [`Target`]s that the plugin was granted. The host is checked by
-//! name first; then every address that the name leads to is checked, and the connection goes to an address that was
-//! checked, because the check is the resolver that the connection uses. Addresses that are not on the public internet
-//! are out of reach unless the grant names exactly that host. Redirects come back as they are: whoever follows one sends
-//! a new request, and that one is checked like the first.
+//! An [`EgressClient`] sends a request if one of the plugin's granted [`Target`]s allows it. The host is checked by
+//! name first. Then the resolver that the connection uses checks every address of the name, so the connection goes to a
+//! checked address (no DNS rebinding). Addresses outside the public internet are rejected unless a grant names exactly
+//! that host. Redirects are not followed: the guest sends a new request, which is checked like the first.
 //!
-//! This room knows nothing of wasm, plugins or where grants are kept.
+//! The crate knows nothing of WebAssembly, plugins or the storage of grants.
 
 #![warn(missing_docs, unreachable_pub)]
 

@@ -1,8 +1,8 @@
-//! How much a request may cost.
+//! Limits of a request.
 
 use std::time::Duration;
 
-/// Bounds of one request. How many requests there may be is checked by whoever sends them.
+/// Limits of one request. The caller limits the number of requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of names and values, of a request's headers and of an answer's. 128 KiB.

@@ -1,4 +1,4 @@
-//! The connections of all plugins.
+//! Connections, shared by all plugins.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use crate::resolve::{CheckedResolver, Resolve, SystemResolver};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Servers may say more about a connection in its first frames than we care to keep.
+/// Limit of HTTP/2 header lists, in bytes.
 const HTTP2_HEADERS: u32 = 128 << 10;
 
-/// Looks up names and keeps connections. Cloning it is cheap, and clones share both.
+/// The resolver and the connection pools. Clones share both.
 ///
-/// Connections to hosts that were granted by name are kept apart from the others: one of those may lead to a private
-/// address, and a request that was granted by `*` must not find it open.
+/// Connections to exactly granted hosts have pools of their own: they may lead to private addresses, and requests
+/// granted by `*` must not reuse them.
 #[derive(Clone)]
 pub struct Network {
     shared: Arc<Shared>,
@@ -28,7 +28,7 @@ struct Shared {
     named: Clients,
 }
 
-/// Made when first wanted: reading the machine's certificates takes time, and plain HTTP needs none.
+/// Created lazily: loading the system's certificates takes time, and plain HTTP needs none.
 #[derive(Default)]
 struct Clients {
     plain: OnceCell<reqwest::Client>,
@@ -36,14 +36,14 @@ struct Clients {
 }
 
 impl Network {
-    /// Looks names up with `resolver`. No proxy is used, whatever the environment says: a proxy would look the name up
-    /// once more, behind our back.
+    /// A network that resolves names with `resolver`. Proxies of the environment are ignored: a proxy would resolve the
+    /// name itself, unchecked.
     pub fn new(resolver: impl Resolve) -> Network {
         let shared = Shared { resolver: Arc::new(resolver), public: Clients::default(), named: Clients::default() };
         Network { shared: Arc::new(shared) }
     }
 
-    /// Connections for a host that is granted exactly (`named`) or by a `*`, over TLS (`secure`) or not.
+    /// The client for hosts granted exactly (`named`) or by a `*`, over TLS (`secure`) or not.
     pub async fn client(&self, named: bool, secure: bool) -> Result<&reqwest::Client, reqwest::Error> {
         let clients = if named { &self.shared.named } else { &self.shared.public };
         let cell = if secure { &clients.secure } else { &clients.plain };
@@ -56,7 +56,7 @@ impl Network {
             .dns_resolver(resolver)
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
-            // A request goes out once for each time that it is checked.
+            // No retries: each request that is sent was checked.
             .retry(reqwest::retry::never())
             .connect_timeout(CONNECT_TIMEOUT)
             .http2_max_header_list_size(HTTP2_HEADERS);

@@ -1,4 +1,4 @@
-//! Takes secrets out of what comes back.
+//! Redaction of answers.
 
 use std::fmt;
 use std::pin::Pin;
@@ -8,37 +8,37 @@ use futures_util::{Stream, StreamExt};
 
 use bub_redact::{Patterns, RedactStream};
 
-/// Replaces given byte strings by `***` in bytes that arrive in chunks, also where one lies across a border of chunks, and
-/// however its characters are spelled. Strings that overlap are taken out whole.
+/// Replaces given byte strings by `***` in a stream of chunks, also across chunks and in all their encodings.
+/// Overlapping strings are replaced as one.
 ///
-/// A chunk is held back only as far as its end may be the beginning of such a string.
+/// Only bytes that may begin such a string are held back.
 #[derive(Clone, Default)]
 pub struct Redactor {
     patterns: Patterns,
 }
 
 impl Redactor {
-    /// Hides each of `hidden`; empty strings hide nothing.
+    /// A redactor of the strings in `hidden`; empty ones are ignored.
     pub fn new(hidden: impl IntoIterator<Item = Vec<u8>>) -> Redactor {
         Redactor { patterns: Patterns::new(hidden) }
     }
 
-    /// Whether there is nothing to hide.
+    /// Whether there is nothing to redact.
     pub fn is_empty(&self) -> bool {
         self.patterns.is_empty()
     }
 
-    /// `bytes`, which are all that there is, without what is hidden.
+    /// Redacts a complete byte string.
     pub fn redact(&self, bytes: &[u8]) -> Vec<u8> {
         self.patterns.redact(bytes)
     }
 
-    /// Whether any hidden string is in `name`.
+    /// Whether `name` contains a secret.
     pub fn contains_secret(&self, name: &str) -> bool {
         self.patterns.redact(name.as_bytes()) != name.as_bytes()
     }
 
-    /// The chunks without what is hidden. An error ends them, and what was held back is lost with it.
+    /// Redacts a stream. An error ends it and drops what was held back.
     pub fn redact_stream<S, E>(self, chunks: S) -> impl Stream<Item = Result<Bytes, E>> + Send
     where
         S: Stream<Item = Result<Bytes, E>> + Send + 'static,
@@ -62,7 +62,7 @@ impl Redactor {
     }
 }
 
-/// Says how many strings are hidden, and none of them.
+/// Shows the number of strings only.
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Redactor({} hidden)", self.patterns.len())

@@ -1,4 +1,4 @@
-//! What a guest asks for.
+//! Requests of guests.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::host::Host;
 use crate::target::Target;
 
-/// Longer ones are refused by most servers too.
+/// Most servers refuse longer ones too.
 const MAX_URL: usize = 8 << 10;
 
 /// A request that has not been checked against any grant.
@@ -20,19 +20,19 @@ pub struct Request {
     /// `GET` and the like.
     pub method: Method,
     url: Url,
-    /// The guest's own. What speaks of the connection, `Host` and `Content-Length` are set on the way out.
+    /// The guest's headers. Hop-by-hop headers, `Host` and `Content-Length` are set when the request is sent.
     pub headers: HeaderMap,
     /// Empty at first.
     pub body: Body,
-    /// A shorter wait for the head of the answer than the limits allow.
+    /// Timeout for the head of the answer, if shorter than the limit.
     pub first_byte: Option<Duration>,
-    /// A shorter wait between two segments of the answer's body than the limits allow.
+    /// Timeout between two segments of the answer's body, if shorter than the limit.
     pub between_bytes: Option<Duration>,
 }
 
 impl Request {
-    /// A request without headers and body. From here on the host is what the URL standard makes of `url`, whatever
-    /// way it was written: `http://0x7f.1` is for `127.0.0.1`.
+    /// A request without headers and body. The host is normalized as in the URL standard: `http://0x7f.1` means
+    /// `127.0.0.1`.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Names become addresses here, and nowhere else.
+//! Resolving names, and checking the addresses.
 
 use std::fmt;
 use std::future::Future;
@@ -11,16 +11,16 @@ use reqwest::dns::{Addrs, Name};
 
 use crate::ip_scope::{IpScope, ip_scope};
 
-/// A lookup under way.
+/// A pending lookup.
 pub type LookupFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
-/// Looks up the addresses of names. What it answers is checked each time that it is asked.
+/// Resolves names. The addresses are checked at every lookup.
 pub trait Resolve: Send + Sync + 'static {
     /// All addresses of `name`, which is lower case, ASCII and no address itself.
     fn resolve(&self, name: &str) -> LookupFuture;
 }
 
-/// Asks the operating system, within a tokio runtime.
+/// The operating system's resolver; needs a tokio runtime.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemResolver;
 
@@ -31,10 +31,10 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// The resolver that connections use: it answers with addresses that were checked, or not at all.
+/// The resolver that connections use: it returns checked addresses only.
 pub(crate) struct CheckedResolver {
     pub resolver: Arc<dyn Resolve>,
-    /// Whether the names that are asked were granted one by one.
+    /// Whether the names were granted exactly.
     pub local: bool,
 }
 
@@ -47,7 +47,7 @@ impl reqwest::dns::Resolve for CheckedResolver {
             if addresses.is_empty() {
                 return Err(LookupFailed(io::Error::new(io::ErrorKind::NotFound, "no address")).into());
             }
-            // One that is not allowed spoils them all: whoever answers so is at work against us.
+            // One forbidden address rejects the whole answer: such an answer is an attack.
             if !addresses.iter().all(|address| is_allowed(*address, local)) {
                 return Err(AddressNotAllowed.into());
             }
@@ -58,7 +58,7 @@ impl reqwest::dns::Resolve for CheckedResolver {
     }
 }
 
-/// Whether a name may lead to `address`; `local` if the name was granted exactly.
+/// Whether a name may resolve to `address`; `local` if the name was granted exactly.
 fn is_allowed(address: IpAddr, local: bool) -> bool {
     match ip_scope(address) {
         IpScope::Public => true,
@@ -67,7 +67,7 @@ fn is_allowed(address: IpAddr, local: bool) -> bool {
     }
 }
 
-/// A name leads where it may not. ResolvedSecret again among the sources of what a connection failed with.
+/// A name resolves to a forbidden address. Found among the sources of a connection error.
 #[derive(Debug)]
 pub(crate) struct AddressNotAllowed;
 

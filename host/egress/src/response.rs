@@ -1,4 +1,4 @@
-//! What came back.
+//! Answers.
 
 use std::fmt;
 use std::pin::Pin;
@@ -13,23 +13,23 @@ use reqwest::header::HeaderMap;
 use crate::error::Error;
 use crate::redact_stream::Redactor;
 
-/// The answer of a host, as it is: a redirect was not followed, and no status is an error.
+/// The answer of a host: redirects are not followed, and no status is an error.
 #[derive(Debug)]
 pub struct Response {
-    /// 200 and the like.
+    /// The status code.
     pub status: StatusCode,
-    /// Without what speaks of the connection.
+    /// Without hop-by-hop headers.
     pub headers: HeaderMap,
-    /// Arrives while it is read.
+    /// A stream that is read on demand.
     pub body: Incoming,
 }
 
-/// The body of an answer: a stream of chunks, none of them empty, that ends behind the first error.
+/// The body of an answer: a stream of non-empty chunks that ends after the first error.
 pub struct Incoming {
     chunks: Pin<Box<dyn Stream<Item = Result<Bytes, Error>> + Send>>,
 }
 
-/// What an answer's body has to keep to.
+/// Limits on the reading of an answer's body.
 pub struct ReadLimits {
     pub host: String,
     pub limit: u64,
@@ -55,11 +55,11 @@ impl Incoming {
         }
     }
 
-    /// All chunks as one.
+    /// Reads the whole body.
     ///
     /// # Errors
     ///
-    /// The first that a chunk is.
+    /// The first error of a chunk.
     pub async fn read_all(mut self) -> Result<Bytes, Error> {
         let mut whole = Vec::new();
         while let Some(chunk) = self.next().await {
@@ -83,7 +83,7 @@ impl fmt::Debug for Incoming {
     }
 }
 
-/// What has not arrived yet.
+/// The part of the body that was not read yet.
 struct RemainingBody {
     response: reqwest::Response,
     limits: ReadLimits,

@@ -1,4 +1,4 @@
-//! The last change to a request before it leaves.
+//! Rewriting of requests before they are sent.
 
 use reqwest::Url;
 use reqwest::header::HeaderMap;
@@ -6,23 +6,23 @@ use reqwest::header::HeaderMap;
 use crate::error::Error;
 use crate::request::grant_target;
 
-/// The part of a request that may still be changed. Its host is checked already.
+/// The part of a request that a rewrite may change. Its host is checked already.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     /// Path and query may change, nothing else.
     pub url: Url,
-    /// As they will be sent, without what speaks of the connection.
+    /// As they will be sent, without hop-by-hop headers.
     pub headers: HeaderMap,
 }
 
 /// Fills in what the guest must not hold, such as a key.
 pub trait Rewrite: Send + Sync {
-    /// Changes `outgoing`, and answers all byte strings that must not come back: in the answer each of them becomes
-    /// `***`, in headers and body. If there are any, the answer is asked for whole and uncompressed.
+    /// Changes `outgoing`, and returns the byte strings that are redacted in the answer's headers and body. If there
+    /// are any, the answer is requested whole and uncompressed.
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if the request must not be sent; nothing of it has left then.
+    /// [`Error::Refused`] if the request must not be sent.
     fn rewrite(&self, outgoing: &mut Outgoing) -> Result<Vec<Vec<u8>>, Error>;
 }
 
@@ -35,7 +35,7 @@ where
     }
 }
 
-/// Lets `rewrite` change `outgoing`, and sees to it that the request still goes where the grant allowed it.
+/// Applies `rewrite` and checks that the request still goes to the same host.
 pub(crate) fn apply(rewrite: &dyn Rewrite, outgoing: &mut Outgoing) -> Result<Vec<Vec<u8>>, Error> {
     let checked = outgoing.url.clone();
     let hidden = rewrite.rewrite(outgoing)?;

@@ -1,6 +1,6 @@
-//! Secrets that guests name and never hold.
+//! Secrets that guests name but never see.
 //!
-//! They stand in `$BUB_HOME/secrets.toml`, each bound to hosts:
+//! They are stored in `$BUB_HOME/secrets.toml`, each bound to hosts:
 //!
 //! ```toml
 //! [telegram]
@@ -12,9 +12,8 @@
 //! hosts = ["*.example.com"]
 //! ```
 //!
-//! The variable `BUB_SECRET_TELEGRAM` stands over the file's value, never over its hosts. Where the file has no such
-//! table, `BUB_SECRET_TELEGRAM_HOSTS` names the hosts. A secret without hosts goes into no request: it can be compared
-//! and can sign.
+//! The variable `BUB_SECRET_TELEGRAM` overrides the file's value, never its hosts. Where the file has no such table,
+//! `BUB_SECRET_TELEGRAM_HOSTS` names the hosts. A secret without hosts is never sent: it can only be compared and sign.
 
 mod change;
 mod environment;
@@ -46,7 +45,7 @@ use std::sync::Arc;
 use table::Entry;
 use value::Source;
 
-/// Below `$BUB_HOME`: the file of secrets.
+/// The file of secrets, below `$BUB_HOME`.
 pub const FILE: &str = "secrets.toml";
 
 /// All secrets of one home. Printing it shows names, hosts and `***`.
@@ -59,7 +58,7 @@ pub struct Secrets {
     redaction: Arc<Redaction>,
 }
 
-/// What is to be kept under a name.
+/// A new value of a secret.
 #[derive(Debug, Clone)]
 pub enum NewValue {
     /// The value itself, which is written into the file of secrets.
@@ -71,17 +70,17 @@ pub enum NewValue {
 /// Where the value of a secret comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// It stands in `secrets.toml`.
+    /// In `secrets.toml`.
     Written,
-    /// It stands in that file.
+    /// In that file.
     File(PathBuf),
-    /// It stands in that variable of the environment.
+    /// In that environment variable.
     Variable(String),
-    /// `secrets.toml` binds it to hosts, and nothing holds its value.
+    /// Bound to hosts in `secrets.toml`, but without a value.
     Missing,
 }
 
-/// What is known of one secret.
+/// A secret that was looked up.
 struct ResolvedSecret<'a> {
     source: Option<&'a Source>,
     /// Whether `source` is the environment's.
@@ -99,13 +98,13 @@ pub struct Key {
 }
 
 impl Secrets {
-    /// Reads `secrets.toml` below `home`, which need not be there, and the variables of `environment` that begin with
-    /// `BUB_SECRET_`. What stands in files of its own is read later, at each use.
+    /// Reads `secrets.toml` below `home`, if it exists, and the variables of `environment` with the prefix
+    /// `BUB_SECRET_`. Values in files of their own are read at each use.
     ///
     /// # Errors
     ///
-    /// [`Error::File`] when the file cannot be read, is not ours, is open to others, or says something else than
-    /// secrets; [`Error::Invalid`] for a variable. Each is one line, and quotes no value.
+    /// [`Error::File`] when the file cannot be read, belongs to or is open to other users, or is invalid;
+    /// [`Error::Invalid`] for a variable. Each is one line without values.
     pub fn load(home: &Path, environment: impl Iterator<Item = (String, String)>) -> Result<Self, Error> {
         let path = home.join(FILE);
         let variables = environment::read(environment)?;
@@ -115,18 +114,18 @@ impl Secrets {
         Ok(secrets)
     }
 
-    /// The secrets of a trial in that home: there are none, and the values of these stay out of what it shows.
+    /// The secrets of a trial in that home: none, but these values are still redacted.
     pub fn for_trial(&self, home: &Path) -> Self {
         let (entries, variables) = (BTreeMap::new(), BTreeMap::new());
         Self { path: home.join(FILE), entries, variables, redaction: self.redaction.clone() }
     }
 
-    /// Makes `text` the file's text. Values that were known stay out of what [`redact`](Self::redact) answers.
+    /// Replaces the file's text. [`redact`](Self::redact) still redacts the earlier values.
     fn take(&mut self, text: &str) -> Result<(), Error> {
         self.entries = by_key(&self.path, table::entries(&self.path, text)?)?;
         let written = self.entries.values().filter_map(|entry| entry.source.as_ref());
         for source in written.chain(self.variables.values().filter_map(|variable| variable.source.as_ref())) {
-            // A file that is not there yet is no error before its secret is wanted.
+            // A missing file is an error only when its secret is used.
             if let Ok(value) = source.read() {
                 self.learn(source, &value);
             }
@@ -198,14 +197,14 @@ impl Secrets {
         Err(Error::NotBound { name: name.into(), why })
     }
 
-    /// Whether `value` is the secret, in a time that says nothing of how much of it is right.
+    /// Whether `value` is the secret, compared in constant time.
     ///
     /// # Errors
     ///
     /// [`Error::Unusable`] when the value cannot be read, and those of [`hosts`](Self::hosts).
     pub fn matches(&self, name: &str, value: &[u8]) -> Result<bool, Error> {
         let secret = self.read(name)?;
-        // Digests have one length, whatever they are of. Their comparison is the crate's, in constant time.
+        // Digests have equal lengths and are compared in constant time.
         let digest = |data: &[u8]| sign(b"bub-wasm compares secrets", data);
         Ok(digest(secret.expose())? == digest(value)?)
     }
@@ -237,9 +236,9 @@ impl Secrets {
         Ok(None)
     }
 
-    /// `text` with `***` for every value that this process knows, also in another case, reversed, in Base64, in hexadecimal,
-    /// or with characters that are percent-encoded, escaped or HTML references. A value shorter than 6 characters stays: it
-    /// stands in ordinary words.
+    /// `text` with `***` for every value that this process knows, also in another case, reversed, in Base64, in
+    /// hexadecimal, or with characters that are percent-encoded, escaped or HTML references. Values shorter than 6
+    /// characters are not redacted, since they occur in ordinary words.
     pub fn redact(&self, text: &str) -> String {
         self.redaction.clean(text)
     }
@@ -301,7 +300,7 @@ fn by_key(path: &Path, entries: Vec<Entry>) -> Result<BTreeMap<String, Entry>, E
 }
 
 fn sign(key: &[u8], data: &[u8]) -> Result<hmac::digest::CtOutput<Hmac<Sha256>>, Error> {
-    // HMAC takes keys of every length; the type does not know it.
+    // Cannot fail: HMAC accepts keys of any length.
     let mut mac = Hmac::<Sha256>::new_from_slice(key).map_err(|error| Error::Invalid(error.to_string()))?;
     mac.update(data);
     Ok(mac.finalize())

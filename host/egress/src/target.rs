@@ -1,4 +1,4 @@
-//! Which hosts a grant names.
+//! Hosts of grants.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,8 +7,8 @@ use reqwest::Url;
 
 use crate::host::Host;
 
-/// What stands behind `http:` in a grant: `HOST`, `HOST:PORT`, `*.SUFFIX` or `*`, each with `http://` or `https://` in
-/// front of it if wanted. Without a scheme it is https, and without a port the scheme's own.
+/// The target of a grant `http:TARGET`: `HOST`, `HOST:PORT`, `*.SUFFIX` or `*`, optionally with `http://` or
+/// `https://`. The default is HTTPS and the scheme's default port.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Target {
     scheme: Scheme,
@@ -25,17 +25,17 @@ enum Scheme {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Hosts {
     One(Host),
-    /// All below the name, and not the name itself.
+    /// Subdomains of the name, without the name itself.
     Below(String),
     All,
 }
 
-/// Why a text names no target, worded for the person who wrote it.
+/// Why a text is not a target, worded for the user who wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseTargetError(String);
 
 impl Target {
-    /// Reads what stands behind `http:` in a grant.
+    /// Parses the target of a grant `http:TARGET`.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl Target {
             }
     }
 
-    /// Whether this allows `url` by its exact host, so that the host may be on a network that is not public.
+    /// Whether this allows `url` by its exact host, which may then be on a private network.
     pub fn names_private(&self, url: &Url) -> bool {
         matches!(self.hosts, Hosts::One(_)) && self.allows(url)
     }

@@ -1,16 +1,16 @@
-//! One character of a text, in whichever way it is spelled there.
+//! Decoding of single characters, in any of their encodings.
 
 /// The longest spelling of a character, in bytes: `&#x10ffff;` behind zeros, and two `\u` of a pair.
 const LONGEST: usize = 12;
 
-/// What stands at the beginning of some bytes.
+/// The first unit of a byte string.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// A byte, spelled in so many.
+    /// A byte, and the length of its encoding.
     Byte(u8, usize),
-    /// A character, spelled in so many bytes.
+    /// A character, and the length of its encoding.
     Char(char, usize),
-    /// Only what comes next tells.
+    /// Incomplete: more bytes are needed.
     Unknown,
 }
 

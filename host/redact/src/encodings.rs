@@ -1,4 +1,4 @@
-//! The strings that a value may come back as from a server, a program or a model that shows what it was sent.
+//! Encodings in which servers, programs and models may repeat a secret.
 //!
 //! Percent-encoding, escapes and references are undone where a text is read, whichever characters they stand for, and the
 //! case of ASCII letters is nothing there. What is made here are the encodings of the whole value, and those spellings that

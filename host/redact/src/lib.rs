@@ -1,13 +1,11 @@
-//! Takes secrets out of a text, also where it comes in pieces.
+//! Redaction of secrets, in whole texts and in streams.
 //!
-//! What is looked for are the strings that [`encodings`] makes of a value. They are found in any case of their letters, and
-//! under whichever mixture of percent-encoding, escapes and HTML references their characters are spelled. This is a net: who
-//! can choose what a program answers can choose a spelling that it does not know, so what must not reach a secret is not
-//! granted it.
+//! It finds the strings that [`encodings`] makes of a value, case-insensitively and in any mixture of percent-encoding,
+//! escapes and HTML references. This is a safety net: an attacker who controls an answer can choose an encoding that it
+//! does not know, so grants alone protect secrets.
 //!
-//! A text is read twice, in step: as it stands, and with its spellings undone. Both readings are the same until the first
-//! spelling comes, and where nothing of a string has begun, neither is made. So the cost is one look at each byte for a text
-//! without any, whatever the number of strings, and a few steps a byte for any other.
+//! A text is matched twice in parallel: as it is, and decoded. Bytes that cannot begin a match are skipped, so the cost
+//! is one table lookup per byte for ordinary text, whatever the number of strings.
 
 #![warn(missing_docs, unreachable_pub)]
 
@@ -24,36 +22,36 @@ use patterns::{Machine, StateID};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What stands in the place of a secret.
+/// Replaces a secret.
 const REPLACEMENT: &[u8] = b"***";
 
-/// A text on its way, of which what may still become a secret is held back.
+/// Redacts a stream of bytes; holds back what may be the beginning of a secret.
 #[derive(Clone)]
 pub struct RedactStream {
     machine: Option<Arc<Machine>>,
-    /// Bytes that have come and not gone on.
+    /// Bytes that are held back.
     held: Vec<u8>,
     /// How many of them were read.
     read: usize,
-    /// As it stands, and with its spellings undone.
+    /// The matcher states for the raw and for the decoded text.
     plain: Reading,
     decoded: Reading,
     /// Where secrets begin and end among the held bytes, in order.
     found: VecDeque<(usize, usize)>,
-    /// How many of the bytes that come next belong to a secret whose mark has gone on.
+    /// How many of the next bytes belong to a secret whose replacement was emitted.
     covered: usize,
 }
 
-/// One way of reading.
+/// A matcher's state.
 #[derive(Clone)]
 struct Reading {
     state: StateID,
-    /// Of the bytes that may be a secret's beginning: where in `held` each is spelled.
+    /// For each byte of a partial match, its position in `held`.
     starts: VecDeque<usize>,
 }
 
 impl RedactStream {
-    /// Takes out what `patterns` find.
+    /// A stream that redacts `patterns`.
     pub fn new(patterns: &Patterns) -> Self {
         let machine = patterns.machine().cloned();
         let state = machine.as_ref().map_or(StateID::ZERO, |machine| machine.start);
@@ -69,12 +67,12 @@ impl RedactStream {
         }
     }
 
-    /// What can go on once `bytes` have come.
+    /// Feeds `bytes`, and returns what can be emitted.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.take(bytes, false)
     }
 
-    /// What was held back, when nothing more comes.
+    /// Ends the stream, and returns what was held back.
     pub fn finish(&mut self) -> Vec<u8> {
         self.take(&[], true)
     }
@@ -84,7 +82,7 @@ impl RedactStream {
         self.held.extend_from_slice(bytes);
         while self.read < self.held.len() {
             if self.plain.is_idle(&machine) && self.decoded.is_idle(&machine) {
-                // Nothing has begun: on to what may begin something.
+                // No partial match: skip to a byte that may begin one.
                 let wakes = |byte: &u8| machine.wakes.get(usize::from(*byte)).copied().unwrap_or(true);
                 let rest = self.held.get(self.read..).unwrap_or_default();
                 self.read += rest.iter().position(wakes).unwrap_or(rest.len());
@@ -117,12 +115,12 @@ impl RedactStream {
         self.go_on(safe)
     }
 
-    /// Lets the first `safe` of the held bytes go on, without the secrets among them.
+    /// Emits the first `safe` held bytes, redacted.
     fn go_on(&mut self, safe: usize) -> Vec<u8> {
         let mut passed = Vec::with_capacity(safe);
         let mut at = 0;
         while at < safe {
-            // Secrets that overlap are taken out as one.
+            // Overlapping secrets are redacted as one.
             while let Some((_, end)) = self.found.front().copied().filter(|(start, _)| *start < self.covered) {
                 self.covered = self.covered.max(end);
                 self.found.pop_front();
@@ -162,7 +160,7 @@ impl Reading {
         self.state == machine.start
     }
 
-    /// Reads one more byte, which is spelled at that place.
+    /// Feeds one byte, whose encoding has that position.
     fn see(&mut self, machine: &Machine, byte: u8, (start, end): (usize, usize), found: &mut VecDeque<(usize, usize)>) {
         self.state = machine.next(self.state, byte);
         self.starts.push_back(start);
@@ -181,13 +179,13 @@ impl Reading {
 }
 
 impl Patterns {
-    /// `bytes`, which are all that there is, without what is looked for.
+    /// Redacts a complete byte string.
     pub fn redact(&self, bytes: &[u8]) -> Vec<u8> {
         let mut stream = RedactStream::new(self);
         stream.take(bytes, true)
     }
 
-    /// A text without what is looked for.
+    /// Redacts a complete text.
     pub fn redact_text(&self, text: &str) -> String {
         match self.is_empty() {
             true => text.to_owned(),

@@ -1,4 +1,4 @@
-//! The strings that are looked for, and how much of one stands at the end of what was seen.
+//! The strings to redact, as an automaton.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use aho_corasick::{Anchored, MatchKind};
 
 pub(super) use aho_corasick::automaton::StateID;
 
-/// Strings that are looked for without regard to the case of ASCII letters. Cloning it is cheap.
+/// Strings to redact, ignoring the case of ASCII letters. Cloning is cheap.
 #[derive(Clone, Default)]
 pub struct Patterns {
     /// None: nothing is looked for.
@@ -17,7 +17,7 @@ pub struct Patterns {
     count: usize,
 }
 
-/// Says how many strings are looked for, and none of them.
+/// Shows the number of strings only.
 impl fmt::Debug for Patterns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Patterns({})", self.count)
@@ -34,7 +34,7 @@ pub(super) struct Machine {
 }
 
 impl Patterns {
-    /// Looks for each of `strings`; empty ones are found nowhere.
+    /// Patterns for `strings`; empty ones are ignored.
     pub fn new<T: AsRef<[u8]>>(strings: impl IntoIterator<Item = T>) -> Self {
         let strings = strings.into_iter().map(|string| string.as_ref().to_ascii_lowercase());
         let mut strings: Vec<Vec<u8>> = strings.filter(|string| !string.is_empty()).collect();
@@ -50,7 +50,7 @@ impl Patterns {
         self.count
     }
 
-    /// Whether nothing is looked for.
+    /// Whether there are no strings.
     pub fn is_empty(&self) -> bool {
         self.found.is_none()
     }

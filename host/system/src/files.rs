@@ -1,6 +1,6 @@
 //! Files that the program obeys: how they are read, who else may write them, and where they really lie.
 //!
-//! **Invariant**: this room knows nothing of what stands in a file; it answers for which file it is, and whose.
+//! **Invariant**: this module knows identities and owners of files, not their contents.
 
 mod access;
 mod directory;

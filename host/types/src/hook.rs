@@ -1,6 +1,6 @@
-//! The table of hooks: how each is asked, what Bub calls it, and what whoever answers it can do.
+//! The table of hooks: dispatch mode, Bub's stage name and privileges of each.
 
-/// How the plugins that implement a hook are asked.
+/// How the plugins that implement a hook are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DispatchMode {
     /// One after the other until one answers.
@@ -9,7 +9,7 @@ pub enum DispatchMode {
     Broadcast,
     /// All of them, each seeing what the one before it changed.
     Chain,
-    /// All of them, and what they break reaches nobody.
+    /// All of them; their faults are ignored.
     Observer,
 }
 
@@ -25,7 +25,7 @@ impl DispatchMode {
     }
 }
 
-/// A hook: the last name of its WIT interface, how it is asked, what Bub calls its stage, and what whoever answers it can do.
+/// A hook: its WIT interface, dispatch mode, stage and privileges.
 pub struct HookSpec {
     /// The name in messages: that of the WIT interface.
     pub name: &'static str,
@@ -33,7 +33,7 @@ pub struct HookSpec {
     pub way: DispatchMode,
     /// The name in events and in `on-error`.
     pub stage: &'static str,
-    /// What a plugin that is asked sees, and what it can change: for whoever decides whether it is asked.
+    /// What an implementation sees and can change, shown when the user grants the hook.
     pub power: &'static str,
     /// Whether it sees what people and the model say.
     pub listens: bool,

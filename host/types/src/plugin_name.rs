@@ -1,8 +1,7 @@
-//! The names of plugins: what one may be, and which no file may have.
+//! Names of plugins: their syntax, and the reserved ones.
 //!
-//! A name is typed in commands, stands in `config.toml`, and decides whose sidecars and folders are whose. So it holds
-//! no character that looks like another one, no two names differ in case alone, and none holds the dot that stands
-//! between a plugin's name and what its sidecar is called.
+//! Names are typed in commands, used in `config.toml`, and identify a plugin's sidecars and folders. So they have no
+//! look-alike characters, no upper case, and no dot, which separates a plugin's name from its sidecar's.
 
 use crate::text::one_line;
 use anyhow::{Result, bail};
@@ -19,7 +18,7 @@ pub const SIMPLE: &str = "simple";
 /// The name of the selection of a whole window, which takes over where a selector fails.
 pub const EVERYTHING: &str = "everything";
 
-/// What no plugin may be called although the host has no plugin of that name, and what the host calls by it.
+/// Reserved names, and their meaning.
 const RESERVED: [(&str, &str); 3] = [
     (SPILL, "the sidecar of long tool results"),
     (SIMPLE, "the selection without a plugin"),
@@ -30,7 +29,7 @@ const RESERVED: [(&str, &str); 3] = [
 ///
 /// # Errors
 ///
-/// What is wrong with it. What to do about it depends on where the name stands, and is said there.
+/// What is wrong with it. The caller says what to do about it.
 pub fn check_name(name: &str) -> Result<()> {
     let what = match name.chars().find(|character| !is_plain(*character)) {
         // Nothing of it would be seen between the backticks.

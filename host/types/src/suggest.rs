@@ -1,11 +1,11 @@
-//! What somebody may have meant.
+//! "Did you mean" suggestions.
 
-/// `; did you mean \`NAME\`` when one of the names is close to what was written, else nothing.
+/// `; did you mean \`NAME\`` if one of the names is close to `written`, else an empty text.
 pub fn hint<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     nearest(written, names).map(|name| format!("; did you mean `{name}`")).unwrap_or_default()
 }
 
-/// The name that is closest to what was written, if any is close.
+/// The name closest to `written`, if any is close.
 pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     names
         .into_iter()
@@ -15,7 +15,7 @@ pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> O
         .map(|(_, name)| name)
 }
 
-/// At most `count` names that share most of their letters with what was written, in order; the closest first.
+/// At most `count` names that share most of their letters with `written`, the closest first.
 pub fn several<'a>(written: &str, names: impl IntoIterator<Item = &'a str>, count: usize) -> Vec<&'a str> {
     let mut close: Vec<(f64, &str)> = names.into_iter().map(|name| (shared(written, name), name)).collect();
     close.retain(|(shared, _)| *shared >= 0.6);

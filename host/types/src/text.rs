@@ -4,22 +4,22 @@ mod invisible;
 
 pub use invisible::Invisible;
 
-/// What of a text is looked at for a line, in bytes. A guest may hand over megabytes, again and again.
+/// Maximum bytes of a text that become a line. A guest may pass megabytes.
 const LOOKED_AT: usize = 64 << 10;
 
-/// The system's sentence in this program's manner: no capital, no number behind it.
+/// A message of the operating system without its capital letter and its error number.
 pub fn plain(text: &str) -> String {
     let text = text.split(" (os error").next().unwrap_or(text);
     let mut characters = text.chars();
     characters.next().map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
 }
 
-/// How many there are of something.
+/// A number with its noun in singular or plural.
 pub fn count(number: u64, one: &str, more: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { more })
 }
 
-/// A number of bytes as it is read by people.
+/// A number of bytes with a unit.
 pub fn bytes(bytes: u64) -> String {
     let mut size = bytes as f64;
     for unit in ["B", "KB", "MB", "GB"] {
@@ -32,7 +32,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{size:.1} TB")
 }
 
-/// The innermost reason of an error of the connection. The outer ones repeat the address, query and all.
+/// The innermost source of a connection error. The outer ones contain the URL with its query.
 pub fn cause<E: std::error::Error + 'static>(error: &E) -> String {
     let mut inner: &dyn std::error::Error = error;
     while let Some(source) = inner.source() {
@@ -45,8 +45,7 @@ pub fn cause<E: std::error::Error + 'static>(error: &E) -> String {
     }
 }
 
-/// The text with everything escaped that a terminal would obey, but for the ends of lines and tabs: control characters,
-/// and those that turn the direction of what follows.
+/// Escapes control characters, other than line ends and tabs, and characters that change the text direction.
 pub fn shown(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.replace("\r\n", "\n").chars() {

@@ -1,4 +1,4 @@
-//! Secrets that are kept and given up.
+//! Setting and removing secrets.
 
 use crate::secret::table;
 use crate::secret::table::Entry;
@@ -6,8 +6,8 @@ use crate::secret::value::{MAX_VALUE, MIN_CHARS, Source};
 use crate::secret::{Error, NewValue, Secrets, by_key, check_name, file, host};
 
 impl Secrets {
-    /// Keeps `value` under `name`, bound to `hosts`, in the place of what was there. The other secrets stay, also those
-    /// that another process has kept since these were read. Waits up to 5 seconds for such a process.
+    /// Sets the secret `name`, bound to `hosts`. Other secrets are kept, also those that another process has set since.
+    /// Waits up to 5 seconds for such a process.
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ impl Secrets {
         self.rewrite(|path, text| table::with(path, text, &entry))
     }
 
-    /// Gives up the secret of that name. One that the environment holds stays.
+    /// Removes the secret from the file. A value in the environment stays.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl Secrets {
         let mut written = String::new();
         file::change(&path, |text| {
             written = edit(&path, text)?;
-            // What could not be read again is not written.
+            // Nothing is written that cannot be parsed again.
             by_key(&path, table::entries(&path, &written)?)?;
             Ok(written.clone())
         })?;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Longest file, in bytes.
 const MAX_FILE: usize = 1 << 20;
 
-/// How long a change waits for another process. A change takes milliseconds: whoever holds the lock for longer hangs.
+/// Timeout for the lock. A change takes milliseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Read and write for the owner, nothing for anybody else.
@@ -48,8 +48,7 @@ pub(super) fn read(path: &Path) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|_| Error::File(format!("`{shown}` is not UTF-8")))
 }
 
-/// Puts what `change` makes of the text in its place. Whoever reads meanwhile sees the old text or the new one, and
-/// two processes that change it do so one after the other.
+/// Replaces the text by the result of `change`, atomically and under a lock.
 ///
 /// # Errors
 ///

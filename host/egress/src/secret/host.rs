@@ -42,8 +42,8 @@ impl Pattern {
         }
     }
 
-    /// Whether `host`, as it stands in a request without its port, is meant. Names are compared as they are written:
-    /// nothing is resolved, and `example.com.` is not `example.com`.
+    /// Whether the pattern matches `host` (without a port). Names are compared literally: `example.com.` is not
+    /// `example.com`.
     pub(super) fn matches(&self, host: &str) -> bool {
         match (self, address(host)) {
             (Self::Address(bound), Some(address)) => *bound == address,

@@ -1,8 +1,8 @@
-//! A request's marks become secrets, on its way out and nowhere before.
+//! Replaces placeholders by secrets when a request is sent.
 //!
-//! Marks stand in the path, the query and the values of headers. The body is not looked at: what stands there is shown
-//! to anybody who may read what was posted. Nothing is decoded to look for marks either, so a guest that packs one into
-//! Base64 sends the mark itself; for `Authorization: Basic {{secret:NAME}}` the secret is the Base64 of `user:password`.
+//! Placeholders are replaced in the path, the query and header values. Bodies are not searched, because others may read
+//! what was posted. Nothing is decoded: a placeholder in Base64 is sent as it is, so for `Authorization: Basic
+//! {{secret:NAME}}` the secret is the Base64 of `user:password`.
 
 use crate::secret::placeholder::{PlaceholderEncoding, Segment, segments};
 use crate::secret::value::{MIN_CHARS, Value};
@@ -10,24 +10,24 @@ use crate::secret::{Error, Secrets};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Most marks in one request: each may become 64 KiB.
+/// Maximum placeholders in a request: each may become 64 KiB.
 const MAX_PLACEHOLDERS: usize = 32;
 
-/// Fills requests in.
+/// Injects secrets into requests.
 #[derive(Debug, Clone, Copy)]
 pub struct SecretInjector<'a> {
     secrets: &'a Secrets,
 }
 
-/// A request with its secrets. Printing it shows their names.
+/// A request with its secrets. `Debug` shows their names only.
 pub struct InjectedRequest {
     /// The path, and the query behind its question mark.
     pub path_and_query: String,
     /// All headers, in the order in which they came.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The secrets that were filled in, each once, by name.
+    /// Names of the injected secrets.
     pub used: Vec<String>,
-    /// What to take out of the answer: each value as it is, percent-encoded, in JSON and in Base64, the longest first.
+    /// Strings to redact in the answer: all encodings of each value, the longest first.
     pub values: Vec<Vec<u8>>,
 }
 
@@ -38,24 +38,23 @@ impl fmt::Debug for InjectedRequest {
 }
 
 impl<'a> SecretInjector<'a> {
-    /// Fills in out of `secrets`.
+    /// An injector of `secrets`.
     pub fn new(secrets: &'a Secrets) -> Self {
         Self { secrets }
     }
 
-    /// Replaces every mark of a request to `host`, which comes without its port; `https` is false for plain http.
-    /// `allowed` says for each name whether the plugin may use it. A redirect is another request: fill it in anew, from
-    /// the marks, with its own host.
+    /// Replaces all placeholders of a request to `host` (without a port); `https` is false for plain HTTP. `allowed`
+    /// says whether the plugin may use a name. For a redirect, inject again from the placeholders, with its own host.
     ///
-    /// Reads files for secrets that stand in files.
+    /// Reads the files of secrets that are kept in files.
     ///
     /// # Errors
     ///
-    /// Nothing is sent in part: one mark that cannot be filled refuses the request. [`Error::NotGranted`] comes before
-    /// [`Error::NotFound`], so that nobody learns which secrets there are; then [`Error::NotBound`] for another host or
-    /// plain http, [`Error::Unusable`] for a value that cannot be read, is too short to be taken out of the answer, or
-    /// would break a header, and [`Error::Invalid`] for what is no mark, for more than 32 of them, and for a header that
-    /// had a line end already.
+    /// One placeholder that cannot be replaced rejects the request. [`Error::NotGranted`] is checked before
+    /// [`Error::NotFound`], so that the guest does not learn which secrets exist; then [`Error::NotBound`] for another
+    /// host or plain http, [`Error::Unusable`] for a value that cannot be read, is too short to be taken out of the
+    /// answer, or would break a header, and [`Error::Invalid`] for what is no mark, for more than 32 of them, and for a
+    /// header that had a line end already.
     pub fn inject(
         &self,
         host: &str,
@@ -77,7 +76,7 @@ impl<'a> SecretInjector<'a> {
     }
 }
 
-/// One request while it is filled in.
+/// A request during injection.
 struct Request<'a> {
     secrets: &'a Secrets,
     host: &'a str,

@@ -1,4 +1,4 @@
-//! What a secret may be called, and the variable of the environment that stands for it.
+//! Names of secrets, and of their environment variables.
 
 use crate::secret::Error;
 

@@ -1,4 +1,4 @@
-//! `{{secret:NAME}}`: what a guest writes where a secret is to stand.
+//! Placeholders `{{secret:NAME}}`, which guests write in place of secrets.
 
 use crate::secret::Error;
 use crate::secret::name::check_name;
@@ -6,7 +6,7 @@ use crate::secret::name::check_name;
 const OPEN: &[u8] = b"{{secret:";
 const CLOSE: &[u8] = b"}}";
 
-/// The mark for that name. It is made of the name alone: it says nothing of whether there is such a secret.
+/// The placeholder for that name, whether or not the secret exists.
 ///
 /// # Errors
 ///
@@ -23,7 +23,7 @@ pub(super) enum Segment<'a> {
     Placeholder(&'a str),
 }
 
-/// How marks may be written.
+/// How placeholders may be encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlaceholderEncoding {
     /// As they are.
@@ -32,7 +32,7 @@ pub(super) enum PlaceholderEncoding {
     Url,
 }
 
-/// Cuts `text` at its marks. What a mark is replaced by is never searched for marks again.
+/// Splits `text` at its placeholders. Injected values are not searched again.
 ///
 /// # Errors
 ///
@@ -60,7 +60,7 @@ pub(super) fn segments(text: &[u8], encoding: PlaceholderEncoding) -> Result<Vec
     Ok(segments)
 }
 
-/// What stands behind `wanted` at the beginning of `text`.
+/// The rest of `text` after the prefix `wanted`.
 fn after<'a>(text: &'a [u8], wanted: &[u8], encoding: PlaceholderEncoding) -> Option<&'a [u8]> {
     wanted.iter().try_fold(text, |text, wanted| match text {
         [byte, rest @ ..] if byte == wanted => Some(rest),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Longest value, in bytes.
 pub(super) const MAX_VALUE: usize = 64 << 10;
 
-/// Fewest characters of a value that is kept, filled in or taken out of texts: a shorter one stands in ordinary words.
+/// Minimum characters of a secret: shorter ones occur in ordinary words.
 pub(super) const MIN_CHARS: usize = 6;
 
 /// A secret's bytes. Printing it in any way gives `***`.
@@ -25,12 +25,12 @@ impl Value {
         Self(bytes)
     }
 
-    /// The bytes themselves. Whoever calls this answers for where they go.
+    /// The bytes of the secret. The caller is responsible for where they go.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }
 
-    /// The value as text; none when it is not UTF-8. Whoever calls this answers for where it goes.
+    /// The secret as text; none when it is not UTF-8. The caller is responsible for where it goes.
     pub fn expose_text(&self) -> Option<&str> {
         std::str::from_utf8(&self.0).ok()
     }
@@ -55,7 +55,7 @@ impl fmt::Debug for Value {
 pub(super) enum Source {
     /// It was written down where it is named.
     Text(Value),
-    /// It stands in that file, and is read whenever it is used.
+    /// In that file, which is read at every use.
     File(PathBuf),
 }
 

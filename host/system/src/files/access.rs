@@ -7,7 +7,7 @@ use std::path::Path;
 /// Who beside the owner can read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Nobody but its owner, and root.
+    /// Only its owner, and root.
     Private,
     /// Its group or all users.
     ReadableByOthers,

@@ -1,8 +1,7 @@
 //! Which files no plugin may open or replace, wherever they lie and by whatever name: the program obeys them.
 //!
-//! A name is not enough. The configuration may be a link into a workspace, a hard link gives a file a second name, and a
-//! mount gives a directory a second place. So files and directories are known by device and inode, and each name that leads
-//! to one by the directory that it stands in.
+//! Paths are not enough: symbolic links, hard links and mounts give files further paths. So files and directories are
+//! identified by device and inode, and names by their directory's.
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
 use std::collections::{HashMap, HashSet};
@@ -105,7 +104,7 @@ impl ProtectedFiles {
             let Some(id) = id else { return };
             let place = directory.join(&name);
             let Ok(meta) = std::fs::symlink_metadata(&place) else {
-                // Whoever makes the missing part decides what is read.
+                // Creating the missing component would decide what is read.
                 let missing = if left.is_empty() { &mut self.names } else { &mut self.ways };
                 missing.insert((id, name));
                 return;
@@ -134,7 +133,7 @@ impl ProtectedFiles {
         }
     }
 
-    /// What stands in a protected directory may have a second name elsewhere, or be a link to elsewhere.
+    /// A file in a protected directory may have a hard link elsewhere, or be a symbolic link.
     fn list(&mut self, directory: &Path, known: &mut HashMap<PathBuf, Option<FileId>>) {
         for entry in std::fs::read_dir(directory).into_iter().flatten().flatten().take(MAX_ENTRIES) {
             let Ok(meta) = entry.metadata() else { continue };

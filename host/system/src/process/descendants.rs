@@ -1,7 +1,7 @@
 //! What a program has started and what has left its process group, by `setsid` for one.
 //!
-//! A signal to the group does not reach these. `/proc` says whose children they are, so they are looked for while their
-//! parents live: one whose parent ended before nobody can tell from a stranger. Elsewhere than on Linux none is found.
+//! Descendants that left the process group. They are found through `/proc`, on Linux only, and only while their parents
+//! are alive.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::HashSet;

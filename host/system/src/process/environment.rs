@@ -1,11 +1,11 @@
-//! What a program is told of the host's environment.
+//! Environments of programs.
 
 use crate::environment;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
-/// Variables that a program gets without being asked for: who and where the user is, how to speak to them, and where tools
-/// are installed. None of them is a key; what is not named here may be one. A `*` stands for anything.
+/// Variables that every program gets: user, locale and tool paths. None of them is a secret; others may be. `*` matches
+/// anything.
 pub const ALLOWED: &[&str] = &[
     // The user and the machine.
     "HOME",
@@ -125,8 +125,8 @@ pub const ALLOWED: &[&str] = &[
 /// What the project's own variables begin with.
 const OWN_PREFIX: &str = "BUB_";
 
-/// A secret of that many bytes is found inside a value too (`postgres://me:SECRET@db`). A shorter one is looked for as the
-/// whole value only: `test` stands in half of all paths.
+/// Secrets of at least so many bytes are also found inside values (`postgres://me:SECRET@db`), shorter ones only as
+/// whole values: `test` is part of many paths.
 const MIN_SECRET_INSIDE: usize = 8;
 
 /// The variables that a program gets, and no others.
@@ -177,7 +177,7 @@ impl Environment {
 }
 
 impl fmt::Debug for Environment {
-    /// Names only: a value may be a key that nobody has told us of.
+    /// Shows names only: a value may be an unknown key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.variables.iter().map(|(name, _)| name)).finish()
     }
@@ -197,7 +197,7 @@ fn matches(name: &OsStr, pattern: &str) -> bool {
     }
 }
 
-/// Whether whoever reads `value` knows `secret`.
+/// Whether `value` contains `secret`.
 fn tells(value: &OsStr, secret: &str) -> bool {
     let (value, secret) = (value.as_encoded_bytes(), secret.trim().as_bytes());
     if secret.len() >= MIN_SECRET_INSIDE {

@@ -29,7 +29,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InvalidInput(message) | Self::NotFound(message) | Self::Busy(message) => f.write_str(message),
-            // The cause is part of the sentence, not of `source()`: whoever walks the chain does not print it twice.
+            // The cause is part of the text and not a `source()`, so that chains do not print it twice.
             Self::Io { action, source } => write!(f, "{action}: {}", plain(&source.to_string())),
         }
     }

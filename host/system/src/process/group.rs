@@ -5,15 +5,15 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpgid};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-/// A group under the id of its leader. The system keeps that id from others while the group has a member, and no longer:
-/// a group that was once seen empty is never signalled again.
+/// A group, identified by its leader's id. The id may be reused once the group is empty, so an empty group is never
+/// signalled again.
 pub(super) struct Group {
     id: Pid,
     /// The leader was waited for.
     leaderless: AtomicBool,
     /// No signal may be sent any more.
     gone: AtomicBool,
-    /// A member that was alive when last looked at, or 0. While it states nobody else need be looked for.
+    /// A member that was alive when last looked at, or 0. While it is alive, no other member is searched for.
     known_member: AtomicI32,
 }
 
@@ -50,7 +50,7 @@ impl Group {
         self.leaderless.store(true, Ordering::Release);
     }
 
-    /// Ends whoever may have been overlooked in a group that is gone, and signals it no more: its id may soon be another's.
+    /// Kills remaining members and marks the group as gone: its id may be reused.
     pub(super) fn reap_group(&self) {
         self.kill();
         self.gone.store(true, Ordering::Release);
@@ -64,7 +64,7 @@ impl Group {
         if self.is_empty() {
             return true;
         }
-        // Zombies are left where whoever inherits orphans waits for them late or, in many containers, never.
+        // Zombies remain where init reaps orphans late or, in many containers, never.
         let group = self.id.as_raw_pid();
         if member::is_alive(self.known_member.load(Ordering::Relaxed), group) == Some(true) {
             return false;
@@ -98,7 +98,7 @@ impl Group {
 
     fn signal(&self, signal: Signal) {
         if !self.is_empty() {
-            // Refused only where a member ended just now, or runs as somebody else: whoever wants to know asks `is_gone`.
+            // Fails only if a member just ended or runs as another user; see `is_gone`.
             let _ = kill_process_group(self.id, signal);
         }
     }

@@ -7,7 +7,7 @@ use std::io;
 pub(super) enum Search {
     /// This process is alive and a member.
     One(i32),
-    /// Nobody who is alive is a member.
+    /// No live process is a member.
     Nobody,
     /// There is no `/proc` to look in.
     Unknown,
@@ -16,7 +16,7 @@ pub(super) enum Search {
 /// Looks through all processes for one that is alive and of that group.
 pub(super) fn find(group: i32) -> Search {
     let Ok(entries) = fs::read_dir("/proc") else { return Search::Unknown };
-    // Somebody is always there: this process.
+    // At least this process must be listed.
     let mut known = false;
     for entry in entries.flatten() {
         let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };

@@ -20,7 +20,7 @@ pub const MAX_RUNNING_OF_SESSION: usize = 8;
 /// Programs of all sessions that may run at once.
 pub const MAX_RUNNING: usize = 32;
 
-/// Programs that have ended and whose output is kept for somebody to read.
+/// Ended programs whose output is kept.
 const MAX_FINISHED: usize = 64;
 
 /// How long they are kept.
@@ -29,8 +29,7 @@ const FINISHED_FOR: Duration = Duration::from_secs(3600);
 /// All programs that this process has started and that may still run.
 static ALL: Mutex<Vec<Weak<ProcessState>>> = Mutex::new(Vec::new());
 
-/// Kills the groups of all programs at once, without waiting for anything: the process is about to exit, with tasks that
-/// nobody waits for.
+/// Kills the groups of all programs without waiting, because the process is about to exit.
 pub fn kill_all() {
     let all = std::mem::take(&mut *ALL.lock());
     all.iter().filter_map(Weak::upgrade).for_each(|state| state.group.kill());
@@ -49,8 +48,7 @@ impl Processes {
         Self::default()
     }
 
-    /// Starts a program. It is not asynchronous, so that no caller who leaves can leave a program behind that nobody
-    /// knows of.
+    /// Starts a program. Not asynchronous, so that cancellation cannot leave an unregistered program behind.
     ///
     /// # Errors
     ///
@@ -92,17 +90,17 @@ impl Processes {
         }
     }
 
-    /// Ends what a turn started and nobody kept. To be called once nothing of the turn can start another.
+    /// Terminates a turn's programs that were not kept. Call it once the turn can start no more.
     pub async fn end_turn(&self, turn: &str) {
         self.end_those(|state| state.turn == turn && !state.is_kept()).await;
     }
 
-    /// Ends all that a session started, kept or not.
+    /// Terminates all programs of a session.
     pub async fn end_session(&self, session: &str) {
         self.end_those(|state| state.session == session).await;
     }
 
-    /// Ends everything: the host's exit.
+    /// Terminates all programs, at the host's exit.
     pub async fn end_all(&self) {
         self.end_those(|_| true).await;
     }
@@ -127,7 +125,7 @@ impl Drop for Processes {
     }
 }
 
-/// Refuses a program more where too many run.
+/// Refuses another program if too many run.
 fn admit(states: &[Arc<ProcessState>], session: &str) -> Result<()> {
     let running = || states.iter().filter(|state| !state.is_over() && !state.group.is_gone());
     let of_session = running().filter(|state| state.session == session).count();
@@ -141,8 +139,7 @@ fn admit(states: &[Arc<ProcessState>], session: &str) -> Result<()> {
     Ok(())
 }
 
-/// Forgets what nobody waits for, and what is too much: the oldest of the session that has the most, so that one session
-/// does not cost the others theirs.
+/// Evicts what is no longer needed, and the oldest programs of the session with the most.
 fn forget(states: &mut Vec<Arc<ProcessState>>) {
     states.retain(|state| !state.is_forgettable(FINISHED_FOR));
     loop {

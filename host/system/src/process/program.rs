@@ -11,23 +11,23 @@ use tokio::process::{Child, Command};
 /// What runs a command, the better one first.
 const SHELLS: [&str; 2] = ["bash", "sh"];
 
-/// A program to start, and for whom.
+/// A program to start, with its session and turn.
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'a> {
-    /// The session that may find it again, and that it dies with.
+    /// The session that may find it, and with which it ends.
     pub session: &'a str,
-    /// The turn that it dies with unless it is kept. No two turns of the host share a name.
+    /// The turn with which it ends unless it is kept. No two turns of the host share a name.
     pub turn: &'a str,
-    /// What `bash -c` gets, or `sh -c` where bash is missing.
+    /// The command for `bash -c`, or `sh -c` if there is no bash.
     pub command: &'a str,
-    /// Where it starts.
+    /// Its working directory.
     pub directory: &'a Path,
-    /// All the variables that it gets.
+    /// Its whole environment.
     pub environment: &'a Environment,
 }
 
 impl Program<'_> {
-    /// Starts it in a group of its own, with nothing to read and one pipe for all that it writes.
+    /// Starts it in a process group of its own, with empty standard input and one pipe for its output.
     pub(super) fn start(&self) -> Result<(Child, Receiver)> {
         if self.command.contains('\0') {
             return Err(Error::InvalidInput("the command has a zero byte in it".to_owned()));

@@ -1,4 +1,4 @@
-//! The end of what a program has written.
+//! A ring buffer of a program's output.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ pub(super) struct Ring {
     bytes: VecDeque<u8>,
     /// The offset of the oldest byte that is kept.
     start: u64,
-    /// Nothing more will come.
+    /// Whether the output has ended.
     closed: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of one program, from its start until it is forgotten.
+//! The state of a program, shared by its handles and its supervisor.
 
 use super::group::Group;
 use super::ring::{Chunk, Ring};
@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// How far a program has come.
+/// The phase of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Its shell runs.
     Running,
-    /// Its shell ended with that code; others of the group still run.
+    /// The shell exited with that code; other processes of the group still run.
     Left(i32),
-    /// Nobody of the group is left, and no more output is read.
+    /// The group is empty, and no more output is read.
     Gone(i32),
 }
 
@@ -44,7 +44,7 @@ pub(super) struct ProcessState {
 #[derive(Default)]
 struct Written {
     ring: Ring,
-    /// How far somebody has read who was told the exit code with it.
+    /// How far a reader has read that got the exit code too.
     read_to_end: Option<u64>,
 }
 
@@ -63,7 +63,7 @@ impl ProcessState {
         }
     }
 
-    /// It is to outlive its turn.
+    /// Lets it outlive its turn.
     pub(super) fn keep(&self) {
         self.kept.store(true, Ordering::Relaxed);
     }
@@ -72,7 +72,7 @@ impl ProcessState {
         self.kept.load(Ordering::Relaxed)
     }
 
-    /// Its turn or session is over: nobody is to find it again.
+    /// Its turn or session is over: it is no longer listed.
     pub(super) fn dismiss(&self) {
         self.dismissed.store(true, Ordering::Relaxed);
     }
@@ -85,14 +85,14 @@ impl ProcessState {
         self.written().ring.push(bytes);
     }
 
-    /// The last word: nobody of the group is left.
+    /// The group is empty.
     pub(super) fn close(&self, code: i32) {
         self.written().ring.close();
         self.gone_since.get_or_init(Instant::now);
         self.phase.send_replace(Phase::Gone(code));
     }
 
-    /// A part of the output, and the exit code where all that the shell wrote has arrived.
+    /// A part of the output, and the exit code once all output has arrived.
     pub(super) fn read(&self, offset: u64, max: usize) -> (Chunk, Option<i32>) {
         // The code first: behind it there is nothing more to come, behind the output there may be.
         let exit_code = self.phase.borrow().exit_code();
@@ -104,7 +104,7 @@ impl ProcessState {
         (chunk, exit_code)
     }
 
-    /// Whether it is over, and either read to its end, or not to be found again, or over for that long.
+    /// Whether it is over and was read to its end, dismissed, or kept for `patience`.
     pub(super) fn is_forgettable(&self, patience: Duration) -> bool {
         let Some(since) = self.gone_since.get() else { return false };
         let written = self.written();

@@ -1,4 +1,4 @@
-//! The task behind each program: it reads what comes, waits for the shell, and sees the group out.
+//! The supervisor task of a program: it reads the output, waits for the shell and reaps the group.
 
 use super::state::{Phase, ProcessState};
 use std::io;
@@ -14,23 +14,22 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 /// Bytes that are read at once.
 const READ_BYTES: usize = 16 << 10;
 
-/// What fits into a pipe: as much may have been written, and not yet read, when a shell ends.
+/// Capacity of a pipe, which may still be unread when a shell exits.
 const PIPE_BYTES: usize = 64 << 10;
 
-/// How long the end of the output is waited for once the shell has ended. Others may hold the pipe for ever.
+/// How long to read output after the shell exited. Other processes may keep the pipe open.
 const SETTLE_TIME: Duration = Duration::from_millis(100);
 
-/// How often a group without its shell is looked at: soon at first, for most are gone at once.
+/// Polling interval for a group without its shell; it doubles up to [`MAX_POLL`].
 const MIN_POLL: Duration = Duration::from_millis(20);
 const MAX_POLL: Duration = Duration::from_millis(500);
 
-/// What a shell says of an exit that cannot be expressed; here of one that the system kept to itself.
+/// Exit code for an unknown exit status.
 const UNKNOWN_EXIT: i32 = 255;
 
-/// Serves one program until nobody of its group is left. Reading never stops while somebody may write: a full pipe would
-/// hold the program.
+/// Supervises a program until its group is empty. Output is read throughout, since a full pipe would block the program.
 pub(super) async fn supervise(state: Arc<ProcessState>, mut shell: Child, pipe: Receiver) {
-    // Dropped with the runtime, this task takes the group with it.
+    // If the runtime drops this task, the group is killed.
     let _last = Last(Arc::clone(&state));
     let mut output = Output { state: &state, pipe, buffer: vec![0; READ_BYTES], open: true };
     let status = loop {
@@ -53,7 +52,7 @@ pub(super) async fn supervise(state: Arc<ProcessState>, mut shell: Child, pipe: 
         }
         output.drain().await;
     }
-    // Whoever holds the pipe after this has left the group, and writes for nobody.
+    // A process that still holds the pipe has left the group; its output is ignored.
     state.group.reap_group();
     state.close(code);
 }
@@ -63,12 +62,12 @@ struct Output<'a> {
     state: &'a ProcessState,
     pipe: Receiver,
     buffer: Vec<u8>,
-    /// Somebody may still write.
+    /// Whether the pipe is still open.
     open: bool,
 }
 
 impl Output<'_> {
-    /// Takes what has come, or waits for it; how much it was. Cut short, it loses nothing.
+    /// Reads available output or waits for it; returns its length. Cancellation-safe.
     async fn read(&mut self) -> usize {
         match self.pipe.read(&mut self.buffer).await {
             Ok(count) if count > 0 => {
@@ -106,7 +105,7 @@ impl Output<'_> {
     }
 }
 
-/// Takes a group down that nobody tends any longer.
+/// Kills a group whose supervisor was dropped.
 struct Last(Arc<ProcessState>);
 
 impl Drop for Last {

@@ -1,4 +1,4 @@
-//! How programs are ended.
+//! Termination of programs.
 
 use super::descendants::Descendants;
 use super::state::ProcessState;
@@ -8,22 +8,22 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// What a program has to tidy up after SIGTERM.
+/// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// How long the system is given to carry out a SIGKILL, and the task behind a program to notice its end.
+/// How long to wait for the effect of SIGKILL.
 const SETTLE_TIME: Duration = Duration::from_secs(1);
 
-/// How often is looked whether all are gone.
+/// Polling interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Ends these groups side by side: SIGTERM, three seconds, SIGKILL. What was started in them and has left them ends with
-/// them, as far as it can be told. Afterwards each has its exit code, unless the system itself holds it. It goes on when
-/// the caller leaves: a group that ignored SIGTERM must not get away with it.
+/// Terminates groups concurrently: SIGTERM, three seconds, SIGKILL, including known descendants that left their group.
+/// Afterwards each has its exit code, unless a process is stuck in the kernel. Not cancelled with the caller, so that a
+/// group that ignores SIGTERM is still killed.
 pub(super) async fn terminate(states: Vec<Arc<ProcessState>>) {
-    // An error says that the runtime goes down, and the tasks that go with it kill their groups.
+    // An error means that the runtime shuts down; its tasks kill their groups.
     let _ = tokio::spawn(async move {
-        // One that is over may have left its number to a stranger.
+        // The id of a group that is gone may be reused.
         let groups: HashSet<i32> =
             states.iter().filter(|state| !state.is_over()).map(|state| state.group.id()).collect();
         let mut descendants = Descendants::default();
@@ -31,7 +31,7 @@ pub(super) async fn terminate(states: Vec<Arc<ProcessState>>) {
         states.iter().for_each(|state| state.group.terminate());
         descendants.signal(Signal::TERM);
         all_gone(&states, &descendants, GRACE).await;
-        // What ignored SIGTERM may have started more meanwhile.
+        // Processes that ignored SIGTERM may have started more.
         if !states.iter().all(|state| state.group.is_gone()) || !descendants.are_gone() {
             let groups = groups
                 .into_iter()
