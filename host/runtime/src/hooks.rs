@@ -4,6 +4,7 @@
 mod channel;
 mod commands;
 mod embed;
+mod guest_call;
 mod interceptors;
 mod model;
 mod options;
@@ -12,7 +13,6 @@ mod replay;
 mod select;
 mod stages;
 mod store;
-mod visit;
 
 use crate::error::Failure;
 use crate::plugin::{CallContext, CallFuture, GuestCall, Plugin, call};
@@ -31,7 +31,7 @@ pub use model::{continue_prompt, run_model, system_prompt};
 pub use options::model_options;
 pub use prompt::build_prompt;
 pub use replay::{Replay, replay_call};
-pub use select::{InCharge, in_charge, select, selectors, shadow};
+pub use select::{ActiveSelector, active_selector, select, selectors, shadow};
 pub use stages::{Admission, resolve_session};
 pub use stages::{
     admit_message, after_turn, before_reset, dispatch, host_owned, load_state, notify_observers, render_outbound,
@@ -46,25 +46,25 @@ type Answer<'a, T> = CallFuture<'a, Result<T, Error>>;
 async fn call_one<'c, T: Send>(
     calls: &CallScope,
     plugin: &Arc<Plugin>,
-    site: CallContext,
+    context: CallContext,
     ask: impl for<'a> FnOnce(GuestCall<'a, 'c>) -> Answer<'a, T> + Send,
 ) -> Result<T, Failure> {
-    let hook = site.hook;
-    let answer = call(&calls.host, plugin, site, ask).await?;
+    let hook = context.hook;
+    let answer = call(&calls.host, plugin, context, ask).await?;
     answer.map_err(|error| Failure::Hook { hook, plugin: plugin.name.clone(), error })
 }
 
 /// First result: the latest registered plugin is asked first, and the first that answers wins.
 async fn call_first<'c, T: Send>(
     calls: &CallScope,
-    site: &CallContext,
+    context: &CallContext,
     ask: impl for<'a> Fn(GuestCall<'a, 'c>) -> Answer<'a, Option<T>> + Send + Sync,
 ) -> Result<Option<T>, Failure> {
-    for plugin in calls.asked(site) {
-        match call_one(calls, plugin, site.clone(), &ask).await {
+    for plugin in calls.asked(context) {
+        match call_one(calls, plugin, context.clone(), &ask).await {
             Ok(None) => {}
             Ok(answer) => return Ok(answer),
-            Err(failure) => skip_or_fail(calls, site, plugin, failure).await?,
+            Err(failure) => skip_or_fail(calls, context, plugin, failure).await?,
         }
     }
     Ok(None)
@@ -73,26 +73,31 @@ async fn call_first<'c, T: Send>(
 /// Broadcast: every plugin is asked, the latest registered first; the answers stand in that order.
 async fn call_all<'c, T: Send>(
     calls: &CallScope,
-    site: &CallContext,
+    context: &CallContext,
     ask: impl for<'a> Fn(GuestCall<'a, 'c>) -> Answer<'a, T> + Send + Sync,
 ) -> Result<Vec<T>, Failure> {
     let mut answers = Vec::new();
-    for plugin in calls.asked(site) {
-        match call_one(calls, plugin, site.clone(), &ask).await {
+    for plugin in calls.asked(context) {
+        match call_one(calls, plugin, context.clone(), &ask).await {
             Ok(answer) => answers.push(answer),
-            Err(failure) => skip_or_fail(calls, site, plugin, failure).await?,
+            Err(failure) => skip_or_fail(calls, context, plugin, failure).await?,
         }
     }
     Ok(answers)
 }
 
-/// A fault of a plugin that says `on_fault = "skip"` passes on, report_failure. Everything else ends the stage.
-async fn skip_or_fail(calls: &CallScope, site: &CallContext, plugin: &Plugin, failure: Failure) -> Result<(), Failure> {
+/// A fault of a plugin that says `on_fault = "skip"` passes on, and the failure is reported. Everything else ends the stage.
+async fn skip_or_fail(
+    calls: &CallScope,
+    context: &CallContext,
+    plugin: &Plugin,
+    failure: Failure,
+) -> Result<(), Failure> {
     match (&failure, plugin.on_fault) {
         // Somebody else was quicker to try it: it is not asked, as if that had been known.
         (failure, _) if failure.is_held() => Ok(()),
         (Failure::Fault(_), OnFault::Skip) => {
-            report_failure(calls, site, &failure).await;
+            report_failure(calls, context, &failure).await;
             Ok(())
         }
         _ => Err(failure),
@@ -100,23 +105,29 @@ async fn skip_or_fail(calls: &CallScope, site: &CallContext, plugin: &Plugin, fa
 }
 
 /// A failure that ends nothing is still heard: in the log, on the tape and by the observers.
-async fn report_failure(calls: &CallScope, site: &CallContext, failure: &Failure) {
+async fn report_failure(calls: &CallScope, context: &CallContext, failure: &Failure) {
     // That it was not asked was said when it began.
     if failure.is_held() {
         return;
     }
     tracing::warn!("{failure}; the turn goes on without it");
-    if let Some(turn) = &site.turn {
+    if let Some(turn) = &context.turn {
         let name = if matches!(failure, Failure::Fault(_)) { "plugin.fault" } else { "plugin.error" };
-        let data = serde_json::json!({ "hook": site.hook, "message": failure.to_string() });
+        let data = serde_json::json!({ "hook": context.hook, "message": failure.to_string() });
         if let Err(error) = turn.append_event(name, &data).await {
             tracing::warn!("the fault is not on the tape: {error}");
         }
     }
-    let message = site.turn.as_ref().map(|turn| turn.envelope());
+    let message = context.turn.as_ref().map(|turn| turn.envelope());
     // An observer of `on-error` that fails is not told of itself.
-    if site.hook != "on-error" {
-        Box::pin(notify_observers(calls, site.turn.as_ref(), stage(site.hook), &failure.to_told(), message.as_ref()))
-            .await;
+    if context.hook != "on-error" {
+        Box::pin(notify_observers(
+            calls,
+            context.turn.as_ref(),
+            stage(context.hook),
+            &failure.to_told(),
+            message.as_ref(),
+        ))
+        .await;
     }
 }

@@ -18,7 +18,7 @@ use bub_model::Client;
 use bub_tape::Tapes;
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 pub use event_bus::{Counters, EventBus, EventRecord, RuntimeEvent, Subscriber};
 pub use gc::{Compacted, compact_memories, cutoff, leftovers};
@@ -35,7 +35,7 @@ pub struct Host {
     pub model: Client,
     /// What is spent at models.
     pub budget: Budget,
-    ground: Arc<SharedState>,
+    shared: Arc<SharedState>,
 }
 
 /// Whoever holds a host reaches both alike.
@@ -43,7 +43,7 @@ impl Deref for Host {
     type Target = SharedState;
 
     fn deref(&self) -> &SharedState {
-        &self.ground
+        &self.shared
     }
 }
 
@@ -55,10 +55,10 @@ impl Host {
     ///
     /// The workspace is no directory, or the tapes cannot be opened.
     pub async fn start(config: Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Arc<Self>> {
-        let ground = Arc::new(SharedState::new(&config, workspace, channel)?);
+        let shared = Arc::new(SharedState::new(&config, workspace, channel)?);
         config.warn_of_exposed();
         let model = Client::new(config.model.clone())?;
-        let host = Arc::new(Self { model, budget: Budget::new(&config), config, ground });
+        let host = Arc::new(Self { model, budget: Budget::new(&config), config, shared });
         host.take_plugins(false).await;
         if let Some((name, reason)) = &host.plugins().broken {
             anyhow::bail!("the embedded plugin `{name}` did not load: {reason}");
@@ -77,8 +77,8 @@ impl Host {
         config.warn_of_exposed();
         let model = Client::new(config.model.clone())?;
         let budget = self.budget.renewed(&config);
-        let host = Arc::new(Self { model, budget, config, ground: self.ground.clone() });
-        self.shelf.lock().await.renew_embedded(&host).await?;
+        let host = Arc::new(Self { model, budget, config, shared: self.shared.clone() });
+        self.registry.lock().await.renew_embedded(&host).await?;
         host.take_plugins(true).await;
         Ok(host)
     }
@@ -113,10 +113,10 @@ impl Host {
     }
 
     async fn take_plugins(self: &Arc<Self>, waits: bool) -> bool {
-        let mut shelf = self.shelf.lock().await;
-        let set = Arc::new(PluginSet::load(self, &mut shelf, waits).await);
+        let mut registry = self.registry.lock().await;
+        let set = Arc::new(PluginSet::load(self, &mut registry, waits).await);
         let before = {
-            let mut plugins = self.plugins.write().unwrap_or_else(PoisonError::into_inner);
+            let mut plugins = self.plugins.write();
             std::mem::replace(&mut *plugins, set.clone())
         };
         set.tell_failures(&before);
@@ -124,12 +124,12 @@ impl Host {
         if waits {
             set.tell_changes(self, &before);
         }
-        !shelf.is_unfinished
+        !registry.is_unfinished
     }
 
     /// The plugins of this moment.
     pub fn plugins(&self) -> Arc<PluginSet> {
-        self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.plugins.read().clone()
     }
 
     /// All tapes, where they are kept at this moment.
@@ -144,7 +144,7 @@ impl Host {
 
     /// Waits until what is done behind the answers that were given is done.
     pub async fn rest(&self) {
-        self.afterwards.wait().await;
+        self.post_turn_tasks.wait().await;
     }
 
     /// Waits as [`Self::rest`] does, and ends what plugins have started.
@@ -155,6 +155,6 @@ impl Host {
 
     /// The channel that takes what no plugin delivers.
     pub fn channel(&self) -> &dyn Channel {
-        &*self.ground.channel
+        &*self.shared.channel
     }
 }

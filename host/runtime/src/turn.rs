@@ -30,7 +30,7 @@ pub use preview::{Preview, Requester};
 pub use progress::SystemPrompt;
 pub use progress::{CallScope, Turn};
 pub use subturn::Inner;
-pub use {choice::Choice, post_turn_tasks::PostTurnTasks, replay::TurnSnapshot};
+pub use {choice::SelectorChoice, post_turn_tasks::PostTurnTasks, replay::TurnSnapshot};
 
 /// What a turn gave.
 #[derive(Debug)]
@@ -50,9 +50,9 @@ pub struct TurnResult {
 /// Runs one turn. Whatever ends it early, the tape keeps what was written, the observers of `on-error` hear of it, and
 /// the failure is raised again.
 #[tracing::instrument(name = "turn", skip_all, fields(channel = inbound.channel, session))]
-pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: TurnOptions) -> Result<TurnResult, Failure> {
-    let calls = CallScope::answered_on(host, audience.channel());
-    let begun = begin(&calls, &mut inbound, audience).await;
+pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, options: TurnOptions) -> Result<TurnResult, Failure> {
+    let calls = CallScope::answered_on(host, options.channel());
+    let begun = begin(&calls, &mut inbound, options).await;
     let outcome = match &begun {
         Ok(turn) => stages(turn).await,
         Err(failure) => Err(failure.clone()),
@@ -62,7 +62,7 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: TurnOpt
         turn.end(outcome.is_err()).await;
     }
     if let (Some(turn), Ok(result)) = (&turn, &outcome) {
-        host.afterwards.begin(turn.clone(), result.output.clone());
+        host.post_turn_tasks.begin(turn.clone(), result.output.clone());
     }
     if let Err(failure) = &outcome {
         tracing::info!("turn failed: {failure}");
@@ -76,15 +76,15 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, audience: TurnOpt
 }
 
 /// The session is resolved, written back to the envelope, and its tape opened.
-async fn begin(calls: &Arc<CallScope>, inbound: &mut Envelope, audience: TurnOptions) -> Result<Arc<Turn>, Failure> {
+async fn begin(calls: &Arc<CallScope>, inbound: &mut Envelope, options: TurnOptions) -> Result<Arc<Turn>, Failure> {
     inbound.media.iter_mut().for_each(|item| item.url = calls.media.extract_url(&item.url));
-    let session_id = match audience.session() {
+    let session_id = match options.session() {
         Some(session_id) => session_id,
         None => resolve_session(calls, inbound).await?,
     };
     tracing::Span::current().record("session", &session_id);
     inbound.session_id = Some(session_id.clone());
-    let turn = Turn::begin(calls, session_id, inbound.clone(), audience).await?;
+    let turn = Turn::begin(calls, session_id, inbound.clone(), options).await?;
     turn.record_message_id(inbound).await?;
     Ok(turn)
 }

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use bub_config::Scope;
 use bub_runtime::hooks;
 use bub_runtime::host::{Host, introspection};
-use bub_runtime::turn::{CallScope, Choice};
+use bub_runtime::turn::{CallScope, SelectorChoice};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) async fn hooks(Caller { api, bearer }: Caller) -> Result<Json<Value>, ApiError> {
     bearer.needs(Scope::Read)?;
     let host = api.gateway.host();
-    let choice = Choice::configured(&host.config, "http");
+    let choice = SelectorChoice::configured(&host.config, "http");
     Ok(Json(introspection::hooks(&CallScope::new(&host), choice.as_ref())))
 }
 

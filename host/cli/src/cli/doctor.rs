@@ -195,8 +195,8 @@ fn plugins(host: &Arc<Host>) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     for plugin in set.iter() {
         let what = format!("plugin `{}`", plugin.name);
-        let missing = host.ledger.missing(plugin);
-        if host.ledger.is_for_other_bytes(plugin) {
+        let missing = host.grants.missing(plugin);
+        if host.grants.is_for_other_bytes(plugin) {
             let text = format!(
                 "its bytes are not those that were granted; {} confirms them",
                 grant_command(&plugin.name, &missing)

@@ -4,9 +4,9 @@ use crate::cli::progress;
 use anyhow::Result;
 use bub_config::Config;
 use bub_runtime::channel::Printer;
-use bub_runtime::hooks::{InCharge, in_charge};
+use bub_runtime::hooks::{ActiveSelector, active_selector};
 use bub_runtime::host::introspection;
-use bub_runtime::turn::{CallScope, Choice};
+use bub_runtime::turn::{CallScope, SelectorChoice};
 use bub_tape::tape_name;
 use bub_types::hook::{DispatchMode, HOOKS};
 use std::io::Write;
@@ -25,11 +25,11 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     let calls = CallScope::new(&host);
     // The session of the terminal, unless it cannot be read: hooks are shown all the same.
     let tape = host.tapes().open(&tape_name(&host.workspace, TERMINAL))?;
-    let choice = match Choice::of_session(&host.config, CHANNEL, &tape).await {
+    let choice = match SelectorChoice::of_session(&host.config, CHANNEL, &tape).await {
         Ok(choice) => choice,
         Err(error) => {
             tracing::warn!("what session `{TERMINAL}` has chosen cannot be read: {error}");
-            Choice::configured(&host.config, CHANNEL)
+            SelectorChoice::configured(&host.config, CHANNEL)
         }
     };
     let mut out = std::io::stdout().lock();
@@ -45,7 +45,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
 const CHANNEL: &str = "cli";
 const TERMINAL: &str = "cli:local";
 
-fn as_text(calls: &CallScope, choice: Option<&Choice>) -> String {
+fn as_text(calls: &CallScope, choice: Option<&SelectorChoice>) -> String {
     let mut text = String::new();
     for hook in HOOKS {
         let names = introspection::plugins_of(hook, calls, true);
@@ -54,10 +54,11 @@ fn as_text(calls: &CallScope, choice: Option<&Choice>) -> String {
             text.push_str(&format!("{:<21} {:<12} {}\n", hook.name, hook.way.name(), names.join(arrow)));
         }
     }
-    let InCharge { name, why } = in_charge(calls, choice);
+    let ActiveSelector { name, why } = active_selector(calls, choice);
     text.push_str(&format!("\nactive selector: {name} ({why})\n"));
     for channel in calls.host.config.channels_with_selector().filter(|channel| *channel != CHANNEL) {
-        let InCharge { name, why } = in_charge(calls, Choice::configured(&calls.host.config, channel).as_ref());
+        let ActiveSelector { name, why } =
+            active_selector(calls, SelectorChoice::configured(&calls.host.config, channel).as_ref());
         text.push_str(&format!("on channel {channel}: {name} ({why})\n"));
     }
     for (plugin, reason) in &calls.plugins.failed {

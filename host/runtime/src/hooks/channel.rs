@@ -9,7 +9,7 @@ mod inbound;
 mod webhook;
 
 use super::call_one;
-use super::visit::visit;
+use super::guest_call::guest_call;
 use crate::channel::OWN;
 use crate::error::Failure;
 use crate::plugin::bindings::channel::channel::Description;
@@ -82,12 +82,12 @@ pub async fn channels(calls: &Arc<CallScope>) -> Vec<GuestChannel> {
 
 /// The same, with why there is no channel of a plugin that has one, by the plugin's name.
 pub async fn described(calls: &Arc<CallScope>) -> (Vec<GuestChannel>, Vec<(String, String)>) {
-    let site = CallContext::outside(HOOK);
-    let plugins: Vec<Arc<Plugin>> = calls.asked(&site).cloned().collect();
+    let context = CallContext::outside(HOOK);
+    let plugins: Vec<Arc<Plugin>> = calls.asked(&context).cloned().collect();
     let (mut channels, mut refused): (Vec<GuestChannel>, Vec<_>) = (Vec::new(), Vec::new());
     for plugin in plugins.into_iter().rev() {
-        let ask = visit!(channel.call_describe(), description => Ok(Ok(description)));
-        let reason = match call_one(calls, &plugin, site.clone(), ask).await {
+        let ask = guest_call!(channel.call_describe(), description => Ok(Ok(description)));
+        let reason = match call_one(calls, &plugin, context.clone(), ask).await {
             Ok(description) => match self::refused(&description.name, &channels) {
                 None => {
                     channels.push(GuestChannel::new(description, plugin));
@@ -141,7 +141,7 @@ impl GuestChannel {
     pub async fn poll(&self, calls: &CallScope, cursor: Option<String>) -> Result<Inbox, Failure> {
         self.check(calls)?;
         let cursor = cursor.as_ref();
-        let ask = visit!(channel.call_poll(cursor), answer => match answer {
+        let ask = guest_call!(channel.call_poll(cursor), answer => match answer {
             Ok(inbox) => inbound::inbox(self, calls, inbox).map(Ok),
             Err(error) => Ok(Err(error)),
         });
@@ -157,7 +157,7 @@ impl GuestChannel {
         self.check(calls)?;
         webhook::check(&request)?;
         let request = &request;
-        let ask = visit!(channel.call_receive(request), answer => match answer {
+        let ask = guest_call!(channel.call_receive(request), answer => match answer {
             Ok(response) => webhook::response(self, calls, response).map(Ok),
             Err(error) => Ok(Err(error)),
         });
@@ -171,7 +171,7 @@ impl GuestChannel {
     /// As [`Self::poll`].
     pub async fn send(&self, calls: &CallScope, message: &Envelope, key: &str) -> Result<Option<String>, Failure> {
         self.check(calls)?;
-        let ask = visit!(channel.call_send(message, key), answer => match answer {
+        let ask = guest_call!(channel.call_send(message, key), answer => match answer {
             Ok(Some(handle)) if handle.len() > MAX_HANDLE => {
                 Err(contract(format!("its handle is longer than {MAX_HANDLE} bytes")))
             }
@@ -187,7 +187,7 @@ impl GuestChannel {
     /// As [`Self::poll`].
     pub async fn update(&self, calls: &CallScope, handle: &str, message: &Envelope) -> Result<(), Failure> {
         self.check(calls)?;
-        let ask = visit!(channel.call_update(handle, message));
+        let ask = guest_call!(channel.call_update(handle, message));
         call_one(calls, &self.plugin, self.toward("update", message), ask).await
     }
 

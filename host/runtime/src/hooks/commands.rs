@@ -1,7 +1,7 @@
 //! Commands of plugins: called by their name, so no grant is needed to be asked.
 
 use super::call_one;
-use super::visit::visit;
+use super::guest_call::guest_call;
 use crate::error::Failure;
 use crate::plugin::CallContext;
 use crate::turn::CallScope;
@@ -14,6 +14,6 @@ use crate::turn::CallScope;
 pub async fn run_command(calls: &CallScope, name: &str, arguments: &[String]) -> Result<Option<String>, Failure> {
     // Names are unique: a plugin with one that is there already does not load.
     let Some(plugin) = calls.plugins.with_command(name) else { return Ok(None) };
-    let ask = visit!(commands.call_run_command(name, arguments));
+    let ask = guest_call!(commands.call_run_command(name, arguments));
     call_one(calls, plugin, CallContext::outside("run-command"), ask).await.map(Some)
 }

@@ -1,6 +1,6 @@
 //! `embedder`: a plugin turns texts into vectors.
 
-use super::visit::visit;
+use super::guest_call::guest_call;
 use super::{call_one, report_failure};
 use crate::error::Failure;
 use crate::plugin::bindings::model_exports::embedder::Purpose;
@@ -22,12 +22,12 @@ pub fn embedder(turn: &Arc<Turn>) -> Option<Arc<Plugin>> {
 
 /// What its vectors are known by.
 pub async fn embedding_name(turn: &Arc<Turn>, plugin: &Arc<Plugin>) -> Option<String> {
-    let ask = visit!(embedder.call_model(), name => Ok(Ok(name)));
-    let site = CallContext::inside(HOOK, turn, 0);
-    match call_one(&turn.calls, plugin, site.clone(), ask).await {
+    let ask = guest_call!(embedder.call_model(), name => Ok(Ok(name)));
+    let context = CallContext::inside(HOOK, turn, 0);
+    match call_one(&turn.calls, plugin, context.clone(), ask).await {
         Ok(name) => Some(one_line(&name).chars().take(MAX_NAME).collect()),
         Err(failure) => {
-            report_failure(&turn.calls, &site, &failure).await;
+            report_failure(&turn.calls, &context, &failure).await;
             None
         }
     }
@@ -40,7 +40,7 @@ pub async fn embed(
     texts: &[String],
     purpose: Purpose,
 ) -> Result<Vec<Vec<f32>>, Failure> {
-    let ask = visit!(embedder.call_embed(texts, purpose), vectors => {
+    let ask = guest_call!(embedder.call_embed(texts, purpose), vectors => {
         if let Ok(vectors) = &vectors {
             if vectors.len() != texts.len() {
                 return Err(contract(format!("{} vectors came for {} texts", vectors.len(), texts.len())));
@@ -49,10 +49,10 @@ pub async fn embed(
         }
         Ok(vectors)
     });
-    let site = CallContext::inside(HOOK, turn, 0);
-    let answer = call_one(&turn.calls, plugin, site.clone(), ask).await;
+    let context = CallContext::inside(HOOK, turn, 0);
+    let answer = call_one(&turn.calls, plugin, context.clone(), ask).await;
     if let Err(failure) = &answer {
-        report_failure(&turn.calls, &site, failure).await;
+        report_failure(&turn.calls, &context, failure).await;
     }
     answer
 }

@@ -1,6 +1,6 @@
-//! The hooks around a model call and around a tool call. A plugin that fails here is skipped, report_failure; a gate is not.
+//! The hooks around a model call and around a tool call. A plugin that fails here is skipped and its failure reported; a gate denies.
 
-use super::visit::visit;
+use super::guest_call::guest_call;
 use super::{call_one, report_failure};
 use crate::error::Failure;
 use crate::plugin::bindings::exported::after_llm_call::LlmResult;
@@ -32,12 +32,12 @@ pub async fn before_llm_call(
     depth: u32,
     shown: impl Fn() -> LlmRequest,
 ) -> Result<LlmVerdict, Error> {
-    let site = CallContext::inside("before-llm-call", turn, depth);
+    let context = CallContext::inside("before-llm-call", turn, depth);
     let mut written: Option<LlmRequest> = None;
-    for plugin in asked(turn, &site) {
+    for plugin in asked(turn, &context) {
         let request = written.clone().unwrap_or_else(&shown);
         let request = &request;
-        let ask = visit!(turn; before_llm_call.call_before_llm_call(request), decision => {
+        let ask = guest_call!(turn; before_llm_call.call_before_llm_call(request), decision => {
             if let Ok(LlmDecision::Rewrite(request)) = &decision {
                 let mut texts = request.messages.iter().chain(&request.options);
                 let wrong = |reason| contract(format!("the request that it wrote holds {reason}"));
@@ -45,7 +45,7 @@ pub async fn before_llm_call(
             }
             Ok(decision)
         });
-        match call_one(&turn.calls, plugin, site.clone(), ask).await {
+        match call_one(&turn.calls, plugin, context.clone(), ask).await {
             Ok(LlmDecision::Proceed) => {}
             Ok(LlmDecision::Rewrite(mut rewritten)) => {
                 // Tools can be taken out, not put in: what the caller may not use, no plugin can push_turn_handle it.
@@ -54,7 +54,7 @@ pub async fn before_llm_call(
             }
             Ok(LlmDecision::Answer(text)) => return Ok(LlmVerdict::Answered(text)),
             Err(failure) => {
-                report_failure(&turn.calls, &site, &failure).await;
+                report_failure(&turn.calls, &context, &failure).await;
                 if plugin.on_fault == OnFault::Deny {
                     return Err(undecided(plugin, &failure));
                 }
@@ -65,10 +65,10 @@ pub async fn before_llm_call(
 }
 
 /// A gate that is in quarantine is among them: it is not asked, and denies.
-fn asked<'a>(turn: &'a Turn, site: &'a CallContext) -> impl Iterator<Item = &'a Arc<Plugin>> {
-    turn.passes_over_ungranted(site.hook);
-    let granted = turn.calls.granted(site.hook);
-    granted.filter(|plugin| plugin.on_fault == OnFault::Deny || turn.calls.held(plugin, site).is_none())
+fn asked<'a>(turn: &'a Turn, context: &'a CallContext) -> impl Iterator<Item = &'a Arc<Plugin>> {
+    turn.passes_over_ungranted(context.hook);
+    let granted = turn.calls.granted(context.hook);
+    granted.filter(|plugin| plugin.on_fault == OnFault::Deny || turn.calls.held(plugin, context).is_none())
 }
 
 fn undecided(gate: &Plugin, failure: &Failure) -> Error {
@@ -81,11 +81,11 @@ fn check<'a>(what: &str, texts: impl IntoIterator<Item = &'a String>) -> wasmtim
 
 /// Tells every observer of a model call that ended.
 pub async fn after_llm_call(turn: &Arc<Turn>, depth: u32, model: &str, outcome: &LlmResult) {
-    let site = CallContext::inside("after-llm-call", turn, depth);
-    for plugin in turn.calls.asked(&site) {
-        let ask = visit!(turn; after_llm_call.call_after_llm_call(model, outcome), answer => Ok(Ok(answer)));
-        if let Err(failure) = call_one(&turn.calls, plugin, site.clone(), ask).await {
-            report_failure(&turn.calls, &site, &failure).await;
+    let context = CallContext::inside("after-llm-call", turn, depth);
+    for plugin in turn.calls.asked(&context) {
+        let ask = guest_call!(turn; after_llm_call.call_after_llm_call(model, outcome), answer => Ok(Ok(answer)));
+        if let Err(failure) = call_one(&turn.calls, plugin, context.clone(), ask).await {
+            report_failure(&turn.calls, &context, &failure).await;
         }
     }
 }
@@ -100,12 +100,12 @@ pub enum ToolVerdict {
 
 /// Asks the chain, gates last: they see the arguments that the tool will get, and their fault denies.
 pub async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: ToolCall) -> ToolVerdict {
-    let site = CallContext::inside("before-tool-call", turn, depth);
-    let mut asking = Vec::new();
+    let context = CallContext::inside("before-tool-call", turn, depth);
+    let mut guest_closure = Vec::new();
     let denied = |reason| ToolVerdict::Answered(Err(Error::denied(reason)));
-    let (gates, chain): (Vec<_>, Vec<_>) = asked(turn, &site).partition(|plugin| plugin.on_fault == OnFault::Deny);
+    let (gates, chain): (Vec<_>, Vec<_>) = asked(turn, &context).partition(|plugin| plugin.on_fault == OnFault::Deny);
     for plugin in chain.into_iter().chain(gates) {
-        match decide(turn, &site, plugin, &call).await {
+        match decide(turn, &context, plugin, &call).await {
             Ok(ToolDecision::Proceed) => {}
             // A gate judges what the tool will get; what it wrote itself no other gate would have seen.
             Ok(ToolDecision::Rewrite(_)) if plugin.on_fault == OnFault::Deny => {
@@ -115,31 +115,31 @@ pub async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: ToolCall) 
             Ok(ToolDecision::Answer(result)) => return ToolVerdict::Answered(Ok(result)),
             Ok(ToolDecision::Deny(reason)) => return denied(reason),
             // Once the chain is over: the owner is shown what will be run.
-            Ok(ToolDecision::Ask(reason)) => asking.push((plugin.name.clone(), reason)),
+            Ok(ToolDecision::Ask(reason)) => guest_closure.push((plugin.name.clone(), reason)),
             Err(failure) => {
-                report_failure(&turn.calls, &site, &failure).await;
+                report_failure(&turn.calls, &context, &failure).await;
                 if plugin.on_fault == OnFault::Deny {
                     return ToolVerdict::Answered(Err(undecided(plugin, &failure)));
                 }
             }
         }
     }
-    ToolVerdict::Call(call, asking)
+    ToolVerdict::Call(call, guest_closure)
 }
 
 async fn decide(
     turn: &Arc<Turn>,
-    site: &CallContext,
+    context: &CallContext,
     plugin: &Arc<Plugin>,
     call: &ToolCall,
 ) -> Result<ToolDecision, Failure> {
-    let ask = visit!(turn; before_tool_call.call_before_tool_call(call), decision => {
+    let ask = guest_call!(turn; before_tool_call.call_before_tool_call(call), decision => {
         if let Ok(ToolDecision::Rewrite(json) | ToolDecision::Answer(json)) = &decision {
             check("its decision", [json])?;
         }
         Ok(decision)
     });
-    call_one(&turn.calls, plugin, site.clone(), ask).await
+    call_one(&turn.calls, plugin, context.clone(), ask).await
 }
 
 /// Shows a result to the chain, exactly once; a plugin may put another in place of a successful one.
@@ -149,17 +149,17 @@ pub async fn after_tool_call(
     call: &ToolCall,
     mut outcome: Result<String, Error>,
 ) -> Result<String, Error> {
-    let site = CallContext::inside("after-tool-call", turn, depth);
-    for plugin in turn.calls.asked(&site) {
+    let context = CallContext::inside("after-tool-call", turn, depth);
+    for plugin in turn.calls.asked(&context) {
         let shown = &outcome;
-        let ask = visit!(turn; after_tool_call.call_after_tool_call(call, shown.as_ref()), answer => {
+        let ask = guest_call!(turn; after_tool_call.call_after_tool_call(call, shown.as_ref()), answer => {
             check("its result", answer.iter().flatten())?;
             Ok(answer)
         });
-        match call_one(&turn.calls, plugin, site.clone(), ask).await {
+        match call_one(&turn.calls, plugin, context.clone(), ask).await {
             Ok(Some(result)) if outcome.is_ok() => outcome = Ok(result),
             Ok(_) => {}
-            Err(failure) => report_failure(&turn.calls, &site, &failure).await,
+            Err(failure) => report_failure(&turn.calls, &context, &failure).await,
         }
     }
     outcome

@@ -1,6 +1,6 @@
 //! The hooks of the model stage: who answers, and what an agent loop asks the others for.
 
-use super::visit::visit;
+use super::guest_call::guest_call;
 use super::{call_first, call_one, report_failure, skip_or_fail};
 use crate::error::Failure;
 use crate::plugin::{CallContext, OpenCircuit, Plugin, contract};
@@ -54,7 +54,7 @@ fn nobody_but(held: &OpenCircuit) -> String {
 }
 
 async fn run_whole(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> Result<Option<String>, Failure> {
-    let ask = visit!(turn; run_model.call_run_model(prompt));
+    let ask = guest_call!(turn; run_model.call_run_model(prompt));
     let output = call_one(&turn.calls, plugin, CallContext::of("run-model", turn), ask).await?;
     if let Some(text) = &output {
         let said = StreamEvent::Text(text.clone());
@@ -66,7 +66,7 @@ async fn run_whole(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> R
 }
 
 async fn run_stream(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> Result<Option<String>, Failure> {
-    let ask = visit!(turn; run_model_stream.call_run_model_stream(prompt), answer => match (answer, turn.speech()) {
+    let ask = guest_call!(turn; run_model_stream.call_run_model_stream(prompt), answer => match (answer, turn.speech()) {
         (Err(error), _) => Ok(Err(error)),
         (Ok(true), (text, _)) => Ok(Ok(Some(text))),
         (Ok(false), (_, 0)) => Ok(Ok(None)),
@@ -77,7 +77,7 @@ async fn run_stream(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> 
 
 /// The prompt of the next step; none ends the loop.
 pub async fn continue_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<Option<String>, Failure> {
-    let ask = visit!(turn; continue_prompt.call_continue_prompt(prompt));
+    let ask = guest_call!(turn; continue_prompt.call_continue_prompt(prompt));
     call_first(&turn.calls, &CallContext::inside("continue-prompt", turn, depth), ask).await
 }
 
@@ -88,8 +88,8 @@ const MAX_PARTS: usize = 64;
 /// still hold. In later steps of a turn nobody is asked anew for a prompt that was asked for, unless something has changed
 /// meanwhile.
 pub async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<SystemPrompt, Failure> {
-    let site = CallContext::inside("system-prompt", turn, depth);
-    let asked: Vec<_> = turn.calls.asked(&site).rev().collect();
+    let context = CallContext::inside("system-prompt", turn, depth);
+    let asked: Vec<_> = turn.calls.asked(&context).rev().collect();
     let made = turn.making(prompt, asked.iter().map(|plugin| plugin.digest.clone()).collect());
     if let Some(told) = turn.told_before(&made) {
         return Ok(told);
@@ -97,15 +97,15 @@ pub async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Res
     let mut is_whole = true;
     let mut parts = Vec::new();
     for plugin in asked {
-        let ask = visit!(turn; system_prompt.call_system_prompt(prompt), answer => {
+        let ask = guest_call!(turn; system_prompt.call_system_prompt(prompt), answer => {
             check_parts(answer.as_deref().unwrap_or_default())?;
             Ok(answer)
         });
-        match call_one(&turn.calls, plugin, site.clone(), ask).await {
+        match call_one(&turn.calls, plugin, context.clone(), ask).await {
             Ok(said) => parts.extend(said.into_iter().map(|part| (plugin.name.as_str(), part))),
             Err(failure @ Failure::Fault(_)) => {
                 is_whole = false;
-                report_failure(&turn.calls, &site, &failure).await;
+                report_failure(&turn.calls, &context, &failure).await;
             }
             Err(failure) => return Err(failure),
         }

@@ -1,6 +1,6 @@
 //! `provide-model-options`: the models that a session could ask.
 
-use super::visit::visit;
+use super::guest_call::guest_call;
 use super::{call_one, report_failure};
 use crate::plugin::CallContext;
 use crate::turn::Turn;
@@ -12,16 +12,16 @@ use std::sync::Arc;
 const MAX_CHOICES: usize = 256;
 
 /// All choices, the latest registered plugin's first, each id once; the first plugin that knows says which is current.
-/// A plugin that fails is left out, report_failure.
+/// A plugin that fails is left out, and the failure is reported.
 pub async fn model_options(turn: &Arc<Turn>, depth: u32) -> ModelOptions {
-    let site = CallContext::inside("provide-model-options", turn, depth);
+    let context = CallContext::inside("provide-model-options", turn, depth);
     let mut options = ModelOptions { choices: Vec::new(), current: None };
-    for plugin in turn.calls.asked(&site) {
+    for plugin in turn.calls.asked(&context) {
         let session = turn.session_id.as_str();
-        let ask = visit!(provide_model_options.call_provide_model_options(session));
-        match call_one(&turn.calls, plugin, site.clone(), ask).await {
+        let ask = guest_call!(provide_model_options.call_provide_model_options(session));
+        match call_one(&turn.calls, plugin, context.clone(), ask).await {
             Ok(offered) => add(&mut options, offered),
-            Err(failure) => report_failure(&turn.calls, &site, &failure).await,
+            Err(failure) => report_failure(&turn.calls, &context, &failure).await,
         }
     }
     options

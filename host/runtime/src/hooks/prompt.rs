@@ -1,6 +1,6 @@
 //! The prompt of a turn: two versions of one hook, side by side.
 
-use super::visit::visit;
+use super::guest_call::guest_call;
 use super::{call_one, skip_or_fail};
 use crate::error::Failure;
 use crate::plugin::{CallContext, Plugin, contract, parse_json};
@@ -17,9 +17,9 @@ pub async fn build_prompt(turn: &Arc<Turn>) -> Result<Option<Prompt>, Failure> {
 
 /// The same, where somebody behind all of them has made that already.
 pub(super) async fn build_over(turn: &Arc<Turn>, base: Option<Prompt>) -> Result<Option<Prompt>, Failure> {
-    let site = CallContext::of("build-prompt", turn);
-    let asked: Vec<&Arc<Plugin>> = turn.calls.asked(&site).collect();
-    made(turn, &site, &asked, base.as_ref()).await
+    let context = CallContext::of("build-prompt", turn);
+    let asked: Vec<&Arc<Plugin>> = turn.calls.asked(&context).collect();
+    made(turn, &context, &asked, base.as_ref()).await
 }
 
 type Making<'a> = Pin<Box<dyn Future<Output = Result<Option<Prompt>, Failure>> + Send + 'a>>;
@@ -28,30 +28,30 @@ type Making<'a> = Pin<Box<dyn Future<Output = Result<Option<Prompt>, Failure>> +
 /// being asked; one of 0.2.0 wants to see what they make.
 fn made<'a>(
     turn: &'a Arc<Turn>,
-    site: &'a CallContext,
+    context: &'a CallContext,
     asked: &'a [&'a Arc<Plugin>],
     base: Option<&'a Prompt>,
 ) -> Making<'a> {
     Box::pin(async move {
         let Some((plugin, behind)) = asked.split_first() else { return Ok(base.cloned()) };
         let (answer, under) = if plugin.ready.exports.adds_to_prompt() {
-            let under = made(turn, site, behind, base).await?;
+            let under = made(turn, context, behind, base).await?;
             let shown = under.clone().filter(|prompt| !is_empty(prompt));
             let shown = &shown.unwrap_or_else(|| Prompt::Text(crate::channel::shown(&turn.message)));
-            let ask = visit!(turn; build_prompt_trial.call_build_prompt(shown), answer => checked(answer));
-            (call_one(&turn.calls, plugin, site.clone(), ask).await, Some(under))
+            let ask = guest_call!(turn; build_prompt_trial.call_build_prompt(shown), answer => checked(answer));
+            (call_one(&turn.calls, plugin, context.clone(), ask).await, Some(under))
         } else {
-            let ask = visit!(turn; build_prompt.call_build_prompt(), answer => checked(answer));
-            (call_one(&turn.calls, plugin, site.clone(), ask).await, None)
+            let ask = guest_call!(turn; build_prompt.call_build_prompt(), answer => checked(answer));
+            (call_one(&turn.calls, plugin, context.clone(), ask).await, None)
         };
         match answer {
             Ok(Some(prompt)) => return Ok(Some(prompt)),
             Ok(None) => {}
-            Err(failure) => skip_or_fail(&turn.calls, site, plugin, failure).await?,
+            Err(failure) => skip_or_fail(&turn.calls, context, plugin, failure).await?,
         }
         match under {
             Some(under) => Ok(under),
-            None => made(turn, site, behind, base).await,
+            None => made(turn, context, behind, base).await,
         }
     })
 }

@@ -1,14 +1,14 @@
 //! The hook `selector`: who selects, and what holds when they cannot.
 
+use super::guest_call::unless_broken;
 use super::model::stands_in;
-use super::visit::unless_broken;
 use super::{call_one, notify_observers, report_failure};
 use crate::error::Failure;
 use crate::imports::selection::Selection;
 use crate::imports::stages::Selected;
 use crate::imports::view::View;
 use crate::plugin::{CallContext, Plugin, Source};
-use crate::turn::{CallScope, Choice, Turn};
+use crate::turn::{CallScope, SelectorChoice, Turn};
 use bub_types::hook::stage;
 use bub_types::plugin_name::{EVERYTHING, SIMPLE};
 use bub_types::{Error, ErrorKind};
@@ -29,30 +29,30 @@ pub fn selectors(calls: &CallScope) -> impl DoubleEndedIterator<Item = &str> {
 }
 
 /// What selects in a turn that begins now, and why it is that.
-pub struct InCharge {
+pub struct ActiveSelector {
     pub name: String,
     /// For people, in one line without a full stop.
     pub why: String,
 }
 
 /// Who would be asked to select, by the rule of [`select`].
-pub fn in_charge(calls: &CallScope, choice: Option<&Choice>) -> InCharge {
+pub fn active_selector(calls: &CallScope, choice: Option<&SelectorChoice>) -> ActiveSelector {
     let (chosen, by) = (choice.map(|choice| choice.name.as_str()), choice.map(|choice| choice.by.shown()));
     if let Some(by) = by.as_ref().filter(|_| chosen == Some(SIMPLE)) {
-        return InCharge { name: SIMPLE.to_owned(), why: format!("chosen by {by}") };
+        return ActiveSelector { name: SIMPLE.to_owned(), why: format!("chosen by {by}") };
     }
     let meant = meant(calls, chosen);
-    let site = CallContext::about(HOOK, "");
-    let held = meant.first().and_then(|plugin| calls.held(plugin, &site));
-    match (meant.iter().find(|plugin| calls.held(plugin, &site).is_none()), chosen, by) {
-        (Some(found), Some(_), Some(by)) => InCharge { name: found.name.clone(), why: format!("chosen by {by}") },
+    let context = CallContext::about(HOOK, "");
+    let held = meant.first().and_then(|plugin| calls.held(plugin, &context));
+    match (meant.iter().find(|plugin| calls.held(plugin, &context).is_none()), chosen, by) {
+        (Some(found), Some(_), Some(by)) => ActiveSelector { name: found.name.clone(), why: format!("chosen by {by}") },
         (Some(found), ..) => {
             let why = match (&held, found.source) {
                 (Some(held), _) => format!("plugin `{}` would be asked, and is {held}", held.plugin),
                 (None, Source::Embedded) => "the default: nobody has chosen another one".to_owned(),
                 (None, _) => "the latest of your own plugins that select; nobody has chosen another one".to_owned(),
             };
-            InCharge { name: found.name.clone(), why }
+            ActiveSelector { name: found.name.clone(), why }
         }
         (None, chosen, by) => {
             let chosen = chosen.unwrap_or_default();
@@ -62,14 +62,14 @@ pub fn in_charge(calls: &CallScope, choice: Option<&Choice>) -> InCharge {
                 None if chosen.is_empty() => "no plugin selects".to_owned(),
                 None => format!("no plugin `{chosen}`, chosen by {by}, selects, or it is not granted `hook:selector`"),
             };
-            InCharge { name: EVERYTHING.to_owned(), why }
+            ActiveSelector { name: EVERYTHING.to_owned(), why }
         }
     }
 }
 
 /// What is taken from the view: by the plugin that is named, else by the one that is chosen for the turn, else by the
 /// latest registered one of the user's, and by the first of the embedded ones where there is none. A chosen selector that
-/// cannot be asked, and any that faults, leaves the whole window for the rest of the turn, report_failure.
+/// cannot be asked, and any that faults, leaves the whole window for the rest of the turn, and the failure is reported.
 pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&str>) -> Result<Selected, Failure> {
     if named.is_none() && turn.fell_back() {
         return everything(view, "the selector has failed in this turn".to_owned()).await;
@@ -83,11 +83,11 @@ pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&st
         let selection = view.own().await?;
         return Ok(Selected { by: SIMPLE.to_owned(), selection, took: began.elapsed(), fuel: 0, fallback: None });
     }
-    let site = CallContext::inside(HOOK, turn, depth);
+    let context = CallContext::inside(HOOK, turn, depth);
     turn.passes_over_ungranted(HOOK);
     let meant = meant(&turn.calls, chosen);
-    let found = meant.iter().find(|plugin| turn.calls.held(plugin, &site).is_none());
-    if let Some(held) = meant.first().and_then(|plugin| turn.calls.held(plugin, &site)) {
+    let found = meant.iter().find(|plugin| turn.calls.held(plugin, &context).is_none());
+    if let Some(held) = meant.first().and_then(|plugin| turn.calls.held(plugin, &context)) {
         match found {
             Some(other) => stands_in(turn, &other.name, "selects", &held),
             None if turn.says_once(&held) => tracing::warn!(
@@ -101,11 +101,11 @@ pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&st
         if let (Some(chosen), true) = (chosen, meant.is_empty()) {
             absent(turn, chosen).await;
         }
-        let held = meant.first().and_then(|plugin| turn.calls.held(plugin, &site));
+        let held = meant.first().and_then(|plugin| turn.calls.held(plugin, &context));
         let why = held.map_or("no plugin selects".to_owned(), |held| format!("plugin `{}` is {held}", held.plugin));
         return everything(view, why).await;
     };
-    match ask(turn, plugin, &site, view).await {
+    match ask(turn, plugin, &context, view).await {
         Ok(selected) => {
             turn.selected_by(&plugin.name);
             Ok(selected)
@@ -113,7 +113,7 @@ pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&st
         // Somebody else was quicker to try it: it was not asked, and has broken nothing in this turn.
         Err(failure) if failure.is_held() => everything(view, failure.to_string()).await,
         Err(failure @ Failure::Fault(_)) => {
-            report_failure(&turn.calls, &site, &failure).await;
+            report_failure(&turn.calls, &context, &failure).await;
             fall_back(turn, &plugin.name, Some(&plugin.digest), &failure.to_string()).await;
             everything(view, failure.to_string()).await
         }
@@ -131,17 +131,17 @@ fn meant<'a>(calls: &'a CallScope, chosen: Option<&str>) -> Vec<&'a Arc<Plugin>>
     own.chain(calls.granted(HOOK).next_back().filter(|plugin| plugin.source == Source::Embedded)).collect()
 }
 
-async fn ask(turn: &Arc<Turn>, plugin: &Arc<Plugin>, site: &CallContext, view: &View) -> Result<Selected, Failure> {
+async fn ask(turn: &Arc<Turn>, plugin: &Arc<Plugin>, context: &CallContext, view: &View) -> Result<Selected, Failure> {
     let began = Instant::now();
     let fuel = turn.fuel();
     let view = view.anew();
     let view = &view;
-    let selection = call_one(&turn.calls, plugin, site.clone(), |visit| {
+    let selection = call_one(&turn.calls, plugin, context.clone(), |guest_call| {
         Box::pin(async move {
-            let given = visit.store.data().witness.of(|| view.told());
-            let guest = visit.exports.selector(visit.store, &visit.instance)?;
-            let handle = visit.store.data_mut().table.push(view.clone())?;
-            let answer = match guest.call_select(visit.store, handle).await? {
+            let given = guest_call.store.data().recorder.of(|| view.told());
+            let guest = guest_call.exports.selector(guest_call.store, &guest_call.instance)?;
+            let handle = guest_call.store.data_mut().table.push(view.clone())?;
+            let answer = match guest.call_select(guest_call.store, handle).await? {
                 Ok(selected) => Ok(view.accept(selected).await?),
                 Err(error) => Err(error),
             };
@@ -190,8 +190,8 @@ pub fn shadow(turn: &Arc<Turn>, depth: u32, view: &View, served: &Selected) {
     if *name == served.by {
         return;
     }
-    let site = CallContext::inside(HOOK, turn, depth);
-    let Some(plugin) = turn.calls.asked(&site).find(|plugin| plugin.name == *name).cloned() else {
+    let context = CallContext::inside(HOOK, turn, depth);
+    let Some(plugin) = turn.calls.asked(&context).find(|plugin| plugin.name == *name).cloned() else {
         tracing::warn!("the shadow selector `{name}` is not there, or is not granted `hook:selector`");
         return;
     };
@@ -204,7 +204,7 @@ pub fn shadow(turn: &Arc<Turn>, depth: u32, view: &View, served: &Selected) {
     tokio::spawn(async move {
         let _held = (place, working);
         let session = &turn.session_id;
-        match ask(&turn, &plugin, &site, &view).await {
+        match ask(&turn, &plugin, &context, &view).await {
             Ok(shadow) => match disagreement(&served, &shadow.selection) {
                 Some(how) => tracing::warn!(
                     "session `{session}`: the shadow selector `{}` disagrees with `{by}`: {how} ({:?})",

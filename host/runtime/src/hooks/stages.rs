@@ -1,6 +1,6 @@
 //! The hooks of the pipeline around the model.
 
-use super::visit::visit;
+use super::guest_call::guest_call;
 use super::{call_all, call_first, call_one, report_failure};
 use crate::error::Failure;
 use crate::plugin::bindings::exported::admit_message::{Decision, SessionLoad};
@@ -28,9 +28,9 @@ pub enum Admission {
 pub async fn admit_message(calls: &CallScope, message: &Envelope, load: (bool, usize)) -> Option<Admission> {
     let load = SessionLoad { running: load.0, pending: u32::try_from(load.1).unwrap_or(u32::MAX) };
     let session = message.session_id.as_deref().unwrap_or_default();
-    let ask = visit!(admit_message.call_admit_message(session, message, load));
-    let site = CallContext::about("admit-message", session).caused_by(calls.caller_of(message));
-    match call_first(calls, &site, ask).await {
+    let ask = guest_call!(admit_message.call_admit_message(session, message, load));
+    let context = CallContext::about("admit-message", session).caused_by(calls.caller_of(message));
+    match call_first(calls, &context, ask).await {
         Ok(decision) => decision.map(|decision| match decision {
             Decision::Process => Admission::Process,
             Decision::FollowUp => Admission::FollowUp,
@@ -51,19 +51,19 @@ pub async fn admit_message(calls: &CallScope, message: &Envelope, load: (bool, u
 ///
 /// What ended the stage: the error of a plugin, or its fault.
 pub async fn resolve_session(calls: &CallScope, message: &Envelope) -> Result<Option<String>, Failure> {
-    let ask = visit!(resolve_session.call_resolve_session(message), answer => {
+    let ask = guest_call!(resolve_session.call_resolve_session(message), answer => {
         Ok(answer.map(|id| id.filter(|id| !id.is_empty())))
     });
     // It has no session yet; whoever writes in this chat breaks it for this chat.
     let chat = format!("{}:{}", message.channel, message.chat_id);
-    let site = CallContext::about("resolve-session", message.session_id.as_ref().unwrap_or(&chat));
-    call_first(calls, &site.caused_by(calls.caller_of(message)), ask).await
+    let context = CallContext::about("resolve-session", message.session_id.as_ref().unwrap_or(&chat));
+    call_first(calls, &context.caused_by(calls.caller_of(message)), ask).await
 }
 
 /// Merges what the plugins load into the turn's state: of two values for a key the latest registered plugin's wins. The
 /// host's own keys stay as they are.
 pub async fn load_state(turn: &Arc<Turn>) -> Result<(), Failure> {
-    let ask = visit!(turn; load_state.call_load_state(), answer => match answer {
+    let ask = guest_call!(turn; load_state.call_load_state(), answer => match answer {
         Ok(state) => {
             turn.charge_memory(state.as_ref().map_or(0, String::len))?;
             object(state).map(Ok)
@@ -99,13 +99,13 @@ pub fn host_owned(key: &str) -> bool {
 pub async fn save_state(turn: &Arc<Turn>, output: &str, failure: Option<&Failure>) -> Result<(), Failure> {
     let failure = failure.map(Failure::to_error);
     let failure = failure.as_ref();
-    let ask = visit!(turn; save_state.call_save_state(output, failure));
+    let ask = guest_call!(turn; save_state.call_save_state(output, failure));
     call_all(&turn.calls, &CallContext::of("save-state", turn), ask).await.map(drop)
 }
 
 /// All batches joined, the latest registered plugin's first.
 pub async fn render_outbound(turn: &Arc<Turn>, output: &str) -> Result<Vec<Envelope>, Failure> {
-    let ask = visit!(turn; render_outbound.call_render_outbound(output), answer => {
+    let ask = guest_call!(turn; render_outbound.call_render_outbound(output), answer => {
         check_contexts(answer.as_deref().unwrap_or_default())?;
         Ok(answer)
     });
@@ -122,9 +122,9 @@ fn check_contexts(envelopes: &[Envelope]) -> wasmtime::Result<()> {
 
 /// Offers an outbound envelope to every plugin; the host hands it to its channel when none says that it did.
 pub async fn dispatch(calls: &CallScope, message: &Envelope) -> Result<(), Failure> {
-    let ask = visit!(dispatch_outbound.call_dispatch_outbound(message));
-    let site = CallContext::about("dispatch-outbound", message.session_id.as_deref().unwrap_or_default());
-    let delivered = call_all(calls, &site, ask).await?;
+    let ask = guest_call!(dispatch_outbound.call_dispatch_outbound(message));
+    let context = CallContext::about("dispatch-outbound", message.session_id.as_deref().unwrap_or_default());
+    let delivered = call_all(calls, &context, ask).await?;
     if delivered.contains(&true) {
         return Ok(());
     }
@@ -145,23 +145,23 @@ pub async fn notify_observers(
     error: &Error,
     message: Option<&Envelope>,
 ) {
-    let site = match (turn, message.and_then(|message| message.session_id.as_deref())) {
+    let context = match (turn, message.and_then(|message| message.session_id.as_deref())) {
         (Some(turn), _) => CallContext::of("on-error", turn),
         (None, session) => CallContext::about("on-error", session.unwrap_or_default()),
     };
-    let site = match message {
-        Some(message) => site.caused_by(calls.caller_of(message)),
-        None => site,
+    let context = match message {
+        Some(message) => context.caused_by(calls.caller_of(message)),
+        None => context,
     };
-    for plugin in calls.asked(&site) {
-        let ask = visit!(on_error.call_on_error(stage, error, message), envelopes => {
+    for plugin in calls.asked(&context) {
+        let ask = guest_call!(on_error.call_on_error(stage, error, message), envelopes => {
             check_contexts(&envelopes)?;
             Ok(Ok(envelopes))
         });
-        let envelopes = match call_one(calls, plugin, site.clone(), ask).await {
+        let envelopes = match call_one(calls, plugin, context.clone(), ask).await {
             Ok(envelopes) => envelopes,
             Err(failure) => {
-                report_failure(calls, &site, &failure).await;
+                report_failure(calls, &context, &failure).await;
                 continue;
             }
         };
@@ -179,15 +179,15 @@ pub async fn notify_observers(
 
 /// Tells the observers that the answer is delivered.
 pub async fn after_turn(turn: &Arc<Turn>, output: &str) {
-    let site = CallContext::of("after-turn", turn);
+    let context = CallContext::of("after-turn", turn);
     let wants = |plugin: &&Arc<Plugin>| match plugin.manifest.after_turn {
         AfterTurnScope::Every => true,
         AfterTurnScope::Selected => turn.has_selected(&plugin.name),
     };
-    for plugin in turn.calls.asked(&site).filter(wants) {
-        let ask = visit!(turn; after_turn.call_after_turn(output), answer => Ok(Ok(answer)));
-        if let Err(failure) = call_one(&turn.calls, plugin, site.clone(), ask).await {
-            report_failure(&turn.calls, &site, &failure).await;
+    for plugin in turn.calls.asked(&context).filter(wants) {
+        let ask = guest_call!(turn; after_turn.call_after_turn(output), answer => Ok(Ok(answer)));
+        if let Err(failure) = call_one(&turn.calls, plugin, context.clone(), ask).await {
+            report_failure(&turn.calls, &context, &failure).await;
         }
     }
 }
@@ -195,10 +195,10 @@ pub async fn after_turn(turn: &Arc<Turn>, output: &str) {
 /// What the plugins want kept beside the archive of a tape that is about to be emptied, each with the name of its plugin
 /// in front. A plugin that fails is left out: what it would have kept is in the archive all the same.
 pub async fn before_reset(turn: &Arc<Turn>, depth: u32, archive: bool) -> Vec<(String, String)> {
-    let site = CallContext::inside("before-reset", turn, depth);
+    let context = CallContext::inside("before-reset", turn, depth);
     let mut kept = Vec::new();
-    for plugin in turn.calls.asked(&site) {
-        let ask = visit!(turn; before_reset.call_before_reset(archive), answer => {
+    for plugin in turn.calls.asked(&context) {
+        let ask = guest_call!(turn; before_reset.call_before_reset(archive), answer => {
             for attachment in answer.as_deref().unwrap_or_default() {
                 turn.charge_memory(attachment.text.len())?;
                 if !is_plain(&attachment.name) {
@@ -208,13 +208,13 @@ pub async fn before_reset(turn: &Arc<Turn>, depth: u32, archive: bool) -> Vec<(S
             }
             Ok(answer)
         });
-        match call_one(&turn.calls, plugin, site.clone(), ask).await {
+        match call_one(&turn.calls, plugin, context.clone(), ask).await {
             Ok(attachments) => kept.extend(
                 attachments
                     .into_iter()
                     .map(|attachment| (format!("{}.{}", plugin.name, attachment.name), attachment.text)),
             ),
-            Err(failure) => report_failure(&turn.calls, &site, &failure).await,
+            Err(failure) => report_failure(&turn.calls, &context, &failure).await,
         }
     }
     if kept.len() > MAX_ATTACHMENTS {

@@ -12,7 +12,7 @@ mod commit;
 mod find;
 mod validate;
 
-use super::visit::visit;
+use super::guest_call::guest_call;
 use super::{Answer, call_one};
 use crate::error::Failure;
 use crate::plugin::bindings::tape_exports::store as wit;
@@ -22,9 +22,10 @@ use crate::turn::CallScope;
 use bub_permissions::hook_grant;
 use bub_tape::{Candidates, Commit, Condition, Entry, Error, Future, Lookup, Outcome, Result, Store};
 use bub_types::ErrorKind;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 const HOOK: &str = "store";
 
@@ -55,10 +56,10 @@ pub fn is_store_gone(calls: &CallScope) -> bool {
 /// on with other tapes in its place would cut every conversation in two.
 fn absent(calls: &CallScope) -> Option<String> {
     let host = &calls.host;
-    let name = host.ledger.given_to(&hook_grant(HOOK)).into_iter().next()?;
+    let name = host.grants.given_to(&hook_grant(HOOK)).into_iter().next()?;
     let why = match calls.plugins.iter().find(|plugin| plugin.name == name) {
         Some(plugin) if !plugin.implements(HOOK) => return None,
-        Some(plugin) if host.ledger.is_for_other_bytes(plugin) => {
+        Some(plugin) if host.grants.is_for_other_bytes(plugin) => {
             format!("its grants are not for these bytes; to let it: bub-wasm plugin grant {name} {}", hook_grant(HOOK))
         }
         Some(plugin) => plugin.refusal(&hook_grant(HOOK)).message,
@@ -103,7 +104,7 @@ impl GuestStore {
     }
 
     async fn write(&self, tape: &str, batches: &[wit::Batch], key: Option<&str>) -> Result<Written> {
-        let ask = visit!(store.call_commit(batches, key), written => {
+        let ask = guest_call!(store.call_commit(batches, key), written => {
             validate::written(&written, batches.len())?;
             Ok(written)
         });
@@ -111,7 +112,7 @@ impl GuestStore {
     }
 
     async fn read_page(&self, tape: &str, after: u64, max: u32) -> Result<wit::Page> {
-        let ask = visit!(store.call_read(tape, after, max), page => {
+        let ask = guest_call!(store.call_read(tape, after, max), page => {
             validate::page(&page, max, after, None)?;
             Ok(page)
         });
@@ -119,15 +120,15 @@ impl GuestStore {
     }
 
     async fn tail_page(&self, tape: &str, before: Option<u64>, max: u32) -> Result<wit::Page> {
-        let ask = visit!(store.call_tail(tape, before, max), page => {
+        let ask = guest_call!(store.call_tail(tape, before, max), page => {
             validate::page(&page, max, 0, before)?;
             Ok(page)
         });
         self.ask((&format!("read tape `{tape}`"), tape), ask).await
     }
 
-    fn lasts(&self) -> std::sync::MutexGuard<'_, HashMap<String, u64>> {
-        self.lasts.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lasts(&self) -> parking_lot::MutexGuard<'_, HashMap<String, u64>> {
+        self.lasts.lock()
     }
 
     fn seen_last(&self, tape: &str, last: u64) {
@@ -163,7 +164,7 @@ impl Store for GuestStore {
     fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>> {
         Box::pin(async move {
             bub_tape::check_tape_name(tape)?;
-            let ask = visit!(store.call_archive_name(tape), name => {
+            let ask = guest_call!(store.call_archive_name(tape), name => {
                 validate::archive(&name, tape)?;
                 Ok(name)
             });
@@ -178,7 +179,7 @@ impl Store for GuestStore {
             let mut names: Vec<String> = Vec::new();
             loop {
                 let after = names.last().map(String::as_str);
-                let ask = visit!(store.call_list_sidecars(tape, after, PAGE), names => {
+                let ask = guest_call!(store.call_list_sidecars(tape, after, PAGE), names => {
                     validate::sidecars(&names, tape, after, PAGE)?;
                     Ok(names)
                 });
@@ -245,7 +246,7 @@ impl Store for GuestStore {
                 Lookup::Phase => wit::Lookup::Phase,
                 Lookup::Anchor => wit::Lookup::Kind("anchor".to_owned()),
             };
-            let ask = visit!(store.call_newest(tape, wanted, before), found => {
+            let ask = guest_call!(store.call_newest(tape, wanted, before), found => {
                 validate::newest(&found, lookup, before)?;
                 Ok(found)
             });
@@ -270,7 +271,7 @@ impl Store for GuestStore {
             while names.len() < max {
                 let behind = names.last().map(String::as_str).or(after);
                 let wanted = page(max - names.len());
-                let ask = visit!(store.call_list_tapes(behind, wanted), names => {
+                let ask = guest_call!(store.call_list_tapes(behind, wanted), names => {
                     validate::tapes(&names, behind, wanted)?;
                     Ok(names)
                 });

@@ -1,8 +1,8 @@
 //! What happens, told to whoever looks on, and counted. Nobody who tells waits, and nobody who looks on is waited for.
 
 use bub_model::usage::Tokens;
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::broadcast::{self, error::RecvError};
 
@@ -133,7 +133,7 @@ impl Default for EventBus {
 impl EventBus {
     /// Counts it, and tells it to whoever looks on.
     pub fn tell(&self, news: RuntimeEvent, session: &str) {
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner).count(&news);
+        self.tally.lock().count(&news);
         // Nothing is copied for nobody.
         if self.sender.receiver_count() > 0 {
             let _ = self.sender.send(EventRecord { news, session: session.to_owned() });
@@ -142,7 +142,7 @@ impl EventBus {
 
     /// What has been counted so far.
     pub fn tally(&self) -> Counters {
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.tally.lock().clone()
     }
 
     /// Looks on from here.

@@ -1,10 +1,10 @@
 //! What the program says of its hooks and plugins, as JSON: on the command line and over HTTP.
 
 use super::Host;
-use crate::hooks::{InCharge, in_charge};
+use crate::hooks::{ActiveSelector, active_selector};
 use crate::imports::grant_risk;
 use crate::plugin::{CALLED_BY_NAME, OpenCircuit, Plugin, PluginSet};
-use crate::turn::{CallScope, Choice};
+use crate::turn::{CallScope, SelectorChoice};
 use bub_config::OnFault;
 use bub_types::hook::{HOOKS, HookSpec};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ pub fn plugins_of<'a>(hook: &HookSpec, calls: &'a CallScope, is_asked: bool) -> 
 }
 
 /// All hooks, and who answers each; and what selects where `choice` holds.
-pub fn hooks(calls: &CallScope, choice: Option<&Choice>) -> Value {
+pub fn hooks(calls: &CallScope, choice: Option<&SelectorChoice>) -> Value {
     let hooks = HOOKS.iter().map(|hook| {
         json!({
             "hook": hook.name,
@@ -34,14 +34,14 @@ pub fn hooks(calls: &CallScope, choice: Option<&Choice>) -> Value {
         })
     });
     let config = &calls.host.config;
-    let selector = |choice: Option<&Choice>| {
-        let InCharge { name, why } = in_charge(calls, choice);
+    let selector = |choice: Option<&SelectorChoice>| {
+        let ActiveSelector { name, why } = active_selector(calls, choice);
         json!({ "active": name, "why": why })
     };
     let mut selects = selector(choice);
     // Only where a channel has a choice of its own.
     let channels = config.channels_with_selector();
-    let channels = channels.map(|name| (name.to_owned(), selector(Choice::configured(config, name).as_ref())));
+    let channels = channels.map(|name| (name.to_owned(), selector(SelectorChoice::configured(config, name).as_ref())));
     selects["channels"] = channels.collect::<serde_json::Map<_, _>>().into();
     json!({ "hooks": hooks.collect::<Value>(), "selector": selects, "failed": failed(&calls.plugins) })
 }
@@ -58,7 +58,7 @@ pub fn plugins(host: &Host, plugins: &PluginSet) -> Value {
 
 /// All that there is to know of a plugin.
 pub fn plugin(host: &Host, plugin: &Plugin) -> Value {
-    let given = host.ledger.given(plugin, Clone::clone);
+    let given = host.grants.given(plugin, Clone::clone);
     let wants = plugin.wanted().into_iter().map(|grant| {
         json!({ "grant": grant, "why": plugin.why(&grant), "means": grant_risk::of_grant(&grant), "held": given.allow(&grant) })
     });
@@ -78,7 +78,7 @@ pub fn plugin(host: &Host, plugin: &Plugin) -> Value {
         "grants": given.iter().collect::<Vec<_>>(),
         "imports": plugin.imports(),
         "dangers": grant_risk::dangers(plugin, &plugin.wanted()),
-        "other_bytes": host.ledger.is_for_other_bytes(plugin),
+        "other_bytes": host.grants.is_for_other_bytes(plugin),
     })
 }
 

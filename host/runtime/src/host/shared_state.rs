@@ -1,7 +1,7 @@
 //! What one process holds for as long as it runs, whatever the configuration says meanwhile.
 
 use crate::channel::Channel;
-use crate::imports::approvals::Consents;
+use crate::imports::approvals::Approvals;
 use crate::imports::grant_registry::GrantRegistry;
 use crate::imports::guard::ProtectionCache;
 use crate::plugin::quarantine::Quarantine;
@@ -13,8 +13,9 @@ use bub_egress::Network;
 use bub_recall::Recall;
 use bub_system::process::Processes;
 use bub_tape::{FileStore, Journals, SqliteStore, Store};
+use parking_lot::RwLock;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use super::EventBus;
 
@@ -27,18 +28,18 @@ pub struct SharedState {
     pub(super) journals: Arc<Journals>,
     pub engines: Engines,
     /// Which grants are in effect.
-    pub ledger: GrantRegistry,
+    pub grants: GrantRegistry,
     /// Which files no plugin opens, wherever they lie.
     pub protection: ProtectionCache,
     /// What the owner has said about tool calls.
-    pub consents: Consents,
+    pub approvals: Approvals,
     /// Connections of plugins.
     pub network: Network,
     /// Programs of plugins.
     pub processes: Processes,
     pub(super) channel: Box<dyn Channel>,
     /// What is done behind answers.
-    pub afterwards: PostTurnTasks,
+    pub post_turn_tasks: PostTurnTasks,
     /// What can be found again of memory and conversations.
     pub recall: Arc<Recall>,
     /// Who is not asked for a while.
@@ -52,7 +53,7 @@ pub struct SharedState {
     /// Replaced as a whole, so that a turn ends with the set that it began with.
     pub(super) plugins: RwLock<Arc<PluginSet>>,
     /// What the set is made of. Held while a new one is made: one at a time.
-    pub(super) shelf: tokio::sync::Mutex<PluginRegistry>,
+    pub(super) registry: tokio::sync::Mutex<PluginRegistry>,
 }
 
 impl SharedState {
@@ -68,13 +69,13 @@ impl SharedState {
             store,
             journals,
             engines,
-            ledger: GrantRegistry::new(config),
+            grants: GrantRegistry::new(config),
             protection: ProtectionCache::default(),
-            consents: Consents::default(),
+            approvals: Approvals::default(),
             network: Network::default(),
             processes: Processes::new(),
             channel,
-            afterwards: PostTurnTasks::default(),
+            post_turn_tasks: PostTurnTasks::default(),
             recall: Arc::new(Recall::new(config.recall_dir())),
             quarantine: match config.is_trial {
                 true => Quarantine::of_trial(&config.home),
@@ -84,7 +85,7 @@ impl SharedState {
             news: EventBus::default(),
             cache: Cache::open(&config.cache_dir),
             plugins: RwLock::default(),
-            shelf: tokio::sync::Mutex::default(),
+            registry: tokio::sync::Mutex::default(),
         })
     }
 }

@@ -7,13 +7,14 @@ use super::Host;
 use crate::plugin::{user_dir, workspace_dir};
 use notify::event::{AccessKind, AccessMode, EventKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::future::Future;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -140,11 +141,11 @@ struct Targets(Arc<Mutex<BTreeSet<OsString>>>);
 impl Targets {
     fn set(&self, paths: &BTreeSet<PathBuf>) {
         let names = paths.iter().filter_map(|path| path.file_name()).map(OsString::from).collect();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = names;
+        *self.0.lock() = names;
     }
 
     fn hold(&self, path: &Path) -> bool {
-        path.file_name().is_some_and(|name| self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(name))
+        path.file_name().is_some_and(|name| self.0.lock().contains(name))
     }
 }
 

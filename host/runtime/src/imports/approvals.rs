@@ -7,9 +7,9 @@ use bub_tape::json;
 use bub_types::Effect;
 use bub_types::text::one_line;
 use bub_types::{Error, ToolCall};
+use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Answers that are remembered. Whoever has given more is asked again.
 const MAX_ANSWERS: usize = 4096;
@@ -79,11 +79,11 @@ impl ApprovalKey {
 
 /// The answers that last for this process: calls that are made without asking, and tools that are not called.
 #[derive(Default)]
-pub struct Consents(Mutex<HashMap<ApprovalKey, bool>>);
+pub struct Approvals(Mutex<HashMap<ApprovalKey, bool>>);
 
-impl Consents {
+impl Approvals {
     fn lock(&self) -> MutexGuard<'_, HashMap<ApprovalKey, bool>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     fn get(&self, key: &ApprovalKey) -> Option<bool> {
@@ -121,10 +121,10 @@ pub(super) async fn consent(
     let name = model_name(&tool.name);
     let mut open = Vec::new();
     for asker in askers {
-        if host.consents.get(&of_tool(&asker)) == Some(false) {
+        if host.approvals.get(&of_tool(&asker)) == Some(false) {
             return Err(refused(&name));
         }
-        if host.consents.get(&of_call(&asker)) != Some(true) {
+        if host.approvals.get(&of_call(&asker)) != Some(true) {
             open.push(asker);
         }
     }
@@ -142,12 +142,12 @@ pub(super) async fn consent(
     match host.channel().ask(&question).await {
         Some(ApprovalDecision::Once) => Ok(()),
         Some(ApprovalDecision::Always) => {
-            host.consents.keep(open.iter().map(of_call), true);
+            host.approvals.keep(open.iter().map(of_call), true);
             Ok(())
         }
         Some(ApprovalDecision::No) => Err(refused(&name)),
         Some(ApprovalDecision::Never) => {
-            host.consents.keep(open.iter().map(of_tool), false);
+            host.approvals.keep(open.iter().map(of_tool), false);
             Err(refused(&name))
         }
         None => {

@@ -6,10 +6,11 @@
 use crate::plugin::{Plugin, Source};
 use bub_config::Config;
 use bub_permissions::Grants;
+use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 /// How often the file is looked at, at most. A look costs as much as several checks.
@@ -130,11 +131,11 @@ impl GrantRegistry {
     /// What holds at this moment.
     fn said(&self) -> Arc<Configured> {
         self.invalidate();
-        self.said.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.said.read().clone()
     }
 
     fn invalidate(&self) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         if seen.at.elapsed() >= LOOK_EVERY {
             self.look(&mut seen);
         }
@@ -142,7 +143,7 @@ impl GrantRegistry {
 
     /// Takes what stands in the file at this moment: for whoever has just written to it.
     pub fn look_now(&self) {
-        self.look(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+        self.look(&mut self.seen.lock());
     }
 
     fn look(&self, seen: &mut Seen) {
@@ -154,7 +155,7 @@ impl GrantRegistry {
         seen.stamp = stamp;
         match bub_config::read_plugins(&self.file) {
             Ok((plugins, trusted)) => {
-                *self.said.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Configured { plugins, trusted });
+                *self.said.write() = Arc::new(Configured { plugins, trusted });
             }
             // A file that is just being written, or that was written wrongly, takes nothing away and gives nothing.
             Err(error) if self.is_hushed.load(Ordering::Relaxed) => tracing::debug!("{error:#}"),

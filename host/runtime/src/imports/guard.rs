@@ -8,9 +8,10 @@ use crate::plugin::store::State;
 use crate::turn::Turn;
 use bub_config::Config;
 use bub_system::files::{Change, ProtectedFiles};
+use parking_lot::Mutex;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wasmtime::Result;
 use wasmtime::component::{HasData, Linker, Resource};
@@ -31,7 +32,7 @@ pub struct ProtectionCache(Mutex<Option<(Instant, Arc<ProtectedFiles>)>>);
 impl ProtectionCache {
     /// What is protected at this moment.
     pub fn of(&self, config: &Config) -> Arc<ProtectedFiles> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         match &*kept {
             Some((at, files)) if at.elapsed() < BELIEVED_FOR => files.clone(),
             _ => {

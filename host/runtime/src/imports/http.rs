@@ -79,7 +79,7 @@ fn write_down(turn: &Turn, plugin: &Plugin, error: &bub_egress::Error) {
 impl Http {
     /// What the grants of this moment let through.
     fn egress_client(&self) -> EgressClient {
-        let targets = if self.is_loading { Vec::new() } else { self.host.ledger.held(&self.plugin, "http:") };
+        let targets = if self.is_loading { Vec::new() } else { self.host.grants.held(&self.plugin, "http:") };
         let targets = targets.iter().filter_map(|target| Target::parse(target).ok());
         let (host, plugin, turn) = (self.host.clone(), self.plugin.clone(), self.turn.clone());
         let mut limits = bub_egress::Limits::default();
@@ -106,7 +106,7 @@ fn fill(
     };
     let headers: Vec<(String, Vec<u8>)> =
         outgoing.headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
-    let allowed = |name: &str| host.ledger.allows(plugin, &format!("secret:{name}"));
+    let allowed = |name: &str| host.grants.allows(plugin, &format!("secret:{name}"));
     let refused = |error: secret::Error| match error {
         secret::Error::NotGranted { name } => {
             bub_egress::Error::Refused(plugin.refusal(&format!("secret:{name}")).message)

@@ -73,7 +73,7 @@ async fn search(
     let (current, caught_up) = oneshot::channel();
     let (seen, embedded) = oneshot::channel();
     let waiting = (current, seen);
-    host.afterwards.spawn(catch_up(turn.clone(), workspace.clone(), tapes.clone(), embedder.clone(), waiting));
+    host.post_turn_tasks.spawn(catch_up(turn.clone(), workspace.clone(), tapes.clone(), embedder.clone(), waiting));
     let caught_up = timeout_at(enough, caught_up);
     let embedded = timeout_at(enough, embedded);
     let meaning = timeout_at(enough, meaning(&workspace, embedder.as_ref(), &question));

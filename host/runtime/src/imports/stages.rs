@@ -57,12 +57,12 @@ impl Host for State {
             Ok((turn, _)) => turn,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let choice = match turn.choice_now().await {
+        let choice = match turn.current_selector().await {
             Ok(choice) => choice,
             Err(error) => return Ok(Err(error.into())),
         };
         let names = hooks::selectors(&turn.calls).rev().map(str::to_owned).collect();
-        let hooks::InCharge { name, why } = hooks::in_charge(&turn.calls, choice.as_ref());
+        let hooks::ActiveSelector { name, why } = hooks::active_selector(&turn.calls, choice.as_ref());
         Ok(Ok(SelectorList { names, active: name, why }))
     }
 

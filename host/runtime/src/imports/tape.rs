@@ -301,7 +301,7 @@ impl HostTape for State {
     async fn fork(&mut self, handle: Resource<TapeHandle>) -> Result<Result<Resource<TapeHandle>, Error>> {
         let handle = self.handle_of(&handle)?;
         if handle.tape.depth() >= MAX_FORKS {
-            return Ok(Err(Error::invalid(format!("forks of forks may go {MAX_FORKS} deep, no check_depth"))));
+            return Ok(Err(Error::invalid(format!("forks of forks may go {MAX_FORKS} deep, no deeper"))));
         }
         let fork = handle.beside(handle.tape.fork());
         Ok(Ok(self.table.push(fork)?))

@@ -11,9 +11,10 @@ use bub_tape::view::sees;
 use bub_tape::{Entry, Renderer, Tape, json};
 use bub_types::ToolSpec;
 use bub_types::{Error, Prompt};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use wasmtime::Result;
 
 /// How far behind its beginning a turn's own first message is looked for, in entries.
@@ -30,7 +31,7 @@ pub struct View {
     /// Behind which entry `next` goes on; none before it was asked.
     position: Option<u64>,
     about: Arc<About>,
-    deeds: Arc<SelectionTrace>,
+    trace: Arc<SelectionTrace>,
 }
 
 /// What the request is about.
@@ -58,12 +59,12 @@ impl View {
     pub async fn new(turn: &Arc<Turn>, about: About) -> bub_tape::Result<Self> {
         let tape = turn.tape().await?;
         let last = tape.last_id().await?;
-        Ok(Self { turn: turn.clone(), tape, last, position: None, about: Arc::new(about), deeds: Arc::default() })
+        Ok(Self { turn: turn.clone(), tape, last, position: None, about: Arc::new(about), trace: Arc::default() })
     }
 
     /// The same view, on which nobody has done anything yet.
     pub fn anew(&self) -> Self {
-        Self { position: None, deeds: Arc::default(), ..self.clone() }
+        Self { position: None, trace: Arc::default(), ..self.clone() }
     }
 
     /// The entries that it has shown, for whoever looks into a selection that broke.
@@ -73,7 +74,7 @@ impl View {
             let [payload, meta] = parts;
             serde_json::json!({ "id": entry.id, "kind": *entry.kind, "payload": payload, "meta": meta, "date": *entry.date })
         };
-        let seen = self.deeds.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.trace.seen.lock();
         serde_json::json!({ "entries": seen.values().map(entry).collect::<Vec<_>>() })
     }
 
@@ -120,7 +121,7 @@ impl View {
         let mut selection = Selection {
             system_prompt: selected.system_prompt,
             notes: notes.as_object().filter(|notes| !notes.is_empty()).cloned(),
-            said: self.deeds.shortened.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            said: self.trace.shortened.lock().clone(),
             ..Selection::default()
         };
         selection.before = self.render("before", selected.before, &mut selection).await?;
@@ -134,10 +135,10 @@ impl View {
 
     /// Whether the selection is the window as it stands: what is wrong with it is wrong with the tape.
     fn is_everything(&self, selected: &Selected) -> bool {
-        let seen = self.deeds.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_shortened = self.deeds.shortened.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let seen = self.trace.seen.lock();
+        let is_shortened = self.trace.shortened.lock().is_some();
         let mut in_order = selected.history.iter().zip(seen.keys());
-        self.deeds.saw_all.load(Ordering::Relaxed)
+        self.trace.saw_all.load(Ordering::Relaxed)
             && !is_shortened
             && selected.before.is_empty()
             && selected.after.is_empty()
@@ -166,7 +167,7 @@ impl View {
             match part {
                 Part::Entry(id) => {
                     selection.entries.insert(id);
-                    let seen = || self.deeds.seen.lock().unwrap_or_else(PoisonError::into_inner);
+                    let seen = || self.trace.seen.lock();
                     let known = seen().get(&id).map(|entry| match self.turn.piece(entry) {
                         Some(piece) => renderer.add(&piece),
                         None => renderer.push(entry),
@@ -240,7 +241,7 @@ impl View {
                 false => found.extend(seen),
             }
             if end.is_none_or(|end| end >= self.last) {
-                self.deeds.saw_all.store(true, Ordering::Relaxed);
+                self.trace.saw_all.store(true, Ordering::Relaxed);
                 break;
             }
         }
@@ -272,7 +273,7 @@ impl View {
     }
 
     fn remember(&self, entries: impl IntoIterator<Item = Entry>) {
-        let mut seen = self.deeds.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.trace.seen.lock();
         seen.append(&mut entries.into_iter().map(|entry| (entry.id, entry)).collect());
     }
 
@@ -287,7 +288,7 @@ impl View {
                 return Err(Error::invalid("what stands in place of a user message is one itself"));
             }
         }
-        *self.deeds.shortened.lock().unwrap_or_else(PoisonError::into_inner) = Some(messages);
+        *self.trace.shortened.lock() = Some(messages);
         Ok(())
     }
 }

@@ -127,7 +127,7 @@ pub fn check_depth(depth: u32, limit: u32) -> std::result::Result<u32, Error> {
     if depth < limit {
         Ok(depth + 1)
     } else {
-        Err(Error::denied(format!("calls inside calls may go {limit} deep, no check_depth")))
+        Err(Error::denied(format!("calls inside calls may go {limit} deep, no deeper")))
     }
 }
 
@@ -136,31 +136,33 @@ pub fn check_depth(depth: u32, limit: u32) -> std::result::Result<u32, Error> {
 /// # Errors
 ///
 /// A [`Fault`], when the guest trapped or broke a limit or its contract. What the guest itself calls an error is in `T`.
-#[tracing::instrument(name = "hook", skip_all, fields(hook = site.hook, plugin = plugin.name))]
+#[tracing::instrument(name = "hook", skip_all, fields(hook = context.hook, plugin = plugin.name))]
 pub async fn call<'c, T: Send>(
     host: &Arc<Host>,
     plugin: &Arc<Plugin>,
-    site: CallContext,
+    context: CallContext,
     run: impl for<'a> FnOnce(GuestCall<'a, 'c>) -> CallFuture<'a, T> + Send,
 ) -> std::result::Result<T, Fault> {
-    let hook = site.hook;
+    let hook = context.hook;
     let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind, output: None };
-    let session = site.session().to_owned();
+    let session = context.session().to_owned();
     // What is asked while it is loaded is asked of bytes that nobody has heard of yet.
-    let previews = site.turn.as_ref().is_some_and(|turn| turn.is_preview());
+    let previews = context.turn.as_ref().is_some_and(|turn| turn.is_preview());
     let counts = hook != LOAD && !previews;
     let pass = match (counts, previews) {
-        (true, _) => host.quarantine.begin(plugin, &site),
-        (false, true) => host.quarantine.held(plugin, &site).map_or(Ok(Permit::default()), |held| Err(Box::new(held))),
+        (true, _) => host.quarantine.begin(plugin, &context),
+        (false, true) => {
+            host.quarantine.held(plugin, &context).map_or(Ok(Permit::default()), |held| Err(Box::new(held)))
+        }
         (false, false) => Ok(Permit::default()),
     };
     let pass = pass.map_err(|held| fault(FaultKind::OpenCircuit(held)))?;
     if !pass.wait.is_zero() {
         tokio::time::sleep(pass.wait).await;
     }
-    let limit = deadline(host, plugin, &site);
-    let turn = site.turn.clone();
-    let live = GuestInstance::new(host, plugin, &site);
+    let limit = deadline(host, plugin, &context);
+    let turn = context.turn.clone();
+    let live = GuestInstance::new(host, plugin, &context);
     let mut live = live.map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
     let (began, mut busy) = (Instant::now(), Duration::ZERO);
     let outcome = tokio::time::timeout(
@@ -168,7 +170,7 @@ pub async fn call<'c, T: Send>(
         RUNNING.scope(
             Running::new(plugin, hook),
             timed(&mut busy, async {
-                let instance = live.instance(host, plugin, &site).await?;
+                let instance = live.instance(host, plugin, &context).await?;
                 run(GuestCall { exports: &live.ready.exports, store: &mut live.store, instance, lent: PhantomData })
                     .await
             }),
@@ -184,8 +186,8 @@ pub async fn call<'c, T: Send>(
         Ok(Ok(value)) => {
             host.meter.add(&plugin.name, hook, took, fuel, None);
             // Where others break by what it made the turn hold, its own call did not go well.
-            if counts && !turn.as_ref().is_some_and(|turn| turn.holds_much_of(plugin)) {
-                host.quarantine.succeeded(plugin, &site, pass);
+            if counts && !turn.as_ref().is_some_and(|turn| turn.is_large_consumer(plugin)) {
+                host.quarantine.succeeded(plugin, &context, pass);
             }
             if let Some(turn) = &turn {
                 live.rest(plugin, turn);
@@ -204,8 +206,8 @@ pub async fn call<'c, T: Send>(
             &session,
         );
         if !previews {
-            let call = quarantine::Call { host, witness: quarantine::CallRecorder::default(), turn: turn.as_deref() };
-            let consequence = host.quarantine.faulted((&holder, &site, Permit::default()), &broken, call);
+            let call = quarantine::Call { host, recorder: quarantine::CallRecorder::default(), turn: turn.as_deref() };
+            let consequence = host.quarantine.faulted((&holder, &context, Permit::default()), &broken, call);
             tell(turn.as_deref(), &holder, consequence).await;
         }
         return Err(broken);
@@ -218,9 +220,9 @@ pub async fn call<'c, T: Send>(
     // That a model, a page or a disk was slow says nothing of the plugin that waited for it.
     let only_waited = matches!(broken.kind, FaultKind::Deadline(_)) && busy < limit / 2;
     if counts && !only_waited {
-        let witness = live.store.data().witness.clone();
-        let call = quarantine::Call { host, witness, turn: turn.as_deref() };
-        let consequence = host.quarantine.faulted((plugin, &site, pass), &broken, call);
+        let recorder = live.store.data().recorder.clone();
+        let call = quarantine::Call { host, recorder, turn: turn.as_deref() };
+        let consequence = host.quarantine.faulted((plugin, &context, pass), &broken, call);
         tell(turn.as_deref(), plugin, consequence).await;
     }
     Err(broken)
@@ -234,7 +236,7 @@ fn filled(turn: &Turn, plugin: &Arc<Plugin>, broken: &Fault) -> Option<(Arc<Plug
         return None;
     };
     let holder =
-        turn.largest_holder().filter(|holder| holder.bytes >= limit / 2 && holder.plugin.name != plugin.name)?;
+        turn.largest_consumer().filter(|holder| holder.bytes >= limit / 2 && holder.plugin.name != plugin.name)?;
     let kind = FaultKind::FilledTurn { bytes: holder.bytes, broke: Box::new(broken.clone()) };
     let fault = Fault { plugin: holder.plugin.name.clone(), hook: holder.hook, kind, output: None };
     Some((holder.plugin, fault))
@@ -277,12 +279,12 @@ async fn timed<T>(busy: &mut Duration, future: impl Future<Output = T>) -> T {
 /// What waits for a model or a person has the turn's deadline only, and so has a command, for which a person waits who
 /// can end it; everything else has a short one of its own, also when the turn's time is over: its state is still saved,
 /// and its failure still told.
-fn deadline(host: &Host, plugin: &Plugin, site: &CallContext) -> Duration {
-    match site.hook {
+fn deadline(host: &Host, plugin: &Plugin, context: &CallContext) -> Duration {
+    match context.hook {
         "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" | "run-command" => {
             let own = plugin.limits.turn_deadline();
             // The turn notices the end of its time first: it is then the turn that was too long, not the plugin.
-            let left = site.turn.as_ref().map_or(own, |turn| turn.time_left() + Duration::from_secs(1));
+            let left = context.turn.as_ref().map_or(own, |turn| turn.time_left() + Duration::from_secs(1));
             if own < host.config.limits().turn_deadline() { left.min(own) } else { left }
         }
         // Behind the answer a model may be asked once more, for a summary.

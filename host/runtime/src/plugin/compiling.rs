@@ -1,6 +1,6 @@
 //! What is being compiled at this moment, for whoever shows it: it takes seconds, and nothing else is seen meanwhile.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 
 /// Compilations of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Compiling {
 static NOW: Mutex<Compiling> = Mutex::new(Compiling { plugin: None, done: 0 });
 
 fn lock() -> MutexGuard<'static, Compiling> {
-    NOW.lock().unwrap_or_else(PoisonError::into_inner)
+    NOW.lock()
 }
 
 /// What is being compiled now.

@@ -24,16 +24,16 @@ pub(super) struct GuestInstance<'p> {
 
 impl<'p> GuestInstance<'p> {
     /// The one that waits for the turn's next call, or a store of its own.
-    pub(super) fn new(host: &Arc<Host>, plugin: &'p Arc<Plugin>, site: &CallContext) -> Result<Self> {
+    pub(super) fn new(host: &Arc<Host>, plugin: &'p Arc<Plugin>, context: &CallContext) -> Result<Self> {
         let is_pooled = host.engines.fits_pool(plugin.limits.memory_bytes());
-        let may_rest = is_pooled && instance_pool::may_rest(plugin, site);
-        let rested = site.turn.as_ref().filter(|_| may_rest).and_then(|turn| turn.idle.take(plugin));
+        let may_rest = is_pooled && instance_pool::may_rest(plugin, context);
+        let rested = context.turn.as_ref().filter(|_| may_rest).and_then(|turn| turn.idle.take(plugin));
         if let Some((mut store, instance)) = rested {
-            store.data_mut().resume(site.hook, site.turn.clone(), site.depth);
+            store.data_mut().resume(context.hook, context.turn.clone(), context.depth);
             bound(&mut store, plugin)?;
             return Ok(Self { store, ready: &plugin.ready, instance: Some(instance), may_rest });
         }
-        let (store, ready) = store(host, plugin, site, !is_pooled)?;
+        let (store, ready) = store(host, plugin, context, !is_pooled)?;
         Ok(Self { store, ready, instance: None, may_rest })
     }
 
@@ -42,14 +42,14 @@ impl<'p> GuestInstance<'p> {
         &mut self,
         host: &Arc<Host>,
         plugin: &'p Arc<Plugin>,
-        site: &CallContext,
+        context: &CallContext,
     ) -> Result<Instance> {
         if let Some(instance) = self.instance {
             return Ok(instance);
         }
         let made = match self.ready.pre.instantiate_async(&mut self.store).await {
             Err(error) if error.is::<PoolConcurrencyLimitError>() => {
-                (self.store, self.ready) = store(host, plugin, site, true)?;
+                (self.store, self.ready) = store(host, plugin, context, true)?;
                 self.may_rest = false;
                 self.ready.pre.instantiate_async(&mut self.store).await?
             }
@@ -77,11 +77,11 @@ impl<'p> GuestInstance<'p> {
 fn store<'p>(
     host: &Arc<Host>,
     plugin: &'p Arc<Plugin>,
-    site: &CallContext,
+    context: &CallContext,
     on_demand: bool,
 ) -> Result<(Store<State>, &'p PreparedComponent)> {
     let ready = if on_demand { plugin.on_demand(&host.engines)? } else { &plugin.ready };
-    let state = State::new(host.clone(), plugin.clone(), site.hook, site.turn.clone(), site.depth);
+    let state = State::new(host.clone(), plugin.clone(), context.hook, context.turn.clone(), context.depth);
     let mut store = Store::new(ready.pre.component().engine(), state);
     store.limiter(|state| &mut state.limiter);
     store.set_max_component_handles(MAX_HANDLES);

@@ -7,8 +7,9 @@
 use super::call::CallContext;
 use super::load::{Plugin, Source};
 use super::store::State;
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wasmtime::Store;
 use wasmtime::component::Instance;
 
@@ -44,13 +45,13 @@ impl Drop for Place {
 }
 
 /// Whether that call may have an instance that another has had before.
-pub(super) fn may_rest(plugin: &Plugin, site: &CallContext) -> bool {
-    plugin.source == Source::Embedded && site.turn.is_some()
+pub(super) fn may_rest(plugin: &Plugin, context: &CallContext) -> bool {
+    plugin.source == Source::Embedded && context.turn.is_some()
 }
 
 impl InstancePool {
     fn all(&self) -> MutexGuard<'_, Vec<PooledInstance>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     pub(super) fn take(&self, plugin: &Arc<Plugin>) -> Option<(Store<State>, Instance)> {

@@ -1,8 +1,9 @@
 //! What calls into plugins come to, counted where they are made.
 
 use super::fault::{Fault, FaultKind};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The calls of one export of one plugin, since the program began.
@@ -68,6 +69,6 @@ impl Meter {
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<String, BTreeMap<&'static str, Count>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

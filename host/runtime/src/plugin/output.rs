@@ -5,8 +5,9 @@ use super::load::Plugin;
 use crate::host::Host;
 use bub_types::text::one_line;
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWrite;
@@ -53,7 +54,7 @@ impl Output {
     }
 
     fn lock(&self) -> MutexGuard<'_, Written> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// The end of it, as it was written.
@@ -175,7 +176,7 @@ impl Default for LineRate {
 impl LineRate {
     /// Whether there may be one more now, and how many there were meanwhile that could not be.
     fn take(&self) -> Option<u64> {
-        let mut rate = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rate = self.0.lock();
         let more = u32::try_from(rate.since.elapsed().as_millis() / EACH.as_millis()).unwrap_or(BURST).min(BURST);
         if more > 0 {
             rate.left = (rate.left + more).min(BURST);

@@ -19,9 +19,9 @@ use super::load::{Plugin, Source};
 use breaker_store::BreakerStore;
 pub use caller::Caller;
 pub use crash_report::{CALL, COMPONENT, Call, CallRecorder, MAX_BYTES, RecordGuard, adopt};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// Below `$BUB_HOME`: who is in quarantine, and what there is to prove it.
@@ -29,7 +29,7 @@ pub const DIR: &str = "quarantine";
 
 /// All that is known of who breaks calls.
 pub struct Quarantine {
-    book: Mutex<BreakerStore>,
+    breaker_store: Mutex<BreakerStore>,
     dir: PathBuf,
     /// In a trial: which hooks of which bytes took too long.
     slow: Option<Mutex<BTreeMap<Key, String>>>,
@@ -109,7 +109,7 @@ impl Quarantine {
     /// What stands below that home. Nothing is made before something breaks.
     pub fn new(home: &Path) -> Self {
         let dir = home.join(DIR);
-        Self { book: Mutex::new(BreakerStore::new(&dir)), dir, slow: None }
+        Self { breaker_store: Mutex::new(BreakerStore::new(&dir)), dir, slow: None }
     }
 
     /// The same for a trial, where each call is to be made, however many broke before; only what took too long is not asked
@@ -120,7 +120,7 @@ impl Quarantine {
 
     /// Why that hook is not asked again in this trial.
     fn too_slow(&self, plugin: &Plugin, hook: &str) -> Option<OpenCircuit> {
-        let slow = self.slow.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let slow = self.slow.as_ref()?.lock();
         let key = key(plugin, hook);
         slow.get(&key).map(|fault| OpenCircuit {
             plugin: plugin.name.clone(),
@@ -133,37 +133,37 @@ impl Quarantine {
         })
     }
 
-    fn book(&self) -> MutexGuard<'_, BreakerStore> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn breaker_store(&self) -> MutexGuard<'_, BreakerStore> {
+        self.breaker_store.lock()
     }
 
     /// Why the plugin is not asked there; none, when it is.
-    pub fn held(&self, plugin: &Plugin, site: &CallContext) -> Option<OpenCircuit> {
+    pub fn held(&self, plugin: &Plugin, context: &CallContext) -> Option<OpenCircuit> {
         if self.slow.is_some() {
-            return self.too_slow(plugin, site.hook);
+            return self.too_slow(plugin, context.hook);
         }
-        let mut book = self.book();
-        let breakers = book.read();
+        let mut breaker_store = self.breaker_store();
+        let breakers = breaker_store.read();
         if breakers.is_empty() || plugin.source == Source::Embedded {
             return None;
         }
-        let key = key(plugin, site.hook);
-        breakers.get(&key)?.held(&key, &site.caller(), site.session(), now())
+        let key = key(plugin, context.hook);
+        breakers.get(&key)?.held(&key, &context.caller(), context.session(), now())
     }
 
     /// Lets a call begin. Behind a pause one is let through to try, and no other until its outcome is known.
-    pub(super) fn begin(&self, plugin: &Plugin, site: &CallContext) -> Result<Permit, Box<OpenCircuit>> {
+    pub(super) fn begin(&self, plugin: &Plugin, context: &CallContext) -> Result<Permit, Box<OpenCircuit>> {
         if self.slow.is_some() {
-            return self.too_slow(plugin, site.hook).map_or(Ok(Permit::default()), |held| Err(Box::new(held)));
+            return self.too_slow(plugin, context.hook).map_or(Ok(Permit::default()), |held| Err(Box::new(held)));
         }
-        let mut book = self.book();
+        let mut breaker_store = self.breaker_store();
         // Nearly always nothing has broken, and every call of every guest comes by here.
-        if book.read().is_empty() {
+        if breaker_store.read().is_empty() {
             return Ok(Permit::default());
         }
-        let key = key(plugin, site.hook);
-        let Some(breaker) = book.read().get(&key) else { return Ok(Permit::default()) };
-        let (caller, session) = (&site.caller(), site.session());
+        let key = key(plugin, context.hook);
+        let Some(breaker) = breaker_store.read().get(&key) else { return Ok(Permit::default()) };
+        let (caller, session) = (&context.caller(), context.session());
         if plugin.source == Source::Embedded {
             return Ok(Permit { is_trial: false, wait: breaker.back_off(caller, session) });
         }
@@ -175,7 +175,7 @@ impl Quarantine {
         }
         // Somebody else may have taken the trial between the look and the write.
         let pause = plugin.limits.quarantine();
-        let taken = book.change(|breakers| match breakers.get_mut(&key) {
+        let taken = breaker_store.change(|breakers| match breakers.get_mut(&key) {
             Some(breaker) => match breaker.held(&key, caller, session, now()) {
                 Some(held) => Err(Box::new(held)),
                 None => Ok(breaker.try_once(caller, session, now(), pause)),
@@ -186,17 +186,17 @@ impl Quarantine {
     }
 
     /// A call has ended well.
-    pub(super) fn succeeded(&self, plugin: &Plugin, site: &CallContext, pass: Permit) {
-        let mut book = self.book();
-        if book.read().is_empty() {
+    pub(super) fn succeeded(&self, plugin: &Plugin, context: &CallContext, pass: Permit) {
+        let mut breaker_store = self.breaker_store();
+        if breaker_store.read().is_empty() {
             return;
         }
-        let key = key(plugin, site.hook);
-        let (caller, session) = (&site.caller(), site.session());
-        if book.read().get(&key).is_none_or(|breaker| !breaker.knows(caller, session) && !pass.is_trial) {
+        let key = key(plugin, context.hook);
+        let (caller, session) = (&context.caller(), context.session());
+        if breaker_store.read().get(&key).is_none_or(|breaker| !breaker.knows(caller, session) && !pass.is_trial) {
             return;
         }
-        book.change(|breakers| {
+        breaker_store.change(|breakers| {
             if let Some(breaker) = breakers.get_mut(&key)
                 && breaker.succeed(caller, session, pass.is_trial)
             {
@@ -208,7 +208,7 @@ impl Quarantine {
     /// A call has ended in a fault that is the plugin's own.
     pub(super) fn faulted(
         &self,
-        (plugin, site, pass): (&Plugin, &CallContext, Permit),
+        (plugin, context, pass): (&Plugin, &CallContext, Permit),
         fault: &Fault,
         call: Call<'_>,
     ) -> Consequence {
@@ -216,14 +216,14 @@ impl Quarantine {
         if self.slow.is_some() {
             return Consequence {
                 held: None,
-                reproducer: crash_report::keep(&self.dir, plugin, fault, site.session(), call),
+                reproducer: crash_report::keep(&self.dir, plugin, fault, context.session(), call),
             };
         }
         // What it said of itself goes into a file, and into one line of a log, again and again.
         let text = call.host.config.redact(&bub_types::text::one_line(&fault.kind.to_string()));
         let text: String = text.chars().take(200).collect();
-        let (caller, session) = (&site.caller(), site.session());
-        let held = self.book().change(|breakers| {
+        let (caller, session) = (&context.caller(), context.session());
+        let held = self.breaker_store().change(|breakers| {
             let breaker = breakers.entry(key.clone()).or_default();
             breaker.plugin.clone_from(&plugin.name);
             breaker.only_waits = plugin.source == Source::Embedded;
@@ -238,15 +238,15 @@ impl Quarantine {
     /// A call took longer than it may.
     pub(super) fn was_slow(&self, plugin: &Plugin, fault: &Fault) {
         if let Some(slow) = &self.slow {
-            let mut slow = slow.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut slow = slow.lock();
             slow.entry(key(plugin, fault.hook)).or_insert_with(|| fault.kind.to_string());
         }
     }
 
     /// Everything that is not asked at this moment, in whichever session.
     pub fn list(&self) -> Vec<OpenCircuit> {
-        let mut book = self.book();
-        book.read().iter().flat_map(|(key, breaker)| breaker.all_held(key, now())).collect()
+        let mut breaker_store = self.breaker_store();
+        breaker_store.read().iter().flat_map(|(key, breaker)| breaker.all_held(key, now())).collect()
     }
 
     /// Forgets what the plugin of that name, or of that digest, has broken. How many of its hooks are asked again.
@@ -255,12 +255,12 @@ impl Quarantine {
     ///
     /// It cannot be written down.
     pub fn release(&self, plugin: &str) -> anyhow::Result<usize> {
-        let mut book = self.book();
-        let released = book.change(|breakers| {
+        let mut breaker_store = self.breaker_store();
+        let released = breaker_store.change(|breakers| {
             let before = breakers.len();
             breakers.retain(|(digest, _), breaker| digest != plugin && breaker.plugin != plugin);
             before - breakers.len()
         });
-        book.trouble().map_or(Ok(released), |trouble| Err(anyhow::anyhow!("{trouble}")))
+        breaker_store.trouble().map_or(Ok(released), |trouble| Err(anyhow::anyhow!("{trouble}")))
     }
 }

@@ -140,7 +140,7 @@ impl RegistryEntry {
         }
         // What is no longer trusted does not serve on in anybody's place.
         let is_trusted = |plugin: &mut Arc<Plugin>| {
-            plugin.source != Source::Workspace || host.ledger.trusted(&plugin.digest).is_some()
+            plugin.source != Source::Workspace || host.grants.trusted(&plugin.digest).is_some()
         };
         self.serving = self.serving.take_if(is_trusted);
         let stamp = FileFingerprint::of(&found.path);
@@ -155,7 +155,7 @@ impl RegistryEntry {
         self.stamp = Some(stamp);
         let digest = digest(&bytes);
         let settings = match found.source {
-            Source::Workspace => match host.ledger.trusted(&digest) {
+            Source::Workspace => match host.grants.trusted(&digest) {
                 Some(trusted) => trusted.settings(),
                 None => {
                     self.serving = None;
@@ -182,8 +182,8 @@ impl RegistryEntry {
     /// Whether what the user says of the bytes is what it was when they were looked at.
     fn is_as_it_was(&self, host: &Host, found: &Found) -> bool {
         let settings = match (&self.latest, found.source) {
-            (Some(LoadOutcome::Untrusted(digest)), _) => return host.ledger.trusted(digest).is_none(),
-            (_, Source::Workspace) => host.ledger.trusted(&self.digest).map(bub_config::Trusted::settings),
+            (Some(LoadOutcome::Untrusted(digest)), _) => return host.grants.trusted(digest).is_none(),
+            (_, Source::Workspace) => host.grants.trusted(&self.digest).map(bub_config::Trusted::settings),
             _ => Some(host.config.plugin(&found.name)),
         };
         let now = settings.map(|settings| LoadSettings::of_file(host, found, &settings));
@@ -220,7 +220,7 @@ fn check_taken(host: &Host, found: &Found) -> Result<()> {
         };
         bail!("the name is taken by an embedded plugin; {or}");
     }
-    if found.source == Source::Workspace && host.ledger.speaks_of(name) {
+    if found.source == Source::Workspace && host.grants.speaks_of(name) {
         bail!("the name is taken by `[plugins.{name}]` of config.toml; rename the file");
     }
     Ok(())

@@ -30,13 +30,13 @@ impl PluginSet {
     /// The embedded guests that are not switched off, then `$BUB_HOME/plugins/*.wasm` by file name, then those of the
     /// workspace whose bytes are trusted. A file that does not load is named in `failed`; the others serve, and so does the
     /// version of it that served before. With `waits` a file that is still being written to stays as it was.
-    pub async fn load(host: &Arc<Host>, shelf: &mut PluginRegistry, waits: bool) -> Self {
-        shelf.load_embedded(host).await;
+    pub async fn load(host: &Arc<Host>, registry: &mut PluginRegistry, waits: bool) -> Self {
+        registry.load_embedded(host).await;
         let files = discovery::files(&host.config, &host.workspace);
-        shelf.look(host, &files, waits).await;
+        registry.look(host, &files, waits).await;
         let mut set = Self::default();
         for embedded in &EMBEDDED {
-            let admitted = match shelf.embedded.get(embedded.name) {
+            let admitted = match registry.embedded.get(embedded.name) {
                 Some(Ok(plugin)) => set.admit(plugin).map_err(|error| format!("{error:#}")),
                 Some(Err(reason)) => Err(reason.clone()),
                 None => Ok(()),
@@ -46,13 +46,13 @@ impl PluginSet {
             }
         }
         for found in &files {
-            set.add(found, shelf);
+            set.add(found, registry);
         }
         set
     }
 
-    fn add(&mut self, found: &Found, shelf: &mut PluginRegistry) {
-        let Some(slot) = shelf.slots.get_mut(found) else { return };
+    fn add(&mut self, found: &Found, registry: &mut PluginRegistry) {
+        let Some(slot) = registry.slots.get_mut(found) else { return };
         let reason = match &slot.latest {
             None => return,
             Some(LoadOutcome::Untrusted(digest)) => {
@@ -100,16 +100,16 @@ impl PluginSet {
         let is_new = |plugin: &&Arc<Plugin>| match plugin.source {
             _ if before.has(plugin) => false,
             Source::Embedded => false,
-            Source::User => host.ledger.is_undecided(plugin),
-            Source::Workspace => host.ledger.given(plugin, |given| given.iter().next().is_none()),
+            Source::User => host.grants.is_undecided(plugin),
+            Source::Workspace => host.grants.given(plugin, |given| given.iter().next().is_none()),
         };
         for plugin in self.plugins.iter().filter(is_new) {
-            let missing = host.ledger.missing(plugin);
+            let missing = host.grants.missing(plugin);
             if missing.is_empty() {
                 continue;
             }
             let (lacks, to) = self.lack(host, plugin);
-            let why = match host.ledger.is_for_other_bytes(plugin) {
+            let why = match host.grants.is_for_other_bytes(plugin) {
                 true => ": its grants are not for these bytes",
                 false => "",
             };
@@ -147,7 +147,7 @@ impl PluginSet {
 
     /// What the plugin would have to be granted to be asked all that it implements.
     fn unasked(&self, host: &Host, plugin: &Plugin) -> Vec<String> {
-        plugin.gated().map(hook_grant).filter(|grant| !host.ledger.allows(plugin, grant)).collect()
+        plugin.gated().map(hook_grant).filter(|grant| !host.grants.allows(plugin, grant)).collect()
     }
 
     /// What a plugin lacks that asks for more than it has, and what giving it would do.

@@ -48,7 +48,7 @@ pub struct State {
     /// What the guest writes to stdout and stderr.
     pub output: Output,
     /// What the call is given.
-    pub witness: CallRecorder,
+    pub recorder: CallRecorder,
     /// What is kept from the guest of the directories that it is given; none where it is given none.
     pub file_guard: Option<FileGuard>,
     /// Whether the call was given text of a tape, a model or a tool: what it writes may say the same.
@@ -85,7 +85,7 @@ impl State {
             table,
             limiter,
             output,
-            witness: CallRecorder::default(),
+            recorder: CallRecorder::default(),
             file_guard,
             has_read: false,
             wasi,
@@ -102,7 +102,7 @@ impl State {
         self.turn = None;
         self.http.turn = None;
         self.file_guard = None;
-        self.witness = CallRecorder::default();
+        self.recorder = CallRecorder::default();
         self.table.is_empty() && self.limiter.used <= MAX_RESTING
     }
 
@@ -179,7 +179,7 @@ impl State {
 
     /// Whether the plugin holds that grant, at this moment.
     pub fn holds(&self, grant: &str) -> bool {
-        self.hook != LOAD && self.host.ledger.allows(&self.plugin, grant)
+        self.hook != LOAD && self.host.grants.allows(&self.plugin, grant)
     }
 }
 

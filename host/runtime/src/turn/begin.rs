@@ -14,9 +14,10 @@ use bub_config::Commands;
 use bub_tape::Tape;
 use bub_types::{Envelope, Principal};
 use jiff::Zoned;
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -36,22 +37,22 @@ impl Turn {
         calls: &Arc<CallScope>,
         session_id: String,
         message: Envelope,
-        mut audience: TurnOptions,
+        mut options: TurnOptions,
     ) -> Result<Arc<Self>, Failure> {
         let host = &calls.host;
         let name = bub_tape::tape_name(&host.workspace, &session_id);
         let tape = tokio::select! {
             biased;
-            () = audience.cancelled() => return Err(Failure::Cancelled),
+            () = options.cancelled() => return Err(Failure::Cancelled),
             tape = open(calls, &name, &session_id) => tape?,
         };
-        let earlier = audience.take_earlier();
+        let earlier = options.take_earlier();
         // A session that is kept knows itself what was said before.
         if !earlier.is_empty() && session_id.starts_with(EPHEMERAL_PREFIX) {
             tape.bootstrap().await?;
             tape.append(earlier).await?;
         }
-        Ok(Arc::new(Self::with_tape(calls, tape, session_id, message, audience).await?))
+        Ok(Arc::new(Self::with_tape(calls, tape, session_id, message, options).await?))
     }
 
     /// A turn that writes to that tape.
@@ -60,7 +61,7 @@ impl Turn {
         tape: Tape,
         session_id: String,
         message: Envelope,
-        audience: TurnOptions,
+        options: TurnOptions,
     ) -> Result<Self, Failure> {
         let host = &calls.host;
         let first = tape.last_id().await?;
@@ -68,20 +69,16 @@ impl Turn {
         let state = Map::from_iter([
             ("_runtime_workspace".to_owned(), Value::String(workspace)),
             ("session_id".to_owned(), Value::String(session_id.clone())),
-            ("_commands".to_owned(), Value::from(commands(host, &message, &audience).name())),
+            ("_commands".to_owned(), Value::from(commands(host, &message, &options).name())),
         ]);
-        let principal =
-            audience.speaker.as_ref().map_or_else(|| principal(host, &message), |speaker| speaker.principal);
+        let principal = options.speaker.as_ref().map_or_else(|| principal(host, &message), |speaker| speaker.principal);
         let caller = Caller::new(principal, &message.channel, message.sender.as_deref());
         let progress = Progress {
             kind: message.kind,
             state,
             prompt: None,
             run_ids: Vec::new(),
-            session_prefix: audience
-                .speaker
-                .as_ref()
-                .map_or_else(String::new, |speaker| speaker.session_prefix.clone()),
+            session_prefix: options.speaker.as_ref().map_or_else(String::new, |speaker| speaker.session_prefix.clone()),
             speech: Speech::default(),
             settled: false,
             account: Account::new(Taint::new(taint(principal, &message))),
@@ -104,7 +101,7 @@ impl Turn {
             working: Arc::new(()),
             progress: Mutex::new(progress),
             deadline: Instant::now() + host.config.limits().turn_deadline(),
-            audience,
+            options,
             steered: Mutex::default(),
             principal,
             caller,
@@ -115,11 +112,11 @@ impl Turn {
             selector: tokio::sync::OnceCell::new(),
             selected: Mutex::default(),
             fell_back: AtomicBool::new(false),
-            ratios: Mutex::default(),
+            calibrations: Mutex::default(),
             changes: AtomicU64::default(),
             tainted_before: AtomicU64::default(),
-            memo: Mutex::default(),
-            pieces: Mutex::default(),
+            prompt_cache: Mutex::default(),
+            render_cache: Mutex::default(),
             sent: Mutex::default(),
             flows: Arc::default(),
             idle: InstancePool::default(),
@@ -128,8 +125,8 @@ impl Turn {
 }
 
 /// What a command may be in a turn of that message.
-fn commands(host: &Host, message: &Envelope, audience: &TurnOptions) -> Commands {
-    audience.speaker.as_ref().map_or_else(|| host.config.commands(&message.channel), |speaker| speaker.commands)
+fn commands(host: &Host, message: &Envelope, options: &TurnOptions) -> Commands {
+    options.speaker.as_ref().map_or_else(|| host.config.commands(&message.channel), |speaker| speaker.commands)
 }
 
 /// Why a turn of that message begins tainted: another principal than the owner caused it, or a part of it is another

@@ -3,7 +3,6 @@
 use super::Turn;
 use bub_config::Config;
 use bub_tape::{Lookup, Tape, json};
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 /// The event in which a session chooses.
@@ -36,12 +35,12 @@ impl ChosenBy {
 
 /// The selector that is chosen, and by whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
+pub struct SelectorChoice {
     pub name: String,
     pub by: ChosenBy,
 }
 
-impl Choice {
+impl SelectorChoice {
     /// What the configuration says for a channel. None: nobody has chosen.
     pub fn configured(config: &Config, channel: &str) -> Option<Self> {
         let (name, is_channels) = config.selector(channel)?;
@@ -64,18 +63,18 @@ impl Choice {
 impl Turn {
     /// The name of the selector that is chosen; none: nobody has chosen.
     pub async fn selector(&self) -> bub_tape::Result<Option<&str>> {
-        let chosen = self.selector.get_or_try_init(|| self.choice_now()).await?;
+        let chosen = self.selector.get_or_try_init(|| self.current_selector()).await?;
         Ok(chosen.as_ref().map(|choice| choice.name.as_str()))
     }
 
     /// The choice that the next turn will find: this one keeps that with which it began to select.
-    pub async fn choice_now(&self) -> bub_tape::Result<Option<Choice>> {
-        Choice::of_session(&self.calls.host.config, &self.message.channel, &self.tape().await?).await
+    pub async fn current_selector(&self) -> bub_tape::Result<Option<SelectorChoice>> {
+        SelectorChoice::of_session(&self.calls.host.config, &self.message.channel, &self.tape().await?).await
     }
 
     /// That plugin has selected for a model call of the turn.
     pub fn selected_by(&self, plugin: &str) {
-        let mut selected = self.selected.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut selected = self.selected.lock();
         if !selected.contains(plugin) {
             selected.insert(plugin.to_owned());
         }
@@ -83,7 +82,7 @@ impl Turn {
 
     /// Whether it has.
     pub fn has_selected(&self, plugin: &str) -> bool {
-        self.selected.lock().unwrap_or_else(PoisonError::into_inner).contains(plugin)
+        self.selected.lock().contains(plugin)
     }
 
     /// Whether the default selector has taken the place of the chosen one.
@@ -98,7 +97,7 @@ impl Turn {
 
     /// What a model's provider has reported lately, in relation to what is estimated; the same for the whole turn.
     pub fn token_calibration(&self, model: &str) -> bub_estimate::Ratio {
-        let mut ratios = self.ratios.lock().unwrap_or_else(PoisonError::into_inner);
-        *ratios.entry(model.to_owned()).or_insert_with(|| self.calls.host.budget.token_calibration(model))
+        let mut calibrations = self.calibrations.lock();
+        *calibrations.entry(model.to_owned()).or_insert_with(|| self.calls.host.budget.token_calibration(model))
     }
 }

@@ -11,9 +11,9 @@ use crate::imports::toolbox::dotted;
 use crate::plugin::{Plugin, Tool, is_called};
 use bub_tape::{Lookup, json};
 use bub_types::Principal;
+use parking_lot::MutexGuard;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::sync::{MutexGuard, PoisonError};
 
 /// The event that has the addresses that were named in a conversation: all of them, so that only the latest is looked for.
 const ADDRESSES: &str = "turn.addresses";
@@ -81,7 +81,7 @@ impl Named {
 
 impl Turn {
     fn flows(&self) -> MutexGuard<'_, Flows> {
-        self.flows.lock().unwrap_or_else(PoisonError::into_inner)
+        self.flows.lock()
     }
 
     /// The owner has said something while the turn ran.
@@ -114,7 +114,7 @@ impl Turn {
 
     /// Whether what that tool answers is a page: something that was fetched from outside, and nothing of this machine.
     fn reads_pages(&self, plugin: &Plugin, tool: &Tool) -> bool {
-        tool.reads_outside && !self.calls.host.ledger.held(plugin, "http:").is_empty()
+        tool.reads_outside && !self.calls.host.grants.held(plugin, "http:").is_empty()
     }
 
     /// Hands what is known of the conversation to `look`.

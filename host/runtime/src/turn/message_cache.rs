@@ -5,7 +5,7 @@ use super::Turn;
 use crate::plugin::json_object;
 use bub_model::RawObject;
 use memchr::memmem::Finder;
-use std::sync::{Arc, LazyLock, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// Bytes of messages that a turn keeps.
 const MAX_KEPT: usize = 8 << 20;
@@ -81,7 +81,7 @@ impl Turn {
     ///
     /// What one of them is instead of a JSON object.
     pub fn messages(&self, texts: &[String]) -> Result<Vec<Message>, String> {
-        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sent = self.sent.lock();
         let mut messages = Vec::with_capacity(texts.len());
         let mut next = 0;
         for text in texts {
@@ -109,7 +109,7 @@ impl Turn {
     /// What the models of this turn were told: each message, whether it was said before the turn, and whether there were more
     /// than are kept.
     pub(super) fn told_models(&self) -> (Vec<(Message, bool)>, bool) {
-        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = self.sent.lock();
         let earlier = sent.earlier.unwrap_or_default();
         let all = sent.all.iter().enumerate().map(|(at, message)| (message.clone(), at < earlier));
         (all.collect(), sent.bytes > MAX_KEPT)

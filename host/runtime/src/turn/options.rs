@@ -6,8 +6,9 @@ use crate::host::RuntimeEvent;
 use bub_config::Commands;
 use bub_tape::Draft;
 use bub_types::{Envelope, Error, Principal, StreamEvent};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
@@ -124,7 +125,7 @@ impl Steering {
     }
 
     fn waiting(&self) -> MutexGuard<'_, VecDeque<AttributedMessage>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -252,14 +253,14 @@ impl Turn {
     ///
     /// The listener has left.
     pub async fn say(&self, event: StreamEvent) -> Result<(), Error> {
-        let Some(listener) = &self.audience.listener else { return Ok(()) };
+        let Some(listener) = &self.options.listener else { return Ok(()) };
         let left = |_| Error::new(bub_types::ErrorKind::Cancelled, "whoever listened has left");
         listener.send(TurnEvent::Event(event)).await.map_err(left)
     }
 
     /// Tells whoever listens to the outermost turn that a model's server is asked again. A slow listener misses it.
     pub fn tell_retry(&self, why: &str, pause: Duration) {
-        if let Some(listener) = &self.outermost().audience.listener {
+        if let Some(listener) = &self.outermost().options.listener {
             let _ = listener.try_send(TurnEvent::Retry { why: why.to_owned(), pause });
         }
     }
@@ -276,7 +277,7 @@ impl Turn {
         if let Some(news) = news {
             self.calls.host.news.tell(news, &self.outermost().session_id);
         }
-        if let Some(listener) = &self.outermost().audience.listener {
+        if let Some(listener) = &self.outermost().options.listener {
             // Who has left wants to know nothing; the tool has its effect all the same.
             let _ = listener.send(heard).await;
         }

@@ -2,8 +2,9 @@
 
 use super::Turn;
 use crate::hooks;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::task::JoinSet;
 
 /// The turns whose observers still run.
@@ -59,6 +60,6 @@ impl PostTurnTasks {
 
     /// Never held while something is awaited.
     fn running(&self) -> MutexGuard<'_, Running> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

@@ -113,9 +113,9 @@ impl Preview<'_> {
         // A fork around the turn's own: what plugins write past that one goes nowhere as well.
         let tape = apart_from(Arc::clone(&self.store), self.tape)?.fork();
         let (open, cancel) = watch::channel(false);
-        let audience = TurnOptions::new(cancel).spoken_by(self.requester.speaker.clone());
+        let options = TurnOptions::new(cancel).spoken_by(self.requester.speaker.clone());
         let mut turn =
-            Turn::with_tape(&CallScope::new(host), tape, self.session_id.to_owned(), self.envelope(host), audience)
+            Turn::with_tape(&CallScope::new(host), tape, self.session_id.to_owned(), self.envelope(host), options)
                 .await?;
         turn.is_preview = true;
         turn.shared = Some(apart_from(Arc::clone(host.tapes().store()), &workspace_tape_name(&host.workspace))?);

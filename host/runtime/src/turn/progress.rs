@@ -1,12 +1,12 @@
 //! A turn in progress: what its hooks share.
 
 mod calls;
-mod holdings;
+mod memory_charges;
 mod prompt_cache;
 
 use super::TurnOptions;
 use super::audit::Account;
-use super::choice::Choice;
+use super::choice::SelectorChoice;
 use super::flows::Flows;
 use super::message_cache::Sent;
 use crate::channel::shown;
@@ -15,18 +15,19 @@ use crate::plugin::{Caller, InstancePool, model_name};
 use bub_tape::Tape;
 use bub_types::{Envelope, MessageKind, Principal, Prompt, StreamEvent, ToolCall};
 use jiff::Zoned;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 pub use calls::CallScope;
-use holdings::Holdings;
+use memory_charges::MemoryCharges;
 pub use prompt_cache::SystemPrompt;
 use prompt_cache::{PromptCache, RenderCache};
 
@@ -54,14 +55,14 @@ pub struct Turn {
     /// Whether the tape is known to have an anchor.
     pub(super) begun: tokio::sync::OnceCell<bool>,
     /// What guests have made the turn hold.
-    pub(super) held: Mutex<Holdings>,
+    pub(super) held: Mutex<MemoryCharges>,
     /// Clones of this are with the tasks that work for the turn: tools and model calls.
     pub(super) working: Arc<()>,
     /// The last id on the tape when the turn began.
     pub(super) first: u64,
     pub(super) progress: Mutex<Progress>,
     pub(super) deadline: Instant,
-    pub(super) audience: TurnOptions,
+    pub(super) options: TurnOptions,
     /// What was said to the turn while it ran, as prompts.
     pub(super) steered: Mutex<Vec<String>>,
     pub(super) principal: Principal,
@@ -76,19 +77,19 @@ pub struct Turn {
     /// Turns inside of it that run at the same time.
     pub(super) inner: Semaphore,
     /// Which plugin selects, as the session, the channel or the user says; none: nobody does.
-    pub(super) selector: tokio::sync::OnceCell<Option<Choice>>,
+    pub(super) selector: tokio::sync::OnceCell<Option<SelectorChoice>>,
     /// The selector in charge has failed in this turn: the default one takes its place until the end.
     pub(super) fell_back: AtomicBool,
     /// The plugins that have selected for its model calls.
     pub(super) selected: Mutex<BTreeSet<String>>,
     /// What providers have reported of the models of this turn, as it was when it was asked first.
-    pub(super) ratios: Mutex<BTreeMap<String, bub_estimate::Ratio>>,
+    pub(super) calibrations: Mutex<BTreeMap<String, bub_estimate::Ratio>>,
     /// How often something has changed that hooks may look at.
     pub(super) changes: AtomicU64,
     /// Below this id the tape has text from outside, of phases that were over when the turn began; 0: it has none.
     pub(super) tainted_before: AtomicU64,
-    pub(super) memo: Mutex<Option<PromptCache>>,
-    pub(super) pieces: Mutex<RenderCache>,
+    pub(super) prompt_cache: Mutex<Option<PromptCache>>,
+    pub(super) render_cache: Mutex<RenderCache>,
     pub(super) sent: Mutex<Sent>,
     /// What was read and which addresses were named, in this turn and in those inside of it.
     pub(super) flows: Arc<Mutex<Flows>>,
@@ -121,7 +122,7 @@ pub(super) struct Speech {
 
 impl Turn {
     pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        self.progress.lock()
     }
 
     /// What the tape will say of the turn, for whoever adds to it.
@@ -139,7 +140,7 @@ impl Turn {
     pub(super) async fn or_cancelled<T>(&self, stage: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         let ended = tokio::select! {
             biased;
-            () = self.audience.cancelled() => Err(Failure::Cancelled),
+            () = self.options.cancelled() => Err(Failure::Cancelled),
             answer = stage => return answer,
             () = tokio::time::sleep_until(self.deadline) => {
                 Err(Failure::Deadline(self.calls.host.config.limits().turn_deadline()))

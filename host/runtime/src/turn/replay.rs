@@ -38,12 +38,8 @@ impl Turn {
     /// # Errors
     ///
     /// The tape cannot be written.
-    pub async fn again(
-        calls: &Arc<CallScope>,
-        told: TurnSnapshot,
-        audience: TurnOptions,
-    ) -> Result<Arc<Self>, Failure> {
-        let turn = Self::begin(calls, told.session, told.message, audience).await?;
+    pub async fn again(calls: &Arc<CallScope>, told: TurnSnapshot, options: TurnOptions) -> Result<Arc<Self>, Failure> {
+        let turn = Self::begin(calls, told.session, told.message, options).await?;
         let held = || Failure::Tape(Error::new(ErrorKind::Conflict, "the turn is held by somebody else"));
         let mut turn = Arc::into_inner(turn).ok_or_else(held)?;
         turn.principal = told.principal;

@@ -4,8 +4,8 @@ use super::{AttributedMessage, TaintSource, Turn, build_prompt};
 use crate::error::Failure;
 use bub_tape::{Draft, Entry, json};
 use bub_types::{Envelope, MessageKind, Principal, Prompt};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
 impl Turn {
     /// The messages that were said since this was asked last, as prompts. One that begins with a comma is text like any
@@ -15,16 +15,16 @@ impl Turn {
     ///
     /// `build-prompt` failed. What could not be made a prompt waits again, and is a turn of its own in the end.
     pub async fn steering(self: &Arc<Self>) -> Result<Vec<Prompt>, Failure> {
-        let mut messages = self.audience.steering().take().into_iter();
+        let mut messages = self.options.steering().take().into_iter();
         let mut prompts = Vec::new();
         while let Some(said) = messages.next() {
             match self.prompt_of(said.clone()).await {
                 Ok(prompt) => {
-                    self.steered.lock().unwrap_or_else(PoisonError::into_inner).push(prompt.text());
+                    self.steered.lock().push(prompt.text());
                     prompts.push(prompt);
                 }
                 Err(failure) => {
-                    self.audience.steering().put_back(std::iter::once(said).chain(messages));
+                    self.options.steering().put_back(std::iter::once(said).chain(messages));
                     return Err(failure);
                 }
             }
@@ -36,9 +36,9 @@ impl Turn {
         let mut message =
             Envelope { kind: MessageKind::Normal, session_id: Some(self.session_id.clone()), ..said.message };
         message.media.iter_mut().for_each(|item| item.url = self.calls.media.extract_url(&item.url));
-        let audience = self.audience.of_inner().spoken_by(said.speaker);
+        let options = self.options.of_inner().spoken_by(said.speaker);
         let mut turn =
-            Self::with_tape(&self.calls, self.tape.clone(), self.session_id.clone(), message, audience).await?;
+            Self::with_tape(&self.calls, self.tape.clone(), self.session_id.clone(), message, options).await?;
         turn.deadline = self.deadline;
         turn.replace_state(self.state());
         let turn = Arc::new(turn);
@@ -64,7 +64,7 @@ impl Turn {
     pub(super) fn unwritten(&self, written: &[Entry]) -> bub_tape::Result<Vec<Draft>> {
         let mut said: Vec<String> = written.iter().filter_map(user_text).collect();
         let mut drafts = Vec::new();
-        let steered = self.steered.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let steered = self.steered.lock().clone();
         for text in steered {
             match said.iter().position(|said| *said == text) {
                 Some(at) => drop(said.remove(at)),

@@ -44,19 +44,19 @@ impl Turn {
         working: Arc<()>,
     ) -> Result<String, Failure> {
         if self.nesting() >= MAX_NESTED {
-            let message = format!("turns inside turns may go {MAX_NESTED} deep, no check_depth");
+            let message = format!("turns inside turns may go {MAX_NESTED} deep, no deeper");
             self.denied_call(DenialReason::Limit, "", TOOL, &Error::denied(&*message));
             return Err(refused(ErrorKind::Denied, message));
         }
-        let audience = self.audience.of_inner().spoken_by(Some(self.speaker())).abandoned_by(abandoned);
+        let options = self.options.of_inner().spoken_by(Some(self.speaker())).abandoned_by(abandoned);
         let begin = async {
             // Closed by nobody: there is a place in the end.
             let place = self.inner.acquire().await;
-            Ok::<_, Failure>((place, Arc::new(self.begin_inner(&inner, audience.clone()).await?)))
+            Ok::<_, Failure>((place, Arc::new(self.begin_inner(&inner, options.clone()).await?)))
         };
         let (_place, turn) = tokio::select! {
             biased;
-            () = audience.cancelled() => return Err(Failure::Cancelled),
+            () = options.cancelled() => return Err(Failure::Cancelled),
             begun = begin => begun?,
         };
         let outcome = turn.work(&inner.prompt).await;
@@ -81,7 +81,7 @@ impl Turn {
         self.or_cancelled(run_model(self, prompt)).await
     }
 
-    async fn begin_inner(self: &Arc<Self>, inner: &Inner, audience: TurnOptions) -> Result<Self, Failure> {
+    async fn begin_inner(self: &Arc<Self>, inner: &Inner, options: TurnOptions) -> Result<Self, Failure> {
         let (session_id, tape) = self.inner_tape(inner.session.as_deref()).await?;
         let message = Envelope {
             session_id: Some(session_id.clone()),
@@ -91,7 +91,7 @@ impl Turn {
             media: Vec::new(),
             ..self.message.clone()
         };
-        let mut turn = Self::with_tape(&self.calls, tape, session_id.clone(), message, audience).await?;
+        let mut turn = Self::with_tape(&self.calls, tape, session_id.clone(), message, options).await?;
         turn.deadline = self.deadline;
         turn.shared = self.shared.clone();
         turn.is_preview = self.is_preview;

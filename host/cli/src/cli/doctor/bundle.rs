@@ -104,8 +104,8 @@ fn plugins(host: &Host) -> Value {
             "version": mask(&plugin.manifest.version),
             "digest": plugin.digest,
             "hooks": plugin.hooks,
-            "grants": host.ledger.given(plugin, Clone::clone).iter().map(mask).collect::<Vec<_>>(),
-            "other_bytes": host.ledger.is_for_other_bytes(plugin),
+            "grants": host.grants.given(plugin, Clone::clone).iter().map(mask).collect::<Vec<_>>(),
+            "other_bytes": host.grants.is_for_other_bytes(plugin),
         })
     };
     let failed = set.failed.iter().map(|(name, reason)| json!({ "name": mask(name), "reason": mask(reason) }));

@@ -34,7 +34,7 @@ fn absent_secrets(host: &Host, plugin: &Plugin) -> Vec<Diagnostic> {
     if plugin.source == Source::Embedded && host.config.plugin(&plugin.name).grants.is_none() {
         return Vec::new();
     }
-    let granted = host.ledger.given(plugin, |given| given.iter().map(str::to_owned).collect::<Vec<_>>());
+    let granted = host.grants.given(plugin, |given| given.iter().map(str::to_owned).collect::<Vec<_>>());
     let named = granted.iter().filter_map(|grant| grant.strip_prefix("secret:")).filter(|name| !name.ends_with('*'));
     let absent = named.filter(|name| host.config.secrets.hosts(name).is_err());
     let absent = absent.map(|name| {

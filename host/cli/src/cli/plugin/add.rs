@@ -52,7 +52,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     if let Some(before) = before.filter(|_| !is_there) {
         report::difference(&mut out, before, &candidate)?;
     }
-    let held = before.map(|before| host.ledger.given(before, Grants::clone)).unwrap_or_default();
+    let held = before.map(|before| host.grants.given(before, Grants::clone)).unwrap_or_default();
     let decision = grant_options.decide(&candidate, &held, is_there)?;
     if matches!(decision, Decision::Leave) && !is_there {
         writeln!(out, "`{shown}` is not added")?;

@@ -110,7 +110,7 @@ async fn find(host: &Arc<Host>, name: &str) -> Result<CheckedPlugin> {
         None => None,
     };
     let settings = match plugin.source {
-        Source::Workspace => host.ledger.trusted(&plugin.digest).unwrap_or_default().settings(),
+        Source::Workspace => host.grants.trusted(&plugin.digest).unwrap_or_default().settings(),
         Source::Embedded | Source::User => host.config.plugin(name),
     };
     Ok(CheckedPlugin { plugin, bytes, settings })

@@ -33,7 +33,7 @@ pub(super) fn of(plugin: &Plugin) -> Option<String> {
 /// What of calls is no longer refused once a plugin is gone that is there and may be asked. Of a gate, tool calls are denied.
 pub(super) fn released(host: &Host, plugin: &Plugin) -> Option<String> {
     let is_gate = plugin.on_fault == OnFault::Deny;
-    let is_asked = |hook: &str| plugin.implements(hook) && host.ledger.allows(plugin, &hook_grant(hook));
+    let is_asked = |hook: &str| plugin.implements(hook) && host.grants.allows(plugin, &hook_grant(hook));
     judged(|hook| is_asked(hook) && !(is_gate && hook == TOOLS))
 }
 

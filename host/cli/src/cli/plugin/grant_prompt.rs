@@ -155,7 +155,7 @@ pub(super) fn apply(out: &mut impl Write, host: &Host, plugin: &Plugin, decision
     {
         grants::give(out, host, plugin, given, false)?;
     }
-    let missing = host.ledger.missing(plugin);
+    let missing = host.grants.missing(plugin);
     if !missing.is_empty() {
         let command = grant_command(&plugin.name, &missing);
         writeln!(out, "it does not hold all that it asks for; to give it: {command}")?;

@@ -10,7 +10,7 @@ use std::io::Write;
 
 /// What it has.
 pub(super) fn given(host: &Host, plugin: &Plugin) -> Grants {
-    host.ledger.given(plugin, Clone::clone)
+    host.grants.given(plugin, Clone::clone)
 }
 
 /// Whether the plugin can be given all of these.
@@ -124,6 +124,6 @@ pub(super) fn write(host: &Host, plugin: &Plugin, grants: &Grants, follow: bool)
         Ok(())
     })?;
     // Who gave it may ask for it at once.
-    host.ledger.look_now();
+    host.grants.look_now();
     Ok(stops_following)
 }

@@ -41,8 +41,8 @@ impl PendingPlugins {
         }
         let plugins = host.plugins();
         let is_pending = |plugin: &&Arc<Plugin>| {
-            host.ledger.is_undecided(plugin)
-                && !host.ledger.missing(plugin).is_empty()
+            host.grants.is_undecided(plugin)
+                && !host.grants.missing(plugin).is_empty()
                 && !self.presented.contains(&plugin.digest)
         };
         plugins.iter().filter(is_pending).cloned().collect()
@@ -71,7 +71,7 @@ fn ask(host: &Host, plugin: &Plugin) -> Result<()> {
     let size = plugin.file.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |meta| meta.len());
     writeln!(out, "There is a new plugin.")?;
     report::write(&mut out, plugin, size)?;
-    if host.ledger.is_for_other_bytes(plugin) {
+    if host.grants.is_for_other_bytes(plugin) {
         writeln!(out, "The grants of plugin `{}` were given to other bytes, and are not for these.", plugin.name)?;
     }
     let decision = grant_prompt::ask(plugin, &Grants::default(), None)?;

@@ -26,8 +26,8 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
         report::difference(&mut out, now, &candidate)?;
     }
     files.restore(&bytes)?;
-    host.ledger.look_now();
-    let given: Vec<String> = host.ledger.given(&candidate, |given| given.iter().map(one_line).collect());
+    host.grants.look_now();
+    let given: Vec<String> = host.grants.given(&candidate, |given| given.iter().map(one_line).collect());
     match given.is_empty() {
         true => writeln!(out, "it serves again; it was granted nothing")?,
         false => writeln!(out, "it serves again, and may what it might then: {}", given.join(" "))?,

@@ -13,7 +13,7 @@ use std::io::Write;
 
 pub(super) fn list(out: &mut impl Write, host: &Host, plugins: &PluginSet) -> Result<()> {
     for plugin in plugins.iter() {
-        let missing = host.ledger.missing(plugin);
+        let missing = host.grants.missing(plugin);
         writeln!(out, "{:<12} {:<9} {}", plugin.name, plugin.source.name(), plugin.hooks.join(" "))?;
         if let Some(gate) = gate::of(plugin) {
             writeln!(out, "{:12} is a gate: {gate}", "")?;
@@ -22,7 +22,7 @@ pub(super) fn list(out: &mut impl Write, host: &Host, plugins: &PluginSet) -> Re
             let commands: Vec<&str> = plugin.commands.iter().map(|command| command.name.as_str()).collect();
             writeln!(out, "{:12} commands: {}", "", commands.join(" "))?;
         }
-        if host.ledger.is_for_other_bytes(plugin) {
+        if host.grants.is_for_other_bytes(plugin) {
             writeln!(out, "{:12} its grants are not for these bytes", "")?;
         }
         if !missing.is_empty() {
@@ -68,8 +68,8 @@ pub(super) fn inspect(out: &mut impl Write, host: &Host, plugin: &Plugin) -> Res
         writeln!(out, "given {}", one_line(grant))?;
     }
     report::dangers(out, plugin, &wanted)?;
-    if host.ledger.is_for_other_bytes(plugin) {
-        let command = grant_command(&plugin.name, &host.ledger.missing(plugin));
+    if host.grants.is_for_other_bytes(plugin) {
+        let command = grant_command(&plugin.name, &host.grants.missing(plugin));
         writeln!(out, "its bytes are not those that its grants were given to; {command} confirms them")?;
     }
     Ok(())

@@ -75,7 +75,7 @@ impl ConfigReloader {
     pub(super) fn watch(self: &Arc<Self>) -> Watch {
         let (reloader, host) = (self.clone(), self.gateway.host());
         // One line is enough.
-        host.ledger.hush();
+        host.grants.hush();
         host.watch_with(files(&host.config), move || {
             let reloader = reloader.clone();
             async move {

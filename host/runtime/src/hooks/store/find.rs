@@ -1,7 +1,7 @@
 //! A plugin that keeps tapes is asked to find entries, where it exports `store-query`.
 
 use super::{GuestStore, from_entry, validate};
-use crate::hooks::visit::visit;
+use crate::hooks::guest_call::guest_call;
 use crate::plugin::bindings::tape_exports::store_query as query;
 use bub_tape::{Candidates, Condition, Result, check_tape_name};
 
@@ -18,7 +18,7 @@ pub(super) async fn find(
     check_tape_name(tape)?;
     let newest_first = condition.newest_first;
     let condition = &to_condition(condition);
-    let ask = visit!(store_query.call_query(tape, condition, newest_first, max), found => {
+    let ask = guest_call!(store_query.call_query(tape, condition, newest_first, max), found => {
         validate::candidates(&found, condition, newest_first, max)?;
         Ok(found)
     });

@@ -57,7 +57,7 @@ impl ModelCall {
         }
         // A plugin that rewrites a request cannot spend on a model that the caller may not call.
         let grant = grant_of(&self.request.model);
-        if self.request.model != asked && !self.turn.calls.host.ledger.allows(&self.caller.plugin, &grant) {
+        if self.request.model != asked && !self.turn.calls.host.grants.allows(&self.caller.plugin, &grant) {
             self.turn.refused(&self.caller.plugin, &grant);
             let _ = listener.send(Err(self.caller.plugin.refusal(&grant))).await;
             return;
@@ -147,14 +147,14 @@ impl ModelCall {
 
     async fn ask_guest(&self, plugin: &Arc<Plugin>, model: &str, account: &mut Account<'_>) -> Result<(), Error> {
         let (sender, events) = mpsc::channel(EVENTS);
-        let mut guest = LocalStream::new(Box::pin(self.visit(plugin, model, sender)), events);
+        let mut guest = LocalStream::new(Box::pin(self.guest_call(plugin, model, sender)), events);
         while let Some(event) = guest.next().await {
             account.pass(event).await?;
         }
         guest.ended().unwrap_or_else(|| Err(Error::cancelled()))
     }
 
-    async fn visit(&self, plugin: &Arc<Plugin>, model: &str, sender: mpsc::Sender<Event>) -> Result<(), Error> {
+    async fn guest_call(&self, plugin: &Arc<Plugin>, model: &str, sender: mpsc::Sender<Event>) -> Result<(), Error> {
         let request = self.request.to_guest(&self.turn, &plugin.name, model)?;
         ask_provider(&self.turn, self.depth, plugin, &request, sender).await
     }
@@ -168,13 +168,13 @@ pub async fn ask_provider(
     request: &exchange::Request,
     sender: mpsc::Sender<Event>,
 ) -> Result<(), Error> {
-    let site = CallContext::inside("complete", turn, depth);
-    let answer = call(&turn.calls.host, plugin, site, |visit| {
+    let context = CallContext::inside("complete", turn, depth);
+    let answer = call(&turn.calls.host, plugin, context, |guest_call| {
         Box::pin(async move {
-            let given = visit.store.data().witness.of(|| serde_json::json!([request]));
-            let guest = visit.exports.provider(visit.store, &visit.instance)?;
-            let sink = visit.store.data_mut().table.push(Sink(sender))?;
-            let answer = guest.call_complete(visit.store, request, sink).await?;
+            let given = guest_call.store.data().recorder.of(|| serde_json::json!([request]));
+            let guest = guest_call.exports.provider(guest_call.store, &guest_call.instance)?;
+            let sink = guest_call.store.data_mut().table.push(Sink(sender))?;
+            let answer = guest.call_complete(guest_call.store, request, sink).await?;
             given.withdraw();
             Ok(answer)
         })
@@ -225,7 +225,7 @@ impl<'a> Account<'a> {
         self.received += weight(&event);
         match &event {
             Event::Text(text) => {
-                let held = self.turn.hold_for(Some(self.caller.clone()), text.len());
+                let held = self.turn.charge_memory_for(Some(self.caller.clone()), text.len());
                 held.map_err(|error| Error::new(ErrorKind::Provider, error.to_string()))?;
                 self.text.push_str(text);
             }

@@ -46,8 +46,8 @@ async fn intercepted(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<Str
     }
     let asked = call.clone();
     let (call, outcome) = match hooks::before_tool_call(turn, depth, call).await {
-        ToolVerdict::Call(call, asking) => {
-            let outcome = decided(turn, depth, &call, asking).await;
+        ToolVerdict::Call(call, guest_closure) => {
+            let outcome = decided(turn, depth, &call, guest_closure).await;
             (call, outcome)
         }
         ToolVerdict::Answered(outcome) => {
@@ -77,7 +77,7 @@ async fn decided(
     turn: &Arc<Turn>,
     depth: u32,
     call: &ToolCall,
-    asking: Vec<(String, String)>,
+    guest_closure: Vec<(String, String)>,
 ) -> Result<String, Error> {
     let Some((plugin, tool)) = tool_of(turn, &call.name) else {
         return Err(unknown(turn, &call.name));
@@ -87,9 +87,9 @@ async fn decided(
             turn.denied_call(DenialReason::Policy, &plugin.name, &tool.name, error);
         }
     })?;
-    allowed(turn, depth, (plugin, tool), (call, &parsed), asking).await?;
+    allowed(turn, depth, (plugin, tool), (call, &parsed), guest_closure).await?;
     // A turn that it begins has tools with effects of their own.
-    let may_act = tool.effect != Effect::Read || turn.calls.host.ledger.allows(plugin, "agent");
+    let may_act = tool.effect != Effect::Read || turn.calls.host.grants.allows(plugin, "agent");
     if may_act {
         turn.tool_begins(call).await?;
     }
@@ -113,11 +113,11 @@ async fn allowed(
     depth: u32,
     (plugin, tool): (&Plugin, &Tool),
     (call, arguments): (&ToolCall, &Value),
-    asking: Vec<(String, String)>,
+    guest_closure: Vec<(String, String)>,
 ) -> Result<(), Error> {
     let config = &turn.calls.host.config;
     let channel = &turn.message.channel;
-    let mut askers: Vec<_> = asking.into_iter().map(|(plugin, why)| Asker::plugin(plugin, &why)).collect();
+    let mut askers: Vec<_> = guest_closure.into_iter().map(|(plugin, why)| Asker::plugin(plugin, &why)).collect();
     let is_typed = turn.is_typed(depth);
     let tainted = turn.tainted();
     let policy = &config.policy;
@@ -203,7 +203,7 @@ async fn allowed(
 /// The tape that knows what was named before cannot be read.
 async fn flows(turn: &Turn, plugin: &Plugin, tool: &Tool, arguments: &Value) -> Result<Vec<Flow>, Error> {
     let mut flows = Vec::new();
-    let reach = Reach::of(&turn.calls.host.ledger.held(plugin, "http:"));
+    let reach = Reach::of(&turn.calls.host.grants.held(plugin, "http:"));
     if let Some(reach) = reach {
         flows = turn.with_conversation(|conversation| flow::of_request(conversation, &reach, arguments)).await?;
     }
@@ -222,7 +222,7 @@ fn destroys(arguments: &Value) -> Option<Flow> {
 
 /// Whether a tool of the plugin may change a file.
 fn may_write_files(turn: &Turn, plugin: &Plugin) -> bool {
-    turn.calls.host.ledger.held(plugin, "fs:").iter().any(|held| held.ends_with(":rw"))
+    turn.calls.host.grants.held(plugin, "fs:").iter().any(|held| held.ends_with(":rw"))
 }
 
 /// The first file that the arguments name and that runs later.
@@ -239,8 +239,8 @@ fn shows_workspace(turn: &Turn, plugin: &Plugin, tool: &Tool) -> bool {
     if !matches!(tool.effect, Effect::Read | Effect::Run) {
         return false;
     }
-    let ledger = &turn.calls.host.ledger;
-    ledger.allows(plugin, "process") || ledger.held(plugin, "fs:").iter().any(|held| fs::is_workspace(held))
+    let grants = &turn.calls.host.grants;
+    grants.allows(plugin, "process") || grants.held(plugin, "fs:").iter().any(|held| fs::is_workspace(held))
 }
 
 /// The arguments, as text and as the object that they are, if the tool takes them.
@@ -281,10 +281,10 @@ pub async fn ask(
     name: &String,
     arguments: &String,
 ) -> Result<String, Error> {
-    let site = CallContext::inside("call-tool", turn, depth);
-    let answer = call(&turn.calls.host, plugin, site, |GuestCall { exports, store, instance, .. }| {
+    let context = CallContext::inside("call-tool", turn, depth);
+    let answer = call(&turn.calls.host, plugin, context, |GuestCall { exports, store, instance, .. }| {
         Box::pin(async move {
-            let given = store.data().witness.of(|| serde_json::json!([name, arguments]));
+            let given = store.data().recorder.of(|| serde_json::json!([name, arguments]));
             let guest = exports.tools(store, &instance)?;
             let handle = store.data_mut().table.push(TurnHandle(turn.clone()))?;
             let answer = guest.call_call_tool(store, handle, name, arguments).await?;
@@ -296,7 +296,7 @@ pub async fn ask(
         })
     });
     match answer.await {
-        Ok(Ok(result)) => match turn.hold_for(Some(Running::new(plugin, "call-tool")), result.len()) {
+        Ok(Ok(result)) => match turn.charge_memory_for(Some(Running::new(plugin, "call-tool")), result.len()) {
             Ok(()) => Ok(result),
             Err(_) => Err(Error::new(
                 ErrorKind::Tool,

@@ -9,9 +9,10 @@ use super::super::private::PrivateDir;
 use super::Fault;
 use crate::host::Host;
 use crate::turn::Turn;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Folders that are kept; the one that was made first goes first.
 const MAX_FOLDERS: usize = 20;
@@ -34,18 +35,18 @@ pub struct CallRecorder(Arc<Mutex<Option<Value>>>);
 
 /// What a call was given, told when it is dropped: that is when its guest traps, and when its deadline ends it.
 pub struct RecordGuard<F: FnOnce() -> Value> {
-    witness: CallRecorder,
+    recorder: CallRecorder,
     arguments: Option<F>,
 }
 
 impl CallRecorder {
     /// From here on `arguments` is what is told, until [`RecordGuard::withdraw`].
     pub fn of<F: FnOnce() -> Value>(&self, arguments: F) -> RecordGuard<F> {
-        RecordGuard { witness: self.clone(), arguments: Some(arguments) }
+        RecordGuard { recorder: self.clone(), arguments: Some(arguments) }
     }
 
     fn told(&self) -> Option<Value> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.0.lock().take()
     }
 }
 
@@ -59,7 +60,7 @@ impl<F: FnOnce() -> Value> RecordGuard<F> {
 impl<F: FnOnce() -> Value> Drop for RecordGuard<F> {
     fn drop(&mut self) {
         if let Some(arguments) = self.arguments.take() {
-            *self.witness.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(arguments());
+            *self.recorder.0.lock() = Some(arguments());
         }
     }
 }
@@ -67,7 +68,7 @@ impl<F: FnOnce() -> Value> Drop for RecordGuard<F> {
 /// A call that broke.
 pub struct Call<'a> {
     pub host: &'a Host,
-    pub witness: CallRecorder,
+    pub recorder: CallRecorder,
     pub turn: Option<&'a Turn>,
 }
 
@@ -166,7 +167,7 @@ fn describe(plugin: &Plugin, fault: &Fault, session: &str, call: &Call<'_>, has_
         },
         "output": fault.output.as_deref(),
         "config": plugin.config,
-        "arguments": call.witness.told(),
+        "arguments": call.recorder.told(),
         "turn": call.turn.map(Turn::told),
     });
     // The largest goes first, and it is said that something was there.

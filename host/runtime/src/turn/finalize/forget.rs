@@ -2,7 +2,6 @@
 
 use super::super::Turn;
 use bub_tape::{Draft, Entry, Tape, Words};
-use std::sync::PoisonError;
 
 /// Names of tapes that are asked for at once.
 const NAMES: usize = 256;
@@ -26,7 +25,7 @@ impl Turn {
         let derived: Vec<String> = self.calls.plugins.exporting("selector").map(|plugin| plugin.name.clone()).collect();
         if !dry {
             // A summary that is being made of an earlier turn would be written behind this, and hold the text.
-            self.calls.host.afterwards.wait_for_begun().await;
+            self.calls.host.post_turn_tasks.wait_for_begun().await;
         }
         let mut forgot = Forgot::default();
         let mut add = |entries: u64| {
@@ -48,7 +47,7 @@ impl Turn {
         }
         if !dry {
             for turn in std::iter::once(self).chain(self.ancestors().map(|turn| &**turn)) {
-                turn.forgets.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(texts);
+                turn.forgets.lock().extend_from_slice(texts);
                 turn.changed();
             }
         }
@@ -57,7 +56,7 @@ impl Turn {
 
     /// The texts that were forgotten in this turn; none: there are none.
     fn forgets(&self) -> Option<Words> {
-        let texts = self.forgets.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let texts = self.forgets.lock().clone();
         let words = Words::new(texts.iter().map(String::as_str));
         (!words.is_empty()).then_some(words)
     }

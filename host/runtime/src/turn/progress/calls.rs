@@ -43,21 +43,21 @@ impl CallScope {
     }
 
     /// The same, less those that are in quarantine: the next one answers meanwhile.
-    pub fn asked<'a>(&'a self, site: &'a CallContext) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
-        if let Some(turn) = &site.turn {
-            turn.passes_over_ungranted(site.hook);
+    pub fn asked<'a>(&'a self, context: &'a CallContext) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
+        if let Some(turn) = &context.turn {
+            turn.passes_over_ungranted(context.hook);
         }
-        self.granted(site.hook).filter(|plugin| self.held(plugin, site).is_none())
+        self.granted(context.hook).filter(|plugin| self.held(plugin, context).is_none())
     }
 
     /// Why the plugin is not asked there for a while, if it is not.
-    pub fn held(&self, plugin: &Plugin, site: &CallContext) -> Option<OpenCircuit> {
-        self.host.quarantine.held(plugin, site)
+    pub fn held(&self, plugin: &Plugin, context: &CallContext) -> Option<OpenCircuit> {
+        self.host.quarantine.held(plugin, context)
     }
 
     /// Whether the plugin implements that hook and may be asked it.
     pub fn may_answer(&self, plugin: &Plugin, hook: &str) -> bool {
-        plugin.implements(hook) && self.host.ledger.allows(plugin, &hook_grant(hook))
+        plugin.implements(hook) && self.host.grants.allows(plugin, &hook_grant(hook))
     }
 
     /// A gate that is configured and cannot judge a tool call: it did not load, or it is not granted the hook. What it

@@ -6,8 +6,8 @@ use bub_tape::{Entry, Piece};
 use bub_types::CutOrder;
 use bub_types::{Prompt, SystemPart};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
 /// Bytes of entries that a turn keeps taken apart.
 const MAX_KEPT: usize = 8 << 20;
@@ -85,7 +85,7 @@ impl Turn {
     /// as they are copied.
     pub fn piece(&self, entry: &Entry) -> Option<Arc<Piece>> {
         let is_slow = matches!(&*entry.kind, "tool_call" | "tool_result");
-        is_slow.then(|| self.pieces.lock().unwrap_or_else(PoisonError::into_inner).of(entry))
+        is_slow.then(|| self.render_cache.lock().of(entry))
     }
 
     /// Something in this turn may have changed what hooks would answer: a tool has run that does not only read, or a plugin
@@ -106,20 +106,23 @@ impl Turn {
 
     /// The system prompt that was made of the same.
     pub fn told_before(&self, made: &CacheKey) -> Option<SystemPrompt> {
-        let memo = self.memo.lock().unwrap_or_else(PoisonError::into_inner);
-        memo.as_ref().filter(|memo| memo.made.as_ref() == Some(made)).map(|memo| memo.told.clone())
+        let prompt_cache = self.prompt_cache.lock();
+        prompt_cache
+            .as_ref()
+            .filter(|prompt_cache| prompt_cache.made.as_ref() == Some(made))
+            .map(|prompt_cache| prompt_cache.told.clone())
     }
 
     /// Keeps it for the next step, and its parts for the selector.
     pub fn keep_told(&self, made: Option<CacheKey>, told: &SystemPrompt) {
-        *self.memo.lock().unwrap_or_else(PoisonError::into_inner) = Some(PromptCache { made, told: told.clone() });
+        *self.prompt_cache.lock() = Some(PromptCache { made, told: told.clone() });
     }
 
     /// The parts of a text that the agent loop sends as system prompt: those that the plugins answered, where it is what
     /// they answered last.
     pub fn in_parts(&self, text: &str) -> SystemPrompt {
-        let memo = self.memo.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = memo.as_ref().map(|memo| &memo.told).filter(|told| *told.text == *text);
+        let prompt_cache = self.prompt_cache.lock();
+        let known = prompt_cache.as_ref().map(|prompt_cache| &prompt_cache.told).filter(|told| *told.text == *text);
         known.cloned().unwrap_or_else(|| SystemPrompt::own(text))
     }
 }

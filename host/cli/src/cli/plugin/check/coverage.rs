@@ -129,7 +129,7 @@ impl Coverage {
         }
         let is_hook = |grant: &String| grant.starts_with("hook:");
         for grant in plugin.wanted().into_iter().filter(|grant| !is_hook(grant)) {
-            let holds = sandbox.host.ledger.allows(plugin, &grant);
+            let holds = sandbox.host.grants.allows(plugin, &grant);
             // What the program's own guests do by their table is not written down.
             if let Some(why) = self.unused(&grant, holds, plugin.source == Source::Embedded) {
                 tell(format!("`{}`, which {}", one_line(&grant), grant_risk::of_grant(&grant)), why.to_owned());

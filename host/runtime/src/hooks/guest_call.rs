@@ -17,7 +17,7 @@ pub(super) fn push_turn_handle(store: &mut Store<State>, turn: &Arc<Turn>) -> wa
 }
 
 /// Says to the compiler what kind of closure a visit is, before it looks inside.
-pub(super) fn asking<'c, T, F>(ask: F) -> F
+pub(super) fn guest_closure<'c, T, F>(ask: F) -> F
 where
     F: for<'a> Fn(GuestCall<'a, 'c>) -> Answer<'a, T>,
 {
@@ -26,38 +26,38 @@ where
 
 /// What is done in a visit to an export: `visit!(interface.call(arguments))`, or with `turn;` in front for an export
 /// that takes the turn first. Behind `answer =>` stands what the host makes of the answer before anybody uses it.
-macro_rules! visit {
+macro_rules! guest_call {
     ($interface:ident.$call:ident($($argument:expr),*)) => {
-        visit!($interface.$call($($argument),*), answer => Ok(answer))
+        guest_call!($interface.$call($($argument),*), answer => Ok(answer))
     };
     ($interface:ident.$call:ident($($argument:expr),*), $answer:ident => $made:expr) => {
-        crate::hooks::visit::asking(|visit| Box::pin(async move {
-            let given = crate::hooks::visit::given!(visit, $($argument),*);
-            let guest = visit.exports.$interface(visit.store, &visit.instance)?;
-            let $answer = guest.$call(visit.store, $($argument),*).await?;
-            crate::hooks::visit::unless_broken(given, $made)
+        crate::hooks::guest_call::guest_closure(|guest_call| Box::pin(async move {
+            let given = crate::hooks::guest_call::given!(guest_call, $($argument),*);
+            let guest = guest_call.exports.$interface(guest_call.store, &guest_call.instance)?;
+            let $answer = guest.$call(guest_call.store, $($argument),*).await?;
+            crate::hooks::guest_call::unless_broken(given, $made)
         }))
     };
     ($turn:expr; $interface:ident.$call:ident($($argument:expr),*)) => {
-        visit!($turn; $interface.$call($($argument),*), answer => Ok(answer))
+        guest_call!($turn; $interface.$call($($argument),*), answer => Ok(answer))
     };
     ($turn:expr; $interface:ident.$call:ident($($argument:expr),*), $answer:ident => $made:expr) => {
-        crate::hooks::visit::asking(|visit| Box::pin(async move {
-            let given = crate::hooks::visit::given!(visit, $($argument),*);
-            let guest = visit.exports.$interface(visit.store, &visit.instance)?;
-            let handle = crate::hooks::visit::push_turn_handle(visit.store, $turn)?;
-            let $answer = guest.$call(visit.store, handle, $($argument),*).await?;
-            crate::hooks::visit::unless_broken(given, $made)
+        crate::hooks::guest_call::guest_closure(|guest_call| Box::pin(async move {
+            let given = crate::hooks::guest_call::given!(guest_call, $($argument),*);
+            let guest = guest_call.exports.$interface(guest_call.store, &guest_call.instance)?;
+            let handle = crate::hooks::guest_call::push_turn_handle(guest_call.store, $turn)?;
+            let $answer = guest.$call(guest_call.store, handle, $($argument),*).await?;
+            crate::hooks::guest_call::unless_broken(given, $made)
         }))
     };
 }
 
-pub(super) use visit;
+pub(super) use guest_call;
 
 /// What the call is given, as JSON, should it break: the arguments behind the handle.
 macro_rules! given {
-    ($visit:expr, $($argument:expr),*) => {
-        $visit.store.data().witness.of(|| serde_json::json!([$(&$argument),*]))
+    ($guest_call:expr, $($argument:expr),*) => {
+        $guest_call.store.data().recorder.of(|| serde_json::json!([$(&$argument),*]))
     };
 }
 

@@ -2,7 +2,8 @@
 
 use super::super::Turn;
 use crate::plugin::{Plugin, Running, running, too_much_held};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use parking_lot::MutexGuard;
+use std::sync::Arc;
 
 /// What the guests of one turn may make it hold together, in bytes: text that was said, state, entries.
 const MAX_HELD: usize = 64 << 20;
@@ -13,13 +14,13 @@ const MUCH: usize = 8 << 20;
 
 /// Bytes that a turn holds, by the exports that made it hold them.
 #[derive(Default)]
-pub(in super::super) struct Holdings {
+pub(in super::super) struct MemoryCharges {
     total: usize,
     by: Vec<(Running, usize)>,
 }
 
 /// The plugin that makes a turn hold most.
-pub struct Holder {
+pub struct LargestConsumer {
     pub plugin: Arc<Plugin>,
     /// The export by which it made the turn hold most of it.
     pub hook: &'static str,
@@ -27,7 +28,7 @@ pub struct Holder {
     pub bytes: usize,
 }
 
-impl Holdings {
+impl MemoryCharges {
     fn add(&mut self, by: Option<Running>, bytes: usize) -> usize {
         self.total = self.total.saturating_add(bytes);
         if let Some(by) = by {
@@ -46,8 +47,8 @@ impl Holdings {
 }
 
 impl Turn {
-    fn holdings(&self) -> MutexGuard<'_, Holdings> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn memory_charges(&self) -> MutexGuard<'_, MemoryCharges> {
+        self.held.lock()
     }
 
     /// Counts what the guest that runs makes the turn hold, in bytes.
@@ -56,7 +57,7 @@ impl Turn {
     ///
     /// It is more than a turn may hold: the guest's call ends.
     pub fn charge_memory(&self, bytes: usize) -> wasmtime::Result<()> {
-        self.hold_for(running(), bytes)
+        self.charge_memory_for(running(), bytes)
     }
 
     /// The same where the host holds it on behalf of a call that is over, or that runs in another task.
@@ -64,21 +65,22 @@ impl Turn {
     /// # Errors
     ///
     /// As in [`Self::hold`].
-    pub fn hold_for(&self, by: Option<Running>, bytes: usize) -> wasmtime::Result<()> {
-        if self.holdings().add(by, bytes) > MAX_HELD { Err(too_much_held(MAX_HELD)) } else { Ok(()) }
+    pub fn charge_memory_for(&self, by: Option<Running>, bytes: usize) -> wasmtime::Result<()> {
+        if self.memory_charges().add(by, bytes) > MAX_HELD { Err(too_much_held(MAX_HELD)) } else { Ok(()) }
     }
 
     /// The plugin that makes the turn hold most; none, where none makes it hold anything.
-    pub fn largest_holder(&self) -> Option<Holder> {
-        let holdings = self.holdings();
-        let plugin = holdings.by.iter().map(|(by, _)| &by.plugin).max_by_key(|plugin| holdings.of(plugin))?;
-        let own = holdings.by.iter().filter(|(by, _)| Arc::ptr_eq(&by.plugin, plugin));
+    pub fn largest_consumer(&self) -> Option<LargestConsumer> {
+        let memory_charges = self.memory_charges();
+        let plugin =
+            memory_charges.by.iter().map(|(by, _)| &by.plugin).max_by_key(|plugin| memory_charges.of(plugin))?;
+        let own = memory_charges.by.iter().filter(|(by, _)| Arc::ptr_eq(&by.plugin, plugin));
         let (most, _) = own.max_by_key(|(_, bytes)| *bytes)?;
-        Some(Holder { plugin: Arc::clone(plugin), hook: most.hook, bytes: holdings.of(plugin) })
+        Some(LargestConsumer { plugin: Arc::clone(plugin), hook: most.hook, bytes: memory_charges.of(plugin) })
     }
 
     /// Whether that plugin makes the turn hold so much that others may break by it.
-    pub fn holds_much_of(&self, plugin: &Plugin) -> bool {
-        self.holdings().of(plugin) >= MUCH
+    pub fn is_large_consumer(&self, plugin: &Plugin) -> bool {
+        self.memory_charges().of(plugin) >= MUCH
     }
 }
