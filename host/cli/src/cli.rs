@@ -108,7 +108,7 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match execute(arguments) {
         Ok(code) => code,
-        // Whoever read our output has seen enough of it.
+        // The reader of the output has closed it.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // It may quote what a stranger wrote.
@@ -149,7 +149,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
             Command::OfPlugin(words) => command::run(&words, config, &workspace).await,
         }
     });
-    // What was left behind (a blocked read, a request that nobody waits for) must not hold up the exit.
+    // Abandoned work, such as a blocked read, must not delay the exit.
     runtime.shutdown_background();
     // Its tasks may not be gone before the process is, and with them not the programs that they look after.
     bub_system::process::kill_all();

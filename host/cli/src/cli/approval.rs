@@ -1,4 +1,4 @@
-//! What the person who starts the program says beforehand about tool calls that would be asked about.
+//! The options that set the approval mode of tool calls.
 
 use bub_config::Config;
 use bub_permissions::policy::ApprovalMode;
@@ -16,12 +16,12 @@ pub(super) struct Approval {
 }
 
 fn mode() -> impl TypedValueParser<Value = ApprovalMode> {
-    // clap has refused every other word.
+    // clap has rejected every other word.
     PossibleValuesParser::new(ApprovalMode::NAMES).map(|name| ApprovalMode::parse(&name).unwrap_or_default())
 }
 
 impl Approval {
-    /// Puts it into the configuration of this process.
+    /// Applies the options to the configuration of this process.
     pub(super) fn apply(self, config: &mut Config) {
         if let Some(mode) = self.approve {
             config.policy.approve = mode;
@@ -29,7 +29,7 @@ impl Approval {
         config.policy.allowed = self.allow;
     }
 
-    /// The mode that holds with that configuration.
+    /// The effective mode with that configuration.
     pub(super) fn mode(&self, config: &Config) -> ApprovalMode {
         self.approve.unwrap_or(config.policy.approve)
     }

@@ -1,4 +1,4 @@
-//! `chat`: a conversation at the terminal, or line by line where there is none.
+//! `chat`: a conversation in the terminal, or line by line without one.
 
 mod chat_channel;
 mod command_output;
@@ -53,13 +53,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use turn_view::Conversation;
 
-/// The session of a chat that is told no other.
+/// The default session of a chat.
 const SESSION: &str = "cli_session";
 
-/// How long the line editor may take to give the terminal back.
+/// How long the line editor may take to restore the terminal.
 const EDITOR_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long the turn that runs may take to end once the program is told to.
+/// How long the running turn may take to end after a signal.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(clap::Args)]
@@ -143,21 +143,21 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     outcome
 }
 
-/// Whether a person sits there who is_interactive what is drawn, and answers.
+/// Whether stdin and stdout are a terminal that can be drawn on.
 pub(super) fn is_interactive() -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !is_dumb
 }
 
-/// One message, said by a person who looks on.
+/// A single message of a person at the terminal.
 pub(super) struct SingleMessage<'h> {
     pub(super) host: &'h Arc<Host>,
     pub(super) channel_events: mpsc::Receiver<ChannelEvent>,
     pub(super) message: Envelope,
 }
 
-/// Runs a turn as a chat does, and others for what is said meanwhile and has to wait. What the last of them came to, unless
-/// it failed, and the exit code.
+/// Runs a turn as in a chat, and further turns for messages that were typed meanwhile. Returns the result of the last turn,
+/// unless it failed, and the exit code.
 ///
 /// # Errors
 ///
@@ -168,7 +168,7 @@ pub(super) async fn run_once(message: SingleMessage<'_>, denied: &DeniedCalls) -
     let (taker, logs) = mpsc::unbounded_channel();
     log::redirect(taker);
     let (commands, like) = (host.config.commands(&message.channel), message.clone());
-    // What is said while it runs is said by the same person in the same place.
+    // Messages that are typed meanwhile have the same sender and chat.
     let envelope = Box::new(move |content: &str| Envelope {
         content: content.to_owned(),
         kind: kind_of(commands, content),
@@ -203,7 +203,7 @@ pub(super) async fn run_once(message: SingleMessage<'_>, denied: &DeniedCalls) -
     Ok((result, code))
 }
 
-/// Turn after turn, until the person leaves.
+/// Runs turn after turn until the user quits.
 async fn converse(mut conversation: Conversation, history: &Path) -> Result<ExitCode> {
     let stopped = Arc::new(AtomicBool::new(false));
     let mut stop = conversation.stop.clone();
@@ -216,18 +216,18 @@ async fn converse(mut conversation: Conversation, history: &Path) -> Result<Exit
     let mut editor = Editor::new(&conversation.host, history, conversation.style, stopped)?;
     let mut queue: VecDeque<Envelope> = VecDeque::new();
     let mut draft = String::new();
-    // What was said in another program's words, and not sent yet.
+    // The line that a hint was shown for, and that is sent when it is typed again.
     let mut hint_shown_for: Option<String> = None;
     loop {
         let envelope = match queue.pop_front() {
             Some(envelope) => envelope,
             None => {
-                // A person in the middle of a sentence is asked about new plugins behind it.
+                // New plugins are asked about only when the input line is empty.
                 if draft.is_empty() && !conversation.ask_for_pending_plugins().await? {
                     return Ok(ExitCode::SUCCESS);
                 }
                 let typing = std::mem::take(&mut draft);
-                // The editor waits for keys, which nothing else must wait for.
+                // The editor blocks on keys.
                 let mut reading = tokio::task::spawn_blocking(move || {
                     let typed = editor.read(&typing);
                     (editor, typed)
@@ -236,7 +236,7 @@ async fn converse(mut conversation: Conversation, history: &Path) -> Result<Exit
                 let (back, typed) = tokio::select! {
                     read = &mut reading => read?,
                     _ = stop.wait_for(|stop| *stop) => {
-                        // It gives the terminal back, unless the terminal has gone: then it waits for keys for ever.
+                        // The editor restores the terminal. If the terminal was closed, it blocks for ever.
                         let _ = tokio::time::timeout(EDITOR_TIMEOUT, reading).await;
                         return Ok(ExitCode::SUCCESS);
                     }
@@ -282,7 +282,7 @@ async fn converse(mut conversation: Conversation, history: &Path) -> Result<Exit
     }
 }
 
-/// Whether somebody says that they leave.
+/// Whether the line is a command to quit.
 fn is_quit(line: &str) -> bool {
     matches!(line.trim(), ",quit" | ",exit")
 }
@@ -300,18 +300,18 @@ fn print_banner(host: &Host, session: &str, style: Style) -> Result<()> {
     Ok(())
 }
 
-/// Makes an envelope of what is typed.
+/// Returns a function that makes an envelope of a typed line.
 fn envelope_factory(host: &Arc<Host>, chat_id: String, session: String) -> Box<dyn Fn(&str) -> Envelope + Send> {
     let commands = host.config.commands("cli");
     Box::new(move |content| {
-        // What the chat itself understands is no message.
+        // Commands of the chat itself are not messages.
         let is_own = CHAT_COMMANDS.iter().any(|(name, _)| content.trim().strip_prefix(',') == Some(*name));
         let kind = if is_own { MessageKind::Command } else { kind_of(commands, content) };
         message(Some(session.clone()), ["cli", &chat_id, "human"], content, kind)
     })
 }
 
-/// Becomes true when somebody ends the program politely.
+/// Becomes true at SIGTERM or SIGHUP.
 fn stop_signal() -> Result<watch::Receiver<bool>> {
     let _ends_with_the_process = Watchdog::on_terminate(SHUTDOWN_TIMEOUT)?;
     let (sender, receiver) = watch::channel(false);
@@ -323,7 +323,7 @@ fn stop_signal() -> Result<watch::Receiver<bool>> {
             _ = hangup.recv() => {}
         }
         let _ = sender.send(true);
-        // Nobody may be there to see it: held so that it does not count as an end of another kind.
+        // The sender is kept alive: a closed channel would look like a failure.
         std::future::pending::<()>().await;
     });
     Ok(receiver)

@@ -1,4 +1,4 @@
-//! `NAME ARG...`: a command that a plugin brings.
+//! `NAME ARG...`: runs a command that a plugin provides.
 
 use super::run::on_signal;
 use crate::cli::progress;
@@ -14,7 +14,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What a shell calls a command that was not understood.
+/// The exit code of a usage error.
 const USAGE: u8 = 2;
 
 /// The first of `words` is the command's name.
@@ -41,7 +41,7 @@ pub(super) async fn run(words: &[String], config: Config, workspace: &Path) -> R
     }
 }
 
-/// Bub's commands that are called otherwise here.
+/// Commands of Bub with another name here.
 const BUB_COMMANDS: [(&str, &str); 6] = [
     ("gateway", "`bub-wasm serve` serves channels and the API; `enabled_channels` of `[serve]` says which"),
     ("install", "`bub-wasm plugin add FILE|URL` installs a plugin, which is a WebAssembly component"),
@@ -71,7 +71,7 @@ fn unknown(calls: &CallScope, name: &str) -> String {
     )
 }
 
-/// Ends with a line's end, and is empty where there was nothing to say.
+/// Prints text with a final newline; prints nothing for empty text.
 fn print(said: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     let text = text::shown(said);

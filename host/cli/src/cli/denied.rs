@@ -1,4 +1,4 @@
-//! Tool calls that were not made because nobody could be asked about them, for whoever reads stderr.
+//! Reports tool calls that were denied because no person could be asked, on stderr.
 
 use super::question::act;
 use bub_permissions::policy::ApprovalMode;
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Calls that are told apart. A model may try again and again.
+/// Distinct calls that are kept; a model may retry any number of times.
 const MAX_CALLS: usize = 20;
 
-/// The exit code of a turn that went well, but for such calls.
+/// The exit code of a turn that succeeded except for such calls.
 pub(super) const EXIT_CODE: u8 = 3;
 
-/// The calls of one turn that were not made.
+/// The denied calls of one turn.
 #[derive(Clone, Default)]
 pub(super) struct DeniedCalls(Arc<Mutex<DeniedSet>>);
 
@@ -26,7 +26,7 @@ struct DeniedSet {
 }
 
 impl DeniedCalls {
-    /// One more.
+    /// Adds a call.
     pub(super) fn add(&self, question: &ApprovalRequest) {
         let mut calls = self.0.lock();
         let is_same = |seen: &ApprovalRequest| seen.tool == question.tool && seen.arguments == question.arguments;
@@ -37,16 +37,16 @@ impl DeniedCalls {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.0.lock().seen.is_empty()
     }
 
-    /// Says what was not done, a call a line, and then how to allow it.
+    /// Prints the calls, one per line, and how to allow them.
     ///
     /// # Errors
     ///
-    /// Nobody reads it.
+    /// The output is closed.
     pub(super) fn tell(&self, out: &mut impl Write, mode: ApprovalMode) -> io::Result<()> {
         let calls = std::mem::take(&mut *self.0.lock());
         for question in &calls.seen {
@@ -61,7 +61,7 @@ impl DeniedCalls {
         Ok(())
     }
 
-    /// The same for programs.
+    /// The calls as JSON.
     pub(super) fn json(&self) -> Vec<Value> {
         let calls = self.0.lock();
         let denied = |question: &ApprovalRequest| {

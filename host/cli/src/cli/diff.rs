@@ -5,14 +5,13 @@ use super::text;
 use similar::{Algorithm, ChangeTag, TextDiff};
 use std::time::Duration;
 
-/// Lines that are shown around each change.
+/// Context lines around each change.
 const CONTEXT: usize = 2;
 
-/// How long a difference may be looked for: beyond it a coarser one is shown.
+/// How long a minimal difference is searched for: after that, a coarser one is shown.
 const TIMEOUT: Duration = Duration::from_millis(200);
 
-/// The lines that go and come, with some of those around them, in lines of at most that many columns. Nothing of the texts
-/// is obeyed by a terminal.
+/// The removed and added lines with context, in lines of at most `width` columns, with control characters escaped.
 pub(super) fn lines(old: &str, new: &str, width: usize, style: Style) -> Vec<String> {
     let diff = TextDiff::configure().algorithm(Algorithm::Patience).timeout(TIMEOUT).diff_lines(old, new);
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! `doctor`: what is well, what is not, and what to do about it.
+//! `doctor`: checks the installation, and says what to do about each problem.
 
 mod bundle;
 mod grants;
@@ -37,7 +37,7 @@ pub(super) struct Arguments {
     bundle: Option<PathBuf>,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 struct Diagnostic {
     what: String,
     state: State,
@@ -47,7 +47,7 @@ struct Diagnostic {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Well,
-    /// It works, and could be better.
+    /// It works and could be improved.
     Note,
     /// Something that is configured does not work.
     Wrong,
@@ -91,7 +91,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     diagnostics.extend(budget(&host));
     diagnostics.extend(tapes::diagnostics(&host).await);
     for found in &mut diagnostics {
-        // What a plugin or a server said stands there too.
+        // Texts of plugins and servers are among them.
         (found.what, found.text) = (host.config.redact(&found.what), host.config.redact(&found.text));
     }
     if let (Some(file), Some(log)) = (&arguments.bundle, recorded) {
@@ -113,7 +113,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     Ok(if is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The configuration was read, or nobody would be here; what is left is who else can read it.
+/// The configuration was read already; this checks which other users can read it.
 fn files(config: &Config) -> Vec<Diagnostic> {
     let file = config.file();
     let read = if file.exists() {
@@ -122,7 +122,7 @@ fn files(config: &Config) -> Vec<Diagnostic> {
         format!("`{}` is not there; defaults hold", file.display())
     };
     let mut diagnostics = vec![diagnostic("configuration", State::Well, read)];
-    // secrets.toml is refused by whoever reads it; here are the files in which a key may stand by mistake or by habit.
+    // Loading refuses secrets.toml with open permissions; these are the other files that may hold a key.
     for path in &config.exposed {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let text = format!("others can read `{0}`, where keys may stand; chmod 600 {0}", path.display());
@@ -138,7 +138,7 @@ fn files(config: &Config) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// Whether compiled plugins are kept.
+/// Whether compiled plugins can be cached.
 fn cache(host: &Host) -> Diagnostic {
     match host.cache.trouble() {
         None => diagnostic("cache", State::Well, format!("`{}`", host.config.cache_dir.display())),
@@ -164,7 +164,7 @@ fn toolchain() -> Diagnostic {
     }
 }
 
-/// Whether the configured model can be asked.
+/// Whether the configured model can be reached.
 async fn reach(host: &Host) -> Diagnostic {
     let label = &host.config.model.model;
     let what = format!("model `{label}`");
@@ -183,7 +183,7 @@ async fn reach(host: &Host) -> Diagnostic {
         Ok(ProbeResult::Listed(text)) => diagnostic(what, State::Well, text),
         Ok(ProbeResult::Answers(text)) => diagnostic(what, State::Note, text),
         Err(error) => {
-            // The error names the model again.
+            // The error already names the model.
             let text = error.message.strip_prefix(&format!("{what}: ")).unwrap_or(&error.message).to_owned();
             diagnostic(what, State::Wrong, text)
         }
@@ -231,7 +231,7 @@ fn quarantined(host: &Host) -> impl Iterator<Item = Diagnostic> {
     })
 }
 
-/// What is left of the day's budget, where there is one.
+/// The remaining budget of the day, if there is one.
 fn budget(host: &Host) -> Option<Diagnostic> {
     let limit = host.config.budget.tokens_per_day?;
     Some(match host.budget.usage_log().used_today(None) {

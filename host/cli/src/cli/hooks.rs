@@ -1,4 +1,4 @@
-//! `hooks`: which plugin answers which hook.
+//! `hooks`: the plugins of each hook.
 
 use crate::cli::progress;
 use anyhow::Result;
@@ -23,7 +23,7 @@ pub(super) struct Arguments {
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
     let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
     let calls = CallScope::new(&host);
-    // The session of the terminal, unless it cannot be read: hooks are shown all the same.
+    // The session of the terminal. If it cannot be read, hooks are shown without its selection.
     let tape = host.tapes().open(&tape_name(&host.workspace, TERMINAL))?;
     let choice = match SelectorChoice::of_session(&host.config, CHANNEL, &tape).await {
         Ok(choice) => choice,
@@ -41,7 +41,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     Ok(ExitCode::SUCCESS)
 }
 
-/// The channel of the terminal, and the session that it has unless another one is named.
+/// The channel of the terminal, and its default session.
 const CHANNEL: &str = "cli";
 const TERMINAL: &str = "cli:local";
 

@@ -1,4 +1,4 @@
-//! Where logs go: to stderr, one line each, or to whoever owns the screen.
+//! The log: lines on stderr, or to the owner of the screen.
 
 use parking_lot::Mutex;
 use std::io::{self, Write};
@@ -6,16 +6,16 @@ use tokio::sync::mpsc;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Takes the lines while somebody owns the screen.
+/// Receives the lines while another component owns the screen.
 static REDIRECT: Mutex<Option<mpsc::UnboundedSender<String>>> = Mutex::new(None);
 
-/// A line that stands at the end of stderr for a while: lines of the log are put above it.
+/// The status line at the end of stderr: lines of the log are printed above it.
 static STATUS: Mutex<Option<String>> = Mutex::new(None);
 
-/// Takes the status line away: back to the first column, and everything behind that is cleared.
+/// Clears the status line: back to the first column, and to the end of the screen.
 const CLEAR: &str = "\r\x1b[K";
 
-/// Shows that line at the end of stderr, in the place of the one before; none: takes it away. For terminals only.
+/// Shows a status line at the end of stderr; `None` removes it. For terminals only.
 pub(super) fn status(line: Option<&str>) {
     let mut status = STATUS.lock();
     let _ = write!(io::stderr(), "{CLEAR}{}", line.unwrap_or_default());
@@ -32,30 +32,29 @@ pub(super) enum Format {
     Json,
 }
 
-/// Starts logging. `RUST_LOG` says more exactly what `verbose` says: 0 warnings, 1 information, 2 everything.
+/// Starts logging. `verbose`: 0 warnings, 1 information, 2 everything; `RUST_LOG` overrides it.
 pub(super) fn start(verbose: u8, format: Format) {
     let level = ["warn", "bub_=info,warn", "bub_=debug,warn"][usize::from(verbose.min(2))];
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Lines).with_target(false).with_ansi(false);
     match format {
         Format::Text => log.without_time().init(),
-        // Whoever reads it has no other clock, and wants to know what a line is about.
+        // JSON is read by programs, which need the time and the context of a line.
         Format::Json => log.json().flatten_event(true).with_current_span(false).with_span_list(true).init(),
     }
 }
 
-/// From here on lines go there, where they do not stand in the middle of what is drawn.
+/// Redirects lines to a receiver, so that they do not disturb what is drawn.
 pub(super) fn redirect(sender: mpsc::UnboundedSender<String>) {
     *REDIRECT.lock() = Some(sender);
 }
 
-/// From here on lines go to stderr again.
+/// Writes lines to stderr again.
 pub(super) fn restore() {
     *REDIRECT.lock() = None;
 }
 
-/// From here on lines are nobody's, until the answer is dropped: they are about a trial. Whoever has set `RUST_LOG` wants
-/// to see them.
+/// Discards lines until the returned receiver is dropped, for a trial. With `RUST_LOG`, they are shown.
 pub(super) fn hush() -> Option<mpsc::UnboundedReceiver<String>> {
     if std::env::var_os("RUST_LOG").is_some() {
         return None;

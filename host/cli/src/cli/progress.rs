@@ -1,5 +1,5 @@
-//! What is shown while plugins are compiled, at the first start after an installation or an update: one line on stderr, and
-//! only where that is a terminal.
+//! A progress line on stderr while plugins are compiled, at the first start after an installation or an update; on
+//! terminals only.
 
 use super::{log, text};
 use anyhow::Result;
@@ -16,13 +16,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use termimad::crossterm::terminal;
 
-/// How long a start may take before anything is shown: most are over by then.
+/// The delay before the line is shown: most starts are faster.
 const DELAY: Duration = Duration::from_millis(300);
 
-/// How often the line is looked at again.
+/// The interval of redrawing.
 const TICK: Duration = Duration::from_millis(50);
 
-/// [`Host::start`], with a line on the terminal while that compiles.
+/// [`Host::start`], with the progress line while it compiles.
 ///
 /// # Errors
 ///
@@ -32,7 +32,7 @@ pub(super) async fn start(config: Config, workspace: &Path, channel: Box<dyn Cha
     Host::start(config, workspace, channel).await
 }
 
-/// Shows the line until it is dropped, and takes it away then.
+/// Shows the line until it is dropped.
 struct Progress(Option<(mpsc::Sender<()>, JoinHandle<()>)>);
 
 impl Progress {
@@ -42,7 +42,7 @@ impl Progress {
             return Self(None);
         }
         let (stop, stopped) = mpsc::channel();
-        // Guests that the program carries are compiled on the thread that starts it, which can draw nothing meanwhile.
+        // Embedded guests are compiled on the thread that starts the host, so another thread draws.
         let thread = std::thread::Builder::new().name("progress".to_owned()).spawn(move || draw(&stopped));
         Self(thread.ok().map(|thread| (stop, thread)))
     }
@@ -52,7 +52,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if let Some((stop, thread)) = self.0.take() {
             drop(stop);
-            // Nothing may be printed before the line is gone.
+            // The line must be removed before other output.
             let _ = thread.join();
         }
     }
@@ -74,7 +74,7 @@ fn draw(stopped: &mpsc::Receiver<()>) {
     }
 }
 
-/// Shorter than the terminal is wide: a line that wraps could not be taken away.
+/// Fits in one row: a line that wraps could not be removed.
 fn line(now: &Compiling) -> String {
     let plugin = now.plugin.as_deref().unwrap_or_default();
     let done = if now.done > 0 { format!(", {} done", now.done) } else { String::new() };

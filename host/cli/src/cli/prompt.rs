@@ -1,4 +1,4 @@
-//! Questions that are answered by a line outside of a turn: whether a workspace is trusted, what a plugin is given.
+//! Prompts outside of a turn, such as trust of a workspace and grants of a plugin.
 
 use super::terminal_mode;
 use parking_lot::Mutex;
@@ -8,23 +8,22 @@ use std::time::{Duration, Instant};
 use termimad::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use termimad::crossterm::execute;
 
-/// How long a question stands on the screen before a key can be part of its answer: what arrives sooner was typed for
-/// something else.
+/// How long a prompt must be on the screen before a key can be part of its answer: earlier input was typed for something
+/// else.
 pub const ANSWER_DELAY: Duration = Duration::from_millis(500);
 
-/// How often typed bytes are taken while they are thrown away.
+/// The interval in which typed bytes are discarded.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What a terminal sends for Ctrl-C.
+/// The byte that a terminal sends for Ctrl-C.
 const CTRL_C: u8 = 3;
 
-/// Asks on the terminal, and gives the line that was typed, without its ending; none at the end of the input. What is
-/// typed before the question has stood there for [`ANSWER_DELAY`] is thrown away, and a paste is no answer: it comes back
-/// with the terminal's marks around it. So the line is to be compared as a whole.
+/// Asks on the terminal and returns the line without its ending; `None` at the end of the input. Input before
+/// [`ANSWER_DELAY`] is discarded, and a paste includes the marks of bracketed paste, so callers compare the whole line.
 ///
 /// # Errors
 ///
-/// The terminal has gone, or Ctrl-C was pressed.
+/// The terminal was closed, or Ctrl-C was pressed.
 pub(in crate::cli) fn ask(question: &str) -> io::Result<Option<String>> {
     terminal_mode::as_before(|| ask_there(question))
 }
@@ -47,7 +46,7 @@ fn ask_there(question: &str) -> io::Result<Option<String>> {
     Ok(Some(line.trim_end_matches(['\n', '\r']).to_owned()))
 }
 
-/// Gives the terminal back where a question is left without an answer, because the program ends.
+/// Restores the terminal when the program ends during a prompt.
 pub(in crate::cli) fn restore() {
     let before = BEFORE.lock().take();
     if let Some(before) = before {
@@ -57,23 +56,23 @@ pub(in crate::cli) fn restore() {
     let _ = execute!(io::stdout(), DisableBracketedPaste);
 }
 
-/// The terminal's modes while what is typed is thrown away.
+/// The modes of the terminal from before input was discarded.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// Takes what was typed and what is typed within the delay, without showing it.
+/// Discards input that was typed before and during the delay, without an echo.
 fn discard_typed_ahead() -> io::Result<()> {
     let before = tcgetattr(io::stdin())?;
     *BEFORE.lock() = Some(before.clone());
     let mut hidden = before.clone();
-    // Bytes are there at once and not only behind Enter, are not shown, and Ctrl-C is one of them: the modes have to be
-    // given back first.
+    // Reads bytes without waiting for Enter, without an echo, and with Ctrl-C as a byte, because the modes have to be
+    // restored first.
     hidden.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
     hidden.special_codes[SpecialCodeIndex::VMIN] = 0;
     hidden.special_codes[SpecialCodeIndex::VTIME] = 0;
     tcsetattr(io::stdin(), OptionalActions::Now, &hidden)?;
     let discarded = discard_until(Instant::now() + ANSWER_DELAY);
     *BEFORE.lock() = None;
-    // What arrives in this moment is thrown away too.
+    // Input of this moment is discarded too.
     tcsetattr(io::stdin(), OptionalActions::Flush, &before)?;
     discarded
 }
@@ -90,12 +89,12 @@ fn discard_until(end: Instant) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a line says yes.
+/// Whether a line means yes.
 pub(in crate::cli) fn is_yes(line: &str) -> bool {
     matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
-/// Whether a line says no, or nothing, which is the same where `[y/N]` is asked.
+/// Whether a line means no, or is empty, which is the default of `[y/N]`.
 pub(in crate::cli) fn is_no(line: &str) -> bool {
     matches!(line.trim().to_ascii_lowercase().as_str(), "" | "n" | "no")
 }

@@ -1,8 +1,7 @@
-//! What a tool call would do, in the words of whoever is asked about it.
+//! Describes a tool call for an approval request.
 //!
-//! Only a tool that came with the program is spoken of by what it does: another plugin's may be called `bash` and do what
-//! it likes. Names and arguments were written by others, so they stand in backticks, escaped and cut, or in lines of their
-//! own, and never shape the sentence around them.
+//! Only embedded tools are described by their effect: another plugin may call its tool `bash`. Names and arguments are
+//! untrusted, so they are quoted, escaped and cut, or on lines of their own, and never shape the sentence around them.
 
 use super::style::Style;
 use super::{diff, text};
@@ -12,7 +11,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path};
 
-/// Lines of a call that are shown; of one that has more it is said how many there are.
+/// Lines of a call that are shown; the number of further ones follows.
 const MAX_LINES: usize = 300;
 
 /// Lines of the reason.
@@ -24,7 +23,7 @@ const MAX_NAME: usize = 60;
 /// The largest file that a new text is compared with, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
-/// The question in lines of at most that many columns: what would happen, as a question; why it is asked; the call, whole.
+/// The request in lines of at most `width` columns: the effect as a question, the reason, and the whole call.
 pub(super) fn lines(question: &ApprovalRequest, workspace: &Path, width: usize, style: Style) -> Vec<String> {
     let act = act(question, false);
     let mut letters = act.chars();
@@ -42,7 +41,7 @@ pub(super) fn lines(question: &ApprovalRequest, workspace: &Path, width: usize, 
     lines
 }
 
-/// What would happen: "edit `src/main.rs`". `is_whole`: with what else stands below a question.
+/// The effect, such as "edit `src/main.rs`". `is_whole`: with the details that a request shows below.
 pub(super) fn act(question: &ApprovalRequest, is_whole: bool) -> String {
     let arguments = arguments(question).unwrap_or_default();
     let said = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -81,7 +80,7 @@ fn arguments(question: &ApprovalRequest) -> Option<Map<String, Value>> {
     }
 }
 
-/// The arguments: a change as its difference, a command as it stands, anything else by its name.
+/// The arguments: a change as a difference, a command as it is, others by name.
 fn call(question: &ApprovalRequest, workspace: &Path, width: usize, style: Style) -> Vec<String> {
     let Some(arguments) = arguments(question) else {
         return text::fold(&question.arguments, width);
@@ -102,7 +101,7 @@ fn call(question: &ApprovalRequest, workspace: &Path, width: usize, style: Style
         shown.push("cmd");
         lines.extend(text::fold(command, width));
     }
-    // It stands in the question, but for one that was cut there.
+    // It is part of the question, unless it was cut there.
     if is_own("fs.edit") || is_own("fs.write") {
         shown.extend(said("path").filter(|path| text::width(&text::line(path)) <= MAX_NAME).map(|_| "path"));
     }
@@ -121,7 +120,7 @@ fn call(question: &ApprovalRequest, workspace: &Path, width: usize, style: Style
     lines
 }
 
-/// What stands in that file of the workspace; none where there is none, it is no text, or the path leads elsewhere.
+/// The text of that file of the workspace; `None` if it does not exist, is not text, or is outside.
 fn before(workspace: &Path, path: &str) -> Option<String> {
     let path = Path::new(path);
     let inside = path.strip_prefix(workspace).unwrap_or(path);
@@ -129,7 +128,7 @@ fn before(workspace: &Path, path: &str) -> Option<String> {
         return None;
     }
     let file = workspace.join(inside).canonicalize().ok().filter(|file| file.starts_with(workspace))?;
-    // A pipe would keep whoever opens it.
+    // Opening a pipe would block.
     if !file.metadata().ok().is_some_and(|about| about.is_file() && about.len() <= MAX_FILE) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! `run`: one message, one turn, its answer.
+//! `run`: runs one turn and prints its answer.
 
 mod output;
 mod piped;
@@ -65,14 +65,14 @@ pub(super) struct Arguments {
 }
 
 fn format() -> impl TypedValueParser<Value = AnswerFormat> {
-    // clap has refused every other word.
+    // clap has rejected every other word.
     PossibleValuesParser::new(AnswerFormat::NAMES).map(|name| AnswerFormat::parse(&name).unwrap_or_default())
 }
 
-/// What is heard and not yet printed, at most.
+/// Buffered events of a turn.
 const MAX_EVENTS: usize = 256;
 
-/// How long nothing is heard before that is said.
+/// The silence after which a notice is printed.
 const SILENCE_NOTICE: Duration = Duration::from_secs(10);
 
 pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace: &Path) -> Result<ExitCode> {
@@ -81,13 +81,13 @@ pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace:
     let commands = config.commands(&arguments.channel);
     let is_command = |text: &str| kind_of(commands, text) == MessageKind::Command;
     let piped = match &arguments.message {
-        // A command is what was typed, and nothing else.
+        // A command must be typed.
         Some(text) if is_command(text) && arguments.waits.is_none() => None,
         Some(text) => piped::read(text == "-" || arguments.waits.is_some())?,
         None => piped::read(false)?,
     };
     let said = arguments.message.take().filter(|text| text != "-");
-    // What somebody pipes and says no word about is their message, but no command: only what is typed is one.
+    // Piped text without a message is the message, but not a command: only typed text can be one.
     let (content, piped, kind) = match (said, piped) {
         (Some(said), piped) => {
             let kind = kind_of(commands, &said);
@@ -96,7 +96,7 @@ pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace:
         (None, Some(piped)) => (piped.trim_end().to_owned(), None, MessageKind::Normal),
         (None, None) => return Ok(nothing_said()),
     };
-    // On another channel it is somebody else who speaks.
+    // Other channels have other senders.
     let is_terminals = arguments.channel == "cli";
     let is_interactive = format == AnswerFormat::Text && chat::is_interactive();
     config.make_home()?;
@@ -136,7 +136,7 @@ pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace:
     if let (Some(turn), true) = (&outcome, is_terminals) {
         sessions.note(&turn.session_id, &folder);
     }
-    // Nobody could find them again: the next run is another process.
+    // They could not be continued: the next run is another process.
     host.close().await;
     denied.tell(&mut std::io::stderr(), host.config.policy.approve)?;
     Ok(ExitCode::from(code))
@@ -147,7 +147,7 @@ fn nothing_said() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// The message with a model of its own.
+/// The message with its own model.
 fn with_model(mut message: Envelope, model: Option<&str>) -> Envelope {
     if let Some(model) = model {
         message.context.push(("model".to_owned(), serde_json::Value::from(model).to_string()));
@@ -155,7 +155,7 @@ fn with_model(mut message: Envelope, model: Option<&str>) -> Envelope {
     message
 }
 
-/// The message with what was piped. Who trusts the workspace vouches for it too; else it is a text of another author, as a
+/// The message with the piped text, which is the user's in a trusted workspace, and that of another author elsewhere, as a
 /// file of the workspace is.
 fn with_piped(mut message: Envelope, piped: Option<String>, is_foreign: bool) -> Envelope {
     let Some(text) = piped else { return message };
@@ -168,7 +168,7 @@ fn with_piped(mut message: Envelope, piped: Option<String>, is_foreign: bool) ->
     message
 }
 
-/// A turn beside which nobody sits. The result, unless it failed, and the exit code.
+/// Runs a turn without a person at the terminal. Returns the result, unless it failed, and the exit code.
 async fn unattended(
     host: &Arc<Host>,
     mut channel_events: mpsc::Receiver<chat::ChannelEvent>,
@@ -208,7 +208,7 @@ async fn unattended(
     Ok((outcome.ok(), code))
 }
 
-/// 0: it went well, 1: it failed, 3: it went well, but for calls that nobody could be asked about.
+/// 0: success; 1: failure; 3: success, except for calls that were denied because no person could be asked.
 pub(super) fn exit_code(went_well: bool, denied: &DeniedCalls) -> u8 {
     match (went_well, denied.is_empty()) {
         (false, _) => 1,
@@ -217,16 +217,16 @@ pub(super) fn exit_code(went_well: bool, denied: &DeniedCalls) -> u8 {
     }
 }
 
-/// How long a turn may take to end once it is told to.
+/// How long a turn may take to end after a signal.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Ctrl-C and a polite kill end the turn: its state is saved and its tape kept. A second one ends the process.
+/// Ctrl-C and SIGTERM end the turn, which saves its state and keeps its tape. A second signal ends the process.
 pub(super) fn on_signal() -> Result<watch::Receiver<bool>> {
     let _ends_with_the_process = Watchdog::start(SHUTDOWN_TIMEOUT)?;
     until_signal()
 }
 
-/// Becomes true at Ctrl-C or a polite kill.
+/// Becomes true at Ctrl-C or SIGTERM.
 pub(super) fn until_signal() -> Result<watch::Receiver<bool>> {
     let (sender, receiver) = watch::channel(false);
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -1,4 +1,4 @@
-//! `secret`: what is kept for guests that may use it and never see it.
+//! `secret`: secrets that guests use without seeing them.
 
 use anyhow::{Context, Result, bail};
 use bub_egress::secret::{NewValue, Origin, Secrets, Value, check_name};
@@ -8,7 +8,7 @@ use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Bytes that are read of a value: more than one may have, so that a longer one is refused and not cut.
+/// Bytes that are read of a value: more than the limit, so that a longer one is refused and not cut.
 const MAX_READ: u64 = 128 << 10;
 
 #[derive(clap::Args)]
@@ -53,7 +53,7 @@ struct Set {
 }
 
 pub(super) fn run(arguments: &Arguments, home: &Path) -> Result<ExitCode> {
-    // A variable that is not UTF-8 is none of ours.
+    // Variables that are not UTF-8 are ignored.
     let environment = bub_system::environment::all()
         .into_iter()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -95,7 +95,7 @@ fn keep(secrets: &mut Secrets, set: &Set) -> Result<()> {
     Ok(())
 }
 
-/// The value from standard input: from a terminal one line that is not shown, from anything else all there is.
+/// Reads the value from standard input: one hidden line of a terminal, or everything from others.
 fn ask(set: &Set) -> Result<Value> {
     if std::io::stdin().is_terminal() {
         let value = rpassword::prompt_password(format!("value of secret `{}`: ", set.name));

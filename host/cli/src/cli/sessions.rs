@@ -1,4 +1,4 @@
-//! `sessions`: which conversations there are, and what they are called.
+//! `sessions`: lists and names conversations.
 
 mod choose;
 mod lookup;
@@ -21,7 +21,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Sessions that are shown, unless said otherwise.
+/// Sessions that are shown by default.
 const DEFAULT_LIMIT: usize = 20;
 
 #[derive(clap::Args)]
@@ -108,12 +108,12 @@ fn to_json(session: &Session) -> serde_json::Value {
 }
 
 async fn rename(arguments: &Rename, config: Config, workspace: &Path) -> Result<ExitCode> {
-    // Before anything is looked for: a name that cannot be is said first.
+    // An invalid name is reported first.
     let event = name_session(&arguments.name)?;
     let location = TapeLocation::open(config, workspace).await?;
     let session = find_by_name(&location, &arguments.session).await?;
     let tapes = location.tapes().context("nothing was ever kept here")?;
-    // A turn of its own: it waits for the one that runs.
+    // The rename waits for the running turn.
     let (turn, _) = tapes.begin(&session.tape).await?;
     let written = async {
         turn.append(vec![event]).await?;

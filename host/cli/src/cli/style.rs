@@ -1,9 +1,9 @@
-//! Colors, where somebody sees them.
+//! Colors on terminals.
 
 use std::fmt::Display;
 use std::io::IsTerminal;
 
-/// Whether stdout takes colors: it is a terminal, and nobody has said no; or somebody has said so, by `CLICOLOR_FORCE`.
+/// Whether stdout gets colors: on a terminal unless they are disabled, or by `CLICOLOR_FORCE`.
 #[derive(Clone, Copy)]
 pub(super) struct Style(bool);
 
@@ -12,7 +12,7 @@ impl Style {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let takes = std::io::stdout().is_terminal() && !is_dumb || is_set("CLICOLOR_FORCE");
-        // By its own rule any value counts, `0` too.
+        // Any value counts, `0` too.
         let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self(takes && !is_unwanted)
     }
@@ -37,7 +37,7 @@ impl Style {
         self.with("1;36", text)
     }
 
-    /// Whether there are any.
+    /// Whether colors are enabled.
     pub(super) fn has_colors(self) -> bool {
         self.0
     }

@@ -1,5 +1,5 @@
-//! What Enter sends while nobody reads: a terminal turns its carriage return into a line feed unless it is told not to, and
-//! a chat reads that as Ctrl-J, which begins a new line.
+//! Keeps Enter as a carriage return between reads: a terminal translates it to a line feed by default, which a chat reads
+//! as Ctrl-J, a new line.
 
 use parking_lot::Mutex;
 use rustix::termios::{InputModes, OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -7,14 +7,14 @@ use std::fs::OpenOptions;
 use std::io::{IsTerminal, Read, stdin};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// The longest line that a terminal keeps, in bytes, and how many are taken.
+/// The longest line that a terminal buffers, in bytes, and how many lines are read.
 const MAX_LINE: usize = 4096;
 const MAX_AHEAD: usize = 64;
 
-/// The terminal's modes as they were before.
+/// The original modes of the terminal.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// Enter arrives as it was pressed, also when it is pressed between two readers, until this is dropped.
+/// Keeps carriage returns until it is dropped.
 pub(super) struct KeepReturns(());
 
 impl KeepReturns {
@@ -35,7 +35,7 @@ impl Drop for KeepReturns {
     }
 }
 
-/// Does something for which the terminal has to be as it was: reading a line, or leaving it to the shell.
+/// Runs `work` with the original modes, for reading a line or leaving the terminal to the shell.
 pub(super) fn as_before<T>(work: impl FnOnce() -> T) -> T {
     let before = lock().clone();
     if let Some(before) = &before {
@@ -48,7 +48,7 @@ pub(super) fn as_before<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The lines that were typed and ended before anybody took the terminal over: in raw mode their ends would be line feeds.
+/// Lines that were typed before raw mode, where their ends would be line feeds.
 pub(super) fn typed_ahead() -> Vec<String> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let Ok(mut terminal) = OpenOptions::new().read(true).custom_flags(flags).open("/dev/tty") else {
@@ -56,7 +56,7 @@ pub(super) fn typed_ahead() -> Vec<String> {
     };
     let mut lines = Vec::new();
     let mut line = [0; MAX_LINE];
-    // A read gives one line, whole; an error: there is none.
+    // A read returns one whole line; an error means there is none.
     while lines.len() < MAX_AHEAD
         && let Ok(length @ 1..) = terminal.read(&mut line)
     {
@@ -66,7 +66,7 @@ pub(super) fn typed_ahead() -> Vec<String> {
     lines
 }
 
-/// Gives the terminal back as it was, for good.
+/// Restores the original modes for good.
 pub(super) fn restore() {
     if let Some(before) = lock().take() {
         let _ = tcsetattr(stdin(), OptionalActions::Now, &before);
@@ -80,7 +80,7 @@ fn apply() {
     }
 }
 
-/// Never held while something is waited for.
+/// Never held across a wait.
 fn lock() -> parking_lot::MutexGuard<'static, Option<Termios>> {
     BEFORE.lock()
 }

@@ -1,5 +1,4 @@
-//! Texts of a tape for a terminal: escaped, folded, cut. What stands on a tape was written by anybody, and a terminal
-//! obeys what it is sent.
+//! Texts for a terminal: escaped, folded, cut. The text of a tape is untrusted, and could control the terminal.
 
 use bub_tape::json;
 use bub_types::text::Invisible;
@@ -8,14 +7,14 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub(super) use bub_types::text::{bytes, count};
 
-/// How wide a line may be. Narrow enough for every terminal, so that nobody has to be asked.
+/// The width of a line, narrow enough for every terminal.
 pub(in crate::cli) const WIDTH: usize = 80;
 
-/// How much of a text that is cut is looked at, in bytes, at least.
+/// The least number of bytes that are read of a text that is cut.
 const MIN_SCANNED: usize = 4096;
 
-/// Whether a terminal would do something other than show the character in its place: control characters, and those that
-/// turn the direction of a line, or end it.
+/// Whether a terminal would interpret the character: control characters, and those that change the direction of text or end
+/// a line.
 fn is_obeyed(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -23,8 +22,8 @@ fn is_obeyed(character: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// The text on one line, with nothing in it that a terminal would obey, and nothing that cannot be seen but for what the
-/// text is written with: joiners of emoji and of scripts that need them, and marks on letters.
+/// The text on one line, with control characters and invisible ones escaped, except for joiners of emoji and scripts, and
+/// marks on letters.
 pub(in crate::cli) fn line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     let mut invisible = Invisible::default();
@@ -40,8 +39,7 @@ pub(in crate::cli) fn line(text: &str) -> String {
     line
 }
 
-/// JSON with every character escaped that a terminal would obey. It means the same: such characters stand in its strings
-/// only.
+/// JSON with control characters escaped. It is equivalent, because they occur in strings only.
 pub(in crate::cli) fn json_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     let mut invisible = Invisible::default();
@@ -58,26 +56,25 @@ pub(in crate::cli) fn json_line(text: &str) -> String {
     line
 }
 
-/// JSON for people and scripts, with every character escaped that a terminal would obey.
+/// Formatted JSON with control characters escaped.
 pub(in crate::cli) fn json(value: &serde_json::Value) -> String {
-    // Line breaks stand between values alone: within strings they are escaped.
+    // Line breaks occur between values only: in strings they are escaped.
     format!("{value:#}").lines().map(json_line).collect::<Vec<_>>().join("\n")
 }
 
-/// How many columns a cluster of characters takes at most: terminals that know a picture of several characters give it two,
-/// and others show each of its parts.
+/// The columns of a grapheme cluster, at most: terminals that know an emoji sequence give it two, others show each part.
 fn columns(cluster: &str) -> usize {
     cluster.chars().map(|character| character.width().unwrap_or(0)).sum::<usize>().max(cluster.width())
 }
 
-/// How many columns a text takes at most that holds nothing that a terminal would obey.
+/// The columns of an escaped text, at most.
 pub(in crate::cli) fn width(text: &str) -> usize {
     text.graphemes(true).map(columns).sum()
 }
 
-/// The text on one line, cut to so many columns between two clusters of characters; a cut shows.
+/// The text on one line, cut to that many columns between grapheme clusters, with a mark.
 pub(in crate::cli) fn cut(text: &str, most: usize) -> String {
-    // What is cut off need not be looked at: each cluster takes a column, but for a few that are escaped then.
+    // Each cluster takes at least one column, so the rest need not be read.
     let begun = text.get(..text.floor_char_boundary(MIN_SCANNED.max(most.saturating_mul(64)))).unwrap_or(text);
     let shown = line(begun);
     if begun.len() == text.len() && width(&shown) <= most {
@@ -96,15 +93,15 @@ pub(in crate::cli) fn cut(text: &str, most: usize) -> String {
     cut
 }
 
-/// The text on one line of exactly so many columns: cut, or with spaces behind it.
+/// The text on one line of exactly that many columns: cut, or padded with spaces.
 pub(in crate::cli) fn padded(text: &str, columns: usize) -> String {
     let text = cut(text, columns);
-    // As wide as terminals of today show it.
+    // By the widths of current terminals.
     let room = columns.saturating_sub(text.width());
     format!("{text}{}", " ".repeat(room))
 }
 
-/// The text in lines of at most `most` columns, cut at spaces where there are any.
+/// The text in lines of at most `most` columns, broken at spaces if possible.
 pub(in crate::cli) fn fold(text: &str, most: usize) -> Vec<String> {
     let text = text.replace("\r\n", "\n");
     text.trim_end().split('\n').flat_map(|paragraph| fold_line(&line(paragraph), most)).collect()
@@ -127,7 +124,7 @@ fn fold_line(text: &str, most: usize) -> Vec<String> {
         }
         if end < rest.len() {
             let next_is_space = rest.get(end..).is_some_and(|rest| rest.starts_with(' '));
-            // A space that only stands in front of the first word parts nothing.
+            // Leading spaces do not separate words.
             let space = space.filter(|at| rest.get(..*at).is_some_and(|before| !before.trim().is_empty()));
             end = if next_is_space { end } else { space.unwrap_or(end) };
         }
@@ -140,12 +137,12 @@ fn fold_line(text: &str, most: usize) -> Vec<String> {
     }
 }
 
-/// A date as it is read by people: to the second.
+/// A date, to the second.
 pub(in crate::cli) fn date(date: &str) -> String {
     cut(&date.chars().take(19).collect::<String>().replacen('T', " ", 1), 19)
 }
 
-/// A JSON value for people: a string as its text, anything else as JSON.
+/// A JSON value: a string as its text, others as JSON.
 pub(super) fn value(value: &str) -> String {
     json::string(value).unwrap_or_else(|| value.to_owned())
 }

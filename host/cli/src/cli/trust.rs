@@ -1,4 +1,4 @@
-//! `trust`: what a workspace's files say is as good as the owner's word.
+//! `trust`: marks a workspace's files as trusted.
 
 use anyhow::{Context, Result};
 use bub_config::{Config, edit};
@@ -40,7 +40,7 @@ pub(super) fn run(arguments: &Arguments, config: &Config, workspace: &Path) -> R
     Ok(ExitCode::SUCCESS)
 }
 
-/// Vouches for the files of a workspace.
+/// Trusts the files of a workspace.
 ///
 /// # Errors
 ///

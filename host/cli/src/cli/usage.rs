@@ -1,4 +1,4 @@
-//! `usage`: what model calls have used.
+//! `usage`: the tokens of model calls.
 
 mod table;
 
@@ -24,7 +24,7 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// What calls are put together by.
+/// The grouping of calls.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum By {
     Model,
@@ -126,7 +126,7 @@ fn print(out: &mut impl Write, arguments: &Arguments, report: &Report) -> Result
     Ok(())
 }
 
-/// Their ids say enough where all are about one directory.
+/// The directory is omitted if it is the same for all.
 fn sessions(report: &Report) -> Vec<(String, &Sum)> {
     let mut workspaces = report.sessions.iter().map(|(session, _)| &session.workspace);
     let first = workspaces.next();

@@ -1,8 +1,8 @@
-//! Ends the process where the runtime no longer can.
+//! Ends the process if the async runtime cannot.
 //!
-//! The runtime hears signals on the threads that run its tasks. A task that computes and never yields holds such a thread,
-//! and enough of them hold all. So the signals that end the process are also taken by a thread that runs no task: a second
-//! one is final, and the first one is when what it allows for is over.
+//! The runtime handles signals on its worker threads. A task that computes without yielding holds such a thread, and enough
+//! of them hold all. So a separate thread also takes the signals that end the process: a second one is final, and the first
+//! one is when its deadline is over.
 
 use anyhow::Result;
 use bub_system::process;
@@ -17,39 +17,39 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long the process may go on behind the time that its turns are given: to close what is open, and to end programs.
+/// How long the process may take beyond the deadline of its turns, to close files and end programs.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// How long a Ctrl-C may wait to be heard before a second one ends the program.
+/// How long a Ctrl-C may be unhandled before a second one ends the program.
 const UNHEARD: Duration = Duration::from_secs(1);
 
-/// How often the time that is left is looked at.
+/// The interval in which the deadline is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The exit code after a second signal.
 const INTERRUPTED: i32 = 130;
 
-/// The exit code after a first signal that the process did not follow in time: that of a program that SIGTERM ended.
+/// The exit code after a first signal that the process did not follow in time: that of SIGTERM.
 const TERMINATED: i32 = 143;
 
 /// Watches for signals until the process ends.
 #[derive(Clone)]
 pub(super) struct Watchdog {
-    /// How long turns may go on after the first signal, in milliseconds.
+    /// How long turns may continue after the first signal, in milliseconds.
     allowed: Arc<AtomicU64>,
 }
 
 impl Watchdog {
-    /// Watches for Ctrl-C and SIGTERM. `allowed` is how long turns may go on after the first of them.
+    /// Watches for Ctrl-C and SIGTERM. `allowed` is how long turns may continue after the first signal.
     ///
     /// # Errors
     ///
-    /// The signals cannot be taken, or no thread can be started.
+    /// The signals cannot be handled, or no thread can be started.
     pub(super) fn start(allowed: Duration) -> Result<Self> {
         Self::on(&[SIGINT, SIGTERM], allowed)
     }
 
-    /// The same for SIGTERM alone, where Ctrl-C has a meaning of its own.
+    /// Watches for SIGTERM alone, where Ctrl-C has a meaning of its own.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl Watchdog {
         Ok(watchdog)
     }
 
-    /// Says anew how long turns may go on after the first signal, also behind it.
+    /// Changes how long turns may continue after the first signal, even after it.
     pub(super) fn allow(&self, allowed: Duration) {
         self.allowed.store(u64::try_from(allowed.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
@@ -93,21 +93,21 @@ impl Watchdog {
     }
 }
 
-/// Ctrl-C where it ends a turn and not the program. One that is still unheard when the next comes a while later says that the
-/// turn holds the thread that would hear it: then the second one ends the program.
+/// Ctrl-C where it ends a turn and not the program. If one is unhandled when the next arrives a while later, the turn
+/// blocks the thread that would handle it: then the second one ends the program.
 #[derive(Clone, Default)]
 pub(super) struct Interrupts {
-    /// When Ctrl-C was pressed that was not heard yet.
+    /// When an unhandled Ctrl-C was pressed.
     unheard: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Interrupts {
-    /// Those that come as a signal.
+    /// Handles Ctrl-C as a signal.
     ///
     /// # Errors
     ///
-    /// The signal cannot be taken, or no thread can be started.
-    pub(super) fn of_signal() -> Result<Self> {
+    /// The signal cannot be handled, or no thread can be started.
+    pub(super) fn from_signal() -> Result<Self> {
         let interrupts = Self::default();
         let pressed = interrupts.clone();
         let mut signals = Signals::new([SIGINT])?;
@@ -126,13 +126,13 @@ impl Interrupts {
         }
     }
 
-    /// What was pressed is obeyed.
+    /// Marks the Ctrl-C as handled.
     pub(super) fn heard(&self) {
         *self.unheard.lock() = None;
     }
 }
 
-/// Ends the process, and waits for no other thread's output: that thread may be what hangs.
+/// Ends the process without waiting for output of other threads, which may block.
 fn exit(code: i32, why: Option<&str>) -> ! {
     process::kill_all();
     let _restored = termimad::crossterm::terminal::disable_raw_mode();

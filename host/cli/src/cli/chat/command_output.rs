@@ -1,4 +1,4 @@
-//! What a command gave, for people: a tool answers a model and a person with the same text.
+//! The output of a command, formatted for people: a tool returns the same text to a model and to a person.
 
 use super::super::text;
 use bub_tape::{json, typed};
@@ -7,10 +7,10 @@ use serde_json::Value;
 /// Lines of one hit that are shown.
 const MAX_LINES: usize = 6;
 
-/// Stands in front of what a search of the tape gives.
+/// The prefix of the output of a tape search.
 const SEARCH: &str = "[tape.search]: ";
 
-/// The lines, as they are read by people: an entry of the tape is who said it, when, and what.
+/// Formats output as lines. An entry of the tape shows its role, its date and its text.
 pub(super) fn lines(output: &str, width: usize) -> Vec<String> {
     output.trim_end().lines().flat_map(|line| laid_out(line, width)).collect()
 }
@@ -31,7 +31,7 @@ fn laid_out(line: &str, width: usize) -> Vec<String> {
     }
 }
 
-/// An entry of the tape on a head line and a few below it.
+/// An entry of the tape: a head line, and a few lines of text.
 fn hit(line: &str, width: usize) -> Option<Vec<String>> {
     let Value::Object(entry) = serde_json::from_str(line).ok()? else { return None };
     let (date, payload) = (entry.get("date")?.as_str()?, entry.get("content")?.as_object()?);

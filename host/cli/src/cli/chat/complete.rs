@@ -5,11 +5,11 @@ use reedline::{Completer, CompletionResult, Span, Suggestion};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What the chat itself understands, beside the tools.
+/// Commands of the chat itself, in addition to tools.
 pub(super) const CHAT_COMMANDS: [(&str, &str); 3] =
     [("quit", "Leave the chat"), ("exit", "Leave the chat"), ("thinking", "Show or hide the model's reasoning")];
 
-/// Looks at the tools of the moment: plugins come and go.
+/// Completes the names of the current tools.
 pub(super) struct Commands {
     host: Arc<Host>,
 }
@@ -19,7 +19,7 @@ impl Commands {
         Self { host: Arc::clone(host) }
     }
 
-    /// Names with what they are for.
+    /// Names and descriptions.
     fn names(&self) -> Vec<(String, String)> {
         let plugins = self.host.plugins();
         let tools = plugins.iter().flat_map(|plugin| &plugin.tools);

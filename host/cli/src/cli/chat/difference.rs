@@ -1,14 +1,14 @@
-//! What a tool has changed, as lines: those that went and those that came.
+//! The change that a tool made, as removed and added lines.
 
 use super::super::style::Style;
 use super::super::{diff, text};
 use serde_json::Value;
 
-/// Lines of a difference that are shown; of one that has more it is said how many there are.
+/// Lines of a difference that are shown; the number of further ones follows.
 const MAX_LINES: usize = 40;
 
-/// What a call has changed, in lines of at most that many columns: of an edit the lines that differ, of a file that was
-/// written whole its lines. Empty: it is no such call.
+/// The change of a call, in lines of at most `width` columns: the lines that an edit changes, or all lines of a file that
+/// was written. Empty for other calls.
 pub(super) fn lines(arguments: &str, width: usize, style: Style) -> Vec<String> {
     let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else { return Vec::new() };
     let text = |key: &str| arguments.get(key).and_then(Value::as_str);

@@ -21,40 +21,40 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Messages that are remembered.
+/// Messages of the history.
 const MAX_HISTORY: usize = 2000;
 
-/// The line editor's word for what Ctrl-Z does.
+/// The name of the host command that Ctrl-Z sends.
 const SUSPEND: &str = "suspend";
 
 const MENU: &str = "commands";
 
-/// Stands in front of a message.
+/// The prompt.
 const PROMPT: &str = "› ";
 
-/// Reads what a person says.
+/// Reads messages.
 pub(super) struct Editor {
     line: Reedline,
     prompt: ChatPrompt,
-    /// Lines that were typed before the terminal was taken over.
+    /// Lines that were typed before the editor started.
     ahead: VecDeque<String>,
 }
 
-/// What was typed.
+/// The result of reading a message.
 pub(super) enum EditorInput {
     Line(String),
-    /// Ctrl-C: nothing.
+    /// Ctrl-C: an empty message.
     Nothing,
-    /// Ctrl-D, or somebody wants the program to end.
+    /// Ctrl-D, or a signal to end the program.
     End,
 }
 
 impl Editor {
-    /// An editor that remembers in that file. `stop` takes it away from whoever types.
+    /// An editor with its history in that file. `stop` aborts a read.
     ///
     /// # Errors
     ///
-    /// The file cannot be read or made.
+    /// The file cannot be read or created.
     pub(super) fn new(host: &Arc<Host>, history: &Path, style: Style, stop: Arc<AtomicBool>) -> Result<Self> {
         let cannot = || format!("the history `{}` cannot be kept", history.display());
         private(history).with_context(cannot)?;
@@ -65,7 +65,7 @@ impl Editor {
         let newline = || ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
         keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, newline());
         keys.add_binding(KeyModifiers::SHIFT, KeyCode::Enter, newline());
-        // What a terminal sends for a line feed, also by a paste that it does not mark.
+        // A terminal sends Ctrl-J for a line feed, also in a paste that it does not mark.
         keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), newline());
         keys.add_binding(
             KeyModifiers::CONTROL,
@@ -88,23 +88,23 @@ impl Editor {
         Ok(Self { line, prompt: ChatPrompt, ahead: typed_ahead().into() })
     }
 
-    /// Waits for a message. `begun`: what stands there already.
+    /// Waits for a message. `draft` is the initial text of the line.
     ///
     /// # Errors
     ///
     /// The terminal has gone.
-    pub(super) fn read(&mut self, begun: &str) -> Result<EditorInput> {
+    pub(super) fn read(&mut self, draft: &str) -> Result<EditorInput> {
         if let Some(line) = self.ahead.pop_front() {
             println!("{PROMPT}{}", text::line(&line));
             self.remember(&line);
             return Ok(EditorInput::Line(line));
         }
-        if !begun.is_empty() {
-            self.line.run_edit_commands(&[EditCommand::InsertString(begun.to_owned())]);
+        if !draft.is_empty() {
+            self.line.run_edit_commands(&[EditCommand::InsertString(draft.to_owned())]);
         }
         let typed = loop {
             match self.line.read_line(&self.prompt)? {
-                // What stands in the line is still there afterwards.
+                // The text of the line is kept.
                 Signal::HostCommand(command) if command == SUSPEND => {
                     println!();
                     suspend();
@@ -120,7 +120,7 @@ impl Editor {
         Ok(typed)
     }
 
-    /// Remembers a message that was not typed here.
+    /// Adds a message to the history that was not typed in the editor.
     pub(super) fn remember(&mut self, line: &str) {
         if !line.trim().is_empty() && !line.starts_with(' ') {
             let item = HistoryItem::from_command_line(line);
@@ -131,7 +131,7 @@ impl Editor {
         }
     }
 
-    /// Writes what is remembered to its file: the terminal may go at any moment, and with it the process.
+    /// Writes the history to its file now: the terminal, and with it the process, may end at any moment.
     fn keep(&mut self) {
         if let Err(error) = self.line.sync_history() {
             tracing::debug!("the history cannot be written: {error}");
@@ -139,7 +139,7 @@ impl Editor {
     }
 }
 
-/// The file, and its directory, for nobody else: what a person says to an agent is theirs.
+/// Creates the file and its directory, readable by the user alone.
 pub(super) fn private(file: &Path) -> std::io::Result<()> {
     if let Some(dir) = file.parent() {
         make_private_dir(dir)?;
@@ -148,7 +148,7 @@ pub(super) fn private(file: &Path) -> std::io::Result<()> {
     fs::OpenOptions::new().append(true).create(true).mode(0o600).open(file).map(drop)
 }
 
-/// A message goes on behind a backslash at the end of a line, and in a block of code that is not closed.
+/// A message continues after a backslash at the end of a line, and within an open code block.
 struct MultilineValidator;
 
 impl Validator for MultilineValidator {
@@ -161,7 +161,7 @@ impl Validator for MultilineValidator {
     }
 }
 
-/// What stands in front of a message.
+/// The prompt of the line editor.
 struct ChatPrompt;
 
 impl Prompt for ChatPrompt {

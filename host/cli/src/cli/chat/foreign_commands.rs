@@ -1,12 +1,12 @@
-//! Lines that are said as in another program, and what they are here. Said once more, such a line goes to the agent.
+//! Commands of other programs, and their counterparts here. A line that is typed twice goes to the agent.
 
 use super::complete::CHAT_COMMANDS;
 use bub_runtime::host::Host;
 
-/// Words that leave other programs.
+/// Words that quit other programs.
 const LEAVING: [&str; 5] = ["quit", "exit", ":q", "/q", "bye"];
 
-/// What to tell the person in place of saying the line; none, where the line is a message or a command.
+/// The hint for such a line; `None` for messages and known commands.
 pub(super) fn hint(host: &Host, line: &str) -> Option<String> {
     let line = line.trim();
     let again = "say it again to send it to the agent";

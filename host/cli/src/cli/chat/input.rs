@@ -12,31 +12,30 @@ use bub_runtime::channel::ApprovalDecision;
 use std::time::Instant;
 use termimad::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// What an event of the terminal led to.
+/// The result of an event of the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputOutcome {
-    /// The line is another one now, or nothing happened.
+    /// The line may have changed.
     Changed,
-    /// A message was sent.
+    /// A message was submitted.
     Submitted(String),
-    /// The question on the screen was answered.
+    /// The approval request on the screen was answered.
     Answered(ApprovalDecision),
-    /// The line reads like an answer and cannot be one: it was begun too early, pasted, or typed with modifiers. It is
-    /// gone, and the question still waits.
+    /// The line reads like an answer and is not accepted as one: it was begun too early, pasted, or typed with modifiers.
+    /// It is discarded, and the request still waits.
     Rejected,
-    /// The turn is to end (Ctrl-C).
+    /// Ctrl-C: the turn is to end.
     Interrupted,
 }
 
-/// What stands in the line, as far as a question is concerned.
+/// The origin of the text in the line, relative to the approval request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// A draft from before the question.
+    /// Text from before the request.
     Draft,
-    /// Begun while a question was on the screen, and no answer: a key of it came too early, had a modifier, or was
-    /// pasted.
+    /// Text that was begun during a request and cannot answer it: a key came too early, had a modifier, or was pasted.
     Unfit,
-    /// Every key of it may be part of an answer.
+    /// Text whose every key may be part of an answer.
     Answer,
 }
 
@@ -60,41 +59,41 @@ enum Origin {
 pub struct ChatInput {
     line: LineBuffer,
     origin: Option<Origin>,
-    /// The question on the screen.
+    /// The number of the request on the screen.
     question: Option<u64>,
-    /// When it was first drawn above an empty line. None: it has to be drawn once more.
+    /// When it was first drawn above an empty line. `None`: it has not been yet.
     since: Option<Instant>,
 }
 
 impl ChatInput {
-    /// A line in which a draft stands already.
+    /// A line with a draft.
     pub fn new(draft: String) -> Self {
         let origin = (!draft.is_empty()).then_some(Origin::Draft);
         Self { line: LineBuffer::from(draft), origin, ..Self::default() }
     }
 
-    /// What stands in the line.
+    /// The text of the line.
     pub fn text(&self) -> &str {
         self.line.text()
     }
 
-    /// Gives back what stands in the line, which is empty then.
+    /// Takes the text out of the line.
     pub fn take(&mut self) -> String {
         self.clear();
         self.line.take()
     }
 
-    /// Whether the question on the screen waits for the line to be empty.
+    /// Whether the request on the screen waits for an empty line.
     pub fn holds_draft(&self) -> bool {
         self.origin.is_some_and(|origin| origin != Origin::Answer)
     }
 
-    /// The screen was drawn at that time, with that question on it. Each question has a number of its own.
+    /// Records that the screen was drawn at that time, with that request on it. Each request has a number of its own.
     pub fn drawn(&mut self, question: Option<u64>, at: Instant) {
         if self.question != question {
             self.question = question;
             self.since = None;
-            // What was typed for another question is no answer to this one.
+            // Text that was typed for another request does not answer this one.
             if self.origin == Some(Origin::Answer) {
                 self.origin = Some(Origin::Unfit);
             }
@@ -104,7 +103,7 @@ impl ChatInput {
         }
     }
 
-    /// What the terminal says, and when it said so.
+    /// Handles an event of the terminal, read at that time.
     pub fn event(&mut self, event: &Event, at: Instant) -> InputOutcome {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.key(*key, at),
@@ -122,13 +121,13 @@ impl ChatInput {
         let is_timely = self.since.is_some_and(|since| at.saturating_duration_since(since) >= ANSWER_DELAY);
         if key.code == KeyCode::Enter && !key.modifiers.contains(KeyModifiers::ALT) {
             let is_plain = key.modifiers.is_empty() && key.kind == KeyEventKind::Press;
-            // It leaves a blank line as it is, which is then no longer one of plain keys alone.
+            // The line may stay blank, but it is no longer one of plain keys alone.
             if !is_plain && !self.line.text().is_empty() {
                 self.touch(false);
             }
             return self.enter(is_plain && is_timely);
         }
-        // A capital letter is a letter, and a key that is held down is a key that may have been pressed before.
+        // Shift is allowed; a key that repeats may have been pressed before the request appeared.
         let is_plain = match key.code {
             KeyCode::Char(_) => (key.modifiers - KeyModifiers::SHIFT).is_empty(),
             KeyCode::Backspace => key.modifiers.is_empty(),
@@ -144,17 +143,17 @@ impl ChatInput {
         }
     }
 
-    /// Enter. `may_answer`: it was pressed as the end of an answer has to be.
+    /// Enter. `may_answer`: the key itself may end an answer.
     fn enter(&mut self, may_answer: bool) -> InputOutcome {
         let answer = question::answer(self.line.text());
         match (answer, self.origin) {
             (Some(answer), Some(Origin::Answer)) if may_answer => {
-                // The next question is another one, whatever its number.
+                // The next request is another one, whatever its number.
                 self.question = None;
                 self.take();
                 InputOutcome::Answered(answer)
             }
-            // What was begun before the question is a message, whatever it reads like.
+            // Text from before the request is a message, whatever it reads like.
             (Some(_), Some(Origin::Unfit | Origin::Answer)) => {
                 self.take();
                 InputOutcome::Rejected
@@ -174,7 +173,7 @@ impl ChatInput {
         };
     }
 
-    /// A line that is empty again has no origin, and a question that waited for that has to be drawn above it first.
+    /// An empty line has no origin, and a request that waited for one has to be drawn above it first.
     fn settle(&mut self) {
         if self.line.text().is_empty() {
             match self.origin {

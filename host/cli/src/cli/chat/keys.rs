@@ -1,4 +1,4 @@
-//! What is typed while a turn runs: the line editor is not there then.
+//! Keys that are typed while a turn runs and no line editor reads.
 
 use super::super::watchdog::Interrupts;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use termimad::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tokio::sync::mpsc;
 
-/// How long the reader of keys looks before it asks whether it is still wanted.
+/// How long the reader waits for a key before it checks whether it has to stop.
 const POLL_TIMEOUT: Duration = Duration::from_millis(40);
 
-/// How long the reader of keys may take to notice that it is not.
+/// How long the reader may take to stop.
 const STOP_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The longest line that is typed while a turn runs, in bytes.
@@ -52,7 +52,7 @@ impl Keys {
         Self { read, wanted, reader, interrupts }
     }
 
-    /// The next key, or that the terminal has another size, and when it was read: what is done with it may come later.
+    /// The next key or resize event, and when it was read: it may be handled later.
     pub(super) async fn next(&mut self) -> Option<(Instant, Event)> {
         let read = self.read.recv().await;
         if read.as_ref().is_some_and(|(_, event)| is_interrupt(event)) {
@@ -73,7 +73,8 @@ fn is_interrupt(event: &Event) -> bool {
 }
 
 impl Keys {
-    /// Reads no more, and gives what was read and not yet asked for: without it what is typed while a turn ends is lost.
+    /// Stops reading and returns the events that were read and not handled, so that text typed at the end of a turn is not
+    /// lost.
     pub(super) fn rest(mut self) -> Vec<(Instant, Event)> {
         self.stop();
         std::iter::from_fn(|| self.read.try_recv().ok()).collect()
@@ -81,7 +82,7 @@ impl Keys {
 
     fn stop(&self) {
         self.wanted.store(false, Ordering::Relaxed);
-        // The line editor reads from the same place: only one of the two may. Where the terminal has gone, nothing reads.
+        // The line editor reads from the same terminal, so only one of them may. If the terminal was closed, neither reads.
         let began = Instant::now();
         while !self.reader.is_finished() && began.elapsed() < STOP_TIMEOUT {
             std::thread::sleep(Duration::from_millis(1));
@@ -95,17 +96,17 @@ impl Drop for Keys {
     }
 }
 
-/// What a key means while a turn runs.
+/// The action of a key while a turn runs.
 pub(super) enum KeyAction {
-    /// The turn is to end.
+    /// End the turn.
     Interrupt,
-    /// The line was said.
+    /// Submit the line.
     Submit(String),
-    /// The line is another one now, or nothing.
+    /// The line may have changed.
     Changed,
 }
 
-/// A line that is typed blind: the keys that end it, and those that take away.
+/// An input line without an editor: the keys that add, remove and submit.
 #[derive(Default)]
 pub(super) struct LineBuffer(String);
 
@@ -120,12 +121,12 @@ impl LineBuffer {
         &self.0
     }
 
-    /// Gives back what was typed.
+    /// Takes the text.
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.0)
     }
 
-    /// Text that was pasted.
+    /// Appends pasted text.
     pub(super) fn paste(&mut self, text: &str) {
         if self.0.len() + text.len() <= MAX_TYPED {
             self.0.push_str(text);

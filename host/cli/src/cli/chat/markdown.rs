@@ -1,18 +1,18 @@
-//! What a model says, as it comes: Markdown for people, block by block.
+//! Renders streamed Markdown for a terminal, block by block.
 
 use super::super::text;
 use super::command_output;
 use termimad::MadSkin;
 use termimad::crossterm::style::{Attribute, Color};
 
-/// Text that is being said. A block of it is drawn anew with each piece until it is whole; then it stays as it stands.
+/// Text that is streamed. An incomplete block is drawn again with each piece; a complete one is final.
 pub(super) struct StreamedText {
     skin: MadSkin,
-    /// Drawn as it is, not as Markdown: what a command gave.
+    /// Whether the text is the output of a command, which is not Markdown.
     plain: bool,
-    /// What is not drawn for good.
+    /// The text that is not final yet.
     open: String,
-    /// All of it, as it was said.
+    /// The whole text.
     all: String,
 }
 
@@ -21,18 +21,18 @@ impl StreamedText {
         Self { skin: skin(colors), plain, open: String::new(), all: String::new() }
     }
 
-    /// Takes a piece.
+    /// Appends a piece.
     pub(super) fn push(&mut self, piece: &str) {
         self.all.push_str(piece);
         self.open.push_str(piece);
     }
 
-    /// All that was said.
+    /// The whole text so far.
     pub(super) fn text(&self) -> &str {
         &self.all
     }
 
-    /// The blocks that are whole, as lines of at most that many columns. They are not given again.
+    /// Takes the complete blocks, as lines of at most `width` columns.
     pub(super) fn take_complete(&mut self, width: usize) -> Vec<String> {
         let end = complete_end(&self.open);
         let rest = self.open.split_off(end);
@@ -40,13 +40,13 @@ impl StreamedText {
         self.draw(&block, width)
     }
 
-    /// All that is left, for good.
+    /// Takes the rest, as final.
     pub(super) fn take_rest(&mut self, width: usize) -> Vec<String> {
         let block = std::mem::take(&mut self.open);
         self.draw(&block, width)
     }
 
-    /// The block that is not whole yet, as it looks so far.
+    /// The incomplete block, as it looks so far.
     pub(super) fn unfinished(&self, width: usize) -> Vec<String> {
         self.draw(&self.open, width)
     }
@@ -65,12 +65,12 @@ impl StreamedText {
     }
 }
 
-/// The line with nothing in it that a terminal would obey; tabs are spaces.
+/// The line with control characters escaped and tabs as spaces.
 fn shown(line: &str) -> String {
     text::line(&line.replace('\t', "    "))
 }
 
-/// Where the part ends that no further piece changes: behind the last empty line that stands in no code block.
+/// The end of the part that further text does not change: after the last empty line outside of a code block.
 fn complete_end(text: &str) -> usize {
     let (mut end, mut at, mut fence) = (0, 0, None);
     for line in text.split_inclusive('\n') {
@@ -90,7 +90,7 @@ fn complete_end(text: &str) -> usize {
     end
 }
 
-/// Quiet: bold and a color or two, legible on dark and on light.
+/// Bold and a color or two, legible on dark and on light backgrounds.
 fn skin(colors: bool) -> MadSkin {
     let mut skin = MadSkin::no_style();
     if colors {

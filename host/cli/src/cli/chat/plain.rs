@@ -1,4 +1,4 @@
-//! A chat where there is no terminal: a message a line, answers as they come, errors on stderr.
+//! A chat without a terminal: one message per line, streamed answers, errors on stderr.
 
 use super::super::denied::DeniedCalls;
 use super::super::plugin::PendingPlugins;
@@ -16,10 +16,10 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
-/// What is heard and not yet printed, at most.
+/// Buffered events of a turn.
 const MAX_EVENTS: usize = 256;
 
-/// Fails when the last turn did.
+/// The exit code is that of the last turn.
 pub(super) async fn run(
     host: &Arc<Host>,
     mut channel_events: mpsc::Receiver<ChannelEvent>,
@@ -31,7 +31,7 @@ pub(super) async fn run(
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let mut code = ExitCode::SUCCESS;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let interrupts = Interrupts::of_signal()?;
+    let interrupts = Interrupts::from_signal()?;
     loop {
         let line = tokio::select! {
             line = lines.next_line() => line?,
@@ -71,7 +71,7 @@ pub(super) async fn run(
     }
 }
 
-/// What a turn has printed.
+/// The output of a turn.
 #[derive(Default)]
 struct PlainOutput {
     all: String,
@@ -90,7 +90,7 @@ impl PlainOutput {
     }
 
     fn channel_event(&mut self, channel_event: ChannelEvent) -> Result<()> {
-        // Nobody sits here who could answer a question.
+        // No person can answer a request here.
         let ChannelEvent::Envelope(envelope) = channel_event else { return Ok(()) };
         if envelope.kind == MessageKind::Error {
             self.said_error = true;
@@ -103,7 +103,7 @@ impl PlainOutput {
         Ok(())
     }
 
-    /// What comes next begins on a line of its own.
+    /// Ends the current line, so that the next output starts on a line of its own.
     fn line(&self) -> Result<()> {
         if !self.all.is_empty() && !self.all.ends_with('\n') {
             writeln!(std::io::stdout())?;

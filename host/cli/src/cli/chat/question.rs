@@ -1,11 +1,11 @@
-//! The answers to a question about a tool call.
+//! The choices and answers of an approval request.
 
 use super::super::style::Style;
 use super::super::text;
 use bub_runtime::channel::{ApprovalDecision, ApprovalRequest};
 use serde_json::Value;
 
-/// What may be answered, in lines of at most that many columns. `is_draft`: the line holds text that is no answer.
+/// The choices, in lines of at most `width` columns. `is_draft`: the line holds text that is not an answer.
 pub(super) fn choices(question: &ApprovalRequest, is_draft: bool, width: usize, style: Style) -> Vec<String> {
     if is_draft {
         let hint = "the question waits: Enter sends this text to the agent, Ctrl-U removes it";
@@ -18,7 +18,7 @@ pub(super) fn choices(question: &ApprovalRequest, is_draft: bool, width: usize, 
         ("v", format!("never `{}` in this session", question.tool)),
         ("Enter", "answers; other text goes to the agent".to_owned()),
     ];
-    // The lines are colored piece by piece, so they are made to fit here.
+    // The lines are colored in pieces, so they are fitted here.
     let mut lines: Vec<(usize, String)> = Vec::new();
     for (key, meaning) in choices {
         let columns = text::width(key) + 1 + text::width(&meaning);
@@ -35,7 +35,7 @@ pub(super) fn choices(question: &ApprovalRequest, is_draft: bool, width: usize, 
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
-/// The answer that a line stands for.
+/// The answer in a line.
 pub(super) fn answer(line: &str) -> Option<ApprovalDecision> {
     match line.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => Some(ApprovalDecision::Once),
@@ -46,7 +46,7 @@ pub(super) fn answer(line: &str) -> Option<ApprovalDecision> {
     }
 }
 
-/// What was answered, for the scrollback.
+/// The answer, for the scrollback.
 pub(super) fn said(answer: ApprovalDecision) -> &'static str {
     match answer {
         ApprovalDecision::Once => "yes, once",
@@ -56,7 +56,7 @@ pub(super) fn said(answer: ApprovalDecision) -> &'static str {
     }
 }
 
-/// What is said of a line that reads like an answer and was not typed as one.
+/// The notice about a line that reads like an answer and is not accepted as one.
 pub(super) const REJECTED: &str =
     "not taken as an answer: type it by hand, half a second or more after the question appears";
 

@@ -1,5 +1,5 @@
-//! What a chat remembers from one time to the next, beside its tape: what was typed, and whether its owner was asked to
-//! vouch for the workspace.
+//! The state of a chat beside its tape: the history of its line editor, and whether the owner was asked to trust the
+//! workspace.
 
 use super::super::style::Style;
 use super::super::tape::TapeLocation;
@@ -15,16 +15,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Messages of the end of a conversation that are shown.
+/// Messages that are shown when a conversation is resumed.
 const MAX_MESSAGES: usize = 6;
 
-/// Lines of one of them.
+/// Lines of each of them.
 const MAX_LINES: usize = 20;
 
-/// Sessions that are offered to choose from.
+/// Sessions to choose from.
 const MAX_CHOICES: usize = 15;
 
-/// The chats of one workspace.
+/// The files of the chats in one workspace.
 pub(in crate::cli) struct ChatHistory {
     /// `$BUB_HOME/history/WORKSPACE`, without an ending.
     stem: PathBuf,
@@ -41,7 +41,7 @@ impl ChatHistory {
         self.stem.with_extension(ending)
     }
 
-    /// What was typed here.
+    /// The history of the line editor.
     pub(super) fn history(&self) -> PathBuf {
         self.file("lines")
     }
@@ -52,7 +52,7 @@ impl ChatHistory {
         fs::write(file, format!("{text}\n"))
     }
 
-    /// Asks, once, whether the owner vouches for the files here.
+    /// Asks, once, whether the owner trusts the workspace.
     ///
     /// # Errors
     ///
@@ -84,16 +84,16 @@ impl ChatHistory {
     }
 }
 
-/// Which session a chat goes on with.
+/// The session to resume.
 pub(super) enum Choice {
     Session(String),
-    /// There is none yet.
+    /// There is none; start a new one.
     New,
-    /// The person wants none of them.
+    /// Quit.
     Leave,
 }
 
-/// The session that is wanted, by its id or name; without one the person chooses, or where nobody can, it is the last one.
+/// The session of that id or name. Without one, the user chooses; without a terminal, it is the latest one.
 ///
 /// # Errors
 ///
@@ -116,18 +116,18 @@ pub(super) async fn choose(host: &Arc<Host>, wanted: Option<&str>, is_interactiv
     tokio::task::spawn_blocking(move || ask(&offered)).await?
 }
 
-/// Says that another process is at work in the session.
+/// Warns that another process runs a turn of the session.
 pub(super) fn warn_of_holder(host: &Arc<Host>, session: &str) {
     let tape = tape_name(&host.workspace, session);
     if let Some(pid) = host.tapes().journals().holder(&tape) {
         let id = text::cut(session, 40);
-        // Nobody may be there to read it.
+        // Stderr may be closed.
         let _ =
             writeln!(std::io::stderr(), "process {pid} runs a turn of session `{id}`: what you say waits for its end");
     }
 }
 
-/// Asks for a number. What is typed ahead counts: nothing is given away by it.
+/// Asks for a number. Text that was typed ahead counts, because the choice is harmless.
 fn ask(offered: &[(String, String)]) -> Result<Choice> {
     loop {
         write!(std::io::stdout(), "Which one? A number, Enter for the first, `n` for a new one, `q` to leave: ")?;
@@ -148,7 +148,7 @@ fn ask(offered: &[(String, String)]) -> Result<Choice> {
     }
 }
 
-/// Shows how a conversation ended.
+/// Shows the end of a conversation.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The lower end of a terminal: lines that stay, and below them a few that are drawn anew.
+//! The lower end of a terminal: lines that scroll up, and a few below them that are redrawn.
 
 use super::super::text;
 use std::io::{self, Stdout, Write};
@@ -10,38 +10,38 @@ use termimad::crossterm::terminal::{
 };
 use termimad::crossterm::{execute, queue};
 
-/// Where nobody says how large the terminal is.
+/// The size of a terminal that does not report one.
 const USUAL: (u16, u16) = (80, 24);
 
-/// Draws in raw mode, so a line ends with both of its characters.
+/// Draws in raw mode, where a line ends with CR and LF.
 pub(super) struct Screen {
     out: Stdout,
 }
 
 impl Screen {
-    /// Takes the terminal over. Nothing stands on it that will be drawn anew.
+    /// Takes the terminal over, without redrawn lines.
     ///
     /// # Errors
     ///
-    /// The terminal is none.
+    /// Stdout is not a terminal.
     pub(super) fn take() -> io::Result<Self> {
         let mut screen = Self { out: io::stdout() };
         screen.acquire()?;
         Ok(screen)
     }
 
-    /// Takes the terminal again, which was released.
+    /// Takes the terminal again after a release.
     ///
     /// # Errors
     ///
     /// The terminal has gone.
     pub(super) fn acquire(&mut self) -> io::Result<()> {
         terminal::enable_raw_mode()?;
-        // Without this mode a paste looks like typing, Enter included, and could answer a question.
+        // Without bracketed paste, a paste looks like typing, Enter included, and could answer a request.
         execute!(self.out, Hide, EnableBracketedPaste)
     }
 
-    /// Gives the terminal back as it was; what is drawn anew is taken away.
+    /// Restores the terminal and removes the redrawn lines.
     ///
     /// # Errors
     ///
@@ -55,19 +55,19 @@ impl Screen {
     /// Columns and rows.
     pub(super) fn size() -> (usize, usize) {
         let (columns, rows) = terminal::size().unwrap_or(USUAL);
-        // A terminal that has no size is one that nobody looks at.
+        // A terminal without a size is not visible.
         let or = |value: u16, usual: u16| usize::from(if value == 0 { usual } else { value });
         (or(columns, USUAL.0), or(rows, USUAL.1))
     }
 
-    /// Columns that are drawn on: long lines are hard to read.
+    /// Columns to draw on: long lines are hard to read.
     pub(super) fn width() -> usize {
         Self::size().0.saturating_sub(1).clamp(20, 120)
     }
 
-    /// Puts lines above what is drawn anew, for good, and draws that. The cursor is left at its beginning: a terminal that
-    /// lays its lines out for another width keeps the cursor where it stood in the text, so that all of it can be taken
-    /// away again, however many rows it has become.
+    /// Prints `stay` above the redrawn lines, and redraws those as `live`. The cursor stays at their beginning: a terminal
+    /// that reflows its lines keeps the cursor at its place in the text, so that all of them can be removed, however many
+    /// rows they take.
     ///
     /// # Errors
     ///
@@ -75,12 +75,12 @@ impl Screen {
     pub(super) fn draw(&mut self, stay: &[String], live: &[String]) -> io::Result<()> {
         let (columns, rows) = Self::size();
         queue!(self.out, BeginSynchronizedUpdate, MoveToColumn(0), Clear(ClearType::UntilNewLine))?;
-        // From the first place of the screen some terminals would keep what is cleared in their history.
+        // Some terminals would keep text that is cleared from the top of the screen in their history.
         queue!(self.out, MoveRight(1), Clear(ClearType::FromCursorDown), MoveToColumn(0))?;
         for line in stay {
             queue!(self.out, Print(line), Print("\r\n"))?;
         }
-        // What does not fit above the last row could not be taken away again, and neither what takes two rows.
+        // Lines below the last row, and lines of two rows, could not be removed again.
         let live = &live[live.len().saturating_sub(rows.saturating_sub(1))..];
         queue!(self.out, DisableLineWrap)?;
         for (at, line) in live.iter().enumerate() {
@@ -98,12 +98,12 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // Whoever draws next begins on a line of their own.
+        // The next output starts on a line of its own.
         let _ = self.release();
     }
 }
 
-/// A line that takes one row. One with colors in it was made to fit.
+/// A line cut to one row. One with colors was fitted already.
 fn clipped(line: &str, columns: usize) -> String {
     if line.contains('\u{1b}') { line.to_owned() } else { text::cut(line, columns.saturating_sub(1)) }
 }

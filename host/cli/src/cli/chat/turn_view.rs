@@ -1,4 +1,4 @@
-//! One turn at the terminal: what it does is drawn as it happens, and keys reach it.
+//! Draws a turn at the terminal while it runs, and handles keys.
 
 use super::super::plugin::PendingPlugins;
 use super::super::style::Style;
@@ -27,13 +27,13 @@ use std::time::{Duration, Instant};
 use termimad::crossterm::event::Event;
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// How often the screen is drawn anew.
+/// The interval of redrawing.
 const FRAME_INTERVAL: Duration = Duration::from_millis(80);
 
-/// What is heard and not yet drawn, at most.
+/// Buffered events of a turn.
 const MAX_EVENTS: usize = 256;
 
-/// What both ends of the conversation share from turn to turn.
+/// The state of a conversation that its turns share.
 pub(super) struct Conversation {
     pub(super) host: Arc<Host>,
     pub(super) channel_events: mpsc::Receiver<ChannelEvent>,
@@ -42,37 +42,37 @@ pub(super) struct Conversation {
     pub(super) style: Style,
     /// Whether the model's reasoning is shown.
     pub(super) thinking: bool,
-    /// Makes an envelope of what is typed.
+    /// Makes an envelope of a typed line.
     pub(super) envelope: Box<dyn Fn(&str) -> Envelope + Send>,
     pub(super) pending_plugins: PendingPlugins,
-    /// Whether the end of a turn says how long it has taken and what it has used.
+    /// Whether the end of a turn shows its duration and usage.
     pub(super) shows_summary: bool,
 }
 
-/// How a turn left the conversation.
+/// The result of a turn for the conversation.
 pub(super) struct TurnEnd {
-    /// Messages that want turns of their own, in their order.
+    /// Messages that need turns of their own, in order.
     pub(super) queue: VecDeque<Envelope>,
-    /// What was being typed.
+    /// The text in the input line.
     pub(super) typed: String,
-    /// The person wants to leave.
+    /// Whether the user quits.
     pub(super) quits: bool,
-    /// What the turn came to; none: it failed.
+    /// The result of the turn; `None`: it failed.
     pub(super) result: Option<TurnResult>,
 }
 
-/// A turn that is being drawn.
+/// A turn that is drawn.
 struct RunningTurn<'t> {
     conversation: &'t mut Conversation,
-    /// Remembers what is said; none: nothing of it is remembered.
+    /// Records messages in the history; `None`: they are not recorded.
     editor: Option<&'t mut Editor>,
     screen: Screen,
     view: View,
     input: ChatInput,
     asked: VecDeque<(Box<ApprovalRequest>, oneshot::Sender<ApprovalDecision>)>,
-    /// Whether the first of the questions stands on the screen.
+    /// Whether the first of the requests is on the screen.
     shown: bool,
-    /// The number of that question: each is another one to the line.
+    /// The number of that request; each has its own.
     question: u64,
     steering: Steering,
     later: VecDeque<Envelope>,
@@ -82,7 +82,7 @@ struct RunningTurn<'t> {
 }
 
 impl Conversation {
-    /// Asks about plugins that have come meanwhile. `false`: somebody ends the program.
+    /// Asks for the grants of new plugins. Returns `false` at a signal to end the program.
     ///
     /// # Errors
     ///
@@ -91,12 +91,12 @@ impl Conversation {
         if self.pending_plugins.pending(&self.host).is_empty() {
             return Ok(true);
         }
-        // What was logged is of what came before.
+        // Earlier log lines come first.
         while let Ok(line) = self.logs.try_recv() {
             text::fold(line.trim_end(), Screen::width()).iter().for_each(|line| println!("{}", self.style.dim(line)));
         }
         let (host, mut pending_plugins) = (Arc::clone(&self.host), std::mem::take(&mut self.pending_plugins));
-        // A person is waited for, which nothing else must wait for.
+        // Waiting for a person blocks.
         let mut asking = tokio::task::spawn_blocking(move || {
             let decided = pending_plugins.decide(&host);
             (pending_plugins, decided)
@@ -115,17 +115,18 @@ impl Conversation {
         }
     }
 
-    /// Shows the model's reasoning from here on, or no longer, and says which.
+    /// Turns the display of reasoning on or off, and returns the notice about it.
     pub(super) fn toggle_thinking(&mut self) -> &'static str {
         self.thinking = !self.thinking;
         if self.thinking { "the model's reasoning is shown" } else { "the model's reasoning is not shown" }
     }
 
-    /// Runs a turn and draws it. `typed`: what was being typed when it began; what is said meanwhile is remembered by `editor`.
+    /// Runs a turn and draws it. `typed` is the initial text of the input line; `editor` records messages that are typed
+    /// meanwhile.
     ///
     /// # Errors
     ///
-    /// The terminal has gone. How the turn ended is on the screen.
+    /// The terminal was closed. A failure of the turn itself is drawn.
     pub(super) async fn turn(
         &mut self,
         envelope: Envelope,
@@ -169,7 +170,7 @@ impl Conversation {
                 Some(channel_event) = running.conversation.channel_events.recv() => running.channel_event(channel_event),
                 Some(line) = running.conversation.logs.recv() => running.log(&line),
                 _ = frames.tick() => if running.draw().is_err() {
-                    // The terminal has gone. The turn ends as turns do.
+                    // The terminal was closed: the turn is ended.
                     running.quits = true;
                     let _ = end.send(true);
                 },
@@ -191,13 +192,13 @@ impl Conversation {
 }
 
 impl RunningTurn<'_> {
-    /// A key, or what else the terminal said at that time. `true`: the turn is to end.
+    /// Handles an event of the terminal that was read at that time. Returns `true` if the turn is to end.
     async fn event(&mut self, event: &Event, at: Instant) -> bool {
         if is_suspend(event) {
-            // The turn stops with the process, but for the programs that its tools have started.
+            // The turn stops with the process, except for programs that its tools have started.
             let _ = self.screen.release();
             suspend();
-            // Where the terminal has gone, the next drawing says so.
+            // If the terminal was closed, the next drawing fails.
             let _ = self.screen.acquire();
             return false;
         }
@@ -224,18 +225,18 @@ impl RunningTurn<'_> {
         }
     }
 
-    /// The question on the screen was answered.
+    /// Passes the answer to the request on the screen.
     fn answered(&mut self, answer: ApprovalDecision) {
         let Some((question, asks)) = self.asked.pop_front() else { return };
         self.shown = false;
         self.view.answered(&question.tool);
         let line = format!("  {}", self.conversation.style.dim(question::said(answer)));
         self.view.put([line, String::new()], Screen::width());
-        // The turn may have ended meanwhile, and with it the call.
+        // The turn, and the call with it, may have ended meanwhile.
         let _ = asks.send(answer);
     }
 
-    /// Somebody spoke while the turn runs: it steers, or waits. `true`: the turn is to end.
+    /// Handles a message that was typed while the turn runs: it steers, or waits. Returns `true` if the turn is to end.
     async fn said(&mut self, line: &str) -> bool {
         if super::is_quit(line) {
             self.quits = true;
@@ -282,7 +283,7 @@ impl RunningTurn<'_> {
                     self.said_error = true;
                     self.tell(&one_line(&envelope.content), Style::red);
                 }
-                // It has been read as it came.
+                // It was streamed already.
                 _ if envelope.content.trim() == self.view.all().trim() => {}
                 MessageKind::Normal | MessageKind::Command => {
                     let lines = text::fold(&envelope.content, Screen::width());
@@ -296,14 +297,14 @@ impl RunningTurn<'_> {
         self.tell(line.trim_end(), Style::dim);
     }
 
-    /// Puts a text that is the program's own, and not what the model says, in lines that fit.
+    /// Prints a notice of the program in lines that fit.
     fn tell(&mut self, text: &str, style: fn(Style, String) -> String) {
         let lines = text::fold(text, Screen::width());
         self.view.put(lines.into_iter().map(|line| style(self.conversation.style, line)), Screen::width());
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        // A question whose turn has ended is nobody's.
+        // A request whose turn has ended has no receiver.
         if self.asked.front().is_some_and(|(_, asks)| asks.is_closed()) {
             self.asked.pop_front();
             self.shown = false;
@@ -353,7 +354,7 @@ impl RunningTurn<'_> {
         queue.append(&mut self.later);
         let mut typed = self.input.take();
         if matches!(failure, Some(Failure::Cancelled)) {
-            // Who ends a turn does not want the next one to begin: it is theirs to say again.
+            // After an interrupt, waiting messages do not start turns: the user can send them again.
             let unheard: Vec<String> = queue.drain(..).map(|message| message.content).collect();
             typed =
                 unheard.into_iter().chain(Some(typed).filter(|typed| !typed.is_empty())).collect::<Vec<_>>().join("\n");

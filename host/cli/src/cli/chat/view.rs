@@ -1,4 +1,4 @@
-//! What is seen of a turn while it runs.
+//! The view of a running turn.
 
 use super::super::style::Style;
 use super::super::text;
@@ -12,34 +12,34 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Tools that run at the same time and are seen doing so.
+/// Running tools that are shown.
 const MAX_RUNNING_SHOWN: usize = 6;
 
-/// How long nothing is heard before that is said.
+/// The silence after which a notice is shown.
 const SILENCE_NOTICE: Duration = Duration::from_secs(10);
 
-/// Bytes of reasoning that is not shown and may still be asked for.
+/// Bytes of hidden reasoning that are kept in case the user asks for it.
 const MAX_HIDDEN: usize = 64 << 10;
 
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/// A tool that runs.
+/// A running tool.
 struct Running {
     name: String,
     brief: String,
     arguments: String,
-    /// Whether a question has shown what it changes.
+    /// Whether an approval request has shown its change.
     is_shown: bool,
     nested: usize,
     began: Instant,
 }
 
-/// One turn, as far as it has come.
+/// The state of one turn.
 pub(super) struct View {
     style: Style,
     said: StreamedText,
     began: Instant,
-    /// When something was last heard.
+    /// When the last event arrived.
     heard: Instant,
     tools: BTreeMap<u64, Running>,
     tools_run: usize,
@@ -47,27 +47,27 @@ pub(super) struct View {
     /// Whether the model's reasoning is shown.
     thinking: bool,
     reasoning: String,
-    /// Lines that are to stay and have not been drawn.
+    /// Final lines that have not been drawn.
     lines: Vec<String>,
-    /// Whether anything was said since the last thing that was no speech.
+    /// Whether text was streamed since the last other event.
     speaks: bool,
     ending: bool,
 }
 
-/// What stands below what is said while the turn goes on.
+/// The lines below the text while the turn runs.
 #[derive(Default)]
 pub(super) struct Footer<'a> {
-    /// Nobody goes on before this is answered.
+    /// The approval request that the turn waits for.
     pub(super) question: Option<&'a ApprovalRequest>,
-    /// Messages that wait for the next step, or the next turn.
+    /// Messages that wait for the next step or turn.
     pub(super) waiting: usize,
     pub(super) typed: &'a str,
-    /// Whether what is typed is text that is no answer to the question.
+    /// Whether the typed text is not an answer to the request.
     pub(super) is_draft: bool,
 }
 
 impl View {
-    /// `plain`: what is said is what a command gave.
+    /// `plain`: the text is the output of a command.
     pub(super) fn new(style: Style, plain: bool, thinking: bool) -> Self {
         Self {
             style,
@@ -85,12 +85,12 @@ impl View {
         }
     }
 
-    /// What the turn has said.
+    /// The streamed text.
     pub(super) fn all(&self) -> &str {
         self.said.text()
     }
 
-    /// The person wants the turn to end.
+    /// The user has interrupted the turn.
     pub(super) fn ends(&mut self) {
         self.ending = true;
     }
@@ -107,7 +107,7 @@ impl View {
             }
             TurnEvent::Event(StreamEvent::Reasoning(piece)) => {
                 self.reasoning.push_str(&piece);
-                // What nobody looks at is kept for who asks for it meanwhile, and not all of it.
+                // Hidden reasoning is kept, up to a bound, in case the user asks for it.
                 if !self.thinking && self.reasoning.len() > 2 * MAX_HIDDEN {
                     let from = self.reasoning.ceil_char_boundary(self.reasoning.len() - MAX_HIDDEN);
                     self.reasoning.drain(..from);
@@ -151,12 +151,12 @@ impl View {
         }
     }
 
-    /// From here on the model's reasoning is shown, or not.
+    /// Shows or hides reasoning from now on.
     pub(super) fn show_reasoning(&mut self, shows: bool) {
         self.thinking = shows;
     }
 
-    /// The person has answered about that tool: what it takes counts from here.
+    /// The user has answered about that tool: its duration counts from now.
     pub(super) fn answered(&mut self, tool: &str) {
         for running in self.tools.values_mut().filter(|running| running.name == tool) {
             running.began = Instant::now();
@@ -164,13 +164,13 @@ impl View {
         }
     }
 
-    /// Lines that are to stay, whatever the turn says.
+    /// Adds final lines.
     pub(super) fn put(&mut self, lines: impl IntoIterator<Item = String>, width: usize) {
         self.pause(width);
         self.lines.extend(lines);
     }
 
-    /// What was said so far stays as it is: something else comes.
+    /// Makes the text so far final: something else follows.
     fn pause(&mut self, width: usize) {
         self.reasoned(width);
         let rest = self.said.take_rest(width);
@@ -188,12 +188,12 @@ impl View {
         }
     }
 
-    /// The lines that are to stay, once.
+    /// Takes the final lines.
     pub(super) fn settled(&mut self) -> Vec<String> {
         std::mem::take(&mut self.lines)
     }
 
-    /// The lines that change.
+    /// The lines that are redrawn.
     pub(super) fn live(&self, footer: &Footer<'_>, width: usize) -> Vec<String> {
         let mut lines: Vec<String> = match self.reasoning.trim() {
             _ if !self.thinking => self.said.unfinished(width),
@@ -213,7 +213,7 @@ impl View {
             None => lines.push(self.style.dim(self.status(footer, width))),
         }
         if !footer.typed.is_empty() {
-            // The end of it is what is being typed.
+            // The end of the line is shown, where the user types.
             let typed: Vec<String> = text::fold(footer.typed, width.saturating_sub(3));
             lines.push(format!("› {}▏", typed.last().map_or("", String::as_str)));
         }
@@ -247,8 +247,7 @@ impl View {
         SPINNER.get((turned % 10) as usize).copied().unwrap_or('·')
     }
 
-    /// The turn is over: what is left of it, and what it took.
-    /// `shows_summary`: with that.
+    /// The last lines of the turn.
     pub(super) fn finish(&mut self, width: usize, shows_summary: bool) -> Vec<String> {
         self.pause(width);
         for Running { brief, nested, .. } in std::mem::take(&mut self.tools).into_values() {

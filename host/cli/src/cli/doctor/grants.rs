@@ -1,4 +1,4 @@
-//! What the configuration says of plugins that are not there, and gives of secrets that do not exist.
+//! Settings of plugins that are missing, and grants of secrets that do not exist.
 
 use super::{Diagnostic, State, diagnostic};
 use bub_permissions::shell_word;
@@ -28,9 +28,9 @@ pub(super) fn diagnostics(host: &Arc<Host>) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// Secrets that the plugin holds by the user's word, and that do not exist: its requests fail.
+/// Secrets that the plugin was granted by the user and that do not exist, so its requests fail.
 fn absent_secrets(host: &Host, plugin: &Plugin) -> Vec<Diagnostic> {
-    // What an embedded guest holds unasked is no word of the user's: most people have no bot.
+    // Default grants of embedded guests are not counted: most users have no bot.
     if plugin.source == Source::Embedded && host.config.plugin(&plugin.name).grants.is_none() {
         return Vec::new();
     }
@@ -48,7 +48,7 @@ fn absent_secrets(host: &Host, plugin: &Plugin) -> Vec<Diagnostic> {
     absent.collect()
 }
 
-/// A plugin is known by its file's name: grants and settings under the name that it gives itself are nobody's.
+/// The name of a plugin is that of its file: settings under the name in its manifest have no effect.
 fn other_name(plugin: &Plugin) -> Option<Diagnostic> {
     let own = plugin.manifest.name.as_deref().filter(|own| *own != plugin.name && plugin.source != Source::Embedded)?;
     let text = format!(

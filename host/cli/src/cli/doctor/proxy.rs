@@ -1,10 +1,10 @@
-//! Which proxies the environment names, and what passes through them.
+//! The proxies of the environment, and the requests that use them.
 
 use super::{Diagnostic, State};
 use bub_model::{Route, shown_proxy, split};
 use bub_runtime::host::Host;
 
-/// The variables, as they are read: where both spellings are there, one of them holds.
+/// The variables in the order in which they are read.
 const VARIABLES: [&str; 6] = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
 pub(super) async fn diagnostic(host: &Host) -> Diagnostic {

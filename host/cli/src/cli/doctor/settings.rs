@@ -6,7 +6,7 @@ use bub_permissions::policy::ApprovalMode;
 use serde_json::{Value, json};
 use std::io::Write;
 
-/// A key: where it stands, what holds unless it is set, what holds now, what it is for.
+/// A key: its name, default, current value and description.
 pub(crate) struct Key {
     pub(crate) name: &'static str,
     pub(crate) default: Value,
@@ -363,7 +363,7 @@ fn millis(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Takes secrets out of what holds now: an address may hold a password.
+/// Redacts passwords in current values, such as those of addresses.
 fn redact(config: &Config, value: &mut Value) {
     match value {
         Value::String(text) => *text = config.redact(text),
@@ -373,7 +373,7 @@ fn redact(config: &Config, value: &mut Value) {
     }
 }
 
-/// All of them, one a line.
+/// Prints all keys, one per line.
 pub(super) fn print(out: &mut impl Write, config: &Config, as_json: bool) -> Result<()> {
     let mut keys = keys(config);
     keys.iter_mut().for_each(|key| redact(config, &mut key.now));

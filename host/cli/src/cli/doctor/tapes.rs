@@ -1,4 +1,4 @@
-//! What is not well with the tapes.
+//! Problems of the tapes.
 
 use super::{Diagnostic, State, diagnostic};
 use bub_config::TapeStorage;
@@ -6,7 +6,7 @@ use bub_runtime::host::Host;
 use bub_tape::{Result, Tapes, network_file_system};
 use std::sync::Arc;
 
-/// Tapes that are named one by one; the rest are counted.
+/// Tapes that are named; further ones are counted.
 const NAMED: usize = 5;
 
 pub(super) async fn diagnostics(host: &Arc<Host>) -> Vec<Diagnostic> {

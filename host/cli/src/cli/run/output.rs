@@ -1,4 +1,4 @@
-//! What `run` prints where nobody sits who answers: the answer on stdout, all else on stderr.
+//! The output of `run` without a person at the terminal: the answer on stdout, everything else on stderr.
 
 use super::super::chat::{ChannelEvent, brief};
 use super::super::denied::DeniedCalls;
@@ -15,26 +15,26 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::time::Duration;
 
-/// Calls of tools that are told of in JSON. A turn may have any number of them.
+/// Tool calls that are listed in JSON.
 const MAX_TOOLS: usize = 1000;
 
 /// Columns of a tool's line.
 const WIDTH: usize = 100;
 
-/// What one turn prints.
+/// The output of one turn.
 pub(super) struct Output {
     format: AnswerFormat,
-    /// Whether text goes to a terminal as it is said.
+    /// Whether text is streamed to a terminal.
     streams: bool,
-    /// Whether tools are told of on stderr as they run.
+    /// Whether tools are shown on stderr while they run.
     tells: bool,
-    /// What was said and is not yet part of an envelope.
+    /// Text that is not part of an envelope yet.
     streamed: String,
     answers: Vec<String>,
     error: Option<String>,
     running: BTreeMap<u64, (String, String)>,
     tools: Vec<Value>,
-    /// Whether it was said that the model takes its time, since it last said something.
+    /// Whether the silence was reported since the last event.
     is_slow: bool,
 }
 
@@ -53,18 +53,18 @@ impl Output {
         }
     }
 
-    /// What happens while the turn runs.
+    /// Handles an event of the turn.
     ///
     /// # Errors
     ///
-    /// Nobody reads what is printed.
+    /// The output is closed.
     pub(super) fn hear(&mut self, heard: TurnEvent) -> Result<()> {
         self.is_slow = false;
         match heard {
             TurnEvent::Event(StreamEvent::Text(piece)) if self.streams => {
                 self.streamed.push_str(&piece);
                 let mut out = stdout().lock();
-                // A terminal obeys what it is sent, and a model has written this.
+                // The text of a model must not control the terminal.
                 out.write_all(shown(&piece).as_bytes())?;
                 out.flush()?;
             }
@@ -88,7 +88,7 @@ impl Output {
         Ok(())
     }
 
-    /// Nothing was heard for so long.
+    /// Reports silence.
     pub(super) fn slow(&mut self, silent: Duration) -> Result<()> {
         if std::mem::replace(&mut self.is_slow, true) {
             return Ok(());
@@ -115,7 +115,7 @@ impl Output {
         self.tell(&format!("{mark} {line} · {:.1} s", took.as_secs_f64()))
     }
 
-    /// A line for a person who looks on.
+    /// Prints a status line.
     fn tell(&mut self, line: &str) -> Result<()> {
         if self.tells {
             self.line()?;
@@ -124,7 +124,7 @@ impl Output {
         Ok(())
     }
 
-    /// What comes next begins on a line of its own.
+    /// Ends the current line, so that the next output starts on a line of its own.
     fn line(&mut self) -> Result<()> {
         if !self.streamed.is_empty() && !self.streamed.ends_with('\n') {
             writeln!(stdout())?;
@@ -133,7 +133,7 @@ impl Output {
         Ok(())
     }
 
-    /// What the turn hands over.
+    /// Handles a message of the turn.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl Output {
             }
             AnswerFormat::Text => {
                 self.line()?;
-                // It was read as it came.
+                // It was streamed already.
                 let is_said = !self.streamed.is_empty() && self.streamed.trim() == content.trim();
                 self.streamed.clear();
                 if is_said {
@@ -167,7 +167,7 @@ impl Output {
             AnswerFormat::Bub => format!("[{}:{}]\n{content}", envelope.channel, envelope.chat_id),
         };
         let mut out = stdout();
-        // Whatever is no terminal gets it as it is.
+        // Other outputs than terminals get it unchanged.
         let text = if out.is_terminal() { shown(&text) } else { text };
         writeln!(out, "{text}")?;
         Ok(())
@@ -176,12 +176,12 @@ impl Output {
     fn error(&mut self, message: &str) -> Result<()> {
         self.line()?;
         self.error = Some(message.to_owned());
-        // Whoever wrote it, one error is one line, and no terminal is told what to do by it.
+        // An error is one line, and cannot control the terminal.
         writeln!(stderr(), "error: {}", one_line(message))?;
         Ok(())
     }
 
-    /// The turn has ended: what is still to be said of it.
+    /// Prints the rest when the turn has ended.
     ///
     /// # Errors
     ///

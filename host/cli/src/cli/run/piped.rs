@@ -1,7 +1,7 @@
-//! What stands on standard input beside the message.
+//! Reads standard input beside the message.
 //!
-//! With `-` it is read to its end, however long that takes. Without it, a file is read to its end; a pipe too, if its first
-//! bytes come, or it ends, within [`FIRST_BYTE_TIMEOUT`], and else it is left out, which is said; anything else is not read.
+//! With `-` it is read to its end. Without it, a file is read to its end; a pipe too, if its first bytes or its end arrive
+//! within [`FIRST_BYTE_TIMEOUT`], and otherwise it is skipped with a notice; nothing else is read.
 
 use anyhow::{Context, Result, bail};
 use std::io::{IsTerminal, Read, stdin};
@@ -9,17 +9,17 @@ use std::os::fd::AsFd;
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// How long a pipe may be silent before its first byte, where nobody has said `-`.
+/// How long to wait for the first byte of a pipe without `-`.
 pub(super) const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The longest text that is read, in bytes.
 const MAX_TEXT: usize = 1 << 20;
 
-/// The text on standard input; none where there is none. `waits`: somebody has said `-`.
+/// The text on standard input, if there is one. `waits`: `-` was given.
 ///
 /// # Errors
 ///
-/// It cannot be read, is too long, or no text.
+/// It cannot be read, is too long, or is not text.
 pub(super) fn read(waits: bool) -> Result<Option<String>> {
     let bytes = match (waits, Kind::of_stdin()) {
         (true, _) => all(Vec::new())?,
@@ -38,7 +38,7 @@ pub(super) fn read(waits: bool) -> Result<Option<String>> {
 enum Kind {
     File,
     Pipe,
-    /// A terminal, `/dev/null`, nothing at all.
+    /// A terminal, `/dev/null`, or closed.
     Other,
 }
 
@@ -56,10 +56,10 @@ impl Kind {
     }
 }
 
-/// The first bytes of a pipe, or none at all, once there are any or it has ended; none, where neither happens in time.
+/// The first bytes of a pipe, empty at its end; `None` if neither arrives in time.
 fn first() -> Result<Option<Vec<u8>>> {
     let (sender, read) = mpsc::channel();
-    // It may wait for ever, and ends with the process.
+    // The thread may block for ever; it ends with the process.
     std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {
         let mut bytes = vec![0; 64 << 10];
         let _ = sender.send(stdin().lock().read(&mut bytes).map(|length| {
@@ -79,7 +79,7 @@ fn first() -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// The rest, behind what was read already.
+/// Appends the rest.
 fn all(mut bytes: Vec<u8>) -> Result<Vec<u8>> {
     let rest = (MAX_TEXT + 1).saturating_sub(bytes.len()) as u64;
     stdin().lock().take(rest).read_to_end(&mut bytes).context("standard input cannot be read")?;

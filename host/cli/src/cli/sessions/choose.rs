@@ -1,4 +1,4 @@
-//! Which session a word means.
+//! Finds a session by its id or name.
 
 use super::super::tape::TapeLocation;
 use super::super::text;
@@ -7,10 +7,10 @@ use super::table;
 use anyhow::{Result, bail};
 use bub_types::suggest;
 
-/// Sessions that a name is looked for in.
+/// Sessions whose names are searched.
 const MAX_SESSIONS: usize = 1000;
 
-/// The session of this workspace that a word means: its id, or the name that a person gave it.
+/// The session of this workspace with that id or name.
 ///
 /// # Errors
 ///
@@ -45,7 +45,7 @@ pub(in crate::cli) async fn find_by_name(location: &TapeLocation, word: &str) ->
     }
 }
 
-/// The sessions of this workspace that were held at the terminal, each on a line with its number, and their ids.
+/// The sessions of this workspace at the terminal: a numbered line for each, and its id.
 ///
 /// # Errors
 ///

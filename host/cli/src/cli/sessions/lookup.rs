@@ -1,11 +1,11 @@
-//! Which sessions there are: the newest first, as many as are wanted, and no tape read whole for it.
+//! Lists sessions, the newest first, without reading whole tapes.
 
 use super::super::tape::TapeLocation;
 use anyhow::Result;
 use bub_tape::{SessionMark, SessionSummary, session_mark, session_summary};
 use jiff::Timestamp;
 
-/// Sessions whose names a tape of another program need not tell.
+/// Default sessions, whose tapes need not name them.
 const KNOWN: [&str; 2] = ["cli:local", "cli_session"];
 
 /// A session that has a tape.
@@ -21,29 +21,28 @@ pub(in crate::cli) struct Session {
     pub(super) about: SessionSummary,
 }
 
-/// Which sessions are wanted.
+/// Selects sessions.
 #[derive(Clone, Copy, Default)]
 pub(in crate::cli) struct Filter<'a> {
-    /// Those of other workspaces, too.
+    /// Include other workspaces.
     pub(in crate::cli) all: bool,
-    /// Those that began on that channel.
+    /// Only those that started on that channel.
     pub(in crate::cli) channel: Option<&'a str>,
 }
 
 impl Session {
-    /// Its id, where that is known.
+    /// Its id, if it is known.
     pub(in crate::cli) fn id(&self) -> Option<&str> {
         self.about.mark.as_ref().map(|mark| mark.id.as_str())
     }
 
-    /// The channel of its first message, where that is known.
+    /// The channel of its first message, if it is known.
     pub(super) fn channel(&self) -> &str {
         self.about.mark.as_ref().map_or("", |mark| &mark.channel)
     }
 }
 
-/// The newest `most` of the sessions that are wanted, the newest first, and how many of them there are beyond, where that
-/// is known without reading them.
+/// The newest `most` matching sessions, and the number of further ones if it is known without reading them.
 ///
 /// # Errors
 ///
@@ -60,7 +59,7 @@ pub(in crate::cli) async fn newest(
     for name in names {
         dated.push((location.used(&name).await?, name));
     }
-    // Those of one moment in the order of their names, so that two lists are the same.
+    // Sessions of the same time are sorted by name, so that the order is stable.
     dated.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
     let (mut found, mut looked) = (Vec::new(), 0);
     for (used, tape) in &dated {
@@ -68,7 +67,7 @@ pub(in crate::cli) async fn newest(
             break;
         }
         looked += 1;
-        // What a write that was cut off has left empty is no session.
+        // An interrupted write can leave an empty tape, which is not a session.
         if used.is_none() {
             continue;
         }
@@ -89,7 +88,7 @@ pub(in crate::cli) async fn newest(
     Ok((found, dated.len() - looked))
 }
 
-/// Which session a tape is of: by what stands on it or beside it, or because it is one that every home may have.
+/// The session of a tape: as named on it or beside it, or a default session.
 ///
 /// # Errors
 ///

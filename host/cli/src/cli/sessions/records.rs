@@ -1,9 +1,8 @@
-//! Which sessions were held in a workspace by whoever sits at the terminal, and which was the last: what `run -c` and
-//! `chat --resume` go on with.
+//! The sessions of the terminal in a workspace, and the latest one, for `run -c` and `chat --resume`.
 //!
-//! `$BUB_HOME/sessions` has a file for each, named as the session's tape is: what it says is which session and workspace
-//! that tape is of, which a tape's name does not tell, and its time of change is when the session was used last. A file is
-//! replaced as a whole, so that processes do not have to wait for each other.
+//! `$BUB_HOME/sessions` has a file for each, named like the session's tape. It names the session and the workspace, which
+//! the name of the tape does not reveal, and its modification time is that of the last use. Files are replaced atomically,
+//! so that processes need no lock.
 
 use anyhow::{Context, Result};
 use bub_config::Config;
@@ -27,9 +26,9 @@ const MAX_FILE: u64 = 64 << 10;
 pub(in crate::cli) struct SessionRecord {
     /// Its id.
     pub(in crate::cli) session: String,
-    /// The workspace that it is about.
+    /// Its workspace.
     pub(in crate::cli) workspace: PathBuf,
-    /// When it was used last.
+    /// Its last use.
     #[serde(skip, default = "never")]
     pub(super) used: SystemTime,
 }
@@ -48,27 +47,27 @@ impl Sessions {
         Self { dir: config.home.join(DIR) }
     }
 
-    /// The one that was used last in that workspace, whose path must be resolved; none: there was none.
+    /// The latest session of that workspace, whose path must be canonical.
     ///
     /// # Errors
     ///
-    /// The directory is there and cannot be read.
+    /// The directory exists and cannot be read.
     pub(in crate::cli) fn latest(&self, workspace: &Path) -> Result<Option<String>> {
         let here = self.all()?.into_iter().filter(|record| record.workspace == workspace);
         Ok(here.max_by_key(|record| record.used).map(|record| record.session))
     }
 
-    /// What is known of the session of that tape.
+    /// The record of the session of that tape.
     pub(in crate::cli) fn of_tape(&self, tape: &str) -> Option<SessionRecord> {
         read(&self.dir.join(format!("{tape}.json")))
     }
 
-    /// When the session of that tape was used last at the terminal.
+    /// The last use of the session of that tape at the terminal.
     pub(in crate::cli) fn used(&self, tape: &str) -> Option<SystemTime> {
         fs::metadata(self.dir.join(format!("{tape}.json"))).ok()?.modified().ok()
     }
 
-    /// All of them, in no order. What is no record is left out.
+    /// All records, unordered. Invalid files are skipped.
     ///
     /// # Errors
     ///
@@ -82,7 +81,7 @@ impl Sessions {
         Ok(files.flatten().filter_map(|file| read(&file.path())).collect())
     }
 
-    /// Writes down that the session is used now. Where that fails, only who wants to go on with it is the poorer.
+    /// Records a use of the session. A failure only affects continuing it later.
     pub(in crate::cli) fn note(&self, session: &str, workspace: &Path) {
         if session.is_empty() || session.starts_with(EPHEMERAL_PREFIX) {
             return;
@@ -112,7 +111,7 @@ fn read(file: &Path) -> Option<SessionRecord> {
     }
     let about = fs::metadata(file).ok().filter(|about| about.is_file() && about.len() <= MAX_FILE)?;
     let record: SessionRecord = serde_json::from_str(&fs::read_to_string(file).ok()?).ok()?;
-    // A file that says something else than its name is of no use: the name is the tape's.
+    // The name of a file must match its content, because it is the name of the tape.
     let is_named = *file.file_stem()? == *tape_name(&record.workspace, &record.session);
     is_named.then(|| Some(SessionRecord { used: about.modified().ok()?, ..record }))?
 }

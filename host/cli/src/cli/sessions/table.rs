@@ -1,4 +1,4 @@
-//! Sessions as people read them.
+//! The table of sessions.
 
 use super::super::style::Style;
 use super::super::text;
@@ -6,17 +6,17 @@ use super::lookup::Session;
 use jiff::Timestamp;
 use std::io::{self, Write};
 
-/// Columns of a session's id and of what stands behind it, in a table of 80.
+/// Widths of the columns, in a table of 80.
 const ID: usize = 20;
 const ABOUT: usize = 28;
 const AGE: usize = 11;
 const TOKENS: usize = 7;
 
-/// Prints the table, with its head. `with_workspace`: a line below each says where it belongs.
+/// Prints the table with its header. `with_workspace`: with a line for the workspace of each.
 ///
 /// # Errors
 ///
-/// Nobody reads it any more.
+/// The output is closed.
 pub(super) fn print(out: &mut impl Write, sessions: &[Session], with_workspace: bool, style: Style) -> io::Result<()> {
     let head = row("SESSION", "ABOUT", "AGE", "TOKENS", "CHANNEL");
     writeln!(out, "{}", style.bold(head))?;
@@ -40,7 +40,7 @@ pub(super) fn print(out: &mut impl Write, sessions: &[Session], with_workspace: 
     Ok(())
 }
 
-/// One of those that can be chosen by a number, on one line.
+/// A session as a numbered line.
 pub(super) fn numbered(number: usize, session: &Session, width: usize) -> String {
     let id = session.id().unwrap_or_default();
     let behind = format!(" · {} · {} tokens", age(session.used), tokens(session.about.tokens));
@@ -49,7 +49,7 @@ pub(super) fn numbered(number: usize, session: &Session, width: usize) -> String
     format!("{number:>3}  {} · {id}{behind}", text::cut(&about(session), room))
 }
 
-/// What it is about: the name that a person gave it, or how its first message begins.
+/// Its name, or the start of its first message.
 pub(super) fn about(session: &Session) -> String {
     let summary = &session.about;
     let words = || summary.first_words.as_deref().map(|words| words.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -66,7 +66,7 @@ fn row(id: &str, about: &str, age: &str, tokens: &str, channel: &str) -> String 
     line.trim_end().to_owned()
 }
 
-/// How long ago it was, in the largest unit that is full.
+/// Its age in the largest full unit.
 fn age(used: Option<Timestamp>) -> String {
     let Some(used) = used else { return String::new() };
     let seconds = Timestamp::now().as_second().saturating_sub(used.as_second());

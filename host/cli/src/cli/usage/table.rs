@@ -1,4 +1,4 @@
-//! A table of what was used, 80 columns wide.
+//! The table of usage, 80 columns wide.
 
 use super::super::text;
 use anyhow::Result;
@@ -11,7 +11,7 @@ const NAME: usize = 24;
 /// Rows that are shown; JSON has all of them.
 const MAX_ROWS: usize = 50;
 
-/// The rows, and behind them the sum of all where there are several.
+/// Prints the rows, and the total if there are several.
 pub(super) fn print(out: &mut impl Write, rows: Vec<(String, &Sum)>, total: &Sum) -> Result<()> {
     let count = rows.len();
     line(out, "", ["calls", "prompt", "cached", "completion", "total"].map(str::to_owned))?;
@@ -20,7 +20,7 @@ pub(super) fn print(out: &mut impl Write, rows: Vec<(String, &Sum)>, total: &Sum
         if text::width(&name) <= NAME {
             line(out, &name, columns(sum))?;
         } else {
-            // The whole name, and its numbers below it.
+            // A long name has its numbers on the next line.
             text::fold(&name, text::WIDTH).iter().try_for_each(|part| writeln!(out, "{part}"))?;
             line(out, "", columns(sum))?;
         }
@@ -45,7 +45,7 @@ fn line(out: &mut impl Write, name: &str, columns: [String; 5]) -> Result<()> {
     Ok(())
 }
 
-/// A number with a comma between each three digits.
+/// A number with thousands separators.
 pub(super) fn number(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
