@@ -1,7 +1,7 @@
 //! Versions of sections that hold no longer: what a tape that is written for years would grow by.
 //!
-//! Each change of a section writes all of it anew. A version is kept for a while after a later one took its place, so that
-//! what was lost by mistake can be read; then it is taken out of the tape. The version that holds always stays.
+//! Each change of a section writes a new version. Superseded versions are kept for a while, so that mistakes can be
+//! undone, and are then removed from the tape. The current version always stays.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use super::error::Result;
 use super::section::SectionAnchor;
 use super::store::Store;
 
-/// Entries that are looked at in one step.
+/// Entries per step.
 const PAGE: usize = 256;
 
 /// A version of a section.
@@ -33,8 +33,8 @@ struct Versions {
     holds: Option<Version>,
 }
 
-/// What is to be taken out of a tape: of its sections the versions in whose place another stands since before `cutoff`, and
-/// those that were never sealed and begun before it.
+/// The entries to erase: versions of sections that were superseded before `cutoff`, and unsealed ones that were begun
+/// before it.
 ///
 /// # Errors
 ///

@@ -27,8 +27,8 @@ pub(super) fn from_seconds(seconds: f64) -> String {
     iso(moment)
 }
 
-/// The first and the last moment that an ISO date or date and time stands for: for a bare date its whole day, else the
-/// same moment twice. Without an offset it is UTC. `None` when it is neither.
+/// The first and last moment of an ISO date or date and time: a bare date covers its day. Without an offset it is UTC.
+/// `None` if it is invalid.
 pub(super) fn span(text: &str) -> Option<(Timestamp, Timestamp)> {
     if let Ok(moment) = text.parse::<Timestamp>() {
         return Some((moment, moment));

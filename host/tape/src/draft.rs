@@ -121,7 +121,7 @@ impl Draft {
 }
 
 impl From<Entry> for Draft {
-    /// The entry without its id; what it holds and its date stay.
+    /// The entry without its id.
     fn from(entry: Entry) -> Self {
         Self { kind: entry.kind, payload: entry.payload, meta: entry.meta, date: entry.date }
     }

@@ -8,8 +8,7 @@ use std::sync::Arc;
 /// file. A longer one counts as unreadable, so that a file without an end of line does not fill the memory.
 pub(super) const LONGEST_LINE: usize = 64 * 1024 * 1024;
 
-/// A record as it stands on a tape. What it holds is JSON text, as it is written there. It never changes, so that cloning it
-/// copies nothing.
+/// A record of a tape. Its payload and meta are JSON texts, byte for byte as on the tape. Immutable; cloning is cheap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its place on the tape, from 1. Entries that a [`Store`](super::Store) hands out have ids that grow; a line that was

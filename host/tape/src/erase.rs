@@ -1,4 +1,4 @@
-//! Taking entries out of a tape for good, on the user's word: the one thing beside a reset that changes what stands there.
+//! Erasing entries from a tape permanently: besides a reset, the only operation that changes existing entries.
 
 use std::collections::BTreeMap;
 

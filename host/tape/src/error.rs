@@ -46,8 +46,8 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // The cause is part of the sentence, not of `source()`: whoever prints one line prints it whole, and whoever
-            // walks the chain does not print it twice.
+            // The cause is part of the text and not a `source()`, so that one line is complete and chains do not print
+            // it twice.
             Self::Io { action, source } => write!(f, "{action}: {}", plain(&source.to_string())),
             Self::NotFound(message) | Self::InvalidInput(message) => f.write_str(message),
             Self::Conflict { last } => {

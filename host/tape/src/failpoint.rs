@@ -2,8 +2,8 @@
 //!
 //! `BUB_FAILPOINT` names a step, or several apart by commas. At `STEP` the process ends as a crash ends it; `STEP#3`
 //! means the third time. A step that writes takes `STEP@17`, which ends the process when 17 bytes are written, and
-//! `STEP@17!`, which writes 17 bytes and then says that the disk is full; `STEP@-1` leaves out the last byte. `STEP~` computes
-//! for ever, as a defect would that holds its thread. Release builds know no such steps.
+//! `STEP@17!`, which writes 17 bytes and then says that the disk is full; `STEP@-1` leaves out the last byte. `STEP~`
+//! loops for ever. Release builds know no such steps.
 
 use std::fs::File;
 use std::io;

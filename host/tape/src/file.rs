@@ -47,7 +47,7 @@ pub use erase::{Traces, empty_trash, erase_traces};
 pub use gc::{Garbage, gc};
 pub use index::Index;
 
-/// How long an append waits for another. An append takes microseconds: whoever holds the lock for longer hangs.
+/// How long an append waits for the lock. An append takes microseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A directory of tapes.

@@ -1,9 +1,9 @@
 //! What the owner has had forgotten: entries that stay on the tape and whose words no guest, no model and no search is
 //! given any more.
 //!
-//! Which they are stands in a sidecar of the tape that the host alone writes, as events `memory.forgotten`. An event names
-//! entries by a digest, so that it holds for the tape, for its sidecars and for copies of them, whatever ids the entries
-//! have there, and repeats nothing of what they say. Nothing is taken out of a file by this: `Store::erase` does that.
+//! They are recorded in a sidecar that only the host writes, as events `memory.forgotten`. An event names entries by
+//! digest, so it applies to the tape, its sidecars and copies, whatever their ids, and repeats no content. Nothing is
+//! removed from files: `Store::erase` does that.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ pub const SIDECAR: &str = "forgotten";
 /// The event that names forgotten entries.
 pub(crate) const EVENT: &str = "memory.forgotten";
 
-/// What stands in place of the words of a forgotten entry.
+/// Replaces the words of a forgotten entry.
 pub const PLACEHOLDER: &str = "(forgotten)";
 
 /// Entries that one event names.

@@ -78,7 +78,7 @@ impl Fork {
         Ok(())
     }
 
-    /// The turn is over: whoever waits for the session may have it. What is written afterwards is refused.
+    /// Ends the turn and releases the session's lease. Later writes are rejected.
     pub(super) fn close(&self) {
         let mut local = self.local();
         if local.stage != Stage::Merging {

@@ -1,4 +1,4 @@
-//! One tape, as the rest of the host holds it.
+//! Handles of tapes.
 
 mod forgotten_filter;
 
@@ -33,7 +33,7 @@ pub struct Tape {
     depth: usize,
     /// Who is asked before the tape is emptied outside a turn.
     journals: Option<Arc<Journals>>,
-    /// What is forgotten is not shown; none: the tape is read as it stands.
+    /// Hides forgotten entries; none: all entries are shown.
     filter: Option<Arc<ForgottenFilter>>,
 }
 
@@ -110,8 +110,8 @@ impl Tape {
         }
     }
 
-    /// Refuses a message that holds so many bytes of media where the tape could not keep it: a turn would be paid for that
-    /// cannot be written, and neither could any behind it. A quarter is left to what else a turn writes.
+    /// Rejects a message with more bytes of media than the tape can store, before the turn costs anything. A quarter is
+    /// reserved for the turn's other entries.
     ///
     /// # Errors
     ///
@@ -197,7 +197,7 @@ impl Tape {
         Ok(Self { name: name.into(), fork: None, ..self.clone() })
     }
 
-    /// Writes the drafts, all or nothing. The id of the first; in a fork it holds until the merge.
+    /// Appends the drafts atomically. Returns the id of the first; in a fork it is valid until the merge.
     pub async fn append(&self, drafts: Vec<Draft>) -> Result<u64> {
         self.store.append(&self.name, drafts, None).await
     }
@@ -241,7 +241,7 @@ impl Tape {
         self.root.index(&self.name).await
     }
 
-    /// Which session it is of, where that stands on it.
+    /// The session of the tape, if the tape records it.
     pub async fn session_mark(&self) -> Result<Option<SessionMark>> {
         session_mark(&*self.store, &self.name).await
     }
@@ -273,7 +273,7 @@ impl Tape {
         self.shown(self.store.since_anchor(&self.name).await?).await
     }
 
-    /// See [`Store::newest`]. As it stands, also where it is forgotten: for the host's own look-ups.
+    /// See [`Store::newest`]. Includes forgotten entries, for the host's own lookups.
     pub async fn newest(&self, lookup: &Lookup) -> Result<Option<Entry>> {
         self.store.newest(&self.name, lookup, None).await
     }
@@ -299,8 +299,8 @@ impl Tape {
         self.shown(self.store.section(&self.name, name, None).await?).await
     }
 
-    /// The section of the memory that holds: in the sidecar of a session's tape, or, as an earlier version wrote it, on the tape
-    /// itself, where that has the higher version. The workspace's own stands on its tape.
+    /// The current memory section: in the sidecar of a session's tape, or on the tape itself (workspace tapes, and
+    /// tapes of earlier versions), whichever has the higher version.
     pub async fn memory(&self) -> Result<Vec<Entry>> {
         let on_tape = self.section(MEMORY).await?;
         let beside = self.sidecar(MEMORY)?.section(MEMORY).await?;

@@ -1,4 +1,4 @@
-//! Ids that grow, whatever stands on the lines of a tape.
+//! Increasing ids, whatever the ids on the lines are.
 //!
 //! Every reader of a tape finds its way by ids: a page begins behind one, a view ends at one, a section lies between two. So a
 //! store hands out only ids that grow. What another program, a merge by hand or an attack wrote may bear any id; an entry
@@ -21,7 +21,7 @@ impl Ids {
         Self { last }
     }
 
-    /// The id of the next entry, on whose line `written` stands.
+    /// The id of the next entry, whose line has the id `written`.
     pub(super) fn next(&mut self, written: u64) -> u64 {
         self.last = if self.grows(written) { written } else { self.last.saturating_add(1) };
         self.last

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::entry::Entry;
 use super::json;
 
-/// The longest name of an anchor that is told, in bytes. What is counted is kept in memory and in a file, so a tape
-/// must not decide how large it is.
+/// Maximum length of an anchor's name in bytes, since it is kept in memory and in the index file.
 const LONGEST_NAME: usize = 1024;
 
 /// Counts of one tape. PluginSection anchors are entries here, but no anchors.
@@ -20,7 +19,7 @@ pub struct Info {
     pub anchors: u64,
     /// The name of the newest anchor, or its beginning where it is longer than 1,024 bytes.
     pub last_anchor: Option<String>,
-    /// How many entries stand behind the newest anchor; all, where there is none.
+    /// Entries after the newest anchor; all, if there is none.
     pub entries_since_last_anchor: u64,
     /// `total_tokens` of the newest `run` event that has them.
     pub last_token_usage: Option<u64>,

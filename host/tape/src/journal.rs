@@ -64,7 +64,7 @@ pub struct Recovered {
 }
 
 impl Journals {
-    /// The journals that stand in `dir`, which is that of the tapes where they are files.
+    /// Journals in `dir`, the directory of tapes in files.
     pub fn new(dir: impl Into<PathBuf>, settings: JournalSettings) -> Self {
         Self { dir: dir.into(), settings, queues: Queues::default() }
     }
@@ -73,7 +73,7 @@ impl Journals {
         self.dir.join(format!("{tape}.jsonl.turn"))
     }
 
-    /// The directory that they stand in.
+    /// The directory of the journals.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -137,7 +137,7 @@ impl Journals {
         }
     }
 
-    /// The process that runs a turn on that tape; none: there is none now, or it cannot be told.
+    /// The process that holds the tape's lease, if known.
     pub fn holder(&self, tape: &str) -> Option<u32> {
         let file = File::open(self.path(tape)).ok()?;
         match file.try_lock_shared() {
@@ -146,7 +146,7 @@ impl Journals {
         }
     }
 
-    /// What a crash left of a turn that nobody has recovered: none while a turn runs, and where none was interrupted.
+    /// An interrupted turn that was not recovered yet, if there is one and no turn runs.
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ pub(super) struct Journal {
     key: String,
     durability: Durability,
     state: Mutex<State>,
-    /// Whoever holds it writes to the disk for all who wait.
+    /// The holder syncs for all waiters.
     syncing: tokio::sync::Mutex<()>,
 }
 

@@ -1,12 +1,12 @@
 //! The tape: one session's append-only record, and the ways of reading it.
 //!
 //! An [`Entry`] is one record, a [`Draft`] one that no tape has numbered yet. A [`Store`] keeps tapes; [`FileStore`]
-//! keeps them as JSON lines, the same bytes as Bub's. A [`Tape`] is what the rest of the host holds: one tape of a
-//! store, or a fork of one whose writes are merged or dropped. A [`Query`] finds entries, [`view`] says which of them a
+//! keeps them as JSON lines, the same bytes as Bub's. A [`Tape`] is the handle that the rest of the host uses: a tape
+//! of a store, or a fork whose writes are merged or dropped. A [`Query`] finds entries, [`view`] says which of them a
 //! selector sees, and a [`Renderer`] turns them into chat messages.
 //!
-//! **Invariant**: this room knows nothing of wasm, hooks or channels, and no part of it but the stores and the journal
-//! knows of files.
+//! **Invariant**: the crate knows nothing of WebAssembly, hooks or channels, and only the stores and the journal know
+//! of files.
 
 #![warn(missing_docs, unreachable_pub)]
 
@@ -84,8 +84,8 @@ pub use verify::{Fault, Verified, Verifier};
 /// The anchor that every session's tape begins with.
 pub const SESSION_START: &str = "session/start";
 
-/// The event that says that a message from a channel is part of the conversation. Whoever was interrupted in handing it over
-/// finds it there.
+/// The event that records that a channel's message is part of the conversation, so that an interrupted delivery is not
+/// repeated.
 pub const TAKEN: &str = "message.taken";
 
 /// What a write survives once it is acknowledged.

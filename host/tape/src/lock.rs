@@ -14,10 +14,10 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 const MAX_PAUSE: Duration = Duration::from_millis(20);
 
-/// How long somebody waits before it is said.
+/// How long to wait before the wait is reported.
 const REPORT_AFTER: Duration = Duration::from_secs(1);
 
-/// Held while a file is nobody else's. Dropping it gives it up.
+/// An exclusive file lock, released on drop.
 pub(super) struct Lock {
     // In this order: the file is unlocked before the next in the queue tries it.
     file: File,
@@ -27,7 +27,7 @@ pub(super) struct Lock {
 /// Why there is no lock.
 #[derive(Debug)]
 pub(super) enum LockError {
-    /// Somebody else held it all the time.
+    /// Another process held the lock all the time.
     Busy,
     Io(io::Error),
 }
@@ -61,7 +61,7 @@ impl Lock {
         let mut pause = Duration::from_millis(1);
         loop {
             match file.try_lock() {
-                // Whoever tidies up may have taken the file away while it was waited for.
+                // Garbage collection may have removed the file in the meantime.
                 Ok(()) if same(&file, path) => return Ok(Self { file, _turn: turn }),
                 Ok(()) => file = open(path).map_err(LockError::Io)?,
                 Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),

@@ -1,9 +1,9 @@
-//! What a tape is looked through for, from its end.
+//! Lookups of the newest matching entry.
 
 use super::entry::Entry;
 use memchr::memmem::Finder;
 
-/// Which entry is wanted, where the newest is.
+/// What the newest entry is looked up by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lookup {
     /// Any of that kind.
@@ -42,25 +42,25 @@ impl Lookup {
         }
     }
 
-    /// A quick look at lines, which most need not be read behind.
+    /// A prefilter for lines, so that most need not be parsed.
     pub(super) fn prefilter(&self) -> LinePrefilter<'_> {
         let text = match self {
             Self::Kind(kind) => kind,
             Self::Named { name, .. } => name,
             Self::Phase | Self::Anchor => "anchor",
         };
-        // What cannot stand in JSON as it is may stand there in several ways.
+        // Text that JSON must escape can be escaped in several ways.
         let is_plain = !text.chars().any(|character| character.is_control() || matches!(character, '"' | '\\'));
         LinePrefilter(Finder::new(if is_plain { text } else { "" }))
     }
 }
 
-/// Whether an entry that is sought may stand in a line.
+/// Tells whether a line may contain a matching entry.
 pub(super) struct LinePrefilter<'s>(Finder<'s>);
 
 impl LinePrefilter<'_> {
-    /// `false`: none does. The text that is looked for would stand there as it is, unless it is written with escapes, of
-    /// which these two can stand for what needs none.
+    /// `false`: it does not. The text occurs literally unless it is written with escapes; these two may encode
+    /// characters that need none.
     pub(super) fn may_be(&self, line: &[u8]) -> bool {
         let has_escapes = || memchr::memchr_iter(b'\\', line).any(|at| matches!(line.get(at + 1), Some(b'u' | b'/')));
         self.0.find(line).is_some() || has_escapes()

@@ -1,9 +1,8 @@
-//! Media in chat messages, and the marks that stand for them.
+//! Media in chat messages, and their placeholders.
 //!
-//! A message may hold images, sound and files, in base64: megabytes in one line of JSON. On a tape and toward a model
-//! they stand as they are. Whoever only passes messages on is handed marks instead: `{{media:0}}` where the base64
-//! stood, so that `data:image/png;base64,{{media:0}}` still says what it is. [`Media`] knows what each mark of a turn
-//! stands for.
+//! A message may hold images, sound and files, in base64: megabytes in one line of JSON. Tapes and models get them as
+//! they are. Guests get placeholders instead: `data:image/png;base64,{{media:0}}`. [`Media`] maps the placeholders of a
+//! turn to their data.
 
 mod part;
 
@@ -22,7 +21,7 @@ pub(super) use part::without_data;
 /// The most media that one request holds, in bytes of base64. Servers take between 20 and 50 MB.
 pub const MAX_SENT: usize = 32_000_000;
 
-/// The most data that a turn has marks for, in bytes of base64. What comes then stays where it stands.
+/// Maximum data with placeholders in a turn, in bytes of base64. Further data stays inline.
 const MAX_HELD: usize = 256_000_000;
 
 /// The media of one turn. Equal data has one mark, and marks are numbered in the order in which they came, so that a
@@ -39,7 +38,7 @@ struct Held {
     size: usize,
 }
 
-/// A mark in a text, and what it stands for.
+/// A placeholder in a text, with its data.
 struct Marked {
     place: std::ops::Range<usize>,
     data: Arc<str>,
@@ -65,7 +64,7 @@ impl Media {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] for a mark that stands for nothing, and for data of more than [`MAX_SENT`] together.
+    /// [`Error::InvalidInput`] for an unknown placeholder, and for data of more than [`MAX_SENT`] together.
     pub fn restore<'j>(&self, json: &'j str) -> Result<Cow<'j, str>> {
         let marked = self.marked(json)?;
         let size = sum(&marked);
@@ -79,7 +78,7 @@ impl Media {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] for a mark that stands for nothing.
+    /// [`Error::InvalidInput`] for an unknown placeholder.
     pub fn restore_url(&self, url: &str) -> Result<String> {
         let mark = part::in_url(url).and_then(|place| Some((part::mark(url, &place)?, place)));
         let Some((number, place)) = mark else { return Ok(url.to_owned()) };
@@ -97,7 +96,7 @@ impl Media {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] for a mark that stands for nothing, and when what is asked now holds more than `most`.
+    /// [`Error::InvalidInput`] for an unknown placeholder, and when what is asked now holds more than `most`.
     pub fn restore_request<'m>(
         &self,
         messages: &'m [impl AsRef<str>],
@@ -146,7 +145,7 @@ impl Media {
         replaced(message, texts).into_owned()
     }
 
-    /// How many bytes a mark stands for.
+    /// The size of a placeholder's data in bytes.
     fn size(&self, mark: usize) -> Option<u64> {
         self.held().data.get(mark).map(|data| part::decoded(data))
     }

@@ -1,4 +1,4 @@
-//! Tapes in memory, gone with the process: for sessions that keep nothing, for tests, and for whoever embeds this.
+//! Tapes in memory, for ephemeral sessions, tests and embedders.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap};

@@ -11,7 +11,7 @@ use super::error::{Error, Result};
 const LONGEST: usize = 200;
 const LONGEST_SIDECAR: usize = 64;
 
-/// Stands between a tape's name and its sidecar's.
+/// Separates a tape's name from its sidecar's.
 pub(super) const SIDECAR: &str = "__sidecar__";
 
 /// The tape of a session in a workspace, whose path must be absolute and resolved: two repositories do not share a
@@ -57,7 +57,7 @@ pub fn sidecar_name(tape: &str, sidecar: &str) -> Result<String> {
     Ok(name)
 }
 
-/// The tape that a sidecar stands beside; for any other tape itself.
+/// The tape of a sidecar; any other tape itself.
 pub(super) fn family(tape: &str) -> &str {
     tape.split_once(SIDECAR).map_or(tape, |(family, _)| family)
 }

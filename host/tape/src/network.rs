@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-/// What `path`, which must be there, lies on, when that is a file system of another machine: `NFS`, `SMB`, `CIFS`, `9p` or
-/// `FUSE`. Of the last one it cannot be told, and it counts as one. `None` elsewhere, and where this is not known.
+/// The file system of `path`, which must exist, if it is a network file system: `NFS`, `SMB`, `CIFS`, `9p` or `FUSE`.
+/// Of the last one it cannot be told, and it counts as one. `None` elsewhere, and where this is not known.
 ///
 /// # Errors
 ///

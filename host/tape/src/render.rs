@@ -6,8 +6,7 @@ use super::entry::Entry;
 use super::error::{Error, Result};
 use super::json;
 
-/// Turns entries into OpenAI chat messages, one after another, as Bub maps them. What stands in an entry stands in the
-/// message as it is written on the tape.
+/// Renders entries as OpenAI chat messages, as Bub does. Message content is copied byte for byte.
 #[derive(Debug, Default)]
 pub struct Renderer {
     messages: Vec<String>,

@@ -49,7 +49,7 @@ pub struct Search {
     pub limit: usize,
     /// After so long the search ends with what it has found.
     pub patience: Option<Duration>,
-    /// SectionIndex whose past is passed over, by name, with the first and the last id of what holds of each.
+    /// Sections whose superseded versions are skipped, by name, with the first and last id of the current version.
     pub current: BTreeMap<String, (u64, u64)>,
     /// Entries that are passed over.
     pub forgotten: Arc<Forgotten>,

@@ -1,8 +1,8 @@
-//! Sections: stretches of a tape that a plugin keeps for itself.
+//! Sections: versioned parts of a tape that a plugin owns.
 //!
-//! A section is an anchor `NAME/open`, events, and an anchor `NAME/seal`; both anchors have the section's version in their
-//! state, as `{"version": 3}`. Nothing is changed in place: who changes a section writes all of it anew under the next
-//! version, and the whole section of the highest version is what holds. An open without its seal is no section.
+//! A section is an anchor `NAME/open`, events, and an anchor `NAME/seal`; both anchors have the section's version in
+//! their state, as `{"version": 3}`. A change writes a new version of the whole section; the complete section with the
+//! highest version is current. An open without its seal is ignored.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use super::lookup::Lookup;
 use super::store::Store;
 use super::summary::{EntryOffset, Newest};
 
-/// The section that memory is kept in: searches for guests pass over its past.
+/// The section of memory; searches of guests skip its superseded versions.
 pub const MEMORY: &str = "memory";
 
 /// How many names of sections are remembered beside the memory's.
@@ -53,7 +53,7 @@ impl SectionAnchor {
     }
 }
 
-/// Where a whole section stands.
+/// The position of a complete section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PluginSection {
     /// The version of the section.
@@ -93,7 +93,7 @@ impl SectionIndex {
         self.known.entry(mark.section.into()).or_default().add(mark.opens, mark.version, at);
     }
 
-    /// Where the section of that name stands that holds.
+    /// The position of the current version of a section.
     pub(super) fn newest(&self, name: &str) -> Newest<PluginSection> {
         match self.known.get(name) {
             Some(versions) => versions.highest.map_or(Newest::Nothing, Newest::Known),
@@ -114,7 +114,7 @@ impl Versions {
         }
         let Some(index) = self.opens.iter().rposition(|(opened, _)| *opened == version) else { return };
         let (_, open) = self.opens.remove(index);
-        // Of two with the same version the later one holds.
+        // Of two with the same version the later one is current.
         if self.highest.is_none_or(|highest| highest.version <= version) {
             self.highest = Some(PluginSection { version, open, seal: at });
         }
@@ -182,7 +182,7 @@ pub(super) const fn longest() -> usize {
     MAX_ENTRIES
 }
 
-/// The section that holds among entries that are at hand, in their order.
+/// The current version of a section among `entries`, in order.
 pub(super) fn among<'e>(entries: impl Iterator<Item = &'e Entry> + Clone, name: &str) -> Option<(u64, Vec<Entry>)> {
     let mut sections = SectionIndex::default();
     let anchors = entries.clone().filter(|entry| entry.is("anchor"));

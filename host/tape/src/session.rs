@@ -1,6 +1,6 @@
-//! Which session a tape is of, and what people call it. A tape's name is a digest and tells neither, so both stand on the
-//! tape: the session in the meta of its first anchor, or in an event on a tape that began without it, and the name in the
-//! newest event that gives one.
+//! The session of a tape and its display name. A tape's name is a digest, so both are recorded on the tape: the session
+//! in the meta of its first anchor, or in an event on a tape that began without it, and the name in the newest event
+//! that gives one.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Tapes in one SQLite database, with an index for everything that a turn or a search asks.
 //!
-//! What stands on a tape stands here as text, byte for byte. One connection writes, others read; each call is a
-//! transaction of its own on a thread that may wait, so a slow disk holds no other turn, and no reader keeps the
-//! write-ahead log from being emptied. Other processes may use the same database at the same time.
+//! Entries are stored as text, byte for byte. One connection writes, others read; each call is a transaction on a
+//! blocking thread, so that a slow disk delays no other turn and no reader blocks checkpoints of the write-ahead log.
+//! Other processes may use the same database at the same time.
 
 mod database;
 mod fault;
@@ -155,7 +155,7 @@ impl Store for SqliteStore {
         Box::pin(async move {
             let found = Collector::new(search)?;
             let grams = grams::expression(&search.text);
-            // Set when this future is dropped, so that nobody searches for a caller that has gone.
+            // Set when the future is dropped, so that the search stops.
             let stop = search::Stop::default();
             let stopped = stop.flag();
             let search = move |seen: &TapeReader<'_>| search::search(seen, found, grams.as_deref(), before, &stopped);

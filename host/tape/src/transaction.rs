@@ -1,4 +1,4 @@
-//! What a write does, for stores that can take back all of it.
+//! Commits for stores with transactions.
 
 use super::draft::Draft;
 use super::entry::Entry;
@@ -7,8 +7,8 @@ use super::error::{Error, Result};
 use super::name::{self, archive_beside};
 use super::store::{Commit, Outcome, next_id};
 
-/// Whole tapes and archives by name, while one write is under way: nobody else sees or changes them before its end. Where
-/// a function fails, whoever called [`commit`] takes back what the others did.
+/// A transaction on tapes and archives: isolated until its end. If a function fails, the caller of [`commit`] rolls
+/// back.
 pub(super) trait StoreTransaction {
     /// Whether there is a tape or an archive of that name.
     fn holds(&mut self, name: &str) -> Result<bool>;
@@ -39,8 +39,7 @@ pub(super) trait StoreTransaction {
     fn remember(&mut self, tape: &str, key: &str) -> Result<()>;
 }
 
-/// Does what [`Store::commit`](super::Store::commit) promises. Everything that the caller may have got wrong is found
-/// before anything changes.
+/// Implements [`Store::commit`](super::Store::commit). All input is validated before anything changes.
 pub(super) fn commit(transaction: &mut dyn StoreTransaction, commit: Commit) -> Result<Outcome> {
     let Some(tape) = commit.tape()?.map(str::to_owned) else {
         return Ok(Outcome::Stored(Vec::new()));

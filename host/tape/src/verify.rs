@@ -8,13 +8,13 @@ use super::entry::{Entry, LONGEST_LINE};
 use super::ids::{Ids, is_usable};
 use super::json;
 
-/// How far back an entry is looked for that may have been written twice: more than a turn holds.
+/// How many entries back repetitions are detected: more than a turn has.
 const REMEMBERED: usize = 20_000;
 
-/// How many faults are told; a file that is no tape has one in each line.
+/// Maximum faults that are reported; a file that is not a tape has one in each line.
 const MAX_FAULTS: usize = 1000;
 
-/// Something that a store's own writes do not leave behind.
+/// An inconsistency that a store's own writes do not cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// A line that is not an entry; readers skip it.
@@ -56,7 +56,7 @@ pub enum Fault {
     },
 }
 
-/// Looks at the entries of a tape, one after the other. Memory is bounded whatever the tape's length.
+/// Checks the entries of a tape in order, in bounded memory.
 #[derive(Default)]
 pub struct Verifier {
     lines: u64,
@@ -91,7 +91,7 @@ pub struct Verified {
     pub entries: u64,
     /// In the order of the tape, but for open calls, which come last.
     pub faults: Vec<Fault>,
-    /// How many more there are than are told.
+    /// How many more faults there are.
     pub untold: u64,
 }
 

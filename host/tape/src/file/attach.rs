@@ -13,7 +13,7 @@ use crate::Result;
 ///
 /// # Errors
 ///
-/// The name holds what no tape's name may hold, there is a file of it, or it cannot be written.
+/// The name is invalid, the file exists, or it cannot be written.
 pub fn attach(dir: &Path, archive: &str, name: &str, text: &str) -> Result<PathBuf> {
     let file = format!("{archive}.{name}");
     check_tape_name(&file)?;

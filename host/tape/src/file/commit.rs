@@ -58,7 +58,7 @@ impl Directory {
         stored.map(|()| Outcome::Stored(first))
     }
 
-    /// `moved` is what has to be moved back when this fails: nothing when that must be left to whoever comes next.
+    /// `moved` lists files to move back when this fails; empty when recovery must decide.
     fn store(
         &self,
         tape: &str,
@@ -87,7 +87,7 @@ impl Directory {
         let mut undone = false;
         let wrote = self.write(lock, record, commit.key.clone(), &additions, &mut undone);
         if wrote.is_err() && !undone {
-            // The record may say that a tape stands where it was moved away from.
+            // The record may refer to a tape that was moved away.
             moved.clear();
         }
         wrote.map_err(failed())
@@ -139,7 +139,7 @@ impl Directory {
         Ok(record)
     }
 
-    /// Takes back what stands of a write. What somebody who takes no lock has added behind it is not dropped with it.
+    /// Rolls back a block. Bytes that another program appended after it without the lock are kept.
     fn undo(&self, file: &File, block: &Block) -> io::Result<()> {
         let ours = block.offset.checked_add(block.length);
         let tape = block.file.strip_suffix(".jsonl");
@@ -190,7 +190,7 @@ impl Directory {
         Ok(Addition { name: archive.to_owned(), file, offset: length, text, drafts: (0, &[]) })
     }
 
-    /// Mends the tape's end, and says what will stand behind it.
+    /// Repairs the tape's end, and prepares the text to append.
     fn addition<'a>(&self, tape: &str, mut text: String, drafts: (u64, &'a [Draft])) -> io::Result<Addition<'a>> {
         let file = self.opened.append(tape, &self.path(tape, ""))?;
         let mut offset = file.metadata()?.len();
@@ -231,7 +231,7 @@ impl Directory {
             wrote = wrote.and_then(|()| self.sync(&addition.file));
             failpoint::point("commit.written");
         }
-        // A new file's name must be as safe as what stands in it, whoever made the file.
+        // A new file's directory entry must be as durable as its content.
         if additions.iter().any(|addition| addition.offset == 0) {
             wrote = wrote.and_then(|()| self.sync_dir());
         }
@@ -239,7 +239,7 @@ impl Directory {
             record.pending = None;
             record.merged = key.clone().or(record.merged.take());
             wrote = record.write(lock, "commit.merged", sync);
-            // What has a key stands there all the same: whoever repeats it learns that it was done.
+            // A write with a key is committed all the same: its repetition returns `Already`.
             if key.is_some() && wrote.is_err() {
                 return wrote;
             }

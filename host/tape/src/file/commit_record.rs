@@ -1,4 +1,4 @@
-//! What is being written to a tape, and what was written last, in the file that appends lock.
+//! The commit record: the pending and the last write of a tape, kept in its lock file.
 //!
 //! Two slots, written in turn: whatever cuts off a write to one, the other still says how things stood before it.
 
@@ -13,21 +13,20 @@ use super::super::failpoint;
 /// The size of a slot in bytes: it is written at once, and no sector belongs to both.
 const SLOT_SIZE: usize = 4096;
 
-/// The length in bytes of what surely fits.
+/// The maximum length in bytes of a record.
 pub(super) const MAX_LENGTH: usize = SLOT_SIZE - 256;
 
-/// The largest number that is believed. No count comes near it; behind the largest of all the next would be 0, and the state
-/// before it would hold.
+/// The largest valid sequence number. Larger ones are corrupt, and could overflow.
 const MAX_SEQ: u64 = u64::MAX / 2;
 
-/// How a tape stands.
+/// The write state of a tape.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CommitRecord {
-    /// The slot with the higher number holds.
+    /// Sequence number: the slot with the higher one is current.
     pub(super) seq: u64,
     /// The key of the last write that had one.
     pub(super) merged: Option<String>,
-    /// A write that was begun: done when all its blocks stand there, and undone otherwise.
+    /// A write that was begun: committed if all its blocks are intact, else rolled back.
     pub(super) pending: Option<Pending>,
 }
 
@@ -37,7 +36,7 @@ pub(super) struct Pending {
     pub(super) blocks: Vec<Block>,
 }
 
-/// Bytes that are added to a file.
+/// Bytes that a write appends to a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Block {
     /// The name of the file, below the directory of tapes.
@@ -71,7 +70,7 @@ impl CommitRecord {
     }
 }
 
-/// All that stands in the file, at one moment.
+/// A snapshot of both slots.
 pub(super) struct Slots {
     bytes: [u8; 2 * SLOT_SIZE],
     /// A checksum of it: two looks with the same one have seen no write between them. The slot's number alone would not
@@ -112,7 +111,7 @@ fn decode(slot: &[u8]) -> Option<CommitRecord> {
     record.filter(|record| record.seq < MAX_SEQ)
 }
 
-/// Whether the block stands in its file, as it was meant.
+/// Whether the block is complete in its file.
 pub(super) fn is_intact(file: &File, block: &Block) -> io::Result<bool> {
     let end = block.offset.checked_add(block.length);
     if end.is_none_or(|end| file.metadata().map_or(0, |found| found.len()) < end) {

@@ -68,7 +68,7 @@ impl Directory {
         Ok(Self { dir, durability, opened: Arc::default(), indexes: Arc::new(indexes), pinned: None })
     }
 
-    /// Creates the directory where it is missing, for whoever is about to write.
+    /// Creates the directory if it is missing, before a write.
     pub(super) fn make(&self) -> io::Result<()> {
         if self.dir.is_dir() { Ok(()) } else { private_dir(&self.dir) }
     }
@@ -80,7 +80,7 @@ impl Directory {
         Ok(Self { pinned: Some(Arc::new(pinned)), ..self.clone() })
     }
 
-    /// Whether the tape's index was held against its file since that was looked at; it is from here on.
+    /// Whether the tape's index was compared with the pinned file already; marks it as compared.
     pub(super) fn has_compared(&self, tape: &str) -> bool {
         self.pin_of(tape).is_some_and(|pinned| pinned.compared.swap(true, Ordering::Relaxed))
     }
@@ -110,7 +110,7 @@ impl Directory {
 
     /// The tape's file and how much of it may be seen: never half of a write. `None` when it is not there.
     pub(super) fn seen(&self, tape: &str) -> io::Result<Option<Sight>> {
-        // An index that knows more, because somebody here has looked since, would have to be made anew for each question.
+        // An index that is ahead of the pinned end would have to be rebuilt for each query.
         if let Some(Pinned { sight, .. }) = self.pin_of(tape)
             && !self.indexes.is_beyond(tape, sight.as_ref().map_or(0, |(_, end)| *end))
         {
@@ -141,7 +141,7 @@ impl Directory {
         Err(io::Error::new(ErrorKind::TimedOut, "the tape is being written all the time"))
     }
 
-    /// What is being written to the tape and its sidecars now. None: nobody with our manners has written them.
+    /// The slots of the tape's lock file. None: no process with this protocol has written the tape.
     fn slots(&self, tape: &str) -> io::Result<Option<Slots>> {
         let Some(lock) = self.opened.lock_file(&self.lock_path(tape)) else { return Ok(None) };
         Slots::read(&lock).map(Some)
@@ -281,7 +281,7 @@ impl Directory {
     }
 }
 
-/// The length of a file, which is `length`, without a torn end: whoever appends next sets that aside, and writes in its place.
+/// `length` without a torn last line, which the next append moves away.
 fn whole_lines(file: &File, length: u64) -> io::Result<u64> {
     let mut last = [0];
     let ended = length == 0 || (file.read_at(&mut last, length - 1)? == 1 && last == *b"\n");

@@ -19,13 +19,13 @@ pub(super) struct End {
     pub(super) tail: Tail,
 }
 
-/// What stands behind the last newline.
+/// What follows the last newline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tail {
     Nothing,
     /// A whole entry, whose newline was lost.
     Whole,
-    /// Part of a line, from here on: whoever wrote it was cut off.
+    /// A torn line, beginning at this offset.
     Torn(u64),
 }
 
@@ -51,7 +51,7 @@ impl End {
     }
 }
 
-/// Moves what stands behind `start` to the file for torn lines, behind a line that says where and when.
+/// Moves the bytes after `start` to the file for torn lines, preceded by a line with position and date.
 pub(super) fn set_aside(file: &File, start: u64, torn: &Path) -> io::Result<()> {
     let mut aside = OpenOptions::new().append(true).create(true).mode(0o600).open(torn)?;
     let length = file.metadata()?.len();

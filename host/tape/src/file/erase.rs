@@ -15,13 +15,13 @@ use super::directory::{Directory, TRASH, failed};
 use super::end::{self, End, Tail};
 use super::scan::Forward;
 
-/// Behind the name of a file that is written in place of another. Whoever finds one that is old may remove it.
+/// Suffix of a file that will replace another. An old one is garbage.
 pub(super) const DRAFT: &str = ".erase";
 
 /// What is copied at once, in bytes.
 const BLOCK: usize = 1 << 20;
 
-/// What of a file goes: stretches, and what stands in place of each.
+/// Ranges of a file to remove, with their replacements.
 #[derive(Default)]
 struct Cuts {
     cuts: Vec<(u64, u64, Option<String>)>,
@@ -156,8 +156,8 @@ pub struct Traces {
     pub left: Vec<PathBuf>,
 }
 
-/// Follows what was taken out of a tape into its archives, its trash, and what else lies beside it. `wanted` says which
-/// entries go, and `in_text` what is a trace of them in a file that holds no entries; `dry` changes nothing.
+/// Erases traces of erased entries from archives, trash and attachments. `wanted` selects entries, and `in_text` finds
+/// traces in files without entries; `dry` changes nothing.
 ///
 /// # Errors
 ///

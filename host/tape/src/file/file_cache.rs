@@ -1,4 +1,4 @@
-//! Tapes whose files are open, and what is known of them.
+//! A cache of open tape files.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -12,22 +12,22 @@ use lru::LruCache;
 
 use super::end::{End, Tail};
 
-/// How many tapes are kept open, and as many files that appends lock.
+/// Maximum open tapes, and maximum open lock files.
 const MAX_OPEN: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
-/// The tapes that were used last. What is known of one is a hint: good only while its name leads to the same file, as long
-/// as it was.
+/// The least recently used tapes are closed. What is cached of one is a hint, valid only while its path leads to the
+/// same file with the same length.
 pub(super) struct FileCache {
     tapes: Mutex<LruCache<String, CachedFile>>,
-    /// What appends lock, by path.
+    /// Lock files, by path.
     locks: Mutex<LruCache<PathBuf, (Arc<File>, FileIdentity)>>,
 }
 
-/// Which file it is; another may have the name by now.
+/// Device and inode of a file.
 type FileIdentity = (u64, u64);
 
-/// What a look found: the checksum of what is being written, and the file's length. Nothing was written between two that
-/// found the same.
+/// The state of a tape's file: the checksum of its slots, and its length. Equal states mean that nothing was written
+/// between them.
 pub(super) type FileState = (Option<u32>, u64);
 
 struct CachedFile {
@@ -102,7 +102,7 @@ impl FileCache {
         self.of(tape, file, |known| known.end.replace((length, last_id)));
     }
 
-    /// What was found out of the tape's end holds no longer.
+    /// Forgets what is known of the tape's end.
     pub(super) fn forget_end(&self, tape: &str) {
         self.with(tape, |known| known.end = None);
     }

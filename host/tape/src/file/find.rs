@@ -19,7 +19,7 @@ use super::index_cache::MAX_INLINE_READ;
 use super::numbered::{NumberedFile, NumberedLine, irregular};
 use super::sweep::Swept;
 
-/// How far back the newest entry of a sort is looked for before the index is asked, in bytes.
+/// How many bytes at the end are scanned before the index is used.
 const NEAR: u64 = 64 * 1024;
 
 impl Directory {
@@ -32,7 +32,7 @@ impl Directory {
                 self.numbered(tape, &file, end, |of| {
                     let last_id = self.end(tape, &file, of.end)?.last_id;
                     let found = self.newest_of(tape, &file, of, (lookup, before))?;
-                    // What stands before the last entry has a lower id, where the lines number the entries.
+                    // Earlier entries have lower ids, if the lines number the entries.
                     match &found {
                         Some(entry) if of.points.is_none() && entry.id > last_id => Err(irregular()),
                         _ => Ok(found),
@@ -51,7 +51,7 @@ impl Directory {
         of: &NumberedFile<'_>,
         (lookup, before): (&Lookup, Option<u64>),
     ) -> io::Result<Option<Entry>> {
-        // Whoever asks for all that is there asks for no less than who names no end.
+        // A bound beyond the end is no bound.
         let End { last_id, tail, .. } = self.end(tape, file, of.end)?;
         let before = before.filter(|before| *before <= last_id);
         // What is kept of an index may say anything: also that the ids on the lines are those of the entries.
@@ -65,7 +65,7 @@ impl Directory {
             Newest::Nothing => Ok(Some(None)),
             Newest::Unknown => Ok(None),
         };
-        // An entry that lacks its newline stands in no index.
+        // An entry without its newline is not indexed.
         let is_indexed = of.points.is_some() || self.is_indexed(tape, file, of.end);
         let mut asked = tail == Tail::Nothing && is_indexed && self.indexes.has(tape);
         if asked && let Some(found) = asks()? {
@@ -96,7 +96,7 @@ impl Directory {
             } else if is_long_read && !is_indexed && before.is_none() {
                 match self.swept(tape, file, lookup) {
                     Some((until, found)) if until >= start => return Ok(found),
-                    // Little was written since: it is looked at here.
+                    // Little was written since then, so it is scanned here.
                     Some((until, _)) if start - until <= MAX_INLINE_READ => {}
                     _ => return self.sweep(tape, file, start, lookup),
                 }
@@ -106,8 +106,8 @@ impl Directory {
         Ok(None)
     }
 
-    /// The newest that is sought in the first `end` bytes of a long tape without an index. What a turn looks up besides is
-    /// looked for at the same time.
+    /// The newest match in the first `end` bytes of a long tape without an index. Other names that a turn looks up are
+    /// found in the same pass.
     fn sweep(&self, tape: &str, file: &Arc<File>, end: u64, lookup: &Lookup) -> io::Result<Option<Entry>> {
         let swept = Swept::of(file, end, lookup)?;
         let found = swept.knows(file, lookup).cloned().flatten();
@@ -122,7 +122,7 @@ impl Directory {
         Some((swept.end, swept.knows(file, lookup)?.clone()))
     }
 
-    /// The section of that name that holds, by the index; none where the index cannot tell.
+    /// The current version of a section, by the index; none if the index cannot tell.
     pub(super) fn section(&self, tape: &str, name: &str, before: Option<u64>) -> Result<Option<Vec<Entry>>> {
         check_tape_name(tape)?;
         let find = || {
@@ -172,7 +172,7 @@ impl Directory {
         stop: &AtomicBool,
     ) -> Result<Vec<Hit>> {
         check_tape_name(tape)?;
-        // What is wrong with it is said before the tape is looked at.
+        // Errors of the search are reported before the tape is read.
         Collector::new(search)?;
         let look = || match self.seen(tape)? {
             Some((file, end)) => self.numbered(tape, &file, end, |of| {

@@ -1,4 +1,4 @@
-//! What is left over in a directory of tapes and nobody needs.
+//! Garbage collection in a directory of tapes.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -27,7 +27,7 @@ pub struct Garbage {
 ///
 /// # Errors
 ///
-/// The directory cannot be listed. A file that cannot be removed, or that somebody holds, is left and not told.
+/// The directory cannot be listed. Files that are locked or cannot be removed are skipped.
 pub fn gc(dir: &Path, index: &Path, now: SystemTime, dry: bool) -> io::Result<Vec<Garbage>> {
     let mut gc = Collector { dir, now, dry, found: Vec::new() };
     let names = names(dir)?;
@@ -88,7 +88,7 @@ impl Collector<'_> {
         }
     }
 
-    /// A tape without a line, which is as good as none. Whoever appends holds the lock, so that nobody has it open.
+    /// Removes an empty tape, under its lock.
     fn empty_tape(&mut self, tape: &str) {
         let path = self.dir.join(format!("{tape}.jsonl"));
         let is_empty = || fs::metadata(&path).is_ok_and(|about| about.is_file() && about.len() == 0);
@@ -105,8 +105,8 @@ impl Collector<'_> {
         }
     }
 
-    /// Locks and journals of a tape that is gone, unless somebody holds one or a turn waits in the journal. Those who wait
-    /// for a file that is removed notice, and make another.
+    /// Removes locks and journals of a missing tape, unless one is held or the journal has a turn. Waiters notice the
+    /// removal and create a new file.
     fn locks_of(&mut self, tape: &str) {
         let paths = ["turn", "lock"].map(|kind| self.dir.join(format!("{tape}.jsonl.{kind}")));
         let mut held = Vec::new();

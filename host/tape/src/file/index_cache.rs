@@ -1,4 +1,4 @@
-//! What is derived from the tapes of a directory: looked up instead of read, and found by searching.
+//! The cache of indexes of a directory's tapes.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
@@ -22,13 +22,13 @@ use super::index::Index;
 use super::numbered::NumberedLine;
 use super::sweep::Swept;
 
-/// How many tapes' indexes are kept in memory, a few kilobytes each.
+/// Maximum indexes in memory, a few kilobytes each.
 const MAX_INDEXES: usize = 1024;
 
-/// How many names they may hold together, so that a few with very many do not fill the memory: each is some 100 bytes.
+/// Maximum names in all indexes in memory, about 100 bytes each.
 const MAX_NAMES: usize = 128 * 1024;
 
-/// How much is read of a tape on a thread that serves others, in bytes: a few milliseconds.
+/// Maximum bytes to read on a runtime thread: a few milliseconds.
 pub(super) const MAX_INLINE_READ: u64 = 1024 * 1024;
 
 /// Indexes by the name of their tape.
@@ -36,21 +36,21 @@ pub(super) struct IndexCache {
     kept: Mutex<Entries>,
     /// Tapes whose ids on the lines are known not to grow.
     irregular: Mutex<HashSet<String>>,
-    /// What was looked for in tapes that are not indexed, by the name of the tape.
+    /// Results of sweeps through tapes without an index, by tape.
     swept: Mutex<LruCache<String, Swept>>,
-    /// How many bytes were folded.
+    /// Bytes indexed so far.
     folded: AtomicU64,
-    /// Where they outlive the process; none: nowhere.
+    /// Directory of saved indexes; none: they are not saved.
     dir: Option<PathBuf>,
 }
 
-/// Tapes of which it is remembered what was looked for without an index.
+/// Maximum tapes with cached sweeps.
 const MAX_SWEEPS: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 
-/// How far back of a long tape without an index the ids are looked at when a turn begins, in bytes.
+/// Bytes at the end of a long tape without an index whose ids are checked when a turn begins.
 const ID_SCAN_WINDOW: u64 = 8 * 1024 * 1024;
 
-/// The ones that were used last.
+/// Indexes in memory, least recently used evicted first.
 struct Entries {
     indexes: LruCache<String, CachedIndex>,
     /// How many names they hold.
@@ -119,7 +119,7 @@ impl IndexCache {
         self.dir.as_ref().map(|dir| dir.join(format!("{tape}.index")))
     }
 
-    /// Taken out while it is worked with: a second reader at the same moment makes its own.
+    /// Removes it from the cache while in use: a concurrent reader builds its own.
     fn take(&self, tape: &str) -> Option<CachedIndex> {
         self.lock().take(tape)
     }
@@ -128,8 +128,8 @@ impl IndexCache {
         self.lock().put(tape, cached);
     }
 
-    /// What was written behind the first `offset` bytes of the tape's file, up to `end`, by whoever wrote it: entries with where
-    /// their lines begin, which need not be read for it.
+    /// Adds entries that this process wrote from `offset` to `end`, with the offsets of their lines, so that they need
+    /// not be read.
     pub(super) fn extend(
         &self,
         tape: &str,
@@ -139,29 +139,29 @@ impl IndexCache {
     ) {
         let new = || (offset == 0).then(|| CachedIndex { file: Arc::downgrade(file), ..CachedIndex::default() });
         let Some(mut cached) = self.take(tape).or_else(new) else { return };
-        // Where it is not as far, or is another file's, the next question lets it read.
+        // An index that is behind or of another file catches up at the next query.
         if cached.is_of(file) && cached.index.length() == offset {
             cached.index.extend(file, written, end);
         }
         self.put(tape, cached);
     }
 
-    /// Whether what a tape's index knows can be had for little.
+    /// Whether the tape's index is in memory.
     pub(super) fn has(&self, tape: &str) -> bool {
         self.lock().indexes.contains(tape)
     }
 
-    /// Whether more of the tape was folded than that.
+    /// Whether the index covers more than `end` bytes.
     pub(super) fn is_beyond(&self, tape: &str, end: u64) -> bool {
         self.lock().indexes.peek(tape).is_some_and(|cached| cached.index.length() > end)
     }
 
-    /// How much of that file of a tape was folded.
+    /// How many bytes of that file are indexed.
     fn length_of(&self, tape: &str, file: &Arc<File>) -> u64 {
         self.lock().indexes.peek(tape).filter(|cached| cached.is_of(file)).map_or(0, |cached| cached.index.length())
     }
 
-    /// The tape's file is another one from here on.
+    /// Drops the index: the tape's file was replaced.
     pub(super) fn forget(&self, tape: &str) {
         self.take(tape);
         self.clear_irregular(tape);
@@ -201,7 +201,7 @@ impl IndexCache {
 }
 
 impl Directory {
-    /// Folds what was appended since the last time, and asks the index.
+    /// Brings the index up to date and queries it.
     pub(super) fn ask<T>(
         &self,
         tape: &str,
@@ -223,7 +223,7 @@ impl Directory {
             self.log_irregular(tape);
         }
         let answer = question(&cached.index)?;
-        // Nothing but time is lost where it cannot be kept.
+        // An index that cannot be saved is rebuilt.
         if let Some(path) = path.filter(|_| cached.index.is_worth_saving())
             && let Err(error) = cached.index.save(&path)
         {
@@ -235,14 +235,14 @@ impl Directory {
 
     pub(super) fn learn(&self, tape: &str, lookup: &Lookup, place: Option<EntryOffset>) {
         if let Some(mut cached) = self.indexes.take(tape) {
-            // What was appended since is folded behind this, and stands over it.
+            // Entries appended since then are indexed later and override this.
             cached.index.learn(lookup, place);
             self.indexes.put(tape, cached);
         }
     }
 
-    /// Learns how the tape is to be read, so that its entries have the same ids as long as the turn runs. Of a long tape that
-    /// is not indexed, only the phase that its view begins with is looked at, or its last 8 MiB.
+    /// Checks how the tape is numbered, so that its entries keep their ids for the whole turn. Of a long tape without
+    /// an index only the current phase, or the last 8 MiB, is checked.
     pub(super) fn prepare(&self, tape: &str) -> Result<()> {
         check_tape_name(tape)?;
         let prepare = || match self.seen(tape)? {
@@ -272,14 +272,14 @@ impl Directory {
         index().map_err(failed("read", tape))
     }
 
-    /// Whether asking the index costs little: it is at hand, and little of the tape was written since.
+    /// Whether querying the index is cheap: it is at hand, and little was written since.
     pub(super) fn is_indexed(&self, tape: &str, file: &Arc<File>, end: u64) -> bool {
         let is_near = |length: u64| end.saturating_sub(length) <= MAX_INLINE_READ;
         if is_near(self.indexes.length_of(tape, file)) {
             return true;
         }
         if self.indexes.has(tape) {
-            // One of another file: holding it against this one costs a look at its edges.
+            // An index of another open file is compared with this one by its edges.
             let Some(cached) = self.indexes.take(tape) else { return false };
             let is_of = cached.is_of(file);
             let fits = is_of || cached.index.fits(file, end);
@@ -298,7 +298,7 @@ impl Directory {
         is_near(length)
     }
 
-    /// Whether so much of the tape was not folded that this is no work for a thread that serves others.
+    /// Whether too much is unindexed for a runtime thread.
     pub(super) fn is_long_read(&self, tape: &str) -> bool {
         let length = fs::metadata(self.path(tape, "")).map_or(0, |found| found.len());
         let folded = || self.indexes.lock().indexes.peek(tape).map_or(0, |cached| cached.index.length());
@@ -315,7 +315,7 @@ impl Directory {
     }
 }
 
-/// Runs what may take long beside the other tasks. It is told to stop when nobody waits for it any more.
+/// Runs blocking work on a blocking thread. The flag is set when the future is dropped.
 pub(super) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce(&AtomicBool) -> Result<T> + Send + 'static,
 ) -> Result<T> {

@@ -1,8 +1,8 @@
-//! A tape's file as readers see it: entries with ids that grow, from either end.
+//! A tape's file with increasing ids, read from either end.
 //!
-//! On a tape that this program or Bub wrote, the ids on the lines are those ids, and each line is read where it stands. That
-//! they are is held against every entry that is read. The first that breaks it ends the reading with [`has_irregular_ids`], and the tape
-//! is read again by its [`SparseIndex`], which number it from its beginning.
+//! Normally the ids on the lines increase and are used as they are; this is checked while reading. The first irregular
+//! id ends the reading with an error (see [`has_irregular_ids`]), and the tape is read again with its [`SparseIndex`],
+//! which numbers it from the beginning.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -13,15 +13,15 @@ use super::end::End;
 use super::scan::{self, Backward, Forward};
 use super::sparse_index::{IndexPoint, SparseIndex};
 
-/// The part of a tape's file that may be seen.
+/// The visible part of a tape's file.
 pub(super) struct NumberedFile<'f> {
     pub(super) file: &'f File,
     pub(super) end: u64,
-    /// What numbers it; none: the lines do.
+    /// The sparse index that numbers it; none: the ids on the lines do.
     pub(super) points: Option<SparseIndex>,
 }
 
-/// Says that the ids on a tape's lines do not grow.
+/// The ids on a tape's lines do not increase.
 #[derive(Debug)]
 struct IrregularIds;
 
@@ -37,7 +37,7 @@ pub(super) fn irregular() -> io::Error {
     io::Error::new(ErrorKind::InvalidData, IrregularIds)
 }
 
-/// Whether a reading ended because the ids on the lines do not grow.
+/// Whether reading ended because of irregular ids.
 pub(super) fn has_irregular_ids(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<IrregularIds>())
 }
@@ -104,7 +104,7 @@ impl<'f> NumberedFile<'f> {
         Ok(entries)
     }
 
-    /// The entries that stand before the byte `from`, newest first.
+    /// The entries before byte `from`, newest first.
     pub(super) fn backward(&self, from: u64) -> io::Result<EntriesBackward<'_, 'f>> {
         let way = match &self.points {
             None => Direction::Lines { lines: Backward::new(self.file, from)?, next: None },
@@ -173,8 +173,7 @@ enum Direction<'n, 'f> {
 }
 
 impl EntriesBackward<'_, '_> {
-    /// The entry before the last one given out, with where its line begins. `may_be` looks at a line first: what it is sure
-    /// that nobody wants need not be read.
+    /// The previous entry, with the offset of its line. `may_be` prefilters lines, so that most need not be parsed.
     pub(super) fn next(&mut self, may_be: &dyn Fn(&[u8]) -> bool) -> io::Result<Option<NumberedLine>> {
         match &mut self.way {
             Direction::Lines { lines, next } => {
@@ -206,10 +205,10 @@ impl EntriesBackward<'_, '_> {
     }
 }
 
-/// A line that was looked at.
+/// A line that was read.
 pub(super) struct NumberedLine {
     pub(super) start: u64,
-    /// None: it holds none, or none that is wanted.
+    /// None: it has no entry, or was filtered out.
     pub(super) entry: Option<Entry>,
 }
 

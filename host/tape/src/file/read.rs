@@ -104,7 +104,7 @@ impl Directory {
         read(&NumberedFile { file, end, points: Some(points) })
     }
 
-    /// From here on the tape is read by its points. Told once.
+    /// Switches the tape to its sparse index; logged once.
     pub(super) fn log_irregular(&self, tape: &str) {
         if self.indexes.mark_irregular(tape) {
             self.opened.forget_end(tape);

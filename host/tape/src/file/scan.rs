@@ -15,13 +15,13 @@ const SHORT_BLOCK: u64 = 4 * 1024;
 pub(super) struct Line {
     /// Where it begins.
     pub(super) start: u64,
-    /// Whether a newline stands behind it; only the last line may lack it.
+    /// Whether it ends with a newline; only the last line may lack it.
     pub(super) ended: bool,
     pub(super) bytes: Vec<u8>,
 }
 
 impl Line {
-    /// The entry that stands here; `None` when it cannot be read.
+    /// The entry of the line; `None` if it is unreadable.
     pub(super) fn entry(&self) -> Option<Entry> {
         Entry::parse(std::str::from_utf8(&self.bytes).ok()?)
     }

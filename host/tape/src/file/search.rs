@@ -16,7 +16,7 @@ use blocks::Blocks;
 /// The answer of a search over the lines before `end`, which is the end of the file or the beginning of a line. Holds a
 /// few blocks of the file at a time, whatever its length.
 ///
-/// Once `stop` is set it ends soon, with what was found so far: whoever asked has gone.
+/// Ends soon after `stop` is set, with the hits so far.
 pub(super) fn search(of: &NumberedFile<'_>, end: u64, mut found: Collector, stop: &AtomicBool) -> io::Result<Vec<Hit>> {
     if of.points.is_some() {
         return search_numbered(of, end, found, stop);
@@ -27,7 +27,7 @@ pub(super) fn search(of: &NumberedFile<'_>, end: u64, mut found: Collector, stop
         None => ControlFlow::Continue(()),
     })?;
     if found.wants_more() {
-        // The first pass left these out at a glance, so they are looked at again, and only where it has to be.
+        // The first pass skipped these lines by their bytes, so they are examined again if necessary.
         pass(file, end, stop, late, &mut |line| match found.may_be_forgiven(line).then(|| read(line)).flatten() {
             Some(entry) => found.offer_forgiving(entry),
             None => ControlFlow::Continue(()),
@@ -36,7 +36,7 @@ pub(super) fn search(of: &NumberedFile<'_>, end: u64, mut found: Collector, stop
     Ok(found.finish())
 }
 
-/// The same where an entry's id is not what stands on its line: all are read.
+/// The same for tapes with irregular ids: all lines are parsed.
 fn search_numbered(of: &NumberedFile<'_>, end: u64, mut found: Collector, stop: &AtomicBool) -> io::Result<Vec<Hit>> {
     let mut entries = of.backward(end)?;
     while !stop.load(Ordering::Relaxed)
@@ -83,7 +83,7 @@ fn pass(
     Ok(())
 }
 
-/// The entry that stands on a line.
+/// The entry of a line.
 fn read(line: &[u8]) -> Option<Entry> {
     Entry::parse(std::str::from_utf8(line).ok()?)
 }

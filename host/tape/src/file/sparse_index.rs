@@ -1,5 +1,5 @@
-//! Places of a tape's file at which the ids are known that its entries have, so that an entry far inside is numbered
-//! without reading all that stands before it.
+//! A sparse index of ids: points of a tape's file with known ids, so that an entry can be numbered without reading the
+//! file from its beginning.
 
 use serde::{Deserialize, Serialize};
 

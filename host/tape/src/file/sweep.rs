@@ -1,7 +1,7 @@
 //! Looking for the newest entries of several sorts in one pass, for a long tape that has no index yet.
 //!
-//! A turn looks up a handful of names that most tapes hold nowhere. To know that, all of the file has to be looked at; but
-//! not parsed, and not once for each name.
+//! A turn looks up a handful of names that most tapes do not have. One pass over the bytes of the file finds all of
+//! them without parsing.
 
 use std::collections::HashMap;
 use std::fs::File;

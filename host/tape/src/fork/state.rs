@@ -1,4 +1,4 @@
-//! What a fork holds of its own.
+//! A fork's own entries.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(in super::super) struct ForkState {
     /// The tape was emptied here, and its sidecars with it: the parent is not seen, and is emptied at the merge.
     reset: Option<Reset>,
     pub(super) stage: Stage,
-    /// Calls of tools that began, as JSON, and that no entry holds yet.
+    /// Tool calls that have begun and are not recorded in an entry yet, as JSON.
     begun_tools: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ pub(in super::super) struct TapeState {
 }
 
 impl TapeState {
-    /// What the entries amount to. Each is looked at once.
+    /// Statistics of the entries, updated incrementally.
     pub(super) fn counts(&mut self) -> &Info {
         let (looked_at, info) = &mut self.counted;
         self.entries.iter().skip(*looked_at).for_each(|entry| info.count(entry));
@@ -45,7 +45,7 @@ pub(super) enum Stage {
     #[default]
     Open,
     Merging,
-    /// A turn's merge failed, or nobody waited for its end: what it wrote may be in the store.
+    /// The merge failed or was cancelled: its entries may be in the store.
     Unsure,
     Merged,
 }

@@ -12,7 +12,7 @@ use super::super::section::{self, MEMORY};
 use super::super::text_matcher::Words;
 use super::Tape;
 
-/// How many entries are looked at in one step.
+/// Entries per step.
 const PAGE: usize = 256;
 
 /// What is known to be forgotten, and how often this process had something forgotten or emptied a tape before it was looked
@@ -33,8 +33,8 @@ impl Tape {
         self.filter.as_ref().map(|_| Arc::default())
     }
 
-    /// Which entries of the tape and of its sidecars the owner has had forgotten. Whoever keeps something that was made of
-    /// entries asks this before it is shown.
+    /// The forgotten entries of the tape and its sidecars. Check this before showing anything that was derived from
+    /// entries.
     ///
     /// # Errors
     ///
@@ -81,9 +81,9 @@ impl Tape {
         Ok(entries.into_iter().map(|entry| forgotten.shown(entry)).collect())
     }
 
-    /// Has all entries of the tape and of its sidecars forgotten in which one of the texts stands, but for the section of the
-    /// memory that holds: whoever keeps that changes it. `derived` names sidecars that were made of the tape: of those
-    /// everything is forgotten where anything is. How many entries were not forgotten before; `dry`: only counts.
+    /// Forgets all entries of the tape and its sidecars that match, except the current memory section, which its plugin
+    /// changes. `derived` names sidecars that were derived from the tape: they are forgotten entirely if anything is.
+    /// Returns how many entries were not forgotten before; `dry` only counts.
     ///
     /// # Errors
     ///

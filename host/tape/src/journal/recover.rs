@@ -12,7 +12,7 @@ use super::super::{Durability, TAKEN, failpoint, json};
 use super::record::{self, Record};
 use super::{Recovered, empty};
 
-/// What a journal holds of a turn that was interrupted.
+/// Recovery of interrupted turns from their journals.
 pub(super) struct Left {
     key: String,
     date: String,
@@ -51,7 +51,7 @@ pub(super) async fn recover(
     Ok(recovered)
 }
 
-/// What stands in the journal; none where the turn had not written anything yet.
+/// Reads the journal; none if the turn had not written anything.
 pub(super) fn read(file: &File, tape: &str) -> io::Result<Option<Left>> {
     let mut records = record::read(file)?.into_iter();
     let Some(Record::Begin { key, date, .. }) = records.next() else {
@@ -86,7 +86,7 @@ impl Left {
         Recovered { entries, tools: self.tools.iter().filter_map(name).collect() }
     }
 
-    /// The turn's own write, closed so that the next model call can stand behind it.
+    /// The turn's own commit, with its open tool calls closed.
     fn commit(mut self, tape: &str) -> Result<Commit> {
         let batches = self.writes.begin_merge(tape).batches;
         let own = batches.iter().find(|batch| batch.tape == tape).map_or(&[][..], |batch| &batch.drafts);

@@ -1,4 +1,4 @@
-//! Where in a message media stand, and what they are.
+//! Finding media in messages.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use bub_types::text;
 /// How a mark is written, around its number.
 const MARK: [&str; 2] = ["{{media:", "}}"];
 
-/// What stands before the data of a `data:` URL.
+/// Precedes the data of a `data:` URL.
 const BASE64: &str = ";base64,";
 
 /// How much of an address is looked at to tell what it is, in bytes.
@@ -34,7 +34,7 @@ pub(super) fn of(json: &str) -> Vec<&str> {
     list.filter(|list| list.starts_with('[')).and_then(|list| json::elements(list).ok()).unwrap_or_default()
 }
 
-/// Where data stands, or a mark for it, in a chat message or a list of parts; in order.
+/// Ranges of data or placeholders in a chat message or a list of parts, in order.
 pub(super) fn places(json: &str) -> Vec<Range<usize>> {
     if !SIGNS.iter().any(|sign| sign.find(json.as_bytes()).is_some()) {
         return Vec::new();
@@ -42,13 +42,13 @@ pub(super) fn places(json: &str) -> Vec<Range<usize>> {
     of(json).into_iter().flat_map(|part| places_in(part, json)).collect()
 }
 
-/// Where `part` stands in the text that it is a piece of.
+/// The range of `part` within `whole`.
 pub(super) fn place_of(part: &str, whole: &str) -> Range<usize> {
     let start = (part.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize);
     start..start + part.len()
 }
 
-/// Where the data of a `data:` URL in base64 stands.
+/// The range of the data of a base64 `data:` URL.
 pub(super) fn in_url(url: &str) -> Option<Range<usize>> {
     let start = url.get(..HEAD).unwrap_or(url).find(BASE64)? + BASE64.len();
     let is_data = url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
@@ -59,7 +59,7 @@ pub(super) fn written(number: usize) -> String {
     format!("{}{number}{}", MARK[0], MARK[1])
 }
 
-/// The number of the mark that stands there, if it is one.
+/// The number of the placeholder at that range, if it is one.
 pub(super) fn mark(text: &str, place: &Range<usize>) -> Option<usize> {
     text.get(place.clone())?.strip_prefix(MARK[0])?.strip_suffix(MARK[1])?.parse().ok()
 }

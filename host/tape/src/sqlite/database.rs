@@ -28,13 +28,13 @@ const HEADER: u64 = 100;
 
 pub(super) struct Database {
     readers: Arc<Readers>,
-    /// Whoever writes waits here, not on a thread.
+    /// An async mutex: writers wait without blocking a thread.
     writer: Arc<tokio::sync::Mutex<Connection>>,
     /// Device and inode of the file that was opened.
     inode: (u64, u64),
 }
 
-/// Connections that nobody uses at the moment.
+/// Idle connections.
 struct Readers {
     path: PathBuf,
     idle: Mutex<Vec<Connection>>,
@@ -88,7 +88,7 @@ impl Database {
         .await
     }
 
-    /// Empties the write-ahead log, in which what was deleted may stand.
+    /// Truncates the write-ahead log, which may contain deleted data.
     pub(super) async fn empty_log(&self) -> Result<()> {
         let writer = Arc::clone(&self.writer).lock_owned().await;
         blocking(move || {

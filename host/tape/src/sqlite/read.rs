@@ -27,7 +27,7 @@ pub(super) struct TapeReader<'c> {
 }
 
 impl TapeReader<'_> {
-    /// Where the entry of that id stands; behind all of the tape, when no entry can have the id.
+    /// The row of the entry with that id; after all rows if no entry can have it.
     pub(super) fn place(&self, id: u64) -> i64 {
         self.number << SHIFT | column(id)
     }

@@ -20,7 +20,7 @@ const LOG_LIMIT: i64 = 16 * 1024 * 1024;
 /// Marks the file as ours: `bubw`.
 const APPLICATION_ID: i32 = 0x6275_6277;
 
-/// The version of what stands below.
+/// The version of the schema.
 const VERSION: i32 = 1;
 
 /// An entry's `place` is its tape's number, shifted by [`SHIFT`](super::read::SHIFT), and its id: a tape's entries lie
@@ -92,7 +92,7 @@ pub(super) fn action(path: &Path) -> String {
 fn connect(path: &Path, mode: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(LOCK_TIMEOUT)?;
-    // A file that somebody prepared runs no code of its own and cannot be made to damage itself.
+    // A crafted file must not run code or corrupt itself (`trusted_schema`, `defensive`).
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_prepared_statement_cache_capacity(32);

@@ -35,7 +35,7 @@ impl Drop for Stop {
 
 /// The answer of a search. `grams` tells the index what to look for; without it the whole tape is looked at.
 ///
-/// Once `stop` is set it ends soon, with what was found so far: whoever asked has gone.
+/// Ends soon after `stop` is set, with the hits so far.
 pub(super) fn search(
     seen: &TapeReader<'_>,
     mut found: Collector,

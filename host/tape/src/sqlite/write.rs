@@ -14,7 +14,7 @@ use super::read::{self, LARGEST_ID, TapeReader, columns};
 /// How many entries of a tape wait until the index of the search takes them, at most. A search looks at each of them.
 const BATCH: u64 = 128;
 
-/// Entries that are looked at in one step.
+/// Entries per step.
 const PAGE: usize = 256;
 
 /// Tapes by name, for a write or for whoever looks what one would find.
