@@ -118,7 +118,7 @@ impl Limits {
     }
 
     /// How many host calls a guest may make. A hook that streams a conversation makes two a token, so hooks with the
-    /// turn's deadline may make [`STREAMING_FACTOR`] times as many.
+    /// turn's deadline may make 100 times as many.
     pub fn calls(&self, hook: &str) -> u32 {
         if streams(hook) { self.calls.saturating_mul(STREAMING_FACTOR) } else { self.calls }
     }

@@ -26,7 +26,7 @@ pub struct Condition {
     pub kinds: Vec<String>,
     /// Only events and anchors of that name.
     pub name: Option<String>,
-    /// Each is a substring of the entry's line, both [folded](fold), as JSON spells it.
+    /// Each is a substring of the entry's line, both case-folded, as JSON spells it.
     pub texts: Vec<String>,
     /// Each is a substring as well, or nearly a word of the payload.
     pub similar: Vec<SimilarWord>,

@@ -161,7 +161,7 @@ fn unread(path: &Path, error: &std::io::Error) -> anyhow::Error {
 ///
 /// # Errors
 ///
-/// As in [`look`].
+/// The file is missing, cannot be read, is no component file, or is being written to.
 pub fn digest_of(path: &Path) -> Result<String> {
     bytes_of(path).map(|bytes| digest(&bytes))
 }
@@ -170,7 +170,7 @@ pub fn digest_of(path: &Path) -> Result<String> {
 ///
 /// # Errors
 ///
-/// As in [`look`].
+/// The file is missing, cannot be read, is no component file, or is being written to.
 pub fn bytes_of(path: &Path) -> Result<Vec<u8>> {
     match look(path, false)? {
         ReadOutcome::Whole(bytes, _) => Ok(bytes),

@@ -38,7 +38,7 @@ pub(super) fn check_file(path: &Path, meta: &Metadata) -> Result<Access, String>
 ///
 /// # Errors
 ///
-/// Those of [`check_file`].
+/// The directory belongs to another user, or other users can write to it.
 pub fn check_directory(path: &Path) -> Result<(), String> {
     match std::fs::metadata(path) {
         Ok(meta) => check_file(path, &meta).map(|_| ()),

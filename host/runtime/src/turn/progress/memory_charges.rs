@@ -64,7 +64,7 @@ impl Turn {
     ///
     /// # Errors
     ///
-    /// As in [`Self::hold`].
+    /// As in [`Self::charge_memory`].
     pub fn charge_memory_for(&self, by: Option<Running>, bytes: usize) -> wasmtime::Result<()> {
         if self.memory_charges().add(by, bytes) > MAX_HELD { Err(too_much_held(MAX_HELD)) } else { Ok(()) }
     }
