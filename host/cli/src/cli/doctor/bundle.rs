@@ -52,7 +52,7 @@ pub(super) fn write(
         ("config.toml", configuration(host)?),
         ("plugins.json", format!("{:#}\n", plugins(host))),
         ("environment.txt", environment(host)?),
-        ("log.txt", mask(&lines.concat())),
+        ("log.txt", mask(lines.concat())),
     ];
     let wrong = || format!("the bundle `{}` cannot be written", file.display());
     // Only the user can read it, and no file of theirs is lost.

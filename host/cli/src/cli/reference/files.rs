@@ -7,6 +7,7 @@ const HOME: &[(&str, &str)] = &[
     ("config.toml", "[Configuration](configuration.md)."),
     (".env", "[Environment variables](environment.md), one `NAME=value` a line."),
     ("secrets.toml", "Secrets that plugins can name and never see; only you may read the file."),
+    ("secrets.toml.lock", "Lock of that file."),
     ("serve.token", "The owner's token for the [HTTP API](http.md), written by the first `serve`."),
     ("plugins/NAME.wasm", "Plugins. A file that is added, changed or removed is noticed while the program runs."),
     ("plugins/.before/NAME.wasm", "The previous version of a plugin, for `plugin rollback`."),
