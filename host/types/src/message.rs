@@ -216,6 +216,25 @@ pub enum Prompt {
     Parts(Json),
 }
 
+impl Envelope {
+    /// A message of a person, without an id, attached files or text of others.
+    pub fn new(channel: impl Into<String>, chat_id: impl Into<String>, content: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            session_id: None,
+            channel: channel.into(),
+            chat_id: chat_id.into(),
+            sender: None,
+            content: content.into(),
+            passages: Vec::new(),
+            kind: MessageKind::Normal,
+            context: Vec::new(),
+            media: Vec::new(),
+            output_channel: None,
+        }
+    }
+}
+
 impl Prompt {
     /// The prompt as text: of parts, their text parts, one a line.
     pub fn text(&self) -> String {

@@ -230,6 +230,24 @@ pub struct Arguments {
     memory_mib: u64,
 }
 
+/// Compiles and answers with the exit code, if this process was started as the compiler of another one.
+///
+/// A program that embeds the runtime calls it first of all: plugins are compiled by starting the program once more, unless
+/// [`Config::program`](bub_config::Config::program) names another one.
+pub fn run_if_asked() -> Option<ExitCode> {
+    use clap::{Args, FromArgMatches};
+    let mut words = std::env::args_os().skip(1);
+    if words.next()? != COMMAND {
+        return None;
+    }
+    let command = Arguments::augment_args(clap::Command::new(COMMAND));
+    let matches = command.get_matches_from(std::env::args_os().skip(1));
+    match Arguments::from_arg_matches(&matches) {
+        Ok(arguments) => Some(run(&arguments)),
+        Err(error) => error.exit(),
+    }
+}
+
 /// The child: a component on stdin becomes compiled code on stdout.
 pub fn run(arguments: &Arguments) -> ExitCode {
     if let Err(error) = bound(arguments) {
