@@ -188,9 +188,11 @@ impl Workspace {
         self.paused_until.lock().is_some_and(|until| until > Instant::now())
     }
 
-    /// A model has failed.
-    pub fn pause_embedding(&self) {
-        *self.paused_until.lock() = Some(Instant::now() + EMBEDDING_PAUSE);
+    /// Pauses embedding after a failure of the model. `true`: it was not paused yet, so this failure is the first.
+    pub fn pause_embedding(&self) -> bool {
+        let now = Instant::now();
+        let before = self.paused_until.lock().replace(now + EMBEDDING_PAUSE);
+        before.is_none_or(|until| until <= now)
     }
 }
 

@@ -162,10 +162,10 @@ impl Embedder {
 
     /// One line in the log, and nobody is asked again for a while.
     fn failed(&self, workspace: &Workspace, why: &str) -> String {
-        if !workspace.embedding_is_paused() {
+        // A search asks the model for the question and for new texts at once, and both can fail.
+        if workspace.pause_embedding() {
             tracing::warn!("{why}; words alone are compared");
         }
-        workspace.pause_embedding();
         format!("{why}; words alone were compared")
     }
 }
