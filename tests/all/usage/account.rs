@@ -73,7 +73,7 @@ fn numbers_that_cannot_be_are_not_believed_and_guessed() {
     let all = shown(&home, &[]);
     assert_eq!(all["total"]["estimated_calls"], cases.len(), "{all}");
     let finished = home.bub(["usage"]).finish();
-    assert!(finished.stdout.contains("8 calls did not say what they used: their tokens are a guess"), "{finished}");
+    assert!(finished.stdout.contains("8 calls without reported usage: tokens estimated"), "{finished}");
 }
 
 #[test]

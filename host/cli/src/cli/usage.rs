@@ -121,7 +121,7 @@ fn print(out: &mut impl Write, arguments: &Arguments, report: &Report) -> Result
     }
     if report.total.estimated > 0 {
         let calls = text::count(report.total.estimated, "call", "calls");
-        writeln!(out, "{calls} did not say what they used: their tokens are a guess, at four bytes a token")?;
+        writeln!(out, "{calls} without reported usage: tokens estimated at four bytes a token")?;
     }
     Ok(())
 }
