@@ -1,4 +1,4 @@
-//! `plugin`: what is loaded, what it wants, what it may do; and how plugins come, are tried, and go.
+//! `plugin`: lists, grants, installs, checks and removes plugins.
 
 mod add;
 mod check;
@@ -57,7 +57,7 @@ enum Command {
     Trust(trust::Arguments),
 }
 
-/// What is about the plugins as they are loaded.
+/// Commands that need the loaded plugins.
 #[derive(clap::Subcommand)]
 enum LoadedCommand {
     /// List plugins with their origin, hooks and grants
@@ -105,7 +105,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         Command::Check(arguments) => check::run(arguments, config, workspace).await,
         Command::Remove { name } => remove::run(&name, config, workspace).await,
         Command::Rollback { name } => rollback::run(&name, config, workspace).await,
-        // Nothing is loaded for it: a file is read for its digest, and no more.
+        // Loads nothing: only the digest of a file is read.
         Command::Trust(arguments) => trust::run(&arguments, &config),
         Command::Loaded(command) => {
             let host = progress::start(config, workspace, Box::new(Printer::default())).await?;

@@ -1,4 +1,4 @@
-//! `tape`: look at what was said and done in a session, and the few things that may be done to it.
+//! `tape`: inspects and changes tapes.
 
 mod anchors;
 mod change;

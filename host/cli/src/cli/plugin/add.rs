@@ -1,4 +1,4 @@
-//! `plugin add`: a component becomes one of the user's plugins, once its owner has seen what it is.
+//! `plugin add`: installs a component after its owner has reviewed it.
 
 use super::grant_prompt::{self, Decision, GrantOptions};
 use super::plugin_files::PluginFiles;
@@ -36,7 +36,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     let shown = fetch::shown(&from);
     let name =
         name.or_else(|| fetch::name_of(&from)).with_context(|| format!("`{shown}` names no file; --name gives one"))?;
-    // Before anything is fetched or read: a name that cannot be needs no bytes.
+    // An invalid name is reported before the component is read.
     let files =
         PluginFiles::new(&config, &name).map_err(|error| anyhow::anyhow!("{error:#}; --name gives it another"))?;
     let bytes = bytes(&from, &shown, sha256.as_deref()).await?;
@@ -73,7 +73,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The bytes, which are read once: what is looked at is what is kept.
+/// Reads the bytes once, so that the reviewed bytes are the installed ones.
 async fn bytes(from: &str, shown: &str, sha256: Option<&str>) -> Result<Vec<u8>> {
     if let Some(expected) = sha256
         && !plugin::is_digest(expected)

@@ -1,5 +1,5 @@
-//! `plugin check`: a plugin is tried in a sandbox against sample turns, and what breaks its contract is told, with what to do
-//! about it. Or a call that broke once is made again.
+//! `plugin check`: runs a plugin in a sandbox against sample turns, and reports what breaks its contract and how to fix it;
+//! or repeats a call that failed.
 
 mod channel;
 mod coverage;
@@ -45,12 +45,12 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// The plugin, before the sandbox is there.
+/// The plugin to check.
 struct CheckedPlugin {
     plugin: Arc<Plugin>,
-    /// None for an embedded guest.
+    /// `None` for an embedded guest.
     bytes: Option<Vec<u8>>,
-    /// What the user has configured for it.
+    /// Its configuration.
     settings: bub_config::Plugin,
 }
 
@@ -74,18 +74,18 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         selects: plugin.implements("selector"),
         is_alone: false,
     };
-    // What the sandbox's host would say is of quarantines and files that are about to be gone.
+    // The log of the sandbox is about quarantines and files that are removed afterwards.
     let hush = log::hush();
     let sandbox = Sandbox::start(&host.config, subject).await?;
     let (diagnostics, coverage) = try_all(&sandbox).await?;
     drop(hush);
     let kept = quarantine::adopt(&sandbox.evidence(), &host.config.home);
     let mut counts = sandbox.host.meter.of(&plugin.name);
-    // Whoever loads it has to ask.
+    // Calls while the plugin was loaded are not part of a sample.
     counts.remove(LOAD);
-    let untried = coverage.untested(&sandbox, &counts);
+    let untested = coverage.untested(&sandbox, &counts);
     sandbox.host.close().await;
-    let report = Report { plugin: &plugin, diagnostics, coverage, counts, untried, kept };
+    let report = Report { plugin: &plugin, diagnostics, coverage, counts, untested, kept };
     let mut out = std::io::stdout().lock();
     match json {
         true => writeln!(out, "{}", text::json(&report.json()))?,
@@ -95,7 +95,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
 }
 
 async fn find(host: &Arc<Host>, name: &str) -> Result<CheckedPlugin> {
-    // What looks like a path is one; a name never does.
+    // A path is recognized by its form, which no name has.
     if name.contains('/') || Path::new(name).extension().is_some_and(|extension| extension == "wasm") {
         let shown = one_line(name);
         let bytes = plugin::bytes_of(Path::new(name)).with_context(|| format!("`{shown}`"))?;
@@ -116,7 +116,7 @@ async fn find(host: &Arc<Host>, name: &str) -> Result<CheckedPlugin> {
     Ok(CheckedPlugin { plugin, bytes, settings })
 }
 
-/// Runs everything there is to run, and looks after each what broke.
+/// Runs all samples, and collects diagnostics after each.
 async fn try_all(sandbox: &Sandbox) -> Result<(Diagnostics, Coverage)> {
     let plugin = &sandbox.plugin;
     let counts = || {
@@ -162,13 +162,13 @@ async fn try_all(sandbox: &Sandbox) -> Result<(Diagnostics, Coverage)> {
 
 type Counts = std::collections::BTreeMap<&'static str, Count>;
 
-/// What there is to tell.
+/// The report.
 struct Report<'a> {
     plugin: &'a Plugin,
     diagnostics: Diagnostics,
     coverage: Coverage,
     counts: Counts,
-    untried: Vec<UntestedItem>,
+    untested: Vec<UntestedItem>,
     kept: Vec<PathBuf>,
 }
 
@@ -194,18 +194,18 @@ impl Report<'_> {
             writeln!(out, "note: {place}: {what}")?;
             writeln!(out, "  fix: {fix}")?;
         }
-        for UntestedItem { what, why } in &self.untried {
+        for UntestedItem { what, why } in &self.untested {
             writeln!(out, "not tried: {what}: {why}")?;
         }
         for (hook, sample) in self.coverage.once() {
             writeln!(out, "tried with one kind of input only: hook `{hook}`: {sample}")?;
         }
         let name = &self.plugin.name;
-        match (self.diagnostics.is_broken(), self.untried.len() as u64) {
+        match (self.diagnostics.is_broken(), self.untested.len() as u64) {
             (true, _) => writeln!(out, "plugin `{name}` breaks its contract")?,
             (false, 0) => writeln!(out, "plugin `{name}` kept to its contract in all samples")?,
-            (false, untried) => {
-                let parts = text::count(untried, "part of it was", "parts of it were");
+            (false, untested) => {
+                let parts = text::count(untested, "part of it was", "parts of it were");
                 writeln!(out, "plugin `{name}` kept to its contract in all samples; {parts} not tried")?;
             }
         }
@@ -225,7 +225,7 @@ impl Report<'_> {
                 "where": diagnostic.place, "what": diagnostic.what, "fix": diagnostic.fix, "output": diagnostic.output.as_deref(),
             })
         };
-        let untried = self.untried.iter().map(|untried| json!({ "what": untried.what, "why": untried.why }));
+        let untested = self.untested.iter().map(|untested| json!({ "what": untested.what, "why": untested.why }));
         let once = self.coverage.once().map(|(hook, sample)| json!({ "hook": hook, "sample": sample }));
         json!({
             "plugin": self.plugin.name,
@@ -233,7 +233,7 @@ impl Report<'_> {
             "hooks": hooks.collect::<Vec<_>>(),
             "channel": self.diagnostics.channel,
             "not_asked": Coverage::not_asked(self.plugin, &self.counts),
-            "not_tried": untried.collect::<Vec<_>>(),
+            "not_tried": untested.collect::<Vec<_>>(),
             "tried_once": once.collect::<Vec<_>>(),
             "broken": self.diagnostics.broken().map(diagnostic).collect::<Vec<_>>(),
             "notes": self.diagnostics.notes().map(diagnostic).collect::<Vec<_>>(),
@@ -242,7 +242,7 @@ impl Report<'_> {
     }
 }
 
-/// Shows what a plugin wrote in a call that broke.
+/// Prints the output of a plugin in a call that failed.
 fn wrote(out: &mut impl Write, output: Option<&str>) -> std::io::Result<()> {
     let Some(output) = output else { return Ok(()) };
     writeln!(out, "  it wrote:")?;

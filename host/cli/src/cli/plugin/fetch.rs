@@ -1,5 +1,4 @@
-//! A component from an address: what the person at the terminal names is fetched, over TLS, and no more of it than a plugin
-//! may have.
+//! Downloads a component from an address that the user names: over TLS, and at most as large as a plugin may be.
 
 use anyhow::{Context, Result, bail};
 use bub_runtime::plugin::MAX_FILE;
@@ -10,24 +9,24 @@ use reqwest::{Client, Url};
 use std::path::Path;
 use std::time::Duration;
 
-/// How long all of it may take.
+/// How long the download may take.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How often an address may lead to another one.
+/// Redirects, at most.
 const MAX_REDIRECTS: usize = 5;
 
-/// Whether that is an address, not a file.
+/// Whether the source is an address, not a file.
 pub(super) fn is_address(from: &str) -> bool {
     from.starts_with("https://") || from.starts_with("http://")
 }
 
-/// What it is called in messages: of an address neither who asks nor what stands behind the path, where keys may be.
+/// The address without user and query, which may hold keys.
 pub(super) fn shown(from: &str) -> String {
     match Url::parse(from) {
         Ok(mut url) if is_address(from) => {
             url.set_query(None);
             url.set_fragment(None);
-            // They fail for an address that can have neither, and so has none.
+            // They fail for an address that cannot have them.
             let _ = (url.set_username(""), url.set_password(None));
             one_line(url.as_str())
         }
@@ -35,7 +34,7 @@ pub(super) fn shown(from: &str) -> String {
     }
 }
 
-/// The name of the file at its end, without its ending.
+/// The file name at its end, without the extension.
 pub(super) fn name_of(from: &str) -> Option<String> {
     let path = match is_address(from) {
         true => Url::parse(from).ok()?.path().to_owned(),
@@ -44,12 +43,12 @@ pub(super) fn name_of(from: &str) -> Option<String> {
     Some(Path::new(&path).file_stem()?.to_str()?.to_owned())
 }
 
-/// What stands at that address.
+/// Downloads the address.
 ///
 /// # Errors
 ///
-/// It is no address, does not answer in time or with something else than success, is too large, or is not reached by TLS:
-/// plain HTTP is for this machine alone.
+/// The address is invalid, does not answer in time or with success, is too large, or does not use TLS: plain HTTP is for
+/// loopback alone.
 pub(super) async fn bytes(from: &str) -> Result<Vec<u8>> {
     let url = Url::parse(from).context("it is no address")?;
     check(&url)?;
@@ -61,7 +60,7 @@ pub(super) async fn bytes(from: &str) -> Result<Vec<u8>> {
         Ok(()) => attempt.follow(),
     });
     let builder = Client::builder().redirect(redirects).timeout(TIMEOUT);
-    // Without TLS there is no need of the machine's certificates, which it may not have.
+    // Without TLS, the system certificates are not needed, and may be missing.
     let builder = if is_plain { builder.tls_certs_only([]) } else { builder };
     let told = |error: reqwest::Error| anyhow::anyhow!("{}", one_line(&cause(&error)));
     let mut answer = builder.build()?.get(url).send().await.map_err(told)?;

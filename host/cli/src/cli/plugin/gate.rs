@@ -1,4 +1,4 @@
-//! What of tool calls and model calls a plugin decides about, and what its removal does to them.
+//! Gates: plugins that can refuse tool calls and model calls, and the effect of their removal.
 
 use bub_config::Config;
 use bub_config::OnFault;
@@ -6,21 +6,21 @@ use bub_permissions::hook_grant;
 use bub_runtime::host::Host;
 use bub_runtime::plugin::Plugin;
 
-/// What stands in `[plugins.NAME]` of a gate.
+/// The setting of a gate in `[plugins.NAME]`.
 const SETTING: &str = "on_fault = \"deny\"";
 
-/// The hooks that can refuse a call, and what they refuse.
+/// The hooks that can refuse a call, and the calls.
 const REFUSING: [(&str, &str); 2] = [(TOOLS, "tool calls"), ("before-llm-call", "model calls")];
 const TOOLS: &str = "before-tool-call";
 
-/// What of calls these hooks decide about.
+/// The calls that these hooks can refuse.
 fn judged(is_asked: impl Fn(&str) -> bool) -> Option<String> {
     let judged = REFUSING.iter().filter(|(hook, _)| is_asked(hook)).map(|(_, calls)| *calls);
     let judged = judged.collect::<Vec<_>>().join(" and ");
     (!judged.is_empty()).then_some(judged)
 }
 
-/// What it means that the plugin is a gate; none, where it is none.
+/// The notice about a gate; `None` for other plugins.
 pub(super) fn of(plugin: &Plugin) -> Option<String> {
     if plugin.on_fault != OnFault::Deny {
         return None;
@@ -30,19 +30,19 @@ pub(super) fn of(plugin: &Plugin) -> Option<String> {
     Some(format!("{breaks}where it is not there, every tool call is denied"))
 }
 
-/// What of calls is no longer refused once a plugin is gone that is there and may be asked. Of a gate, tool calls are denied.
+/// The notice about the removal of a plugin that refuses calls: without a gate, tool calls are denied.
 pub(super) fn released(host: &Host, plugin: &Plugin) -> Option<String> {
     let is_gate = plugin.on_fault == OnFault::Deny;
     let is_asked = |hook: &str| plugin.implements(hook) && host.grants.allows(plugin, &hook_grant(hook));
     judged(|hook| is_asked(hook) && !(is_gate && hook == TOOLS))
 }
 
-/// Gates that are configured and are not there.
+/// Gates that are configured and not loaded.
 pub(super) fn absent(config: &Config, is_there: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
     config.gates().filter(move |gate| !is_there(gate))
 }
 
-/// That calls are denied while a gate is away.
+/// The notice that calls are denied while a gate is missing.
 pub(super) fn away(name: &str) -> String {
     format!(
         "every tool call is denied until it is back, or `{SETTING}` is taken out of `[plugins.{name}]` of config.toml"

@@ -1,4 +1,4 @@
-//! `plugin grant` and `plugin revoke`, and what a plugin wants, has and lacks.
+//! `plugin grant` and `plugin revoke`.
 
 use anyhow::{Result, bail};
 use bub_config::edit;
@@ -8,16 +8,16 @@ use bub_runtime::plugin::{Plugin, Source};
 use bub_types::text::one_line;
 use std::io::Write;
 
-/// What it has.
+/// The grants of a plugin.
 pub(super) fn given(host: &Host, plugin: &Plugin) -> Grants {
     host.grants.given(plugin, Clone::clone)
 }
 
-/// Whether the plugin can be given all of these.
+/// Checks that the plugin requests all of these grants.
 ///
 /// # Errors
 ///
-/// The first that is no grant, or that it does not ask for.
+/// A grant is invalid, or not requested.
 pub(super) fn check(plugin: &Plugin, grants: &[String]) -> Result<()> {
     check_form(grants)?;
     match grants.iter().find(|grant| !plugin.asks_for(grant)) {
@@ -26,11 +26,11 @@ pub(super) fn check(plugin: &Plugin, grants: &[String]) -> Result<()> {
     }
 }
 
-/// Whether these are grants.
+/// Checks the syntax of grants.
 ///
 /// # Errors
 ///
-/// The first that is none.
+/// A grant is invalid.
 pub(super) fn check_form(grants: &[String]) -> Result<()> {
     let checked = grants.iter().try_for_each(|grant| Grants::check(grant));
     checked.map_err(|reason| anyhow::anyhow!("what was to be granted is {reason}"))
@@ -51,13 +51,13 @@ pub(super) fn grant(
     give(out, host, plugin, &grants, follow)
 }
 
-/// Gives these grants beside those that it has, and says so.
+/// Adds these grants to those of the plugin, and prints them.
 ///
 /// # Errors
 ///
 /// The configuration cannot be written, or the terminal has gone.
 pub(super) fn give(out: &mut impl Write, host: &Host, plugin: &Plugin, grants: &[String], follow: bool) -> Result<()> {
-    // Grants that were given to other bytes are confirmed only by naming them again.
+    // Grants of other bytes must be named again.
     let mut all = given(host, plugin);
     for grant in grants {
         all.insert(grant);
@@ -89,8 +89,8 @@ pub(super) fn revoke(out: &mut impl Write, host: &Host, plugin: &Plugin, grants:
     Ok(())
 }
 
-/// Writes down what the plugin has from here on, and for which bytes. That its grants follow its name ends with the last of
-/// them: who grants anew says so anew. Whether it ended now.
+/// Stores the grants of a plugin and its digest. Removing the last grant also ends `follow`, which must be given again.
+/// Returns whether `follow` ended.
 ///
 /// # Errors
 ///
@@ -98,15 +98,15 @@ pub(super) fn revoke(out: &mut impl Write, host: &Host, plugin: &Plugin, grants:
 pub(super) fn write(host: &Host, plugin: &Plugin, grants: &Grants, follow: bool) -> Result<bool> {
     let mut stops_following = false;
     edit::edit(&host.config.file(), |document| {
-        // Of a stranger's file the name says nothing: what it may do stands where it is trusted.
+        // The plugin of a workspace has no grants by name: they are stored with its trust.
         if plugin.source == Source::Workspace {
             edit::set_list(edit::trusted(document, &plugin.digest)?, "grants", grants.iter());
             return Ok(());
         }
         let table = edit::plugin(document, &plugin.name)?;
-        // The program's own guests change with the program, and no file can take their names.
+        // Embedded guests change with the program, and no file can take their names.
         if plugin.source == Source::User {
-            // All of them may have been taken away while that was kept.
+            // All grants may have been revoked, with `follow` kept.
             let had_none =
                 table.get("grants").and_then(toml_edit::Item::as_array).is_some_and(toml_edit::Array::is_empty);
             let followed = !had_none && table.get("follow").and_then(toml_edit::Item::as_bool).unwrap_or_default();
@@ -123,7 +123,7 @@ pub(super) fn write(host: &Host, plugin: &Plugin, grants: &Grants, follow: bool)
         edit::set_list(table, "grants", grants.iter());
         Ok(())
     })?;
-    // Who gave it may ask for it at once.
+    // The grant takes effect at once.
     host.grants.look_now();
     Ok(stops_following)
 }

@@ -1,4 +1,4 @@
-//! `plugin remove`: a plugin of the user's goes, with what it was granted. Both are kept for `plugin rollback`.
+//! `plugin remove`: removes a plugin of the user and its grants. `plugin rollback` restores both.
 
 use super::gate;
 use super::plugin_files::PluginFiles;
@@ -20,7 +20,7 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
     }
     let is_gate = config.gates().any(|gate| gate == name);
     let file = config.file();
-    // What it decides about can be said only while it is there; that something else is wrong does not keep it.
+    // The calls that it refuses are known only while it is loaded; another error does not prevent the removal.
     let host = Host::start(config, workspace, Box::new(Printer::default())).await.ok();
     let released = host.as_ref().and_then(|host| {
         let plugins = host.plugins();
@@ -45,7 +45,7 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
     Ok(ExitCode::SUCCESS)
 }
 
-/// Why there is nothing to remove, and what can be done instead.
+/// The error for a missing plugin, with an alternative.
 fn absent(name: &str, config: &Config, workspace: &Path) -> anyhow::Error {
     if plugin::is_embedded(name) {
         return anyhow::anyhow!(

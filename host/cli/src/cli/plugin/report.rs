@@ -1,5 +1,5 @@
-//! What a plugin is and wants, for whoever decides about it: on the screen before anything of it is kept. A stranger wrote
-//! most of the words, so each goes through [`one_line`].
+//! The description of a plugin for its review before it is installed. Its texts are untrusted, so each goes through
+//! [`one_line`].
 
 use crate::cli::text::bytes;
 use bub_permissions::hook_grant;
@@ -9,15 +9,15 @@ use bub_types::text::one_line;
 use std::collections::BTreeSet;
 use std::io::{Result, Write};
 
-/// Tells what the plugin is, what it would be asked, what it wants and why, and what is dangerous about that. `size`: of
-/// its file, in bytes.
+/// Prints the identity of the plugin, its hooks, its requested grants with their reasons, and the risks. `size`: of its
+/// file, in bytes.
 pub(super) fn write(out: &mut impl Write, plugin: &Plugin, size: u64) -> Result<()> {
     writeln!(out, "{}{}: {}, sha256 {}", plugin.name, version(plugin), bytes(size), plugin.digest)?;
     about(out, plugin)?;
     hooks(out, plugin)?;
     abilities(out, plugin)?;
     for grant in plugin.wanted() {
-        // Hooks are said already, with what they see.
+        // Hooks are listed above, with their data.
         if !plugin.hooks.iter().any(|hook| hook_grant(hook) == grant) {
             writeln!(out, "wants {}: {}{}", one_line(&grant), grant_risk::of_grant(&grant), because(plugin, &grant))?;
         }
@@ -25,7 +25,7 @@ pub(super) fn write(out: &mut impl Write, plugin: &Plugin, size: u64) -> Result<
     dangers(out, plugin, &plugin.wanted())
 }
 
-/// What it says of itself in a sentence.
+/// The description of the plugin.
 pub(super) fn about(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
     match one_line(&plugin.manifest.about) {
         about if about.is_empty() => Ok(()),
@@ -33,19 +33,19 @@ pub(super) fn about(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
     }
 }
 
-/// Its own version, behind a space; nothing, where it names none.
+/// Its version after a space; empty if it has none.
 pub(super) fn version(plugin: &Plugin) -> String {
     let version = one_line(&plugin.manifest.version);
     if version.is_empty() { version } else { format!(" {version}") }
 }
 
-/// What it says that it wants the grant for.
+/// The reason for a grant.
 pub(super) fn because(plugin: &Plugin, grant: &str) -> String {
     let why = plugin.why(grant).map(one_line).filter(|why| !why.is_empty());
     why.map(|why| format!(", because: {why}")).unwrap_or_default()
 }
 
-/// What the hooks that it implements see and change.
+/// The data of its hooks.
 pub(super) fn hooks(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
     for hook in plugin.gated() {
         let grant = hook_grant(hook);
@@ -63,12 +63,12 @@ pub(super) fn hooks(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
     Ok(())
 }
 
-/// What a keeper of tapes adds by its second interface.
+/// The second interface of a tape store.
 fn queries(plugin: &Plugin, hook: &str) -> &'static str {
     if hook == "store" && plugin.answers_queries() { "; finds entries itself (`store-query`)" } else { "" }
 }
 
-/// What people and models can call by name.
+/// Its tools and commands.
 pub(super) fn abilities(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
     for tool in &plugin.tools {
         let outside =
@@ -87,12 +87,12 @@ pub(super) fn abilities(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
     }
 }
 
-/// What is dangerous about these grants together.
+/// The risks of these grants together.
 pub(super) fn dangers(out: &mut impl Write, plugin: &Plugin, grants: &[String]) -> Result<()> {
     grant_risk::dangers(plugin, grants).iter().try_for_each(|danger| writeln!(out, "careful: {danger}"))
 }
 
-/// Tells what is other about it than about the version before.
+/// Prints the differences from the previous version.
 pub(super) fn difference(out: &mut impl Write, before: &Plugin, after: &Plugin) -> Result<()> {
     let named = match version(before) {
         version if version.is_empty() => format!(" {}", &before.digest[..12]),

@@ -1,4 +1,4 @@
-//! `plugin rollback`: the version before takes its place again, with what it was granted then.
+//! `plugin rollback`: restores the previous version with its grants.
 
 use super::plugin_files::PluginFiles;
 use super::report;

@@ -57,7 +57,7 @@ pub(super) fn inspect(out: &mut impl Write, host: &Host, plugin: &Plugin) -> Res
     let (given, wanted) = (given(host, plugin), plugin.wanted());
     for grant in &wanted {
         let mark = if given.allow(grant) { "holds" } else { "wants" };
-        // What its hooks see stands above.
+        // Hooks are listed above with their data.
         let power = match plugin.hooks.iter().any(|hook| hook_grant(hook) == *grant) {
             true => String::new(),
             false => format!(": {}{}", grant_risk::of_grant(grant), report::because(plugin, grant)),

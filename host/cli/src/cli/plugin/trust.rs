@@ -1,4 +1,4 @@
-//! `plugin trust`: a workspace's plugin may run. Opening a repository runs nothing that it brings along.
+//! `plugin trust`: allows a workspace's plugin to run. Opening a repository runs none of its plugins.
 
 use anyhow::{Context, Result, bail};
 use bub_config::{Config, edit};
@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &Arguments, config: &Config) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes down that those bytes may run. What they were granted before, they keep.
+/// Trusts these bytes. Earlier grants are kept.
 ///
 /// # Errors
 ///

@@ -12,10 +12,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// How many are shown unless all are wanted.
+/// Anchors that are shown by default.
 const DEFAULT_LIMIT: usize = 20;
 
-/// How many lines of an anchor's state are shown.
+/// Lines of an anchor's state that are shown.
 const STATE: usize = 3;
 
 #[derive(clap::Args)]

@@ -47,13 +47,13 @@ pub(super) struct Reset {
 }
 
 pub(super) async fn handoff(arguments: &Handoff, config: Config, workspace: &Path) -> Result<ExitCode> {
-    // Before anything is written: a turn that fails behind its first entry is one that was interrupted.
+    // Invalid input is reported first: a turn that fails after its first entry counts as interrupted.
     check(arguments)?;
     let found = arguments.tape_arg.find(config, workspace).await?;
     found.require_own()?;
     let name = found.tape.name();
     let tapes = found.location.tapes().context("nothing was ever kept here")?;
-    // A turn of its own: it waits for the one that runs, and no phase begins in the middle of a conversation.
+    // The handoff waits for the running turn, so that no phase starts within it.
     let (turn, recovered) = tapes.begin(name).await?;
     let written = async {
         turn.bootstrap().await?;
@@ -119,7 +119,7 @@ pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -
     Ok(ExitCode::SUCCESS)
 }
 
-/// What plugins want kept beside the archive. A plugin that cannot be asked is no reason to keep the tape.
+/// Files that plugins keep beside the archive. A plugin that fails does not prevent the reset.
 async fn kept_beside(found: &ResolvedTape, home: &Path, workspace: &Path) -> Vec<(String, String)> {
     let asked = async {
         let config = Config::load(Some(home))?;
@@ -139,7 +139,7 @@ async fn kept_beside(found: &ResolvedTape, home: &Path, workspace: &Path) -> Vec
     })
 }
 
-/// Asks whoever sits there.
+/// Asks for confirmation.
 async fn confirm(arguments: &Reset, found: &ResolvedTape) -> Result<bool> {
     let name = found.tape.name();
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {

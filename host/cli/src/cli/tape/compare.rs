@@ -12,40 +12,40 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Entries that are shown of those that only one has.
+/// Entries that are shown of those that only one selection has.
 const MAX_SHOWN: usize = 12;
 
-/// Entries that are compared: the newest. A tape may have millions.
+/// Newest entries that are compared: a tape may have millions.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Columns of a name and of a number.
+/// Widths of a name and of a number.
 const NAME: usize = 24;
 const NUMBER: usize = 22;
 
-/// Kinds of entries that a model is told of.
+/// Kinds of entries that are sent to a model.
 const MODEL_KINDS: [&str; 4] = ["anchor", "message", "tool_call", "tool_result"];
 
-/// What one selector has made of the tape.
+/// The selection of one selector.
 pub(super) struct Side {
     selector: String,
-    /// Why it did not select: what is shown is everything.
+    /// The error of the selector: everything was selected instead.
     fallback: Option<String>,
     messages: usize,
-    /// Tokens of each part of the request, as the host estimates them.
+    /// Estimated tokens of each part of the request.
     tokens: Vec<(&'static str, u64)>,
     took: Duration,
     fuel: u64,
-    /// Entries that are in it as they stand.
+    /// Selected entries, unchanged.
     entries: BTreeSet<u64>,
-    /// The selector's own messages.
+    /// Messages that the selector made.
     own: Vec<String>,
-    /// What it could have taken, the newest of it.
+    /// The newest entries that it could select.
     window: Vec<Entry>,
-    /// Whether there is more of it.
+    /// Whether there are further ones.
     is_cut: bool,
 }
 
-/// Looks at a request before it is thrown away.
+/// Analyses a request.
 pub(super) async fn side(selector: &str, turn: &Arc<Turn>, request: Request) -> Result<Side> {
     let mut window = request.view.newest(MAX_ENTRIES).await?;
     let is_cut = window.len() == MAX_ENTRIES;
@@ -84,7 +84,7 @@ impl Side {
         self.tokens.iter().map(|(_, tokens)| tokens).sum()
     }
 
-    /// What this one has and the other has not.
+    /// Entries that only this side has.
     fn besides<'a>(&'a self, other: &'a Self) -> Vec<&'a Entry> {
         let only = |entry: &&Entry| self.entries.contains(&entry.id) && !other.entries.contains(&entry.id);
         self.window.iter().filter(only).collect()
@@ -176,7 +176,7 @@ fn only(out: &mut impl Write, side: &Side, entries: &[&Entry]) -> io::Result<()>
     }
 }
 
-/// What was said, behind context and date, as far as a line holds it.
+/// The text without context and date, cut to a line.
 fn first_line(value: &str) -> String {
     let whole = content(value).join("\n");
     let said = whole.split_once("---Date: ").and_then(|(_, rest)| rest.split_once("---\n"));

@@ -70,20 +70,20 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     Ok(ExitCode::SUCCESS)
 }
 
-/// What two selectors make of the same tape.
+/// The selections of two selectors from the same tape.
 async fn compare(arguments: &Arguments, host: &Arc<Host>, names: [&String; 2]) -> Result<[compare::Side; 2]> {
     let side = async |name: &String| {
         let look = async |turn: &_, request| compare::side(name, turn, request).await;
         let looked = preview(arguments, host, Some(name), async |preview| preview.look(host, look).await);
         Ok::<_, anyhow::Error>(looked.await?.0)
     };
-    // The first call of a component pays for what later ones find done.
+    // The first call of a component includes its start, so each selector runs once before the measurement.
     side(names[0]).await?;
     side(names[1]).await?;
     Ok([side(names[0]).await?, side(names[1]).await?])
 }
 
-/// The next turn of the session that is named, as that selector would have it.
+/// Previews the next turn of the session with that selector.
 async fn preview<T>(
     arguments: &Arguments,
     host: &Arc<Host>,
@@ -92,7 +92,7 @@ async fn preview<T>(
 ) -> Result<(T, (Arc<dyn Store>, String))> {
     let found = arguments.tape_arg.find_with(host).await?;
     let (tape, session) = match &found {
-        // The hooks are told some session: a name does not say which it was made of.
+        // Hooks need a session id, and the name of a tape does not reveal it.
         Some(found) => {
             let name = found.tape.name();
             (name.to_owned(), found.session.as_deref().filter(|session| !session.is_empty()).unwrap_or(name).to_owned())
@@ -137,7 +137,7 @@ fn require_selector(host: &Arc<Host>, name: &str) -> Result<()> {
     bail!("no plugin `{shown}` selects{hint}")
 }
 
-/// One message for a person.
+/// Prints one message.
 fn print(out: &mut impl Write, message: &str) -> io::Result<()> {
     let style = Style::for_stdout();
     let get = |key: &str| json::get(message, key).filter(|value| *value != "null" && *value != "\"\"");

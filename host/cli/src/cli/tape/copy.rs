@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// How many entries are written at once.
+/// Entries that are written at once.
 const PAGE: usize = 256;
 
 #[derive(clap::Args)]
@@ -58,7 +58,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     let copied = match copy.all(name, &new).await {
         Ok(copied) => copied,
         Err(error) => {
-            // Half a copy would be taken for a whole one.
+            // An incomplete copy could be taken for a complete one.
             let left = store.reset(&new, false).await;
             return Err(error.context(match left {
                 Ok(_) => format!("tape `{new}` was not made"),
@@ -78,7 +78,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     Ok(ExitCode::SUCCESS)
 }
 
-/// The entry that a copy ends with.
+/// The last entry of a copy.
 async fn at(tape: &Tape, id: u64) -> Result<Entry> {
     let before = id.checked_sub(1).context("ids begin with 1")?;
     let found = tape.read(before, 1).await?.into_iter().find(|entry| entry.id == id);
@@ -90,19 +90,19 @@ async fn at(tape: &Tape, id: u64) -> Result<Entry> {
 
 struct Copy<'a> {
     store: &'a Arc<dyn Store>,
-    /// The last entry that is copied; none: all are.
+    /// The last entry to copy; `None`: all.
     end: Option<&'a Entry>,
     progress: Progress,
     done: u64,
 }
 
 impl Copy<'_> {
-    /// Copies the sidecars, then the tape: while the copy is incomplete, there is no tape of its name.
+    /// Copies the sidecars, then the tape: a tape of that name exists only when the copy is complete.
     async fn all(mut self, from: &str, to: &str) -> Result<u64> {
         for sidecar in self.store.sidecars(from).await? {
             let Some(suffix) = sidecar.strip_prefix(from) else { continue };
-            // A sidecar has ids of its own; what it held at that moment is told by its dates.
-            // What was forgotten since is forgotten in the copy as well.
+            // A sidecar has its own ids, so its entries are selected by their dates. Entries that were forgotten since are
+            // forgotten in the copy too.
             let is_forgotten = suffix.strip_prefix("__sidecar__") == Some(FORGOTTEN);
             let end = self.end.map(|end| end.date.clone()).filter(|_| !is_forgotten);
             self.one(&sidecar, &format!("{to}{suffix}"), |entry| end.as_ref().is_none_or(|end| entry.date <= *end))
@@ -123,7 +123,7 @@ impl Copy<'_> {
             let kept = page.len();
             if kept > 0 {
                 let drafts = page.into_iter().map(Draft::from).collect();
-                // Somebody who began the same tape meanwhile is not written into.
+                // Another process may have started that tape.
                 self.store.append(to, drafts, Some(copied)).await?;
             }
             copied += kept as u64;

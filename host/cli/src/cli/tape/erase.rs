@@ -1,4 +1,4 @@
-//! `tape erase`: entries are taken out of tapes for good.
+//! `tape erase`: erases entries of tapes.
 
 use super::super::text;
 use super::tape_arg::{ResolvedTape, TapeArg};
@@ -15,10 +15,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// How many entries are looked at in one step.
+/// Entries that are read at once.
 const PAGE: usize = 256;
 
-/// The fewest characters of a text: a shorter one stands nearly everywhere.
+/// The shortest text: a shorter one occurs in nearly every entry.
 const MIN_TEXT: usize = 3;
 
 #[derive(clap::Args)]
@@ -40,19 +40,19 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// Which entries are meant.
+/// Selects entries.
 enum EraseFilter {
     Ids(BTreeSet<u64>),
     Text(Words),
     Forgotten,
 }
 
-/// What goes from one tape.
+/// The entries to erase from one tape.
 struct Plan {
     tape: Tape,
-    /// A sidecar by its name, or none for the tape itself, with what goes from it.
+    /// By sidecar, or `None` for the tape itself.
     parts: Vec<(Option<String>, Vec<Entry>)>,
-    /// Entries that are still remembered.
+    /// Entries that are not forgotten.
     remembered: u64,
     forgotten: Arc<Forgotten>,
 }
@@ -99,14 +99,14 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     for plan in &plans {
         erased.push((plan.tape.name().to_owned(), erase(plan).await?));
     }
-    // What was derived of the entries is derived again of what stands.
+    // Indexes are built again.
     recall.clear().map_err(anyhow::Error::msg)?;
     let traces = trace(&location, &plans, &wanted, false)?;
     tell(arguments.json, &erased, &traces)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Which tape, and which entries.
+/// The tape and the entries that the arguments name.
 fn read(arguments: &Arguments) -> Result<(Option<String>, EraseFilter)> {
     let is_id = |given: &String| given.bytes().all(|byte| byte.is_ascii_digit());
     let (named, ids) = match arguments.given.split_first() {
@@ -137,7 +137,7 @@ fn read(arguments: &Arguments) -> Result<(Option<String>, EraseFilter)> {
     Ok((named, wanted))
 }
 
-/// A tape by its own name or path, or by that of its session; empty: that of `cli:local`.
+/// Finds a tape by its name or path, or by its session; empty: that of `cli:local`.
 async fn find(named: &str, config: Config, workspace: &Path) -> Result<ResolvedTape> {
     let is_tape = named.contains("__") || named.contains('/') || named.ends_with(".jsonl");
     let named = match named {
@@ -150,7 +150,7 @@ async fn find(named: &str, config: Config, workspace: &Path) -> Result<ResolvedT
     Ok(found)
 }
 
-/// All tapes of the workspace, the one that its sessions share among them.
+/// All tapes of the workspace, including the shared one.
 async fn of_workspace(location: TapeLocation) -> Result<(TapeLocation, Vec<Tape>)> {
     let mut tapes = Vec::new();
     for name in location.names().await? {
@@ -169,7 +169,7 @@ async fn plan(location: &TapeLocation, tape: Tape, wanted: &EraseFilter) -> Resu
     let mut plan = Plan { parts: Vec::new(), remembered: 0, forgotten, tape };
     let family = plan.tape.name().to_owned();
     let mut names = vec![None];
-    // Ids are those of the tape itself.
+    // Ids select entries of the tape itself.
     if !matches!(wanted, EraseFilter::Ids(_)) {
         let prefix = format!("{family}__sidecar__");
         let sidecars = store.sidecars(&family).await?;
@@ -186,7 +186,7 @@ async fn plan(location: &TapeLocation, tape: Tape, wanted: &EraseFilter) -> Resu
     Ok(plan)
 }
 
-/// The entries of one tape that go: those that are meant, and with a tool's call its results, which no model takes alone.
+/// The matching entries of one tape. A tool call includes its results, which no model accepts alone.
 async fn choose(store: &dyn Store, name: &str, wanted: &EraseFilter, plan: &mut Plan) -> Result<Vec<Entry>> {
     let holds: Option<RangeInclusive<u64>> = section_ids(&store.section(name, MEMORY, None).await?);
     let mut chosen: Vec<Entry> = Vec::new();
@@ -235,13 +235,13 @@ async fn choose(store: &dyn Store, name: &str, wanted: &EraseFilter, plan: &mut 
     Ok(chosen)
 }
 
-/// Takes out what is planned. The receipt on the tape is written with the tape's own part.
+/// Erases the planned entries. The receipt is written with the part of the tape itself.
 async fn erase(plan: &Plan) -> Result<u64> {
     let mut erased = 0;
     let by = format!("user {}", rustix_user());
     for (sidecar, entries) in &plan.parts {
         let mut erasure = Erasure::new(entries);
-        // A sidecar is read by its plugin, which expects its own entries there.
+        // A sidecar is left without a receipt, because its plugin reads only its own entries.
         if sidecar.is_none() {
             erasure = erasure.with_receipt(&by)?;
         }
@@ -250,12 +250,12 @@ async fn erase(plan: &Plan) -> Result<u64> {
     Ok(erased)
 }
 
-/// Who took it out, by the system's number.
+/// The numeric id of the user, for the receipt.
 fn rustix_user() -> u32 {
     rustix::process::getuid().as_raw()
 }
 
-/// What archives, the trash and files beside the tapes hold of it.
+/// Copies of the entries in archives, in the trash and in files beside the tapes.
 fn trace(location: &TapeLocation, plans: &[Plan], wanted: &EraseFilter, dry: bool) -> Result<Vec<Traces>> {
     let Some(dir) = &location.dir else { return Ok(Vec::new()) };
     let mut traces = Vec::new();

@@ -14,7 +14,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// How many entries are held at once.
+/// Entries that are held at once.
 const PAGE: usize = 256;
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -45,11 +45,11 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         Some(path) => {
             let failed = || format!("`{}` cannot be written", path.display());
             let is_special = fs::metadata(path).is_ok_and(|about| !about.is_file());
-            // Under another name first: an export that fails leaves what was there.
+            // Written to a temporary file first: an export that fails keeps the old file.
             let mut draft = path.as_os_str().to_owned();
             draft.push(format!(".{}.new", std::process::id()));
             let target = if is_special { path.clone() } else { PathBuf::from(draft) };
-            // What was said is its owner's alone, as on the tape.
+            // Readable by its owner alone, like the tape.
             let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&target);
             let mut out = BufWriter::new(file.with_context(failed)?);
             let written = write(&found.tape, arguments.format, &mut out, &|text| text.to_owned()).await;
@@ -80,7 +80,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the tape, each text as `shown` gives it.
+/// Writes the tape, with each text passed through `shown`.
 async fn write(tape: &Tape, format: Format, out: &mut impl Write, shown: &dyn Fn(&str) -> String) -> Result<()> {
     let mut progress = Progress::new("exporting");
     let all = tape.last_id().await?;

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How long it waits for a turn that has a tape: that one can be tidied another time.
+/// How long to wait for a tape that a turn holds: it is collected another time.
 const LOCK_WAIT: Duration = Duration::from_millis(200);
 
 #[derive(clap::Args)]
@@ -32,7 +32,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     let mut found = leftovers(&config, arguments.dry_run)?;
     if arguments.now && config.tapes.storage == TapeStorage::Files {
         let trash = empty_trash(&config.tapes_dir(), arguments.dry_run).context("the trash cannot be looked at")?;
-        // What is old enough to go anyway was told by then, where nothing was removed.
+        // Expired trash is among the leftovers, and is still there in a dry run.
         let known: Vec<_> = found.iter().map(|leftover| leftover.path.clone()).collect();
         let trash = trash.into_iter().filter(|(path, _)| !known.contains(path));
         found.extend(trash.map(|(path, bytes)| Garbage { path, bytes, why: "was thrown away" }));
@@ -63,7 +63,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     Ok(ExitCode::SUCCESS)
 }
 
-/// Old versions of memories. A tape that a turn has is left for the next time.
+/// Compacts memories. A tape that a turn holds is skipped.
 async fn compact(mut config: Config, workspace: &Path, dry: bool) -> Result<Compacted> {
     let days = config.tapes.memory_history_days;
     config.tapes.journal.lock_wait = config.tapes.journal.lock_wait.min(LOCK_WAIT);

@@ -21,14 +21,14 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// What is known of a tape without reading it.
+/// The summary of a tape without reading it.
 struct Row {
     name: String,
     entries: u64,
     date: Option<String>,
     bytes: Option<u64>,
     is_here: bool,
-    /// Empty: the workspace's own tape.
+    /// Empty: the tape of the workspace.
     session: Option<String>,
     is_torn: bool,
     is_interrupted: bool,
@@ -69,14 +69,14 @@ async fn row(name: String, location: &TapeLocation, tapes: &Tapes) -> Result<Row
     })
 }
 
-/// Bytes of half lines that an append has set aside.
+/// Bytes of incomplete lines that an append has set aside.
 pub(super) fn set_aside(tape: &Path) -> u64 {
     let mut torn = tape.as_os_str().to_owned();
     torn.push(".torn");
     std::fs::metadata(torn).map_or(0, |about| about.len())
 }
 
-/// Whether the file does not end with the end of a line.
+/// Whether the last line of the file is incomplete.
 pub(super) fn ends_torn(tape: &Path) -> bool {
     let last = || {
         let mut file = File::open(tape).ok()?;
@@ -103,7 +103,7 @@ impl Row {
         })
     }
 
-    /// The session, or the tape where it is of none that is known.
+    /// The session, or the tape if its session is unknown.
     fn shown(&self) -> &str {
         match self.session.as_deref() {
             Some("") => "(kept for the workspace)",

@@ -1,14 +1,14 @@
-//! Entries as a person reads them, in 80 columns.
+//! Prints entries for people, in 80 columns.
 
 use super::super::style::Style;
 use super::super::text::{self, WIDTH};
 use bub_tape::{Entry, json, told};
 use std::io::{self, Write};
 
-/// Where what an entry holds begins.
+/// The column where the text of an entry starts.
 const INDENT: usize = 7;
 
-/// How many columns a date takes, with a space before it.
+/// The columns of a date with a space before it.
 const DATE: usize = 20;
 
 /// Prints entries.
@@ -29,7 +29,7 @@ impl Outline {
         let body = body(entry);
         let lines: Vec<String> = body.iter().flat_map(|text| text::fold(text, WIDTH - INDENT)).collect();
         let most = if self.full { usize::MAX } else { shown(&entry.kind) };
-        // A line that says that one line is missing takes the place of that line.
+        // A notice about one hidden line would take the place of that line.
         let most = if lines.len() == most.saturating_add(1) { lines.len() } else { most };
         for line in lines.iter().take(most) {
             let line = if entry.is("error") { self.style.red(line) } else { line.clone() };
@@ -69,7 +69,7 @@ impl Outline {
     }
 }
 
-/// An anchor as a rule over the whole width; a section's, at which no view begins, as a broken one.
+/// An anchor as a rule over the whole width; that of a section, where no view starts, as a dashed one.
 pub(super) fn rule(anchor: &Entry, style: Style) -> String {
     let stroke = if anchor.is_section_anchor() { "╌" } else { "─" };
     let end = format!(" {} {} ", anchor.id, text::date(&anchor.date));
@@ -80,7 +80,7 @@ pub(super) fn rule(anchor: &Entry, style: Style) -> String {
     style.cyan(format!("{0}{0} {name} {middle}{end}{0}{0}", stroke))
 }
 
-/// How many lines of what an entry holds are shown.
+/// Lines of an entry that are shown.
 fn shown(kind: &str) -> usize {
     match kind {
         "message" => 16,
@@ -91,7 +91,7 @@ fn shown(kind: &str) -> usize {
     }
 }
 
-/// What an entry holds, as texts that follow each other.
+/// The texts of an entry, in order.
 pub(super) fn body(entry: &Entry) -> Vec<String> {
     let payload = &*entry.payload;
     let get = |key: &str| json::get(payload, key).filter(|value| *value != "null");
@@ -120,7 +120,7 @@ pub(super) fn body(entry: &Entry) -> Vec<String> {
     body
 }
 
-/// A message's text, or its parts; of media what they are.
+/// The text of a message, or its parts, with descriptions of media.
 pub(super) fn content(content: &str) -> Vec<String> {
     let part = |part: &str| {
         let text = || json::get(part, "text").and_then(json::string).unwrap_or_else(|| part.to_owned());
@@ -144,7 +144,7 @@ fn calls(calls: &str) -> Vec<String> {
     calls.into_iter().map(|written| call(written).unwrap_or_else(|| written.to_owned())).collect()
 }
 
-/// What else stands in a payload.
+/// The other fields of a payload.
 fn others(payload: &str, known: &[&str]) -> Vec<String> {
     let fields = json::fields(payload).unwrap_or_default();
     let others = fields.into_iter().filter(|(key, _)| !known.contains(&key.as_str()));

@@ -1,15 +1,15 @@
-//! How far long work has come, on stderr when that is a terminal.
+//! Progress on stderr, on terminals only.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// Work that is done sooner is not spoken of.
+/// The delay before the line is shown.
 const DELAY: Duration = Duration::from_millis(500);
 
-/// How often the line changes.
+/// The interval of updates.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(200);
 
-/// A line that is written over itself, and gone at the end.
+/// A line that is overwritten, and removed at the end.
 pub(super) struct Progress {
     what: &'static str,
     seen: bool,
@@ -22,7 +22,7 @@ impl Progress {
         Self { what, seen: std::io::stderr().is_terminal(), next: Instant::now() + DELAY, shown: false }
     }
 
-    /// Says how many entries are done, of all where that is known.
+    /// Shows the number of entries done, and of all if known.
     pub(super) fn at(&mut self, done: u64, all: Option<u64>) {
         if !self.seen || Instant::now() < self.next {
             return;
@@ -33,7 +33,7 @@ impl Progress {
         let _ = write!(std::io::stderr(), "\r\x1b[K{}: {done}{of} entries", self.what);
     }
 
-    /// Awaits work that does not say how far it has come.
+    /// Awaits work without progress of its own.
     pub(super) async fn over<T>(mut self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         loop {

@@ -12,10 +12,10 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// How many columns of an entry are shown before what was found in it.
+/// Columns before a hit that are shown.
 const BEFORE: usize = 24;
 
-/// How many lines of an entry are shown.
+/// Lines of an entry that are shown.
 const LINES: usize = 2;
 
 #[derive(clap::Args)]
@@ -78,7 +78,7 @@ fn print(out: &mut impl Write, hit: &Hit, sought: &str, style: Style) -> io::Res
     let name = entry.name().map(|name| format!(" {name}")).unwrap_or_default();
     let title = text::cut(&format!("{}{name}", entry.kind), 40);
     let about = format!("{:>6} {title}", entry.id);
-    // Less than 0.9: typing errors were forgiven.
+    // Below 0.9, typing errors were tolerated.
     let near = if hit.score < 0.9 { "  about" } else { "" };
     writeln!(out, "{}  {}{near}", style.bold(about), style.dim(text::date(&entry.date)))?;
     let whole = text::line(&body(entry).join(" "));
@@ -91,7 +91,7 @@ fn print(out: &mut impl Write, hit: &Hit, sought: &str, style: Style) -> io::Res
     Ok(())
 }
 
-/// At which character the text stands, or else the first of its words that does.
+/// The position of the text, or else of the first of its words that occurs.
 fn location(whole: &str, sought: &str) -> Option<usize> {
     let fold = |text: &str| text.chars().map(|c| c.to_lowercase().next().unwrap_or(c)).collect::<String>();
     let folded = fold(whole);

@@ -12,10 +12,10 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// How many entries are held at once.
+/// Entries that are held at once.
 const PAGE: usize = 256;
 
-/// The kinds that this program writes.
+/// The kinds of this program.
 const KINDS: [&str; 7] = ["message", "system", "anchor", "tool_call", "tool_result", "error", "event"];
 
 #[derive(clap::Args)]
@@ -52,7 +52,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut page = Page::new(arguments, tape.name());
     if arguments.last.is_some() {
-        // ResolvedTape from the end; how many there are was said by whoever asked.
+        // Read from the end; the user has named their number.
         let mut entries = tape.query(&query).await?;
         entries.reverse();
         page.print(&mut out, &entries)?;
@@ -83,7 +83,7 @@ impl Arguments {
     async fn query(&self, tape: &Tape) -> Result<Query> {
         let mut query = Query { kinds: self.kinds.clone(), ..Query::default() };
         if let Some(id) = self.id {
-            // The one behind it may be another, where there is none of that id.
+            // Without an entry of that id, the query would return the next one.
             let one = tape.read(id.saturating_sub(1), 1).await?;
             query.limit = Some(usize::from(one.first().is_some_and(|entry| entry.id == id)));
             query.start = Start::AfterId(id.saturating_sub(1));
@@ -107,14 +107,14 @@ impl Arguments {
         Ok(query)
     }
 
-    /// What may have been meant by a kind that nothing has.
+    /// A suggestion for an unknown kind.
     fn hint(&self) -> String {
         let unknown = self.kinds.iter().find(|kind| !KINDS.contains(&kind.as_str()));
         unknown.map(|kind| suggest::hint(kind, KINDS)).unwrap_or_default()
     }
 }
 
-/// What was printed so far.
+/// The state of the output.
 struct Page<'a> {
     outline: Option<Outline>,
     tape: &'a str,
@@ -153,7 +153,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Entries as JSON, as they stand on the tape.
+/// Prints entries as JSON, as on the tape.
 pub(super) fn print_json(out: &mut impl Write, tape: &str, what: &str, entries: &[Entry]) -> io::Result<()> {
     let lines: Vec<String> = entries.iter().map(|entry| format!("\n  {}", text::json_line(&entry.line()))).collect();
     let end = if lines.is_empty() { "" } else { "\n" };

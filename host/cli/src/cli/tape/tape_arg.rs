@@ -1,4 +1,4 @@
-//! Which tape is meant.
+//! Arguments that select a tape.
 
 use super::super::text;
 use super::tape_location::{SESSION, TapeLocation, keep_index, require_listed};
@@ -10,7 +10,7 @@ use bub_types::suggest;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How a command is told which tape is meant.
+/// The tape that a command works on.
 #[derive(clap::Args, Default)]
 pub(super) struct TapeArg {
     /// Name of a tape as `list` shows it, or path of a `.jsonl` file [default: the tape of the session]
@@ -21,11 +21,11 @@ pub(super) struct TapeArg {
     session: Option<String>,
 }
 
-/// A tape that is there.
+/// An existing tape.
 pub(super) struct ResolvedTape {
     pub(super) tape: Tape,
     pub(super) location: TapeLocation,
-    /// The session that it is of, where that is known.
+    /// Its session, if it is known.
     pub(super) session: Option<String>,
 }
 
@@ -40,11 +40,11 @@ impl TapeArg {
         Self { tape: None, session: Some(session.to_owned()) }
     }
 
-    /// The tape that is meant.
+    /// Finds the tape.
     ///
     /// # Errors
     ///
-    /// It is not there, or what keeps tapes cannot be asked.
+    /// It does not exist, or the tape store fails.
     pub(super) async fn find(&self, config: Config, workspace: &Path) -> Result<ResolvedTape> {
         match &self.tape {
             Some(given) => match path(given, &config) {
@@ -65,11 +65,11 @@ impl TapeArg {
         }
     }
 
-    /// The same with all plugins at hand; none where the session has no tape yet.
+    /// Finds the tape with all plugins loaded; `None` if the session has no tape yet.
     ///
     /// # Errors
     ///
-    /// A tape that was named is not there.
+    /// The named tape does not exist.
     pub(super) async fn find_with(&self, host: &Arc<Host>) -> Result<Option<ResolvedTape>> {
         match &self.tape {
             Some(given) => match path(given, &host.config) {
@@ -80,20 +80,19 @@ impl TapeArg {
         }
     }
 
-    /// The session whose tape is meant; not of interest where a tape was named.
+    /// The session; ignored if a tape was named.
     pub(super) fn session(&self) -> &str {
         self.session.as_deref().unwrap_or(SESSION)
     }
 }
 
 impl ResolvedTape {
-    /// The tape's file, where it is one.
+    /// The file of the tape, if it is one.
     pub(super) fn file(&self) -> Option<PathBuf> {
         self.location.file(self.tape.name())
     }
 
-    /// Behind what a command has shown: the next one finds its way by the index. A directory that is nobody's home has no
-    /// place for one.
+    /// Indexes the tape after a command, for the next one. A directory outside of a home has no index.
     pub(super) async fn keep_index(&self) {
         if let Some(tapes) = self.location.tapes().filter(|_| !self.location.is_elsewhere) {
             keep_index(&**tapes.store(), self.tape.name()).await;
@@ -104,7 +103,7 @@ impl ResolvedTape {
     ///
     /// # Errors
     ///
-    /// It is a sidecar, or a file that does not lie among tapes.
+    /// It is a sidecar, or a file outside of a tape directory.
     pub(super) fn require_own(&self) -> Result<()> {
         let name = self.tape.name();
         if name.contains("__sidecar__") {
@@ -114,7 +113,7 @@ impl ResolvedTape {
     }
 }
 
-/// What was given as a path, if it is one: it has a directory in it, or lies here and not among the tapes.
+/// The argument as a path, if it is one: it contains a separator, or the file exists here and not among the tapes.
 fn path(given: &str, config: &Config) -> Option<PathBuf> {
     let path = Path::new(given);
     let is_here = || {
@@ -124,7 +123,7 @@ fn path(given: &str, config: &Config) -> Option<PathBuf> {
     (given.contains('/') || is_here()).then(|| path.to_owned())
 }
 
-/// A tape of some directory, which may be nobody's.
+/// A tape in another directory.
 async fn in_directory(given: &str, path: &Path, config: &Config, workspace: &Path) -> Result<ResolvedTape> {
     let shown = text::line(given);
     let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".jsonl"));

@@ -1,4 +1,4 @@
-//! Where tapes are kept.
+//! The location of tapes.
 
 use super::super::sessions::{self, SessionRecord, Sessions};
 use crate::cli::progress;
@@ -12,34 +12,34 @@ use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The session that `run` goes on with when it is told no other.
+/// The default session of `run`.
 pub(super) const SESSION: &str = "cli:local";
 
-/// How many names are asked for at once.
+/// Names that are requested at once.
 const NAMES: usize = 1000;
 
 /// Where tapes are kept.
 pub(in crate::cli) struct TapeLocation {
-    /// None: nothing was ever kept there.
+    /// `None`: no tape was ever stored.
     tapes: Option<Tapes>,
-    /// The directory, where tapes are files.
+    /// The directory, if tapes are files.
     pub(super) dir: Option<PathBuf>,
-    /// Absolute and without links.
+    /// Canonical.
     workspace: PathBuf,
-    /// What is known of the terminal's sessions.
+    /// The records of the terminal's sessions.
     sessions: Sessions,
-    /// Whether a path led here.
+    /// Whether it was given as a path.
     pub(super) is_elsewhere: bool,
-    /// Where plugins were needed to get at the tapes.
+    /// The host, if plugins were needed to open the tapes.
     _host: Option<Arc<Host>>,
 }
 
 impl TapeLocation {
-    /// What is configured. Nothing is made that is not there, and plugins are loaded only where one keeps tapes.
+    /// Opens the configured location. Nothing is created, and plugins are loaded only if one of them is the tape store.
     ///
     /// # Errors
     ///
-    /// The workspace is not there, or what keeps tapes cannot be opened.
+    /// The workspace does not exist, or the tape store cannot be opened.
     pub(in crate::cli) async fn open(config: Config, workspace: &Path) -> Result<Self> {
         let canonical =
             workspace.canonicalize().with_context(|| format!("there is no workspace `{}`", workspace.display()))?;
@@ -65,11 +65,11 @@ impl TapeLocation {
         Ok(Self::from_host(&progress::start(config, workspace, Box::new(Printer::default())).await?))
     }
 
-    /// The tapes that lie in a directory, which need be nobody's home.
+    /// The tapes in a directory, which may be outside of a home.
     ///
     /// # Errors
     ///
-    /// It is no directory.
+    /// It is not a directory.
     pub(super) fn in_directory(dir: &Path, config: &Config, workspace: &Path) -> Result<Self> {
         let store = FileStore::durable(dir, config.tapes.journal.durability)?;
         Ok(Self {
@@ -82,7 +82,7 @@ impl TapeLocation {
         })
     }
 
-    /// What the host keeps tapes in.
+    /// The location of a host's tapes.
     pub(in crate::cli) fn from_host(host: &Arc<Host>) -> Self {
         let config = &host.config;
         Self {
@@ -99,18 +99,18 @@ impl TapeLocation {
         self.tapes.as_ref()
     }
 
-    /// The name of that session's tape.
+    /// The name of the tape of a session.
     pub(in crate::cli) fn tape_name(&self, session: &str) -> String {
         tape_name(&self.workspace, session)
     }
 
-    /// Whether a tape is one of this workspace's sessions.
+    /// Whether a tape belongs to a session of this workspace.
     pub(in crate::cli) fn is_of_workspace(&self, tape: &str) -> bool {
         let half = |name: &str| name.split_once("__").map(|(half, _)| half.to_owned());
         half(tape) == half(&self.tape_name(SESSION))
     }
 
-    /// Which session a tape is of, where that is known: its name is a digest, so the tape itself is asked.
+    /// The session of a tape, if it is known: its name is a digest, so the tape is read.
     ///
     /// # Errors
     ///
@@ -122,17 +122,17 @@ impl TapeLocation {
         Ok(sessions::mark(self, tape).await?.map(|mark| mark.id))
     }
 
-    /// What the terminal's user did with the session of that tape.
+    /// The record of the session of that tape at the terminal.
     pub(in crate::cli) fn record(&self, tape: &str) -> Option<SessionRecord> {
         self.sessions.of_tape(tape)
     }
 
-    /// The directory that the agent works on, absolute and without links.
+    /// The workspace, canonical.
     pub(in crate::cli) fn workspace(&self) -> &Path {
         &self.workspace
     }
 
-    /// When the session of a tape was used last; none: nothing stands on it.
+    /// The last use of the session of a tape; `None`: it is empty.
     ///
     /// # Errors
     ///
@@ -154,12 +154,12 @@ impl TapeLocation {
         Ok(written.map(|written| used.map_or(written, |used| used.max(written))))
     }
 
-    /// The file of a tape, where tapes are files.
+    /// The file of a tape, if tapes are files.
     pub(super) fn file(&self, tape: &str) -> Option<PathBuf> {
         self.dir.as_ref().map(|dir| dir.join(format!("{tape}.jsonl")))
     }
 
-    /// The tape as a command takes it.
+    /// The tape as an argument of commands.
     pub(super) fn display_name(&self, tape: &str) -> String {
         match self.file(tape).filter(|_| self.is_elsewhere) {
             Some(file) => file.display().to_string(),
@@ -167,7 +167,7 @@ impl TapeLocation {
         }
     }
 
-    /// The tape of that name, if it is there.
+    /// The tape of that name, if it exists.
     pub(super) async fn holds(&self, name: &str) -> Result<Option<Tape>> {
         let Some(tapes) = &self.tapes else { return Ok(None) };
         let tape = tapes.open(name)?;
@@ -189,11 +189,11 @@ impl TapeLocation {
     }
 }
 
-/// Whether a store lists a tape of this name.
+/// Checks that a store lists a tape of this name.
 ///
 /// # Errors
 ///
-/// No tape may have the name, or nobody would find it again.
+/// The name is invalid, or a tape of this name would not be listed.
 pub(super) fn require_listed(name: &str) -> Result<()> {
     check_tape_name(name)?;
     if !is_listed(name) {
@@ -202,12 +202,12 @@ pub(super) fn require_listed(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether tapes are files, so that nobody has to be loaded to get at them.
+/// Whether tapes are files, which need no plugins.
 fn is_plain(config: &Config) -> bool {
     config.tapes.storage == TapeStorage::Files && !config.plugins.values().any(keeps_tapes)
 }
 
-/// Whether the configuration lets that plugin keep tapes.
+/// Whether the plugin may be the tape store.
 fn keeps_tapes(plugin: &Plugin) -> bool {
     plugin.enabled && plugin.grants.as_ref().is_some_and(|grants| grants.allow(&hook_grant("store")))
 }
@@ -217,16 +217,16 @@ fn tapes(store: FileStore, dir: &Path, config: &Config) -> Tapes {
     Tapes::new(Arc::new(store), Arc::new(journals))
 }
 
-/// The store behind a tape that was found.
+/// The store of a tape that exists.
 ///
 /// # Errors
 ///
-/// Nothing was ever kept there.
+/// No tape was ever stored.
 pub(super) fn store(location: &TapeLocation) -> Result<&Arc<dyn Store>> {
     Ok(location.tapes().context("nothing was ever kept here")?.store())
 }
 
-/// Indexes a tape behind a look at it, so that the next one finds its way. What cannot be kept costs nothing but time.
+/// Indexes a tape for the next command. A failure only costs time.
 pub(super) async fn keep_index(store: &dyn Store, tape: &str) {
     if let Err(error) = store.index(tape).await {
         tracing::debug!("tape `{tape}` is not indexed: {error}");

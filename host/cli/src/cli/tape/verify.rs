@@ -14,7 +14,7 @@ use std::io::{BufReader, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// How many entries are held at once.
+/// Entries that are held at once.
 const PAGE: usize = 256;
 
 #[derive(clap::Args)]
@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-/// Something that is not well with a tape.
+/// A problem of a tape.
 struct Diagnostic {
     what: &'static str,
     text: String,
@@ -51,7 +51,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     if arguments.all {
         let location = TapeLocation::open(config, workspace).await?;
         for name in location.names().await? {
-            // It may have been emptied since it was listed.
+            // It may have been removed since it was listed.
             if let Some(tape) = location.holds(&name).await? {
                 verify(&tape, &location).await?;
             }

@@ -1,4 +1,4 @@
-//! What a plugin that is a channel is tried with: everything that it says that it does.
+//! Samples for a plugin that is a channel: every function that it declares.
 
 use bub_runtime::channel;
 use bub_runtime::error::Failure;
@@ -10,44 +10,44 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a poll is waited for: it may well wait for somebody who says nothing.
+/// How long a poll may take: it may wait for a message.
 const POLL: Duration = Duration::from_secs(5);
 
-/// What was tried of a channel.
+/// The trial of a channel.
 struct Trial<'a> {
     calls: &'a CallScope,
     channel: &'a GuestChannel,
-    /// Of each function what it was asked, for whoever reads of it, and how it failed.
+    /// The samples of each function, and how they failed.
     tried: Vec<(&'static str, Option<Failure>)>,
-    /// What it brought, as the host takes it.
+    /// Its messages that the host accepts.
     arrivals: Vec<Value>,
-    /// What it brought and the host does not take: in which sample, and why.
+    /// Its messages that the host refuses: the sample, and the reason.
     refused: Vec<(&'static str, String)>,
-    /// What it answered to webhooks.
+    /// Its answers to webhooks.
     webhooks: Vec<Value>,
     wait: Duration,
 }
 
-/// What was tried of a channel, and what there is to tell of it.
+/// The result of the trial of a channel.
 pub(super) struct TestedChannel {
-    /// In which sample, and how it failed.
+    /// The sample, and how it failed.
     pub(super) calls: Vec<(&'static str, Option<Failure>)>,
-    /// Messages that the host does not take: in which sample, and why.
+    /// Messages that the host refuses: the sample, and the reason.
     pub(super) refused: Vec<(&'static str, String)>,
     pub(super) told: Value,
 }
 
-/// What came of it.
+/// The outcome of a trial.
 pub(super) enum Outcome {
-    /// It has no channel.
+    /// The plugin has no channel.
     None,
-    /// Why its channel is not there.
+    /// The channel failed to start.
     Refused(String),
-    /// It was tried.
+    /// The channel was tested.
     Tested(TestedChannel),
 }
 
-/// Asks everything of the plugin's channel.
+/// Runs all samples of the channel.
 pub(super) async fn all(calls: &Arc<CallScope>, plugin: &str) -> Outcome {
     let (channels, refused) = hooks::described(calls).await;
     let Some(channel) = channels.iter().find(|channel| channel.plugin() == plugin) else {
@@ -84,7 +84,7 @@ impl Trial<'_> {
         answer
     }
 
-    /// From the beginning, and then from where that has led.
+    /// Polls from the start, and then from the returned cursor.
     async fn poll(&mut self) {
         let mut cursor = None;
         for what in ["a first poll", "a poll from where the first one led"] {
@@ -115,7 +115,7 @@ impl Trial<'_> {
         let message = outbound(&channel.name, "**Hello**, `this` is a sample.\n\n```rust\nfn main() {}\n```\n");
         let sent = channel.send(calls, &message, "check/0").await;
         let handle = self.took("a message to be sent", sent).flatten();
-        // The same key once more: somebody did not hear that it was delivered.
+        // The same key again, as after an uncertain delivery.
         let again = channel.send(calls, &message, "check/0").await;
         self.took("the same message under the same key", again);
         let empty = channel.send(calls, &outbound(&channel.name, ""), "check/1").await;
@@ -138,7 +138,7 @@ impl Trial<'_> {
     }
 }
 
-/// A message as the host takes it: of what came along what it is, and not the data.
+/// A message as the host accepts it, with descriptions of its media in place of their data.
 fn arrival(Arrival { message, active }: &Arrival) -> Value {
     let media = message
         .media
@@ -152,7 +152,7 @@ fn arrival(Arrival { message, active }: &Arrival) -> Value {
     })
 }
 
-/// What strangers send: none of it is signed.
+/// Unsigned webhooks.
 fn requests() -> [(&'static str, WebhookRequest); 3] {
     let request = |method: &str, headers: &[(&str, &str)], body: &[u8]| WebhookRequest {
         method: method.to_owned(),

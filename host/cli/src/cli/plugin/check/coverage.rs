@@ -1,4 +1,4 @@
-//! What a trial has tried of a plugin, and what it has not: that nothing broke says nothing of what nobody asked.
+//! The coverage of a trial: a clean report says nothing about functions that no sample called.
 
 use super::Counts;
 use super::sandbox::Sandbox;
@@ -9,13 +9,13 @@ use bub_tape::{Entry, json};
 use bub_types::text::one_line;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the host offers for HTTP.
+/// The import for HTTP requests.
 const HTTP: &str = "wasi:http/outgoing-handler";
 
-/// Things that one sample asks of an export, at most.
+/// Calls of an export that one sample makes, at most.
 const MAX_SAMPLES: usize = 64;
 
-/// Something that was not tried.
+/// Something that was not tested.
 pub(super) struct UntestedItem {
     pub(super) what: String,
     pub(super) why: String,
@@ -25,18 +25,18 @@ pub(super) struct UntestedItem {
 pub(super) struct Coverage {
     /// Calls of each export so far.
     calls: BTreeMap<&'static str, u64>,
-    /// In which samples each was asked.
+    /// The samples that called each export.
     samples: BTreeMap<&'static str, Vec<String>>,
-    /// What took too long, and in which sample: it is not asked again.
+    /// Exports that timed out, and the sample: they are not called again.
     slow: BTreeMap<&'static str, (String, String)>,
     /// Grants that were used.
     used: BTreeSet<String>,
-    /// What could not be asked at all.
+    /// Functions that no sample can call.
     left_out: Vec<UntestedItem>,
 }
 
 impl Coverage {
-    /// The same of a sample that asks each export for several things, once each.
+    /// Records a sample that makes several calls of each export, one by one.
     pub(super) fn after_each(&mut self, sample: &str, counts: &Counts) {
         for (hook, count) in counts {
             let more = count.calls.saturating_sub(self.calls.get(hook).copied().unwrap_or_default());
@@ -47,7 +47,7 @@ impl Coverage {
         self.after(sample, counts);
     }
 
-    /// What has been asked since it was looked at last.
+    /// Records the calls since the last sample.
     pub(super) fn after(&mut self, sample: &str, counts: &Counts) {
         for (hook, count) in counts {
             let before = self.calls.insert(hook, count.calls).unwrap_or_default();
@@ -61,12 +61,12 @@ impl Coverage {
         }
     }
 
-    /// In how many samples that export was asked.
+    /// The number of samples that called an export.
     pub(super) fn samples(&self, hook: &str) -> usize {
         self.samples.get(hook).map_or(0, Vec::len)
     }
 
-    /// What stands on a tape of the trial.
+    /// Records an entry on a tape of the trial.
     pub(super) fn on_tape(&mut self, plugin: &Plugin, entry: &Entry) {
         if entry.event_name().as_deref() != Some("plugin.grant") {
             return;
@@ -78,7 +78,7 @@ impl Coverage {
         }
     }
 
-    /// A tool that was to be called.
+    /// Records the call of a tool.
     pub(super) fn of_tool(&mut self, tool: &str, calls: u64, counts: &Counts) {
         let now = counts.get("call-tool").map_or(0, |count| count.calls);
         if now == calls {
@@ -90,32 +90,32 @@ impl Coverage {
         }
     }
 
-    /// What no sample can ask.
+    /// Records something that no sample can call.
     pub(super) fn leave_out(&mut self, what: &str, why: &str) {
         if !self.left_out.iter().any(|other| other.what == what) {
             self.left_out.push(UntestedItem { what: what.to_owned(), why: why.to_owned() });
         }
     }
 
-    /// The exports that no sample asked.
+    /// The exports that no sample called.
     pub(super) fn not_asked(plugin: &Plugin, counts: &Counts) -> Vec<&'static str> {
         let asked = |hook: &str| match hook {
             "tools" => plugin.tools.is_empty() || counts.contains_key("call-tool"),
             "provider" => counts.contains_key("complete"),
             "commands" => counts.contains_key("run-command"),
-            // Asked when it was loaded, or by what its channel is.
+            // Called when the plugin was loaded, or by the samples of its channel.
             "manifest" => true,
             "channel" => {
                 ["channel", "describe", "poll", "send", "receive"].iter().any(|call| counts.contains_key(call))
             }
             hook => counts.contains_key(hook),
         };
-        // What is not wanted is told of by itself.
+        // Exports without a grant are reported separately.
         let is_wanted = |hook: &&str| CALLED_BY_NAME.contains(hook) || plugin.asks_for(&hook_grant(hook));
         plugin.hooks.iter().copied().filter(is_wanted).filter(|hook| !asked(hook)).collect()
     }
 
-    /// Everything that was not tried, and why.
+    /// Everything that was not tested, and why.
     pub(super) fn untested(&self, sandbox: &Sandbox, counts: &Counts) -> Vec<UntestedItem> {
         let plugin = &sandbox.plugin;
         let mut untested = Vec::new();
@@ -130,7 +130,7 @@ impl Coverage {
         let is_hook = |grant: &String| grant.starts_with("hook:");
         for grant in plugin.wanted().into_iter().filter(|grant| !is_hook(grant)) {
             let holds = sandbox.host.grants.allows(plugin, &grant);
-            // What the program's own guests do by their table is not written down.
+            // Default grants of embedded guests are not in the manifest.
             if let Some(why) = self.unused(&grant, holds, plugin.source == Source::Embedded) {
                 tell(format!("`{}`, which {}", one_line(&grant), grant_risk::of_grant(&grant)), why.to_owned());
             }
@@ -146,11 +146,11 @@ impl Coverage {
         untested
     }
 
-    /// Why what the grant gives was not tried; none, where it was.
+    /// Why a grant was not used; `None` if it was.
     fn unused(&self, grant: &str, holds: bool, is_quiet: bool) -> Option<&'static str> {
         let kind = grant.split(':').next().unwrap_or_default();
         match (kind, holds) {
-            // Whoever holds it in a trial gets nothing for it.
+            // In a trial, the grant gives access to nothing.
             ("secret", _) => Some("there are no secrets in a trial"),
             ("http", false) => Some("a trial sends no requests; --grant lets it"),
             ("process", false) => Some("a trial runs no programs; --grant lets it"),
@@ -164,15 +164,15 @@ impl Coverage {
 
     fn is_used(&self, grant: &str) -> bool {
         let kind = grant.split_once(':').map_or(grant, |(kind, _)| kind);
-        // A wider one is used by way of a narrower: `http:*` for one host.
+        // A wider grant is used through a narrower one: `http:*` for one host.
         self.used.contains(grant)
             || (grant.ends_with('*') && self.used.iter().any(|used| used.starts_with(grant.trim_end_matches('*'))))
             || (kind == "http" && self.used.iter().any(|used| used.starts_with("http:")))
     }
 
-    /// Exports that one sample alone asked, with that sample: another kind of input may break them.
+    /// Exports that only one sample called, with that sample: other input may break them.
     pub(super) fn once(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        // What a channel says of itself it says without any input.
+        // The description of a channel has no input.
         let once = self.samples.iter().filter(|(hook, samples)| samples.len() == 1 && **hook != "channel");
         once.filter_map(|(hook, samples)| Some((*hook, samples.first()?.as_str())))
     }

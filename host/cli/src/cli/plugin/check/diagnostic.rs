@@ -1,4 +1,4 @@
-//! What a trial has shown, and what the plugin's author can do about it.
+//! Diagnostics of a trial, and how to fix them.
 
 use super::Counts;
 use super::channel::Outcome;
@@ -14,28 +14,28 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Something to tell.
+/// A diagnostic.
 pub(super) struct Diagnostic {
-    /// Which hook, and in which sample.
+    /// The hook and the sample.
     pub(super) place: String,
     pub(super) what: String,
     pub(super) fix: String,
-    /// What the plugin wrote in the call that broke.
+    /// The output of the plugin in the call that failed.
     pub(super) output: Option<Arc<str>>,
     is_broken: bool,
 }
 
-/// All of it, each once.
+/// All diagnostics, without duplicates.
 #[derive(Default)]
 pub(super) struct Diagnostics {
     all: Vec<Diagnostic>,
-    /// What is to be told of the plugin's channel, as JSON.
+    /// The report about the channel, as JSON.
     pub(super) channel: Option<Value>,
-    /// Faults that were told already, by hook.
+    /// Faults that were reported, by hook.
     seen: BTreeMap<&'static str, u64>,
-    /// What was said, and of which hook.
+    /// Diagnostics that were reported, by hook.
     told: BTreeSet<(String, String)>,
-    /// How far the tapes were read.
+    /// The last entries of the tapes that were read.
     read: BTreeMap<String, u64>,
 }
 
@@ -52,7 +52,7 @@ impl Diagnostics {
         self.broken().next().is_some()
     }
 
-    /// The same of the same hook in another sample says nothing new.
+    /// The same diagnostic of the same hook in another sample is a duplicate.
     fn push(&mut self, is_broken: bool, (hook, sample): (&str, Option<&str>), what: &str, fix: &str) {
         let what = one_line(what);
         let hook = if hook.is_empty() { String::new() } else { format!("hook `{hook}`") };
@@ -63,7 +63,7 @@ impl Diagnostics {
         }
     }
 
-    /// A call broke.
+    /// Adds a fault.
     fn broke(&mut self, hook: &str, sample: &str, fault: &FaultKind, output: Option<&Arc<str>>) {
         let before = self.all.len();
         self.push(true, (hook, Some(sample)), &fault.to_string(), fix(fault));
@@ -76,7 +76,7 @@ impl Diagnostics {
         self.push(false, place, what, fix);
     }
 
-    /// What can be seen without running anything.
+    /// Adds diagnostics that need no run.
     pub(super) fn read(&mut self, plugin: &Plugin) {
         for hook in plugin.gated().filter(|hook| !plugin.asks_for(&hook_grant(hook))) {
             let what = format!("it is exported, and the manifest does not want `{}`", hook_grant(hook));
@@ -93,7 +93,7 @@ impl Diagnostics {
         }
     }
 
-    /// What has broken since it was asked last.
+    /// Adds the faults since the last sample.
     pub(super) fn after(&mut self, sample: &str, plugin: &Plugin, counts: &Counts, failure: Option<Failure>) {
         for (hook, count) in counts {
             let before = self.seen.insert(hook, count.faults).unwrap_or_default();
@@ -115,12 +115,12 @@ impl Diagnostics {
         }
     }
 
-    /// A channel's own error ends nothing but the delivery.
+    /// Adds diagnostics of a channel. An error of its own only ends the delivery.
     pub(super) fn of_channel(&mut self, outcome: Outcome) {
         let tried = match outcome {
             Outcome::None => return,
             Outcome::Refused(reason) => {
-                // That it broke is told already.
+                // The fault is reported already.
                 if !self.is_broken() {
                     self.note(("channel", None), &reason, "give it a name that nobody has");
                 }
@@ -144,13 +144,13 @@ impl Diagnostics {
         }
     }
 
-    /// A command did not end by itself.
+    /// Adds a command that did not end.
     pub(super) fn goes_on(&mut self, sample: &str) {
         let fix = "where that is what it is for, nothing; else end it";
         self.note(("run-command", Some(sample)), "it still ran after 5 s, and was ended", fix);
     }
 
-    /// What the tapes say of the plugin since they were read last.
+    /// Adds diagnostics from the new entries of the tapes.
     ///
     /// # Errors
     ///
@@ -181,7 +181,7 @@ impl Diagnostics {
                 };
                 self.note(("", Some(sample)), &format!("it was refused `{grant}`"), fix);
             }
-            // An error of its own in a hook that ends nothing.
+            // An error of the plugin in a hook that ends nothing.
             Some("plugin.error") if text("message").contains(&format!("of plugin `{}`: ", plugin.name)) => {
                 self.note((&text("hook"), Some(sample)), &text("message"), "the turn went on without it");
             }
@@ -190,7 +190,7 @@ impl Diagnostics {
     }
 }
 
-/// What the author can do.
+/// How to fix a fault.
 pub(super) fn fix(fault: &FaultKind) -> &'static str {
     match fault {
         FaultKind::Trap(_) => "answer with an `error` where the guest traps: an index, a division, an `unreachable`",

@@ -1,5 +1,5 @@
-//! `plugin check --repro`: a call that broke is made again, in the build that broke or in a mended one. What lies in the
-//! folder may have come from anybody.
+//! `plugin check --repro`: repeats a call that failed, in the same build or in another one. The files of the report are
+//! untrusted.
 
 use super::diagnostic::fix;
 use super::sandbox::{Sandbox, Subject, inside};
@@ -18,10 +18,10 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What a plugin is given that asks for nothing in particular.
+/// Grants of a plugin that requests none.
 const ALL: [&str; 5] = ["hook:*", "tape:*", "tools:*", "agent", "usage"];
 
-/// `call.json`.
+/// The content of `call.json`.
 #[derive(Deserialize)]
 struct Call {
     plugin: String,
@@ -116,7 +116,7 @@ fn read(dir: &Path) -> Result<Call> {
     serde_json::from_value(told).with_context(|| not_understood(dir))
 }
 
-/// The component that broke.
+/// The component of the report.
 fn kept(dir: &Path, digest: &str) -> Result<Vec<u8>> {
     let path = dir.join(COMPONENT);
     let shown = one_line(&path.to_string_lossy());
@@ -129,7 +129,7 @@ fn kept(dir: &Path, digest: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Configuration and limits as they were.
+/// The configuration and limits of the call.
 fn settings(call: &Call) -> Result<bub_config::Plugin> {
     let config = match &call.config {
         Value::Object(config) if config.get("left_out").is_none() => config.clone(),

@@ -1,4 +1,4 @@
-//! What a plugin is tried with: turns of every kind that people, models and strangers cause.
+//! Sample turns: of every kind that people, models and anonymous senders cause.
 
 use bub_config::Commands;
 use bub_runtime::channel;
@@ -10,21 +10,21 @@ use bub_types::{Envelope, MediaItem, MediaKind, Passage, Provenance};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// How long a command may run that a person would have to end.
+/// How long a command may run that a person would interrupt.
 const COMMAND: Duration = Duration::from_secs(5);
 
-/// One turn.
+/// A sample turn.
 pub(super) struct Sample {
-    /// What it is, for whoever reads of it.
+    /// Its description.
     pub(super) what: String,
     pub(super) message: Envelope,
-    /// The tool of the plugin's that it is about.
+    /// The tool that it tests.
     pub(super) tool: Option<String>,
-    /// It is meant to end with an error.
+    /// Whether an error is expected.
     pub(super) fails: bool,
 }
 
-/// A message, as a channel would bring it.
+/// A message from a channel.
 fn message(session: &str, channel: &str, sender: &str, content: &str) -> Envelope {
     let commands = if channel == "cli" { Commands::All } else { Commands::None };
     let kind = kind_of(commands, content);
@@ -36,7 +36,7 @@ fn sample(what: &str, session: &str, content: &str) -> Sample {
     Sample { what: what.to_owned(), message, tool: None, fails: false }
 }
 
-/// All of them, in their order. The plugin's own tools are called as its schemas ask.
+/// All samples, in order. Tools are called with arguments made from their schemas.
 pub(super) fn all(plugin: &Plugin) -> Vec<Sample> {
     let scripts = "Plain words, ünïcödé, 你好,世界, مرحبا, 🦀👩‍👩‍👧, \u{202e}backwards. ";
     let image = MediaItem {
@@ -87,8 +87,7 @@ pub(super) fn all(plugin: &Plugin) -> Vec<Sample> {
     samples
 }
 
-/// Calls of a tool, with the least that its schema asks for and with all that it names: by the model, or by a person where the
-/// model cannot call it.
+/// Calls of a tool with the required and with all arguments: by the model, or by a person if the model cannot call it.
 fn of_tool(plugin: &Plugin, tool: &Tool) -> Vec<Sample> {
     let schema = parse_json(&tool.parameters).unwrap_or_default();
     let least = fitting(&schema, 0);
@@ -109,7 +108,7 @@ pub(super) fn can_call(plugin: &Plugin, tool: &Tool) -> bool {
     !of_tool(plugin, tool).is_empty()
 }
 
-/// What is said so that the tool is called. None, where a person could not type it.
+/// The message that calls the tool; `None` if a person could not type it.
 fn line(plugin: &Plugin, tool: &Tool, arguments: &Value) -> Option<String> {
     if tool.for_model && plugin.provider.is_none() {
         return Some(format!("TOOL:{} {arguments}", model_name(&tool.name)));
@@ -156,7 +155,7 @@ fn fitting(schema: &Value, depth: usize) -> Value {
             vec![fitting(schema.get("items").unwrap_or(&Value::Null), depth + 1)].into()
         }
         "array" => json!([]),
-        // One that asks for itself within itself has no smallest value.
+        // A recursive schema has no smallest value.
         _ if depth >= 8 => json!({}),
         _ => {
             let required =
@@ -170,13 +169,13 @@ fn fitting(schema: &Value, depth: usize) -> Value {
 /// An image of one pixel.
 const DOT: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// Runs a command of the plugin, without arguments and not for long. `false`: it would have gone on.
+/// Runs a command of the plugin without arguments. Returns `false` if it did not end in time.
 pub(super) async fn command(calls: &CallScope, name: &str) -> bool {
-    // That it wants arguments is no fault.
+    // A command that requires arguments is not at fault.
     tokio::time::timeout(COMMAND, hooks::run_command(calls, name, &[])).await.is_ok()
 }
 
-/// Asks the plugin what it would do with a message that arrives while its session is busy like that.
+/// Calls the hook for a message that arrives under that load of its session.
 pub(super) async fn arrival(calls: &CallScope, load: (bool, usize)) {
     hooks::admit_message(calls, &message("one", "cli", "human", "and one thing more"), load).await;
 }

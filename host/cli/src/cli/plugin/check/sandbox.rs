@@ -1,4 +1,4 @@
-//! A host of its own for one plugin: a home that is gone afterwards, a model that is none, nobody to ask, nothing outside.
+//! A sandbox: a host with a temporary home, a stand-in model, automatic approvals and no network.
 
 use anyhow::{Context, Result, bail};
 use bub_config::OnFault;
@@ -18,32 +18,32 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use tokio::sync::watch;
 
-/// What the plugin is, and what it holds while it is tried.
+/// The plugin, and its grants in the trial.
 pub(super) struct Subject<'a> {
     pub(super) name: &'a str,
-    /// None for an embedded guest, which is there without.
+    /// `None` for an embedded guest.
     pub(super) bytes: Option<&'a [u8]>,
-    /// What holds of it, but for its grants.
+    /// Its configuration, without grants.
     pub(super) settings: bub_config::Plugin,
     pub(super) grants: Vec<String>,
-    /// The plugin is the model itself, by that name.
+    /// The name of the plugin as the model provider, if it is one.
     pub(super) provider: Option<&'a str>,
-    /// The plugin selects.
+    /// Whether it is the context selector.
     pub(super) selects: bool,
-    /// All other plugins are switched off.
+    /// Whether all other plugins are disabled.
     pub(super) is_alone: bool,
 }
 
-/// The host, for as long as its home is there.
+/// The host and its temporary home.
 pub(super) struct Sandbox {
     pub(super) host: Arc<Host>,
-    /// The plugin as it was loaded there.
+    /// The loaded plugin.
     pub(super) plugin: Arc<Plugin>,
-    /// Its home and its workspace, side by side.
+    /// The directory of its home and its workspace.
     _root: TempDir,
 }
 
-/// Takes everything, and allows every tool call: what can be done is held by what the plugins were given.
+/// Discards messages and allows every tool call: the grants bound what they can do.
 struct ApprovingChannel;
 
 impl Channel for ApprovingChannel {
@@ -60,11 +60,11 @@ impl Channel for ApprovingChannel {
 }
 
 impl Sandbox {
-    /// Makes the home and starts the host. Compiled code is shared with the user's own home.
+    /// Creates the home and starts the host. The cache of compiled code is that of the user.
     ///
     /// # Errors
     ///
-    /// The home cannot be made, or the plugin does not load there.
+    /// The home cannot be created, or the plugin does not load.
     pub(super) async fn start(own: &Config, subject: Subject<'_>) -> Result<Self> {
         let root =
             tempfile::Builder::new().prefix("bub-wasm-check.").tempdir().context("no home can be made for it")?;
@@ -99,7 +99,7 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// What ended it early.
+    /// The turn failed.
     pub(super) async fn turn(&self, message: Envelope) -> Result<(), Failure> {
         let (_open, cancel) = watch::channel(false);
         let outcome = run_turn(&self.host, message, TurnOptions::new(cancel)).await.map(drop);
@@ -107,13 +107,13 @@ impl Sandbox {
         outcome
     }
 
-    /// Where the calls are kept that broke.
+    /// The directory of crash reports.
     pub(super) fn evidence(&self) -> PathBuf {
         self.host.config.home.join(quarantine::DIR)
     }
 }
 
-/// What each plugin holds. Whoever steers the model steers all of them, so none reaches anything outside.
+/// The configuration of each plugin. The stand-in model controls all of them, so none gets access to anything outside.
 fn settings(subject: &Subject<'_>) -> BTreeMap<String, bub_config::Plugin> {
     let others = plugin::embedded().map(|(name, grants)| {
         let held = || inside(grants.iter().copied(), subject.provider);
@@ -126,24 +126,24 @@ fn settings(subject: &Subject<'_>) -> BTreeMap<String, bub_config::Plugin> {
     });
     let mut all: BTreeMap<String, bub_config::Plugin> = others.collect();
     let mut own = subject.settings.clone().with_grants(subject.grants.clone());
-    // What breaks one hook must not keep the trial from those behind it.
+    // A fault in one hook must not stop the test of the others.
     if own.on_fault == OnFault::Fail {
         own.on_fault = OnFault::Skip;
     }
-    // A file that has an embedded guest's name takes its place where that is switched off.
+    // A file with the name of an embedded guest replaces it if that is disabled.
     own.enabled = subject.bytes.is_none() || !is_embedded(subject.name);
     all.insert(subject.name.to_owned(), own);
     all
 }
 
-/// Those of the grants that reach nothing outside of the sandbox: what is done with them there is gone afterwards.
+/// The grants that only affect the sandbox.
 pub(super) fn inside<'a>(grants: impl IntoIterator<Item = &'a str>, provider: Option<&str>) -> Vec<String> {
     let mut inside = Vec::new();
     for grant in grants {
         let (kind, target) = grant.split_once(':').unwrap_or((grant, ""));
         match kind {
             "hook" | "tape" | "tools" | "agent" | "usage" => inside.push(grant.to_owned()),
-            // Its workspace is a directory of the sandbox.
+            // The workspace is a directory of the sandbox.
             "fs" if target.starts_with("<workspace>") => inside.push(grant.to_owned()),
             // A server on this machine may need no key.
             "model" if target == "*" => {

@@ -8,7 +8,7 @@ pub(super) fn title(tape: &str) -> String {
     format!("# Tape {tape}\n")
 }
 
-/// One entry; nothing for events, which are no part of the conversation.
+/// One entry; empty for events, which are not part of the conversation.
 pub(super) fn entry(entry: &Entry) -> String {
     let date = text::date(&entry.date);
     let body = body(entry).join("\n");
@@ -29,7 +29,7 @@ pub(super) fn entry(entry: &Entry) -> String {
     }
 }
 
-/// A block that nothing in the text ends.
+/// A code block whose fence does not occur in the text.
 fn fenced(text: &str, language: &str) -> String {
     let mut longest = 2;
     let mut run = 0;
