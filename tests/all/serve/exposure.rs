@@ -101,7 +101,7 @@ fn certificates_and_keys_are_checked_before_anything_is_served() {
     fs::write(&key, rcgen::KeyPair::generate().unwrap().serialize_pem()).unwrap();
     check(&home, &[]).fails("the key belongs to another certificate");
     fs::write(&key, "a secret that is no key").unwrap();
-    let failed = check(&home, &[]).fails("it is not PEM of that kind");
+    let failed = check(&home, &[]).fails("it is not PEM of this kind");
     assert!(!failed.stderr.contains("a secret"), "{failed}");
     fs::write(&key, good).unwrap();
     fs::write(&certificate, "").unwrap();
@@ -156,7 +156,7 @@ fn a_request_that_can_be_understood_in_two_ways_is_refused_and_ends_its_connecti
         "host: localhost\r\nidempotency-key: a\r\nidempotency-key: b\r\n",
         "host: localhost\r\nx-session-id: a\r\nx-session-id: b\r\n",
     ] {
-        Said::parse(&get(twice)).refused(400, "more than once");
+        Said::parse(&get(twice)).refused(400, "more than one header");
     }
     let elsewhere = raw(&serve, "GET http://bub.example/healthz HTTP/1.1\r\nhost: localhost\r\n\r\n");
     Said::parse(&elsewhere).refused(400, "different hosts");

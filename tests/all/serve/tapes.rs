@@ -100,10 +100,10 @@ fn names_that_lead_elsewhere_are_refused() {
         let said = serve.ask("GET", &format!("/v1/sessions/{session}/entries")).send();
         assert_eq!(said.status, 400, "{session}: {said:?}");
     }
-    serve.ask("GET", "/v1/sessions/nobody/entries").send().refused(404, "nothing was said");
-    serve.ask("GET", "/v1/tapes/a__b/entries?after=-1").send().refused(400, "does not fit");
+    serve.ask("GET", "/v1/sessions/nobody/entries").send().refused(404, "has no messages");
+    serve.ask("GET", "/v1/tapes/a__b/entries?after=-1").send().refused(400, "invalid query parameters");
     serve.ask("GET", "/v1/tapes/a__b/entries?after=1&before=2").send().refused(400, "not both");
-    serve.ask("GET", "/v1/tapes/a__b/search").send().refused(400, "does not fit");
+    serve.ask("GET", "/v1/tapes/a__b/search").send().refused(400, "invalid query parameters");
     serve.ask("GET", "/v1/tapes/a__b/search?q=%20").send().refused(400, "");
     serve.ask("GET", "/v1/tapes/a__b/newest").send().refused(400, "what is sought");
 }
@@ -151,7 +151,7 @@ fn a_write_of_another_host_is_looked_at_before_it_is_done() {
     for archive in
         ["../a__b.jsonl.x", "a__b.jsonl./../x", "a__b.jsonl..x", "a__b", "c__d.jsonl.x.bak", "a__bc.jsonl", ""]
     {
-        reset(archive).refused(400, "no name of an archive");
+        reset(archive).refused(400, "is not a name of an archive");
     }
     let head =
         |tape: &str, entries: u64| json!({ "tape": tape, "last": null, "reset": null, "entries": entries }).to_string();
@@ -241,7 +241,7 @@ fn candidates_are_told_as_lines_with_where_to_go_on() {
         ("similar=%5B%22heron%22%5D", "`similar` is not a JSON list like `[[\"heron\", 1]]`"),
         ("similar=%5B%5B%22heron%22,3%5D%5D", "at most 2 edits"),
         ("since=yesterday", "`yesterday` is no ISO date"),
-        ("max=-1", "does not fit"),
+        ("max=-1", "invalid query parameters"),
         (&long, "at most 64 texts"),
     ] {
         ask(wrong).refused(400, expected);

@@ -34,7 +34,7 @@ pub fn parse(text: &str) -> Result<serde_json::Value, String> {
 
 /// A scan before the parser sees the text, because the parser recurses.
 fn check_depth(text: &str) -> Result<(), String> {
-    // What has so few brackets, wherever they stand, cannot nest check_depth; most texts have, and counting them is quick.
+    // What has so few brackets, wherever they stand, cannot nest deeper; most texts have, and counting them is quick.
     if text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() <= MAX_DEPTH {
         return Ok(());
     }

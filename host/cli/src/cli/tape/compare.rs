@@ -139,7 +139,7 @@ pub(super) fn print(out: &mut impl Write, [one, other]: &[Side; 2], as_json: boo
             let name = text::line(&side.selector);
             writeln!(
                 out,
-                "\n* `{name}` did not select, and everything since the latest anchor stands in its location: {why}"
+                "\n* `{name}` did not select, and everything since the latest anchor stands in its place: {why}"
             )?;
         }
     }
