@@ -3,15 +3,15 @@
 mod bodies;
 mod clients;
 mod completions;
+mod config_reload;
 mod document;
+mod events;
 mod exposure;
-mod live;
+mod gc;
 mod quotas;
 mod reach;
 mod refusals;
-mod renewal;
 mod tapes;
-mod tidy;
 
 use bub_tests::{Answer, Home, Serve, Server};
 use serde_json::{Value, json};

@@ -4,12 +4,12 @@ mod change;
 mod context;
 mod erase;
 mod export;
+pub(crate) mod gc;
 mod named;
 mod odd_ids;
 mod reading;
 mod screen;
 mod search;
-pub(crate) mod tidy;
 mod verify;
 
 use crate::home;

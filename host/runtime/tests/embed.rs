@@ -16,7 +16,8 @@ fn example() -> PathBuf {
 #[test]
 fn a_turn_with_one_plugin_runs_in_a_program_that_embeds_the_runtime() {
     let cache = tempfile::tempdir().expect("there is room");
-    let run = Command::new(example()).args([programs::ECHO, "hello"]).env("BUB_CACHE", cache.path().join("cache")).output();
+    let run =
+        Command::new(example()).args([programs::ECHO, "hello"]).env("BUB_CACHE", cache.path().join("cache")).output();
     let run = run.expect("the example starts");
     let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
     assert!(run.status.success(), "{err}");

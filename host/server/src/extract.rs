@@ -17,7 +17,7 @@ impl FromRequestParts<Arc<Api>> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, ApiError> {
-        // A handler behind no authentication refuses every request.
+        // Without the authentication middleware, a handler refuses every request.
         let bearer = parts.extensions.get::<Bearer>().cloned().ok_or_else(ApiError::unauthorized)?;
         Ok(Self { api: Arc::clone(api), bearer })
     }

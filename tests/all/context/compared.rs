@@ -101,7 +101,7 @@ fn a_selector_that_does_not_select_is_labelled_in_a_comparison() {
         shown.stdout.lines().next().is_some_and(|line| line.contains("choosy*") && !line.contains("builtin*")),
         "{shown}"
     );
-    let says = "* `choosy` did not select, and everything since the latest anchor stands in its place: hook `selector` of plugin `choosy`: trapped";
+    let says = "* `choosy` did not select, so everything since the latest anchor is selected: hook `selector` of plugin `choosy`: trapped";
     assert!(shown.stdout.contains(says), "{shown}");
     let shown = home.bub(compare.into_iter().chain(["--json"])).finish();
     let compared: Value = serde_json::from_str(&shown.stdout).expect("it is JSON");

@@ -82,7 +82,7 @@ fn verify_says_as_what_an_entry_is_read_and_that_nothing_is_lost() {
     let found = home.bub(["tape", "verify"]).finish();
     assert_eq!(found.code, Some(1), "{found}");
     let text = found.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("entry 5 stands behind entry 12, and is read as entry 13: nothing is lost"), "{text}");
+    assert!(text.contains("entry 5 follows entry 12, and is read as entry 13: nothing is lost"), "{text}");
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn ids_must_grow() {
     finds(&[&message(1, "user", "a"), &message(3, "user", "b"), &message(4, "user", "c")], &[]);
     finds(
         &[&message(1, "user", "a"), &message(3, "user", "b"), &message(2, "user", "c"), &message(2, "user", "d")],
-        &[("order", "entry 2 stands behind entry 3"), ("order", "entry 2 stands behind entry 2")],
+        &[("order", "entry 2 follows entry 3"), ("order", "entry 2 follows entry 2")],
     );
 }
 

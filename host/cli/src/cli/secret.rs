@@ -70,7 +70,7 @@ pub(super) fn run(arguments: &Arguments, home: &Path) -> Result<ExitCode> {
         Command::Remove { name } => {
             secrets.remove(name)?;
             if let Ok(Origin::Variable(variable)) = secrets.origin(name) {
-                tell(&format!("secret `{name}` still stands in the environment, as `{variable}`"))?;
+                tell(&format!("secret `{name}` is still set in the environment, as `{variable}`"))?;
             }
         }
     }
@@ -90,7 +90,7 @@ fn keep(secrets: &mut Secrets, set: &Set) -> Result<()> {
         tell(&format!("secret `{}` is bound to no host: it goes into no request (`--host` binds it)", set.name))?;
     }
     if let Origin::Variable(variable) = secrets.origin(&set.name)? {
-        tell(&format!("`{variable}` of the environment stands over the value of secret `{}`", set.name))?;
+        tell(&format!("`{variable}` of the environment overrides the value of secret `{}`", set.name))?;
     }
     Ok(())
 }

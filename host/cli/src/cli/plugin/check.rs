@@ -127,7 +127,7 @@ async fn try_all(sandbox: &Sandbox) -> Result<(Diagnostics, Coverage)> {
     let (mut diagnostics, mut coverage) = (Diagnostics::default(), Coverage::default());
     diagnostics.read(plugin);
     for tool in plugin.tools.iter().filter(|tool| !samples::can_call(plugin, tool)) {
-        coverage.leave_out(&format!("its tool `{}`", tool.name), "nobody could type what its schema asks for");
+        coverage.leave_out(&format!("its tool `{}`", tool.name), "a person cannot type arguments for its schema");
     }
     for sample in samples::all(plugin) {
         let calls = counts().get("call-tool").map_or(0, |count| count.calls);

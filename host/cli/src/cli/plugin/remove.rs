@@ -40,7 +40,7 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
         writeln!(out, "it is a gate: {}", gate::away(name))?;
     }
     if !bub_config::edit::read_plugin(&file, name)?.is_empty() {
-        writeln!(out, "what else stands in `[plugins.{name}]` of config.toml is still there")?;
+        writeln!(out, "other settings in `[plugins.{name}]` of config.toml are kept")?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -137,10 +137,7 @@ pub(super) fn print(out: &mut impl Write, [one, other]: &[Side; 2], as_json: boo
     for side in [one, other] {
         if let Some(why) = &side.fallback {
             let name = text::line(&side.selector);
-            writeln!(
-                out,
-                "\n* `{name}` did not select, and everything since the latest anchor stands in its place: {why}"
-            )?;
+            writeln!(out, "\n* `{name}` did not select, so everything since the latest anchor is selected: {why}")?;
         }
     }
     if one.is_cut {

@@ -122,7 +122,7 @@ fn read(arguments: &Arguments) -> Result<(Option<String>, EraseFilter)> {
     }
     let wanted = match (&arguments.text, arguments.forgotten) {
         (Some(text), _) if text.trim().chars().count() < MIN_TEXT => {
-            bail!("`--text` takes at least {MIN_TEXT} characters: a shorter text stands nearly everywhere")
+            bail!("`--text` takes at least {MIN_TEXT} characters: a shorter text occurs nearly everywhere")
         }
         (Some(text), _) => EraseFilter::Text(Words::new([text.as_str()])),
         (None, true) => EraseFilter::Forgotten,
@@ -329,7 +329,7 @@ fn tell(as_json: bool, erased: &[(String, u64)], traces: &[Traces]) -> Result<()
             writeln!(out, "removed from the trash: `{}`", shown(path))?;
         }
         for path in &traces.left {
-            writeln!(out, "it still stands in `{}`: remove that file if nobody needs it", shown(path))?;
+            writeln!(out, "it is still in `{}`: remove that file if it is not needed", shown(path))?;
         }
     }
     Ok(())

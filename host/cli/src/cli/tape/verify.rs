@@ -138,11 +138,11 @@ fn diagnostic(fault: &Fault, tape: &str) -> Diagnostic {
         Fault::Torn { line, bytes } => (
             "torn",
             format!("line {line}, the last, is half an entry of {}", text::bytes(*bytes)),
-            "the next append sets it aside, unless somebody is writing it now".to_owned(),
+            "the next append sets it aside, unless a process is writing it now".to_owned(),
         ),
         Fault::Order { id, before, read_as } => (
             "order",
-            format!("entry {id} stands behind entry {before}, and is read as entry {read_as}"),
+            format!("entry {id} follows entry {before}, and is read as entry {read_as}"),
             "nothing is lost; two programs that count for themselves must not write one tape".to_owned(),
         ),
         Fault::Repeated { first, last, original } => (

@@ -80,7 +80,7 @@ impl Diagnostics {
     pub(super) fn read(&mut self, plugin: &Plugin) {
         for hook in plugin.gated().filter(|hook| !plugin.asks_for(&hook_grant(hook))) {
             let what = format!("it is exported, and the manifest does not want `{}`", hook_grant(hook));
-            let fix = "nobody can grant it, so it is never asked: add it to `wants`, or do not export it";
+            let fix = "it cannot be granted, so it is never called: add it to `wants`, or do not export it";
             self.note((hook, None), &what, fix);
         }
         for want in plugin.manifest.wants.iter().filter(|want| want.why.trim().is_empty()) {
@@ -122,7 +122,7 @@ impl Diagnostics {
             Outcome::Refused(reason) => {
                 // The fault is reported already.
                 if !self.is_broken() {
-                    self.note(("channel", None), &reason, "give it a name that nobody has");
+                    self.note(("channel", None), &reason, "give it a name that is free");
                 }
                 return;
             }
@@ -175,9 +175,9 @@ impl Diagnostics {
             Some("plugin.denied") if text("plugin") == plugin.name && text("reason") == "grant" => {
                 let grant = text("grant");
                 let fix = match (&plugin.wants, plugin.asks_for(&grant)) {
-                    (None, _) => "nobody is told that it needs it: give it a manifest, and name it in `wants`",
+                    (None, _) => "it is not announced: give the plugin a manifest, and name the grant in `wants`",
                     (_, true) => "a trial gives nothing that reaches outside of it: --grant gives it",
-                    (_, false) => "the manifest does not want it, so nobody can give it: add it to `wants`",
+                    (_, false) => "the manifest does not want it, so it cannot be granted: add it to `wants`",
                 };
                 self.note(("", Some(sample)), &format!("it was refused `{grant}`"), fix);
             }

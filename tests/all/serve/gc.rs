@@ -2,7 +2,7 @@
 
 use super::{echo, serve};
 use crate::home;
-use crate::tape_commands::tidy::put;
+use crate::tape_commands::gc::put;
 use bub_tests::{Home, Serve};
 use serde_json::json;
 use std::time::{Duration, Instant};
