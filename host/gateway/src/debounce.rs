@@ -75,7 +75,7 @@ impl Gateway {
     }
 
     async fn accept_arrivals(self: Arc<Self>, arrivals: Vec<Arrival>, cursor: Option<(String, String)>) -> Result<()> {
-        let new = |Arrival { message, active }| NewMessage { message, speaker: None, is_active: active };
+        let new = |Arrival { message, active }| NewMessage { message, identity: None, is_active: active };
         let messages: Vec<NewMessage> = arrivals.into_iter().map(new).collect();
         let accepted = self.inbox_db.accept(messages.clone(), cursor).await?;
         failpoint::point("gateway.taken");

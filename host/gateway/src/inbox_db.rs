@@ -32,7 +32,7 @@ pub(crate) type MessageNumber = i64;
 pub(crate) struct PendingMessage {
     pub number: MessageNumber,
     pub message: Envelope,
-    pub speaker: Option<Identity>,
+    pub identity: Option<Identity>,
     /// Whether it is addressed to the agent; one that is not waits for one that is.
     pub is_active: bool,
     /// RFC 3339.
@@ -58,7 +58,7 @@ pub(crate) enum Accepted {
 #[derive(Debug, Clone)]
 pub(crate) struct NewMessage {
     pub message: Envelope,
-    pub speaker: Option<Identity>,
+    pub identity: Option<Identity>,
     pub is_active: bool,
 }
 

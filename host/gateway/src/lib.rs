@@ -96,7 +96,7 @@ impl Gateway {
 
     async fn accept(self: Arc<Self>, submission: Submission) -> Result<Reply, Refusal> {
         self.check_open()?;
-        let Submission { message, speaker, listener, session_prefix, leave, earlier, lease, quota_account } =
+        let Submission { message, identity, listener, session_prefix, leave, earlier, lease, quota_account } =
             submission;
         // Before anything is stored: a key that is refused today can be used again tomorrow.
         if let (Some(account), Some(session)) = (&quota_account, message.session_id.as_deref())
@@ -104,7 +104,7 @@ impl Gateway {
         {
             self.charge_message(session, account, &message).await.map_err(Refusal::Quota)?;
         }
-        let said = AttributedMessage { message, speaker: speaker.clone() };
+        let said = AttributedMessage { message, identity: identity.clone() };
         let (reply_sender, reply) = ReplySender::new();
         let leases = lease.into_iter().collect();
         let mut task = Task {
@@ -120,7 +120,7 @@ impl Gateway {
             interrupted_since: None,
         };
         if task.said.message.id.is_some() {
-            let new = NewMessage { message: task.said.message.clone(), speaker, is_active: true };
+            let new = NewMessage { message: task.said.message.clone(), identity, is_active: true };
             match self.inbox_db.accept(vec![new], None).await.map_err(Refusal::Storage)?.pop() {
                 Some(Accepted::New(number)) => {
                     task.numbers.push(number);
@@ -186,7 +186,7 @@ impl Gateway {
     /// Resolves the session of a message, asks the plugins for its admission, and queues it.
     async fn admit(self: &Arc<Self>, mut task: Task) -> Result<(), Refusal> {
         let host = self.host();
-        let calls = CallScope::spoken_by(&host, task.said.speaker.clone());
+        let calls = CallScope::with_identity(&host, task.said.identity.clone());
         let message = &mut task.said.message;
         let session = match bub_runtime::turn::resolve_session(&calls, message).await {
             Ok(session) => session,
@@ -217,15 +217,15 @@ impl Gateway {
             false => usize::MAX,
         };
         if admission == Some(Admission::Drop) {
-            host.news.tell(taken, &session);
+            host.events.publish(taken, &session);
             self.finish(vec![task], TurnOutcome::silent(session), Vec::new()).await;
             return Ok(());
         }
         self.waiting.fetch_add(1, Ordering::Relaxed);
         match self.session_queues.push(&session, task, admission == Some(Admission::Steer), bound) {
-            Enqueued::Waiting => host.news.tell(taken, &session),
+            Enqueued::Waiting => host.events.publish(taken, &session),
             Enqueued::Started => {
-                host.news.tell(taken, &session);
+                host.events.publish(taken, &session);
                 drop(self.message_tasks.spawn(Arc::clone(self).run_session(session)));
             }
             Enqueued::Full => {

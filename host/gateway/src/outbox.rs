@@ -148,6 +148,6 @@ impl Gateway {
 
     fn report_delivery(&self, channel: &str, outbound: &Outbound, error: Option<String>) {
         let session = outbound.message.session_id.as_deref().unwrap_or_default();
-        self.host().news.tell(RuntimeEvent::Delivered { channel: channel.to_owned(), error }, session);
+        self.host().events.publish(RuntimeEvent::Delivered { channel: channel.to_owned(), error }, session);
     }
 }

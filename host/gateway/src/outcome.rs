@@ -26,7 +26,7 @@ pub struct TurnOutcome {
 impl TurnOutcome {
     /// Of a turn that failed before it ran.
     pub(crate) fn failed(session_id: String, failure: &Failure) -> Self {
-        Self { error: Some(failure.to_told()), ..Self::silent(session_id) }
+        Self { error: Some(failure.to_user_error()), ..Self::silent(session_id) }
     }
 
     /// Of a message that gets no answer.

@@ -69,12 +69,12 @@ impl Gateway {
         let started = Instant::now();
         // The turn keeps the configuration that it starts with.
         let host = self.host();
-        host.news.tell(RuntimeEvent::TurnBegins, session);
+        host.events.publish(RuntimeEvent::TurnBegins, session);
         failpoint::point("gateway.begun");
         let (outcome, outbounds) = self.run_turn(&host, session, &task).await;
         failpoint::point("gateway.ran");
         let error = outcome.error.as_ref().map(|error| error.message.clone());
-        host.news.tell(RuntimeEvent::TurnEnds { took: started.elapsed(), usage: outcome.usage, error }, session);
+        host.events.publish(RuntimeEvent::TurnEnds { took: started.elapsed(), usage: outcome.usage, error }, session);
         let steered = self.session_queues.end_steering(session);
         self.waiting.fetch_sub(steered.len(), Ordering::Relaxed);
         self.finish(std::iter::once(task).chain(steered).collect(), outcome, outbounds).await;
@@ -87,22 +87,22 @@ impl Gateway {
         let never = watch::channel(false);
         let cancel = task.leave.clone().unwrap_or(never.1);
         let mut options = TurnOptions::new(cancel)
-            .in_session(session.to_owned())
-            .spoken_by(task.said.speaker.clone())
-            .answered_on(collected.clone())
-            .steered_by(steering.clone())
-            .behind(task.earlier.clone());
+            .with_session(session.to_owned())
+            .with_identity(task.said.identity.clone())
+            .with_channel(collected.clone())
+            .with_steering(steering.clone())
+            .with_history(task.earlier.clone());
         let name = run_id();
         let mut preview = None;
         if let Some(listener) = &task.listener {
-            options = options.heard_by(listener.clone());
+            options = options.with_listener(listener.clone());
         } else if let Some(channel) = self
             .channels
             .get(target(&task.said.message))
             .filter(|channel| channel.supports_edits && host.config.stream_output)
         {
             let (listener, events) = mpsc::channel(MAX_EVENTS);
-            options = options.heard_by(listener);
+            options = options.with_listener(listener);
             let message = reply(session, &task.said.message, "");
             let shown = Arc::clone(self).show_preview(Arc::clone(host), channel, message, key(&name, 0), events);
             preview = Some(tokio::spawn(shown));

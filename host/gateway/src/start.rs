@@ -82,8 +82,8 @@ impl Gateway {
         let mut positions: BTreeMap<i64, usize> = BTreeMap::new();
         let mut tasks: Vec<(Task, bool)> = Vec::new();
         let mut replies = HashMap::new();
-        for PendingMessage { number, message, speaker, accepted_at, leader, is_active } in pending {
-            let (task, reply) = Task::from_stored(number, AttributedMessage { message, speaker });
+        for PendingMessage { number, message, identity, accepted_at, leader, is_active } in pending {
+            let (task, reply) = Task::from_stored(number, AttributedMessage { message, identity });
             replies.insert(number, reply);
             let task = Task { interrupted_since: leader.map(|_| accepted_at), ..task };
             let position = leader.and_then(|leader| positions.get(&leader).copied());

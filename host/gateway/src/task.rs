@@ -15,7 +15,7 @@ pub struct Submission {
     /// The message. One with an id is deduplicated: a second one with the same id is the same turn.
     pub message: Envelope,
     /// The sender, unless the channel's configuration names another one.
-    pub speaker: Option<Identity>,
+    pub identity: Option<Identity>,
     /// Receives the events of the turn.
     pub listener: Option<Listener>,
     /// The prefix that the session's id must have.
@@ -129,10 +129,10 @@ impl Task {
             message.sender = None;
             message.context.retain(|(key, _)| key != "sender_id");
         }
-        if before.said.speaker != self.said.speaker {
+        if before.said.identity != self.said.identity {
             let session_prefix = message.session_id.clone().unwrap_or_default();
             let (principal, commands) = (Principal::Anonymous, Commands::None);
-            self.said.speaker = Some(Identity { principal, commands, session_prefix });
+            self.said.identity = Some(Identity { principal, commands, session_prefix });
         }
         message.content = format!("{}\n{}", before.said.message.content, message.content);
         message.passages.splice(0..0, before.said.message.passages);

@@ -41,7 +41,7 @@ pub enum Failure {
 
 impl Failure {
     /// Whether the plugin was not asked at all, because it is in quarantine.
-    pub fn is_held(&self) -> bool {
+    pub fn is_circuit_open(&self) -> bool {
         matches!(self, Self::Fault(Fault { kind: FaultKind::OpenCircuit(_), .. }))
     }
 
@@ -66,7 +66,7 @@ impl Failure {
 
     /// What a person is told: what is wrong, and what to do about it. Through which of the program's own hooks and plugins
     /// it came is for the log, which has the [`Display`](fmt::Display).
-    pub fn told(&self) -> String {
+    pub fn user_message(&self) -> String {
         match self {
             Self::Hook { plugin, error, .. } if is_embedded(plugin) => one_line(&error.message),
             Self::Hook { hook, plugin, error } => {
@@ -90,8 +90,8 @@ impl Failure {
     }
 
     /// The failure as a person is told of it, by a plugin or over HTTP.
-    pub fn to_told(&self) -> Error {
-        Error { message: self.told(), ..self.to_error() }
+    pub fn to_user_error(&self) -> Error {
+        Error { message: self.user_message(), ..self.to_error() }
     }
 
     /// The failure as tapes have it, and whoever looks for the place where it began.

@@ -60,7 +60,7 @@ async fn call_first<'c, T: Send>(
     context: &CallContext,
     ask: impl for<'a> Fn(GuestCall<'a, 'c>) -> Answer<'a, Option<T>> + Send + Sync,
 ) -> Result<Option<T>, Failure> {
-    for plugin in calls.asked(context) {
+    for plugin in calls.callable(context) {
         match call_one(calls, plugin, context.clone(), &ask).await {
             Ok(None) => {}
             Ok(answer) => return Ok(answer),
@@ -77,7 +77,7 @@ async fn call_all<'c, T: Send>(
     ask: impl for<'a> Fn(GuestCall<'a, 'c>) -> Answer<'a, T> + Send + Sync,
 ) -> Result<Vec<T>, Failure> {
     let mut answers = Vec::new();
-    for plugin in calls.asked(context) {
+    for plugin in calls.callable(context) {
         match call_one(calls, plugin, context.clone(), &ask).await {
             Ok(answer) => answers.push(answer),
             Err(failure) => skip_or_fail(calls, context, plugin, failure).await?,
@@ -95,7 +95,7 @@ async fn skip_or_fail(
 ) -> Result<(), Failure> {
     match (&failure, plugin.on_fault) {
         // Somebody else was quicker to try it: it is not asked, as if that had been known.
-        (failure, _) if failure.is_held() => Ok(()),
+        (failure, _) if failure.is_circuit_open() => Ok(()),
         (Failure::Fault(_), OnFault::Skip) => {
             report_failure(calls, context, &failure).await;
             Ok(())
@@ -107,7 +107,7 @@ async fn skip_or_fail(
 /// A failure that ends nothing is still heard: in the log, on the tape and by the observers.
 async fn report_failure(calls: &CallScope, context: &CallContext, failure: &Failure) {
     // That it was not asked was said when it began.
-    if failure.is_held() {
+    if failure.is_circuit_open() {
         return;
     }
     tracing::warn!("{failure}; the turn goes on without it");
@@ -125,7 +125,7 @@ async fn report_failure(calls: &CallScope, context: &CallContext, failure: &Fail
             calls,
             context.turn.as_ref(),
             stage(context.hook),
-            &failure.to_told(),
+            &failure.to_user_error(),
             message.as_ref(),
         ))
         .await;

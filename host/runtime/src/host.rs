@@ -59,7 +59,7 @@ impl Host {
         config.warn_of_exposed();
         let model = Client::new(config.model.clone())?;
         let host = Arc::new(Self { model, budget: Budget::new(&config), config, shared });
-        host.take_plugins(false).await;
+        host.reload_plugins(false).await;
         if let Some((name, reason)) = &host.plugins().broken {
             anyhow::bail!("the embedded plugin `{name}` did not load: {reason}");
         }
@@ -73,20 +73,20 @@ impl Host {
     /// # Errors
     ///
     /// The program would not start with this configuration. Then nothing has changed.
-    pub async fn renewed(self: &Arc<Self>, config: Config) -> Result<Arc<Self>> {
+    pub async fn with_config(self: &Arc<Self>, config: Config) -> Result<Arc<Self>> {
         config.warn_of_exposed();
         let model = Client::new(config.model.clone())?;
-        let budget = self.budget.renewed(&config);
+        let budget = self.budget.with_config(&config);
         let host = Arc::new(Self { model, budget, config, shared: self.shared.clone() });
         self.registry.lock().await.renew_embedded(&host).await?;
-        host.take_plugins(true).await;
+        host.reload_plugins(true).await;
         Ok(host)
     }
 
     /// Looks at the directories of plugins again, and lets what is there now serve the turns that begin from here on. What
     /// changes is told to the log. `false`: somebody is still writing to a file, which stays as it was for now.
     pub async fn refresh(self: &Arc<Self>) -> bool {
-        self.take_plugins(true).await
+        self.reload_plugins(true).await
     }
 
     /// The hooks of plugins that are not asked for a while, because they kept breaking.
@@ -112,17 +112,17 @@ impl Host {
         plugin::probe(self, name, bytes).await
     }
 
-    async fn take_plugins(self: &Arc<Self>, waits: bool) -> bool {
+    async fn reload_plugins(self: &Arc<Self>, waits: bool) -> bool {
         let mut registry = self.registry.lock().await;
         let set = Arc::new(PluginSet::load(self, &mut registry, waits).await);
         let before = {
             let mut plugins = self.plugins.write();
             std::mem::replace(&mut *plugins, set.clone())
         };
-        set.tell_failures(&before);
+        set.log_failures(&before);
         // At the start all of them are new, and whoever starts says what is to be said of that.
         if waits {
-            set.tell_changes(self, &before);
+            set.log_changes(self, &before);
         }
         !registry.is_unfinished
     }

@@ -51,7 +51,7 @@ pub struct TurnResult {
 /// the failure is raised again.
 #[tracing::instrument(name = "turn", skip_all, fields(channel = inbound.channel, session))]
 pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, options: TurnOptions) -> Result<TurnResult, Failure> {
-    let calls = CallScope::answered_on(host, options.channel());
+    let calls = CallScope::with_channel(host, options.channel());
     let begun = begin(&calls, &mut inbound, options).await;
     let outcome = match &begun {
         Ok(turn) => stages(turn).await,
@@ -69,7 +69,7 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, options: TurnOpti
         // A channel whose client has left is not told that it has left.
         if !matches!(failure, Failure::Cancelled) {
             let message = turn.as_ref().map_or(inbound, |turn| turn.envelope());
-            hooks::notify_observers(&calls, turn.as_ref(), "turn", &failure.to_told(), Some(&message)).await;
+            hooks::notify_observers(&calls, turn.as_ref(), "turn", &failure.to_user_error(), Some(&message)).await;
         }
     }
     outcome
@@ -94,7 +94,7 @@ async fn stages(turn: &Arc<Turn>) -> Result<TurnResult, Failure> {
     turn.settle(thought.as_ref().err()).await?;
     let output = thought?;
     let answered = turn.or_cancelled(answer(turn, &output)).await;
-    let outbounds = turn.settle_late(answered).await?;
+    let outbounds = turn.finalize_late(answered).await?;
     tracing::debug!("turn of session `{}` used {} units of fuel", turn.session_id, turn.fuel());
     let (run_ids, usage) = (turn.run_ids(), turn.spent());
     Ok(TurnResult { session_id: turn.session_id.clone(), output, outbounds, run_ids, usage })
@@ -144,7 +144,7 @@ async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<String, Failure>
     if turn.message.channel != "cli" {
         return Err(failure);
     }
-    hooks::notify_observers(&turn.calls, Some(turn), "run_model", &failure.to_told(), Some(&turn.message)).await;
+    hooks::notify_observers(&turn.calls, Some(turn), "run_model", &failure.to_user_error(), Some(&turn.message)).await;
     Ok(match prompt {
         Prompt::Text(text) => text.clone(),
         Prompt::Parts(_) => shown(&turn.message),

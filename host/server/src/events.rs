@@ -21,7 +21,7 @@ pub(super) async fn events(Caller { api, bearer }: Caller) -> Result<Response, A
     let Ok(permit) = Arc::clone(&api.event_streams).try_acquire_owned() else {
         return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "too many clients read `/v1/events`"));
     };
-    let reader = api.gateway.host().news.read();
+    let reader = api.gateway.host().events.subscribe();
     let first = Some(Event::default().event("ready").data("{}"));
     let lease = api.auth.lease(bearer);
     let events = stream::unfold((reader, first, lease, permit), async |(mut reader, first, mut lease, permit)| {
@@ -58,7 +58,7 @@ fn is_in_scope(bearer: &Bearer, session: &str) -> bool {
 /// The name and the data of an event.
 fn to_json(record: &EventRecord) -> (&'static str, Value) {
     let milliseconds = |took: &Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-    let (name, mut data) = match &record.news {
+    let (name, mut data) = match &record.event {
         RuntimeEvent::Taken { channel } => ("message-taken", json!({ "channel": channel })),
         RuntimeEvent::Refused { channel, reason } => {
             ("message-refused", json!({ "channel": channel, "reason": reason }))

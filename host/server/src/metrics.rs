@@ -59,7 +59,7 @@ pub(super) async fn metrics(Caller { api, bearer }: Caller) -> Result<Response, 
     bearer.needs(Scope::Read)?;
     let mut page = Page::default();
     let host = api.gateway.host();
-    let counters = host.news.tally();
+    let counters = host.events.counters();
     let (running, waiting) = api.gateway.load();
     page.counters("bub_messages_taken_total", [(&[][..], counters.taken)]);
     page.counters("bub_messages_refused_total", [(&[][..], counters.refused)]);

@@ -129,8 +129,8 @@ fn submission(
     };
     let (content, passages, media) = request.last_message()?;
     let earlier = if kept_session.is_none() { request.earlier()? } else { Vec::new() };
-    let speaker = bearer.speaker();
-    let kind = kind_of(speaker.commands, &content);
+    let identity = bearer.identity();
+    let kind = kind_of(identity.commands, &content);
     let chat = user.unwrap_or("default");
     let message = message(Some(session), [HTTP, chat, &bearer.name], &content, kind);
     let (passages, media) = (dto::passages(passages)?, dto::media(media)?);
@@ -139,7 +139,7 @@ fn submission(
     Ok((
         Submission {
             message,
-            speaker: Some(speaker),
+            identity: Some(identity),
             listener: None,
             session_prefix,
             leave: None,

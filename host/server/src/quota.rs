@@ -45,7 +45,7 @@ impl RequestCounts {
 impl Bearer {
     /// The caller that quotas and quarantine know the bearer as.
     pub(crate) fn caller(&self) -> Caller {
-        Caller::new(self.speaker().principal, HTTP, Some(&self.name))
+        Caller::new(self.identity().principal, HTTP, Some(&self.name))
     }
 
     /// Counts a request.
@@ -98,7 +98,7 @@ impl Bearer {
 
     fn exceeds(&self, api: &Api, key: &'static str, limit: u64, seconds: u64) -> ApiError {
         let caller = self.caller().account.to_string();
-        api.gateway.host().news.tell(RuntimeEvent::QuotaExceeded { caller, quota: key }, &self.session_prefix);
+        api.gateway.host().events.publish(RuntimeEvent::QuotaExceeded { caller, quota: key }, &self.session_prefix);
         ApiError::quota(
             format!("token `{}` has used up its quota `{key}` of {limit}; the owner sets it in config.toml", self.name),
             seconds,

@@ -77,11 +77,11 @@ impl Bearer {
 
     /// The requester of a preview, which shows what a turn of the bearer would be shown.
     pub(crate) fn requester(&self) -> Requester<'_> {
-        Requester { channel: HTTP, sender: &self.name, speaker: Some(self.speaker()) }
+        Requester { channel: HTTP, sender: &self.name, identity: Some(self.identity()) }
     }
 
     /// The speaker of the bearer's messages.
-    pub(crate) fn speaker(&self) -> Identity {
+    pub(crate) fn identity(&self) -> Identity {
         Identity { principal: self.principal, commands: self.commands, session_prefix: self.session_prefix.clone() }
     }
 }

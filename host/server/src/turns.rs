@@ -79,8 +79,8 @@ fn submission(bearer: &Bearer, headers: &HeaderMap, turn: TurnRequest) -> Result
     }
     let chat_id = chat_id.unwrap_or_else(|| "default".to_owned());
     let session = session(bearer, session_id, &chat_id)?;
-    let speaker = bearer.speaker();
-    let kind = kind_of(speaker.commands, &content);
+    let identity = bearer.identity();
+    let kind = kind_of(identity.commands, &content);
     let (passages, media) = (dto::passages(passages)?, dto::media(media)?);
     dto::check_passages(kind, &passages)?;
     let message = message(Some(session), [&channel, &chat_id, &bearer.name], &content, kind);
@@ -88,7 +88,7 @@ fn submission(bearer: &Bearer, headers: &HeaderMap, turn: TurnRequest) -> Result
     let session_prefix = bearer.session_prefix.clone();
     Ok(Submission {
         message,
-        speaker: Some(speaker),
+        identity: Some(identity),
         listener: None,
         session_prefix,
         leave: None,

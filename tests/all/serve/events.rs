@@ -105,11 +105,11 @@ fn a_server_whose_keeper_of_tapes_is_gone_is_not_ready() {
 
 #[tokio::test]
 async fn a_slow_reader_is_told_how_many_news_were_missed() {
-    let room = bub_runtime::host::EventBus::default();
-    let mut reader = room.read();
+    let bus = bub_runtime::host::EventBus::default();
+    let mut subscriber = bus.subscribe();
     for n in 0..1500 {
-        room.tell(RuntimeEvent::TurnBegins, &format!("session {n}"));
+        bus.publish(RuntimeEvent::TurnBegins, &format!("session {n}"));
     }
-    assert_eq!(reader.next().await.unwrap_err(), 476);
-    assert_eq!(reader.next().await.unwrap().session, "session 476");
+    assert_eq!(subscriber.next().await.unwrap_err(), 476);
+    assert_eq!(subscriber.next().await.unwrap().session, "session 476");
 }

@@ -55,7 +55,7 @@ pub(super) fn restore() {
 }
 
 /// Discards lines until the returned receiver is dropped, for a trial. With `RUST_LOG`, they are shown.
-pub(super) fn hush() -> Option<mpsc::UnboundedReceiver<String>> {
+pub(super) fn mute() -> Option<mpsc::UnboundedReceiver<String>> {
     if std::env::var_os("RUST_LOG").is_some() {
         return None;
     }

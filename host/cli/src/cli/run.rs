@@ -178,7 +178,7 @@ async fn unattended(
 ) -> Result<(Option<TurnResult>, u8)> {
     let cancel = on_signal()?;
     let (listener, mut heard) = mpsc::channel(MAX_EVENTS);
-    let turn = run_turn(host, message, TurnOptions::new(cancel).heard_by(listener));
+    let turn = run_turn(host, message, TurnOptions::new(cancel).with_listener(listener));
     tokio::pin!(turn);
     let mut output = Output::new(format);
     let mut silent_since = Instant::now();

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 /// Stores a message unless its id is known.
 pub(super) fn accept(connection: &Connection, new: &NewMessage) -> rusqlite::Result<Accepted> {
-    let NewMessage { message, speaker, is_active } = new;
+    let NewMessage { message, identity, is_active } = new;
     let text = json(message);
     let checksum = format!("{:08x}", crc32fast::hash(text.as_bytes()));
     let sql = "SELECT number, state, answer, print FROM message WHERE channel = ?1 AND id = ?2";
@@ -25,9 +25,9 @@ pub(super) fn accept(connection: &Connection, new: &NewMessage) -> rusqlite::Res
     }
     let sql = "INSERT INTO message (channel, id, envelope, print, speaker, active, state, taken)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'accepted', ?7)";
-    let speaker = speaker.as_ref().map(json);
+    let identity = identity.as_ref().map(json);
     let now = Timestamp::now().to_string();
-    let row = params![message.channel, message.id, text, checksum, speaker, is_active, now];
+    let row = params![message.channel, message.id, text, checksum, identity, is_active, now];
     connection.prepare_cached(sql)?.execute(row)?;
     Ok(Accepted::New(connection.last_insert_rowid()))
 }
@@ -47,7 +47,7 @@ pub(super) fn pending(connection: &Connection) -> rusqlite::Result<Vec<PendingMe
         Ok(PendingMessage {
             number: row.get(0)?,
             message: envelope(row, true)?,
-            speaker: row.get::<_, Option<String>>(2)?.and_then(|speaker| serde_json::from_str(&speaker).ok()),
+            identity: row.get::<_, Option<String>>(2)?.and_then(|identity| serde_json::from_str(&identity).ok()),
             is_active: row.get(3)?,
             accepted_at: row.get(4)?,
             leader: row.get(5)?,

@@ -83,7 +83,7 @@ pub async fn channels(calls: &Arc<CallScope>) -> Vec<GuestChannel> {
 /// The same, with why there is no channel of a plugin that has one, by the plugin's name.
 pub async fn described(calls: &Arc<CallScope>) -> (Vec<GuestChannel>, Vec<(String, String)>) {
     let context = CallContext::outside(HOOK);
-    let plugins: Vec<Arc<Plugin>> = calls.asked(&context).cloned().collect();
+    let plugins: Vec<Arc<Plugin>> = calls.callable(&context).cloned().collect();
     let (mut channels, mut refused): (Vec<GuestChannel>, Vec<_>) = (Vec::new(), Vec::new());
     for plugin in plugins.into_iter().rev() {
         let ask = guest_call!(channel.call_describe(), description => Ok(Ok(description)));

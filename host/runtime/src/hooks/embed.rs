@@ -17,7 +17,7 @@ const MAX_NAME: usize = 200;
 
 /// The plugin that compares meanings, if there is one: the latest registered.
 pub fn embedder(turn: &Arc<Turn>) -> Option<Arc<Plugin>> {
-    turn.calls.asked(&CallContext::inside(HOOK, turn, 0)).next().cloned()
+    turn.calls.callable(&CallContext::inside(HOOK, turn, 0)).next().cloned()
 }
 
 /// What its vectors are known by.

@@ -57,7 +57,7 @@ pub(super) use guest_call;
 /// What the call is given, as JSON, should it break: the arguments behind the handle.
 macro_rules! given {
     ($guest_call:expr, $($argument:expr),*) => {
-        $guest_call.store.data().recorder.of(|| serde_json::json!([$(&$argument),*]))
+        $guest_call.store.data().recorder.record(|| serde_json::json!([$(&$argument),*]))
     };
 }
 
@@ -69,7 +69,7 @@ pub fn unless_broken<T, F: FnOnce() -> serde_json::Value>(
     made: wasmtime::Result<T>,
 ) -> wasmtime::Result<T> {
     if made.is_ok() {
-        given.withdraw();
+        given.discard();
     }
     made
 }

@@ -34,7 +34,7 @@ pub async fn before_llm_call(
 ) -> Result<LlmVerdict, Error> {
     let context = CallContext::inside("before-llm-call", turn, depth);
     let mut written: Option<LlmRequest> = None;
-    for plugin in asked(turn, &context) {
+    for plugin in callable(turn, &context) {
         let request = written.clone().unwrap_or_else(&shown);
         let request = &request;
         let ask = guest_call!(turn; before_llm_call.call_before_llm_call(request), decision => {
@@ -65,7 +65,7 @@ pub async fn before_llm_call(
 }
 
 /// A gate that is in quarantine is among them: it is not asked, and denies.
-fn asked<'a>(turn: &'a Turn, context: &'a CallContext) -> impl Iterator<Item = &'a Arc<Plugin>> {
+fn callable<'a>(turn: &'a Turn, context: &'a CallContext) -> impl Iterator<Item = &'a Arc<Plugin>> {
     turn.passes_over_ungranted(context.hook);
     let granted = turn.calls.granted(context.hook);
     granted.filter(|plugin| plugin.on_fault == OnFault::Deny || turn.calls.held(plugin, context).is_none())
@@ -82,7 +82,7 @@ fn check<'a>(what: &str, texts: impl IntoIterator<Item = &'a String>) -> wasmtim
 /// Tells every observer of a model call that ended.
 pub async fn after_llm_call(turn: &Arc<Turn>, depth: u32, model: &str, outcome: &LlmResult) {
     let context = CallContext::inside("after-llm-call", turn, depth);
-    for plugin in turn.calls.asked(&context) {
+    for plugin in turn.calls.callable(&context) {
         let ask = guest_call!(turn; after_llm_call.call_after_llm_call(model, outcome), answer => Ok(Ok(answer)));
         if let Err(failure) = call_one(&turn.calls, plugin, context.clone(), ask).await {
             report_failure(&turn.calls, &context, &failure).await;
@@ -103,7 +103,8 @@ pub async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: ToolCall) 
     let context = CallContext::inside("before-tool-call", turn, depth);
     let mut guest_closure = Vec::new();
     let denied = |reason| ToolVerdict::Answered(Err(Error::denied(reason)));
-    let (gates, chain): (Vec<_>, Vec<_>) = asked(turn, &context).partition(|plugin| plugin.on_fault == OnFault::Deny);
+    let (gates, chain): (Vec<_>, Vec<_>) =
+        callable(turn, &context).partition(|plugin| plugin.on_fault == OnFault::Deny);
     for plugin in chain.into_iter().chain(gates) {
         match decide(turn, &context, plugin, &call).await {
             Ok(ToolDecision::Proceed) => {}
@@ -150,7 +151,7 @@ pub async fn after_tool_call(
     mut outcome: Result<String, Error>,
 ) -> Result<String, Error> {
     let context = CallContext::inside("after-tool-call", turn, depth);
-    for plugin in turn.calls.asked(&context) {
+    for plugin in turn.calls.callable(&context) {
         let shown = &outcome;
         let ask = guest_call!(turn; after_tool_call.call_after_tool_call(call, shown.as_ref()), answer => {
             check("its result", answer.iter().flatten())?;

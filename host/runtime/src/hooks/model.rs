@@ -22,7 +22,7 @@ pub async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<Strin
         if let Some(held) = &held_back {
             stands_in(turn, &plugin.name, "is the model", held);
         }
-        turn.listen_to(&plugin.name);
+        turn.start_stream(&plugin.name);
         let answer = match hook {
             "run-model" => run_whole(turn, plugin, prompt).await,
             _ => run_stream(turn, plugin, prompt).await,
@@ -31,7 +31,7 @@ pub async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<Strin
             Ok(None) => {}
             Ok(output) => return Ok(output),
             // What was said stays said: nobody else can start over behind it.
-            Err(failure) if turn.speech().1 > 0 => return Err(failure),
+            Err(failure) if turn.streamed().1 > 0 => return Err(failure),
             Err(failure) => skip_or_fail(&turn.calls, &CallContext::of(hook, turn), plugin, failure).await?,
         }
     }
@@ -44,7 +44,7 @@ pub async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<Strin
 
 /// Says, once a turn, that it is not the plugin that the user expects.
 pub(super) fn stands_in(turn: &Turn, name: &str, does: &str, held: &OpenCircuit) {
-    if turn.says_once(held) {
+    if turn.note_skipped(held) {
         tracing::warn!("plugin `{name}` {does} in place of `{}`, which is in quarantine", held.plugin);
     }
 }
@@ -58,15 +58,15 @@ async fn run_whole(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> R
     let output = call_one(&turn.calls, plugin, CallContext::of("run-model", turn), ask).await?;
     if let Some(text) = &output {
         let said = StreamEvent::Text(text.clone());
-        turn.hear(&said);
+        turn.record_stream_event(&said);
         // Its answer is there already, whether somebody listens or not.
-        let _ = turn.say(said).await;
+        let _ = turn.emit(said).await;
     }
     Ok(output)
 }
 
 async fn run_stream(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> Result<Option<String>, Failure> {
-    let ask = guest_call!(turn; run_model_stream.call_run_model_stream(prompt), answer => match (answer, turn.speech()) {
+    let ask = guest_call!(turn; run_model_stream.call_run_model_stream(prompt), answer => match (answer, turn.streamed()) {
         (Err(error), _) => Ok(Err(error)),
         (Ok(true), (text, _)) => Ok(Ok(Some(text))),
         (Ok(false), (_, 0)) => Ok(Ok(None)),
@@ -89,9 +89,9 @@ const MAX_PARTS: usize = 64;
 /// meanwhile.
 pub async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<SystemPrompt, Failure> {
     let context = CallContext::inside("system-prompt", turn, depth);
-    let asked: Vec<_> = turn.calls.asked(&context).rev().collect();
-    let made = turn.making(prompt, asked.iter().map(|plugin| plugin.digest.clone()).collect());
-    if let Some(told) = turn.told_before(&made) {
+    let asked: Vec<_> = turn.calls.callable(&context).rev().collect();
+    let made = turn.prompt_cache_key(prompt, asked.iter().map(|plugin| plugin.digest.clone()).collect());
+    if let Some(told) = turn.cached_system_prompt(&made) {
         return Ok(told);
     }
     let mut is_whole = true;
@@ -111,7 +111,7 @@ pub async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Res
         }
     }
     let told = SystemPrompt::of(parts);
-    turn.keep_told(is_whole.then_some(made), &told);
+    turn.cache_system_prompt(is_whole.then_some(made), &told);
     Ok(told)
 }
 

@@ -18,7 +18,7 @@ pub async fn build_prompt(turn: &Arc<Turn>) -> Result<Option<Prompt>, Failure> {
 /// The same, where somebody behind all of them has made that already.
 pub(super) async fn build_over(turn: &Arc<Turn>, base: Option<Prompt>) -> Result<Option<Prompt>, Failure> {
     let context = CallContext::of("build-prompt", turn);
-    let asked: Vec<&Arc<Plugin>> = turn.calls.asked(&context).collect();
+    let asked: Vec<&Arc<Plugin>> = turn.calls.callable(&context).collect();
     made(turn, &context, &asked, base.as_ref()).await
 }
 

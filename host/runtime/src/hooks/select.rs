@@ -90,7 +90,7 @@ pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&st
     if let Some(held) = meant.first().and_then(|plugin| turn.calls.held(plugin, &context)) {
         match found {
             Some(other) => stands_in(turn, &other.name, "selects", &held),
-            None if turn.says_once(&held) => tracing::warn!(
+            None if turn.note_skipped(&held) => tracing::warn!(
                 "everything since the latest anchor is taken while plugin `{}`, which selects, is {held}",
                 held.plugin
             ),
@@ -111,7 +111,7 @@ pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&st
             Ok(selected)
         }
         // Somebody else was quicker to try it: it was not asked, and has broken nothing in this turn.
-        Err(failure) if failure.is_held() => everything(view, failure.to_string()).await,
+        Err(failure) if failure.is_circuit_open() => everything(view, failure.to_string()).await,
         Err(failure @ Failure::Fault(_)) => {
             report_failure(&turn.calls, &context, &failure).await;
             fall_back(turn, &plugin.name, Some(&plugin.digest), &failure.to_string()).await;
@@ -134,11 +134,11 @@ fn meant<'a>(calls: &'a CallScope, chosen: Option<&str>) -> Vec<&'a Arc<Plugin>>
 async fn ask(turn: &Arc<Turn>, plugin: &Arc<Plugin>, context: &CallContext, view: &View) -> Result<Selected, Failure> {
     let began = Instant::now();
     let fuel = turn.fuel();
-    let view = view.anew();
+    let view = view.fresh();
     let view = &view;
     let selection = call_one(&turn.calls, plugin, context.clone(), |guest_call| {
         Box::pin(async move {
-            let given = guest_call.store.data().recorder.of(|| view.told());
+            let given = guest_call.store.data().recorder.record(|| view.snapshot());
             let guest = guest_call.exports.selector(guest_call.store, &guest_call.instance)?;
             let handle = guest_call.store.data_mut().table.push(view.clone())?;
             let answer = match guest.call_select(guest_call.store, handle).await? {
@@ -191,7 +191,7 @@ pub fn shadow(turn: &Arc<Turn>, depth: u32, view: &View, served: &Selected) {
         return;
     }
     let context = CallContext::inside(HOOK, turn, depth);
-    let Some(plugin) = turn.calls.asked(&context).find(|plugin| plugin.name == *name).cloned() else {
+    let Some(plugin) = turn.calls.callable(&context).find(|plugin| plugin.name == *name).cloned() else {
         tracing::warn!("the shadow selector `{name}` is not there, or is not granted `hook:selector`");
         return;
     };
@@ -199,7 +199,7 @@ pub fn shadow(turn: &Arc<Turn>, depth: u32, view: &View, served: &Selected) {
         tracing::debug!("the shadow selector `{name}` is left out: {SHADOWS} run already");
         return;
     };
-    let (turn, view, working) = (turn.clone(), view.anew(), turn.working());
+    let (turn, view, working) = (turn.clone(), view.fresh(), turn.working());
     let (by, served) = (served.by.clone(), served.selection.clone());
     tokio::spawn(async move {
         let _held = (place, working);

@@ -153,7 +153,7 @@ pub async fn notify_observers(
         Some(message) => context.caused_by(calls.caller_of(message)),
         None => context,
     };
-    for plugin in calls.asked(&context) {
+    for plugin in calls.callable(&context) {
         let ask = guest_call!(on_error.call_on_error(stage, error, message), envelopes => {
             check_contexts(&envelopes)?;
             Ok(Ok(envelopes))
@@ -184,7 +184,7 @@ pub async fn after_turn(turn: &Arc<Turn>, output: &str) {
         AfterTurnScope::Every => true,
         AfterTurnScope::Selected => turn.has_selected(&plugin.name),
     };
-    for plugin in turn.calls.asked(&context).filter(wants) {
+    for plugin in turn.calls.callable(&context).filter(wants) {
         let ask = guest_call!(turn; after_turn.call_after_turn(output), answer => Ok(Ok(answer)));
         if let Err(failure) = call_one(&turn.calls, plugin, context.clone(), ask).await {
             report_failure(&turn.calls, &context, &failure).await;
@@ -197,7 +197,7 @@ pub async fn after_turn(turn: &Arc<Turn>, output: &str) {
 pub async fn before_reset(turn: &Arc<Turn>, depth: u32, archive: bool) -> Vec<(String, String)> {
     let context = CallContext::inside("before-reset", turn, depth);
     let mut kept = Vec::new();
-    for plugin in turn.calls.asked(&context) {
+    for plugin in turn.calls.callable(&context) {
         let ask = guest_call!(turn; before_reset.call_before_reset(archive), answer => {
             for attachment in answer.as_deref().unwrap_or_default() {
                 turn.charge_memory(attachment.text.len())?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::broadcast::{self, error::RecvError};
 
 /// How many of the newest are kept for a reader who is slow.
-const KEPT: usize = 1024;
+const CAPACITY: usize = 1024;
 
 /// Something that happened.
 #[derive(Debug, Clone)]
@@ -83,7 +83,7 @@ pub enum RuntimeEvent {
 #[derive(Debug, Clone)]
 pub struct EventRecord {
     /// What happened.
-    pub news: RuntimeEvent,
+    pub event: RuntimeEvent,
     /// In which session.
     pub session: String,
 }
@@ -121,32 +121,32 @@ pub struct Counters {
 #[derive(Debug)]
 pub struct EventBus {
     sender: broadcast::Sender<EventRecord>,
-    tally: Mutex<Counters>,
+    counters: Mutex<Counters>,
 }
 
 impl Default for EventBus {
     fn default() -> Self {
-        Self { sender: broadcast::Sender::new(KEPT), tally: Mutex::default() }
+        Self { sender: broadcast::Sender::new(CAPACITY), counters: Mutex::default() }
     }
 }
 
 impl EventBus {
     /// Counts it, and tells it to whoever looks on.
-    pub fn tell(&self, news: RuntimeEvent, session: &str) {
-        self.tally.lock().count(&news);
+    pub fn publish(&self, event: RuntimeEvent, session: &str) {
+        self.counters.lock().count(&event);
         // Nothing is copied for nobody.
         if self.sender.receiver_count() > 0 {
-            let _ = self.sender.send(EventRecord { news, session: session.to_owned() });
+            let _ = self.sender.send(EventRecord { event, session: session.to_owned() });
         }
     }
 
     /// What has been counted so far.
-    pub fn tally(&self) -> Counters {
-        self.tally.lock().clone()
+    pub fn counters(&self) -> Counters {
+        self.counters.lock().clone()
     }
 
     /// Looks on from here.
-    pub fn read(&self) -> Subscriber {
+    pub fn subscribe(&self) -> Subscriber {
         Subscriber(self.sender.subscribe())
     }
 }
@@ -159,7 +159,7 @@ impl Subscriber {
     /// What happens next, or how many news were missed because the reader was slow.
     pub async fn next(&mut self) -> Result<EventRecord, u64> {
         match self.0.recv().await {
-            Ok(heard) => Ok(heard),
+            Ok(record) => Ok(record),
             Err(RecvError::Lagged(missed)) => Err(missed),
             // Whoever reads news holds the host that tells them.
             Err(RecvError::Closed) => std::future::pending().await,
@@ -168,8 +168,8 @@ impl Subscriber {
 }
 
 impl Counters {
-    fn count(&mut self, news: &RuntimeEvent) {
-        match news {
+    fn count(&mut self, event: &RuntimeEvent) {
+        match event {
             RuntimeEvent::Taken { .. } => self.taken += 1,
             RuntimeEvent::Refused { .. } => self.refused += 1,
             RuntimeEvent::TurnBegins | RuntimeEvent::ToolBegins { .. } | RuntimeEvent::Fault { .. } => {}

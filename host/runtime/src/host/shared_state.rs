@@ -47,7 +47,7 @@ pub struct SharedState {
     /// What calls into plugins come to.
     pub meter: Meter,
     /// What happens, for whoever looks on.
-    pub news: EventBus,
+    pub events: EventBus,
     /// Compiled plugins.
     pub cache: Cache,
     /// Replaced as a whole, so that a turn ends with the set that it began with.
@@ -82,7 +82,7 @@ impl SharedState {
                 false => Quarantine::new(&config.home),
             },
             meter: Meter::default(),
-            news: EventBus::default(),
+            events: EventBus::default(),
             cache: Cache::open(&config.cache_dir),
             plugins: RwLock::default(),
             registry: tokio::sync::Mutex::default(),

@@ -116,9 +116,9 @@ async fn tend(mut watched: Watched, mut told: mpsc::Receiver<()>, look: Arc<Look
 
 /// Waits until it is quiet.
 async fn settle(told: &mut mpsc::Receiver<()>) {
-    let begun = Instant::now();
+    let start = Instant::now();
     sleep(PAUSE).await;
-    while told.try_recv().is_ok() && begun.elapsed() < LONGEST {
+    while told.try_recv().is_ok() && start.elapsed() < LONGEST {
         sleep(PAUSE).await;
     }
 }

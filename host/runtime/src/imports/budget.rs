@@ -20,7 +20,7 @@ impl Budget {
     }
 
     /// The budgets of another configuration, held against the same usage log.
-    pub fn renewed(&self, config: &Config) -> Self {
+    pub fn with_config(&self, config: &Config) -> Self {
         Self { usage_log: self.usage_log.clone(), limit: config.budget.tokens_per_day }
     }
 

@@ -46,7 +46,7 @@ impl GrantRegistry {
     }
 
     /// From here on somebody else tells what is wrong with the file: one line is enough.
-    pub fn hush(&self) {
+    pub fn mute(&self) {
         self.is_hushed.store(true, Ordering::Relaxed);
     }
 
@@ -142,7 +142,7 @@ impl GrantRegistry {
     }
 
     /// Takes what stands in the file at this moment: for whoever has just written to it.
-    pub fn look_now(&self) {
+    pub fn reload_now(&self) {
         self.look(&mut self.seen.lock());
     }
 

@@ -54,7 +54,7 @@ impl WasiHttpHooks for Http {
                     if let Some(turn) = &turn {
                         write_down(turn, &plugin, &error);
                     }
-                    say(&host, &plugin, &error, keeps_tapes);
+                    log_failure(&host, &plugin, &error, keeps_tapes);
                     Err(into_error(&error))
                 }
             }
@@ -137,7 +137,7 @@ fn fill(
 }
 
 /// The contract has codes only; the sentence, with the command that helps, is for the log.
-fn say(host: &Host, plugin: &Plugin, error: &bub_egress::Error, keeps_tapes: bool) {
+fn log_failure(host: &Host, plugin: &Plugin, error: &bub_egress::Error, keeps_tapes: bool) {
     let help = match error {
         bub_egress::Error::NotGranted { host: target } => {
             format!("; {}", plugin.refusal(&format!("http:{target}")).message)
@@ -165,11 +165,11 @@ fn into_request(request: http::Request<WasiBody>, options: Option<RequestOptions
 /// The answer, its bytes counted as they reach the guest.
 fn from_response(
     response: bub_egress::Response,
-    account: Option<(Arc<Turn>, Arc<Plugin>, String)>,
+    audit: Option<(Arc<Turn>, Arc<Plugin>, String)>,
 ) -> http::Response<WasiBody> {
     let frames = response.body.map(move |chunk| match chunk {
         Ok(bytes) => {
-            if let Some((turn, plugin, grant)) = &account {
+            if let Some((turn, plugin, grant)) = &audit {
                 turn.received(plugin, grant, bytes.len());
             }
             Ok(http_body::Frame::data(bytes))

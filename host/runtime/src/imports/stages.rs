@@ -24,7 +24,7 @@ impl Host for State {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let told = hooks::system_prompt(&turn, depth, &prompt).await;
-        Ok(told.map(|told| told.text.to_string()).map_err(|failure| failure.to_told()))
+        Ok(told.map(|told| told.text.to_string()).map_err(|failure| failure.to_user_error()))
     }
 
     async fn messages(
@@ -47,7 +47,7 @@ impl Host for State {
         }
         let model = self.model_of(&turn, model);
         let tools = self.usable(&turn);
-        let system = turn.in_parts(&system_prompt);
+        let system = turn.system_prompt_parts(&system_prompt);
         let about = About { prompt, system, model, said: new, tools };
         Ok(request(&turn, depth, about, None).await.map(|request| request.into_messages(&turn)))
     }
@@ -71,7 +71,7 @@ impl Host for State {
             Ok((turn, _)) => turn,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        Ok(turn.steering().await.map_err(|failure| failure.to_told()))
+        Ok(turn.steering().await.map_err(|failure| failure.to_user_error()))
     }
 
     async fn continue_prompt(
@@ -83,7 +83,7 @@ impl Host for State {
             Ok(entered) => entered,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        Ok(hooks::continue_prompt(&turn, depth, &prompt).await.map_err(|failure| failure.to_told()))
+        Ok(hooks::continue_prompt(&turn, depth, &prompt).await.map_err(|failure| failure.to_user_error()))
     }
 
     async fn model_options(&mut self, turn: Resource<TurnHandle>) -> Result<Result<ModelOptions, Error>> {
@@ -164,7 +164,7 @@ impl Request {
 /// Lets the selector in charge select, or the plugin that `named` names, and writes its notes down.
 pub async fn request(turn: &Arc<Turn>, depth: u32, about: About, named: Option<&str>) -> Result<Request, Error> {
     let view = View::new(turn, about).await?;
-    let selected = hooks::select(turn, depth, &view, named).await.map_err(|failure| failure.to_told())?;
+    let selected = hooks::select(turn, depth, &view, named).await.map_err(|failure| failure.to_user_error())?;
     if let Some(notes) = &selected.selection.notes {
         // Who decided stands with what was decided.
         let digest = turn.calls.plugins.iter().find(|plugin| plugin.name == selected.by).map(|plugin| &plugin.digest);

@@ -95,7 +95,7 @@ impl State {
 
     /// What came of a write. What an agent writes as it goes changes nothing that it asks hooks for.
     fn written<T>(&self, handle: &TapeHandle, outcome: bub_tape::Result<T>) -> Result<T, Error> {
-        if !handle.turn.speaks(&self.plugin.name) {
+        if !handle.turn.is_streaming(&self.plugin.name) {
             handle.turn.changed();
         }
         outcome.map_err(Error::from)

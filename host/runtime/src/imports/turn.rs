@@ -127,7 +127,7 @@ impl HostTurn for State {
 
     async fn emit(&mut self, turn: Resource<TurnHandle>, event: StreamEvent) -> Result<Result<(), Error>> {
         let turn = self.turn_of(&turn)?;
-        if self.hook != "run-model-stream" || !turn.speaks(&self.plugin.name) {
+        if self.hook != "run-model-stream" || !turn.is_streaming(&self.plugin.name) {
             let error = Error::denied("only the model hook that is asked may emit events");
             return Ok(Err(self.denied(DenialReason::Reserved, "", error)));
         }
@@ -141,8 +141,8 @@ impl HostTurn for State {
             hooks::notify_observers(&turn.calls, Some(&turn), "run_model", error, Some(&message)).await;
         }
         turn.charge_memory(weight(&event))?;
-        turn.hear(&event);
-        Ok(turn.say(event).await)
+        turn.record_stream_event(&event);
+        Ok(turn.emit(event).await)
     }
 
     async fn drop(&mut self, turn: Resource<TurnHandle>) -> Result<()> {

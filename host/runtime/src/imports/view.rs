@@ -63,12 +63,12 @@ impl View {
     }
 
     /// The same view, on which nobody has done anything yet.
-    pub fn anew(&self) -> Self {
+    pub fn fresh(&self) -> Self {
         Self { position: None, trace: Arc::default(), ..self.clone() }
     }
 
     /// The entries that it has shown, for whoever looks into a selection that broke.
-    pub fn told(&self) -> serde_json::Value {
+    pub fn snapshot(&self) -> serde_json::Value {
         let entry = |entry: &Entry| {
             let parts = [&entry.payload, &entry.meta].map(|text| crate::plugin::parse_json(text).unwrap_or_default());
             let [payload, meta] = parts;
@@ -277,7 +277,7 @@ impl View {
         seen.append(&mut entries.into_iter().map(|entry| (entry.id, entry)).collect());
     }
 
-    fn shorten(&self, messages: Vec<String>) -> std::result::Result<(), Error> {
+    fn replace_new_messages(&self, messages: Vec<String>) -> std::result::Result<(), Error> {
         let (given, said) = (messages.len(), self.about.said.len());
         if given != said {
             return Err(Error::invalid(format!("{given} messages cannot stand in place of {said}")));

@@ -201,7 +201,7 @@ pub async fn call<'c, T: Send>(
     if let Some((holder, broken)) = turn.as_deref().and_then(|turn| filled(turn, plugin, &broken)) {
         host.meter.add(&plugin.name, hook, took, fuel, None);
         host.meter.add(&holder.name, broken.hook, Duration::ZERO, 0, Some(&broken));
-        host.news.tell(
+        host.events.publish(
             RuntimeEvent::Fault { plugin: holder.name.clone(), hook: broken.hook, what: broken.kind.to_string() },
             &session,
         );
@@ -213,7 +213,8 @@ pub async fn call<'c, T: Send>(
         return Err(broken);
     }
     host.meter.add(&plugin.name, hook, took, fuel, Some(&broken));
-    host.news.tell(RuntimeEvent::Fault { plugin: plugin.name.clone(), hook, what: broken.kind.to_string() }, &session);
+    host.events
+        .publish(RuntimeEvent::Fault { plugin: plugin.name.clone(), hook, what: broken.kind.to_string() }, &session);
     if matches!(broken.kind, FaultKind::Deadline(_)) {
         host.quarantine.was_slow(plugin, &broken);
     }
@@ -268,9 +269,9 @@ async fn tell(turn: Option<&Turn>, plugin: &Plugin, Consequence { held, reproduc
 async fn timed<T>(busy: &mut Duration, future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     std::future::poll_fn(|context| {
-        let begun = Instant::now();
+        let start = Instant::now();
         let polled = future.as_mut().poll(context);
-        *busy += begun.elapsed();
+        *busy += start.elapsed();
         polled
     })
     .await

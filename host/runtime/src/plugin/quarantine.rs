@@ -246,7 +246,7 @@ impl Quarantine {
     /// Everything that is not asked at this moment, in whichever session.
     pub fn list(&self) -> Vec<OpenCircuit> {
         let mut breaker_store = self.breaker_store();
-        breaker_store.read().iter().flat_map(|(key, breaker)| breaker.all_held(key, now())).collect()
+        breaker_store.read().iter().flat_map(|(key, breaker)| breaker.open_circuits(key, now())).collect()
     }
 
     /// Forgets what the plugin of that name, or of that digest, has broken. How many of its hooks are asked again.

@@ -118,14 +118,14 @@ impl PluginSet {
     }
 
     /// Tells the log which files did not load that `before` did not know of.
-    pub fn tell_failures(&self, before: &Self) {
+    pub fn log_failures(&self, before: &Self) {
         for (name, reason) in self.failed.iter().filter(|failed| !before.failed.contains(failed)) {
             tracing::warn!("plugin `{name}` did not load: {reason}");
         }
     }
 
     /// Tells the log how this set differs from the one before it.
-    pub fn tell_changes(&self, host: &Host, before: &Self) {
+    pub fn log_changes(&self, host: &Host, before: &Self) {
         for plugin in self.plugins.iter().filter(|plugin| !before.has(plugin)) {
             let how = match before.plugins.iter().find(|old| old.name == plugin.name) {
                 Some(old) if old.digest == plugin.digest => "serves with other settings",
@@ -146,13 +146,13 @@ impl PluginSet {
     }
 
     /// What the plugin would have to be granted to be asked all that it implements.
-    fn unasked(&self, host: &Host, plugin: &Plugin) -> Vec<String> {
+    fn missing_hook_grants(&self, host: &Host, plugin: &Plugin) -> Vec<String> {
         plugin.gated().map(hook_grant).filter(|grant| !host.grants.allows(plugin, grant)).collect()
     }
 
     /// What a plugin lacks that asks for more than it has, and what giving it would do.
     pub fn lack(&self, host: &Host, plugin: &Plugin) -> (&'static str, &'static str) {
-        match self.unasked(host, plugin).is_empty() {
+        match self.missing_hook_grants(host, plugin).is_empty() {
             true => ("does not hold all that it asks for", "to give it"),
             false => ("is not asked", "to let it answer"),
         }

@@ -23,7 +23,7 @@ type Use = (String, String, String);
 
 /// The account of one turn.
 #[derive(Default)]
-pub(super) struct Account {
+pub(super) struct Audit {
     /// What was denied in it, and in turns inside of it that are not kept.
     pub(super) denials: Denials,
     /// How often a grant was used, and how many bytes came back.
@@ -36,7 +36,7 @@ pub(super) struct Account {
     pub(super) taint: Taint,
 }
 
-impl Account {
+impl Audit {
     pub(super) fn new(taint: Taint) -> Self {
         Self { taint, ..Self::default() }
     }
@@ -45,32 +45,32 @@ impl Account {
 impl Turn {
     /// Counts a model call for the turn that was said from outside.
     pub fn spends(&self, tokens: Tokens) {
-        self.outermost().account(|account| account.spent.add(tokens));
+        self.outermost().audit(|audit| audit.spent.add(tokens));
     }
 
     /// What the model calls so far have used.
     pub(super) fn spent(&self) -> Tokens {
-        self.account(|account| account.spent)
+        self.audit(|audit| audit.spent)
     }
 
     /// Whether the turn has yet to say that it goes on without that plugin. It is said once.
-    pub fn says_once(&self, held: &OpenCircuit) -> bool {
-        self.account(|account| account.told.insert(held.plugin.clone()))
+    pub fn note_skipped(&self, held: &OpenCircuit) -> bool {
+        self.audit(|audit| audit.told.insert(held.plugin.clone()))
     }
 
     /// Counts a use of a grant that reaches outside.
     pub fn used(&self, plugin: &Plugin, grant: &str) {
-        self.account(|account| {
-            if account.uses.len() < MAX_LINES {
-                account.uses.entry(key(plugin, grant)).or_default().0 += 1;
+        self.audit(|audit| {
+            if audit.uses.len() < MAX_LINES {
+                audit.uses.entry(key(plugin, grant)).or_default().0 += 1;
             }
         });
     }
 
     /// Counts what came back by such a use.
     pub fn received(&self, plugin: &Plugin, grant: &str, bytes: usize) {
-        self.account(|account| {
-            if let Some((_, all)) = account.uses.get_mut(&key(plugin, grant)) {
+        self.audit(|audit| {
+            if let Some((_, all)) = audit.uses.get_mut(&key(plugin, grant)) {
                 *all = all.saturating_add(bytes as u64);
             }
         });

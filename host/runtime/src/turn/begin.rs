@@ -2,9 +2,9 @@
 
 mod caller;
 
-use super::audit::{Account, Taint};
+use super::audit::{Audit, Taint};
 use super::finalize::EPHEMERAL_PREFIX;
-use super::progress::{CallScope, Progress, Speech, Turn};
+use super::progress::{CallScope, Progress, StreamedOutput, Turn};
 use super::{TaintSource, TurnOptions};
 use crate::channel::foreign;
 use crate::error::Failure;
@@ -46,7 +46,7 @@ impl Turn {
             () = options.cancelled() => return Err(Failure::Cancelled),
             tape = open(calls, &name, &session_id) => tape?,
         };
-        let earlier = options.take_earlier();
+        let earlier = options.take_history();
         // A session that is kept knows itself what was said before.
         if !earlier.is_empty() && session_id.starts_with(EPHEMERAL_PREFIX) {
             tape.bootstrap().await?;
@@ -71,17 +71,21 @@ impl Turn {
             ("session_id".to_owned(), Value::String(session_id.clone())),
             ("_commands".to_owned(), Value::from(commands(host, &message, &options).name())),
         ]);
-        let principal = options.speaker.as_ref().map_or_else(|| principal(host, &message), |speaker| speaker.principal);
+        let principal =
+            options.identity.as_ref().map_or_else(|| principal(host, &message), |identity| identity.principal);
         let caller = Caller::new(principal, &message.channel, message.sender.as_deref());
         let progress = Progress {
             kind: message.kind,
             state,
             prompt: None,
             run_ids: Vec::new(),
-            session_prefix: options.speaker.as_ref().map_or_else(String::new, |speaker| speaker.session_prefix.clone()),
-            speech: Speech::default(),
+            session_prefix: options
+                .identity
+                .as_ref()
+                .map_or_else(String::new, |identity| identity.session_prefix.clone()),
+            streamed: StreamedOutput::default(),
             settled: false,
-            account: Account::new(Taint::new(taint(principal, &message))),
+            audit: Audit::new(Taint::new(taint(principal, &message))),
         };
         Ok(Self {
             calls: calls.clone(),
@@ -95,9 +99,9 @@ impl Turn {
             forgets: Mutex::default(),
             shared: None,
             is_preview: false,
-            begun: tokio::sync::OnceCell::new(),
+            tape_opened: tokio::sync::OnceCell::new(),
             first,
-            held: Mutex::default(),
+            memory_charges: Mutex::default(),
             working: Arc::new(()),
             progress: Mutex::new(progress),
             deadline: Instant::now() + host.config.limits().turn_deadline(),
@@ -126,7 +130,7 @@ impl Turn {
 
 /// What a command may be in a turn of that message.
 fn commands(host: &Host, message: &Envelope, options: &TurnOptions) -> Commands {
-    options.speaker.as_ref().map_or_else(|| host.config.commands(&message.channel), |speaker| speaker.commands)
+    options.identity.as_ref().map_or_else(|| host.config.commands(&message.channel), |identity| identity.commands)
 }
 
 /// Why a turn of that message begins tainted: another principal than the owner caused it, or a part of it is another

@@ -43,9 +43,9 @@ impl Turn {
     /// Puts the turn's writes on the tape, together. A failed turn keeps the user's message, and says what happened in an
     /// `error` entry.
     pub(super) async fn settle(&self, failure: Option<&Failure>) -> Result<(), Failure> {
-        self.write_account().await?;
+        self.write_audit().await?;
         // Only where there is a conversation that the next turn will read.
-        if self.tainted().is_some() && (failure.is_some() || self.has_begun()) {
+        if self.tainted().is_some() && (failure.is_some() || self.has_opened_tape()) {
             self.write_taint().await?;
         }
         self.write_addresses(failure.is_some()).await?;
@@ -78,7 +78,7 @@ impl Turn {
     /// Says whose tape it is on one that began without it: in another program, or as a copy.
     async fn mark_tape(&self) -> bub_tape::Result<()> {
         // What this turn began says it already.
-        if self.began() == 0 || !self.has_begun() {
+        if self.began() == 0 || !self.has_opened_tape() {
             return Ok(());
         }
         let Some(mark) = self.session_mark() else { return Ok(()) };
@@ -100,11 +100,11 @@ impl Turn {
     }
 
     /// What the host has counted since it was asked last, out of context: what was denied, and what plugins used.
-    pub(super) async fn write_account(&self) -> bub_tape::Result<()> {
-        for data in self.account(|account| std::mem::take(&mut account.denials)).into_events() {
+    pub(super) async fn write_audit(&self) -> bub_tape::Result<()> {
+        for data in self.audit(|audit| std::mem::take(&mut audit.denials)).into_events() {
             self.append_event(DENIED, &data).await?;
         }
-        for ((plugin, digest, grant), (times, bytes)) in self.account(|account| std::mem::take(&mut account.uses)) {
+        for ((plugin, digest, grant), (times, bytes)) in self.audit(|audit| std::mem::take(&mut audit.uses)) {
             let data = serde_json::json!({
                 "plugin": plugin, "digest": digest, "grant": grant, "times": times, "bytes": bytes,
             });
@@ -141,13 +141,13 @@ impl Turn {
     /// The turn is over. Of one that failed what was counted last is written down; behind an answer there is more to come.
     pub(super) async fn end(&self, has_failed: bool) {
         self.discard().await;
-        if has_failed && let Err(error) = self.write_account().await {
+        if has_failed && let Err(error) = self.write_audit().await {
             tracing::warn!("what was denied last is not on the tape: {error}");
         }
     }
 
     /// The same for a failure behind the model stage: the conversation is on the tape already.
-    pub(super) async fn settle_late<T>(&self, outcome: Result<T, Failure>) -> Result<T, Failure> {
+    pub(super) async fn finalize_late<T>(&self, outcome: Result<T, Failure>) -> Result<T, Failure> {
         if let Err(failure) = &outcome
             && !self.session_id.starts_with(EPHEMERAL_PREFIX)
         {

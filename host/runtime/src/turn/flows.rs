@@ -85,12 +85,12 @@ impl Turn {
     }
 
     /// The owner has said something while the turn ran.
-    pub(super) fn hears_owner(&self, words: &str) {
+    pub(super) fn record_owner_text(&self, words: &str) {
         self.flows().steered.push(words.to_owned());
     }
 
     /// What a tool has answered, before it is shortened.
-    pub fn was_told(&self, plugin: &Plugin, tool: &Tool, arguments: &str, result: &str) {
+    pub fn record_result(&self, plugin: &Plugin, tool: &Tool, arguments: &str, result: &str) {
         let is_page = self.reads_pages(plugin, tool);
         let mut flows = self.flows();
         if is_page {
@@ -106,7 +106,7 @@ impl Turn {
     }
 
     /// What of it goes to the model: where the rest was put aside, what reads it is a page, too.
-    pub fn was_shown(&self, plugin: &Plugin, tool: &Tool, shown: &str) {
+    pub fn record_shown_result(&self, plugin: &Plugin, tool: &Tool, shown: &str) {
         if let Some(handle) = spill_handle(shown).filter(|_| self.reads_pages(plugin, tool)) {
             self.flows().named.spilled.push(handle);
         }
@@ -124,7 +124,7 @@ impl Turn {
         let mut told: Vec<(String, String)> = Vec::new();
         let mut is_partial = false;
         for turn in std::iter::once(self).chain(self.ancestors().map(|turn| &**turn)) {
-            is_partial |= turn.told_of_others(&earlier, &mut told);
+            is_partial |= turn.collect_private_texts(&earlier, &mut told);
         }
         let flows = outermost.flows();
         is_partial |= flows.bytes > MAX_READ;
@@ -148,8 +148,8 @@ impl Turn {
 
     /// What stands in the requests of this turn that is neither a page nor the owner's: instructions and memory, results of
     /// tools, and what a model said before this turn. Comes back with whether there was more.
-    fn told_of_others(&self, earlier: &Named, told: &mut Vec<(String, String)>) -> bool {
-        let (messages, is_partial) = self.told_models();
+    fn collect_private_texts(&self, earlier: &Named, told: &mut Vec<(String, String)>) -> bool {
+        let (messages, is_partial) = self.request_messages();
         let mut calls: HashMap<String, (String, String)> = HashMap::new();
         for (message, is_earlier) in messages {
             let Ok(message) = serde_json::from_str::<Value>(message.as_ref()) else { continue };
@@ -208,7 +208,7 @@ impl Turn {
     /// Writes down which addresses are known from here on, where this turn has named any: a turn that has not costs nothing.
     pub(super) async fn write_addresses(&self, has_failed: bool) -> bub_tape::Result<()> {
         let is_kept = self.parent.is_none() && !self.session_id.starts_with(EPHEMERAL_PREFIX);
-        if !is_kept || !(has_failed || self.has_begun()) {
+        if !is_kept || !(has_failed || self.has_opened_tape()) {
             return Ok(());
         }
         let mut named = self.flows().named.clone();

@@ -108,7 +108,7 @@ impl Turn {
 
     /// What the models of this turn were told: each message, whether it was said before the turn, and whether there were more
     /// than are kept.
-    pub(super) fn told_models(&self) -> (Vec<(Message, bool)>, bool) {
+    pub(super) fn request_messages(&self) -> (Vec<(Message, bool)>, bool) {
         let sent = self.sent.lock();
         let earlier = sent.earlier.unwrap_or_default();
         let all = sent.all.iter().enumerate().map(|(at, message)| (message.clone(), at < earlier));

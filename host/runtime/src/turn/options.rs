@@ -73,12 +73,12 @@ pub struct AttributedMessage {
     /// The message.
     pub message: Envelope,
     /// None: who the channel's configuration says that it is.
-    pub speaker: Option<Identity>,
+    pub identity: Option<Identity>,
 }
 
 impl From<Envelope> for AttributedMessage {
     fn from(message: Envelope) -> Self {
-        Self { message, speaker: None }
+        Self { message, identity: None }
     }
 }
 
@@ -137,7 +137,7 @@ pub struct TurnOptions {
     abandoned: Option<Cancel>,
     listener: Option<Listener>,
     steering: Steering,
-    pub(super) speaker: Option<Identity>,
+    pub(super) identity: Option<Identity>,
     channel: Option<Arc<dyn Channel>>,
     session: Option<String>,
     /// What a session of which nothing is kept begins with.
@@ -152,7 +152,7 @@ impl TurnOptions {
             abandoned: None,
             listener: None,
             steering: Steering::default(),
-            speaker: None,
+            identity: None,
             channel: None,
             session: None,
             earlier: Vec::new(),
@@ -161,41 +161,41 @@ impl TurnOptions {
 
     /// Somebody listens, too.
     #[must_use]
-    pub fn heard_by(self, listener: Listener) -> Self {
+    pub fn with_listener(self, listener: Listener) -> Self {
         Self { listener: Some(listener), ..self }
     }
 
     /// What is put there is said to the turn before its next step.
     #[must_use]
-    pub fn steered_by(self, steering: Steering) -> Self {
+    pub fn with_steering(self, steering: Steering) -> Self {
         Self { steering, ..self }
     }
 
     /// It is they who speak, whatever the channel's configuration says of the sender.
     #[must_use]
-    pub fn spoken_by(self, speaker: Option<Identity>) -> Self {
-        Self { speaker, ..self }
+    pub fn with_identity(self, identity: Option<Identity>) -> Self {
+        Self { identity, ..self }
     }
 
     /// What no plugin delivers goes there, in place of the host's channel.
     #[must_use]
-    pub fn answered_on(self, channel: Arc<dyn Channel>) -> Self {
+    pub fn with_channel(self, channel: Arc<dyn Channel>) -> Self {
         Self { channel: Some(channel), ..self }
     }
 
     /// The session was found already, so that the turn could wait for its place in it.
     #[must_use]
-    pub fn in_session(self, session: String) -> Self {
+    pub fn with_session(self, session: String) -> Self {
         Self { session: Some(session), ..self }
     }
 
     /// This was said before, in a session of which nothing is kept: it begins with it.
     #[must_use]
-    pub fn behind(self, earlier: Vec<Draft>) -> Self {
+    pub fn with_history(self, earlier: Vec<Draft>) -> Self {
         Self { earlier, ..self }
     }
 
-    pub(super) fn take_earlier(&mut self) -> Vec<Draft> {
+    pub(super) fn take_history(&mut self) -> Vec<Draft> {
         std::mem::take(&mut self.earlier)
     }
 
@@ -213,13 +213,13 @@ impl TurnOptions {
 
     /// The audience of a turn inside the turn: its end is the same, what it says is its parent's to pass on, and nobody
     /// speaks to it.
-    pub(super) fn of_inner(&self) -> Self {
+    pub(super) fn for_inner(&self) -> Self {
         Self { abandoned: self.abandoned.clone(), ..Self::new(self.cancel.clone()) }
     }
 
     /// The turn ends, too, when the call that waits for it is gone.
     #[must_use]
-    pub(super) fn abandoned_by(self, abandoned: Cancel) -> Self {
+    pub(super) fn with_abandoned(self, abandoned: Cancel) -> Self {
         Self { abandoned: Some(abandoned), ..self }
     }
 
@@ -252,34 +252,34 @@ impl Turn {
     /// # Errors
     ///
     /// The listener has left.
-    pub async fn say(&self, event: StreamEvent) -> Result<(), Error> {
+    pub async fn emit(&self, event: StreamEvent) -> Result<(), Error> {
         let Some(listener) = &self.options.listener else { return Ok(()) };
         let left = |_| Error::new(bub_types::ErrorKind::Cancelled, "whoever listened has left");
         listener.send(TurnEvent::Event(event)).await.map_err(left)
     }
 
     /// Tells whoever listens to the outermost turn that a model's server is asked again. A slow listener misses it.
-    pub fn tell_retry(&self, why: &str, pause: Duration) {
+    pub fn publish_retry(&self, why: &str, pause: Duration) {
         if let Some(listener) = &self.outermost().options.listener {
             let _ = listener.try_send(TurnEvent::Retry { why: why.to_owned(), pause });
         }
     }
 
     /// Tells whoever listens to the outermost turn of a tool.
-    pub async fn tell_tool(&self, heard: TurnEvent) {
-        let news = match &heard {
+    pub async fn publish_tool_event(&self, turn_event: TurnEvent) {
+        let event = match &turn_event {
             TurnEvent::ToolBegins { name, .. } => Some(RuntimeEvent::ToolBegins { tool: name.clone() }),
             TurnEvent::ToolEnds { took, error, .. } => {
                 Some(RuntimeEvent::ToolEnds { took: *took, error: error.clone() })
             }
             TurnEvent::Event(_) | TurnEvent::Retry { .. } => None,
         };
-        if let Some(news) = news {
-            self.calls.host.news.tell(news, &self.outermost().session_id);
+        if let Some(event) = event {
+            self.calls.host.events.publish(event, &self.outermost().session_id);
         }
         if let Some(listener) = &self.outermost().options.listener {
             // Who has left wants to know nothing; the tool has its effect all the same.
-            let _ = listener.send(heard).await;
+            let _ = listener.send(turn_event).await;
         }
     }
 }

@@ -29,7 +29,7 @@ impl PostTurnTasks {
             let _alone = session.lock().await;
             hooks::after_turn(&turn, &output).await;
             // The answer is delivered, whatever becomes of this.
-            if let Err(error) = turn.write_account().await {
+            if let Err(error) = turn.write_audit().await {
                 tracing::warn!("what the turn's last hooks used is not on the tape: {error}");
             }
             turn.calls.host.processes.end_turn(&turn.id).await;

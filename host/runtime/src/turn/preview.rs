@@ -37,13 +37,13 @@ pub struct Requester<'a> {
     pub channel: &'a str,
     pub sender: &'a str,
     /// None: the principal is the one that the channel's configuration gives to the sender.
-    pub speaker: Option<Identity>,
+    pub identity: Option<Identity>,
 }
 
 impl Requester<'_> {
     /// The owner at the terminal.
     pub fn at_terminal() -> Self {
-        Self { channel: "cli", sender: "human", speaker: None }
+        Self { channel: "cli", sender: "human", identity: None }
     }
 }
 
@@ -113,7 +113,7 @@ impl Preview<'_> {
         // A fork around the turn's own: what plugins write past that one goes nowhere as well.
         let tape = apart_from(Arc::clone(&self.store), self.tape)?.fork();
         let (open, cancel) = watch::channel(false);
-        let options = TurnOptions::new(cancel).spoken_by(self.requester.speaker.clone());
+        let options = TurnOptions::new(cancel).with_identity(self.requester.identity.clone());
         let mut turn =
             Turn::with_tape(&CallScope::new(host), tape, self.session_id.to_owned(), self.envelope(host), options)
                 .await?;
@@ -148,9 +148,9 @@ impl Preview<'_> {
     }
 
     fn envelope(&self, host: &Host) -> Envelope {
-        let Requester { channel, sender, speaker } = &self.requester;
+        let Requester { channel, sender, identity } = &self.requester;
         let (channel, chat_id) = self.session_id.split_once(':').unwrap_or((channel, "local"));
-        let commands = speaker.as_ref().map_or_else(|| host.config.commands(channel), |speaker| speaker.commands);
+        let commands = identity.as_ref().map_or_else(|| host.config.commands(channel), |identity| identity.commands);
         let content = self.prompt.unwrap_or_default().to_owned();
         Envelope {
             id: None,

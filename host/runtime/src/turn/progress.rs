@@ -5,7 +5,7 @@ mod memory_charges;
 mod prompt_cache;
 
 use super::TurnOptions;
-use super::audit::Account;
+use super::audit::Audit;
 use super::choice::SelectorChoice;
 use super::flows::Flows;
 use super::message_cache::Sent;
@@ -53,9 +53,9 @@ pub struct Turn {
     /// Whether somebody only looks at what the turn would be: what breaks in it is held against nobody.
     pub(super) is_preview: bool,
     /// Whether the tape is known to have an anchor.
-    pub(super) begun: tokio::sync::OnceCell<bool>,
+    pub(super) tape_opened: tokio::sync::OnceCell<bool>,
     /// What guests have made the turn hold.
-    pub(super) held: Mutex<MemoryCharges>,
+    pub(super) memory_charges: Mutex<MemoryCharges>,
     /// Clones of this are with the tasks that work for the turn: tools and model calls.
     pub(super) working: Arc<()>,
     /// The last id on the tape when the turn began.
@@ -105,17 +105,17 @@ pub(super) struct Progress {
     pub(super) run_ids: Vec<String>,
     /// What the ids of all sessions begin with that whoever speaks in the turn reaches.
     pub(super) session_prefix: String,
-    pub(super) speech: Speech,
+    pub(super) streamed: StreamedOutput,
     /// Whether the turn's writes are on the tape.
     pub(super) settled: bool,
     /// What the tape will say of the turn, out of context.
-    pub(super) account: Account,
+    pub(super) audit: Audit,
 }
 
 /// What the model hook that was asked last has said so far.
 #[derive(Default)]
-pub(super) struct Speech {
-    speaker: Option<String>,
+pub(super) struct StreamedOutput {
+    plugin: Option<String>,
     text: String,
     events: u64,
 }
@@ -126,8 +126,8 @@ impl Turn {
     }
 
     /// What the tape will say of the turn, for whoever adds to it.
-    pub(super) fn account<T>(&self, look: impl FnOnce(&mut Account) -> T) -> T {
-        look(&mut self.progress().account)
+    pub(super) fn audit<T>(&self, look: impl FnOnce(&mut Audit) -> T) -> T {
+        look(&mut self.progress().audit)
     }
 
     /// Until the turn's deadline.
@@ -155,8 +155,8 @@ impl Turn {
     pub(super) async fn wait_for_tasks(&self) {
         // A turn inside this one waits for its own tasks first.
         let patience = REST * (super::subturn::MAX_NESTED.saturating_sub(self.nesting()) as u32 + 1);
-        let begun = Instant::now();
-        while Arc::strong_count(&self.working) > 1 && begun.elapsed() < patience {
+        let start = Instant::now();
+        while Arc::strong_count(&self.working) > 1 && start.elapsed() < patience {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
@@ -188,7 +188,7 @@ impl Turn {
             self.inherit_taint().await?;
             bub_tape::Result::Ok(is_new)
         };
-        self.begun.get_or_try_init(begin).await?;
+        self.tape_opened.get_or_try_init(begin).await?;
         Ok(self.tape.clone())
     }
 
@@ -293,26 +293,26 @@ impl Turn {
     }
 
     /// From here on that plugin is the one that may speak.
-    pub fn listen_to(&self, plugin: &str) {
-        self.progress().speech = Speech { speaker: Some(plugin.to_owned()), ..Speech::default() };
+    pub fn start_stream(&self, plugin: &str) {
+        self.progress().streamed = StreamedOutput { plugin: Some(plugin.to_owned()), ..StreamedOutput::default() };
     }
 
     /// Whether that plugin's model hook is the one that is asked.
-    pub fn speaks(&self, plugin: &str) -> bool {
-        self.progress().speech.speaker.as_deref() == Some(plugin)
+    pub fn is_streaming(&self, plugin: &str) -> bool {
+        self.progress().streamed.plugin.as_deref() == Some(plugin)
     }
 
     /// One event of the model hook that is asked; its text is part of the output.
-    pub fn hear(&self, event: &StreamEvent) {
+    pub fn record_stream_event(&self, event: &StreamEvent) {
         let mut progress = self.progress();
-        progress.speech.events += 1;
+        progress.streamed.events += 1;
         if let StreamEvent::Text(text) = event {
-            progress.speech.text.push_str(text);
+            progress.streamed.text.push_str(text);
         }
     }
 
     /// What the hooks of the turn can see of it, for whoever looks into a call that broke.
-    pub fn told(&self) -> Value {
+    pub fn snapshot(&self) -> Value {
         serde_json::json!({
             "message": self.envelope(),
             "session": self.session_id,
@@ -355,8 +355,8 @@ impl Turn {
     }
 
     /// Whether anybody has asked for the tape.
-    pub(super) fn has_begun(&self) -> bool {
-        self.begun.initialized()
+    pub(super) fn has_opened_tape(&self) -> bool {
+        self.tape_opened.initialized()
     }
 
     pub(super) fn is_settled(&self) -> bool {
@@ -368,9 +368,9 @@ impl Turn {
     }
 
     /// What the model hook that is asked has said, and in how many events.
-    pub fn speech(&self) -> (String, u64) {
+    pub fn streamed(&self) -> (String, u64) {
         let progress = self.progress();
-        (progress.speech.text.clone(), progress.speech.events)
+        (progress.streamed.text.clone(), progress.streamed.events)
     }
 }
 

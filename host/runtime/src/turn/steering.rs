@@ -36,14 +36,14 @@ impl Turn {
         let mut message =
             Envelope { kind: MessageKind::Normal, session_id: Some(self.session_id.clone()), ..said.message };
         message.media.iter_mut().for_each(|item| item.url = self.calls.media.extract_url(&item.url));
-        let options = self.options.of_inner().spoken_by(said.speaker);
+        let options = self.options.for_inner().with_identity(said.identity);
         let mut turn =
             Self::with_tape(&self.calls, self.tape.clone(), self.session_id.clone(), message, options).await?;
         turn.deadline = self.deadline;
         turn.replace_state(self.state());
         let turn = Arc::new(turn);
         match turn.principal {
-            Principal::Owner => self.hears_owner(&turn.message.content),
+            Principal::Owner => self.record_owner_text(&turn.message.content),
             // What somebody else says in a turn of the owner is text from outside.
             _ => {
                 let channel = &turn.message.channel;

@@ -48,7 +48,7 @@ impl Turn {
             self.denied_call(DenialReason::Limit, "", TOOL, &Error::denied(&*message));
             return Err(refused(ErrorKind::Denied, message));
         }
-        let options = self.options.of_inner().spoken_by(Some(self.speaker())).abandoned_by(abandoned);
+        let options = self.options.for_inner().with_identity(Some(self.identity())).with_abandoned(abandoned);
         let begin = async {
             // Closed by nobody: there is a place in the end.
             let place = self.inner.acquire().await;
@@ -126,7 +126,7 @@ impl Turn {
     }
 
     /// Who this turn is for: turns inside of it are for nobody else, and reach no further.
-    fn speaker(&self) -> Identity {
+    fn identity(&self) -> Identity {
         Identity { principal: self.principal, commands: Commands::None, session_prefix: self.session_prefix() }
     }
 

@@ -45,7 +45,7 @@ pub(super) async fn run(
         pending_plugins.decide(host)?;
         let (end, cancel) = watch::channel(false);
         let (listener, mut heard) = mpsc::channel(MAX_EVENTS);
-        let turn = run_turn(host, envelope(&line), TurnOptions::new(cancel).heard_by(listener));
+        let turn = run_turn(host, envelope(&line), TurnOptions::new(cancel).with_listener(listener));
         tokio::pin!(turn);
         let mut output = PlainOutput::default();
         let outcome = loop {
@@ -67,7 +67,7 @@ pub(super) async fn run(
         code = if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         let mode = host.config.policy.approve;
         denied.tell(&mut std::io::stderr(), mode)?;
-        output.end(outcome.err().map(|failure| failure.told()))?;
+        output.end(outcome.err().map(|failure| failure.user_message()))?;
     }
 }
 

@@ -136,7 +136,7 @@ impl Conversation {
         let (end, cancel) = watch::channel(false);
         let (listener, mut heard) = mpsc::channel(MAX_EVENTS);
         let steering = Steering::default();
-        let audience = TurnOptions::new(cancel).heard_by(listener).steered_by(steering.clone());
+        let audience = TurnOptions::new(cancel).with_listener(listener).with_steering(steering.clone());
         let view = View::new(self.style, envelope.kind == MessageKind::Command, self.thinking);
         let session_id = envelope.session_id.clone();
         let host = Arc::clone(&self.host);
@@ -338,7 +338,7 @@ impl RunningTurn<'_> {
                 self.tell("the turn was ended; what it had done is on the tape", Style::dim);
             }
             Some(failure) if !self.said_error => {
-                self.tell(&failure.told(), Style::red);
+                self.tell(&failure.user_message(), Style::red);
             }
             _ => {}
         }

@@ -75,7 +75,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         is_alone: false,
     };
     // The log of the sandbox is about quarantines and files that are removed afterwards.
-    let hush = log::hush();
+    let hush = log::mute();
     let sandbox = Sandbox::start(&host.config, subject).await?;
     let (diagnostics, coverage) = try_all(&sandbox).await?;
     drop(hush);

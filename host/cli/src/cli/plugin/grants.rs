@@ -124,6 +124,6 @@ pub(super) fn write(host: &Host, plugin: &Plugin, grants: &Grants, follow: bool)
         Ok(())
     })?;
     // The grant takes effect at once.
-    host.grants.look_now();
+    host.grants.reload_now();
     Ok(stops_following)
 }

@@ -26,7 +26,7 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
         report::difference(&mut out, now, &candidate)?;
     }
     files.restore(&bytes)?;
-    host.grants.look_now();
+    host.grants.reload_now();
     let given: Vec<String> = host.grants.given(&candidate, |given| given.iter().map(one_line).collect());
     match given.is_empty() {
         true => writeln!(out, "it serves again; it was granted nothing")?,

@@ -189,7 +189,7 @@ impl Output {
     pub(super) fn end(&mut self, outcome: &Result<TurnResult, Failure>, denied: &DeniedCalls, code: u8) -> Result<()> {
         self.line()?;
         if let (Err(failure), None) = (outcome, &self.error) {
-            self.error(&failure.told())?;
+            self.error(&failure.user_message())?;
         }
         if self.format == AnswerFormat::Json {
             let told = self.json(outcome, denied, code);
@@ -213,7 +213,7 @@ impl Output {
             }
             Err(failure) => {
                 let error = failure.to_error();
-                let message = self.error.clone().unwrap_or_else(|| failure.told());
+                let message = self.error.clone().unwrap_or_else(|| failure.user_message());
                 let error = json!({ "kind": error.kind.name(), "message": one_line(&message) });
                 (Value::Null, Value::Null, error)
             }

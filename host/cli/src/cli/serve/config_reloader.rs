@@ -75,7 +75,7 @@ impl ConfigReloader {
     pub(super) fn watch(self: &Arc<Self>) -> Watch {
         let (reloader, host) = (self.clone(), self.gateway.host());
         // One line is enough.
-        host.grants.hush();
+        host.grants.mute();
         host.watch_with(files(&host.config), move || {
             let reloader = reloader.clone();
             async move {
@@ -146,7 +146,7 @@ impl ConfigReloader {
         if Fingerprint::of_files(files(&config)) != *fingerprint {
             return Ok(false);
         }
-        let host = before.renewed(config).await?;
+        let host = before.with_config(config).await?;
         self.auth.reload(tokens, tls, &host.config.serve);
         self.gateway.reload(host).await;
         tracing::info!("the changed configuration is in effect");

@@ -81,8 +81,8 @@ pub(super) fn arrivals(
                 tracing::warn!("channel `{}` of plugin `{}`: {reason}", channel.name, channel.plugin());
                 calls
                     .host
-                    .news
-                    .tell(RuntimeEvent::Refused { channel: channel.name.clone(), reason: reason.clone() }, "");
+                    .events
+                    .publish(RuntimeEvent::Refused { channel: channel.name.clone(), reason: reason.clone() }, "");
                 refused.push(reason);
             }
         }

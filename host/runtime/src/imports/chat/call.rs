@@ -76,17 +76,17 @@ impl ModelCall {
             return;
         }
         let began = Instant::now();
-        let mut account = Account::new(&self.turn, &self.caller, &listener);
+        let mut response = ResponseRecorder::new(&self.turn, &self.caller, &listener);
         let ended = tokio::select! {
             biased;
             () = listener.closed() => Err(Error::cancelled()),
-            ended = self.ask_each(&mut account) => ended,
+            ended = self.ask_each(&mut response) => ended,
         };
-        if let Some(call) = self.bill(&account, ended.as_ref().err()) {
+        if let Some(call) = self.bill(&response, ended.as_ref().err()) {
             self.turn.spends(call.tokens());
             self.turn.calls.host.budget.spend(&call);
         }
-        let outcome = account.close(ended.as_ref().err().cloned(), began);
+        let outcome = response.close(ended.as_ref().err().cloned(), began);
         hooks::after_llm_call(&self.turn, self.depth, &self.request.model, &outcome).await;
         if let Err(error) = ended {
             let _ = listener.send(Err(error)).await;
@@ -99,57 +99,62 @@ impl ModelCall {
         let checked = host.budget.check_caller(&caller.account, self.turn.quota().tokens_per_day);
         if checked.as_ref().is_err_and(|error| error.kind == ErrorKind::Denied) {
             let exceeded = RuntimeEvent::QuotaExceeded { caller: caller.account.to_string(), quota: "tokens_per_day" };
-            host.news.tell(exceeded, &self.turn.session_id);
+            host.events.publish(exceeded, &self.turn.session_id);
         }
         checked
     }
 
     /// The model, and behind the configured one its fallbacks, in order: if all fail, the first one's error is told. Once
     /// anything was said, a failure is final.
-    async fn ask_each(&self, account: &mut Account<'_>) -> Result<(), Error> {
-        let Err(first) = self.ask(&self.request.model, account).await else { return Ok(()) };
+    async fn ask_each(&self, response: &mut ResponseRecorder<'_>) -> Result<(), Error> {
+        let Err(first) = self.ask(&self.request.model, response).await else { return Ok(()) };
         let config = &self.turn.calls.host.config;
         if self.request.model != config.model.model {
             return Err(first);
         }
         let mut latest = first.clone();
         for fallback in &config.fallback_models {
-            if account.events > 0 {
+            if response.events > 0 {
                 return Err(latest);
             }
             tracing::warn!("{}; asking the fallback `{fallback}`", latest.message);
-            match self.ask(fallback, account).await {
+            match self.ask(fallback, response).await {
                 Ok(()) => return Ok(()),
                 Err(error) => latest = error,
             }
         }
-        Err(if account.events > 0 { latest } else { first })
+        Err(if response.events > 0 { latest } else { first })
     }
 
-    async fn ask(&self, model: &str, account: &mut Account<'_>) -> Result<(), Error> {
-        model.clone_into(&mut account.model);
+    async fn ask(&self, model: &str, response: &mut ResponseRecorder<'_>) -> Result<(), Error> {
+        model.clone_into(&mut response.model);
         match model.split_once(':').and_then(|(provider, model)| Some((self.turn.calls.provider(provider)?, model))) {
-            Some((plugin, model)) => self.ask_guest(plugin, model, account).await,
-            None => self.ask_server(model, account).await,
+            Some((plugin, model)) => self.ask_guest(plugin, model, response).await,
+            None => self.ask_server(model, response).await,
         }
     }
 
-    async fn ask_server(&self, model: &str, account: &mut Account<'_>) -> Result<(), Error> {
+    async fn ask_server(&self, model: &str, response: &mut ResponseRecorder<'_>) -> Result<(), Error> {
         let request = self.request.to_server(&self.turn, model)?;
         let turn = self.turn.clone();
-        let on_retry = move |why: &str, pause| turn.tell_retry(why, pause);
+        let on_retry = move |why: &str, pause| turn.publish_retry(why, pause);
         let mut completion = self.turn.calls.host.model.complete(request).on_retry(Box::new(on_retry));
         while let Some(event) = completion.next().await {
-            account.pass(event.map_err(into_error)?).await?;
+            response.pass(event.map_err(into_error)?).await?;
         }
         Ok(())
     }
 
-    async fn ask_guest(&self, plugin: &Arc<Plugin>, model: &str, account: &mut Account<'_>) -> Result<(), Error> {
+    async fn ask_guest(
+        &self,
+        plugin: &Arc<Plugin>,
+        model: &str,
+        response: &mut ResponseRecorder<'_>,
+    ) -> Result<(), Error> {
         let (sender, events) = mpsc::channel(EVENTS);
         let mut guest = LocalStream::new(Box::pin(self.guest_call(plugin, model, sender)), events);
         while let Some(event) = guest.next().await {
-            account.pass(event).await?;
+            response.pass(event).await?;
         }
         guest.ended().unwrap_or_else(|| Err(Error::cancelled()))
     }
@@ -171,11 +176,11 @@ pub async fn ask_provider(
     let context = CallContext::inside("complete", turn, depth);
     let answer = call(&turn.calls.host, plugin, context, |guest_call| {
         Box::pin(async move {
-            let given = guest_call.store.data().recorder.of(|| serde_json::json!([request]));
+            let given = guest_call.store.data().recorder.record(|| serde_json::json!([request]));
             let guest = guest_call.exports.provider(guest_call.store, &guest_call.instance)?;
             let sink = guest_call.store.data_mut().table.push(Sink(sender))?;
             let answer = guest.call_complete(guest_call.store, request, sink).await?;
-            given.withdraw();
+            given.discard();
             Ok(answer)
         })
     });
@@ -186,7 +191,7 @@ pub async fn ask_provider(
 }
 
 /// What a call comes to: every event goes to the listener, and is kept for those who observe the call.
-pub(super) struct Account<'a> {
+pub(super) struct ResponseRecorder<'a> {
     turn: &'a Turn,
     /// Who asked, and whose what is said becomes.
     caller: &'a Running,
@@ -201,7 +206,7 @@ pub(super) struct Account<'a> {
     pub(super) usage: Option<String>,
 }
 
-impl<'a> Account<'a> {
+impl<'a> ResponseRecorder<'a> {
     fn new(turn: &'a Turn, caller: &'a Running, listener: &'a mpsc::Sender<Outcome>) -> Self {
         Self {
             turn,

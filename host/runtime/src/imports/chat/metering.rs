@@ -1,6 +1,6 @@
 //! What a call costs: what the provider says, or a guess where it does not.
 
-use super::call::{Account, ModelCall};
+use super::call::{ModelCall, ResponseRecorder};
 use bub_model::Event;
 use bub_model::usage::{Call, Tokens};
 use bub_types::{Error, ErrorKind, Principal};
@@ -8,18 +8,18 @@ use bub_types::{Error, ErrorKind, Principal};
 impl ModelCall {
     /// The call as it is written down; none when no model was asked, or the one that was asked failed before it had said
     /// anything: that is not charged.
-    pub(super) fn bill(&self, account: &Account<'_>, error: Option<&Error>) -> Option<Call> {
-        let reported = account.usage.as_deref().and_then(Tokens::reported);
+    pub(super) fn bill(&self, response: &ResponseRecorder<'_>, error: Option<&Error>) -> Option<Call> {
+        let reported = response.usage.as_deref().and_then(Tokens::reported);
         // Whoever leaves early does not hear what it cost, and it costs all the same.
-        let is_charged = error.is_none_or(|error| error.kind == ErrorKind::Cancelled) || account.events > 0;
-        if account.model.is_empty() || (reported.is_none() && !is_charged) {
+        let is_charged = error.is_none_or(|error| error.kind == ErrorKind::Cancelled) || response.events > 0;
+        if response.model.is_empty() || (reported.is_none() && !is_charged) {
             return None;
         }
         // Held against what was reported, and of no use without.
         let weighed = reported.map_or(0, |_| self.request.weight());
-        let tokens = reported.unwrap_or_else(|| Tokens::estimated(self.request.bytes(), account.received));
+        let tokens = reported.unwrap_or_else(|| Tokens::estimated(self.request.bytes(), response.received));
         let call = Call::now(
-            &account.model,
+            &response.model,
             self.turn.billed_session(),
             &self.turn.workspace.to_string_lossy(),
             &self.caller.plugin.name,

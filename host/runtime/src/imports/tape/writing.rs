@@ -54,7 +54,7 @@ impl State {
             }
         }
         // The record of the turn is the model hook's own; whatever anybody else writes carries a name.
-        if !turn.speaks(&self.plugin.name) {
+        if !turn.is_streaming(&self.plugin.name) {
             signed = signed.with_meta("plugin", &json::quote(&self.plugin.name))?;
         }
         // What other sessions read says for itself that text from outside may be in it: their turns know nothing of this

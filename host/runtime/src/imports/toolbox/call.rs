@@ -30,10 +30,10 @@ pub(super) async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<
     let call = ToolCall { name: dotted(turn, &call.name), ..call };
     let (number, began) = (CALLS.fetch_add(1, Ordering::Relaxed), Instant::now());
     let (name, arguments) = (call.name.clone(), call.arguments.clone());
-    turn.tell_tool(TurnEvent::ToolBegins { call: number, name, arguments, nested: turn.nesting() }).await;
+    turn.publish_tool_event(TurnEvent::ToolBegins { call: number, name, arguments, nested: turn.nesting() }).await;
     let outcome = intercepted(turn, depth, call).await;
     let error = outcome.as_ref().err().map(|error| error.message.clone());
-    turn.tell_tool(TurnEvent::ToolEnds { call: number, took: began.elapsed(), error }).await;
+    turn.publish_tool_event(TurnEvent::ToolEnds { call: number, took: began.elapsed(), error }).await;
     outcome
 }
 
@@ -63,11 +63,11 @@ async fn intercepted(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<Str
     // What a command answers is no part of the conversation.
     let tool = tool_of(turn, &call.name).filter(|_| !turn.is_typed(depth));
     if let Some((plugin, tool)) = tool {
-        turn.was_told(plugin, tool, &call.arguments, &result);
+        turn.record_result(plugin, tool, &call.arguments, &result);
     }
-    let shown = spill::shorten(turn, &call.name, result).await;
+    let shown = spill::replace_new_messages(turn, &call.name, result).await;
     if let Some((plugin, tool)) = tool {
-        turn.was_shown(plugin, tool, &shown);
+        turn.record_shown_result(plugin, tool, &shown);
     }
     Ok(shown)
 }
@@ -284,14 +284,14 @@ pub async fn ask(
     let context = CallContext::inside("call-tool", turn, depth);
     let answer = call(&turn.calls.host, plugin, context, |GuestCall { exports, store, instance, .. }| {
         Box::pin(async move {
-            let given = store.data().recorder.of(|| serde_json::json!([name, arguments]));
+            let given = store.data().recorder.record(|| serde_json::json!([name, arguments]));
             let guest = exports.tools(store, &instance)?;
             let handle = store.data_mut().table.push(TurnHandle(turn.clone()))?;
             let answer = guest.call_call_tool(store, handle, name, arguments).await?;
             if let Ok(result) = &answer {
                 check_json(result).map_err(|reason| contract(format!("the result of `{name}` is {reason}")))?;
             }
-            given.withdraw();
+            given.discard();
             Ok(answer)
         })
     });

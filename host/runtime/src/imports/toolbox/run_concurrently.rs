@@ -20,9 +20,9 @@ pub(super) async fn run_concurrently<T: Send + 'static>(all: impl IntoIterator<I
     let mut busy = Duration::ZERO;
     while !here.is_empty() && (busy < SHORT || here.len() == 1) {
         let next = std::future::poll_fn(|context| {
-            let begun = Instant::now();
+            let start = Instant::now();
             let polled = here.poll_next_unpin(context);
-            busy += begun.elapsed();
+            busy += start.elapsed();
             match polled {
                 std::task::Poll::Pending if busy >= SHORT && here.len() > 1 => std::task::Poll::Ready(None),
                 other => other,

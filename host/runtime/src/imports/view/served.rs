@@ -151,7 +151,7 @@ impl HostView for State {
     async fn replace_new_messages(&mut self, view: Resource<View>, messages: Vec<String>) -> Result<Result<(), Error>> {
         let view = self.table.get(&view)?.clone();
         view.turn.charge_memory(messages.iter().map(String::len).sum())?;
-        Ok(view.shorten(messages))
+        Ok(view.replace_new_messages(messages))
     }
 
     async fn tools(&mut self, view: Resource<View>) -> Result<Vec<ToolSpec>> {

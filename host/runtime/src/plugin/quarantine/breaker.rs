@@ -113,7 +113,7 @@ impl Breaker {
     }
 
     /// Everything that is held at this moment.
-    pub(super) fn all_held(&self, key: &Key, now: u64) -> Vec<OpenCircuit> {
+    pub(super) fn open_circuits(&self, key: &Key, now: u64) -> Vec<OpenCircuit> {
         let named = |streak: &'_ Streak| streak.trust != Trust::Owner && !streak.caller.is_empty();
         let own = self.sessions.iter().filter_map(|streak| {
             Some((streak.open?, named(streak).then_some(streak.caller.as_str()), Some(streak.session.as_str())))

@@ -146,9 +146,9 @@ fn write(dir: &PrivateDir, breakers: &Breakers) -> Result<(), String> {
 fn lock(dir: &PrivateDir) -> Option<File> {
     let path = dir.path().join(LOCK);
     let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).ok()?;
-    let begun = Instant::now();
+    let start = Instant::now();
     while file.try_lock().is_err() {
-        if begun.elapsed() > PATIENCE {
+        if start.elapsed() > PATIENCE {
             return None;
         }
         std::thread::sleep(Duration::from_millis(2));

@@ -40,19 +40,19 @@ pub struct RecordGuard<F: FnOnce() -> Value> {
 }
 
 impl CallRecorder {
-    /// From here on `arguments` is what is told, until [`RecordGuard::withdraw`].
-    pub fn of<F: FnOnce() -> Value>(&self, arguments: F) -> RecordGuard<F> {
+    /// From here on `arguments` is what is told, until [`RecordGuard::discard`].
+    pub fn record<F: FnOnce() -> Value>(&self, arguments: F) -> RecordGuard<F> {
         RecordGuard { recorder: self.clone(), arguments: Some(arguments) }
     }
 
-    fn told(&self) -> Option<Value> {
+    fn take(&self) -> Option<Value> {
         self.0.lock().take()
     }
 }
 
 impl<F: FnOnce() -> Value> RecordGuard<F> {
     /// The call ended well, and nobody has to know what it was about.
-    pub fn withdraw(mut self) {
+    pub fn discard(mut self) {
         self.arguments = None;
     }
 }
@@ -146,7 +146,7 @@ fn copy(from: &Path, to: &Path, name: &str) -> Result<(), String> {
 
 fn describe(plugin: &Plugin, fault: &Fault, session: &str, call: &Call<'_>, has_component: bool) -> String {
     let limits = &plugin.limits;
-    let mut told = json!({
+    let mut report = json!({
         "plugin": plugin.name,
         "source": plugin.source.name(),
         "version": plugin.manifest.version,
@@ -167,17 +167,17 @@ fn describe(plugin: &Plugin, fault: &Fault, session: &str, call: &Call<'_>, has_
         },
         "output": fault.output.as_deref(),
         "config": plugin.config,
-        "arguments": call.recorder.told(),
-        "turn": call.turn.map(Turn::told),
+        "arguments": call.recorder.take(),
+        "turn": call.turn.map(Turn::snapshot),
     });
     // The largest goes first, and it is said that something was there.
     for part in ["turn", "arguments", "config"] {
-        if told.to_string().len() <= MAX_CALL {
+        if report.to_string().len() <= MAX_CALL {
             break;
         }
-        told[part] = json!({ "left_out": "it is too large" });
+        report[part] = json!({ "left_out": "it is too large" });
     }
-    call.host.config.redact(&format!("{told:#}"))
+    call.host.config.redact(&format!("{report:#}"))
 }
 
 fn make_room(dir: &PrivateDir) -> Result<(), String> {

@@ -123,14 +123,14 @@ impl Denials {
 impl Turn {
     /// Writes a denial down: in the turn whose tape is kept, this one or the closest around it.
     pub fn denied(&self, denial: Denial<'_>) {
-        let is_new = self.kept().account(|account| account.denials.add(&denial));
+        let is_new = self.kept().audit(|audit| audit.denials.add(&denial));
         // A hook that is not granted is passed over again and again.
         if is_new || denial.reason != DenialReason::Hook {
             let Denial { plugin, tool, grant, .. } = denial;
             let of = if plugin.is_empty() { tool } else { plugin };
             let grant = if grant.is_empty() { denial.reason.name() } else { grant };
-            let news = RuntimeEvent::Denied { plugin: of.to_owned(), grant: grant.to_owned() };
-            self.calls.host.news.tell(news, &self.outermost().session_id);
+            let event = RuntimeEvent::Denied { plugin: of.to_owned(), grant: grant.to_owned() };
+            self.calls.host.events.publish(event, &self.outermost().session_id);
         }
     }
 
@@ -151,7 +151,7 @@ impl Turn {
             let mut of_plugin = denials.counted.iter().filter(|((_, denied, ..), _)| denied == plugin);
             of_plugin.any(|(_, (_, message))| !message.is_empty() && error.message.contains(message.as_str()))
         };
-        if error.kind == ErrorKind::Denied && !self.kept().account(|account| is_known(&account.denials)) {
+        if error.kind == ErrorKind::Denied && !self.kept().audit(|audit| is_known(&audit.denials)) {
             self.denied_call(DenialReason::Tool, plugin, tool, error);
         }
     }

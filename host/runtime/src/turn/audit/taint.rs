@@ -122,12 +122,12 @@ impl Taint {
 impl Turn {
     /// From here on text that somebody else wrote is in the context of this turn.
     pub fn taint(&self, source: TaintSource, why: impl FnOnce() -> String) {
-        self.account(|account| account.taint.add(source, why));
+        self.audit(|audit| audit.taint.add(source, why));
     }
 
     /// What taints that turn taints this one.
     pub(in super::super) fn share_taint_of(&self, other: &Self) {
-        let sources = other.account(|account| account.taint.sources.clone());
+        let sources = other.audit(|audit| audit.taint.sources.clone());
         for (source, why) in sources {
             self.taint(source, || why);
         }
@@ -137,7 +137,7 @@ impl Turn {
     /// or that the user trusts, or it stands in the phase that the turn goes on with, and taints it for that.
     pub fn is_tainted_by(&self, source: &str, is_of_phase: bool) -> bool {
         let source = TaintSource::parse(source.to_owned());
-        let is_known = self.account(|account| account.taint.sources.iter().any(|(known, _)| *known == source));
+        let is_known = self.audit(|audit| audit.taint.sources.iter().any(|(known, _)| *known == source));
         match &source {
             TaintSource::Workspace(path) => is_known || self.calls.host.config.trusts(Path::new(path)),
             TaintSource::Outside(what) if what == ENTRY => is_known,
@@ -155,13 +155,13 @@ impl Turn {
 
     /// Why the turn is tainted, if it is.
     pub fn tainted(&self) -> Option<String> {
-        self.account(|account| account.taint.sources.first().map(|(_, why)| why.clone()))
+        self.audit(|audit| audit.taint.sources.first().map(|(_, why)| why.clone()))
     }
 
     /// Whether the turn is tainted by the files of workspaces and by nothing else.
     pub fn is_tainted_by_workspace_alone(&self) -> bool {
         let is_workspace = |(source, _): &(TaintSource, String)| matches!(source, TaintSource::Workspace(_));
-        self.account(|account| !account.taint.sources.is_empty() && account.taint.sources.iter().all(is_workspace))
+        self.audit(|audit| !audit.taint.sources.is_empty() && audit.taint.sources.iter().all(is_workspace))
     }
 
     /// Whether a call at that depth is one that a person typed as a command.
@@ -181,13 +181,13 @@ impl Turn {
         }
         // What an earlier turn left is part of what is said.
         self.tape().await?;
-        let unwritten = self.account(|account| {
-            let taint = &account.taint;
+        let unwritten = self.audit(|audit| {
+            let taint = &audit.taint;
             (taint.written < taint.sources.len()).then(|| (taint.event(), taint.sources.len()))
         });
         if let Some((Some(event), count)) = unwritten {
             self.append_event(TAINTED, &event).await?;
-            self.account(|account| account.taint.written = count);
+            self.audit(|audit| audit.taint.written = count);
         }
         Ok(())
     }
@@ -195,7 +195,7 @@ impl Turn {
     /// The tape is not what it was when its taint was written: a fork of it was merged, or it was emptied. It is to be
     /// written again.
     pub fn forget_written_taint(&self, is_emptied: bool) {
-        self.account(|account| account.taint.written = 0);
+        self.audit(|audit| audit.taint.written = 0);
         if is_emptied {
             self.tainted_before.store(0, Ordering::Relaxed);
         }
@@ -207,7 +207,7 @@ impl Turn {
         if is_clean && self.principal == Principal::Owner {
             return Ok(None);
         }
-        let event = self.account(|account| account.taint.event());
+        let event = self.audit(|audit| audit.taint.event());
         event.map(|event| bub_tape::event(TAINTED, &event.to_string())?.with_meta("context", "false")).transpose()
     }
 

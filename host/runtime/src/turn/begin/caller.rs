@@ -12,14 +12,14 @@ use std::sync::Arc;
 impl CallScope {
     /// Everybody who serves at this moment, for what is asked about a message before its turn begins. `speaker`: who says
     /// it, where its channel does not know better.
-    pub fn spoken_by(host: &Arc<Host>, speaker: Option<Identity>) -> Arc<Self> {
+    pub fn with_identity(host: &Arc<Host>, identity: Option<Identity>) -> Arc<Self> {
         let (plugins, media) = (host.plugins(), Media::default());
-        Arc::new(Self { host: host.clone(), plugins, media, channel: None, speaker })
+        Arc::new(Self { host: host.clone(), plugins, media, channel: None, identity })
     }
 
     /// Whose message that is, as far as is known before its turn begins.
     pub fn caller_of(&self, message: &Envelope) -> Caller {
-        let spoken = self.speaker.as_ref().map(|speaker| speaker.principal);
+        let spoken = self.identity.as_ref().map(|identity| identity.principal);
         let principal = spoken.unwrap_or_else(|| principal(&self.host, message));
         Caller::new(principal, &message.channel, message.sender.as_deref())
     }

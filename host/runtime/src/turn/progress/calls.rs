@@ -17,18 +17,18 @@ pub struct CallScope {
     /// Takes what no plugin delivers, in place of the host's channel.
     pub(in super::super) channel: Option<Arc<dyn Channel>>,
     /// Who says the message that is asked about before its turn begins, where its channel does not know better.
-    pub(in super::super) speaker: Option<Identity>,
+    pub(in super::super) identity: Option<Identity>,
 }
 
 impl CallScope {
     /// Everybody who serves at this moment.
     pub fn new(host: &Arc<Host>) -> Arc<Self> {
-        Self::answered_on(host, None)
+        Self::with_channel(host, None)
     }
 
     /// The same; what no plugin delivers goes there, where it is not the host's channel that takes it.
-    pub fn answered_on(host: &Arc<Host>, channel: Option<Arc<dyn Channel>>) -> Arc<Self> {
-        Arc::new(Self { host: host.clone(), plugins: host.plugins(), media: Media::default(), channel, speaker: None })
+    pub fn with_channel(host: &Arc<Host>, channel: Option<Arc<dyn Channel>>) -> Arc<Self> {
+        Arc::new(Self { host: host.clone(), plugins: host.plugins(), media: Media::default(), channel, identity: None })
     }
 
     /// Where envelopes go that no plugin delivers.
@@ -43,7 +43,7 @@ impl CallScope {
     }
 
     /// The same, less those that are in quarantine: the next one answers meanwhile.
-    pub fn asked<'a>(&'a self, context: &'a CallContext) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
+    pub fn callable<'a>(&'a self, context: &'a CallContext) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
         if let Some(turn) = &context.turn {
             turn.passes_over_ungranted(context.hook);
         }

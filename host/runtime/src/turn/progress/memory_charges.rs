@@ -48,7 +48,7 @@ impl MemoryCharges {
 
 impl Turn {
     fn memory_charges(&self) -> MutexGuard<'_, MemoryCharges> {
-        self.held.lock()
+        self.memory_charges.lock()
     }
 
     /// Counts what the guest that runs makes the turn hold, in bytes.

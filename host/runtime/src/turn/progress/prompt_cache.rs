@@ -51,8 +51,8 @@ impl SystemPrompt {
 /// The system prompt that was asked for last.
 pub struct PromptCache {
     /// What it stands for; none where a part of it is missing.
-    made: Option<CacheKey>,
-    told: SystemPrompt,
+    key: Option<CacheKey>,
+    prompt: SystemPrompt,
 }
 
 /// Entries taken apart to be messages, by their ids. A tape that was emptied gives the same ids again, so what the entry
@@ -95,7 +95,7 @@ impl Turn {
     }
 
     /// What a system prompt for that prompt is made of at this moment, by those plugins.
-    pub fn making(&self, prompt: &Prompt, asked: Vec<String>) -> CacheKey {
+    pub fn prompt_cache_key(&self, prompt: &Prompt, asked: Vec<String>) -> CacheKey {
         let prompt = match prompt {
             Prompt::Text(text) => (false, text.clone()),
             Prompt::Parts(parts) => (true, parts.clone()),
@@ -105,24 +105,25 @@ impl Turn {
     }
 
     /// The system prompt that was made of the same.
-    pub fn told_before(&self, made: &CacheKey) -> Option<SystemPrompt> {
+    pub fn cached_system_prompt(&self, key: &CacheKey) -> Option<SystemPrompt> {
         let prompt_cache = self.prompt_cache.lock();
         prompt_cache
             .as_ref()
-            .filter(|prompt_cache| prompt_cache.made.as_ref() == Some(made))
-            .map(|prompt_cache| prompt_cache.told.clone())
+            .filter(|prompt_cache| prompt_cache.key.as_ref() == Some(key))
+            .map(|prompt_cache| prompt_cache.prompt.clone())
     }
 
     /// Keeps it for the next step, and its parts for the selector.
-    pub fn keep_told(&self, made: Option<CacheKey>, told: &SystemPrompt) {
-        *self.prompt_cache.lock() = Some(PromptCache { made, told: told.clone() });
+    pub fn cache_system_prompt(&self, key: Option<CacheKey>, prompt: &SystemPrompt) {
+        *self.prompt_cache.lock() = Some(PromptCache { key, prompt: prompt.clone() });
     }
 
     /// The parts of a text that the agent loop sends as system prompt: those that the plugins answered, where it is what
     /// they answered last.
-    pub fn in_parts(&self, text: &str) -> SystemPrompt {
+    pub fn system_prompt_parts(&self, text: &str) -> SystemPrompt {
         let prompt_cache = self.prompt_cache.lock();
-        let known = prompt_cache.as_ref().map(|prompt_cache| &prompt_cache.told).filter(|told| *told.text == *text);
+        let known =
+            prompt_cache.as_ref().map(|prompt_cache| &prompt_cache.prompt).filter(|prompt| *prompt.text == *text);
         known.cloned().unwrap_or_else(|| SystemPrompt::own(text))
     }
 }

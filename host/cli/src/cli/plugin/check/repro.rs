@@ -61,7 +61,7 @@ pub(super) async fn run(
         selects: false,
         is_alone: true,
     };
-    let hush = log::hush();
+    let hush = log::mute();
     let sandbox = Sandbox::start(own, subject).await?;
     let told: Option<TurnSnapshot> = match &call.turn {
         Value::Null => None,
