@@ -217,7 +217,7 @@ fn a_manifest_that_is_none_is_refused_with_what_is_wrong_with_it() {
         ("{\"after_turn\": \"all\"}".to_owned(), "unknown variant `all`, expected `every` or `selected`"),
         (wants("tapes:read"), "its manifest wants `tapes:read`, which is no grant; did you mean `tape`"),
         (wants("tape:reed"), "its manifest wants `tape:reed`, which is no grant; did you mean `tape:read`"),
-        (wants("agent:all"), "its manifest wants `agent:all`, but nothing stands behind `agent`"),
+        (wants("agent:all"), "its manifest wants `agent:all`, but `agent` takes no argument"),
         (wants("fs:/tmp"), "its manifest wants `fs:/tmp`, which does not end with `:ro` or `:rw`"),
         (wants("secret:"), "its manifest wants `secret:`, which lacks what it is for"),
         (format!("{{\"about\": \"{}\"}}", "x".repeat(70_000)), "its manifest has more than 64 KiB"),

@@ -174,12 +174,12 @@ fn a_file_in_which_a_key_may_stand_and_that_others_can_read_is_warned_of_once() 
     mode(&config, 0o644);
     let finished = home.run(["hi"]).finish();
     for file in [&env, &config] {
-        let warning = format!("other users can read `{0}`, where keys may stand: `chmod 600 {0}`", file.display());
+        let warning = format!("other users can read `{0}`, which may hold keys: `chmod 600 {0}`", file.display());
         assert_eq!(finished.stderr.matches(&warning).count(), 1, "{finished}");
     }
     let doctor = home.bub(["doctor"]).finish();
-    assert!(doctor.stdout.contains("note  .env: others can read"), "{doctor}");
-    assert!(doctor.stdout.contains("note  config.toml: others can read"), "{doctor}");
+    assert!(doctor.stdout.contains("note  .env: other users can read"), "{doctor}");
+    assert!(doctor.stdout.contains("note  config.toml: other users can read"), "{doctor}");
 }
 
 #[test]

@@ -246,7 +246,7 @@ fn by_provider(name: &str, text: &str) -> Result<Vec<(String, String)>> {
     map.into_iter()
         .map(|(provider, value)| match value {
             Value::String(value) => Ok((provider.to_ascii_lowercase(), value)),
-            _ => bail!("environment variable `BUB_{name}`: what stands for `{provider}` is not a string"),
+            _ => bail!("environment variable `BUB_{name}`: the value for `{provider}` is not a string"),
         })
         .collect()
 }

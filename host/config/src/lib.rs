@@ -396,7 +396,7 @@ impl Config {
         static WARNED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
         let mut warned = WARNED.lock();
         for path in self.exposed.iter().filter(|path| warned.insert((*path).clone())) {
-            tracing::warn!("other users can read `{0}`, where keys may stand: `chmod 600 {0}`", path.display());
+            tracing::warn!("other users can read `{0}`, which may hold keys: `chmod 600 {0}`", path.display());
         }
     }
 

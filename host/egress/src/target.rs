@@ -80,7 +80,7 @@ impl Target {
         let port = url
             .port_or_known_default()
             .filter(|port| *port != 0)
-            .ok_or_else(|| wrong("has port 0, where nobody listens"))?;
+            .ok_or_else(|| wrong("has port 0, which is no port to connect to"))?;
         let host = Host::from_url(&url).ok_or_else(|| wrong("names no host"))?;
         let hosts = match (below, host) {
             (None, _) => Hosts::All,

@@ -1,4 +1,4 @@
-//! A summary that quotes: the sentences that say most, in their order.
+//! Extractive summaries: the most informative sentences, in order.
 
 use crate::{Corpus, estimate, terms, to_tokens};
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ fn shown(sentence: &str) -> &str {
     sentence.char_indices().nth(LONGEST).map_or(sentence, |(end, _)| &sentence[..end])
 }
 
-/// The sentences and lines of a text, less those that say nothing.
+/// Sentences and lines of a text, without empty phrases.
 pub fn sentences(text: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     for line in text.lines() {
@@ -65,7 +65,7 @@ pub fn sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// Marks of what somebody wants kept.
+/// Phrases that mark what must be kept.
 const KEEP: [&str; 26] = [
     "remember",
     "important",

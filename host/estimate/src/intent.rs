@@ -1,6 +1,6 @@
 //! What a message is to the task of a conversation: a task of its own, a word to go on, or the end.
 
-/// What somebody wants with a message.
+/// The intent of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intent {
     /// It says what is to be done.

@@ -1,7 +1,7 @@
 //! A message as the builtin stages hand it on: the context and the date in front, quotations of others, then the sender's
 //! own words.
 
-/// Who said something, and what of it is their own.
+/// A sender and their own words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spoken<'a> {
     /// As the context in front says; none where there is no context.
@@ -10,7 +10,7 @@ pub struct Spoken<'a> {
     pub words: &'a str,
 }
 
-/// Takes a prompt apart. What stands in front was written by the host: no sender can write it for another.
+/// Splits a prompt. The prefix is the host's, so no sender can forge it.
 pub fn spoken(prompt: &str) -> Spoken<'_> {
     let (mut head, mut rest) = ("", prompt);
     let mut at = 0;

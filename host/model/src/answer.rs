@@ -27,7 +27,7 @@ impl Answer {
         Answer { protocol, calls, usage: None, reason: None, has_choice: false, is_over: false }
     }
 
-    /// Takes in one document and says what can be told at once.
+    /// Processes a document and returns the events that can be emitted at once.
     pub(crate) fn take_in(&mut self, document: &Value) -> Result<Vec<Event>, TooManyCalls> {
         match self.protocol {
             Protocol::Chat => self.take_in_chat(document),
@@ -35,7 +35,7 @@ impl Answer {
         }
     }
 
-    /// Only the first choice counts: none other is asked for.
+    /// Only the first choice is used: no others are requested.
     fn take_in_chat(&mut self, document: &Value) -> Result<Vec<Event>, TooManyCalls> {
         let mut events = Vec::new();
         if let Some(usage) = document.get("usage").and_then(Value::as_object) {
@@ -78,7 +78,7 @@ impl Answer {
         self.reason.is_some()
     }
 
-    /// What can be told only at the end: calls, usage, and why the model stopped.
+    /// The events at the end: tool calls, usage and finish reason.
     pub(crate) fn finish(self) -> Vec<Event> {
         let mut events = Vec::new();
         let calls = self.calls.finish();

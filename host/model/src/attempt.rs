@@ -37,7 +37,7 @@ pub(crate) struct Failure {
     pub asked: Option<Duration>,
 }
 
-/// One model's server, ready to be asked.
+/// A model's server.
 pub(crate) struct Server<'a> {
     pub http: &'a reqwest::Client,
     pub headers: HeaderMap,
@@ -46,7 +46,7 @@ pub(crate) struct Server<'a> {
 }
 
 impl Server<'_> {
-    /// Sends `body` and passes on what the answer says, as it says it.
+    /// Sends `body`, and emits the events of the answer as they arrive.
     pub(crate) async fn ask(&self, body: Bytes, stream: bool, sender: &mut EventSender) -> Result<(), Failure> {
         let response = self
             .http
@@ -219,7 +219,7 @@ impl Server<'_> {
         self.failure(ErrorKind::Temporary, &text, true)
     }
 
-    /// Not asked again: what took this long once would take as long again.
+    /// Not retried: it would take as long again.
     fn silent(&self) -> Failure {
         let text = format!("`{}` fell silent", self.endpoint.host);
         self.failure(ErrorKind::Temporary, &text, false)
@@ -235,8 +235,8 @@ impl Server<'_> {
     }
 }
 
-/// Servers may answer a request for a stream as a whole, and the other way round: what they say it is counts. Where
-/// they say nothing of use, what was asked for does.
+/// Servers may answer a streaming request as a whole, and the other way round: the content type decides, or else the
+/// request.
 fn comes_in_events(response: &Response, asked_for: bool) -> bool {
     let kind = response
         .headers()

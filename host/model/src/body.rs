@@ -16,7 +16,7 @@ use crate::protocol::Protocol;
 use crate::raw_object::RawObject;
 use crate::settings::Settings;
 
-/// Keys that are the client's own. Options that set one of them would change who is asked what.
+/// Keys that only the client sets. Options must not override them.
 const OWN: &[&str] = &["messages", "model", "stream", "system", "tools"];
 
 /// A request that was checked, and that can be written for one model after another.
@@ -25,10 +25,10 @@ pub(crate) struct Body<'a> {
     pub(super) tools: &'a [Arc<ToolSpec>],
     /// `null` where the server is to decide.
     pub(super) max_tokens: Value,
-    /// For servers that want to be told.
+    /// For servers that need it.
     pub(super) usual_max_tokens: u64,
     stream_options: Option<Value>,
-    /// In the words of chat completions. None is `null`.
+    /// As chat completions. None is `null`.
     pub(super) options: Map<String, Value>,
     pub(super) stream: bool,
 }
@@ -70,7 +70,7 @@ impl<'a> Body<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidInput`] for what this model's protocol has no word for.
+    /// [`ErrorKind::InvalidInput`] for what the model's protocol cannot express.
     pub(crate) fn text(&self, endpoint: &Endpoint) -> Result<String, Error> {
         match endpoint.protocol {
             Protocol::Chat => Ok(self.chat(endpoint)),

@@ -14,7 +14,7 @@ const MAX_ANSWER: usize = 64 * 1024 * 1024;
 /// Bytes of one line of a streamed answer. A line is held back until it is whole.
 const MAX_LINE: usize = 8 * 1024 * 1024;
 
-/// Bytes of an error's body that are read. Nobody reads more of an error than that.
+/// Maximum bytes of an error's body.
 const MAX_REFUSAL: usize = 64 * 1024;
 
 /// Why no more bytes come.
@@ -43,7 +43,7 @@ pub(crate) async fn whole(mut response: Response) -> Result<Vec<u8>, ReadError> 
     Ok(bytes)
 }
 
-/// The beginning of an error's body. A connection that fails here only costs the server's words: the status is known.
+/// The beginning of an error's body. Connection errors are ignored, since the status is known.
 pub(crate) async fn beginning(mut response: Response) -> Vec<u8> {
     let mut bytes = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {

@@ -9,7 +9,7 @@ use crate::exchange::ToolCall;
 /// More calls than this in one answer are a server gone wrong.
 const MAX_CALLS: usize = 128;
 
-/// An answer asked for more calls than anybody could mean.
+/// An answer has too many tool calls.
 pub(crate) struct TooManyCalls;
 
 /// The calls of one answer, by the server's index.

@@ -1,4 +1,4 @@
-//! Which models are asked, in which order, and how often.
+//! The client: models, fallbacks and retries.
 
 mod probe;
 
@@ -47,14 +47,14 @@ struct Shared {
 /// Made when first wanted.
 #[derive(Default)]
 struct Clients {
-    /// For `http`. It reads no certificates, so that a local server can be asked on a machine that has none.
+    /// For plain HTTP. Loads no certificates, so that it works on machines without any.
     plain: OnceCell<reqwest::Client>,
     /// For `https`. Reading the machine's certificates takes time.
     secure: OnceCell<reqwest::Client>,
 }
 
 impl Client {
-    /// Checks the headers of `settings`. Keys and addresses are looked up when a model that wants them is asked.
+    /// Checks the headers of `settings`. Keys and addresses are resolved per request.
     ///
     /// # Errors
     ///
@@ -76,8 +76,7 @@ impl Client {
 
     /// A request, which begins when its first event is waited for. Whatever goes wrong comes through the completion.
     ///
-    /// A model is asked up to three times while it is busy, broken or out of reach. Once an event has been told, a
-    /// failure is final.
+    /// A request is sent up to three times on temporary failures. After the first event a failure is final.
     pub fn complete(&self, request: Request) -> Completion {
         let shared = Arc::clone(&self.shared);
         Completion::new(self.shared.redaction.spoken(), |mut sender| async move {
@@ -91,7 +90,7 @@ impl Client {
         &self.shared.settings
     }
 
-    /// What a server says, without a key in it.
+    /// A server's text, redacted.
     pub(super) fn redacted(&self, words: &str) -> String {
         self.shared.redaction.line(words)
     }
@@ -102,7 +101,7 @@ impl Client {
         Ok(self.shared.http(endpoint).await?.post(url).headers(headers))
     }
 
-    /// The way to that model's server, and whether all on it can read the key.
+    /// The route to the model's server.
     ///
     /// # Errors
     ///

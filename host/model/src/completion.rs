@@ -1,4 +1,4 @@
-//! The way from the work that reads an answer to whoever wants it.
+//! The stream of events from a request to its consumer.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use bub_redact::Patterns;
 /// Events that wait for a slow reader. Then the server waits too.
 const CAPACITY: usize = 64;
 
-/// An answer that is under way. The work goes on while the next event is waited for. Dropping it ends the request.
+/// An answer in progress. The request is driven while the next event is awaited; dropping it cancels the request.
 pub struct Completion {
     work: LocalStream<BoxFuture<'static, ()>, Said>,
     is_over: bool,
@@ -89,13 +89,13 @@ impl Completion {
 pub(crate) struct EventSender {
     sender: mpsc::Sender<Said>,
     has_sent: bool,
-    /// What a server says of the key that it was given reaches nobody.
+    /// Texts are redacted, since servers may repeat keys.
     text: TextRedactor,
     reasoning: TextRedactor,
 }
 
 impl EventSender {
-    /// Whether the reader has been told anything. From then on no other request may answer in this one's place.
+    /// Whether an event was sent. After that the request must not be retried.
     pub(crate) fn has_sent(&self) -> bool {
         self.has_sent
     }

@@ -26,11 +26,11 @@ pub struct Embedded {
 }
 
 impl Client {
-    /// Asks once, within that time: whoever wants vectors can do without.
+    /// Sends one request without retries: embeddings are optional.
     ///
     /// # Errors
     ///
-    /// There is no address or key, nobody answers in time, or the answer is no list of vectors.
+    /// There is no address or key, the request times out, or the answer is not a list of vectors.
     pub async fn embed(&self, label: &str, texts: &[String], timeout: Duration) -> Result<Embedded, Error> {
         let wrong = |kind, text: String| Error::new(kind, format!("embedding model `{label}`: {text}"));
         let endpoint = Endpoint::resolve(self.settings(), label)?;

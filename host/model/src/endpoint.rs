@@ -57,7 +57,7 @@ pub fn is_address(provider: &str, base: &str) -> bool {
     Protocol::from_slug(&slug(provider)).address(base).is_some()
 }
 
-/// Where the key of that provider would go, by what `settings` say of addresses; none where no address is known.
+/// The URL that the provider's key would be sent to, by `settings`; none if no address is known.
 pub fn server_of(settings: &Settings, provider: &str) -> Option<Url> {
     let slug = slug(provider);
     let given = settings.api_base.as_deref().or_else(|| by_provider(&settings.bases, &slug).map(String::as_str));
@@ -65,13 +65,13 @@ pub fn server_of(settings: &Settings, provider: &str) -> Option<Url> {
     Protocol::from_slug(&slug).address(given.or(known)?)
 }
 
-/// Whether `settings` say the address, or the key, of that provider alone.
+/// Whether `settings` have an address, and a key, for that provider alone.
 pub fn has_own(settings: &Settings, provider: &str) -> (bool, bool) {
     let slug = slug(provider);
     (by_provider(&settings.bases, &slug).is_some(), by_provider(&settings.keys, &slug).is_some())
 }
 
-/// Where one model is asked, and as whom.
+/// A model's endpoint: address, key and name.
 pub(crate) struct Endpoint {
     /// `provider:model`, as errors name it.
     pub label: String,
@@ -94,7 +94,7 @@ pub(crate) struct Endpoint {
 pub(crate) struct Dialect {
     /// The key that bounds the answer's length.
     pub max_tokens: &'static str,
-    /// Whether usage has to be asked for. Mistral sends it unasked and refuses keys that it does not know.
+    /// Whether usage must be requested. Mistral always sends it, and rejects unknown keys.
     pub stream_options: bool,
 }
 
@@ -135,7 +135,7 @@ pub fn key_wanted(settings: &Settings, label: &str) -> Option<(String, String, b
 }
 
 impl Endpoint {
-    /// Looks up what `settings` say about the provider of `label`.
+    /// Resolves the endpoint of `label` from `settings`.
     ///
     /// A key is wanted, except for `ollama` and for an address that the user gave: a server of their own may have none,
     /// and a public one that wants a key says so itself.

@@ -1,4 +1,4 @@
-//! What is said to a model and what it says: the shape of `bub:model/exchange`, free of wasm.
+//! Requests and events, shaped like `bub:model/exchange`.
 
 use std::sync::{Arc, OnceLock};
 
@@ -23,7 +23,7 @@ pub struct Request {
     pub stream: bool,
 }
 
-/// A tool as the model is told of it.
+/// A tool as it is offered to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolSpec {
     /// The name that the model calls.
@@ -32,7 +32,7 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON Schema of the arguments.
     pub parameters: RawObject,
-    /// It stands in every request that offers the tool.
+    /// Serialized once: every request that offers the tool contains it.
     written: OnceLock<String>,
 }
 
@@ -61,9 +61,9 @@ impl ToolSpec {
 /// [`Event::Finish`] comes last, exactly once, in every answer that did not fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// Words of the answer.
+    /// Text of the answer.
     Text(String),
-    /// Words that the model says to itself.
+    /// Reasoning of the model.
     Reasoning(String),
     /// All calls of the answer, whole.
     ToolCalls(Vec<ToolCall>),

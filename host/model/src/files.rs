@@ -16,7 +16,7 @@ const SIGN: &str = ";base64,";
 const TEXTS: [&str; 5] =
     ["application/json", "application/xml", "application/yaml", "application/toml", "application/x-yaml"];
 
-/// The message with the text of each text file in the place of the file; as it stands where there is none.
+/// The message with text files replaced by their text; unchanged if it has none.
 pub(super) fn as_text(message: &str) -> Cow<'_, str> {
     if memchr::memmem::find(message.as_bytes(), SIGN.as_bytes()).is_none() || !message.contains("\"file_data\"") {
         return Cow::Borrowed(message);

@@ -1,8 +1,8 @@
-//! The room of the models: one chat request goes out over HTTP, its answer comes back as events.
+//! The client of model servers: sends chat requests over HTTP and returns their answers as events.
 //!
-//! A request is worded as OpenAI's chat completions are, and an answer is told in the same events, whoever is asked.
-//! Two files know that servers speak two protocols: `body` has the request written for the endpoint's protocol, and
-//! `answer` has its documents read. All between them is one client. A request meets the files of this room in this order:
+//! Requests are shaped like OpenAI's chat completions, and answers are the same events for all servers. Only `body`,
+//! which writes requests, and `answer`, which reads documents, know the two protocols. A request passes through the
+//! modules in this order:
 //!
 //! | file | what happens there |
 //! | --- | --- |
@@ -26,9 +26,8 @@
 //! | `route` | which proxy is used, and where a key may go |
 //! | `redaction`, `error` | an error becomes one line without a key in it |
 //!
-//! **Architecture invariant:** nothing here knows wasm, hooks, tapes or channels, and nothing reads the environment but
-//! the proxies that it names.
-//! A key leaves this room in one header of one request and nowhere else.
+//! **Architecture invariant:** the crate knows nothing of WebAssembly, hooks, tapes or channels, and reads nothing of
+//! the environment but proxies. A key leaves it in one header of one request only.
 
 #![warn(missing_docs, unreachable_pub)]
 

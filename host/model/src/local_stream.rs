@@ -1,14 +1,14 @@
-//! Work that says something as it goes on, in the task of whoever listens.
+//! A stream whose producer runs in the consumer's task.
 //!
-//! Work with a task of its own is woken for each thing that it waits for, and wakes its listener for each thing that it says;
-//! where a thread is free, each of both wakes that one too, which takes longer than most of what is said takes to be made.
+//! A producer in a task of its own costs two wake-ups per item, often on another thread, which takes longer than most
+//! items take to produce.
 
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 use tokio::sync::mpsc::Receiver;
 
-/// Work, and what it has said.
+/// A producer and its items.
 pub struct LocalStream<W: Future, T> {
     /// None once it has ended, or was taken elsewhere.
     work: Option<W>,
@@ -17,12 +17,12 @@ pub struct LocalStream<W: Future, T> {
 }
 
 impl<W: Future + Unpin, T> LocalStream<W, T> {
-    /// Work that writes to the other end of `said`. It begins when something is waited for.
+    /// A producer that sends to the other end of `said`. It starts with the first call of [`next`](Self::next).
     pub fn new(work: W, said: Receiver<T>) -> Self {
         Self { work: Some(work), said, ended: None }
     }
 
-    /// What it says next; `None` once it has ended and all of it was heard. It goes on while that is waited for.
+    /// The next item; `None` after the last one. The producer runs meanwhile.
     pub async fn next(&mut self) -> Option<T> {
         let said = poll_fn(|context| {
             while let Some(work) = &mut self.work {
@@ -40,22 +40,22 @@ impl<W: Future + Unpin, T> LocalStream<W, T> {
         });
         match said.await {
             Some(said) => Some(said),
-            // What it said at last is still on the way, or somebody else speaks for it.
+            // Its last items may still be queued, or it has handed on the sender.
             None => self.said.recv().await,
         }
     }
 
-    /// What it has said already.
+    /// The next item that is available without waiting.
     pub fn try_next(&mut self) -> Option<T> {
         self.said.try_recv().ok()
     }
 
-    /// The work, to be done elsewhere, unless that was asked before or it has ended.
+    /// Takes the producer, to run it elsewhere; `None` if it was taken or has ended.
     pub fn take(&mut self) -> Option<W> {
         self.work.take()
     }
 
-    /// Nobody listens any more: whoever writes is told so.
+    /// Closes the channel, which the producer notices.
     pub fn close(&mut self) {
         self.said.close();
     }

@@ -1,4 +1,4 @@
-//! Anthropic's Messages API: the same request in its words, and its documents read into the same answer.
+//! Anthropic's Messages API: translates requests, and reads documents into the same events.
 //!
 //! `history` makes turns of the messages, `part` blocks of what they hold, `options` words the rest; `answer` reads.
 //!

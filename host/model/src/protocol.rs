@@ -3,7 +3,7 @@
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
-/// How a server is spoken to. What is asked and what is told is the same in both.
+/// The protocol of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     /// OpenAI's chat completions, which nearly all servers speak.
@@ -62,7 +62,7 @@ impl Protocol {
         url
     }
 
-    /// The header that carries the key, and what stands in it before the key.
+    /// The header with the key, and the prefix of its value.
     pub(crate) fn key_header(self) -> (HeaderName, &'static str) {
         match self {
             Protocol::Chat => (AUTHORIZATION, "Bearer "),

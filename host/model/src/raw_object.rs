@@ -1,4 +1,4 @@
-//! JSON that may be put into other JSON as it stands.
+//! Validated JSON objects that can be spliced into other JSON.
 
 use serde_json::value::RawValue;
 use std::fmt;
@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind};
 
-/// One JSON object as somebody has written it, without the space around it. Cloning it is cheap.
+/// A JSON object as text, trimmed. Cloning is cheap.
 ///
-/// A text that is none would, spliced into a body, rewrite the rest of it. So it is looked at when this is made, and whoever
-/// holds one need not look again.
+/// Invalid text spliced into a body would change the rest of it, so the text is validated on construction.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RawObject(Arc<str>);
 

@@ -1,12 +1,12 @@
-//! Takes keys out of what a model says, also where they come in pieces.
+//! Redaction of streamed text.
 
 use bub_redact::{Patterns, RedactStream};
 
-/// One stream of text on its way.
+/// Redacts one stream of text.
 pub(crate) struct TextRedactor {
     patterns: Patterns,
     stream: RedactStream,
-    /// Bytes of a character whose others are held back.
+    /// Bytes of an incomplete character.
     cut: Vec<u8>,
 }
 
@@ -15,7 +15,7 @@ impl TextRedactor {
         TextRedactor { stream: RedactStream::new(&patterns), patterns, cut: Vec::new() }
     }
 
-    /// What can be shown once `text` has come.
+    /// Feeds `text`, and returns what can be emitted.
     pub(crate) fn pass(&mut self, text: &str) -> String {
         let passed = self.stream.push(text.as_bytes());
         self.cut.extend(passed);
@@ -29,7 +29,7 @@ impl TextRedactor {
         text_of(std::mem::replace(&mut self.cut, rest))
     }
 
-    /// What was held back, when no more comes.
+    /// Ends the stream, and returns what was held back.
     pub(crate) fn end(&mut self) -> String {
         let mut bytes = std::mem::take(&mut self.cut);
         bytes.extend(self.stream.finish());
@@ -37,7 +37,7 @@ impl TextRedactor {
         text_of(bytes)
     }
 
-    /// A whole text without keys.
+    /// Redacts a complete text.
     pub(crate) fn redact(&self, text: &str) -> String {
         self.patterns.redact_text(text)
     }

@@ -5,13 +5,13 @@ use reqwest::Url;
 use crate::settings::Settings;
 use bub_redact::{Patterns, encodings};
 
-/// Characters of a server's words that an error keeps.
+/// Maximum characters of a server's message in an error.
 const MAX_CHARS: usize = 500;
 
 /// Shorter ones are placeholders such as `x`, and hiding them would only garble the message.
 const MIN_SECRET: usize = 4;
 
-/// The shortest key that is looked for in what a model says.
+/// Minimum length of a key to redact in model output.
 const MIN_SPOKEN: usize = 12;
 
 /// All that must not be shown.

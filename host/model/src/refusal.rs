@@ -1,4 +1,4 @@
-//! What a server says is wrong.
+//! Errors that servers report.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ impl Refusal {
         let text = String::from_utf8_lossy(body);
         let (code, message) = match serde_json::from_str::<Value>(&text) {
             Ok(document) => read(&document),
-            // A proxy's page of HTML says nothing on one line.
+            // HTML pages of proxies are not quoted.
             Err(_) if text.trim_start().starts_with('<') => Default::default(),
             Err(_) => (String::new(), text.into_owned()),
         };
@@ -91,7 +91,7 @@ fn read(document: &Value) -> (String, String) {
         .flatten()
         .find_map(Value::as_str)
         .unwrap_or_default();
-    // OpenRouter says "Provider returned error" and keeps here what the provider said.
+    // OpenRouter puts the provider's message here.
     let cause =
         error.pointer("/metadata/raw").and_then(Value::as_str).map(|raw| format!(": {raw}")).unwrap_or_default();
     let code = match error.get("code").or_else(|| error.get("type")) {

@@ -1,4 +1,4 @@
-//! Whether the same server is asked again, and when.
+//! Retry policy.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -12,8 +12,7 @@ pub(crate) const REQUESTS: u32 = 3;
 /// The longest pause that the client chooses by itself.
 const MAX_PAUSE: Duration = Duration::from_secs(8);
 
-/// The longest pause that a server may ask for. One that asks for more is asked again after this, for the last time
-/// perhaps.
+/// Maximum pause, also if a server asks for a longer one.
 const MAX_ASKED: Duration = Duration::from_secs(60);
 
 /// Whether a server that answered `status` may answer otherwise next time.
@@ -21,14 +20,14 @@ pub(crate) fn is_passing(status: u16) -> bool {
     status == 429 || status >= 500
 }
 
-/// How long to wait once `failed` requests (at least one) have failed: what the server asked for, otherwise `base`,
-/// doubled for each request after the first.
+/// The pause after `failed` (at least one) failed requests: what the server asked for, otherwise exponential backoff
+/// from `base`.
 pub(crate) fn pause(base: Duration, failed: u32, asked: Option<Duration>) -> Duration {
     if let Some(asked) = asked {
         return asked.min(MAX_ASKED);
     }
     let doubled = base.saturating_mul(2_u32.saturating_pow(failed.saturating_sub(1)));
-    // Up to a quarter less, so that clients that failed together do not come back together.
+    // Jitter of up to a quarter.
     let random = RandomState::new().hash_one(failed) % 1_000;
     doubled.min(MAX_PAUSE).mul_f64(1.0 - random as f64 / 4_000.0)
 }

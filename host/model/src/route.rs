@@ -1,9 +1,8 @@
 //! How a model's server is reached: directly, or by the proxy that the environment names.
 //!
-//! `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are read as curl reads them. Two rules stand above them. What
-//! lies on this machine or in a private network is asked directly: a proxy elsewhere would be told a key that need not
-//! leave it. And a key goes over `http` only to this machine, unless the user has said otherwise: with a proxy or without
-//! one, everything on the way could read it.
+//! `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are read as curl reads them, with two exceptions: servers on
+//! this machine or in a private network are never reached through a proxy, and keys are sent over plain HTTP only to
+//! this machine, unless the user allowed more.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::LazyLock;
@@ -18,7 +17,7 @@ use crate::error::{Error, ErrorKind};
 /// The proxies of the environment, read once, as the connections read them.
 static PROXIES: LazyLock<Matcher> = LazyLock::new(Matcher::from_system);
 
-/// The way to a server.
+/// The route to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
     /// Without a proxy.
@@ -28,8 +27,8 @@ pub enum Route {
 }
 
 impl Route {
-    /// The way to `url`. Where a proxy is named for it, the host's name is looked up first: a name that cannot be looked up
-    /// here is the proxy's to know.
+    /// The route to `url`. If a proxy applies, the host is resolved first; a name that cannot be resolved goes to the
+    /// proxy.
     pub async fn to(url: &Url) -> Route {
         let Some(proxy) = url.as_str().parse::<Uri>().ok().and_then(|uri| PROXIES.intercept(&uri)) else {
             return Route::Direct;
@@ -43,7 +42,7 @@ impl Route {
     }
 }
 
-/// Refuses to send a key where everything on the way can read it.
+/// Refuses to send a key unencrypted over a network.
 ///
 /// # Errors
 ///

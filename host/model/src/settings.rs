@@ -1,4 +1,4 @@
-//! What the user chose about models. The configuration fills it in; this room only reads it.
+//! Settings of models, which the configuration fills in.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -28,7 +28,7 @@ pub struct Settings {
     pub completion_args: serde_json::Map<String, serde_json::Value>,
     /// Sent with every request. They win over the client's own, `authorization` included.
     pub headers: Vec<(String, String)>,
-    /// A key may go over `http` to another machine, where everything on the way can read it.
+    /// Whether keys may be sent over plain HTTP to other machines.
     pub insecure_http: bool,
     /// The longest silence within an answer, the wait for its first byte included.
     pub idle: Duration,
@@ -56,8 +56,8 @@ impl Settings {
     }
 }
 
-/// Says for whom there are keys and headers, never what they are. Addresses are left out too: some people write a
-/// password into theirs.
+/// Shows for which providers there are keys and headers, not their values, and no addresses, which may contain
+/// passwords.
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
@@ -82,7 +82,7 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// The key itself. Whoever calls this answers for where it goes.
+    /// The key. The caller is responsible for where it goes.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -1,7 +1,7 @@
 //! What model calls have used: a line a call, a file a day, below `$BUB_HOME/usage`.
 //!
-//! It is one log for all processes of a home: budgets are held against it, and `bub-wasm usage` shows it. The day is
-//! the local one of whoever writes the line.
+//! One log for all processes of a home: budgets are checked against it, and `bub-wasm usage` shows it. The day is local
+//! to the writing process.
 
 mod call;
 mod lines;

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct Grants(BTreeSet<String>);
 
-/// The kinds of grants, and whether something stands behind the colon.
+/// The kinds of grants, and their arguments.
 const KINDS: &[(&str, GrantArg)] = &[
     ("hook", GrantArg::Name),
     ("tape", GrantArg::OneOf(&["read", "event", "append", "reset", "workspace"])),
@@ -27,7 +27,7 @@ const KINDS: &[(&str, GrantArg)] = &[
     ("recall", GrantArg::Nothing),
 ];
 
-/// What stands behind the colon of a grant.
+/// The argument of a grant, after the colon.
 enum GrantArg {
     Nothing,
     Name,
@@ -74,7 +74,7 @@ impl Grants {
         };
         match (wanted, behind) {
             (GrantArg::Nothing, None) => Ok(()),
-            (GrantArg::Nothing, Some(_)) => Err(format!("`{grant}`, but nothing stands behind `{kind}`")),
+            (GrantArg::Nothing, Some(_)) => Err(format!("`{grant}`, but `{kind}` takes no argument")),
             (GrantArg::Name, Some(target)) if kind == "http" && !target.is_empty() => {
                 Target::parse(target).map(drop).map_err(|reason| format!("`{grant}`, but {reason}"))
             }
@@ -167,7 +167,7 @@ fn check_hook(grant: &str, hook: &str) -> Result<(), String> {
     Err(format!("`{grant}`, and there is no such hook{hint}"))
 }
 
-/// What it takes to be asked a hook.
+/// The grant that a hook needs.
 pub fn hook_grant(hook: &str) -> String {
     // The interface is called `store` in its package; said alone it would not say what it stores.
     let name = if hook == "store" { "tape-store" } else { hook };

@@ -2,10 +2,10 @@
 
 use std::path::{Component, Path};
 
-/// Stands in a grant for the directory that the turn is about.
+/// The workspace, in a grant.
 const WORKSPACE: &str = "<workspace>";
 
-/// Stands in a grant for the user's own directory.
+/// The user's home directory, in a grant.
 const HOME: &str = "~";
 
 /// What the path of a grant names.
@@ -46,7 +46,7 @@ impl<'a> GrantedPath<'a> {
     }
 }
 
-/// Whether a grant may name that path: one that says where it is, whatever directory the program was started in.
+/// Whether a grant may name that path: it must not depend on the working directory.
 ///
 /// # Errors
 ///

@@ -14,12 +14,12 @@ use std::fmt::{self, Display, Formatter};
 
 pub use approval::ApprovalMode;
 
-/// What the host says to a tool call, after all plugins have had their say. A later one permits less.
+/// The host's verdict on a tool call, after all plugins. Later ones permit less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// It is made.
     Allow,
-    /// The owner is asked.
+    /// The owner's approval is needed.
     Ask,
     /// It is not made.
     Deny,
@@ -29,7 +29,7 @@ pub enum Verdict {
 /// the effect that the call is judged by, and none lowers it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Flow {
-    /// A request goes to an address that stands neither in the owner's words nor on a page that was fetched.
+    /// A request goes to an address that is neither in the owner's words nor on a fetched page.
     UnknownAddress {
         /// The address, clipped.
         address: String,
@@ -48,7 +48,7 @@ pub enum Flow {
         /// Where it would go.
         to: String,
     },
-    /// A file is changed that some program runs or obeys later, without being told to by the owner.
+    /// A change of a file that some program executes or obeys later.
     RunsLater {
         /// As the call names it.
         path: String,
@@ -82,7 +82,7 @@ impl Display for Flow {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownAddress { address } => {
-                write!(f, "`{address}` stands neither in the owner's words nor on a page that was fetched")
+                write!(f, "`{address}` is neither in the owner's words nor on a fetched page")
             }
             Self::UnnamedAddress => f.write_str("it sends a request to an address that its arguments do not name"),
             Self::Leak { source, to } => write!(f, "{source} would go to `{to}`"),
@@ -96,30 +96,30 @@ impl Display for Flow {
     }
 }
 
-/// All that a verdict depends on.
+/// The input of a policy decision.
 #[derive(Debug, Clone, Copy)]
 pub struct PolicyInput<'a> {
-    /// Who caused the turn.
+    /// The turn's principal.
     pub principal: Principal,
-    /// When the owner is asked.
+    /// The approval mode.
     pub mode: ApprovalMode,
     /// Whether the owner is asked about a destructive command also where `mode` would let it be made, but for
     /// [`ApprovalMode::All`].
     pub asks_destructive: bool,
-    /// Why text from outside is in the turn; none while there is none.
+    /// Why the turn is tainted; none if it is not.
     pub taint: Option<&'a str>,
-    /// What the tool declares.
+    /// The effect that the tool declares.
     pub declared: Effect,
-    /// Whether the channel lists the tool for others than the owner.
+    /// Whether the channel allows the tool to peers and anonymous senders.
     pub is_listed: bool,
-    /// What this call would do beyond that.
+    /// Further flows of this call.
     pub flows: &'a [Flow],
 }
 
-/// A verdict with what it rests on.
+/// A verdict and its reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyDecision {
-    /// What becomes of the call.
+    /// The verdict.
     pub verdict: Verdict,
     /// What the call does: what the tool declares, or what a flow raises it to. Approvals are given for this.
     pub effect: Effect,
@@ -127,8 +127,8 @@ pub struct PolicyDecision {
     pub why: String,
 }
 
-/// The owner may do what the approval mode says: in `auto` everything while the turn is clean, and is asked for all but
-/// reading once text from outside is in it. Others may read what the channel lists.
+/// Decides on a tool call. The approval mode applies to the owner: `auto` allows everything in a clean turn, and needs
+/// approval for all but reading in a tainted one. Others may use the read-only tools that the channel lists.
 pub fn decide(input: &PolicyInput<'_>) -> PolicyDecision {
     let effects = input.flows.iter().map(Flow::effect);
     let effect = effects.fold(input.declared, |one, other| if rank(other) > rank(one) { other } else { one });
@@ -151,7 +151,7 @@ pub fn decide(input: &PolicyInput<'_>) -> PolicyDecision {
     PolicyDecision { verdict, effect, why: why.join("; ") }
 }
 
-/// How much an effect can do: what may run programs may do all that stands before it.
+/// The rank of an effect: a higher one includes the lower ones.
 pub fn rank(effect: Effect) -> u8 {
     match effect {
         Effect::Read => 0,

@@ -43,10 +43,10 @@ pub(super) struct Stored {
     pub(super) passage: Passage,
 }
 
-/// Which passages somebody may be told.
+/// The passages that a query may return.
 #[derive(Debug, Clone)]
 pub(super) struct Scope {
-    /// The turn's own tape, and what stands beside it.
+    /// The turn's own tape and its sidecars.
     pub(super) own: String,
     /// The tape that all sessions of the workspace share.
     pub(super) shared: Option<String>,

@@ -1,8 +1,7 @@
-//! Finding again what was noted and said: one index for each workspace, derived from its tapes.
+//! Retrieval from memory, notes and conversations: one index per workspace, derived from its tapes.
 //!
-//! The tapes are the truth. An index holds what was appended until it was last looked at, can be deleted at any time, and
-//! what it finds is held against the tapes by whoever asks. It knows tapes and nothing above them: whose question it is,
-//! which model compares meanings, and who may see what is decided by its callers.
+//! An index can be deleted at any time; callers verify its hits against the tapes. The crate knows tapes and nothing
+//! above them: callers decide on principals, embedding models and access.
 //!
 //! | file | what happens there |
 //! | --- | --- |

@@ -1,17 +1,17 @@
-//! What of a tape can be found again: entries become passages, and what taints them is carried along.
+//! Splits entries into passages, with their taint.
 
 use bub_tape::view::sees;
 use bub_tape::{Entry, json};
 use serde::{Deserialize, Serialize};
 
-/// Where a passage is from.
+/// The source of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// The long-term memory.
     Memory,
     /// Daily notes.
     Note,
-    /// What was said.
+    /// The conversation.
     History,
 }
 

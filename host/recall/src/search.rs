@@ -1,4 +1,4 @@
-//! A question meets the index: what shares words with it and what means the same are put together.
+//! Queries: lexical and vector search, merged by reciprocal rank.
 
 use super::Workspace;
 use super::calibration::{Baseline, by_words};
@@ -10,13 +10,13 @@ use bub_tape::Tapes;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// The constant of reciprocal ranks: how much the first places count more than those behind them.
+/// The constant of reciprocal rank fusion.
 const RANK_CONSTANT: f64 = 60.0;
 
-/// How long no model is asked after one has failed.
+/// How long embedding pauses after a failure.
 const EMBEDDING_PAUSE: Duration = Duration::from_secs(30);
 
-/// What is asked, and who asks.
+/// A query.
 #[derive(Debug, Clone)]
 pub struct RecallQuery {
     /// The question.
@@ -37,7 +37,7 @@ pub struct RecallQuery {
     pub min_score: f64,
 }
 
-/// What an embedding model has made of the question.
+/// The embedding of the question.
 #[derive(Debug, Clone)]
 pub struct QueryVector {
     /// What the vectors of passages are kept under.
@@ -48,7 +48,7 @@ pub struct QueryVector {
     pub baseline: Baseline,
 }
 
-/// Something that was noted or said.
+/// A passage that was found.
 #[derive(Debug, Clone)]
 pub struct RecallHit {
     /// The passage.
@@ -68,11 +68,11 @@ pub struct RecallHit {
 }
 
 impl Workspace {
-    /// What the index has that is near to the question, best first; not yet held against the tapes.
+    /// Searches the index; best hits first, not yet verified against the tapes.
     ///
     /// # Errors
     ///
-    /// What the index says.
+    /// Errors of the index.
     pub async fn search(&self, wanted: &RecallQuery, meaning: Option<QueryVector>) -> Result<Vec<RecallHit>, String> {
         let (index, wanted) = (self.index.clone(), wanted.clone());
         blocking(move || {
@@ -97,8 +97,8 @@ impl Workspace {
         .await
     }
 
-    /// Leaves out what does not stand on its tape any more as it was found: what was erased, emptied or rewritten. At most
-    /// `limit` are looked at and kept; of two with the same text the newer one.
+    /// Drops hits whose entry was erased, reset or rewritten. Returns at most `limit`; of two with the same text the
+    /// newer one.
     pub async fn verify(&self, tapes: &Tapes, found: Vec<RecallHit>, limit: usize) -> Vec<RecallHit> {
         let mut standing: Vec<RecallHit> = Vec::new();
         for hit in found {
@@ -123,7 +123,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// What the index says.
+    /// Errors of the index.
     pub async fn forget(&self, text: String) -> Result<(), String> {
         let index = self.index.clone();
         blocking(move || index.forget_text(text.trim())).await.map(drop)
@@ -133,7 +133,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// What the index says.
+    /// Errors of the index.
     pub async fn baseline(&self, model: &str) -> Result<Option<Baseline>, String> {
         let (index, model) = (self.index.clone(), model.to_owned());
         blocking(move || index.baseline(&model)).await
@@ -144,7 +144,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// What the index says.
+    /// Errors of the index.
     pub async fn measure_baseline(
         &self,
         model: &str,
@@ -162,7 +162,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// What the index says.
+    /// Errors of the index.
     pub async fn texts_without_vector(&self, model: &str, most: usize) -> Result<Vec<String>, String> {
         let (index, model) = (self.index.clone(), model.to_owned());
         blocking(move || index.texts_without_vector(&model, most)).await
@@ -172,18 +172,18 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// What the index says.
+    /// Errors of the index.
     pub async fn store_vectors(&self, model: &str, vectors: Vec<(String, Vec<f32>)>) -> Result<(), String> {
         let (index, model) = (self.index.clone(), model.to_owned());
         blocking(move || index.keep_vectors(&model, &vectors)).await
     }
 
-    /// Held by whoever measures a model.
+    /// A lock for measuring a model.
     pub async fn measuring(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.learning.lock().await
     }
 
-    /// Whether a model has just failed, so that nobody waits for it again.
+    /// Whether embedding is paused after a failure.
     pub fn embedding_is_paused(&self) -> bool {
         self.paused_until.lock().is_some_and(|until| until > Instant::now())
     }

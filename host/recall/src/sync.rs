@@ -1,4 +1,4 @@
-//! What was appended to the tapes since the last look, by whichever process, is added to the index.
+//! Synchronizes the index with the tapes.
 
 use super::Workspace;
 use super::index::{IndexedTape, MAX_PASSAGES};
@@ -28,7 +28,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// What the store or the index says.
+    /// Errors of the store or the index.
     pub async fn catch_up(&self, tapes: &Tapes, own: &str, shared: &str) -> Result<(), String> {
         let mut swept = self.current.lock().await;
         for tape in [own, shared] {

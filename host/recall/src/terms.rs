@@ -1,4 +1,4 @@
-//! What a text is about, by its words: how much of what a question asks about stands in a passage.
+//! Lexical relevance: how many of a question's terms are in a passage.
 //!
 //! Words are compared by their stems, by what they begin with where their ends differ, and as parts of compounds; English
 //! words that are used of the same thing count half. Scripts without spaces are compared by pairs of characters, since most

@@ -51,7 +51,7 @@ impl fmt::Display for Error {
             Self::Io { action, source } => write!(f, "{action}: {}", plain(&source.to_string())),
             Self::NotFound(message) | Self::InvalidInput(message) => f.write_str(message),
             Self::Conflict { last } => {
-                write!(f, "somebody else wrote first: the last id is {last}")
+                write!(f, "another process wrote first: the last id is {last}")
             }
             Self::Busy { waited, pid } => {
                 let who = pid.map_or_else(String::new, |pid| format!(" in process {pid}"));

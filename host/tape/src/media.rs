@@ -173,7 +173,7 @@ impl Media {
 
     fn stood_for(&self, number: usize, place: std::ops::Range<usize>) -> Result<Marked> {
         let data = self.held().data.get(number).map(Arc::clone);
-        let unknown = || format!("`{}` stands for no media of this turn", part::written(number));
+        let unknown = || format!("`{}` is no media placeholder of this turn", part::written(number));
         Ok(Marked { place, data: data.ok_or_else(|| Error::invalid(unknown()))? })
     }
 

@@ -145,7 +145,7 @@ pub fn name_session(name: &str) -> Result<Draft> {
         return Err(Error::invalid(format!("a session's name has at most {MAX_SESSION_NAME} characters")));
     }
     if name.chars().any(char::is_control) {
-        return Err(Error::invalid("a session's name stands on one line and holds no control characters"));
+        return Err(Error::invalid("a session's name is one line without control characters"));
     }
     event(SESSION_NAME, &format!(r#"{{"name": {}}}"#, json::quote(name)))?.with_meta("context", "false")
 }

@@ -81,7 +81,7 @@ impl Error {
 
     /// The caller no longer wants the answer.
     pub fn cancelled() -> Self {
-        Self::new(ErrorKind::Cancelled, "nobody listens any more")
+        Self::new(ErrorKind::Cancelled, "the receiver is gone")
     }
 }
 

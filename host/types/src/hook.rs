@@ -100,7 +100,7 @@ pub const HOOKS: &[HookSpec] = &[
         "selector",
         DispatchMode::FirstResult,
         "build_tape_context",
-        "sees the conversation so far; decides what of it the model is told, in which words",
+        "sees the conversation so far; decides which part of it the model gets, and how it is worded",
     ),
     hook(
         "embedder",
@@ -161,7 +161,7 @@ pub const HOOKS: &[HookSpec] = &[
         "dispatch-outbound",
         DispatchMode::Broadcast,
         "dispatch_outbound",
-        "sees everything that is sent; can take it to be delivered, so that nobody else delivers it",
+        "sees everything that is sent; can claim it for delivery, so that no other plugin delivers it",
     ),
     hook(
         "on-error",

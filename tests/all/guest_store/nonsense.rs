@@ -93,7 +93,7 @@ fn a_keeper_that_always_says_conflict_is_given_up() {
     let model = Server::new([Answer::text("hello")]);
     let finished = home.run(["hi"]).model(&model).finish();
     assert_eq!(finished.code, Some(1), "{finished}");
-    finished.mentions("somebody else wrote first 100 times");
+    finished.mentions("another process wrote first 100 times");
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn what_holds_no_media_stays_as_it_is() {
 fn a_mark_that_stands_for_nothing_is_an_error() {
     let error = Media::default().restore(&picture("{{media:7}}")).unwrap_err();
     assert!(matches!(error, Error::InvalidInput(_)));
-    assert_eq!(error.to_string(), "`{{media:7}}` stands for no media of this turn");
+    assert_eq!(error.to_string(), "`{{media:7}}` is no media placeholder of this turn");
 }
 
 #[test]

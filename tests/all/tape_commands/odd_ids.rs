@@ -49,7 +49,7 @@ fn a_turn_and_every_look_end_well_on_a_tape_with_any_ids_and_say_so_once() {
     for (what, text) in odd_tapes() {
         let home = home_with(&text);
         let server = Server::new([Answer::text("said"), Answer::text("said")]);
-        let warnings = |stderr: &str| stderr.matches("do not grow").count();
+        let warnings = |stderr: &str| stderr.matches("do not increase").count();
         let ran = home.run(["hello"]).model(&server).finish();
         assert_eq!(ran.code, Some(0), "{what}: {ran}");
         assert_eq!(warnings(&ran.stderr), 1, "{what}: {ran}");

@@ -125,7 +125,7 @@ fn files(config: &Config) -> Vec<Diagnostic> {
     // Loading refuses secrets.toml with open permissions; these are the other files that may hold a key.
     for path in &config.exposed {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let text = format!("others can read `{0}`, where keys may stand; chmod 600 {0}", path.display());
+        let text = format!("other users can read `{0}`, which may hold keys; chmod 600 {0}", path.display());
         diagnostics.push(diagnostic(name, State::Note, text));
     }
     for unread in &config.unread {

@@ -112,7 +112,7 @@ impl Request<'_> {
                 Segment::Placeholder(name) => {
                     let value = self.value(name)?.expose();
                     if value.iter().any(breaks_header) {
-                        let why = "has a line end or another control character, and cannot stand in a header";
+                        let why = "has a line end or another control character, which headers must not have";
                         return Err(Error::Unusable { name: name.into(), why: why.into() });
                     }
                     filled.extend_from_slice(value);

@@ -1,7 +1,7 @@
 //! Whether a model's server is there, is a model's server, takes the key and has the model.
 //!
-//! It is asked for its list of models, which costs nothing. Where it has none, it is asked for an answer to no messages,
-//! which every model's server refuses in JSON, and which costs nothing either: a page that answers everything does not.
+//! Requests the list of models, which is free. If there is none, it requests a completion without messages, which a
+//! model server rejects with a JSON error, also free.
 
 use super::{CONNECT_TIMEOUT, Client, Shared};
 use crate::endpoint::Endpoint;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 /// The longest answer that is read, in bytes. The longest lists of models have some megabytes.
 const MAX_ANSWER: usize = 16 << 20;
 
-/// What was found out about a model that could be asked.
+/// The result of a successful probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProbeResult {
     /// Its server lists it.
@@ -24,7 +24,7 @@ pub enum ProbeResult {
     Answers(String),
 }
 
-/// What a server said: its status, and its body where that is JSON.
+/// A server's answer: status, and body if it is JSON.
 struct Answer {
     status: StatusCode,
     json: Option<Value>,
@@ -35,8 +35,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// There is no address or no key, nobody answers within 10 seconds, the key is refused, what answers is no model's
-    /// server, or it does not have the model.
+    /// There is no address or key, no answer within 10 seconds, the key is rejected, the server is not a model server,
+    /// or it does not have the model.
     pub async fn probe(&self, label: &str) -> Result<ProbeResult, Error> {
         let endpoint = Endpoint::resolve(&self.shared.settings, label)?;
         let probe = Probe { shared: &self.shared, endpoint: &endpoint };
@@ -90,7 +90,7 @@ impl Probe<'_> {
         Ok(Answer { status, json: serde_json::from_slice(&body).ok() })
     }
 
-    /// Whether the model is among those that the server lists, by its name or by one that stands for it.
+    /// Whether the server lists the model, by its name or an alias.
     async fn check_listed(&self, names: &[String], list: Url) -> Result<ProbeResult, Error> {
         let (host, model) = (&self.endpoint.host, self.endpoint.model.as_str());
         if names.iter().any(|name| is_named(name, model)) {

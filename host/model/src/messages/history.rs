@@ -12,13 +12,13 @@ use super::spelled;
 use crate::body::{list, member, quoted};
 use crate::raw_object::RawObject;
 
-/// What stands for the person where the model spoke first: the API wants a user's turn before it.
+/// Placeholder for a user turn before the model's first one, which the API requires.
 const BEFORE: &str = "(The conversation has begun before this.)";
 
-/// What stands for the person where the model spoke last. Newer models refuse to go on with words of their own.
+/// Placeholder for a user turn after the model's last one. Newer models reject prefilled answers.
 const GO_ON: &str = "Continue.";
 
-/// A result that nobody wrote down.
+/// Placeholder for a missing tool result.
 const LOST: &str = "the result of this call was lost";
 
 /// A conversation as the API has it.
@@ -40,7 +40,7 @@ pub(super) enum Role {
     Assistant,
 }
 
-/// Blocks that one side said in a row.
+/// Consecutive blocks of one role.
 pub(super) struct Turn {
     pub(super) role: Role,
     /// Of a user's turn the results of tools, of the model's its words.

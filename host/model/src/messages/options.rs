@@ -1,4 +1,4 @@
-//! Options of chat completions in the words of the Messages API.
+//! Translation of options to the Messages API.
 
 use serde_json::{Map, Value, json};
 
@@ -21,7 +21,7 @@ const UNKNOWN_HINTS: &[&str] = &[
     "verbosity",
 ];
 
-/// What stands in a body beside model, messages and tools.
+/// Fields of a body other than model, messages and tools.
 pub(super) struct Options {
     /// Sent where there are tools.
     pub(super) tool_choice: Option<Value>,

@@ -3,13 +3,13 @@
 use super::tokens::Tokens;
 use serde::{Deserialize, Serialize};
 
-/// Characters of a name that are kept: names come from guests and from whoever sends messages.
+/// Maximum characters of a name: names come from guests and senders.
 const NAME: usize = 200;
 
 /// The same of a directory.
 const PATH: usize = 1_000;
 
-/// One call of a model, as it stands in the file.
+/// A model call, as logged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     /// When it ended: local time with its offset.

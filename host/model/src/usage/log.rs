@@ -188,7 +188,7 @@ impl UsageLog {
         let path = self.file(date);
         let mut written = self.written.lock();
         let found = fs::metadata(&path).ok();
-        // Somebody may have moved or removed it.
+        // The file may have been moved or removed.
         let kept = written.take().filter(|kept| found.as_ref().is_some_and(|found| kept.id == id(found)));
         let mut kept = match kept {
             Some(kept) => kept,

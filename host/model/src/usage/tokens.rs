@@ -7,7 +7,7 @@ use serde_json::Value;
 /// budget by itself.
 const MAX_TOKENS: u64 = 10_000_000;
 
-/// Bytes of text that are taken for a token where nobody has counted.
+/// Bytes per token in estimates.
 const BYTES: u64 = 4;
 
 /// Tokens of one call.
@@ -21,7 +21,7 @@ pub struct Tokens {
     pub completion: u64,
     /// All together. It may be more than the sum: some providers count a model's thinking in it only.
     pub total: u64,
-    /// Whether this is a guess, because the provider did not say.
+    /// Whether this is an estimate, because the provider reported nothing.
     pub is_estimate: bool,
 }
 
@@ -55,7 +55,7 @@ impl Tokens {
         self.is_estimate |= other.is_estimate;
     }
 
-    /// A guess by the number of bytes that went each way.
+    /// An estimate from the bytes sent and received.
     pub fn estimated(sent: u64, received: u64) -> Self {
         let tokens = |bytes: u64| bytes.div_ceil(BYTES).min(MAX_TOKENS);
         let (prompt, completion) = (tokens(sent), tokens(received));

@@ -1,15 +1,15 @@
-//! When the owner is asked about tool calls.
+//! Approval modes of tool calls.
 
 use serde::Deserialize;
 use std::fmt::{self, Display, Formatter};
 
-/// When the owner is asked, for the owner's own turns: nothing here lets anybody else do more.
+/// When the owner's own turns need approval. Other principals gain nothing by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApprovalMode {
     /// Before each call that does more than read.
     Ask,
-    /// Before each call that does more than read once text that somebody else wrote is in the conversation.
+    /// For calls that do more than read, once the turn is tainted.
     #[default]
     Auto,
     /// Never: calls that do more than read are not made.

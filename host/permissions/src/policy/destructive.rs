@@ -3,7 +3,7 @@
 //! A rule against accidents, not against an attacker: a command is read as a shell would roughly read it, and a program
 //! that is named by a variable, a script or another interpreter is not followed.
 
-/// What wraps another command: the words behind it are looked at as a command of their own.
+/// Commands that wrap another command, which is checked too.
 const WRAPPERS: [&str; 16] = [
     "sudo", "doas", "env", "nohup", "time", "xargs", "exec", "command", "nice", "ionice", "setsid", "stdbuf",
     "timeout", "busybox", "then", "do",

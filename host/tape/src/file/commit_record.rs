@@ -1,6 +1,6 @@
 //! The commit record: the pending and the last write of a tape, kept in its lock file.
 //!
-//! Two slots, written in turn: whatever cuts off a write to one, the other still says how things stood before it.
+//! Two slots are written in turn, so that a torn write to one leaves the other intact.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::failpoint;
 
-/// The size of a slot in bytes: it is written at once, and no sector belongs to both.
+/// The size of a slot in bytes, so that no sector belongs to both.
 const SLOT_SIZE: usize = 4096;
 
 /// The maximum length in bytes of a record.
@@ -47,12 +47,12 @@ pub(super) struct Block {
 }
 
 impl CommitRecord {
-    /// What the file says; nothing where neither slot can be read.
+    /// Reads the current record; an empty one if neither slot is valid.
     pub(super) fn read(file: &File) -> io::Result<Self> {
         Ok(Slots::read(file)?.record())
     }
 
-    /// Writes the next state to the slot that does not hold now.
+    /// Writes the next record to the slot that is not current.
     pub(super) fn write(&mut self, file: &File, step: &str, sync: bool) -> io::Result<()> {
         let next = Self { seq: self.seq.wrapping_add(1), ..self.clone() };
         let text = serde_json::to_string(&next)?;
@@ -73,8 +73,8 @@ impl CommitRecord {
 /// A snapshot of both slots.
 pub(super) struct Slots {
     bytes: [u8; 2 * SLOT_SIZE],
-    /// A checksum of it: two looks with the same one have seen no write between them. The slot's number alone would not
-    /// tell, as a slot that is being written cannot be read, and the other one is older.
+    /// A checksum of both slots: two snapshots with the same one saw no write between them. The sequence number would
+    /// not do, since a slot that is being written is invalid and the other one is older.
     pub(super) sum: u32,
 }
 
@@ -90,7 +90,7 @@ impl Slots {
         Ok(Self { sum: crc32fast::hash(&bytes), bytes })
     }
 
-    /// What it says; nothing where neither slot can be read.
+    /// The current record; an empty one if neither slot is valid.
     pub(super) fn record(&self) -> CommitRecord {
         let (first, second) = self.bytes.split_at(SLOT_SIZE);
         let newer = match (decode(first), decode(second)) {

@@ -27,7 +27,7 @@ struct IrregularIds;
 
 impl std::fmt::Display for IrregularIds {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("the ids of its entries do not grow")
+        formatter.write_str("the ids of its entries do not increase")
     }
 }
 

@@ -87,7 +87,7 @@ impl Directory {
                 // NumberedFile otherwise, an entry would have another id than it had a moment ago in the same turn.
                 self.log_irregular(tape);
                 io::Error::other(
-                    "the ids of its entries do not grow, which was found only now: try again in the next turn",
+                    "the ids of its entries do not increase, which was detected only now: try again in the next turn",
                 )
             });
         }
@@ -109,7 +109,7 @@ impl Directory {
         if self.indexes.mark_irregular(tape) {
             self.opened.forget_end(tape);
             tracing::warn!(
-                "tape `{tape}`: the ids of its entries do not grow, so they are numbered in the order in which they stand; to see which: bub-wasm tape verify {tape}"
+                "tape `{tape}`: the ids of its entries do not increase, so the entries are numbered in file order; to list them: bub-wasm tape verify {tape}"
             );
         }
     }

@@ -36,7 +36,7 @@ const fn flow((said, read, who, taint, tool, arguments, expected, why): Row) -> 
 }
 
 const PAGE: &str = r#"{"url":"{site}/page"}"#;
-const UNKNOWN: &str = "stands neither in the owner's words nor on a page that was fetched";
+const UNKNOWN: &str = "is neither in the owner's words nor on a fetched page";
 const FILE: &str = "text read by `fs.read` would go to";
 
 /// The page with something in a header.

@@ -48,7 +48,7 @@ pub(super) async fn commit(store: &GuestStore, commit: Commit) -> Result<Outcome
             }
         }
     }
-    let source = io::Error::other(format!("somebody else wrote first {TRIES} times"));
+    let source = io::Error::other(format!("another process wrote first {TRIES} times"));
     Err(Error::Io { action: format!("write tape `{tape}`"), source })
 }
 
