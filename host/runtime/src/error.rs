@@ -56,7 +56,7 @@ impl Failure {
                 let seconds = details.and_then(|details| details.get("retry_after")?.as_f64()).unwrap_or_default();
                 Duration::try_from_secs_f64(seconds).unwrap_or_default()
             }
-            Self::Fault(Fault { kind: FaultKind::OpenCircuit(held), .. }) => held.left,
+            Self::Fault(Fault { kind: FaultKind::OpenCircuit(circuit), .. }) => circuit.left,
             // Somebody else was slow; what a guest does to itself it does again.
             Self::Fault(Fault { kind: FaultKind::Deadline(_), .. }) | Self::Deadline(_) => Duration::ZERO,
             _ => return None,

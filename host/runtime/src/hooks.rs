@@ -44,27 +44,27 @@ type Answer<'a, T> = CallFuture<'a, Result<T, Error>>;
 
 /// Asks one plugin.
 async fn call_one<'c, T: Send>(
-    calls: &CallScope,
+    scope: &CallScope,
     plugin: &Arc<Plugin>,
     context: CallContext,
     ask: impl for<'a> FnOnce(GuestCall<'a, 'c>) -> Answer<'a, T> + Send,
 ) -> Result<T, Failure> {
     let hook = context.hook;
-    let answer = call(&calls.host, plugin, context, ask).await?;
+    let answer = call(&scope.host, plugin, context, ask).await?;
     answer.map_err(|error| Failure::Hook { hook, plugin: plugin.name.clone(), error })
 }
 
 /// First result: the latest registered plugin is asked first, and the first that answers wins.
 async fn call_first<'c, T: Send>(
-    calls: &CallScope,
+    scope: &CallScope,
     context: &CallContext,
     ask: impl for<'a> Fn(GuestCall<'a, 'c>) -> Answer<'a, Option<T>> + Send + Sync,
 ) -> Result<Option<T>, Failure> {
-    for plugin in calls.callable(context) {
-        match call_one(calls, plugin, context.clone(), &ask).await {
+    for plugin in scope.callable(context) {
+        match call_one(scope, plugin, context.clone(), &ask).await {
             Ok(None) => {}
             Ok(answer) => return Ok(answer),
-            Err(failure) => skip_or_fail(calls, context, plugin, failure).await?,
+            Err(failure) => skip_or_fail(scope, context, plugin, failure).await?,
         }
     }
     Ok(None)
@@ -72,15 +72,15 @@ async fn call_first<'c, T: Send>(
 
 /// Broadcast: every plugin is asked, the latest registered first; the answers stand in that order.
 async fn call_all<'c, T: Send>(
-    calls: &CallScope,
+    scope: &CallScope,
     context: &CallContext,
     ask: impl for<'a> Fn(GuestCall<'a, 'c>) -> Answer<'a, T> + Send + Sync,
 ) -> Result<Vec<T>, Failure> {
     let mut answers = Vec::new();
-    for plugin in calls.callable(context) {
-        match call_one(calls, plugin, context.clone(), &ask).await {
+    for plugin in scope.callable(context) {
+        match call_one(scope, plugin, context.clone(), &ask).await {
             Ok(answer) => answers.push(answer),
-            Err(failure) => skip_or_fail(calls, context, plugin, failure).await?,
+            Err(failure) => skip_or_fail(scope, context, plugin, failure).await?,
         }
     }
     Ok(answers)
@@ -88,7 +88,7 @@ async fn call_all<'c, T: Send>(
 
 /// A fault of a plugin that says `on_fault = "skip"` passes on, and the failure is reported. Everything else ends the stage.
 async fn skip_or_fail(
-    calls: &CallScope,
+    scope: &CallScope,
     context: &CallContext,
     plugin: &Plugin,
     failure: Failure,
@@ -97,7 +97,7 @@ async fn skip_or_fail(
         // Somebody else was quicker to try it: it is not asked, as if that had been known.
         (failure, _) if failure.is_circuit_open() => Ok(()),
         (Failure::Fault(_), OnFault::Skip) => {
-            report_failure(calls, context, &failure).await;
+            report_failure(scope, context, &failure).await;
             Ok(())
         }
         _ => Err(failure),
@@ -105,7 +105,7 @@ async fn skip_or_fail(
 }
 
 /// A failure that ends nothing is still heard: in the log, on the tape and by the observers.
-async fn report_failure(calls: &CallScope, context: &CallContext, failure: &Failure) {
+async fn report_failure(scope: &CallScope, context: &CallContext, failure: &Failure) {
     // That it was not asked was said when it began.
     if failure.is_circuit_open() {
         return;
@@ -122,7 +122,7 @@ async fn report_failure(calls: &CallScope, context: &CallContext, failure: &Fail
     // An observer of `on-error` that fails is not told of itself.
     if context.hook != "on-error" {
         Box::pin(notify_observers(
-            calls,
+            scope,
             context.turn.as_ref(),
             stage(context.hook),
             &failure.to_user_error(),

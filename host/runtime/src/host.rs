@@ -138,8 +138,8 @@ impl Host {
     }
 
     /// All tapes, as these plugins keep them: a turn ends on the tapes that it began on.
-    pub fn tapes_of(&self, calls: &Arc<CallScope>) -> Tapes {
-        Tapes::new(hooks::tape_store(calls, self.store.clone()), self.journals.clone())
+    pub fn tapes_of(&self, scope: &Arc<CallScope>) -> Tapes {
+        Tapes::new(hooks::tape_store(scope, self.store.clone()), self.journals.clone())
     }
 
     /// Waits until what is done behind the answers that were given is done.

@@ -51,8 +51,8 @@ pub struct TurnResult {
 /// the failure is raised again.
 #[tracing::instrument(name = "turn", skip_all, fields(channel = inbound.channel, session))]
 pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, options: TurnOptions) -> Result<TurnResult, Failure> {
-    let calls = CallScope::with_channel(host, options.channel());
-    let begun = begin(&calls, &mut inbound, options).await;
+    let scope = CallScope::with_channel(host, options.channel());
+    let begun = begin(&scope, &mut inbound, options).await;
     let outcome = match &begun {
         Ok(turn) => stages(turn).await,
         Err(failure) => Err(failure.clone()),
@@ -69,29 +69,29 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, options: TurnOpti
         // A channel whose client has left is not told that it has left.
         if !matches!(failure, Failure::Cancelled) {
             let message = turn.as_ref().map_or(inbound, |turn| turn.envelope());
-            hooks::notify_observers(&calls, turn.as_ref(), "turn", &failure.to_user_error(), Some(&message)).await;
+            hooks::notify_observers(&scope, turn.as_ref(), "turn", &failure.to_user_error(), Some(&message)).await;
         }
     }
     outcome
 }
 
 /// The session is resolved, written back to the envelope, and its tape opened.
-async fn begin(calls: &Arc<CallScope>, inbound: &mut Envelope, options: TurnOptions) -> Result<Arc<Turn>, Failure> {
-    inbound.media.iter_mut().for_each(|item| item.url = calls.media.extract_url(&item.url));
+async fn begin(scope: &Arc<CallScope>, inbound: &mut Envelope, options: TurnOptions) -> Result<Arc<Turn>, Failure> {
+    inbound.media.iter_mut().for_each(|item| item.url = scope.media.extract_url(&item.url));
     let session_id = match options.session() {
         Some(session_id) => session_id,
-        None => resolve_session(calls, inbound).await?,
+        None => resolve_session(scope, inbound).await?,
     };
     tracing::Span::current().record("session", &session_id);
     inbound.session_id = Some(session_id.clone());
-    let turn = Turn::begin(calls, session_id, inbound.clone(), options).await?;
+    let turn = Turn::begin(scope, session_id, inbound.clone(), options).await?;
     turn.record_message_id(inbound).await?;
     Ok(turn)
 }
 
 async fn stages(turn: &Arc<Turn>) -> Result<TurnResult, Failure> {
     let thought = think(turn).await;
-    turn.settle(thought.as_ref().err()).await?;
+    turn.finalize(thought.as_ref().err()).await?;
     let output = thought?;
     let answered = turn.or_cancelled(answer(turn, &output)).await;
     let outbounds = turn.finalize_late(answered).await?;
@@ -112,8 +112,8 @@ async fn think(turn: &Arc<Turn>) -> Result<String, Failure> {
 }
 
 /// The first non-empty id; else the envelope's own, else `channel:chat_id`, each `default` when absent.
-pub async fn resolve_session(calls: &Arc<CallScope>, inbound: &Envelope) -> Result<String, Failure> {
-    if let Some(id) = hooks::resolve_session(calls, inbound).await? {
+pub async fn resolve_session(scope: &Arc<CallScope>, inbound: &Envelope) -> Result<String, Failure> {
+    if let Some(id) = hooks::resolve_session(scope, inbound).await? {
         return Ok(id);
     }
     let or_default = |text: &str| {
@@ -129,7 +129,7 @@ pub async fn resolve_session(calls: &Arc<CallScope>, inbound: &Envelope) -> Resu
 async fn build_prompt(turn: &Arc<Turn>) -> Result<Prompt, Failure> {
     Ok(match hooks::build_prompt(turn).await? {
         Some(Prompt::Text(text)) if !text.is_empty() => Prompt::Text(text),
-        Some(Prompt::Parts(parts)) => Prompt::Parts(turn.calls.media.extract(&parts).into_owned()),
+        Some(Prompt::Parts(parts)) => Prompt::Parts(turn.scope.media.extract(&parts).into_owned()),
         _ => Prompt::Text(shown(&turn.message)),
     })
 }
@@ -144,7 +144,7 @@ async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<String, Failure>
     if turn.message.channel != "cli" {
         return Err(failure);
     }
-    hooks::notify_observers(&turn.calls, Some(turn), "run_model", &failure.to_user_error(), Some(&turn.message)).await;
+    hooks::notify_observers(&turn.scope, Some(turn), "run_model", &failure.to_user_error(), Some(&turn.message)).await;
     Ok(match prompt {
         Prompt::Text(text) => text.clone(),
         Prompt::Parts(_) => shown(&turn.message),
@@ -164,7 +164,7 @@ async fn render_outbound(turn: &Arc<Turn>, output: &str) -> Result<Vec<Envelope>
 async fn answer(turn: &Arc<Turn>, output: &str) -> Result<Vec<Envelope>, Failure> {
     let outbounds = render_outbound(turn, output).await?;
     for outbound in &outbounds {
-        hooks::dispatch(&turn.calls, outbound).await?;
+        hooks::dispatch(&turn.scope, outbound).await?;
     }
     Ok(outbounds)
 }

@@ -141,7 +141,7 @@ fn leaves(chance: &mut Chance, seed: u64) {
         let mut pages = Addresses::default();
         pages.extend(written(page));
         let read = read.iter().map(|text| Reading { source: "text read by `fs.read`", text }).collect();
-        of_request(&Conversation { said: said.to_vec(), owner, pages, read, is_partial }, &reach, &arguments)
+        of_request(&Conversation { owner_texts: said.to_vec(), owner, pages, read, is_partial }, &reach, &arguments)
     };
     let declared = *chance.one_of(&EFFECTS);
     for principal in PRINCIPALS {

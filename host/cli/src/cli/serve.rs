@@ -80,7 +80,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
                 true => break,
                 false => {
                     reloader.request();
-                    watch.look();
+                    watch.trigger();
                 }
             },
         }

@@ -72,8 +72,8 @@ pub struct Arrival {
 
 /// The channels of all plugins that are granted the hook and can say what they are, by name. Of two of one name it is the
 /// one of the plugin that was registered first. What is wrong with the others is told to the log.
-pub async fn channels(calls: &Arc<CallScope>) -> Vec<GuestChannel> {
-    let (channels, refused) = described(calls).await;
+pub async fn channels(scope: &Arc<CallScope>) -> Vec<GuestChannel> {
+    let (channels, refused) = described(scope).await;
     for (_, reason) in refused {
         tracing::warn!("{reason}");
     }
@@ -81,13 +81,13 @@ pub async fn channels(calls: &Arc<CallScope>) -> Vec<GuestChannel> {
 }
 
 /// The same, with why there is no channel of a plugin that has one, by the plugin's name.
-pub async fn described(calls: &Arc<CallScope>) -> (Vec<GuestChannel>, Vec<(String, String)>) {
+pub async fn described(scope: &Arc<CallScope>) -> (Vec<GuestChannel>, Vec<(String, String)>) {
     let context = CallContext::outside(HOOK);
-    let plugins: Vec<Arc<Plugin>> = calls.callable(&context).cloned().collect();
+    let plugins: Vec<Arc<Plugin>> = scope.callable(&context).cloned().collect();
     let (mut channels, mut refused): (Vec<GuestChannel>, Vec<_>) = (Vec::new(), Vec::new());
     for plugin in plugins.into_iter().rev() {
         let ask = guest_call!(channel.call_describe(), description => Ok(Ok(description)));
-        let reason = match call_one(calls, &plugin, context.clone(), ask).await {
+        let reason = match call_one(scope, &plugin, context.clone(), ask).await {
             Ok(description) => match self::refused(&description.name, &channels) {
                 None => {
                     channels.push(GuestChannel::new(description, plugin));
@@ -138,14 +138,14 @@ impl GuestChannel {
     /// # Errors
     ///
     /// The channel's own error, its fault, or that it may not be asked.
-    pub async fn poll(&self, calls: &CallScope, cursor: Option<String>) -> Result<Inbox, Failure> {
-        self.check(calls)?;
+    pub async fn poll(&self, scope: &CallScope, cursor: Option<String>) -> Result<Inbox, Failure> {
+        self.check(scope)?;
         let cursor = cursor.as_ref();
         let ask = guest_call!(channel.call_poll(cursor), answer => match answer {
-            Ok(inbox) => inbound::inbox(self, calls, inbox).map(Ok),
+            Ok(inbox) => inbound::inbox(self, scope, inbox).map(Ok),
             Err(error) => Ok(Err(error)),
         });
-        call_one(calls, &self.plugin, CallContext::about("poll", &self.name), ask).await
+        call_one(scope, &self.plugin, CallContext::about("poll", &self.name), ask).await
     }
 
     /// Hands over what came by HTTP.
@@ -153,15 +153,15 @@ impl GuestChannel {
     /// # Errors
     ///
     /// As [`Self::poll`]; of kind `invalid-input`, when the request is larger than the plugin is given.
-    pub async fn receive(&self, calls: &CallScope, request: WebhookRequest) -> Result<WebhookResponse, Failure> {
-        self.check(calls)?;
+    pub async fn receive(&self, scope: &CallScope, request: WebhookRequest) -> Result<WebhookResponse, Failure> {
+        self.check(scope)?;
         webhook::check(&request)?;
         let request = &request;
         let ask = guest_call!(channel.call_receive(request), answer => match answer {
-            Ok(response) => webhook::response(self, calls, response).map(Ok),
+            Ok(response) => webhook::response(self, scope, response).map(Ok),
             Err(error) => Ok(Err(error)),
         });
-        call_one(calls, &self.plugin, CallContext::about("receive", &self.name), ask).await
+        call_one(scope, &self.plugin, CallContext::about("receive", &self.name), ask).await
     }
 
     /// Delivers, and answers a handle for [`Self::update`] where there is one. `key` is the same when it is tried again.
@@ -169,15 +169,15 @@ impl GuestChannel {
     /// # Errors
     ///
     /// As [`Self::poll`].
-    pub async fn send(&self, calls: &CallScope, message: &Envelope, key: &str) -> Result<Option<String>, Failure> {
-        self.check(calls)?;
+    pub async fn send(&self, scope: &CallScope, message: &Envelope, key: &str) -> Result<Option<String>, Failure> {
+        self.check(scope)?;
         let ask = guest_call!(channel.call_send(message, key), answer => match answer {
             Ok(Some(handle)) if handle.len() > MAX_HANDLE => {
                 Err(contract(format!("its handle is longer than {MAX_HANDLE} bytes")))
             }
             answer => Ok(answer),
         });
-        call_one(calls, &self.plugin, self.toward("send", message), ask).await
+        call_one(scope, &self.plugin, self.toward("send", message), ask).await
     }
 
     /// Puts the message in the place of what was delivered under that handle.
@@ -185,10 +185,10 @@ impl GuestChannel {
     /// # Errors
     ///
     /// As [`Self::poll`].
-    pub async fn update(&self, calls: &CallScope, handle: &str, message: &Envelope) -> Result<(), Failure> {
-        self.check(calls)?;
+    pub async fn update(&self, scope: &CallScope, handle: &str, message: &Envelope) -> Result<(), Failure> {
+        self.check(scope)?;
         let ask = guest_call!(channel.call_update(handle, message));
-        call_one(calls, &self.plugin, self.toward("update", message), ask).await
+        call_one(scope, &self.plugin, self.toward("update", message), ask).await
     }
 
     /// Whoever breaks it by what they are told breaks it for their own session.
@@ -197,8 +197,8 @@ impl GuestChannel {
     }
 
     /// The set of plugins is that of some time ago; the grant is this moment's.
-    fn check(&self, calls: &CallScope) -> Result<(), Failure> {
+    fn check(&self, scope: &CallScope) -> Result<(), Failure> {
         let refused = || Failure::Refused(Error::denied(self.plugin.refusal(&hook_grant(HOOK)).message));
-        calls.may_answer(&self.plugin, HOOK).then_some(()).ok_or_else(refused)
+        scope.may_answer(&self.plugin, HOOK).then_some(()).ok_or_else(refused)
     }
 }

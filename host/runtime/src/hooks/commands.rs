@@ -11,9 +11,9 @@ use crate::turn::CallScope;
 /// # Errors
 ///
 /// The command's own error, or its fault.
-pub async fn run_command(calls: &CallScope, name: &str, arguments: &[String]) -> Result<Option<String>, Failure> {
+pub async fn run_command(scope: &CallScope, name: &str, arguments: &[String]) -> Result<Option<String>, Failure> {
     // Names are unique: a plugin with one that is there already does not load.
-    let Some(plugin) = calls.plugins.with_command(name) else { return Ok(None) };
+    let Some(plugin) = scope.plugins.with_command(name) else { return Ok(None) };
     let ask = guest_call!(commands.call_run_command(name, arguments));
-    call_one(calls, plugin, CallContext::outside("run-command"), ask).await.map(Some)
+    call_one(scope, plugin, CallContext::outside("run-command"), ask).await.map(Some)
 }

@@ -17,17 +17,17 @@ const MAX_NAME: usize = 200;
 
 /// The plugin that compares meanings, if there is one: the latest registered.
 pub fn embedder(turn: &Arc<Turn>) -> Option<Arc<Plugin>> {
-    turn.calls.callable(&CallContext::inside(HOOK, turn, 0)).next().cloned()
+    turn.scope.callable(&CallContext::inside(HOOK, turn, 0)).next().cloned()
 }
 
 /// What its vectors are known by.
 pub async fn embedding_name(turn: &Arc<Turn>, plugin: &Arc<Plugin>) -> Option<String> {
     let ask = guest_call!(embedder.call_model(), name => Ok(Ok(name)));
     let context = CallContext::inside(HOOK, turn, 0);
-    match call_one(&turn.calls, plugin, context.clone(), ask).await {
+    match call_one(&turn.scope, plugin, context.clone(), ask).await {
         Ok(name) => Some(one_line(&name).chars().take(MAX_NAME).collect()),
         Err(failure) => {
-            report_failure(&turn.calls, &context, &failure).await;
+            report_failure(&turn.scope, &context, &failure).await;
             None
         }
     }
@@ -50,9 +50,9 @@ pub async fn embed(
         Ok(vectors)
     });
     let context = CallContext::inside(HOOK, turn, 0);
-    let answer = call_one(&turn.calls, plugin, context.clone(), ask).await;
+    let answer = call_one(&turn.scope, plugin, context.clone(), ask).await;
     if let Err(failure) = &answer {
-        report_failure(&turn.calls, &context, failure).await;
+        report_failure(&turn.scope, &context, failure).await;
     }
     answer
 }

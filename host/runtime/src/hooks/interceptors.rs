@@ -45,7 +45,7 @@ pub async fn before_llm_call(
             }
             Ok(decision)
         });
-        match call_one(&turn.calls, plugin, context.clone(), ask).await {
+        match call_one(&turn.scope, plugin, context.clone(), ask).await {
             Ok(LlmDecision::Proceed) => {}
             Ok(LlmDecision::Rewrite(mut rewritten)) => {
                 // Tools can be taken out, not put in: what the caller may not use, no plugin can push_turn_handle it.
@@ -54,7 +54,7 @@ pub async fn before_llm_call(
             }
             Ok(LlmDecision::Answer(text)) => return Ok(LlmVerdict::Answered(text)),
             Err(failure) => {
-                report_failure(&turn.calls, &context, &failure).await;
+                report_failure(&turn.scope, &context, &failure).await;
                 if plugin.on_fault == OnFault::Deny {
                     return Err(undecided(plugin, &failure));
                 }
@@ -67,8 +67,8 @@ pub async fn before_llm_call(
 /// A gate that is in quarantine is among them: it is not asked, and denies.
 fn callable<'a>(turn: &'a Turn, context: &'a CallContext) -> impl Iterator<Item = &'a Arc<Plugin>> {
     turn.passes_over_ungranted(context.hook);
-    let granted = turn.calls.granted(context.hook);
-    granted.filter(|plugin| plugin.on_fault == OnFault::Deny || turn.calls.held(plugin, context).is_none())
+    let granted = turn.scope.granted(context.hook);
+    granted.filter(|plugin| plugin.on_fault == OnFault::Deny || turn.scope.open_circuit(plugin, context).is_none())
 }
 
 fn undecided(gate: &Plugin, failure: &Failure) -> Error {
@@ -82,10 +82,10 @@ fn check<'a>(what: &str, texts: impl IntoIterator<Item = &'a String>) -> wasmtim
 /// Tells every observer of a model call that ended.
 pub async fn after_llm_call(turn: &Arc<Turn>, depth: u32, model: &str, outcome: &LlmResult) {
     let context = CallContext::inside("after-llm-call", turn, depth);
-    for plugin in turn.calls.callable(&context) {
+    for plugin in turn.scope.callable(&context) {
         let ask = guest_call!(turn; after_llm_call.call_after_llm_call(model, outcome), answer => Ok(Ok(answer)));
-        if let Err(failure) = call_one(&turn.calls, plugin, context.clone(), ask).await {
-            report_failure(&turn.calls, &context, &failure).await;
+        if let Err(failure) = call_one(&turn.scope, plugin, context.clone(), ask).await {
+            report_failure(&turn.scope, &context, &failure).await;
         }
     }
 }
@@ -118,7 +118,7 @@ pub async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: ToolCall) 
             // Once the chain is over: the owner is shown what will be run.
             Ok(ToolDecision::Ask(reason)) => guest_closure.push((plugin.name.clone(), reason)),
             Err(failure) => {
-                report_failure(&turn.calls, &context, &failure).await;
+                report_failure(&turn.scope, &context, &failure).await;
                 if plugin.on_fault == OnFault::Deny {
                     return ToolVerdict::Answered(Err(undecided(plugin, &failure)));
                 }
@@ -140,7 +140,7 @@ async fn decide(
         }
         Ok(decision)
     });
-    call_one(&turn.calls, plugin, context.clone(), ask).await
+    call_one(&turn.scope, plugin, context.clone(), ask).await
 }
 
 /// Shows a result to the chain, exactly once; a plugin may put another in place of a successful one.
@@ -151,16 +151,16 @@ pub async fn after_tool_call(
     mut outcome: Result<String, Error>,
 ) -> Result<String, Error> {
     let context = CallContext::inside("after-tool-call", turn, depth);
-    for plugin in turn.calls.callable(&context) {
+    for plugin in turn.scope.callable(&context) {
         let shown = &outcome;
         let ask = guest_call!(turn; after_tool_call.call_after_tool_call(call, shown.as_ref()), answer => {
             check("its result", answer.iter().flatten())?;
             Ok(answer)
         });
-        match call_one(&turn.calls, plugin, context.clone(), ask).await {
+        match call_one(&turn.scope, plugin, context.clone(), ask).await {
             Ok(Some(result)) if outcome.is_ok() => outcome = Ok(result),
             Ok(_) => {}
-            Err(failure) => report_failure(&turn.calls, &context, &failure).await,
+            Err(failure) => report_failure(&turn.scope, &context, &failure).await,
         }
     }
     outcome

@@ -10,17 +10,17 @@ use std::sync::Arc;
 
 /// Walks the plugins once, latest first, and asks each by whichever of the two model hooks it exports.
 pub async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<String>, Failure> {
-    let mut held_back = None;
+    let mut skipped = None;
     let hooks = ["run-model", "run-model-stream"];
     hooks.iter().for_each(|hook| turn.passes_over_ungranted(hook));
-    for plugin in turn.calls.plugins.iter().rev() {
-        let Some(hook) = hooks.into_iter().find(|hook| turn.calls.may_answer(plugin, hook)) else { continue };
-        if let Some(held) = turn.calls.held(plugin, &CallContext::of(hook, turn)) {
-            held_back.get_or_insert(held);
+    for plugin in turn.scope.plugins.iter().rev() {
+        let Some(hook) = hooks.into_iter().find(|hook| turn.scope.may_answer(plugin, hook)) else { continue };
+        if let Some(circuit) = turn.scope.open_circuit(plugin, &CallContext::of(hook, turn)) {
+            skipped.get_or_insert(circuit);
             continue;
         }
-        if let Some(held) = &held_back {
-            stands_in(turn, &plugin.name, "is the model", held);
+        if let Some(circuit) = &skipped {
+            warn_fallback(turn, &plugin.name, "is the model", circuit);
         }
         turn.start_stream(&plugin.name);
         let answer = match hook {
@@ -32,30 +32,30 @@ pub async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<Strin
             Ok(output) => return Ok(output),
             // What was said stays said: nobody else can start over behind it.
             Err(failure) if turn.streamed().1 > 0 => return Err(failure),
-            Err(failure) => skip_or_fail(&turn.calls, &CallContext::of(hook, turn), plugin, failure).await?,
+            Err(failure) => skip_or_fail(&turn.scope, &CallContext::of(hook, turn), plugin, failure).await?,
         }
     }
-    match held_back {
+    match skipped {
         // Where nobody is asked at all the prompt is the answer; here somebody would be.
-        Some(held) => Err(Failure::Refused(Error::new(ErrorKind::Temporary, nobody_but(&held)))),
+        Some(circuit) => Err(Failure::Refused(Error::new(ErrorKind::Temporary, unavailable(&circuit)))),
         None => Ok(None),
     }
 }
 
 /// Says, once a turn, that it is not the plugin that the user expects.
-pub(super) fn stands_in(turn: &Turn, name: &str, does: &str, held: &OpenCircuit) {
-    if turn.note_skipped(held) {
-        tracing::warn!("plugin `{name}` {does} in place of `{}`, which is in quarantine", held.plugin);
+pub(super) fn warn_fallback(turn: &Turn, name: &str, does: &str, circuit: &OpenCircuit) {
+    if turn.note_skipped(circuit) {
+        tracing::warn!("plugin `{name}` {does} in place of `{}`, which is in quarantine", circuit.plugin);
     }
 }
 
-fn nobody_but(held: &OpenCircuit) -> String {
-    format!("no other plugin answers while plugin `{}` is {held}", held.plugin)
+fn unavailable(circuit: &OpenCircuit) -> String {
+    format!("no other plugin answers while plugin `{}` is {circuit}", circuit.plugin)
 }
 
 async fn run_whole(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> Result<Option<String>, Failure> {
     let ask = guest_call!(turn; run_model.call_run_model(prompt));
-    let output = call_one(&turn.calls, plugin, CallContext::of("run-model", turn), ask).await?;
+    let output = call_one(&turn.scope, plugin, CallContext::of("run-model", turn), ask).await?;
     if let Some(text) = &output {
         let said = StreamEvent::Text(text.clone());
         turn.record_stream_event(&said);
@@ -72,13 +72,13 @@ async fn run_stream(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> 
         (Ok(false), (_, 0)) => Ok(Ok(None)),
         (Ok(false), _) => Err(contract("it passed on after it had emitted events")),
     });
-    call_one(&turn.calls, plugin, CallContext::of("run-model-stream", turn), ask).await
+    call_one(&turn.scope, plugin, CallContext::of("run-model-stream", turn), ask).await
 }
 
 /// The prompt of the next step; none ends the loop.
 pub async fn continue_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<Option<String>, Failure> {
     let ask = guest_call!(turn; continue_prompt.call_continue_prompt(prompt));
-    call_first(&turn.calls, &CallContext::inside("continue-prompt", turn, depth), ask).await
+    call_first(&turn.scope, &CallContext::inside("continue-prompt", turn, depth), ask).await
 }
 
 /// The most parts that one plugin may make of its say.
@@ -89,7 +89,7 @@ const MAX_PARTS: usize = 64;
 /// meanwhile.
 pub async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<SystemPrompt, Failure> {
     let context = CallContext::inside("system-prompt", turn, depth);
-    let asked: Vec<_> = turn.calls.callable(&context).rev().collect();
+    let asked: Vec<_> = turn.scope.callable(&context).rev().collect();
     let made = turn.prompt_cache_key(prompt, asked.iter().map(|plugin| plugin.digest.clone()).collect());
     if let Some(told) = turn.cached_system_prompt(&made) {
         return Ok(told);
@@ -101,11 +101,11 @@ pub async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Res
             check_parts(answer.as_deref().unwrap_or_default())?;
             Ok(answer)
         });
-        match call_one(&turn.calls, plugin, context.clone(), ask).await {
+        match call_one(&turn.scope, plugin, context.clone(), ask).await {
             Ok(said) => parts.extend(said.into_iter().map(|part| (plugin.name.as_str(), part))),
             Err(failure @ Failure::Fault(_)) => {
                 is_whole = false;
-                report_failure(&turn.calls, &context, &failure).await;
+                report_failure(&turn.scope, &context, &failure).await;
             }
             Err(failure) => return Err(failure),
         }

@@ -16,12 +16,12 @@ const MAX_CHOICES: usize = 256;
 pub async fn model_options(turn: &Arc<Turn>, depth: u32) -> ModelOptions {
     let context = CallContext::inside("provide-model-options", turn, depth);
     let mut options = ModelOptions { choices: Vec::new(), current: None };
-    for plugin in turn.calls.callable(&context) {
+    for plugin in turn.scope.callable(&context) {
         let session = turn.session_id.as_str();
         let ask = guest_call!(provide_model_options.call_provide_model_options(session));
-        match call_one(&turn.calls, plugin, context.clone(), ask).await {
+        match call_one(&turn.scope, plugin, context.clone(), ask).await {
             Ok(offered) => add(&mut options, offered),
-            Err(failure) => report_failure(&turn.calls, &context, &failure).await,
+            Err(failure) => report_failure(&turn.scope, &context, &failure).await,
         }
     }
     options

@@ -18,7 +18,7 @@ pub async fn build_prompt(turn: &Arc<Turn>) -> Result<Option<Prompt>, Failure> {
 /// The same, where somebody behind all of them has made that already.
 pub(super) async fn build_over(turn: &Arc<Turn>, base: Option<Prompt>) -> Result<Option<Prompt>, Failure> {
     let context = CallContext::of("build-prompt", turn);
-    let asked: Vec<&Arc<Plugin>> = turn.calls.callable(&context).collect();
+    let asked: Vec<&Arc<Plugin>> = turn.scope.callable(&context).collect();
     made(turn, &context, &asked, base.as_ref()).await
 }
 
@@ -39,15 +39,15 @@ fn made<'a>(
             let shown = under.clone().filter(|prompt| !is_empty(prompt));
             let shown = &shown.unwrap_or_else(|| Prompt::Text(crate::channel::shown(&turn.message)));
             let ask = guest_call!(turn; build_prompt_trial.call_build_prompt(shown), answer => checked(answer));
-            (call_one(&turn.calls, plugin, context.clone(), ask).await, Some(under))
+            (call_one(&turn.scope, plugin, context.clone(), ask).await, Some(under))
         } else {
             let ask = guest_call!(turn; build_prompt.call_build_prompt(), answer => checked(answer));
-            (call_one(&turn.calls, plugin, context.clone(), ask).await, None)
+            (call_one(&turn.scope, plugin, context.clone(), ask).await, None)
         };
         match answer {
             Ok(Some(prompt)) => return Ok(Some(prompt)),
             Ok(None) => {}
-            Err(failure) => skip_or_fail(&turn.calls, context, plugin, failure).await?,
+            Err(failure) => skip_or_fail(&turn.scope, context, plugin, failure).await?,
         }
         match under {
             Some(under) => Ok(under),

@@ -35,27 +35,27 @@ pub struct Replay<'a> {
 /// # Errors
 ///
 /// Why the call cannot be made again, or the tape's own failure.
-pub async fn replay_call(calls: &Arc<CallScope>, call: Replay<'_>) -> Result<Option<Failure>, String> {
+pub async fn replay_call(scope: &Arc<CallScope>, call: Replay<'_>) -> Result<Option<Failure>, String> {
     let Replay { plugin, hook, arguments, turn } = call;
     let failed = |failure: Failure| failure.to_string();
     if hook == "selector"
         && let Some(told) = &turn
     {
-        put(calls, told.session(), &arguments).await?;
+        put(scope, told.session(), &arguments).await?;
     }
     let (prompt, inside) = match turn {
         Some(told) => {
             let (open, cancel) = watch::channel(false);
             let prompt = told.prompt().to_owned();
-            let turn = Turn::again(calls, told, TurnOptions::new(cancel)).await.map_err(failed)?;
+            let turn = Turn::again(scope, told, TurnOptions::new(cancel)).await.map_err(failed)?;
             (prompt, Some((open, turn)))
         }
         None => (String::new(), None),
     };
     let made = match &inside {
         Some((_, turn)) => in_turn(turn, plugin, hook, arguments, prompt).await?,
-        None if CHANNEL.contains(&hook) => channel(calls, plugin, hook, arguments).await?,
-        None => outside(calls, hook, arguments).await?,
+        None if CHANNEL.contains(&hook) => channel(scope, plugin, hook, arguments).await?,
+        None => outside(scope, hook, arguments).await?,
     };
     if let Some((_, turn)) = &inside {
         turn.discard().await;
@@ -95,12 +95,12 @@ async fn in_turn(
             isolated(turn, hook, told).await?;
             None
         }
-        "on-error" => on_error(&turn.calls.clone(), Some(turn), told).await?,
+        "on-error" => on_error(&turn.scope.clone(), Some(turn), told).await?,
         "selector" => {
             let said = serde_json::json!({ "role": "user", "content": prompt }).to_string();
-            let model = turn.calls.host.config.model.model.clone();
+            let model = turn.scope.host.config.model.model.clone();
             let (system, prompt) = (SystemPrompt::default(), Prompt::Text(prompt));
-            let about = About { prompt, system, model, said: vec![said], tools: Vec::new() };
+            let about = About { prompt, system, model, new_messages: vec![said], tools: Vec::new() };
             let view = View::new(turn, about).await.map_err(|error| error.to_string())?;
             super::select(turn, 0, &view, Some(&plugin.name)).await.err()
         }
@@ -115,7 +115,7 @@ async fn in_turn(
             tokio::spawn(async move { while events.recv().await.is_some() {} });
             chat::ask_provider(turn, 0, plugin, &request, sender).await.err().map(Failure::Refused)
         }
-        hook => return outside(&turn.calls.clone(), hook, told).await,
+        hook => return outside(&turn.scope.clone(), hook, told).await,
     })
 }
 
@@ -142,19 +142,19 @@ async fn isolated(turn: &Arc<Turn>, hook: &str, told: Value) -> Result<(), Strin
     Ok(())
 }
 
-async fn outside(calls: &Arc<CallScope>, hook: &str, told: Value) -> Result<Option<Failure>, String> {
+async fn outside(scope: &Arc<CallScope>, hook: &str, told: Value) -> Result<Option<Failure>, String> {
     Ok(match hook {
-        "resolve-session" => super::resolve_session(calls, &arguments::<(_,)>(told)?.0).await.err(),
-        "dispatch-outbound" => super::dispatch(calls, &arguments::<(_,)>(told)?.0).await.err(),
+        "resolve-session" => super::resolve_session(scope, &arguments::<(_,)>(told)?.0).await.err(),
+        "dispatch-outbound" => super::dispatch(scope, &arguments::<(_,)>(told)?.0).await.err(),
         "admit-message" => {
             let (_, message, load): (String, _, SessionLoad) = arguments(told)?;
-            super::admit_message(calls, &message, (load.running, load.pending as usize)).await;
+            super::admit_message(scope, &message, (load.running, load.pending as usize)).await;
             None
         }
-        "on-error" => on_error(calls, None, told).await?,
+        "on-error" => on_error(scope, None, told).await?,
         "run-command" => {
             let (name, arguments): (String, Vec<String>) = arguments(told)?;
-            super::run_command(calls, &name, &arguments).await.err()
+            super::run_command(scope, &name, &arguments).await.err()
         }
         "embedder" => return Err("an embedder is asked again by the next question".to_owned()),
         "store" => return Err("what is kept of a `store` does not say which of its functions was called".to_owned()),
@@ -165,30 +165,30 @@ async fn outside(calls: &Arc<CallScope>, hook: &str, told: Value) -> Result<Opti
 /// The functions of a channel, which have no turn.
 const CHANNEL: [&str; 5] = ["channel", "poll", "receive", "send", "update"];
 
-async fn channel(calls: &Arc<CallScope>, plugin: &Plugin, hook: &str, told: Value) -> Result<Option<Failure>, String> {
+async fn channel(scope: &Arc<CallScope>, plugin: &Plugin, hook: &str, told: Value) -> Result<Option<Failure>, String> {
     // That it says what it is belongs to each of them.
-    let all = super::channels(calls).await;
+    let all = super::channels(scope).await;
     let own = all.iter().find(|channel| channel.plugin() == plugin.name);
     let Some(own) = own.filter(|_| hook != "channel") else { return Ok(None) };
     Ok(match hook {
-        "poll" => own.poll(calls, arguments::<(_,)>(told)?.0).await.err(),
-        "receive" => own.receive(calls, arguments::<(_,)>(told)?.0).await.err(),
+        "poll" => own.poll(scope, arguments::<(_,)>(told)?.0).await.err(),
+        "receive" => own.receive(scope, arguments::<(_,)>(told)?.0).await.err(),
         "send" => {
             let (message, key): (_, String) = arguments(told)?;
-            own.send(calls, &message, &key).await.err()
+            own.send(scope, &message, &key).await.err()
         }
         _ => {
             let (handle, message): (String, _) = arguments(told)?;
-            own.update(calls, &handle, &message).await.err()
+            own.update(scope, &handle, &message).await.err()
         }
     })
 }
 
-async fn on_error(calls: &Arc<CallScope>, turn: Option<&Arc<Turn>>, told: Value) -> Result<Option<Failure>, String> {
+async fn on_error(scope: &Arc<CallScope>, turn: Option<&Arc<Turn>>, told: Value) -> Result<Option<Failure>, String> {
     let (stage, error, message): (String, Error, _) = arguments(told)?;
     let stage = HOOKS.iter().map(|hook| hook.stage).find(|known| *known == stage).unwrap_or("turn");
     let message: Option<bub_types::Envelope> = message;
-    super::notify_observers(calls, turn, stage, &error, message.as_ref()).await;
+    super::notify_observers(scope, turn, stage, &error, message.as_ref()).await;
     Ok(None)
 }
 
@@ -216,14 +216,14 @@ struct ToldEntry {
 }
 
 /// Puts what a selector was shown on the tape that it is going to look at.
-async fn put(calls: &Arc<CallScope>, session: &str, told: &Value) -> Result<(), String> {
+async fn put(scope: &Arc<CallScope>, session: &str, told: &Value) -> Result<(), String> {
     let shown: Shown = arguments(told.clone())?;
     let draft = |entry: ToldEntry| {
         let draft = Draft::new(&entry.kind, &entry.payload.to_string(), &entry.meta.to_string())?;
         Ok(draft.dated(entry.date))
     };
     let put = async {
-        let tape = calls.host.tapes().open(&tape_name(&calls.host.workspace, session))?;
+        let tape = scope.host.tapes().open(&tape_name(&scope.host.workspace, session))?;
         tape.bootstrap().await?;
         let drafts = shown.entries.into_iter().map(draft).collect::<bub_tape::Result<Vec<_>>>()?;
         tape.append(drafts).await

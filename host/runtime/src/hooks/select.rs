@@ -1,7 +1,7 @@
 //! The hook `selector`: who selects, and what holds when they cannot.
 
 use super::guest_call::unless_broken;
-use super::model::stands_in;
+use super::model::warn_fallback;
 use super::{call_one, notify_observers, report_failure};
 use crate::error::Failure;
 use crate::imports::selection::Selection;
@@ -24,8 +24,8 @@ const SHADOWS: usize = 2;
 static SHADOW: tokio::sync::Semaphore = tokio::sync::Semaphore::const_new(SHADOWS);
 
 /// The plugins that select, and may be asked to, latest registered first; and at last what is no plugin.
-pub fn selectors(calls: &CallScope) -> impl DoubleEndedIterator<Item = &str> {
-    calls.granted(HOOK).map(|plugin| plugin.name.as_str()).chain([SIMPLE])
+pub fn selectors(scope: &CallScope) -> impl DoubleEndedIterator<Item = &str> {
+    scope.granted(HOOK).map(|plugin| plugin.name.as_str()).chain([SIMPLE])
 }
 
 /// What selects in a turn that begins now, and why it is that.
@@ -36,19 +36,19 @@ pub struct ActiveSelector {
 }
 
 /// Who would be asked to select, by the rule of [`select`].
-pub fn active_selector(calls: &CallScope, choice: Option<&SelectorChoice>) -> ActiveSelector {
+pub fn active_selector(scope: &CallScope, choice: Option<&SelectorChoice>) -> ActiveSelector {
     let (chosen, by) = (choice.map(|choice| choice.name.as_str()), choice.map(|choice| choice.by.shown()));
     if let Some(by) = by.as_ref().filter(|_| chosen == Some(SIMPLE)) {
         return ActiveSelector { name: SIMPLE.to_owned(), why: format!("chosen by {by}") };
     }
-    let meant = meant(calls, chosen);
+    let candidates = candidates(scope, chosen);
     let context = CallContext::about(HOOK, "");
-    let held = meant.first().and_then(|plugin| calls.held(plugin, &context));
-    match (meant.iter().find(|plugin| calls.held(plugin, &context).is_none()), chosen, by) {
+    let circuit = candidates.first().and_then(|plugin| scope.open_circuit(plugin, &context));
+    match (candidates.iter().find(|plugin| scope.open_circuit(plugin, &context).is_none()), chosen, by) {
         (Some(found), Some(_), Some(by)) => ActiveSelector { name: found.name.clone(), why: format!("chosen by {by}") },
         (Some(found), ..) => {
-            let why = match (&held, found.source) {
-                (Some(held), _) => format!("plugin `{}` would be asked, and is {held}", held.plugin),
+            let why = match (&circuit, found.source) {
+                (Some(circuit), _) => format!("plugin `{}` would be asked, and is {circuit}", circuit.plugin),
                 (None, Source::Embedded) => "the default: nobody has chosen another one".to_owned(),
                 (None, _) => "the latest of your own plugins that select; nobody has chosen another one".to_owned(),
             };
@@ -57,8 +57,8 @@ pub fn active_selector(calls: &CallScope, choice: Option<&SelectorChoice>) -> Ac
         (None, chosen, by) => {
             let chosen = chosen.unwrap_or_default();
             let by = by.unwrap_or_default();
-            let why = match held {
-                Some(held) => format!("`{chosen}`, chosen by {by}, is {held}"),
+            let why = match circuit {
+                Some(circuit) => format!("`{chosen}`, chosen by {by}, is {circuit}"),
                 None if chosen.is_empty() => "no plugin selects".to_owned(),
                 None => format!("no plugin `{chosen}`, chosen by {by}, selects, or it is not granted `hook:selector`"),
             };
@@ -85,24 +85,25 @@ pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&st
     }
     let context = CallContext::inside(HOOK, turn, depth);
     turn.passes_over_ungranted(HOOK);
-    let meant = meant(&turn.calls, chosen);
-    let found = meant.iter().find(|plugin| turn.calls.held(plugin, &context).is_none());
-    if let Some(held) = meant.first().and_then(|plugin| turn.calls.held(plugin, &context)) {
+    let candidates = candidates(&turn.scope, chosen);
+    let found = candidates.iter().find(|plugin| turn.scope.open_circuit(plugin, &context).is_none());
+    if let Some(circuit) = candidates.first().and_then(|plugin| turn.scope.open_circuit(plugin, &context)) {
         match found {
-            Some(other) => stands_in(turn, &other.name, "selects", &held),
-            None if turn.note_skipped(&held) => tracing::warn!(
-                "everything since the latest anchor is taken while plugin `{}`, which selects, is {held}",
-                held.plugin
+            Some(other) => warn_fallback(turn, &other.name, "selects", &circuit),
+            None if turn.note_skipped(&circuit) => tracing::warn!(
+                "everything since the latest anchor is taken while plugin `{}`, which selects, is {circuit}",
+                circuit.plugin
             ),
             None => {}
         }
     }
     let Some(plugin) = found else {
-        if let (Some(chosen), true) = (chosen, meant.is_empty()) {
+        if let (Some(chosen), true) = (chosen, candidates.is_empty()) {
             absent(turn, chosen).await;
         }
-        let held = meant.first().and_then(|plugin| turn.calls.held(plugin, &context));
-        let why = held.map_or("no plugin selects".to_owned(), |held| format!("plugin `{}` is {held}", held.plugin));
+        let circuit = candidates.first().and_then(|plugin| turn.scope.open_circuit(plugin, &context));
+        let why = circuit
+            .map_or("no plugin selects".to_owned(), |circuit| format!("plugin `{}` is {circuit}", circuit.plugin));
         return everything(view, why).await;
     };
     match ask(turn, plugin, &context, view).await {
@@ -113,7 +114,7 @@ pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&st
         // Somebody else was quicker to try it: it was not asked, and has broken nothing in this turn.
         Err(failure) if failure.is_circuit_open() => everything(view, failure.to_string()).await,
         Err(failure @ Failure::Fault(_)) => {
-            report_failure(&turn.calls, &context, &failure).await;
+            report_failure(&turn.scope, &context, &failure).await;
             fall_back(turn, &plugin.name, Some(&plugin.digest), &failure.to_string()).await;
             everything(view, failure.to_string()).await
         }
@@ -123,12 +124,12 @@ pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&st
 
 /// Who selects, best first: the chosen one alone. Where nobody has chosen, whoever drops a selector in wants it asked, and
 /// the embedded ones are the user's to choose.
-fn meant<'a>(calls: &'a CallScope, chosen: Option<&str>) -> Vec<&'a Arc<Plugin>> {
+fn candidates<'a>(scope: &'a CallScope, chosen: Option<&str>) -> Vec<&'a Arc<Plugin>> {
     if let Some(chosen) = chosen {
-        return calls.granted(HOOK).filter(|plugin| plugin.name == chosen).collect();
+        return scope.granted(HOOK).filter(|plugin| plugin.name == chosen).collect();
     }
-    let own = calls.granted(HOOK).filter(|plugin| plugin.source != Source::Embedded);
-    own.chain(calls.granted(HOOK).next_back().filter(|plugin| plugin.source == Source::Embedded)).collect()
+    let own = scope.granted(HOOK).filter(|plugin| plugin.source != Source::Embedded);
+    own.chain(scope.granted(HOOK).next_back().filter(|plugin| plugin.source == Source::Embedded)).collect()
 }
 
 async fn ask(turn: &Arc<Turn>, plugin: &Arc<Plugin>, context: &CallContext, view: &View) -> Result<Selected, Failure> {
@@ -136,7 +137,7 @@ async fn ask(turn: &Arc<Turn>, plugin: &Arc<Plugin>, context: &CallContext, view
     let fuel = turn.fuel();
     let view = view.fresh();
     let view = &view;
-    let selection = call_one(&turn.calls, plugin, context.clone(), |guest_call| {
+    let selection = call_one(&turn.scope, plugin, context.clone(), |guest_call| {
         Box::pin(async move {
             let given = guest_call.store.data().recorder.record(|| view.snapshot());
             let guest = guest_call.exports.selector(guest_call.store, &guest_call.instance)?;
@@ -169,7 +170,7 @@ async fn absent(turn: &Arc<Turn>, chosen: &str) {
     tracing::warn!("{why}; everything since the latest anchor is taken");
     fall_back(turn, chosen, None, &why).await;
     let message = turn.envelope();
-    notify_observers(&turn.calls, Some(turn), stage(HOOK), &Error::new(ErrorKind::Config, why), Some(&message)).await;
+    notify_observers(&turn.scope, Some(turn), stage(HOOK), &Error::new(ErrorKind::Config, why), Some(&message)).await;
 }
 
 /// From here on the default, and the tape says so.
@@ -186,12 +187,12 @@ async fn fall_back(turn: &Arc<Turn>, selector: &str, digest: Option<&str>, cause
 /// Lets the shadow selector select beside the one in charge, while the model is asked, and logs where they disagree.
 /// Nothing of what it selects is sent. Where two run already it is left out.
 pub fn shadow(turn: &Arc<Turn>, depth: u32, view: &View, served: &Selected) {
-    let Some(name) = &turn.calls.host.config.shadow_selector else { return };
+    let Some(name) = &turn.scope.host.config.shadow_selector else { return };
     if *name == served.by {
         return;
     }
     let context = CallContext::inside(HOOK, turn, depth);
-    let Some(plugin) = turn.calls.callable(&context).find(|plugin| plugin.name == *name).cloned() else {
+    let Some(plugin) = turn.scope.callable(&context).find(|plugin| plugin.name == *name).cloned() else {
         tracing::warn!("the shadow selector `{name}` is not there, or is not granted `hook:selector`");
         return;
     };
@@ -227,7 +228,7 @@ fn disagreement(served: &Selection, shadow: &Selection) -> Option<String> {
         messages.cloned().collect::<Vec<_>>()
     };
     let (one, other) = (told(served), told(shadow));
-    if one == other && served.system_prompt == shadow.system_prompt && served.said == shadow.said {
+    if one == other && served.system_prompt == shadow.system_prompt && served.new_messages == shadow.new_messages {
         return None;
     }
     let only = |a: &BTreeSet<u64>, b: &BTreeSet<u64>| {

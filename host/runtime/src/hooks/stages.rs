@@ -25,12 +25,12 @@ pub enum Admission {
 
 /// What the first plugin says that has an opinion. A plugin that fails is told of and has none. `load`: whether a turn of
 /// the session runs, and how many messages wait.
-pub async fn admit_message(calls: &CallScope, message: &Envelope, load: (bool, usize)) -> Option<Admission> {
+pub async fn admit_message(scope: &CallScope, message: &Envelope, load: (bool, usize)) -> Option<Admission> {
     let load = SessionLoad { running: load.0, pending: u32::try_from(load.1).unwrap_or(u32::MAX) };
     let session = message.session_id.as_deref().unwrap_or_default();
     let ask = guest_call!(admit_message.call_admit_message(session, message, load));
-    let context = CallContext::about("admit-message", session).caused_by(calls.caller_of(message));
-    match call_first(calls, &context, ask).await {
+    let context = CallContext::about("admit-message", session).caused_by(scope.caller_of(message));
+    match call_first(scope, &context, ask).await {
         Ok(decision) => decision.map(|decision| match decision {
             Decision::Process => Admission::Process,
             Decision::FollowUp => Admission::FollowUp,
@@ -39,7 +39,7 @@ pub async fn admit_message(calls: &CallScope, message: &Envelope, load: (bool, u
         }),
         Err(failure) => {
             tracing::warn!("{failure}; the message is taken all the same");
-            notify_observers(calls, None, "admit_message", &failure.to_error(), Some(message)).await;
+            notify_observers(scope, None, "admit_message", &failure.to_error(), Some(message)).await;
             None
         }
     }
@@ -50,14 +50,14 @@ pub async fn admit_message(calls: &CallScope, message: &Envelope, load: (bool, u
 /// # Errors
 ///
 /// What ended the stage: the error of a plugin, or its fault.
-pub async fn resolve_session(calls: &CallScope, message: &Envelope) -> Result<Option<String>, Failure> {
+pub async fn resolve_session(scope: &CallScope, message: &Envelope) -> Result<Option<String>, Failure> {
     let ask = guest_call!(resolve_session.call_resolve_session(message), answer => {
         Ok(answer.map(|id| id.filter(|id| !id.is_empty())))
     });
     // It has no session yet; whoever writes in this chat breaks it for this chat.
     let chat = format!("{}:{}", message.channel, message.chat_id);
     let context = CallContext::about("resolve-session", message.session_id.as_ref().unwrap_or(&chat));
-    call_first(calls, &context.caused_by(calls.caller_of(message)), ask).await
+    call_first(scope, &context.caused_by(scope.caller_of(message)), ask).await
 }
 
 /// Merges what the plugins load into the turn's state: of two values for a key the latest registered plugin's wins. The
@@ -70,7 +70,7 @@ pub async fn load_state(turn: &Arc<Turn>) -> Result<(), Failure> {
         }
         Err(error) => Ok(Err(error)),
     });
-    let loaded = call_all(&turn.calls, &CallContext::of("load-state", turn), ask).await?;
+    let loaded = call_all(&turn.scope, &CallContext::of("load-state", turn), ask).await?;
     for state in loaded.into_iter().rev() {
         for (key, value) in state {
             if !host_owned(&key) {
@@ -100,7 +100,7 @@ pub async fn save_state(turn: &Arc<Turn>, output: &str, failure: Option<&Failure
     let failure = failure.map(Failure::to_error);
     let failure = failure.as_ref();
     let ask = guest_call!(turn; save_state.call_save_state(output, failure));
-    call_all(&turn.calls, &CallContext::of("save-state", turn), ask).await.map(drop)
+    call_all(&turn.scope, &CallContext::of("save-state", turn), ask).await.map(drop)
 }
 
 /// All batches joined, the latest registered plugin's first.
@@ -109,7 +109,7 @@ pub async fn render_outbound(turn: &Arc<Turn>, output: &str) -> Result<Vec<Envel
         check_contexts(answer.as_deref().unwrap_or_default())?;
         Ok(answer)
     });
-    let batches = call_all(&turn.calls, &CallContext::of("render-outbound", turn), ask).await?;
+    let batches = call_all(&turn.scope, &CallContext::of("render-outbound", turn), ask).await?;
     Ok(batches.into_iter().flatten().collect())
 }
 
@@ -121,25 +121,25 @@ fn check_contexts(envelopes: &[Envelope]) -> wasmtime::Result<()> {
 }
 
 /// Offers an outbound envelope to every plugin; the host hands it to its channel when none says that it did.
-pub async fn dispatch(calls: &CallScope, message: &Envelope) -> Result<(), Failure> {
+pub async fn dispatch(scope: &CallScope, message: &Envelope) -> Result<(), Failure> {
     let ask = guest_call!(dispatch_outbound.call_dispatch_outbound(message));
     let context = CallContext::about("dispatch-outbound", message.session_id.as_deref().unwrap_or_default());
-    let delivered = call_all(calls, &context, ask).await?;
+    let delivered = call_all(scope, &context, ask).await?;
     if delivered.contains(&true) {
         return Ok(());
     }
     // Plugins have marks in place of media; a channel takes them out of the house.
     let mut filled = message.clone();
     for item in &mut filled.media {
-        item.url = calls.media.restore_url(&item.url)?;
+        item.url = scope.media.restore_url(&item.url)?;
     }
-    calls.channel().send(&filled).await
+    scope.channel().send(&filled).await
 }
 
 /// Tells the observers of `on-error`, and dispatches what they answer. Whatever goes wrong in here is logged and
 /// reaches nobody.
 pub async fn notify_observers(
-    calls: &CallScope,
+    scope: &CallScope,
     turn: Option<&Arc<Turn>>,
     stage: &'static str,
     error: &Error,
@@ -150,18 +150,18 @@ pub async fn notify_observers(
         (None, session) => CallContext::about("on-error", session.unwrap_or_default()),
     };
     let context = match message {
-        Some(message) => context.caused_by(calls.caller_of(message)),
+        Some(message) => context.caused_by(scope.caller_of(message)),
         None => context,
     };
-    for plugin in calls.callable(&context) {
+    for plugin in scope.callable(&context) {
         let ask = guest_call!(on_error.call_on_error(stage, error, message), envelopes => {
             check_contexts(&envelopes)?;
             Ok(Ok(envelopes))
         });
-        let envelopes = match call_one(calls, plugin, context.clone(), ask).await {
+        let envelopes = match call_one(scope, plugin, context.clone(), ask).await {
             Ok(envelopes) => envelopes,
             Err(failure) => {
-                report_failure(calls, &context, &failure).await;
+                report_failure(scope, &context, &failure).await;
                 continue;
             }
         };
@@ -170,7 +170,7 @@ pub async fn notify_observers(
             continue;
         }
         for envelope in &envelopes {
-            if let Err(failure) = dispatch(calls, envelope).await {
+            if let Err(failure) = dispatch(scope, envelope).await {
                 tracing::warn!("what `on-error` said was not delivered: {failure}");
             }
         }
@@ -184,10 +184,10 @@ pub async fn after_turn(turn: &Arc<Turn>, output: &str) {
         AfterTurnScope::Every => true,
         AfterTurnScope::Selected => turn.has_selected(&plugin.name),
     };
-    for plugin in turn.calls.callable(&context).filter(wants) {
+    for plugin in turn.scope.callable(&context).filter(wants) {
         let ask = guest_call!(turn; after_turn.call_after_turn(output), answer => Ok(Ok(answer)));
-        if let Err(failure) = call_one(&turn.calls, plugin, context.clone(), ask).await {
-            report_failure(&turn.calls, &context, &failure).await;
+        if let Err(failure) = call_one(&turn.scope, plugin, context.clone(), ask).await {
+            report_failure(&turn.scope, &context, &failure).await;
         }
     }
 }
@@ -197,7 +197,7 @@ pub async fn after_turn(turn: &Arc<Turn>, output: &str) {
 pub async fn before_reset(turn: &Arc<Turn>, depth: u32, archive: bool) -> Vec<(String, String)> {
     let context = CallContext::inside("before-reset", turn, depth);
     let mut kept = Vec::new();
-    for plugin in turn.calls.callable(&context) {
+    for plugin in turn.scope.callable(&context) {
         let ask = guest_call!(turn; before_reset.call_before_reset(archive), answer => {
             for attachment in answer.as_deref().unwrap_or_default() {
                 turn.charge_memory(attachment.text.len())?;
@@ -208,13 +208,13 @@ pub async fn before_reset(turn: &Arc<Turn>, depth: u32, archive: bool) -> Vec<(S
             }
             Ok(answer)
         });
-        match call_one(&turn.calls, plugin, context.clone(), ask).await {
+        match call_one(&turn.scope, plugin, context.clone(), ask).await {
             Ok(attachments) => kept.extend(
                 attachments
                     .into_iter()
                     .map(|attachment| (format!("{}.{}", plugin.name, attachment.name), attachment.text)),
             ),
-            Err(failure) => report_failure(&turn.calls, &context, &failure).await,
+            Err(failure) => report_failure(&turn.scope, &context, &failure).await,
         }
     }
     if kept.len() > MAX_ATTACHMENTS {

@@ -33,37 +33,37 @@ const HOOK: &str = "store";
 const PAGE: u32 = 256;
 
 /// The store of the plugin that keeps tapes: of several, the latest registered. Without one it is `native`.
-pub fn tape_store(calls: &Arc<CallScope>, native: Arc<dyn Store>) -> Arc<dyn Store> {
-    let keeper = match calls.granted(HOOK).next() {
+pub fn tape_store(scope: &Arc<CallScope>, native: Arc<dyn Store>) -> Arc<dyn Store> {
+    let keeper = match scope.granted(HOOK).next() {
         Some(plugin) => Ok(plugin.clone()),
-        None => match absent(calls) {
+        None => match absent(scope) {
             Some(reason) => Err(reason),
             None => return native,
         },
     };
-    Arc::new(GuestStore { calls: calls.clone(), keeper, lasts: Mutex::default() })
+    Arc::new(GuestStore { scope: scope.clone(), keeper, lasts: Mutex::default() })
 }
 
 /// Whether it is known that nobody keeps tapes at this moment, whatever is asked.
-pub fn is_store_gone(calls: &CallScope) -> bool {
-    match calls.granted(HOOK).next() {
-        Some(keeper) => calls.held(keeper, &CallContext::outside(HOOK)).is_some(),
-        None => absent(calls).is_some(),
+pub fn is_store_gone(scope: &CallScope) -> bool {
+    match scope.granted(HOOK).next() {
+        Some(keeper) => scope.open_circuit(keeper, &CallContext::outside(HOOK)).is_some(),
+        None => absent(scope).is_some(),
     }
 }
 
 /// Why the plugin that the user made the keeper of the tapes cannot be asked; none when there is no such plugin. Going
 /// on with other tapes in its place would cut every conversation in two.
-fn absent(calls: &CallScope) -> Option<String> {
-    let host = &calls.host;
+fn absent(scope: &CallScope) -> Option<String> {
+    let host = &scope.host;
     let name = host.grants.given_to(&hook_grant(HOOK)).into_iter().next()?;
-    let why = match calls.plugins.iter().find(|plugin| plugin.name == name) {
+    let why = match scope.plugins.iter().find(|plugin| plugin.name == name) {
         Some(plugin) if !plugin.implements(HOOK) => return None,
         Some(plugin) if host.grants.is_for_other_bytes(plugin) => {
             format!("its grants are not for these bytes; to let it: bub-wasm plugin grant {name} {}", hook_grant(HOOK))
         }
         Some(plugin) => plugin.refusal(&hook_grant(HOOK)).message,
-        None => match calls.plugins.failed.iter().find(|(failed, _)| *failed == name) {
+        None => match scope.plugins.failed.iter().find(|(failed, _)| *failed == name) {
             Some((_, reason)) => format!("it did not load: {reason}"),
             None => format!("it is not there; to keep tapes without it, set `enabled = false` in `[plugins.{name}]`"),
         },
@@ -73,7 +73,7 @@ fn absent(calls: &CallScope) -> Option<String> {
 
 /// Keeps tapes by asking a plugin, each time in an instance of its own.
 struct GuestStore {
-    calls: Arc<CallScope>,
+    scope: Arc<CallScope>,
     /// Or why there is none.
     keeper: std::result::Result<Arc<Plugin>, String>,
     /// The last ids as they were seen last: a hint, which the plugin refuses where it is wrong.
@@ -90,10 +90,10 @@ impl GuestStore {
         let refused = |reason: String| Error::Io { action: action.to_owned(), source: io::Error::other(reason) };
         let keeper = self.keeper.as_ref().map_err(|reason| refused(reason.clone()))?;
         // The set of plugins is the turn's; the grant is this moment's.
-        if !self.calls.may_answer(keeper, HOOK) {
+        if !self.scope.may_answer(keeper, HOOK) {
             return Err(refused(keeper.refusal(&hook_grant(HOOK)).message));
         }
-        match call_one(&self.calls, keeper, CallContext::about(HOOK, tape), ask).await {
+        match call_one(&self.scope, keeper, CallContext::about(HOOK, tape), ask).await {
             Ok(answer) => Ok(answer),
             Err(Failure::Hook { error, plugin, .. }) if error.kind == ErrorKind::InvalidInput => {
                 let said = bub_types::text::one_line(&error.message);

@@ -10,10 +10,10 @@ use bub_types::hook::{HOOKS, HookSpec};
 use serde_json::{Value, json};
 
 /// The plugins of a hook in the order in which they run.
-pub fn plugins_of<'a>(hook: &HookSpec, calls: &'a CallScope, is_asked: bool) -> Vec<&'a str> {
-    let implementing = calls.plugins.exporting(hook.name);
+pub fn plugins_of<'a>(hook: &HookSpec, scope: &'a CallScope, is_asked: bool) -> Vec<&'a str> {
+    let implementing = scope.plugins.exporting(hook.name);
     // Tools and commands are called by their names: whoever has them answers.
-    let may = |plugin: &Plugin| CALLED_BY_NAME.contains(&hook.name) || calls.may_answer(plugin, hook.name);
+    let may = |plugin: &Plugin| CALLED_BY_NAME.contains(&hook.name) || scope.may_answer(plugin, hook.name);
     let mut names: Vec<&str> =
         implementing.filter(|plugin| may(plugin) == is_asked).map(|plugin| plugin.name.as_str()).collect();
     if hook.name == "system-prompt" {
@@ -23,19 +23,19 @@ pub fn plugins_of<'a>(hook: &HookSpec, calls: &'a CallScope, is_asked: bool) -> 
 }
 
 /// All hooks, and who answers each; and what selects where `choice` holds.
-pub fn hooks(calls: &CallScope, choice: Option<&SelectorChoice>) -> Value {
+pub fn hooks(scope: &CallScope, choice: Option<&SelectorChoice>) -> Value {
     let hooks = HOOKS.iter().map(|hook| {
         json!({
             "hook": hook.name,
             "way": hook.way.name(),
             "power": hook.power,
-            "plugins": plugins_of(hook, calls, true),
-            "not_granted": plugins_of(hook, calls, false),
+            "plugins": plugins_of(hook, scope, true),
+            "not_granted": plugins_of(hook, scope, false),
         })
     });
-    let config = &calls.host.config;
+    let config = &scope.host.config;
     let selector = |choice: Option<&SelectorChoice>| {
-        let ActiveSelector { name, why } = active_selector(calls, choice);
+        let ActiveSelector { name, why } = active_selector(scope, choice);
         json!({ "active": name, "why": why })
     };
     let mut selects = selector(choice);
@@ -43,7 +43,7 @@ pub fn hooks(calls: &CallScope, choice: Option<&SelectorChoice>) -> Value {
     let channels = config.channels_with_selector();
     let channels = channels.map(|name| (name.to_owned(), selector(SelectorChoice::configured(config, name).as_ref())));
     selects["channels"] = channels.collect::<serde_json::Map<_, _>>().into();
-    json!({ "hooks": hooks.collect::<Value>(), "selector": selects, "failed": failed(&calls.plugins) })
+    json!({ "hooks": hooks.collect::<Value>(), "selector": selects, "failed": failed(&scope.plugins) })
 }
 
 /// All plugins, those that did not load or are not run, and those in quarantine.
@@ -52,8 +52,8 @@ pub fn plugins(host: &Host, plugins: &PluginSet) -> Value {
     let untrusted = plugins.untrusted.iter();
     let untrusted = untrusted.map(|file| json!({ "name": file.name, "file": file.path, "digest": file.digest }));
     let untrusted: Vec<Value> = untrusted.collect();
-    let held: Vec<Value> = host.quarantined().iter().map(held).collect();
-    json!({ "plugins": all, "failed": failed(plugins), "untrusted": untrusted, "quarantined": held })
+    let circuit: Vec<Value> = host.quarantined().iter().map(circuit).collect();
+    json!({ "plugins": all, "failed": failed(plugins), "untrusted": untrusted, "quarantined": circuit })
 }
 
 /// All that there is to know of a plugin.
@@ -82,15 +82,15 @@ pub fn plugin(host: &Host, plugin: &Plugin) -> Value {
     })
 }
 
-fn held(held: &OpenCircuit) -> Value {
+fn circuit(circuit: &OpenCircuit) -> Value {
     json!({
-        "plugin": held.plugin,
-        "digest": held.digest,
-        "hook": held.hook,
-        "caller": held.caller,
-        "session": held.session,
-        "seconds": held.left.as_secs(),
-        "fault": held.fault,
+        "plugin": circuit.plugin,
+        "digest": circuit.digest,
+        "hook": circuit.hook,
+        "caller": circuit.caller,
+        "session": circuit.session,
+        "seconds": circuit.left.as_secs(),
+        "fault": circuit.fault,
     })
 }
 

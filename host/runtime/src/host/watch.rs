@@ -22,35 +22,35 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 /// Changes that come so close behind one another are looked at together.
-const PAUSE: Duration = Duration::from_millis(40);
+const DEBOUNCE: Duration = Duration::from_millis(40);
 
 /// Changes that never pause are looked at all the same.
-const LONGEST: Duration = Duration::from_millis(400);
+const MAX_DEBOUNCE: Duration = Duration::from_millis(400);
 
 /// How soon a file is looked at again that somebody was writing to.
-const AGAIN: Duration = Duration::from_millis(50);
+const RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// How often links are followed again that changed while they were followed.
 const MAX_ROUNDS: usize = 8;
 
 /// How often the directories are looked at where the system cannot tell of changes.
-const ROUND: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Looks whether something has changed, and does what is to be done then. `false`: somebody is still writing, and it is
 /// looked again soon.
-type Look = Box<dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Sync>;
+type Refresh = Box<dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Sync>;
 
 /// Somebody who watches. It ends with this value.
 pub struct Watch {
     task: JoinHandle<()>,
-    tell: mpsc::Sender<()>,
+    trigger: mpsc::Sender<()>,
 }
 
 impl Watch {
     /// Looks as if something had happened.
-    pub fn look(&self) {
+    pub fn trigger(&self) {
         // One that is not taken is not needed: somebody is about to look already.
-        let _ = self.tell.try_send(());
+        let _ = self.trigger.try_send(());
     }
 }
 
@@ -74,52 +74,52 @@ impl Host {
     /// Watches the same directories and these files of the home, and calls `look` at first and whenever something has
     /// happened there: on a thread of its own, because what is read, hashed and loaded takes as long as files are large,
     /// and turns must not wait for it. Where it answers `false`, somebody is still writing, and it is called again soon.
-    pub fn watch_with<F>(&self, files: Vec<PathBuf>, look: impl Fn() -> F + Send + Sync + 'static) -> Watch
+    pub fn watch_with<F>(&self, files: Vec<PathBuf>, refresh: impl Fn() -> F + Send + Sync + 'static) -> Watch
     where
         F: Future<Output = bool> + Send + 'static,
     {
-        let look: Look = Box::new(move || Box::pin(look()));
-        let (tell, told) = mpsc::channel(1);
-        let tell_of_change = tell.clone();
+        let refresh: Refresh = Box::new(move || Box::pin(refresh()));
+        let (trigger, changes) = mpsc::channel(1);
+        let trigger_on_change = trigger.clone();
         let targets = Targets::default();
-        let heard = {
+        let on_event = {
             let targets = targets.clone();
             move |event: notify::Result<Event>| {
                 if event.as_ref().map_or(true, |event| concerns(event, &files, &targets)) {
-                    let _ = tell_of_change.try_send(());
+                    let _ = trigger_on_change.try_send(());
                 }
             }
         };
-        let watched = Watched::new(heard, targets, self);
-        Watch { task: tokio::spawn(tend(watched, told, Arc::new(look))), tell }
+        let watched = Watched::new(on_event, targets, self);
+        Watch { task: tokio::spawn(watch_loop(watched, changes, Arc::new(refresh))), trigger }
     }
 }
 
-async fn tend(mut watched: Watched, mut told: mpsc::Receiver<()>, look: Arc<Look>) {
+async fn watch_loop(mut watched: Watched, mut changes: mpsc::Receiver<()>, refresh: Arc<Refresh>) {
     loop {
         // Before the look: what comes behind it is then told of.
-        watched.renew();
-        let (look, runtime) = (look.clone(), Handle::current());
-        let looked = tokio::task::spawn_blocking(move || runtime.block_on(look())).await;
+        watched.update();
+        let (refresh, runtime) = (refresh.clone(), Handle::current());
+        let refreshed = tokio::task::spawn_blocking(move || runtime.block_on(refresh())).await;
         // One that broke has changed nothing, and the next may be better.
-        let longest = match (looked.unwrap_or(true), watched.hears()) {
-            (false, _) => AGAIN,
+        let longest = match (refreshed.unwrap_or(true), watched.is_watching()) {
+            (false, _) => RETRY_DELAY,
             (true, true) => Duration::MAX,
-            (true, false) => ROUND,
+            (true, false) => POLL_INTERVAL,
         };
-        let told_of = timeout(longest, told.recv()).await;
-        if told_of.is_ok() {
-            settle(&mut told).await;
+        let change = timeout(longest, changes.recv()).await;
+        if change.is_ok() {
+            debounce(&mut changes).await;
         }
     }
 }
 
 /// Waits until it is quiet.
-async fn settle(told: &mut mpsc::Receiver<()>) {
+async fn debounce(changes: &mut mpsc::Receiver<()>) {
     let start = Instant::now();
-    sleep(PAUSE).await;
-    while told.try_recv().is_ok() && start.elapsed() < LONGEST {
-        sleep(PAUSE).await;
+    sleep(DEBOUNCE).await;
+    while changes.try_recv().is_ok() && start.elapsed() < MAX_DEBOUNCE {
+        sleep(DEBOUNCE).await;
     }
 }
 
@@ -163,7 +163,7 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(heard: impl Fn(notify::Result<Event>) + Send + 'static, targets: Targets, host: &Host) -> Self {
+    fn new(on_event: impl Fn(notify::Result<Event>) + Send + 'static, targets: Targets, host: &Host) -> Self {
         let mut plugins = vec![user_dir(&host.config)];
         let mut wanted = vec![host.config.home.clone(), plugins[0].clone()];
         if let Some(dir) = workspace_dir(&host.config, &host.workspace) {
@@ -171,19 +171,19 @@ impl Watched {
             wanted.extend(dir.ancestors().take(3).map(Path::to_owned));
             plugins.push(dir);
         }
-        let watcher = notify::recommended_watcher(heard);
+        let watcher = notify::recommended_watcher(on_event);
         if let Err(error) = &watcher {
-            tracing::warn!("plugins are looked for every {} s: {error}", ROUND.as_secs());
+            tracing::warn!("plugins are looked for every {} s: {error}", POLL_INTERVAL.as_secs());
         }
         Self { watcher: watcher.ok(), wanted, plugins, targets, now: BTreeMap::new(), is_all: false }
     }
 
     /// Whether changes are told of.
-    fn hears(&self) -> bool {
+    fn is_watching(&self) -> bool {
         self.watcher.is_some() && self.is_all
     }
 
-    fn renew(&mut self) {
+    fn update(&mut self) {
         // What comes on the way of a link while it is followed may lie in a directory that is not watched yet.
         let mut links = self.links();
         for _ in 0..MAX_ROUNDS {

@@ -115,7 +115,7 @@ pub(super) async fn consent(
     call: &ToolCall,
     askers: Vec<Asker>,
 ) -> Result<(), Error> {
-    let host = &turn.calls.host;
+    let host = &turn.scope.host;
     let of_tool = |asker: &Asker| ApprovalKey::of_tool(turn, asker, (plugin, tool));
     let of_call = |asker: &Asker| of_tool(asker).with(effect, &call.arguments);
     let name = model_name(&tool.name);

@@ -10,7 +10,7 @@ mod encodings;
 mod overlap;
 
 use self::address::Addresses;
-use self::overlap::Found;
+use self::overlap::Overlap;
 use bub_permissions::policy::Flow;
 use bub_types::text::one_line;
 use serde_json::Value;
@@ -34,7 +34,7 @@ pub struct Reading<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct Conversation<'a> {
     /// What the owner wrote in this turn, also while it ran. What of it leaves is the owner's own word.
-    pub said: Vec<&'a str>,
+    pub owner_texts: Vec<&'a str>,
     /// Addresses that the owner wrote, in this turn and before it.
     pub owner: Addresses,
     /// Addresses that stood on pages that were fetched, in this turn and before it.
@@ -101,15 +101,15 @@ pub fn of_request(conversation: &Conversation<'_>, reach: &Reach, arguments: &Va
     let to = destinations.into_iter().next().unwrap_or_else(|| "an address that it does not name".to_owned());
     let is_comparable = texts.iter().map(String::len).sum::<usize>() <= MAX_ARGUMENTS;
     let found = match is_comparable {
-        true => overlap::find(&leaving, &conversation.said, &conversation.read),
-        false => Found::TooMuch,
+        true => overlap::find(&leaving, &conversation.owner_texts, &conversation.read),
+        false => Overlap::TooMuch,
     };
     match found {
-        Found::In(source) => flows.push(Flow::Leak { source: source.to_owned(), to: shown(&to) }),
-        Found::Nowhere if !conversation.is_partial => {}
+        Overlap::In(source) => flows.push(Flow::Leak { source: source.to_owned(), to: shown(&to) }),
+        Overlap::Nowhere if !conversation.is_partial => {}
         // What cannot be compared counts as if it were the same, unless it is too short to be compared at all.
-        Found::Nowhere | Found::TooMuch => flows.push(Flow::Unchecked { to: shown(&to) }),
-        Found::TooLittle => {}
+        Overlap::Nowhere | Overlap::TooMuch => flows.push(Flow::Unchecked { to: shown(&to) }),
+        Overlap::TooLittle => {}
     }
     flows
 }

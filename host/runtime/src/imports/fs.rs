@@ -24,7 +24,7 @@ pub fn open(
     turn: Option<&Turn>,
     protected: &ProtectedFiles,
 ) {
-    for grant in host.grants.held(plugin, "fs:") {
+    for grant in host.grants.targets(plugin, "fs:") {
         let Some((path, mode)) = grant.rsplit_once(':') else { continue };
         let perms = if mode == "rw" { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
         let named = GrantedPath::parse(path);

@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 /// How often the file is looked at, at most. A look costs as much as several checks.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The grants of all plugins.
 pub struct GrantRegistry {
     file: PathBuf,
     seen: Mutex<Seen>,
-    said: RwLock<Arc<Configured>>,
+    configured: RwLock<Arc<Configured>>,
     is_hushed: AtomicBool,
 }
 
@@ -41,8 +41,8 @@ impl GrantRegistry {
     pub fn new(config: &Config) -> Self {
         let file = config.file();
         let seen = Mutex::new(Seen { at: Instant::now(), stamp: stamp(&file) });
-        let said = Configured { plugins: config.plugins.clone(), trusted: config.trusted_plugins.clone() };
-        Self { file, seen, said: RwLock::new(Arc::new(said)), is_hushed: AtomicBool::new(false) }
+        let configured = Configured { plugins: config.plugins.clone(), trusted: config.trusted_plugins.clone() };
+        Self { file, seen, configured: RwLock::new(Arc::new(configured)), is_hushed: AtomicBool::new(false) }
     }
 
     /// From here on somebody else tells what is wrong with the file: one line is enough.
@@ -56,33 +56,36 @@ impl GrantRegistry {
     }
 
     /// What the user gave to that plugin, whether it wants it or not.
-    pub fn given<T: Default>(&self, plugin: &Plugin, look: impl FnOnce(&Grants) -> T) -> T {
-        let all = self.said();
-        let said = all.plugins.get(&plugin.name);
-        match (plugin.source, said.and_then(|said| said.grants.as_ref())) {
-            (Source::Embedded, None) => look(&plugin.table),
-            (Source::Embedded, Some(grants)) => look(grants),
+    pub fn given<T: Default>(&self, plugin: &Plugin, read: impl FnOnce(&Grants) -> T) -> T {
+        let all = self.configured();
+        let configured = all.plugins.get(&plugin.name);
+        match (plugin.source, configured.and_then(|configured| configured.grants.as_ref())) {
+            (Source::Embedded, None) => read(&plugin.table),
+            (Source::Embedded, Some(grants)) => read(grants),
             // Other bytes start without grants, until somebody has said that these are meant too.
-            (Source::User, Some(grants)) if said.is_some_and(|said| said.covers(&plugin.digest)) => look(grants),
+            (Source::User, Some(grants)) if configured.is_some_and(|configured| configured.covers(&plugin.digest)) => {
+                read(grants)
+            }
             (Source::User, _) => T::default(),
             // By its bytes alone: what is said of a name is said of the user's own plugin.
             (Source::Workspace, _) => {
-                all.trusted.get(&plugin.digest).map_or_else(T::default, |trusted| look(&trusted.grants))
+                all.trusted.get(&plugin.digest).map_or_else(T::default, |trusted| read(&trusted.grants))
             }
         }
     }
 
     /// The plugins that are switched on and were given exactly that grant, whether they are there or not.
     pub fn given_to(&self, grant: &str) -> Vec<String> {
-        let all = self.said();
-        let is_given = |said: &bub_config::Plugin| {
-            said.enabled && said.grants.as_ref().is_some_and(|grants| grants.iter().any(|given| given == grant))
+        let all = self.configured();
+        let is_given = |configured: &bub_config::Plugin| {
+            configured.enabled
+                && configured.grants.as_ref().is_some_and(|grants| grants.iter().any(|given| given == grant))
         };
-        all.plugins.iter().filter(|(_, said)| is_given(said)).map(|(name, _)| name.clone()).collect()
+        all.plugins.iter().filter(|(_, configured)| is_given(configured)).map(|(name, _)| name.clone()).collect()
     }
 
     /// What stands behind `kind` in the grants that the plugin holds: `http:` gives the hosts.
-    pub fn held(&self, plugin: &Plugin, kind: &str) -> Vec<String> {
+    pub fn targets(&self, plugin: &Plugin, kind: &str) -> Vec<String> {
         // Either side may be the wider one: `http:*` that was given, or that is wanted.
         self.given(plugin, |given| {
             let wants = plugin.wants.as_ref();
@@ -99,10 +102,10 @@ impl GrantRegistry {
     pub fn is_for_other_bytes(&self, plugin: &Plugin) -> bool {
         plugin.source == Source::User
             && self
-                .said()
+                .configured()
                 .plugins
                 .get(&plugin.name)
-                .is_some_and(|said| said.grants.is_some() && !said.covers(&plugin.digest))
+                .is_some_and(|configured| configured.grants.is_some() && !configured.covers(&plugin.digest))
     }
 
     /// What the plugin asks for and does not hold.
@@ -114,39 +117,40 @@ impl GrantRegistry {
 
     /// Whether the user has yet to say what this plugin of theirs may do: nothing is said of these bytes.
     pub fn is_undecided(&self, plugin: &Plugin) -> bool {
-        let is_said = |said: &bub_config::Plugin| said.grants.is_some() && said.covers(&plugin.digest);
-        plugin.source == Source::User && !self.said().plugins.get(&plugin.name).is_some_and(is_said)
+        let is_said =
+            |configured: &bub_config::Plugin| configured.grants.is_some() && configured.covers(&plugin.digest);
+        plugin.source == Source::User && !self.configured().plugins.get(&plugin.name).is_some_and(is_said)
     }
 
     /// What the user says of a workspace's plugin of those bytes; none, when it may not run.
     pub fn trusted(&self, digest: &str) -> Option<bub_config::Trusted> {
-        self.said().trusted.get(digest).cloned()
+        self.configured().trusted.get(digest).cloned()
     }
 
     /// Whether the user says anything of a plugin of that name.
     pub fn speaks_of(&self, name: &str) -> bool {
-        self.said().plugins.contains_key(name)
+        self.configured().plugins.contains_key(name)
     }
 
     /// What holds at this moment.
-    fn said(&self) -> Arc<Configured> {
+    fn configured(&self) -> Arc<Configured> {
         self.invalidate();
-        self.said.read().clone()
+        self.configured.read().clone()
     }
 
     fn invalidate(&self) {
         let mut seen = self.seen.lock();
-        if seen.at.elapsed() >= LOOK_EVERY {
-            self.look(&mut seen);
+        if seen.at.elapsed() >= CHECK_INTERVAL {
+            self.reload(&mut seen);
         }
     }
 
     /// Takes what stands in the file at this moment: for whoever has just written to it.
     pub fn reload_now(&self) {
-        self.look(&mut self.seen.lock());
+        self.reload(&mut self.seen.lock());
     }
 
-    fn look(&self, seen: &mut Seen) {
+    fn reload(&self, seen: &mut Seen) {
         seen.at = Instant::now();
         let stamp = stamp(&self.file);
         if stamp == seen.stamp {
@@ -155,7 +159,7 @@ impl GrantRegistry {
         seen.stamp = stamp;
         match bub_config::read_plugins(&self.file) {
             Ok((plugins, trusted)) => {
-                *self.said.write() = Arc::new(Configured { plugins, trusted });
+                *self.configured.write() = Arc::new(Configured { plugins, trusted });
             }
             // A file that is just being written, or that was written wrongly, takes nothing away and gives nothing.
             Err(error) if self.is_hushed.load(Ordering::Relaxed) => tracing::debug!("{error:#}"),

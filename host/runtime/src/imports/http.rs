@@ -79,7 +79,7 @@ fn write_down(turn: &Turn, plugin: &Plugin, error: &bub_egress::Error) {
 impl Http {
     /// What the grants of this moment let through.
     fn egress_client(&self) -> EgressClient {
-        let targets = if self.is_loading { Vec::new() } else { self.host.grants.held(&self.plugin, "http:") };
+        let targets = if self.is_loading { Vec::new() } else { self.host.grants.targets(&self.plugin, "http:") };
         let targets = targets.iter().filter_map(|target| Target::parse(target).ok());
         let (host, plugin, turn) = (self.host.clone(), self.plugin.clone(), self.turn.clone());
         let mut limits = bub_egress::Limits::default();

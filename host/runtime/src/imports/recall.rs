@@ -62,11 +62,11 @@ async fn search(
     // What is known is looked at in the second half of the time, whatever the first brought: a model that never answers
     // leaves enough of it.
     let enough = end - timeout / 2;
-    let host = turn.calls.host.clone();
+    let host = turn.scope.host.clone();
     let (recall, path) = (host.recall.clone(), turn.workspace.clone());
     let opened = tokio::task::spawn_blocking(move || recall.workspace(&path)).await;
     let workspace = opened.map_err(|error| error.to_string()).flatten().map_err(broken)?;
-    let tapes = host.tapes_of(&turn.calls);
+    let tapes = host.tapes_of(&turn.scope);
     let embedder = Embedder::of(turn, plugin).await;
 
     let mut missed = Vec::new();
@@ -116,12 +116,12 @@ async fn search(
 /// What was forgotten leaves the index at once. What was said since the index was last looked at is not in it yet, and is
 /// not taken in.
 pub(super) async fn forget(turn: &Turn, texts: Vec<String>) {
-    let (recall, path) = (turn.calls.host.recall.clone(), turn.workspace.clone());
+    let (recall, path) = (turn.scope.host.recall.clone(), turn.workspace.clone());
     let opened = tokio::task::spawn_blocking(move || recall.existing(&path)).await;
     let Some(workspace) = opened.unwrap_or_default() else { return };
     for text in texts {
         if let Err(why) = workspace.forget(text).await {
-            turn.calls.host.recall.discard(&workspace, &why);
+            turn.scope.host.recall.discard(&workspace, &why);
             return;
         }
     }

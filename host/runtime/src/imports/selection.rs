@@ -17,7 +17,7 @@ pub struct Selection {
     pub before: Vec<String>,
     pub history: Vec<String>,
     /// In place of what the user says in this request.
-    pub said: Option<Vec<String>>,
+    pub new_messages: Option<Vec<String>>,
     pub after: Vec<String>,
     pub notes: Option<serde_json::Map<String, serde_json::Value>>,
     /// Entries of the tape that are in it as they stand.
@@ -26,20 +26,20 @@ pub struct Selection {
     pub own: Vec<String>,
     /// Where each message of `before`, `history` and `after` comes from, in this order; and how many there are in the lists
     /// that are whole.
-    pub(super) origins: Vec<Origin>,
+    pub(super) origins: Vec<MessageOrigin>,
     pub(super) known: usize,
 }
 
 /// Where a message of a selection comes from, for whoever wrote the selector.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Origin {
+pub(super) enum MessageOrigin {
     /// An entry of the tape.
     Entry(u64),
     /// The selector: which part of which of its lists.
     Own { list: &'static str, at: usize },
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for MessageOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Entry(id) => write!(f, "entry {id}"),
@@ -64,14 +64,16 @@ impl Selection {
 /// # Errors
 ///
 /// What is wrong, for whoever wrote the selector.
-pub(super) fn check_request(selection: &Selection, said: &[String], own: Option<&Entry>) -> Result<(), String> {
-    let said = selection.said.as_deref().unwrap_or(said);
-    let messages = || selection.before.iter().chain(&selection.history).chain(said).chain(&selection.after);
+pub(super) fn check_request(selection: &Selection, new_messages: &[String], own: Option<&Entry>) -> Result<(), String> {
+    let new_messages = selection.new_messages.as_deref().unwrap_or(new_messages);
+    let messages = || selection.before.iter().chain(&selection.history).chain(new_messages).chain(&selection.after);
     let earlier = selection.before.len() + selection.history.len();
     // The current input stands between what was selected.
     let origin = |at: usize| match at.checked_sub(earlier) {
         None => selection.origins.get(at),
-        Some(behind) => behind.checked_sub(said.len()).and_then(|behind| selection.origins.get(earlier + behind)),
+        Some(behind) => {
+            behind.checked_sub(new_messages.len()).and_then(|behind| selection.origins.get(earlier + behind))
+        }
     };
     let of = |at: usize| origin(at).map(|origin| format!(": {origin}")).unwrap_or_default();
     let mut open: Vec<Option<&str>> = Vec::new();

@@ -48,7 +48,7 @@ impl Host for State {
         let model = self.model_of(&turn, model);
         let tools = self.usable(&turn);
         let system = turn.system_prompt_parts(&system_prompt);
-        let about = About { prompt, system, model, said: new, tools };
+        let about = About { prompt, system, model, new_messages: new, tools };
         Ok(request(&turn, depth, about, None).await.map(|request| request.into_messages(&turn)))
     }
 
@@ -61,8 +61,8 @@ impl Host for State {
             Ok(choice) => choice,
             Err(error) => return Ok(Err(error.into())),
         };
-        let names = hooks::selectors(&turn.calls).rev().map(str::to_owned).collect();
-        let hooks::ActiveSelector { name, why } = hooks::active_selector(&turn.calls, choice.as_ref());
+        let names = hooks::selectors(&turn.scope).rev().map(str::to_owned).collect();
+        let hooks::ActiveSelector { name, why } = hooks::active_selector(&turn.scope, choice.as_ref());
         Ok(Ok(SelectorList { names, active: name, why }))
     }
 
@@ -117,7 +117,7 @@ impl State {
 
 /// The tools of a turn that are for models.
 pub fn offered(turn: &Turn) -> impl Iterator<Item = Arc<ToolSpec>> {
-    let tools = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools);
+    let tools = turn.scope.plugins.iter().flat_map(|plugin| &plugin.tools);
     tools.filter(|tool| tool.for_model && turn.has_tool(&tool.name)).map(|tool| tool.spec().clone())
 }
 
@@ -143,15 +143,15 @@ pub struct Selected {
 impl Request {
     /// System prompt, `before`, history, the new ones, `after`, each a JSON object.
     pub fn into_messages(self, turn: &Turn) -> Vec<String> {
-        let marked = |message: String| match turn.calls.media.extract(&message) {
+        let marked = |message: String| match turn.scope.media.extract(&message) {
             Cow::Borrowed(_) => message,
             Cow::Owned(message) => message,
         };
         let system = self.system();
-        let Selection { before, history, said, after, .. } = self.selected.selection;
-        let said = said.unwrap_or_else(|| self.view.about().said.clone());
+        let Selection { before, history, new_messages, after, .. } = self.selected.selection;
+        let new_messages = new_messages.unwrap_or_else(|| self.view.about().new_messages.clone());
         let earlier = before.into_iter().chain(history).map(marked);
-        system.into_iter().chain(earlier).chain(said).chain(after).collect()
+        system.into_iter().chain(earlier).chain(new_messages).chain(after).collect()
     }
 
     /// The system prompt as a message; none where it is empty.
@@ -167,7 +167,7 @@ pub async fn request(turn: &Arc<Turn>, depth: u32, about: About, named: Option<&
     let selected = hooks::select(turn, depth, &view, named).await.map_err(|failure| failure.to_user_error())?;
     if let Some(notes) = &selected.selection.notes {
         // Who decided stands with what was decided.
-        let digest = turn.calls.plugins.iter().find(|plugin| plugin.name == selected.by).map(|plugin| &plugin.digest);
+        let digest = turn.scope.plugins.iter().find(|plugin| plugin.name == selected.by).map(|plugin| &plugin.digest);
         let mut said = serde_json::json!({ "selector": selected.by, "digest": digest });
         said.as_object_mut().into_iter().for_each(|said| said.extend(notes.clone()));
         turn.append_event("context.selected", &said).await?;

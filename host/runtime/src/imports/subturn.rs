@@ -61,7 +61,7 @@ async fn may_enter(turn: &Turn, depth: u32, plugin: &Plugin, session: &str, prom
         return Err(error);
     }
     let tainted = turn.tainted();
-    let policy = &turn.calls.host.config.policy;
+    let policy = &turn.scope.host.config.policy;
     let input = PolicyInput {
         principal: turn.principal(),
         mode: policy.approve,

@@ -27,7 +27,7 @@ const MAX_AT_ONCE: usize = 8;
 impl Host for State {
     async fn list_tools(&mut self, turn: Resource<TurnHandle>) -> Result<Result<Vec<ToolSpec>, Error>> {
         let turn = self.turn_of(&turn)?;
-        let tools = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools);
+        let tools = turn.scope.plugins.iter().flat_map(|plugin| &plugin.tools);
         let may_use = self.may_use();
         let granted = tools.filter(|tool| turn.has_tool(&tool.name) && may_use(tool));
         Ok(Ok(granted.map(|tool| ToolSpec::clone(tool)).collect()))
@@ -111,7 +111,7 @@ async fn jobs(
 
 /// The tool of that name, as a model or a person writes it, and whose it is.
 fn tool_of<'a>(turn: &'a Turn, name: &str) -> Option<(&'a Arc<Plugin>, &'a Tool)> {
-    let mut tools = turn.calls.plugins.iter().flat_map(|plugin| plugin.tools.iter().map(move |tool| (plugin, tool)));
+    let mut tools = turn.scope.plugins.iter().flat_map(|plugin| plugin.tools.iter().map(move |tool| (plugin, tool)));
     tools.find(|(_, tool)| is_called(&tool.name, name) && turn.has_tool(&tool.name))
 }
 

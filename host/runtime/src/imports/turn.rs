@@ -138,7 +138,7 @@ impl HostTurn for State {
         }
         if let StreamEvent::Error(error) = &event {
             let message = turn.envelope();
-            hooks::notify_observers(&turn.calls, Some(&turn), "run_model", error, Some(&message)).await;
+            hooks::notify_observers(&turn.scope, Some(&turn), "run_model", error, Some(&message)).await;
         }
         turn.charge_memory(weight(&event))?;
         turn.record_stream_event(&event);

@@ -2,7 +2,7 @@
 
 mod served;
 
-use super::selection::{Origin, Selection, check_request};
+use super::selection::{MessageOrigin, Selection, check_request};
 use super::tape::taint;
 use crate::plugin::bindings::selector::{Part, Selected};
 use crate::plugin::{check_json, contract};
@@ -40,7 +40,7 @@ pub struct About {
     pub system: SystemPrompt,
     pub model: String,
     /// The user's messages that are not on the tape yet.
-    pub said: Vec<String>,
+    pub new_messages: Vec<String>,
     /// What the model will be offered.
     pub tools: Vec<Arc<ToolSpec>>,
 }
@@ -50,7 +50,7 @@ pub struct About {
 struct SelectionTrace {
     /// Entries that it was shown: they are not read again to be rendered.
     seen: Mutex<BTreeMap<u64, Entry>>,
-    shortened: Mutex<Option<Vec<String>>>,
+    replaced: Mutex<Option<Vec<String>>>,
     /// It was shown the whole window.
     saw_all: AtomicBool,
 }
@@ -121,7 +121,7 @@ impl View {
         let mut selection = Selection {
             system_prompt: selected.system_prompt,
             notes: notes.as_object().filter(|notes| !notes.is_empty()).cloned(),
-            said: self.trace.shortened.lock().clone(),
+            new_messages: self.trace.replaced.lock().clone(),
             ..Selection::default()
         };
         selection.before = self.render("before", selected.before, &mut selection).await?;
@@ -136,7 +136,7 @@ impl View {
     /// Whether the selection is the window as it stands: what is wrong with it is wrong with the tape.
     fn is_everything(&self, selected: &Selected) -> bool {
         let seen = self.trace.seen.lock();
-        let is_shortened = self.trace.shortened.lock().is_some();
+        let is_shortened = self.trace.replaced.lock().is_some();
         let mut in_order = selected.history.iter().zip(seen.keys());
         self.trace.saw_all.load(Ordering::Relaxed)
             && !is_shortened
@@ -150,9 +150,9 @@ impl View {
     async fn check(&self, selection: &Selection) -> bub_tape::Result<std::result::Result<(), String>> {
         let own = self.tape.read(self.turn.began(), OWN).await?;
         let own = own.iter().find(|entry| entry.id <= self.last && is_said(entry));
-        let checked = check_request(selection, &self.about.said, own);
+        let checked = check_request(selection, &self.about.new_messages, own);
         match checked {
-            Err(reason) if check_request(&self.all().await?, &self.about.said, own).is_ok() => Ok(Err(reason)),
+            Err(reason) if check_request(&self.all().await?, &self.about.new_messages, own).is_ok() => Ok(Err(reason)),
             _ => Ok(Ok(())),
         }
     }
@@ -161,8 +161,8 @@ impl View {
         let mut renderer = Renderer::new();
         for (at, part) in parts.into_iter().enumerate() {
             let origin = match part {
-                Part::Entry(id) => Origin::Entry(id),
-                Part::Message(_) => Origin::Own { list, at },
+                Part::Entry(id) => MessageOrigin::Entry(id),
+                Part::Message(_) => MessageOrigin::Own { list, at },
             };
             match part {
                 Part::Entry(id) => {
@@ -278,9 +278,9 @@ impl View {
     }
 
     fn replace_new_messages(&self, messages: Vec<String>) -> std::result::Result<(), Error> {
-        let (given, said) = (messages.len(), self.about.said.len());
-        if given != said {
-            return Err(Error::invalid(format!("{given} messages cannot stand in place of {said}")));
+        let (given, new_messages) = (messages.len(), self.about.new_messages.len());
+        if given != new_messages {
+            return Err(Error::invalid(format!("{given} messages cannot stand in place of {new_messages}")));
         }
         for message in &messages {
             check_json(message).map_err(|reason| Error::invalid(format!("a message is {reason}")))?;
@@ -288,7 +288,7 @@ impl View {
                 return Err(Error::invalid("what stands in place of a user message is one itself"));
             }
         }
-        *self.trace.shortened.lock() = Some(messages);
+        *self.trace.replaced.lock() = Some(messages);
         Ok(())
     }
 }

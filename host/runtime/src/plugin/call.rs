@@ -19,7 +19,7 @@ use wasmtime::component::Instance;
 use wasmtime::{Result, Store};
 
 /// How long what is done behind a turn's answer may take.
-const AFTERWARDS: Duration = Duration::from_secs(60);
+const AFTER_TURN_DEADLINE: Duration = Duration::from_secs(60);
 
 /// How long a channel may take to deliver a message or to take one in: as long as one request may wait for its answer.
 const DELIVERY: Duration = Duration::from_secs(60);
@@ -149,16 +149,17 @@ pub async fn call<'c, T: Send>(
     // What is asked while it is loaded is asked of bytes that nobody has heard of yet.
     let previews = context.turn.as_ref().is_some_and(|turn| turn.is_preview());
     let counts = hook != LOAD && !previews;
-    let pass = match (counts, previews) {
+    let permit = match (counts, previews) {
         (true, _) => host.quarantine.begin(plugin, &context),
-        (false, true) => {
-            host.quarantine.held(plugin, &context).map_or(Ok(Permit::default()), |held| Err(Box::new(held)))
-        }
+        (false, true) => host
+            .quarantine
+            .open_circuit(plugin, &context)
+            .map_or(Ok(Permit::default()), |circuit| Err(Box::new(circuit))),
         (false, false) => Ok(Permit::default()),
     };
-    let pass = pass.map_err(|held| fault(FaultKind::OpenCircuit(held)))?;
-    if !pass.wait.is_zero() {
-        tokio::time::sleep(pass.wait).await;
+    let permit = permit.map_err(|circuit| fault(FaultKind::OpenCircuit(circuit)))?;
+    if !permit.wait.is_zero() {
+        tokio::time::sleep(permit.wait).await;
     }
     let limit = deadline(host, plugin, &context);
     let turn = context.turn.clone();
@@ -187,7 +188,7 @@ pub async fn call<'c, T: Send>(
             host.meter.add(&plugin.name, hook, took, fuel, None);
             // Where others break by what it made the turn hold, its own call did not go well.
             if counts && !turn.as_ref().is_some_and(|turn| turn.is_large_consumer(plugin)) {
-                host.quarantine.succeeded(plugin, &context, pass);
+                host.quarantine.succeeded(plugin, &context, permit);
             }
             if let Some(turn) = &turn {
                 live.rest(plugin, turn);
@@ -223,7 +224,7 @@ pub async fn call<'c, T: Send>(
     if counts && !only_waited {
         let recorder = live.store.data().recorder.clone();
         let call = quarantine::Call { host, recorder, turn: turn.as_deref() };
-        let consequence = host.quarantine.faulted((plugin, &context, pass), &broken, call);
+        let consequence = host.quarantine.faulted((plugin, &context, permit), &broken, call);
         tell(turn.as_deref(), plugin, consequence).await;
     }
     Err(broken)
@@ -244,19 +245,19 @@ fn filled(turn: &Turn, plugin: &Arc<Plugin>, broken: &Fault) -> Option<(Arc<Plug
 }
 
 /// Says that a plugin is not asked from here on: in the log, and on the tape of the turn that it broke.
-async fn tell(turn: Option<&Turn>, plugin: &Plugin, Consequence { held, reproducer }: Consequence) {
-    let Some(held) = held else { return };
+async fn tell(turn: Option<&Turn>, plugin: &Plugin, Consequence { circuit, reproducer }: Consequence) {
+    let Some(circuit) = circuit else { return };
     let shown = reproducer.as_ref().map(|path| format!("; what broke it: `{}`", path.display())).unwrap_or_default();
-    tracing::warn!("hook `{}` of plugin `{}` is {held}{shown}", held.hook, plugin.name);
+    tracing::warn!("hook `{}` of plugin `{}` is {circuit}{shown}", circuit.hook, plugin.name);
     if let Some(turn) = turn {
         let data = serde_json::json!({
             "plugin": plugin.name,
-            "digest": held.digest,
-            "hook": held.hook,
-            "everywhere": held.session.is_none() && held.caller.is_none(),
-            "caller": held.caller,
-            "seconds": held.left.as_secs(),
-            "fault": held.fault,
+            "digest": circuit.digest,
+            "hook": circuit.hook,
+            "everywhere": circuit.session.is_none() && circuit.caller.is_none(),
+            "caller": circuit.caller,
+            "seconds": circuit.left.as_secs(),
+            "fault": circuit.fault,
             "reproducer": reproducer,
         });
         if let Err(error) = turn.append_event("plugin.quarantined", &data).await {
@@ -289,7 +290,7 @@ fn deadline(host: &Host, plugin: &Plugin, context: &CallContext) -> Duration {
             if own < host.config.limits().turn_deadline() { left.min(own) } else { left }
         }
         // Behind the answer a model may be asked once more, for a summary.
-        "after-turn" => plugin.limits.deadline().max(AFTERWARDS),
+        "after-turn" => plugin.limits.deadline().max(AFTER_TURN_DEADLINE),
         // These go over the network, and may ask more than once.
         "send" | "update" | "receive" => plugin.limits.deadline().max(DELIVERY),
         _ => plugin.limits.deadline(),

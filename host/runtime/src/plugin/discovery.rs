@@ -18,10 +18,10 @@ use std::time::{Duration, SystemTime};
 const MAX_FILES: usize = 64;
 
 /// A file that was written to less long ago may still be written to.
-pub(super) const QUIET: Duration = Duration::from_millis(100);
+pub(super) const SETTLE_TIME: Duration = Duration::from_millis(100);
 
 /// A file that is cut off is waited for so long: whoever copies it may be slow. Then it is told of.
-const PATIENCE: Duration = Duration::from_secs(10);
+const COPY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What every WebAssembly file begins with, and how long that is with the version behind it.
 const MAGIC: &[u8] = b"\0asm";
@@ -29,7 +29,7 @@ const HEADER: usize = 8;
 
 /// A file of one of the directories of plugins.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Found {
+pub(super) struct PluginFile {
     pub(super) source: Source,
     pub(super) name: String,
     pub(super) path: PathBuf,
@@ -76,21 +76,21 @@ pub fn workspace_dir(config: &Config, workspace: &Path) -> Option<PathBuf> {
 }
 
 /// The files of both directories, the user's first, each by name, less those that are switched off.
-pub(super) fn files(config: &Config, workspace: &Path) -> Vec<Found> {
+pub(super) fn files(config: &Config, workspace: &Path) -> Vec<PluginFile> {
     let mut files = list(&user_dir(config), Source::User);
     // Under an embedded guest's name `enabled = false` switches off the embedded one; a file may take its place.
-    files.retain(|found| config.plugin(&found.name).enabled || is_embedded(&found.name));
+    files.retain(|file| config.plugin(&file.name).enabled || is_embedded(&file.name));
     if let Some(dir) = workspace_dir(config, workspace) {
         files.extend(list(&dir, Source::Workspace));
     }
     files
 }
 
-fn list(dir: &Path, source: Source) -> Vec<Found> {
+fn list(dir: &Path, source: Source) -> Vec<PluginFile> {
     let paths = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let paths = paths.filter(|path| path.extension().is_some_and(|extension| extension == "wasm"));
     let name = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let mut files: Vec<Found> = paths.map(|path| Found { source, name: name(&path), path }).collect();
+    let mut files: Vec<PluginFile> = paths.map(|path| PluginFile { source, name: name(&path), path }).collect();
     files.sort();
     if files.len() > MAX_FILES {
         tracing::warn!("`{}` has {} plugins; the first {MAX_FILES} by name are looked at", dir.display(), files.len());
@@ -118,7 +118,7 @@ pub(super) enum ReadOutcome {
 /// # Errors
 ///
 /// It cannot be read, is no file, or is too large.
-pub(super) fn look(path: &Path, waits: bool) -> Result<ReadOutcome> {
+pub(super) fn read_component(path: &Path, waits: bool) -> Result<ReadOutcome> {
     // A pipe under that name would wait for its writer for ever.
     let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
     let opened = OpenOptions::new().read(true).custom_flags(nonblock).open(path);
@@ -131,13 +131,13 @@ pub(super) fn look(path: &Path, waits: bool) -> Result<ReadOutcome> {
         bail!("it is larger than {} MiB", MAX_FILE >> 20);
     }
     let age = age(&meta);
-    if waits && age < QUIET {
+    if waits && age < SETTLE_TIME {
         return Ok(ReadOutcome::Unfinished);
     }
     let bytes = read(&mut file, meta.len())?;
     let is_same =
         FileFingerprint::from(&file.metadata().context("it cannot be looked at")?) == FileFingerprint::from(&meta);
-    if waits && (!is_same || (age < PATIENCE && is_cut_off(&bytes))) {
+    if waits && (!is_same || (age < COPY_TIMEOUT && is_cut_off(&bytes))) {
         return Ok(ReadOutcome::Unfinished);
     }
     Ok(ReadOutcome::Whole(bytes, FileFingerprint::from(&meta)))
@@ -172,7 +172,7 @@ pub fn digest_of(path: &Path) -> Result<String> {
 ///
 /// The file is missing, cannot be read, is no component file, or is being written to.
 pub fn bytes_of(path: &Path) -> Result<Vec<u8>> {
-    match look(path, false)? {
+    match read_component(path, false)? {
         ReadOutcome::Whole(bytes, _) => Ok(bytes),
         ReadOutcome::Unfinished => bail!("it is being written to"),
     }
@@ -191,7 +191,7 @@ fn read(file: &mut File, length: u64) -> Result<Vec<u8>> {
 /// How long ago it was written to. A file from the future is old: its clock says nothing of now.
 fn age(meta: &Metadata) -> Duration {
     let modified = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-    SystemTime::now().duration_since(modified).unwrap_or(PATIENCE)
+    SystemTime::now().duration_since(modified).unwrap_or(COPY_TIMEOUT)
 }
 
 /// Whether the bytes end before their last section does. Files grow from the front when they are copied.

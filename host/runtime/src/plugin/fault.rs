@@ -116,7 +116,7 @@ impl fmt::Display for FaultKind {
             }
             Self::TooManyCalls(calls) => write!(f, "called the host more than {calls} times"),
             Self::TooManyHandles(handles) => write!(f, "held more than {handles} handles"),
-            Self::OpenCircuit(held) => held.fmt(f),
+            Self::OpenCircuit(circuit) => circuit.fmt(f),
             Self::Contract(rule) => write!(f, "broke the contract: {rule}"),
         }
     }

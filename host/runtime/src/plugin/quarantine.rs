@@ -88,7 +88,7 @@ pub(super) struct Permit {
 /// What a fault has led to.
 pub(super) struct Consequence {
     /// The plugin is not asked from here on.
-    pub(super) held: Option<OpenCircuit>,
+    pub(super) circuit: Option<OpenCircuit>,
     /// Where the call can be looked at.
     pub(super) reproducer: Option<PathBuf>,
 }
@@ -138,7 +138,7 @@ impl Quarantine {
     }
 
     /// Why the plugin is not asked there; none, when it is.
-    pub fn held(&self, plugin: &Plugin, context: &CallContext) -> Option<OpenCircuit> {
+    pub fn open_circuit(&self, plugin: &Plugin, context: &CallContext) -> Option<OpenCircuit> {
         if self.slow.is_some() {
             return self.too_slow(plugin, context.hook);
         }
@@ -148,13 +148,13 @@ impl Quarantine {
             return None;
         }
         let key = key(plugin, context.hook);
-        breakers.get(&key)?.held(&key, &context.caller(), context.session(), now())
+        breakers.get(&key)?.open_circuit(&key, &context.caller(), context.session(), now())
     }
 
     /// Lets a call begin. Behind a pause one is let through to try, and no other until its outcome is known.
     pub(super) fn begin(&self, plugin: &Plugin, context: &CallContext) -> Result<Permit, Box<OpenCircuit>> {
         if self.slow.is_some() {
-            return self.too_slow(plugin, context.hook).map_or(Ok(Permit::default()), |held| Err(Box::new(held)));
+            return self.too_slow(plugin, context.hook).map_or(Ok(Permit::default()), |circuit| Err(Box::new(circuit)));
         }
         let mut breaker_store = self.breaker_store();
         // Nearly always nothing has broken, and every call of every guest comes by here.
@@ -167,8 +167,8 @@ impl Quarantine {
         if plugin.source == Source::Embedded {
             return Ok(Permit { is_trial: false, wait: breaker.back_off(caller, session) });
         }
-        if let Some(held) = breaker.held(&key, caller, session, now()) {
-            return Err(Box::new(held));
+        if let Some(circuit) = breaker.open_circuit(&key, caller, session, now()) {
+            return Err(Box::new(circuit));
         }
         if !breaker.is_open(caller, session) {
             return Ok(Permit::default());
@@ -176,8 +176,8 @@ impl Quarantine {
         // Somebody else may have taken the trial between the look and the write.
         let pause = plugin.limits.quarantine();
         let taken = breaker_store.change(|breakers| match breakers.get_mut(&key) {
-            Some(breaker) => match breaker.held(&key, caller, session, now()) {
-                Some(held) => Err(Box::new(held)),
+            Some(breaker) => match breaker.open_circuit(&key, caller, session, now()) {
+                Some(circuit) => Err(Box::new(circuit)),
                 None => Ok(breaker.try_once(caller, session, now(), pause)),
             },
             None => Ok(false),
@@ -186,19 +186,19 @@ impl Quarantine {
     }
 
     /// A call has ended well.
-    pub(super) fn succeeded(&self, plugin: &Plugin, context: &CallContext, pass: Permit) {
+    pub(super) fn succeeded(&self, plugin: &Plugin, context: &CallContext, permit: Permit) {
         let mut breaker_store = self.breaker_store();
         if breaker_store.read().is_empty() {
             return;
         }
         let key = key(plugin, context.hook);
         let (caller, session) = (&context.caller(), context.session());
-        if breaker_store.read().get(&key).is_none_or(|breaker| !breaker.knows(caller, session) && !pass.is_trial) {
+        if breaker_store.read().get(&key).is_none_or(|breaker| !breaker.knows(caller, session) && !permit.is_trial) {
             return;
         }
         breaker_store.change(|breakers| {
             if let Some(breaker) = breakers.get_mut(&key)
-                && breaker.succeed(caller, session, pass.is_trial)
+                && breaker.succeed(caller, session, permit.is_trial)
             {
                 breakers.remove(&key);
             }
@@ -208,14 +208,14 @@ impl Quarantine {
     /// A call has ended in a fault that is the plugin's own.
     pub(super) fn faulted(
         &self,
-        (plugin, context, pass): (&Plugin, &CallContext, Permit),
+        (plugin, context, permit): (&Plugin, &CallContext, Permit),
         fault: &Fault,
         call: Call<'_>,
     ) -> Consequence {
         let key = key(plugin, fault.hook);
         if self.slow.is_some() {
             return Consequence {
-                held: None,
+                circuit: None,
                 reproducer: crash_report::keep(&self.dir, plugin, fault, context.session(), call),
             };
         }
@@ -223,16 +223,18 @@ impl Quarantine {
         let text = call.host.config.redact(&bub_types::text::one_line(&fault.kind.to_string()));
         let text: String = text.chars().take(200).collect();
         let (caller, session) = (&context.caller(), context.session());
-        let held = self.breaker_store().change(|breakers| {
+        let circuit = self.breaker_store().change(|breakers| {
             let breaker = breakers.entry(key.clone()).or_default();
             breaker.plugin.clone_from(&plugin.name);
             breaker.only_waits = plugin.source == Source::Embedded;
             breaker.fault.clone_from(&text);
-            let is_open = breaker.fault(caller, session, now(), plugin.limits.quarantine(), pass.is_trial);
-            (is_open && plugin.source != Source::Embedded).then(|| breaker.held(&key, caller, session, now())).flatten()
+            let is_open = breaker.fault(caller, session, now(), plugin.limits.quarantine(), permit.is_trial);
+            (is_open && plugin.source != Source::Embedded)
+                .then(|| breaker.open_circuit(&key, caller, session, now()))
+                .flatten()
         });
         let reproducer = crash_report::keep(&self.dir, plugin, fault, session, call);
-        Consequence { held, reproducer }
+        Consequence { circuit, reproducer }
     }
 
     /// A call took longer than it may.
@@ -261,6 +263,6 @@ impl Quarantine {
             breakers.retain(|(digest, _), breaker| digest != plugin && breaker.plugin != plugin);
             before - breakers.len()
         });
-        breaker_store.trouble().map_or(Ok(released), |trouble| Err(anyhow::anyhow!("{trouble}")))
+        breaker_store.write_error().map_or(Ok(released), |write_error| Err(anyhow::anyhow!("{write_error}")))
     }
 }

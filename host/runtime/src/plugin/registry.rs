@@ -1,7 +1,7 @@
 //! What was made of files, kept from one set of plugins to the next: a file that has not changed is not read again, and a
 //! version that does not load leaves the one before it in its place.
 
-use super::discovery::{FileFingerprint, Found, ReadOutcome, is_embedded, look, user_dir};
+use super::discovery::{FileFingerprint, PluginFile, ReadOutcome, is_embedded, read_component, user_dir};
 use super::embedded::EMBEDDED;
 use super::load::{Candidate, Plugin, Source, compile, digest, query_exports};
 use crate::host::Host;
@@ -19,8 +19,8 @@ use std::sync::Arc;
 pub struct PluginRegistry {
     pub(super) embedded: BTreeMap<&'static str, Result<Arc<Plugin>, String>>,
     /// What held when they were made.
-    terms: BTreeMap<&'static str, LoadSettings>,
-    pub(super) slots: BTreeMap<Found, RegistryEntry>,
+    load_settings: BTreeMap<&'static str, LoadSettings>,
+    pub(super) slots: BTreeMap<PluginFile, RegistryEntry>,
     /// Whether a file is still being written to.
     pub is_unfinished: bool,
 }
@@ -28,9 +28,9 @@ pub struct PluginRegistry {
 /// What was made of a file.
 #[derive(Default)]
 pub(super) struct RegistryEntry {
-    stamp: Option<FileFingerprint>,
+    fingerprint: Option<FileFingerprint>,
     /// What held when something was made of it, and of which bytes.
-    terms: Option<LoadSettings>,
+    load_settings: Option<LoadSettings>,
     digest: String,
     /// Of the file as it is.
     pub(super) latest: Option<LoadOutcome>,
@@ -76,8 +76,10 @@ impl PluginRegistry {
                 self.embedded.remove(embedded.name);
                 continue;
             }
-            let terms = LoadSettings::of_embedded(host, embedded.name, &settings);
-            if self.embedded.contains_key(embedded.name) && self.terms.get(embedded.name) == Some(&terms) {
+            let load_settings = LoadSettings::for_embedded(host, embedded.name, &settings);
+            if self.embedded.contains_key(embedded.name)
+                && self.load_settings.get(embedded.name) == Some(&load_settings)
+            {
                 continue;
             }
             let candidate = Candidate {
@@ -88,12 +90,12 @@ impl PluginRegistry {
                 digest: embedded.digest.to_owned(),
                 table: Grants::new(embedded.grants.iter().copied()),
                 reserved: Vec::new(),
-                limits: terms.limits,
+                limits: load_settings.limits,
                 settings: &settings,
             };
             let loaded = load(host, candidate).await;
             self.embedded.insert(embedded.name, loaded.map_err(|error| format!("{error:#}")));
-            self.terms.insert(embedded.name, terms);
+            self.load_settings.insert(embedded.name, load_settings);
         }
     }
 
@@ -103,11 +105,11 @@ impl PluginRegistry {
     ///
     /// One of them does not load with it. Then they are as they were.
     pub async fn renew_embedded(&mut self, host: &Arc<Host>) -> Result<()> {
-        let before = (self.embedded.clone(), self.terms.clone());
+        let before = (self.embedded.clone(), self.load_settings.clone());
         self.load_embedded(host).await;
         let broken = self.embedded.iter().find_map(|(name, made)| Some((*name, made.as_ref().err()?.clone())));
         if let Some((name, reason)) = broken {
-            (self.embedded, self.terms) = before;
+            (self.embedded, self.load_settings) = before;
             bail!("the embedded plugin `{name}` did not load: {reason}");
         }
         Ok(())
@@ -115,15 +117,15 @@ impl PluginRegistry {
 
     /// Looks at these files, and loads what has changed. With `waits` a file that somebody may still be writing to stays as
     /// it was, and [`Self::is_unfinished`] says so.
-    pub(super) async fn look(&mut self, host: &Arc<Host>, files: &[Found], waits: bool) {
+    pub(super) async fn refresh(&mut self, host: &Arc<Host>, files: &[PluginFile], waits: bool) {
         self.is_unfinished = false;
         self.slots.retain(|found, _| files.contains(found));
         for found in files {
-            let slot = self.slots.entry(found.clone()).or_default();
-            match slot.look(host, found, waits).await {
+            let entry = self.slots.entry(found.clone()).or_default();
+            match entry.refresh(host, found, waits).await {
                 Ok(true) => {}
                 Ok(false) => self.is_unfinished = true,
-                Err(error) => slot.latest = Some(LoadOutcome::Failed(format!("{error:#}"))),
+                Err(error) => entry.latest = Some(LoadOutcome::Failed(format!("{error:#}"))),
             }
         }
     }
@@ -131,7 +133,7 @@ impl PluginRegistry {
 
 impl RegistryEntry {
     /// `false`: somebody may still be writing to it.
-    async fn look(&mut self, host: &Arc<Host>, found: &Found, waits: bool) -> Result<bool> {
+    async fn refresh(&mut self, host: &Arc<Host>, found: &PluginFile, waits: bool) -> Result<bool> {
         let named = check_name(&found.name).map_err(|error| anyhow::anyhow!("{error}; rename the file"));
         if let Err(error) = named.and_then(|()| check_taken(host, found)) {
             // Not the file is wrong but its name: no version of it serves, and it is looked at when the name is free.
@@ -143,16 +145,16 @@ impl RegistryEntry {
             plugin.source != Source::Workspace || host.grants.trusted(&plugin.digest).is_some()
         };
         self.serving = self.serving.take_if(is_trusted);
-        let stamp = FileFingerprint::of(&found.path);
-        if stamp.is_some() && stamp == self.stamp && self.is_as_it_was(host, found) {
+        let fingerprint = FileFingerprint::of(&found.path);
+        if fingerprint.is_some() && fingerprint == self.fingerprint && self.is_as_it_was(host, found) {
             return Ok(true);
         }
-        self.stamp = None;
-        let (bytes, stamp) = match look(&found.path, waits)? {
-            ReadOutcome::Whole(bytes, stamp) => (bytes, stamp),
+        self.fingerprint = None;
+        let (bytes, fingerprint) = match read_component(&found.path, waits)? {
+            ReadOutcome::Whole(bytes, fingerprint) => (bytes, fingerprint),
             ReadOutcome::Unfinished => return Ok(false),
         };
-        self.stamp = Some(stamp);
+        self.fingerprint = Some(fingerprint);
         let digest = digest(&bytes);
         let settings = match found.source {
             Source::Workspace => match host.grants.trusted(&digest) {
@@ -165,39 +167,39 @@ impl RegistryEntry {
             },
             _ => host.config.plugin(&found.name),
         };
-        let terms = Some(LoadSettings::of_file(host, found, &settings));
+        let load_settings = Some(LoadSettings::for_file(host, found, &settings));
         if let Some(LoadOutcome::Plugin(plugin)) = &self.latest
             && plugin.digest == digest
-            && self.terms == terms
+            && self.load_settings == load_settings
         {
             return Ok(true);
         }
-        self.terms = terms;
+        self.load_settings = load_settings;
         self.digest.clone_from(&digest);
-        let candidate = Candidate::of_file(host, found, (&bytes, digest), &settings);
+        let candidate = Candidate::for_file(host, found, (&bytes, digest), &settings);
         self.latest = Some(LoadOutcome::Plugin(load(host, candidate).await?));
         Ok(true)
     }
 
     /// Whether what the user says of the bytes is what it was when they were looked at.
-    fn is_as_it_was(&self, host: &Host, found: &Found) -> bool {
+    fn is_as_it_was(&self, host: &Host, found: &PluginFile) -> bool {
         let settings = match (&self.latest, found.source) {
             (Some(LoadOutcome::Untrusted(digest)), _) => return host.grants.trusted(digest).is_none(),
             (_, Source::Workspace) => host.grants.trusted(&self.digest).map(bub_config::Trusted::settings),
             _ => Some(host.config.plugin(&found.name)),
         };
-        let now = settings.map(|settings| LoadSettings::of_file(host, found, &settings));
-        now.is_some() && now == self.terms
+        let now = settings.map(|settings| LoadSettings::for_file(host, found, &settings));
+        now.is_some() && now == self.load_settings
     }
 }
 
 impl LoadSettings {
-    fn of_embedded(host: &Host, name: &str, settings: &bub_config::Plugin) -> Self {
+    fn for_embedded(host: &Host, name: &str, settings: &bub_config::Plugin) -> Self {
         let (on_fault, config) = (settings.on_fault, settings.config.clone());
         Self { limits: host.config.limits_of(name), on_fault, config, reserved: Vec::new() }
     }
 
-    fn of_file(host: &Host, found: &Found, settings: &bub_config::Plugin) -> Self {
+    fn for_file(host: &Host, found: &PluginFile, settings: &bub_config::Plugin) -> Self {
         let limits = match found.source {
             Source::Workspace => host.config.limits_with(settings),
             _ => host.config.limits_of(&found.name),
@@ -209,7 +211,7 @@ impl LoadSettings {
 }
 
 /// What is about the user's own plugin of a name must not be about a stranger's.
-fn check_taken(host: &Host, found: &Found) -> Result<()> {
+fn check_taken(host: &Host, found: &PluginFile) -> Result<()> {
     let name = &found.name;
     if is_embedded(name) && (found.source == Source::Workspace || host.config.plugin(name).enabled) {
         let or = match found.source {
@@ -228,8 +230,13 @@ fn check_taken(host: &Host, found: &Found) -> Result<()> {
 
 impl<'a> Candidate<'a> {
     /// These bytes with their digest, as the file that they stand in, or are to stand in.
-    fn of_file(host: &Host, found: &'a Found, bytes: (&'a [u8], String), settings: &'a bub_config::Plugin) -> Self {
-        let LoadSettings { limits, reserved, .. } = LoadSettings::of_file(host, found, settings);
+    fn for_file(
+        host: &Host,
+        found: &'a PluginFile,
+        bytes: (&'a [u8], String),
+        settings: &'a bub_config::Plugin,
+    ) -> Self {
+        let LoadSettings { limits, reserved, .. } = LoadSettings::for_file(host, found, settings);
         Self {
             name: &found.name,
             source: found.source,
@@ -252,10 +259,10 @@ impl<'a> Candidate<'a> {
 pub async fn probe(host: &Arc<Host>, name: &str, bytes: &[u8]) -> Result<Arc<Plugin>> {
     check_name(name)?;
     let path = user_dir(&host.config).join(format!("{name}.wasm"));
-    let found = Found { source: Source::User, name: name.to_owned(), path };
+    let found = PluginFile { source: Source::User, name: name.to_owned(), path };
     check_taken(host, &found)?;
     let settings = host.config.plugin(name);
-    load(host, Candidate::of_file(host, &found, (bytes, digest(bytes)), &settings)).await
+    load(host, Candidate::for_file(host, &found, (bytes, digest(bytes)), &settings)).await
 }
 
 async fn load(host: &Arc<Host>, candidate: Candidate<'_>) -> Result<Arc<Plugin>> {

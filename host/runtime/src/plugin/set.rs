@@ -1,6 +1,6 @@
 //! All plugins of a host, in the order in which they were registered.
 
-use super::discovery::{self, Found};
+use super::discovery::{self, PluginFile};
 use super::embedded::EMBEDDED;
 use super::load::{Plugin, Source};
 use super::registry::{LoadOutcome, PluginRegistry, Untrusted};
@@ -33,7 +33,7 @@ impl PluginSet {
     pub async fn load(host: &Arc<Host>, registry: &mut PluginRegistry, waits: bool) -> Self {
         registry.load_embedded(host).await;
         let files = discovery::files(&host.config, &host.workspace);
-        registry.look(host, &files, waits).await;
+        registry.refresh(host, &files, waits).await;
         let mut set = Self::default();
         for embedded in &EMBEDDED {
             let admitted = match registry.embedded.get(embedded.name) {
@@ -51,9 +51,9 @@ impl PluginSet {
         set
     }
 
-    fn add(&mut self, found: &Found, registry: &mut PluginRegistry) {
-        let Some(slot) = registry.slots.get_mut(found) else { return };
-        let reason = match &slot.latest {
+    fn add(&mut self, found: &PluginFile, registry: &mut PluginRegistry) {
+        let Some(entry) = registry.slots.get_mut(found) else { return };
+        let reason = match &entry.latest {
             None => return,
             Some(LoadOutcome::Untrusted(digest)) => {
                 let (name, path) = (found.name.clone(), found.path.clone());
@@ -63,13 +63,13 @@ impl PluginSet {
             Some(LoadOutcome::Failed(reason)) => reason.clone(),
             Some(LoadOutcome::Plugin(plugin)) => match self.admit(plugin) {
                 Ok(()) => {
-                    slot.serving = Some(plugin.clone());
+                    entry.serving = Some(plugin.clone());
                     return;
                 }
                 Err(error) => format!("{error:#}"),
             },
         };
-        match &slot.serving {
+        match &entry.serving {
             Some(before) if self.admit(before).is_ok() => {
                 self.fail(&found.name, format!("{reason}; the version before it serves on"));
             }
@@ -81,9 +81,9 @@ impl PluginSet {
     /// What was given and taken back is the user's own word, and is not spoken of.
     pub fn announce(&self, host: &Host) {
         self.announce_new(host, &Self::default());
-        for held in host.quarantined() {
-            if let Some(plugin) = self.plugins.iter().find(|plugin| plugin.digest == held.digest) {
-                tracing::warn!("hook `{}` of plugin `{}` is {held}", held.hook, plugin.name);
+        for circuit in host.quarantined() {
+            if let Some(plugin) = self.plugins.iter().find(|plugin| plugin.digest == circuit.digest) {
+                tracing::warn!("hook `{}` of plugin `{}` is {circuit}", circuit.hook, plugin.name);
             }
         }
     }

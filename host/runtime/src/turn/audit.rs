@@ -29,7 +29,7 @@ pub(super) struct Audit {
     /// How often a grant was used, and how many bytes came back.
     pub(super) uses: BTreeMap<Use, (u64, u64)>,
     /// Plugins in quarantine of which the turn has said that it goes on without them.
-    told: BTreeSet<String>,
+    skipped: BTreeSet<String>,
     /// What its model calls have used.
     spent: Tokens,
     /// Whether text from outside is in the context of this turn.
@@ -54,8 +54,8 @@ impl Turn {
     }
 
     /// Whether the turn has yet to say that it goes on without that plugin. It is said once.
-    pub fn note_skipped(&self, held: &OpenCircuit) -> bool {
-        self.audit(|audit| audit.told.insert(held.plugin.clone()))
+    pub fn note_skipped(&self, circuit: &OpenCircuit) -> bool {
+        self.audit(|audit| audit.skipped.insert(circuit.plugin.clone()))
     }
 
     /// Counts a use of a grant that reaches outside.

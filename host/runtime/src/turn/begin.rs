@@ -34,17 +34,17 @@ impl Turn {
     ///
     /// The tape cannot be written: said before a model is paid for an answer that could not be kept.
     pub(super) async fn begin(
-        calls: &Arc<CallScope>,
+        scope: &Arc<CallScope>,
         session_id: String,
         message: Envelope,
         mut options: TurnOptions,
     ) -> Result<Arc<Self>, Failure> {
-        let host = &calls.host;
+        let host = &scope.host;
         let name = bub_tape::tape_name(&host.workspace, &session_id);
         let tape = tokio::select! {
             biased;
             () = options.cancelled() => return Err(Failure::Cancelled),
-            tape = open(calls, &name, &session_id) => tape?,
+            tape = open(scope, &name, &session_id) => tape?,
         };
         let earlier = options.take_history();
         // A session that is kept knows itself what was said before.
@@ -52,18 +52,18 @@ impl Turn {
             tape.bootstrap().await?;
             tape.append(earlier).await?;
         }
-        Ok(Arc::new(Self::with_tape(calls, tape, session_id, message, options).await?))
+        Ok(Arc::new(Self::with_tape(scope, tape, session_id, message, options).await?))
     }
 
     /// A turn that writes to that tape.
     pub(super) async fn with_tape(
-        calls: &Arc<CallScope>,
+        scope: &Arc<CallScope>,
         tape: Tape,
         session_id: String,
         message: Envelope,
         options: TurnOptions,
     ) -> Result<Self, Failure> {
-        let host = &calls.host;
+        let host = &scope.host;
         let first = tape.last_id().await?;
         let workspace = host.workspace.to_string_lossy().into_owned();
         let state = Map::from_iter([
@@ -88,7 +88,7 @@ impl Turn {
             audit: Audit::new(Taint::new(taint(principal, &message))),
         };
         Ok(Self {
-            calls: calls.clone(),
+            scope: scope.clone(),
             id: format!("turn-{}", TURNS.fetch_add(1, Ordering::Relaxed)),
             session_id,
             workspace: host.workspace.clone(),
@@ -144,8 +144,8 @@ fn taint(principal: Principal, message: &Envelope) -> Option<(TaintSource, Strin
 }
 
 /// The turn's fork of its tape, when no other turn of the session runs.
-pub(super) async fn open(calls: &Arc<CallScope>, name: &str, session_id: &str) -> Result<Tape, Failure> {
-    let tapes = calls.host.tapes_of(calls);
+pub(super) async fn open(scope: &Arc<CallScope>, name: &str, session_id: &str) -> Result<Tape, Failure> {
+    let tapes = scope.host.tapes_of(scope);
     if session_id.starts_with(EPHEMERAL_PREFIX) {
         return Ok(tapes.open(name)?.fork());
     }

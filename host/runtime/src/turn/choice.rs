@@ -69,7 +69,7 @@ impl Turn {
 
     /// The choice that the next turn will find: this one keeps that with which it began to select.
     pub async fn current_selector(&self) -> bub_tape::Result<Option<SelectorChoice>> {
-        SelectorChoice::of_session(&self.calls.host.config, &self.message.channel, &self.tape().await?).await
+        SelectorChoice::of_session(&self.scope.host.config, &self.message.channel, &self.tape().await?).await
     }
 
     /// That plugin has selected for a model call of the turn.
@@ -98,6 +98,6 @@ impl Turn {
     /// What a model's provider has reported lately, in relation to what is estimated; the same for the whole turn.
     pub fn token_calibration(&self, model: &str) -> bub_estimate::Ratio {
         let mut calibrations = self.calibrations.lock();
-        *calibrations.entry(model.to_owned()).or_insert_with(|| self.calls.host.budget.token_calibration(model))
+        *calibrations.entry(model.to_owned()).or_insert_with(|| self.scope.host.budget.token_calibration(model))
     }
 }

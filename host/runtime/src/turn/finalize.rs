@@ -42,7 +42,7 @@ impl Turn {
 
     /// Puts the turn's writes on the tape, together. A failed turn keeps the user's message, and says what happened in an
     /// `error` entry.
-    pub(super) async fn settle(&self, failure: Option<&Failure>) -> Result<(), Failure> {
+    pub(super) async fn finalize(&self, failure: Option<&Failure>) -> Result<(), Failure> {
         self.write_audit().await?;
         // Only where there is a conversation that the next turn will read.
         if self.tainted().is_some() && (failure.is_some() || self.has_opened_tape()) {
@@ -124,13 +124,13 @@ impl Turn {
 
     /// Behind the answer, once a day for a workspace: old versions of its memory and of the session's go.
     pub(super) async fn compact_memory(&self) {
-        let config = &self.calls.host.config;
+        let config = &self.scope.host.config;
         let workspace = bub_tape::workspace_tape_name(&self.workspace);
         let mark = config.index_dir().join(format!("{workspace}.zones"));
         if self.session_id.starts_with(EPHEMERAL_PREFIX) || self.shared.is_some() || !is_due(&mark) {
             return;
         }
-        let (tapes, cutoff) = (self.calls.host.tapes_of(&self.calls), cutoff(config.tapes.memory_history_days));
+        let (tapes, cutoff) = (self.scope.host.tapes_of(&self.scope), cutoff(config.tapes.memory_history_days));
         for (name, sidecar) in [(workspace.as_str(), None), (self.tape.name(), Some(bub_tape::MEMORY))] {
             if let Err(error) = tapes.compact(name, sidecar, cutoff, false).await {
                 tracing::debug!("the memory on tape `{name}` keeps its old versions for now: {error}");

@@ -114,41 +114,41 @@ impl Turn {
 
     /// Whether what that tool answers is a page: something that was fetched from outside, and nothing of this machine.
     fn reads_pages(&self, plugin: &Plugin, tool: &Tool) -> bool {
-        tool.reads_outside && !self.calls.host.grants.held(plugin, "http:").is_empty()
+        tool.reads_outside && !self.scope.host.grants.targets(plugin, "http:").is_empty()
     }
 
     /// Hands what is known of the conversation to `look`.
-    pub async fn with_conversation<T>(&self, look: impl FnOnce(&Conversation<'_>) -> T) -> bub_tape::Result<T> {
+    pub async fn with_conversation<T>(&self, inspect: impl FnOnce(&Conversation<'_>) -> T) -> bub_tape::Result<T> {
         let outermost = self.outermost();
         let earlier = outermost.named_earlier().await?;
-        let mut told: Vec<(String, String)> = Vec::new();
+        let mut texts: Vec<(String, String)> = Vec::new();
         let mut is_partial = false;
         for turn in std::iter::once(self).chain(self.ancestors().map(|turn| &**turn)) {
-            is_partial |= turn.collect_private_texts(&earlier, &mut told);
+            is_partial |= turn.collect_private_texts(&earlier, &mut texts);
         }
         let flows = outermost.flows();
         is_partial |= flows.bytes > MAX_READ;
         let mut named = earlier;
         named.extend(&flows.named);
-        let mut said: Vec<&str> = flows.steered.iter().map(String::as_str).collect();
+        let mut owner_texts: Vec<&str> = flows.steered.iter().map(String::as_str).collect();
         if outermost.principal == Principal::Owner {
-            said.push(&outermost.message.content);
+            owner_texts.push(&outermost.message.content);
         }
-        named.owner.extend(said.iter().flat_map(|said| address::meant(said)));
-        let read = flows.read.iter().chain(&told);
+        named.owner.extend(owner_texts.iter().flat_map(|owner_texts| address::meant(owner_texts)));
+        let read = flows.read.iter().chain(&texts);
         let conversation = Conversation {
             read: read.map(|(source, text)| Reading { source, text }).collect(),
-            said,
+            owner_texts,
             owner: named.owner,
             pages: named.pages,
             is_partial,
         };
-        Ok(look(&conversation))
+        Ok(inspect(&conversation))
     }
 
     /// What stands in the requests of this turn that is neither a page nor the owner's: instructions and memory, results of
     /// tools, and what a model said before this turn. Comes back with whether there was more.
-    fn collect_private_texts(&self, earlier: &Named, told: &mut Vec<(String, String)>) -> bool {
+    fn collect_private_texts(&self, earlier: &Named, texts: &mut Vec<(String, String)>) -> bool {
         let (messages, is_partial) = self.request_messages();
         let mut calls: HashMap<String, (String, String)> = HashMap::new();
         for (message, is_earlier) in messages {
@@ -162,18 +162,18 @@ impl Turn {
                         calls.insert(part(&call["id"]), (part(&function["name"]), part(&function["arguments"])));
                     }
                     if is_earlier {
-                        told.push(("text of an earlier answer".to_owned(), text));
+                        texts.push(("text of an earlier answer".to_owned(), text));
                     }
                 }
                 Some("tool") => {
                     let call = message["tool_call_id"].as_str().and_then(|id| calls.get(id));
                     let (name, arguments) = call.cloned().unwrap_or_default();
                     if !self.is_page(&name, &arguments, earlier) {
-                        told.push((read_by(&dotted(self, &name)), text));
+                        texts.push((read_by(&dotted(self, &name)), text));
                     }
                 }
                 Some("user") => {}
-                _ => told.push(("text of the system prompt (instructions, memory)".to_owned(), text)),
+                _ => texts.push(("text of the system prompt (instructions, memory)".to_owned(), text)),
             }
         }
         is_partial
@@ -182,7 +182,7 @@ impl Turn {
     /// Whether a call of a tool, by the name that a model has for it, answered with a page.
     fn is_page(&self, name: &str, arguments: &str, earlier: &Named) -> bool {
         let mut tools =
-            self.calls.plugins.iter().flat_map(|plugin| plugin.tools.iter().map(move |tool| (plugin, tool)));
+            self.scope.plugins.iter().flat_map(|plugin| plugin.tools.iter().map(move |tool| (plugin, tool)));
         tools.find(|(_, tool)| is_called(&tool.name, name)).is_some_and(|(plugin, tool)| {
             let has_spilled =
                 |handle: &str| earlier.spilled.iter().any(|known| known == handle) || self.flows().has_spilled(handle);
@@ -216,7 +216,7 @@ impl Turn {
             named.owner.extend(address::certain(&self.message.content));
         }
         let steered = self.flows().steered.clone();
-        named.owner.extend(steered.iter().flat_map(|said| address::certain(said)));
+        named.owner.extend(steered.iter().flat_map(|owner_texts| address::certain(owner_texts)));
         if named == Named::default() {
             return Ok(());
         }

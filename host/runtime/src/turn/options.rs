@@ -275,7 +275,7 @@ impl Turn {
             TurnEvent::Event(_) | TurnEvent::Retry { .. } => None,
         };
         if let Some(event) = event {
-            self.calls.host.events.publish(event, &self.outermost().session_id);
+            self.scope.host.events.publish(event, &self.outermost().session_id);
         }
         if let Some(listener) = &self.outermost().options.listener {
             // Who has left wants to know nothing; the tool has its effect all the same.

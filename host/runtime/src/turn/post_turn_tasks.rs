@@ -32,7 +32,7 @@ impl PostTurnTasks {
             if let Err(error) = turn.write_audit().await {
                 tracing::warn!("what the turn's last hooks used is not on the tape: {error}");
             }
-            turn.calls.host.processes.end_turn(&turn.id).await;
+            turn.scope.host.processes.end_turn(&turn.id).await;
             turn.index_tape().await;
             turn.compact_memory().await;
         });

@@ -55,9 +55,9 @@ impl Preview<'_> {
     ///
     /// What a turn would fail with before its first model call.
     pub async fn messages(&self, host: &Arc<Host>) -> Result<Vec<String>> {
-        self.look(host, async |turn, request| {
+        self.inspect(host, async |turn, request| {
             let messages = request.into_messages(turn);
-            let filled = turn.calls.media.restore_request(&messages, MAX_SENT, "a request")?;
+            let filled = turn.scope.media.restore_request(&messages, MAX_SENT, "a request")?;
             Ok(filled.into_iter().map(Cow::into_owned).collect())
         })
         .await
@@ -68,18 +68,18 @@ impl Preview<'_> {
     /// # Errors
     ///
     /// The same.
-    pub async fn look<T>(
+    pub async fn inspect<T>(
         &self,
         host: &Arc<Host>,
-        look: impl AsyncFnOnce(&Arc<Turn>, Request) -> Result<T>,
+        inspect: impl AsyncFnOnce(&Arc<Turn>, Request) -> Result<T>,
     ) -> Result<T> {
         let (_open, turn) = self.begin(host).await?;
-        let looked = match self.ask(&turn).await {
-            Ok(request) => look(&turn, request).await,
+        let inspected = match self.ask(&turn).await {
+            Ok(request) => inspect(&turn, request).await,
             Err(error) => Err(error),
         };
         turn.discard().await;
-        looked
+        inspected
     }
 
     /// What plugins want kept beside the archive, were the tape emptied now.
@@ -136,9 +136,9 @@ impl Preview<'_> {
         }
         let system = turn.or_cancelled(hooks::system_prompt(turn, DEPTH, &prompt)).await?;
         let session = turn.get("model").and_then(|model| model.as_str().map(str::to_owned));
-        let model = session.unwrap_or_else(|| turn.calls.host.config.model.model.clone());
+        let model = session.unwrap_or_else(|| turn.scope.host.config.model.model.clone());
         let tools = stages::offered(turn).collect();
-        let about = About { prompt, system, model, said: new, tools };
+        let about = About { prompt, system, model, new_messages: new, tools };
         let request = async {
             let request = stages::request(turn, DEPTH, about, self.selector).await;
             // One line, whoever wrote it.

@@ -1,6 +1,6 @@
 //! A turn in progress: what its hooks share.
 
-mod calls;
+mod call_scope;
 mod memory_charges;
 mod prompt_cache;
 
@@ -26,17 +26,17 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-pub use calls::CallScope;
+pub use call_scope::CallScope;
 use memory_charges::MemoryCharges;
 pub use prompt_cache::SystemPrompt;
 use prompt_cache::{PromptCache, RenderCache};
 
 /// How long a turn that no turn may be inside of waits for its tasks at its end.
-const REST: Duration = Duration::from_secs(1);
+const TASK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// One pass of one inbound envelope through the pipeline. It lives until the turn ends; guests hold handles to it.
 pub struct Turn {
-    pub calls: Arc<CallScope>,
+    pub scope: Arc<CallScope>,
     /// Its name among all turns of this process.
     pub id: String,
     pub session_id: String,
@@ -126,8 +126,8 @@ impl Turn {
     }
 
     /// What the tape will say of the turn, for whoever adds to it.
-    pub(super) fn audit<T>(&self, look: impl FnOnce(&mut Audit) -> T) -> T {
-        look(&mut self.progress().audit)
+    pub(super) fn audit<T>(&self, change: impl FnOnce(&mut Audit) -> T) -> T {
+        change(&mut self.progress().audit)
     }
 
     /// Until the turn's deadline.
@@ -143,7 +143,7 @@ impl Turn {
             () = self.options.cancelled() => Err(Failure::Cancelled),
             answer = stage => return answer,
             () = tokio::time::sleep_until(self.deadline) => {
-                Err(Failure::Deadline(self.calls.host.config.limits().turn_deadline()))
+                Err(Failure::Deadline(self.scope.host.config.limits().turn_deadline()))
             }
         };
         self.wait_for_tasks().await;
@@ -154,9 +154,9 @@ impl Turn {
     /// not write behind its back.
     pub(super) async fn wait_for_tasks(&self) {
         // A turn inside this one waits for its own tasks first.
-        let patience = REST * (super::subturn::MAX_NESTED.saturating_sub(self.nesting()) as u32 + 1);
+        let timeout = TASK_TIMEOUT * (super::subturn::MAX_NESTED.saturating_sub(self.nesting()) as u32 + 1);
         let start = Instant::now();
-        while Arc::strong_count(&self.working) > 1 && start.elapsed() < patience {
+        while Arc::strong_count(&self.working) > 1 && start.elapsed() < timeout {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
@@ -202,7 +202,7 @@ impl Turn {
         match &self.shared {
             Some(tape) => Ok(tape.clone().without_forgotten()),
             None => {
-                let tapes = self.calls.host.tapes_of(&self.calls);
+                let tapes = self.scope.host.tapes_of(&self.scope);
                 Ok(tapes.open(&bub_tape::workspace_tape_name(&self.workspace))?.without_forgotten())
             }
         }
@@ -226,7 +226,7 @@ impl Turn {
         // Should the turn fail, the words are kept and not the media: they may be why it did.
         let (text, media) = match prompt {
             Prompt::Text(text) => (text.clone(), 0),
-            Prompt::Parts(parts) => (self.calls.media.told(parts), self.calls.media.weight(parts)),
+            Prompt::Parts(parts) => (self.scope.media.told(parts), self.scope.media.weight(parts)),
         };
         self.progress().prompt = Some(text.clone());
         self.tape.check_media(media)?;

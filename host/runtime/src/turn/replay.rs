@@ -38,8 +38,8 @@ impl Turn {
     /// # Errors
     ///
     /// The tape cannot be written.
-    pub async fn again(calls: &Arc<CallScope>, told: TurnSnapshot, options: TurnOptions) -> Result<Arc<Self>, Failure> {
-        let turn = Self::begin(calls, told.session, told.message, options).await?;
+    pub async fn again(scope: &Arc<CallScope>, told: TurnSnapshot, options: TurnOptions) -> Result<Arc<Self>, Failure> {
+        let turn = Self::begin(scope, told.session, told.message, options).await?;
         let held = || Failure::Tape(Error::new(ErrorKind::Conflict, "the turn is held by somebody else"));
         let mut turn = Arc::into_inner(turn).ok_or_else(held)?;
         turn.principal = told.principal;
@@ -66,7 +66,7 @@ impl Turn {
     pub async fn discard(&self) {
         self.wait_for_tasks().await;
         self.idle.clear();
-        self.calls.host.processes.end_turn(&self.id).await;
+        self.scope.host.processes.end_turn(&self.id).await;
         self.tape.close();
     }
 }

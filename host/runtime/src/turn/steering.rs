@@ -35,10 +35,10 @@ impl Turn {
     async fn prompt_of(self: &Arc<Self>, said: AttributedMessage) -> Result<Prompt, Failure> {
         let mut message =
             Envelope { kind: MessageKind::Normal, session_id: Some(self.session_id.clone()), ..said.message };
-        message.media.iter_mut().for_each(|item| item.url = self.calls.media.extract_url(&item.url));
+        message.media.iter_mut().for_each(|item| item.url = self.scope.media.extract_url(&item.url));
         let options = self.options.for_inner().with_identity(said.identity);
         let mut turn =
-            Self::with_tape(&self.calls, self.tape.clone(), self.session_id.clone(), message, options).await?;
+            Self::with_tape(&self.scope, self.tape.clone(), self.session_id.clone(), message, options).await?;
         turn.deadline = self.deadline;
         turn.replace_state(self.state());
         let turn = Arc::new(turn);

@@ -63,7 +63,7 @@ impl Turn {
         if turn.is_tape(&self.tape) {
             self.is_shared.store(true, Ordering::Relaxed);
         }
-        let settled = turn.settle(outcome.as_ref().err()).await;
+        let settled = turn.finalize(outcome.as_ref().err()).await;
         self.fuel.fetch_add(turn.fuel(), Ordering::Relaxed);
         self.share_taint_of(&turn);
         if turn.changes.load(Ordering::Relaxed) > 0 {
@@ -91,7 +91,7 @@ impl Turn {
             media: Vec::new(),
             ..self.message.clone()
         };
-        let mut turn = Self::with_tape(&self.calls, tape, session_id.clone(), message, options).await?;
+        let mut turn = Self::with_tape(&self.scope, tape, session_id.clone(), message, options).await?;
         turn.deadline = self.deadline;
         turn.shared = self.shared.clone();
         turn.is_preview = self.is_preview;
@@ -132,12 +132,12 @@ impl Turn {
 
     /// The session of a turn inside this one, and its fork of that session's tape.
     async fn inner_tape(&self, session: Option<&str>) -> Result<(String, Tape), Failure> {
-        let calls = &self.calls;
+        let scope = &self.scope;
         match session {
             None | Some("temp") => {
                 let chance = RandomState::new().build_hasher().finish();
                 let session_id = format!("{EPHEMERAL_PREFIX}{:08x}", chance as u32);
-                let tape = calls.host.tapes_of(calls).open(&tape_name(&self.workspace, &session_id))?.fork();
+                let tape = scope.host.tapes_of(scope).open(&tape_name(&self.workspace, &session_id))?.fork();
                 Ok((session_id, tape))
             }
             Some(INHERIT) => Ok((self.session_id.clone(), self.tape().await?.fork())),
@@ -154,14 +154,14 @@ impl Turn {
             )),
             Some(session) => {
                 let name = tape_name(&self.workspace, session);
-                Ok((session.to_owned(), super::begin::open(calls, &name, session).await?))
+                Ok((session.to_owned(), super::begin::open(scope, &name, session).await?))
             }
         }
     }
 
     /// The tools of a turn inside this one: those that are named, as far as this one has them.
     fn inner_tools(&self, named: Option<&[String]>) -> Result<Option<BTreeSet<String>>, Failure> {
-        let all = self.calls.plugins.iter().flat_map(|plugin| &plugin.tools).filter(|tool| self.has_tool(&tool.name));
+        let all = self.scope.plugins.iter().flat_map(|plugin| &plugin.tools).filter(|tool| self.has_tool(&tool.name));
         let all: BTreeSet<String> = all.map(|tool| tool.name.clone()).collect();
         // Without a word nothing but the means to begin further ones is taken away.
         let Some(named) = named.filter(|named| !named.is_empty()) else {

@@ -53,14 +53,14 @@ pub(super) async fn side(selector: &str, turn: &Arc<Turn>, request: Request) -> 
     let system: Vec<String> = request.system().into_iter().collect();
     let (about, selected) = (request.view.about(), &request.selected);
     let selection = &selected.selection;
-    let said = selection.said.as_ref().unwrap_or(&about.said);
+    let new_messages = selection.new_messages.as_ref().unwrap_or(&about.new_messages);
     let tools = about.tools.iter();
     let tools = tools.map(|tool| bub_estimate::chat::tool(&tool.name, &tool.description, &tool.parameters)).sum();
     let tokens = vec![
         ("system prompt", weigh(&system)),
         ("before", weigh(&selection.before)),
         ("history", weigh(&selection.history)),
-        ("current input", weigh(said)),
+        ("current input", weigh(new_messages)),
         ("after", weigh(&selection.after)),
         ("tools", tools),
     ];
@@ -150,8 +150,8 @@ pub(super) fn print(out: &mut impl Write, [one, other]: &[Side; 2], as_json: boo
         writeln!(out, "\n{}'s own messages:", text::line(&side.selector))?;
         for message in &side.own {
             let role = json::get(message, "role").map(text::value).unwrap_or_default();
-            let said = json::get(message, "content").map(first_line).unwrap_or_default();
-            writeln!(out, "{}", text::cut(&format!("  {role}: {said}"), WIDTH))?;
+            let new_messages = json::get(message, "content").map(first_line).unwrap_or_default();
+            writeln!(out, "{}", text::cut(&format!("  {role}: {new_messages}"), WIDTH))?;
         }
     }
     Ok(())
@@ -163,8 +163,8 @@ fn only(out: &mut impl Write, side: &Side, entries: &[&Entry]) -> io::Result<()>
     }
     writeln!(out, "\nonly in {}'s:", text::line(&side.selector))?;
     for entry in entries.iter().take(MAX_SHOWN) {
-        let said = json::get(&entry.payload, "content").unwrap_or(&entry.payload);
-        let line = format!("{:>6} {:<11} {}", entry.id, entry.kind, first_line(said));
+        let new_messages = json::get(&entry.payload, "content").unwrap_or(&entry.payload);
+        let line = format!("{:>6} {:<11} {}", entry.id, entry.kind, first_line(new_messages));
         writeln!(out, "{}", text::cut(&line, WIDTH))?;
     }
     match entries.len().saturating_sub(MAX_SHOWN) {
@@ -176,8 +176,8 @@ fn only(out: &mut impl Write, side: &Side, entries: &[&Entry]) -> io::Result<()>
 /// The text without context and date, cut to a line.
 fn first_line(value: &str) -> String {
     let whole = content(value).join("\n");
-    let said = whole.split_once("---Date: ").and_then(|(_, rest)| rest.split_once("---\n"));
-    text::line(said.map_or(whole.as_str(), |(_, said)| said))
+    let new_messages = whole.split_once("---Date: ").and_then(|(_, rest)| rest.split_once("---\n"));
+    text::line(new_messages.map_or(whole.as_str(), |(_, new_messages)| new_messages))
 }
 
 fn row(out: &mut impl Write, name: &str, one: &str, other: &str) -> io::Result<()> {

@@ -74,7 +74,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
 async fn compare(arguments: &Arguments, host: &Arc<Host>, names: [&String; 2]) -> Result<[compare::Side; 2]> {
     let side = async |name: &String| {
         let look = async |turn: &_, request| compare::side(name, turn, request).await;
-        let looked = preview(arguments, host, Some(name), async |preview| preview.look(host, look).await);
+        let looked = preview(arguments, host, Some(name), async |preview| preview.inspect(host, look).await);
         Ok::<_, anyhow::Error>(looked.await?.0)
     };
     // The first call of a component includes its start, so each selector runs once before the measurement.

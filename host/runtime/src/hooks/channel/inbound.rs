@@ -47,13 +47,13 @@ const OWN_KEYS: [&str; 3] = ["sender_id", "channel", "chat_id"];
 /// Why a message is not taken.
 type Refused<T> = std::result::Result<T, String>;
 
-pub(super) fn inbox(channel: &GuestChannel, calls: &CallScope, inbox: wit::Inbox) -> Result<Inbox> {
+pub(super) fn inbox(channel: &GuestChannel, scope: &CallScope, inbox: wit::Inbox) -> Result<Inbox> {
     if inbox.cursor.len() > MAX_CURSOR {
         return Err(contract(format!("its cursor is longer than {MAX_CURSOR} bytes")));
     }
     check_json(&inbox.cursor).map_err(|reason| contract(format!("its cursor is {reason}")))?;
     let wait = Duration::from_millis(inbox.wait_ms.into()).clamp(WAIT.0, WAIT.1);
-    let (arrivals, refused) = arrivals(channel, calls, inbox.arrivals)?;
+    let (arrivals, refused) = arrivals(channel, scope, inbox.arrivals)?;
     Ok(Inbox { arrivals, refused, cursor: inbox.cursor, wait })
 }
 
@@ -64,7 +64,7 @@ pub(super) fn inbox(channel: &GuestChannel, calls: &CallScope, inbox: wit::Inbox
 /// The fault `contract`: there are too many at once.
 pub(super) fn arrivals(
     channel: &GuestChannel,
-    calls: &CallScope,
+    scope: &CallScope,
     arrivals: Vec<wit::Arrival>,
 ) -> Result<(Vec<Arrival>, Vec<String>)> {
     if arrivals.len() > MAX_ARRIVALS {
@@ -74,12 +74,12 @@ pub(super) fn arrivals(
     let (mut taken, mut refused) = (Vec::new(), Vec::new());
     for arrival in arrivals {
         let name = name_of(&arrival.message);
-        match self::arrival(channel, calls, arrival) {
+        match self::arrival(channel, scope, arrival) {
             Ok(arrival) => taken.push(arrival),
             Err(why) => {
                 let reason = format!("{name} is refused: {why}");
                 tracing::warn!("channel `{}` of plugin `{}`: {reason}", channel.name, channel.plugin());
-                calls
+                scope
                     .host
                     .events
                     .publish(RuntimeEvent::Refused { channel: channel.name.clone(), reason: reason.clone() }, "");
@@ -99,7 +99,7 @@ fn name_of(message: &Envelope) -> String {
     }
 }
 
-fn arrival(channel: &GuestChannel, calls: &CallScope, arrival: wit::Arrival) -> Refused<Arrival> {
+fn arrival(channel: &GuestChannel, scope: &CallScope, arrival: wit::Arrival) -> Refused<Arrival> {
     let wit::Arrival { message, active } = arrival;
     let id = message.id.filter(|id| !id.is_empty());
     let chat_id = if message.chat_id.is_empty() { "default".to_owned() } else { message.chat_id };
@@ -126,7 +126,7 @@ fn arrival(channel: &GuestChannel, calls: &CallScope, arrival: wit::Arrival) -> 
         output_channel: None,
     };
     // Before anything is added to them: the sender's own words alone make a command.
-    message.kind = kind_of(calls.host.config.commands(&channel.name), &message.content);
+    message.kind = kind_of(scope.host.config.commands(&channel.name), &message.content);
     if message.kind == MessageKind::Command {
         // A command is one line, and no part of a conversation: nothing reads what else came with it.
         message.passages.clear();

@@ -57,7 +57,7 @@ pub(super) fn check(request: &WebhookRequest) -> std::result::Result<(), Failure
 /// The fault `contract`: it is no response.
 pub(super) fn response(
     channel: &GuestChannel,
-    calls: &CallScope,
+    scope: &CallScope,
     said: wit::WebhookResponse,
 ) -> Result<WebhookResponse> {
     let wit::WebhookResponse { status, headers, body, arrivals } = said;
@@ -84,6 +84,6 @@ pub(super) fn response(
     // A browser that is led here runs nothing of it, whatever it is called.
     kept.push(("x-content-type-options".to_owned(), "nosniff".to_owned()));
     kept.push(("content-security-policy".to_owned(), "sandbox; default-src 'none'".to_owned()));
-    let (arrivals, refused) = inbound::arrivals(channel, calls, arrivals)?;
+    let (arrivals, refused) = inbound::arrivals(channel, scope, arrivals)?;
     Ok(WebhookResponse { status, headers: kept, body, arrivals, refused })
 }

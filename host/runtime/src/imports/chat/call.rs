@@ -57,13 +57,13 @@ impl ModelCall {
         }
         // A plugin that rewrites a request cannot spend on a model that the caller may not call.
         let grant = grant_of(&self.request.model);
-        if self.request.model != asked && !self.turn.calls.host.grants.allows(&self.caller.plugin, &grant) {
+        if self.request.model != asked && !self.turn.scope.host.grants.allows(&self.caller.plugin, &grant) {
             self.turn.refused(&self.caller.plugin, &grant);
             let _ = listener.send(Err(self.caller.plugin.refusal(&grant))).await;
             return;
         }
         // Only now: what a plugin answers in place of the model costs nothing.
-        let host = &self.turn.calls.host;
+        let host = &self.turn.scope.host;
         let name = &self.caller.plugin.name;
         let own = host.config.plugin(name).daily_tokens;
         let allowed = host.budget.check(name, own).and_then(|()| self.check_quota());
@@ -84,7 +84,7 @@ impl ModelCall {
         };
         if let Some(call) = self.bill(&response, ended.as_ref().err()) {
             self.turn.spends(call.tokens());
-            self.turn.calls.host.budget.spend(&call);
+            self.turn.scope.host.budget.spend(&call);
         }
         let outcome = response.close(ended.as_ref().err().cloned(), began);
         hooks::after_llm_call(&self.turn, self.depth, &self.request.model, &outcome).await;
@@ -95,7 +95,7 @@ impl ModelCall {
 
     /// Refuses when the caller whose message the turn is about has used up the day's tokens.
     fn check_quota(&self) -> Result<(), Error> {
-        let (host, caller) = (&self.turn.calls.host, self.turn.caller());
+        let (host, caller) = (&self.turn.scope.host, self.turn.caller());
         let checked = host.budget.check_caller(&caller.account, self.turn.quota().tokens_per_day);
         if checked.as_ref().is_err_and(|error| error.kind == ErrorKind::Denied) {
             let exceeded = RuntimeEvent::QuotaExceeded { caller: caller.account.to_string(), quota: "tokens_per_day" };
@@ -108,7 +108,7 @@ impl ModelCall {
     /// anything was said, a failure is final.
     async fn ask_each(&self, response: &mut ResponseRecorder<'_>) -> Result<(), Error> {
         let Err(first) = self.ask(&self.request.model, response).await else { return Ok(()) };
-        let config = &self.turn.calls.host.config;
+        let config = &self.turn.scope.host.config;
         if self.request.model != config.model.model {
             return Err(first);
         }
@@ -128,7 +128,7 @@ impl ModelCall {
 
     async fn ask(&self, model: &str, response: &mut ResponseRecorder<'_>) -> Result<(), Error> {
         model.clone_into(&mut response.model);
-        match model.split_once(':').and_then(|(provider, model)| Some((self.turn.calls.provider(provider)?, model))) {
+        match model.split_once(':').and_then(|(provider, model)| Some((self.turn.scope.provider(provider)?, model))) {
             Some((plugin, model)) => self.ask_guest(plugin, model, response).await,
             None => self.ask_server(model, response).await,
         }
@@ -138,7 +138,7 @@ impl ModelCall {
         let request = self.request.to_server(&self.turn, model)?;
         let turn = self.turn.clone();
         let on_retry = move |why: &str, pause| turn.publish_retry(why, pause);
-        let mut completion = self.turn.calls.host.model.complete(request).on_retry(Box::new(on_retry));
+        let mut completion = self.turn.scope.host.model.complete(request).on_retry(Box::new(on_retry));
         while let Some(event) = completion.next().await {
             response.pass(event.map_err(into_error)?).await?;
         }
@@ -174,7 +174,7 @@ pub async fn ask_provider(
     sender: mpsc::Sender<Event>,
 ) -> Result<(), Error> {
     let context = CallContext::inside("complete", turn, depth);
-    let answer = call(&turn.calls.host, plugin, context, |guest_call| {
+    let answer = call(&turn.scope.host, plugin, context, |guest_call| {
         Box::pin(async move {
             let given = guest_call.store.data().recorder.record(|| serde_json::json!([request]));
             let guest = guest_call.exports.provider(guest_call.store, &guest_call.instance)?;

@@ -83,7 +83,7 @@ impl Request {
     ///
     /// There are too many media, or none where one should be.
     pub(super) fn to_server(&self, turn: &Turn, model: &str) -> Result<bub_model::Request, Error> {
-        let filled = turn.calls.media.restore_request(&self.messages, MAX_SENT, &format!("model `{model}`"))?;
+        let filled = turn.scope.media.restore_request(&self.messages, MAX_SENT, &format!("model `{model}`"))?;
         let messages = self.messages.iter().zip(filled).map(|(message, filled)| match filled {
             Cow::Borrowed(_) => Ok(message.object().clone()),
             Cow::Owned(filled) => RawObject::new(&filled),
@@ -104,7 +104,7 @@ impl Request {
     ///
     /// There are too many media, or none where one should be.
     pub(super) fn to_guest(&self, turn: &Turn, plugin: &str, model: &str) -> Result<exchange::Request, Error> {
-        let filled = turn.calls.media.restore_request(&self.messages, MAX_LENT, &format!("plugin `{plugin}`"))?;
+        let filled = turn.scope.media.restore_request(&self.messages, MAX_LENT, &format!("plugin `{plugin}`"))?;
         Ok(exchange::Request {
             model: Some(model.to_owned()),
             messages: filled.into_iter().map(Cow::into_owned).collect(),
@@ -131,7 +131,7 @@ impl Request {
 
 /// What a model is told of a tool. One that stands as its plugin gave it was looked at when that was loaded.
 fn offer(turn: &Turn, spec: &ToolSpec) -> Result<Arc<Offer>, String> {
-    let mut all = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools);
+    let mut all = turn.scope.plugins.iter().flat_map(|plugin| &plugin.tools);
     let is_it = |tool: &&crate::plugin::Tool| {
         tool.name == spec.name && tool.description == spec.description && tool.parameters == spec.parameters
     };

@@ -23,7 +23,7 @@ const MAX_PLACES: usize = 8;
 
 /// Where a part of what leaves stands.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found<'a> {
+pub(super) enum Overlap<'a> {
     /// In the text of that source.
     In(&'a str),
     Nowhere,
@@ -34,24 +34,24 @@ pub(super) enum Found<'a> {
 }
 
 /// Looks for what leaves in what was read. What the owner said may leave.
-pub(super) fn find<'a>(leaving: &[String], said: &[&str], read: &[Reading<'a>]) -> Found<'a> {
+pub(super) fn find<'a>(leaving: &[String], said: &[&str], read: &[Reading<'a>]) -> Overlap<'a> {
     let mut texts = Vec::new();
     for text in leaving {
         match decoded(text) {
             Some(forms) => texts.extend(forms),
-            None => return Found::TooMuch,
+            None => return Overlap::TooMuch,
         }
     }
     let mut needles = Needles::new(texts);
     if needles.windows.is_empty() {
-        return Found::TooLittle;
+        return Overlap::TooLittle;
     }
     for said in said {
         needles.excuse(said);
     }
     match read.iter().find(|reading| needles.stand_in(reading.text)) {
-        Some(reading) => Found::In(reading.source),
-        None => Found::Nowhere,
+        Some(reading) => Overlap::In(reading.source),
+        None => Overlap::Nowhere,
     }
 }
 

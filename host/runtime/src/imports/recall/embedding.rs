@@ -42,7 +42,7 @@ enum Way {
 impl Embedder {
     /// The configured model, else the plugin that is an embedder; none where there is neither.
     pub(super) async fn of(turn: &Arc<Turn>, caller: &str) -> Option<Arc<Self>> {
-        let (way, name) = match &turn.calls.host.config.embedding_model {
+        let (way, name) = match &turn.scope.host.config.embedding_model {
             Some(model) => (Way::Server(model.clone()), model.clone()),
             None => {
                 let plugin = hooks::embedder(turn)?;
@@ -98,7 +98,7 @@ impl Embedder {
 
     /// What the model says of unrelated texts: as configured, as it was learned, or learned now.
     async fn baseline(&self, workspace: &Workspace) -> Result<Baseline, String> {
-        if let (Way::Server(_), Some(configured)) = (&self.way, self.turn.calls.host.config.embedding_scale) {
+        if let (Way::Server(_), Some(configured)) = (&self.way, self.turn.scope.host.config.embedding_scale) {
             return Ok(configured);
         }
         // One at a time: the second finds what the first has learned.
@@ -122,7 +122,7 @@ impl Embedder {
             }
             Way::Server(model) => {
                 self.check()?;
-                let host = &self.turn.calls.host;
+                let host = &self.turn.scope.host;
                 let embedded = host.model.embed(model, &texts, TIMEOUT).await.map_err(|error| error.message)?;
                 self.bill(model, &texts, &embedded);
                 Ok(embedded.vectors)
@@ -132,7 +132,7 @@ impl Embedder {
 
     /// The budgets of all, of the plugin that searches and of the caller.
     fn check(&self) -> Result<(), String> {
-        let (host, caller) = (&self.turn.calls.host, self.turn.caller());
+        let (host, caller) = (&self.turn.scope.host, self.turn.caller());
         let own = host.config.plugin(&self.caller).daily_tokens;
         let checked = host.budget.check(&self.caller, own);
         let checked =
@@ -149,7 +149,7 @@ impl Embedder {
         let is_counted = self.turn.principal() != Principal::Owner || self.turn.quota().tokens_per_day.is_some();
         let call = if is_counted { call.caused_by(&self.turn.caller().account) } else { call };
         self.turn.spends(call.tokens());
-        self.turn.calls.host.budget.spend(&call);
+        self.turn.scope.host.budget.spend(&call);
     }
 
     /// The question was not answered in time: nobody waits for that again for a while, unless the model was new.

@@ -21,7 +21,7 @@ pub fn attach(dir: &Path, archive: &str, attachments: &[(String, String)]) {
 
 /// What drafts make a turn hold, in bytes: the media of a message too.
 pub(super) fn weight(turn: &Turn, drafts: &[Draft]) -> usize {
-    let media = |draft: &Draft| if draft.kind == "message" { turn.calls.media.weight(&draft.payload) } else { 0 };
+    let media = |draft: &Draft| if draft.kind == "message" { turn.scope.media.weight(&draft.payload) } else { 0 };
     drafts.iter().map(|draft| draft.payload.len() + draft.meta.len() + media(draft)).fold(0, usize::saturating_add)
 }
 
@@ -50,7 +50,7 @@ pub fn taint(turn: &Turn, entry: &bub_tape::Entry) {
 pub(super) fn into_entry(turn: &Turn, entry: bub_tape::Entry) -> Entry {
     taint(turn, &entry);
     let payload = match &*entry.kind {
-        "message" => turn.calls.media.extract(&entry.payload).into_owned(),
+        "message" => turn.scope.media.extract(&entry.payload).into_owned(),
         _ => entry.payload.to_string(),
     };
     let [kind, meta, date] = [entry.kind, entry.meta, entry.date].map(|text| text.to_string());

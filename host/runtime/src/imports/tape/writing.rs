@@ -33,7 +33,7 @@ impl State {
     ) -> Result<bub_tape::Draft, Error> {
         let payload = match draft.kind.as_str() {
             // What the tape keeps is the media themselves: marks are a turn's own.
-            "message" => turn.calls.media.restore(&draft.payload)?,
+            "message" => turn.scope.media.restore(&draft.payload)?,
             _ => Cow::Borrowed(&*draft.payload),
         };
         let mut signed = bub_tape::Draft::new(&draft.kind, &payload, &draft.meta)?;

@@ -39,7 +39,7 @@ pub(super) async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<
 
 /// One call from the chain before it to the chain after it. Whatever happens is a result that the model can read.
 async fn intercepted(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<String, Error> {
-    if let Some(gate) = turn.calls.absent_gate() {
+    if let Some(gate) = turn.scope.absent_gate() {
         let error = Error::denied(format!("the gate `{gate}` is not there to allow it"));
         turn.denied_call(DenialReason::Gate, gate, &call.name, &error);
         return Err(error);
@@ -89,7 +89,7 @@ async fn decided(
     })?;
     allowed(turn, depth, (plugin, tool), (call, &parsed), guest_closure).await?;
     // A turn that it begins has tools with effects of their own.
-    let may_act = tool.effect != Effect::Read || turn.calls.host.grants.allows(plugin, "agent");
+    let may_act = tool.effect != Effect::Read || turn.scope.host.grants.allows(plugin, "agent");
     if may_act {
         turn.tool_begins(call).await?;
     }
@@ -115,7 +115,7 @@ async fn allowed(
     (call, arguments): (&ToolCall, &Value),
     guest_closure: Vec<(String, String)>,
 ) -> Result<(), Error> {
-    let config = &turn.calls.host.config;
+    let config = &turn.scope.host.config;
     let channel = &turn.message.channel;
     let mut askers: Vec<_> = guest_closure.into_iter().map(|(plugin, why)| Asker::plugin(plugin, &why)).collect();
     let is_typed = turn.is_typed(depth);
@@ -160,7 +160,7 @@ async fn allowed(
             let why = format!("the approval mode is `{}`", policy.approve);
             let name = model_name(&tool.name);
             let error = Error::denied(format!("`{name}` would {effect}, and {why}; only calls that read are made"));
-            turn.calls
+            turn.scope
                 .host
                 .channel()
                 .not_asked(&ApprovalRequest { why, ..about((plugin, tool), decision.effect, call) });
@@ -203,7 +203,7 @@ async fn allowed(
 /// The tape that knows what was named before cannot be read.
 async fn flows(turn: &Turn, plugin: &Plugin, tool: &Tool, arguments: &Value) -> Result<Vec<Flow>, Error> {
     let mut flows = Vec::new();
-    let reach = Reach::of(&turn.calls.host.grants.held(plugin, "http:"));
+    let reach = Reach::of(&turn.scope.host.grants.targets(plugin, "http:"));
     if let Some(reach) = reach {
         flows = turn.with_conversation(|conversation| flow::of_request(conversation, &reach, arguments)).await?;
     }
@@ -222,14 +222,14 @@ fn destroys(arguments: &Value) -> Option<Flow> {
 
 /// Whether a tool of the plugin may change a file.
 fn may_write_files(turn: &Turn, plugin: &Plugin) -> bool {
-    turn.calls.host.grants.held(plugin, "fs:").iter().any(|held| held.ends_with(":rw"))
+    turn.scope.host.grants.targets(plugin, "fs:").iter().any(|held| held.ends_with(":rw"))
 }
 
 /// The first file that the arguments name and that runs later.
 fn run_later(turn: &Turn, arguments: &Value) -> Option<Flow> {
     // Links in the workspace's own path are not the call's doing.
     let workspace = turn.workspace.canonicalize().unwrap_or_else(|_| turn.workspace.clone());
-    let rules = &turn.calls.host.config.policy.runs_later;
+    let rules = &turn.scope.host.config.policy.runs_later;
     let runs_later = |path: &&str| run_later::resolve(&workspace, path).iter().any(|path| rules.holds(path));
     run_later::named(arguments).into_iter().find(runs_later).map(|path| Flow::RunsLater { path: one_line(path) })
 }
@@ -239,8 +239,8 @@ fn shows_workspace(turn: &Turn, plugin: &Plugin, tool: &Tool) -> bool {
     if !matches!(tool.effect, Effect::Read | Effect::Run) {
         return false;
     }
-    let grants = &turn.calls.host.grants;
-    grants.allows(plugin, "process") || grants.held(plugin, "fs:").iter().any(|held| fs::is_workspace(held))
+    let grants = &turn.scope.host.grants;
+    grants.allows(plugin, "process") || grants.targets(plugin, "fs:").iter().any(|held| fs::is_workspace(held))
 }
 
 /// The arguments, as text and as the object that they are, if the tool takes them.
@@ -263,7 +263,7 @@ fn arguments(turn: &Turn, tool: &Tool, call: &ToolCall) -> Result<(String, Value
 /// What a model that asked for a tool that is not there can do about it.
 fn unknown(turn: &Turn, name: &str) -> Error {
     let written = model_name(name);
-    let tools = turn.calls.plugins.iter().flat_map(|plugin| &plugin.tools).filter(|tool| tool.for_model);
+    let tools = turn.scope.plugins.iter().flat_map(|plugin| &plugin.tools).filter(|tool| tool.for_model);
     let names: Vec<String> = tools.map(|tool| model_name(&tool.name)).collect();
     let close = bub_types::suggest::several(&written, names.iter().map(String::as_str), 3);
     let hint = match close.is_empty() {
@@ -282,7 +282,7 @@ pub async fn ask(
     arguments: &String,
 ) -> Result<String, Error> {
     let context = CallContext::inside("call-tool", turn, depth);
-    let answer = call(&turn.calls.host, plugin, context, |GuestCall { exports, store, instance, .. }| {
+    let answer = call(&turn.scope.host, plugin, context, |GuestCall { exports, store, instance, .. }| {
         Box::pin(async move {
             let given = store.data().recorder.record(|| serde_json::json!([name, arguments]));
             let guest = exports.tools(store, &instance)?;

@@ -145,7 +145,7 @@ impl HostView for State {
     }
 
     async fn new_messages(&mut self, view: Resource<View>) -> Result<Vec<String>> {
-        Ok(self.table.get(&view)?.about.said.clone())
+        Ok(self.table.get(&view)?.about.new_messages.clone())
     }
 
     async fn replace_new_messages(&mut self, view: Resource<View>, messages: Vec<String>) -> Result<Result<(), Error>> {

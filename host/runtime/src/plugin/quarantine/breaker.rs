@@ -97,7 +97,7 @@ impl Breaker {
     }
 
     /// Why that caller's messages do not ask now in that session.
-    pub(super) fn held(&self, key: &Key, caller: &Caller, session: &str, now: u64) -> Option<OpenCircuit> {
+    pub(super) fn open_circuit(&self, key: &Key, caller: &Caller, session: &str, now: u64) -> Option<OpenCircuit> {
         let name = (caller.trust != Trust::Owner && !caller.name.is_empty()).then_some(&*caller.name);
         let own = self.streak(caller, session).and_then(|streak| streak.open).map(|open| (open, name, Some(session)));
         let all_own = self.callers.get(&*caller.name).map(|open| (*open, name, None));

@@ -21,10 +21,10 @@ const MAX_BYTES: u64 = 4 << 20;
 const MAX_BREAKERS: usize = 256;
 
 /// How often the file is looked at, at most: a look costs as much as several calls of a hook.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long somebody else is waited for who changes the file. Nobody takes longer who is well.
-const PATIENCE: Duration = Duration::from_millis(500);
+const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(super) type Breakers = BTreeMap<Key, Breaker>;
 
@@ -33,7 +33,7 @@ pub(super) struct BreakerStore {
     dir: PathBuf,
     breakers: Breakers,
     seen: Option<(Instant, FileFingerprint)>,
-    trouble: Option<String>,
+    write_error: Option<String>,
 }
 
 type FileFingerprint = Option<(SystemTime, u64)>;
@@ -59,23 +59,23 @@ struct Line {
 
 impl BreakerStore {
     pub(super) fn new(dir: &Path) -> Self {
-        Self { dir: dir.to_owned(), breakers: Breakers::new(), seen: None, trouble: None }
+        Self { dir: dir.to_owned(), breakers: Breakers::new(), seen: None, write_error: None }
     }
 
     /// Why the last change was not written down; none, when it was.
-    pub(super) fn trouble(&self) -> Option<&str> {
-        self.trouble.as_deref()
+    pub(super) fn write_error(&self) -> Option<&str> {
+        self.write_error.as_deref()
     }
 
     /// What is known at this moment.
     pub(super) fn read(&mut self) -> &Breakers {
-        if self.seen.as_ref().is_none_or(|(at, _)| at.elapsed() >= LOOK_EVERY) {
+        if self.seen.as_ref().is_none_or(|(at, _)| at.elapsed() >= CHECK_INTERVAL) {
             let stamp = self.stamp();
             if self.seen.as_ref().is_none_or(|(_, seen)| *seen != stamp) {
                 match stamp.and_then(|_| PrivateDir::open(&self.dir).ok()) {
                     Some(dir) => self.breakers = read(&dir),
                     // Somebody has taken it away, unless it was never there because nothing can be written.
-                    None if self.trouble.is_none() => self.breakers.clear(),
+                    None if self.write_error.is_none() => self.breakers.clear(),
                     None => {}
                 }
             }
@@ -98,11 +98,13 @@ impl BreakerStore {
         }
         let written = opened.and_then(|dir| write(&dir, &self.breakers));
         drop(locked);
-        let trouble = written.err().map(|reason| format!("`{}` {reason}", self.dir.display()));
-        if let Some(trouble) = trouble.as_ref().filter(|trouble| self.trouble.as_ref() != Some(trouble)) {
-            tracing::warn!("who is in quarantine is not written down: {trouble}");
+        let write_error = written.err().map(|reason| format!("`{}` {reason}", self.dir.display()));
+        if let Some(write_error) =
+            write_error.as_ref().filter(|write_error| self.write_error.as_ref() != Some(write_error))
+        {
+            tracing::warn!("who is in quarantine is not written down: {write_error}");
         }
-        self.trouble = trouble;
+        self.write_error = write_error;
         self.seen = Some((Instant::now(), self.stamp()));
         answer
     }
@@ -148,7 +150,7 @@ fn lock(dir: &PrivateDir) -> Option<File> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).ok()?;
     let start = Instant::now();
     while file.try_lock().is_err() {
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > LOCK_TIMEOUT {
             return None;
         }
         std::thread::sleep(Duration::from_millis(2));

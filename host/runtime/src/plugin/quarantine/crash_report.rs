@@ -2,7 +2,7 @@
 //!
 //! A folder a digest and hook, bounded in number and size, for nobody but the user; values of secrets are taken out.
 
-use super::super::discovery::{ReadOutcome, look};
+use super::super::discovery::{ReadOutcome, read_component};
 use super::super::embedded::EMBEDDED;
 use super::super::load::{Plugin, digest};
 use super::super::private::PrivateDir;
@@ -100,7 +100,7 @@ pub(super) fn keep(dir: &Path, plugin: &Plugin, fault: &Fault, session: &str, ca
 /// The bytes that broke, if they are still where they were and not too many.
 fn component(plugin: &Plugin) -> Option<Vec<u8>> {
     let bytes = match &plugin.file {
-        Some(path) => match look(path, false) {
+        Some(path) => match read_component(path, false) {
             Ok(ReadOutcome::Whole(bytes, _)) => bytes,
             _ => return None,
         },

@@ -130,7 +130,7 @@ impl Turn {
             let of = if plugin.is_empty() { tool } else { plugin };
             let grant = if grant.is_empty() { denial.reason.name() } else { grant };
             let event = RuntimeEvent::Denied { plugin: of.to_owned(), grant: grant.to_owned() };
-            self.calls.host.events.publish(event, &self.outermost().session_id);
+            self.scope.host.events.publish(event, &self.outermost().session_id);
         }
     }
 
@@ -159,11 +159,11 @@ impl Turn {
     /// Plugins that implement that hook are not asked, because they are not granted it.
     pub fn passes_over_ungranted(&self, hook: &str) {
         // The program's own guests hold what their table says, unless the configuration speaks of them.
-        let config = &self.calls.host.config;
+        let config = &self.scope.host.config;
         let is_bounded =
             |plugin: &&Arc<Plugin>| plugin.source != Source::Embedded || config.plugins.contains_key(&plugin.name);
-        let bounded = self.calls.plugins.exporting(hook).filter(is_bounded);
-        for plugin in bounded.filter(|plugin| !self.calls.may_answer(plugin, hook)) {
+        let bounded = self.scope.plugins.exporting(hook).filter(is_bounded);
+        for plugin in bounded.filter(|plugin| !self.scope.may_answer(plugin, hook)) {
             let grant = bub_permissions::hook_grant(hook);
             self.denied(Denial {
                 reason: DenialReason::Hook,

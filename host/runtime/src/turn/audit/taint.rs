@@ -139,7 +139,7 @@ impl Turn {
         let source = TaintSource::parse(source.to_owned());
         let is_known = self.audit(|audit| audit.taint.sources.iter().any(|(known, _)| *known == source));
         match &source {
-            TaintSource::Workspace(path) => is_known || self.calls.host.config.trusts(Path::new(path)),
+            TaintSource::Workspace(path) => is_known || self.scope.host.config.trusts(Path::new(path)),
             TaintSource::Outside(what) if what == ENTRY => is_known,
             TaintSource::Outside(_) => is_of_phase && self.tainted().is_some(),
         }
@@ -148,7 +148,7 @@ impl Turn {
     /// Whether that source taints nothing any more: a workspace that the user trusts.
     pub fn has_trusted(&self, source: &str) -> bool {
         match TaintSource::parse(source.to_owned()) {
-            TaintSource::Workspace(path) => self.calls.host.config.trusts(Path::new(&path)),
+            TaintSource::Workspace(path) => self.scope.host.config.trusts(Path::new(&path)),
             TaintSource::Outside(_) => false,
         }
     }
@@ -255,7 +255,7 @@ impl Turn {
         if sources.is_empty() {
             return vec![TaintSource::outside("earlier")];
         }
-        let config = &self.calls.host.config;
+        let config = &self.scope.host.config;
         let lasts = |source: &TaintSource| match source {
             TaintSource::Workspace(path) => !config.trusts(Path::new(path)),
             TaintSource::Outside(_) => true,

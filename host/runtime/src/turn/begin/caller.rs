@@ -34,6 +34,6 @@ impl Turn {
     /// What the caller may take.
     pub fn quota(&self) -> Quota {
         let Envelope { channel, sender, .. } = &self.message;
-        self.calls.host.config.quota(self.principal, channel, sender.as_deref())
+        self.scope.host.config.quota(self.principal, channel, sender.as_deref())
     }
 }

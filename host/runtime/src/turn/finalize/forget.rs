@@ -22,10 +22,10 @@ impl Turn {
     /// A tape cannot be read, or what is to be kept of it not be written.
     pub async fn forget(&self, tape: &Tape, everywhere: bool, texts: &[String], dry: bool) -> bub_tape::Result<Forgot> {
         let words = Words::new(texts.iter().map(String::as_str));
-        let derived: Vec<String> = self.calls.plugins.exporting("selector").map(|plugin| plugin.name.clone()).collect();
+        let derived: Vec<String> = self.scope.plugins.exporting("selector").map(|plugin| plugin.name.clone()).collect();
         if !dry {
             // A summary that is being made of an earlier turn would be written behind this, and hold the text.
-            self.calls.host.post_turn_tasks.wait_for_begun().await;
+            self.scope.host.post_turn_tasks.wait_for_begun().await;
         }
         let mut forgot = Forgot::default();
         let mut add = |entries: u64| {
@@ -40,7 +40,7 @@ impl Turn {
             }
             for name in self.tapes_of_workspace().await? {
                 if name != own.name() && name != tape.name() {
-                    let other = self.calls.host.tapes_of(&self.calls).open(&name)?;
+                    let other = self.scope.host.tapes_of(&self.scope).open(&name)?;
                     add(other.forget(&words, &derived, dry).await?);
                 }
             }
@@ -78,7 +78,7 @@ impl Turn {
 
     /// The names of the tapes of all sessions of the workspace.
     async fn tapes_of_workspace(&self) -> bub_tape::Result<Vec<String>> {
-        let tapes = self.calls.host.tapes_of(&self.calls);
+        let tapes = self.scope.host.tapes_of(&self.scope);
         let workspace = bub_tape::workspace_tape_name(&self.workspace);
         let half = workspace.split_once("__").map_or(workspace.as_str(), |(half, _)| half);
         let mut names: Vec<String> = Vec::new();

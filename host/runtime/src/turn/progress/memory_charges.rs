@@ -10,7 +10,7 @@ const MAX_HELD: usize = 64 << 20;
 
 /// A plugin that makes a turn hold this much, in bytes, may break the calls of others that are handed it. Its call is
 /// then no success that would make up for that.
-const MUCH: usize = 8 << 20;
+const LARGE_SHARE: usize = 8 << 20;
 
 /// Bytes that a turn holds, by the exports that made it hold them.
 #[derive(Default)]
@@ -81,6 +81,6 @@ impl Turn {
 
     /// Whether that plugin makes the turn hold so much that others may break by it.
     pub fn is_large_consumer(&self, plugin: &Plugin) -> bool {
-        self.memory_charges().of(plugin) >= MUCH
+        self.memory_charges().of(plugin) >= LARGE_SHARE
     }
 }

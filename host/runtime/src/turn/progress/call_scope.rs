@@ -47,12 +47,12 @@ impl CallScope {
         if let Some(turn) = &context.turn {
             turn.passes_over_ungranted(context.hook);
         }
-        self.granted(context.hook).filter(|plugin| self.held(plugin, context).is_none())
+        self.granted(context.hook).filter(|plugin| self.open_circuit(plugin, context).is_none())
     }
 
     /// Why the plugin is not asked there for a while, if it is not.
-    pub fn held(&self, plugin: &Plugin, context: &CallContext) -> Option<OpenCircuit> {
-        self.host.quarantine.held(plugin, context)
+    pub fn open_circuit(&self, plugin: &Plugin, context: &CallContext) -> Option<OpenCircuit> {
+        self.host.quarantine.open_circuit(plugin, context)
     }
 
     /// Whether the plugin implements that hook and may be asked it.
