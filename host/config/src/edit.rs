@@ -24,7 +24,7 @@ pub fn edit(path: &Path, change: impl FnOnce(&mut DocumentMut) -> Result<()>) ->
 fn read(path: &Path) -> Result<DocumentMut> {
     let read = read_text(path, super::file::MAX_FILE).map_err(anyhow::Error::msg)?;
     let text = read.map(|(text, _)| text).unwrap_or_default();
-    text.parse().map_err(|_| anyhow::anyhow!("`{}` is no TOML; mend it first", path.display()))
+    text.parse().map_err(|_| anyhow::anyhow!("`{}` is not TOML; fix it first", path.display()))
 }
 
 fn write(path: &Path, text: &str) -> std::io::Result<()> {

@@ -328,7 +328,7 @@ impl Config {
     pub fn quota(&self, principal: Principal, channel: &str, sender: Option<&str>) -> Quota {
         let is_of = |token: &&Token| Some(token.name.as_str()) == sender && token.principal == principal;
         let token = self.tokens.iter().filter(|_| channel == "http").find(is_of);
-        token.map(|token| token.quota).unwrap_or_default().or(self.quotas.of(principal))
+        token.map(|token| token.quota).unwrap_or_default().or(self.quotas.for_principal(principal))
     }
 
     /// Channels with a selector of their own.

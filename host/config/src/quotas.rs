@@ -62,7 +62,7 @@ impl Quota {
 
 impl Quotas {
     /// The quota of callers with that principal.
-    pub fn of(&self, principal: Principal) -> Quota {
+    pub fn for_principal(&self, principal: Principal) -> Quota {
         match principal {
             Principal::Owner | Principal::Schedule => self.owner,
             Principal::Peer => self.peer,

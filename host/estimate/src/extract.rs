@@ -4,7 +4,7 @@ use crate::{Corpus, estimate, terms, to_tokens};
 use std::collections::BTreeSet;
 
 /// The longest sentence that is quoted whole, in characters.
-const LONGEST: usize = 300;
+const MAX_SENTENCE: usize = 300;
 
 /// The most sentences that are looked at, the newest: what is compared grows with them.
 const LOOKED_AT: usize = 1_000;
@@ -38,7 +38,7 @@ pub fn extract(texts: &[&str], most: u64) -> String {
 }
 
 fn shown(sentence: &str) -> &str {
-    sentence.char_indices().nth(LONGEST).map_or(sentence, |(end, _)| &sentence[..end])
+    sentence.char_indices().nth(MAX_SENTENCE).map_or(sentence, |(end, _)| &sentence[..end])
 }
 
 /// Sentences and lines of a text, without empty phrases.

@@ -17,7 +17,7 @@ const CAPACITY: usize = 64;
 
 /// An answer in progress. The request is driven while the next event is awaited; dropping it cancels the request.
 pub struct Completion {
-    work: LocalStream<BoxFuture<'static, ()>, Said>,
+    work: LocalStream<BoxFuture<'static, ()>, StreamItem>,
     is_over: bool,
     on_retry: Option<OnRetry>,
 }
@@ -26,7 +26,7 @@ pub struct Completion {
 pub(crate) type OnRetry = Box<dyn Fn(&str, Duration) + Send>;
 
 /// What comes out of the work.
-enum Said {
+enum StreamItem {
     Event(Result<Event, Error>),
     Retry(String, Duration),
 }
@@ -68,8 +68,8 @@ impl Completion {
         }
         let next = loop {
             match self.work.next().await {
-                Some(Said::Event(event)) => break event,
-                Some(Said::Retry(why, pause)) => {
+                Some(StreamItem::Event(event)) => break event,
+                Some(StreamItem::Retry(why, pause)) => {
                     if let Some(on_retry) = &self.on_retry {
                         on_retry(&why, pause);
                     }
@@ -87,7 +87,7 @@ impl Completion {
 
 /// The writing end.
 pub(crate) struct EventSender {
-    sender: mpsc::Sender<Said>,
+    sender: mpsc::Sender<StreamItem>,
     has_sent: bool,
     /// Texts are redacted, since servers may repeat keys.
     text: TextRedactor,
@@ -102,7 +102,7 @@ impl EventSender {
 
     /// The request is made again. That is no part of an answer.
     pub(crate) async fn retry(&self, why: &str, pause: Duration) {
-        let _ = self.sender.send(Said::Retry(why.to_owned(), pause)).await;
+        let _ = self.sender.send(StreamItem::Retry(why.to_owned(), pause)).await;
     }
 
     /// Waits while the reader is slow. What is sent to a reader that has left is lost: its leaving ends the work.
@@ -152,12 +152,12 @@ impl EventSender {
     }
 
     async fn tell(&self, event: Event) {
-        let _ = self.sender.send(Said::Event(Ok(event))).await;
+        let _ = self.sender.send(StreamItem::Event(Ok(event))).await;
     }
 
     /// The last thing that is sent. What was held back because a key may have begun there is not shown: the answer is cut
     /// off anyway.
     pub(crate) async fn fail(self, error: Error) {
-        let _ = self.sender.send(Said::Event(Err(error))).await;
+        let _ = self.sender.send(StreamItem::Event(Err(error))).await;
     }
 }

@@ -1,7 +1,7 @@
 //! Decoding of single characters, in any of their encodings.
 
 /// The longest spelling of a character, in bytes: `&#x10ffff;` behind zeros, and two `\u` of a pair.
-const LONGEST: usize = 12;
+const MAX_ENCODED: usize = 12;
 
 /// The first unit of a byte string.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) fn unit(bytes: &[u8], is_end: bool) -> Unit {
     };
     match found {
         Decoded::Unit(unit) => unit,
-        Decoded::Cut if !is_end && bytes.len() < LONGEST => Unit::Unknown,
+        Decoded::Cut if !is_end && bytes.len() < MAX_ENCODED => Unit::Unknown,
         Decoded::Cut | Decoded::Nothing => Unit::Byte(first, 1),
     }
 }
@@ -137,7 +137,7 @@ fn reference(rest: &[u8], is_end: bool) -> Decoded {
         None => return Decoded::Cut,
     };
     let is_digit = |byte: &&u8| char::from(**byte).is_digit(radix);
-    let count = digits.iter().take(LONGEST).take_while(is_digit).count();
+    let count = digits.iter().take(MAX_ENCODED).take_while(is_digit).count();
     let text = digits.get(..count).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default();
     match (digits.get(count), u32::from_str_radix(text, radix)) {
         (None, _) if !is_end => Decoded::Cut,

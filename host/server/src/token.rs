@@ -106,7 +106,7 @@ impl Tokens {
             principal: token.principal,
             commands: if token.scopes.contains(&Scope::Admin) { commands } else { Commands::None },
             scopes: token.scopes.clone(),
-            quota: token.quota.or(config.quotas.of(token.principal)),
+            quota: token.quota.or(config.quotas.for_principal(token.principal)),
         };
         let owner = Token {
             name: OWNER.to_owned(),

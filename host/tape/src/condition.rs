@@ -127,7 +127,7 @@ impl Prefilter {
         if condition.similar.iter().any(|word| word.edits > 2) {
             return Err(Error::invalid("at most 2 edits are forgiven in a similar word"));
         }
-        let mut filter = Filter::of(&condition.kinds, condition.since.as_deref(), condition.until.as_deref())?;
+        let mut filter = Filter::from_parts(&condition.kinds, condition.since.as_deref(), condition.until.as_deref())?;
         filter.name.clone_from(&condition.name);
         let texts = condition.texts.iter().map(|text| fold(text)).collect();
         Ok(Self { filter, texts, similar: SimilarWords::new(&condition.similar) })

@@ -30,7 +30,7 @@ pub(super) fn write(name: &str, file: &File, bytes: &[u8], offset: u64) -> io::R
     let Some(cut) = plan::triggered(name) else {
         return file.write_all_at(bytes, offset);
     };
-    let part = bytes.get(..cut.of(bytes.len())).unwrap_or_default();
+    let part = bytes.get(..cut.written(bytes.len())).unwrap_or_default();
     file.write_all_at(part, offset)?;
     if cut.refuses { Err(cut.refusal()) } else { cut.end() }
 }
@@ -44,7 +44,7 @@ pub(super) struct FailAction {
 
 impl FailAction {
     /// How many of `length` bytes are written.
-    fn of(&self, length: usize) -> usize {
+    fn written(&self, length: usize) -> usize {
         let bytes = self.bytes.unsigned_abs();
         if self.bytes < 0 { length.saturating_sub(bytes) } else { bytes.min(length) }
     }

@@ -101,7 +101,7 @@ impl FileStore {
     async fn lock(&self, action: &str, tape: &str) -> Result<Lock> {
         self.files.make().map_err(failed(action, tape))?;
         let path = self.files.lock_path(tape);
-        let lock = Lock::wait(self.queues.of(family(tape)), &path, LOCK_TIMEOUT, |_| ()).await;
+        let lock = Lock::wait(self.queues.get(family(tape)), &path, LOCK_TIMEOUT, |_| ()).await;
         lock.map_err(|refused| {
             let source = match refused {
                 LockError::Busy => {

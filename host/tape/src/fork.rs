@@ -393,7 +393,7 @@ impl Store for Fork {
             let behind = self.behind(tape)?;
             let bound = self.local().bound(tape);
             let mut info = match bound {
-                Some(0) => Info::of(tape),
+                Some(0) => Info::new(tape),
                 Some(bound) if behind.last_id(tape).await? != bound => return info_by_reading(self, tape).await,
                 _ => behind.info(tape).await?,
             };

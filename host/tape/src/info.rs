@@ -6,7 +6,7 @@ use super::entry::Entry;
 use super::json;
 
 /// Maximum length of an anchor's name in bytes, since it is kept in memory and in the index file.
-const LONGEST_NAME: usize = 1024;
+const MAX_NAME: usize = 1024;
 
 /// Counts of one tape. PluginSection anchors are entries here, but no anchors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub struct Info {
 }
 
 impl Info {
-    pub(super) fn of(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::default() }
     }
 
@@ -81,7 +81,7 @@ impl Info {
 }
 
 fn cut(name: &str) -> String {
-    name.get(..name.floor_char_boundary(LONGEST_NAME)).unwrap_or_default().to_owned()
+    name.get(..name.floor_char_boundary(MAX_NAME)).unwrap_or_default().to_owned()
 }
 
 /// Tokens and cache-hit rate of a run that has tokens.

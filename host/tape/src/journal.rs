@@ -127,7 +127,7 @@ impl Journals {
             let wait = wait.as_secs_f64();
             tracing::warn!("another turn of this session runs{who}: waiting up to {wait} seconds");
         };
-        match Lock::wait(self.queues.of(tape), &path, wait, slow).await {
+        match Lock::wait(self.queues.get(tape), &path, wait, slow).await {
             Ok(lock) => Ok(lock),
             Err(lock::LockError::Busy) => {
                 let pid = lock::open(&path).ok().and_then(|file| record::holder(&file));

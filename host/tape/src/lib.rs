@@ -67,7 +67,7 @@ pub use name::{check_tape_name, is_listed, is_workspace_tape, sidecar_name, tape
 pub use network::network_file_system;
 pub use query::{Position, Query, Start};
 pub use reader::find_candidates;
-pub use render::{Piece, Renderer};
+pub use render::{RenderedEntry, Renderer};
 pub use search::{Collector, Hit, Matcher, Search};
 pub use section::{MEMORY, PluginSection, ids as section_ids, version as section_version};
 pub use session::{

@@ -97,7 +97,7 @@ fn same(file: &File, path: &Path) -> bool {
 pub(super) struct Queues(Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>);
 
 impl Queues {
-    pub(super) fn of(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
+    pub(super) fn get(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
         let mut queues = self.0.lock();
         if let Some(queue) = queues.get(name).and_then(Weak::upgrade) {
             return queue;

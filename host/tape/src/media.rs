@@ -130,12 +130,12 @@ impl Media {
             Some(told) => Some(told),
             None => json::get(part, "text").and_then(json::string),
         };
-        part::of(parts).into_iter().filter_map(told).collect::<Vec<_>>().join("\n")
+        part::media_parts(parts).into_iter().filter_map(told).collect::<Vec<_>>().join("\n")
     }
 
     /// The message with a text in the place of each part that holds a mark.
     fn left_out(&self, message: &str) -> String {
-        let parts = part::of(message).into_iter().filter(|part| part::places_in(part, part).next().is_some());
+        let parts = part::media_parts(message).into_iter().filter(|part| part::places_in(part, part).next().is_some());
         let texts = parts.filter_map(|part| {
             let told = told(part, &|mark| self.size(mark))?;
             let text = format!("{told} (left out: the request would be too large)");

@@ -8,8 +8,8 @@ use super::date;
 use super::error::{Error, Result};
 
 /// Leaves room for what is put behind a name within the 255 bytes of a file's name.
-const LONGEST: usize = 200;
-const LONGEST_SIDECAR: usize = 64;
+const MAX_NAME: usize = 200;
+const MAX_SIDECAR: usize = 64;
 
 /// Separates a tape's name from its sidecar's.
 pub(super) const SIDECAR: &str = "__sidecar__";
@@ -43,7 +43,7 @@ pub fn is_workspace_tape(name: &str) -> bool {
 /// both ends and neither `..` nor `__` in it: a plugin's name leaves neither the directory nor its own tape.
 pub fn sidecar_name(tape: &str, sidecar: &str) -> Result<String> {
     let ends = |edge: Option<char>| edge.is_some_and(|edge| edge.is_ascii_alphanumeric());
-    let good = sidecar.len() <= LONGEST_SIDECAR
+    let good = sidecar.len() <= MAX_SIDECAR
         && ends(sidecar.chars().next())
         && ends(sidecar.chars().next_back())
         && sidecar.chars().all(|character| allowed(character) && !character.is_ascii_uppercase())
@@ -99,7 +99,7 @@ pub(super) fn archive_beside(archive: &str, tape: &str, sidecar: &str) -> String
 /// [`Error::InvalidInput`] unless it is 1 to 200 ASCII letters, digits, `_`, `.` and `-`, without a dot in front and
 /// without `..`.
 pub fn check_tape_name(name: &str) -> Result<()> {
-    let good = (1..=LONGEST).contains(&name.len())
+    let good = (1..=MAX_NAME).contains(&name.len())
         && name.chars().all(allowed)
         && !name.starts_with(['.', '-'])
         && !name.contains("..");

@@ -146,7 +146,7 @@ pub(super) struct Filter {
 
 impl Filter {
     fn new(query: &Query) -> Result<Self> {
-        let mut filter = Self::of(&query.kinds, query.since.as_deref(), query.until.as_deref())?;
+        let mut filter = Self::from_parts(&query.kinds, query.since.as_deref(), query.until.as_deref())?;
         // Compared with what stands in a line, so in the line's spelling.
         filter.text = query.text.as_deref().map(|text| {
             let quoted = json::quote(text).to_lowercase();
@@ -186,7 +186,7 @@ impl Filter {
     /// # Errors
     ///
     /// [`Error::InvalidInput`] when a date is none or the first lies behind the second.
-    pub(super) fn of(kinds: &[String], since: Option<&str>, until: Option<&str>) -> Result<Self> {
+    pub(super) fn from_parts(kinds: &[String], since: Option<&str>, until: Option<&str>) -> Result<Self> {
         let span = |text: Option<&str>| match text {
             None => Ok(None),
             Some(text) => match date::span(text) {

@@ -9,7 +9,7 @@ use super::store::Store;
 const PAGE: usize = 256;
 
 /// The least that a store is asked to find at once: some of it may not fit.
-const FEW: usize = 16;
+const MIN_PAGE: usize = 16;
 
 /// After so many answers in a row of which nothing was wanted, the tape is paged through from where the first of them began: a
 /// store that never comes to an end is not believed, and pages have one.
@@ -69,7 +69,7 @@ impl Reader {
     pub(super) async fn step<S: Store + ?Sized>(&mut self, store: &S, tape: &str, wanted: usize) -> Result<Candidates> {
         let Condition { after, before, newest_first, .. } = self.condition;
         if self.finds {
-            if let Some(found) = store.find(tape, &self.condition, wanted.clamp(FEW, PAGE)).await? {
+            if let Some(found) = store.find(tape, &self.condition, wanted.clamp(MIN_PAGE, PAGE)).await? {
                 return Ok(found);
             }
             self.finds = false;

@@ -18,7 +18,7 @@ pub struct Renderer {
 /// What one entry adds to a conversation. It costs more to make than to add, and an entry is immutable: who renders a tape
 /// again and again can keep it.
 #[derive(Debug)]
-pub struct Piece(Part);
+pub struct RenderedEntry(Part);
 
 #[derive(Debug)]
 enum Part {
@@ -46,15 +46,15 @@ impl Renderer {
 
     /// The next entry.
     pub fn push(&mut self, entry: &Entry) {
-        match Piece::of(entry) {
+        match RenderedEntry::new(entry) {
             // Nobody else has it: it need not be copied once more.
-            Piece(Part::Message(message)) => self.messages.push(message),
+            RenderedEntry(Part::Message(message)) => self.messages.push(message),
             piece => self.add(&piece),
         }
     }
 
     /// The next entry, as a piece.
-    pub fn add(&mut self, piece: &Piece) {
+    pub fn add(&mut self, piece: &RenderedEntry) {
         match &piece.0 {
             Part::Nothing => {}
             Part::Message(message) => self.messages.push(message.clone()),
@@ -113,9 +113,9 @@ impl Renderer {
     }
 }
 
-impl Piece {
+impl RenderedEntry {
     /// Kinds that are no part of a conversation (`system`, `event`, `error`, unknown ones) add nothing.
-    pub fn of(entry: &Entry) -> Self {
+    pub fn new(entry: &Entry) -> Self {
         Self(match &*entry.kind {
             "anchor" => Part::Message(anchor(&entry.payload)),
             "message" => Part::Message(entry.payload.to_string()),
@@ -139,7 +139,7 @@ fn calls(payload: &str) -> Part {
         true => None,
         false => Some(format!(r#"{{"role": "assistant", "content": "", "tool_calls": [{}]}}"#, calls.join(", "))),
     };
-    Part::Calls(message, calls.into_iter().map(Call::of).collect())
+    Part::Calls(message, calls.into_iter().map(Call::parse).collect())
 }
 
 /// What a call gave, as the content of a message.
@@ -151,7 +151,7 @@ fn content(result: &str) -> String {
 }
 
 impl Call {
-    fn of(call: &str) -> Self {
+    fn parse(call: &str) -> Self {
         // Bub takes only texts, and no empty ones.
         let text = |value: &&str| value.starts_with('"') && value.len() > 2;
         let function = json::get(call, "function").filter(|value| json::is_object(value));

@@ -57,7 +57,7 @@ impl SessionMark {
         tape_name(Path::new(&self.workspace), &self.id) == tape
     }
 
-    fn of(value: &str, tape: &str) -> Option<Self> {
+    fn parse(value: &str, tape: &str) -> Option<Self> {
         serde_json::from_str(value).ok().filter(|mark: &Self| mark.is_of(tape))
     }
 
@@ -104,11 +104,11 @@ pub struct SessionSummary {
 pub async fn session_mark(store: &dyn Store, tape: &str) -> Result<Option<SessionMark>> {
     let first = store.read(tape, 0, 1).await?.pop();
     let at_start = first.as_ref().and_then(|first| json::get(&first.meta, SESSION_MARK));
-    if let Some(mark) = at_start.and_then(|mark| SessionMark::of(mark, tape)) {
+    if let Some(mark) = at_start.and_then(|mark| SessionMark::parse(mark, tape)) {
         return Ok(Some(mark));
     }
     let event = store.newest(tape, &lookup(SESSION_MARK), None).await?;
-    Ok(event.as_ref().and_then(data).and_then(|mark| SessionMark::of(mark, tape)))
+    Ok(event.as_ref().and_then(data).and_then(|mark| SessionMark::parse(mark, tape)))
 }
 
 /// What a list says of the session of that tape, without what was forgotten. Its beginning and its end are read, and what the
@@ -223,9 +223,9 @@ mod tests {
     fn a_mark_that_was_copied_with_another_tape_counts_for_nothing() {
         let mark = SessionMark { id: "cli:local".into(), workspace: "/work".into(), channel: "cli".into() };
         let tape = tape_name(Path::new("/work"), "cli:local");
-        assert_eq!(SessionMark::of(&mark.json(), &tape), Some(mark.clone()));
-        assert_eq!(SessionMark::of(&mark.json(), &tape_name(Path::new("/work"), "other")), None);
-        assert_eq!(SessionMark::of("[1]", &tape), None);
+        assert_eq!(SessionMark::parse(&mark.json(), &tape), Some(mark.clone()));
+        assert_eq!(SessionMark::parse(&mark.json(), &tape_name(Path::new("/work"), "other")), None);
+        assert_eq!(SessionMark::parse("[1]", &tape), None);
     }
 
     #[test]

@@ -64,14 +64,14 @@ pub enum Outcome {
 
 impl Commit {
     /// A write of one batch, without a key.
-    pub fn of(batch: Batch) -> Self {
+    pub fn new(batch: Batch) -> Self {
         Self { key: None, batches: vec![batch] }
     }
 
     /// A write that empties a tape, into the archive of that name or into none.
     pub(super) fn reset(tape: &str, archive: Option<String>) -> Self {
         let reset = Some(Reset { archive, kept: Vec::new() });
-        Self::of(Batch { tape: tape.to_owned(), reset, ..Batch::default() })
+        Self::new(Batch { tape: tape.to_owned(), reset, ..Batch::default() })
     }
 
     /// The tape that this writes to, itself or its sidecars; none when there are no batches.
@@ -174,7 +174,7 @@ pub trait Store: Send + Sync {
     fn append<'a>(&'a self, tape: &'a str, drafts: Vec<Draft>, expect_last: Option<u64>) -> Future<'a, u64> {
         Box::pin(async move {
             let batch = Batch { tape: tape.to_owned(), reset: None, drafts, expect_last };
-            match self.commit(Commit::of(batch)).await? {
+            match self.commit(Commit::new(batch)).await? {
                 Outcome::Stored(first) => Ok(first.first().copied().unwrap_or_default()),
                 Outcome::Already => Ok(self.last_id(tape).await?),
             }
@@ -286,7 +286,7 @@ pub trait Store: Send + Sync {
 
 /// The counts of a tape, one page after another.
 pub(super) async fn info_by_reading(store: &(impl Store + ?Sized), tape: &str) -> Result<Info> {
-    let mut info = Info::of(tape);
+    let mut info = Info::new(tape);
     let mut after = 0;
     loop {
         let page = store.read(tape, after, PAGE).await?;

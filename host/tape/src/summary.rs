@@ -14,7 +14,7 @@ const KINDS: usize = 64;
 const NAMES: usize = 512;
 
 /// The longest kind or name that is remembered, in bytes.
-const LONGEST: usize = 128;
+const MAX_NAME: usize = 128;
 
 /// Where an entry stands.
 ///
@@ -137,7 +137,7 @@ impl<const BOUND: usize> Latest<BOUND> {
     fn put(&mut self, name: &str, place: EntryOffset) {
         if let Some(known) = self.places.get_mut(name) {
             *known = Some(place);
-        } else if name.len() > LONGEST {
+        } else if name.len() > MAX_NAME {
             self.long = true;
         } else {
             if self.places.len() >= BOUND {
@@ -149,7 +149,7 @@ impl<const BOUND: usize> Latest<BOUND> {
 
     /// Keeps what reading the tape has told of a name that fell out.
     fn learn(&mut self, name: &str, place: Option<EntryOffset>) {
-        if name.len() <= LONGEST {
+        if name.len() <= MAX_NAME {
             if self.places.len() >= BOUND && !self.places.contains_key(name) {
                 self.make_room();
             }
@@ -168,7 +168,7 @@ impl<const BOUND: usize> Latest<BOUND> {
     }
 
     fn get(&self, name: &str) -> Newest {
-        let fell_out = if name.len() > LONGEST { self.long } else { self.lost };
+        let fell_out = if name.len() > MAX_NAME { self.long } else { self.lost };
         match self.places.get(name) {
             Some(Some(place)) => Newest::Known(*place),
             Some(None) => Newest::Nothing,

@@ -30,7 +30,7 @@ pub(super) struct History {
     /// The names of all tools that were called.
     pub(super) called: BTreeSet<String>,
     /// Calls of the last turn of the model that wait for their results.
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingCall>,
     ids: Ids,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Turn {
 }
 
 /// A call without a result so far.
-struct Waiting {
+struct PendingCall {
     /// As the conversation has it; it may be missing.
     given: Option<String>,
     /// As the request has it.
@@ -130,7 +130,7 @@ impl History {
             block.push('}');
             written.push(block);
             self.called.insert(name);
-            self.waiting.push(Waiting { given: given.map(str::to_owned), id });
+            self.waiting.push(PendingCall { given: given.map(str::to_owned), id });
         }
         self.add(Role::Assistant, words, written);
         Ok(())

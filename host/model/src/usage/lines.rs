@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 /// The longest line that is one of ours, in bytes, with room to spare.
-const LONGEST: u64 = 16 << 10;
+const MAX_LINE: u64 = 16 << 10;
 
 /// Shows every whole line behind byte `from`, and returns where the last of them ends. What stands behind that is still
 /// being written, or was cut off.
@@ -14,9 +14,9 @@ pub(super) fn read(file: &File, from: u64, mut each: impl FnMut(&[u8])) -> io::R
     let (mut end, mut piece, mut is_rest) = (from, Vec::new(), false);
     loop {
         piece.clear();
-        let length = reader.by_ref().take(LONGEST).read_until(b'\n', &mut piece)? as u64;
+        let length = reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut piece)? as u64;
         let is_whole = piece.ends_with(b"\n");
-        if !is_whole && length < LONGEST {
+        if !is_whole && length < MAX_LINE {
             return Ok(end);
         }
         end += length;

@@ -131,11 +131,11 @@ impl Directory {
                 // Whether it stays or goes: before the record forgets it, the disk must know.
                 self.sync(file)?;
             }
-            failpoint::point("mend.cut");
+            failpoint::point("recover.cut");
         }
         self.sync_dir()?;
-        record.write(lock, "mend.slot", self.durability == Durability::Fsync)?;
-        failpoint::point("mend.end");
+        record.write(lock, "recover.record", self.durability == Durability::Fsync)?;
+        failpoint::point("recover.end");
         Ok(record)
     }
 
@@ -251,7 +251,7 @@ impl Directory {
                 addition.file.set_len(addition.offset)?;
                 self.sync(&addition.file)?;
             }
-            CommitRecord { seq: record.seq, ..before }.write(lock, "undo.slot", sync)?;
+            CommitRecord { seq: record.seq, ..before }.write(lock, "undo.record", sync)?;
             *undone = true;
             return Err(error);
         }

@@ -288,7 +288,7 @@ fn whole_lines(file: &File, length: u64) -> io::Result<u64> {
     if ended {
         return Ok(length);
     }
-    Ok(match End::of(file, length)?.tail {
+    Ok(match End::read(file, length)?.tail {
         Tail::Torn(start) => start,
         Tail::Nothing | Tail::Whole => length,
     })

@@ -34,7 +34,7 @@ impl End {
 
     /// Looks at the first `length` bytes of a file, as far back as the last entry that can be read. Its id is what its line
     /// says.
-    pub(super) fn of(file: &File, length: u64) -> io::Result<Self> {
+    pub(super) fn read(file: &File, length: u64) -> io::Result<Self> {
         let mut end = Self { length, ..Self::EMPTY };
         let mut lines = Backward::new(file, end.length)?;
         while let Some(line) = lines.next()? {

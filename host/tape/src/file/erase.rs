@@ -37,7 +37,7 @@ impl Directory {
         self.recover(family(tape), lock).map_err(action())?;
         let path = self.path(tape, "");
         let Some((file, mut length)) = self.opened.read(tape, &path).map_err(action())? else { return Ok(0) };
-        if let Tail::Torn(start) = End::of(&file, length).map_err(action())?.tail {
+        if let Tail::Torn(start) = End::read(&file, length).map_err(action())?.tail {
             end::set_aside(&file, start, &self.path(tape, ".torn")).map_err(action())?;
             length = start;
         }

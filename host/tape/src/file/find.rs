@@ -109,7 +109,7 @@ impl Directory {
     /// The newest match in the first `end` bytes of a long tape without an index. Other names that a turn looks up are
     /// found in the same pass.
     fn sweep(&self, tape: &str, file: &Arc<File>, end: u64, lookup: &Lookup) -> io::Result<Option<Entry>> {
-        let swept = Swept::of(file, end, lookup)?;
+        let swept = Swept::sweep(file, end, lookup)?;
         let found = swept.knows(file, lookup).cloned().flatten();
         self.indexes.swept().put(tape.to_owned(), swept);
         Ok(found)

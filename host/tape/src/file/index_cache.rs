@@ -309,7 +309,7 @@ impl Directory {
         check_tape_name(tape)?;
         let info = || match self.seen(tape)? {
             Some((file, end)) => self.ask(tape, &file, end, |index| Ok(index.whole(&file, end)?.info(tape))),
-            None => Ok(Info::of(tape)),
+            None => Ok(Info::new(tape)),
         };
         info().map_err(failed("read", tape))
     }

@@ -45,7 +45,7 @@ pub(super) fn has_irregular_ids(error: &io::Error) -> bool {
 impl<'f> NumberedFile<'f> {
     /// How the file ends.
     pub(super) fn last(&self) -> io::Result<End> {
-        let mut end = End::of(self.file, self.end)?;
+        let mut end = End::read(self.file, self.end)?;
         if let Some(points) = &self.points {
             let point = points.at(self.end);
             let mut entries = EntriesForward::behind(self, point, point.last);

@@ -46,7 +46,7 @@ impl Swept {
     }
 
     /// Looks through the first `end` bytes, which end with a line, for what is sought and what a turn looks up besides.
-    pub(super) fn of(file: &Arc<File>, end: u64, lookup: &Lookup) -> io::Result<Self> {
+    pub(super) fn sweep(file: &Arc<File>, end: u64, lookup: &Lookup) -> io::Result<Self> {
         let named = |kind: &str, name: &str| Lookup::Named { kind: kind.to_owned(), name: name.to_owned() };
         let mut left: Vec<(String, Lookup)> = Vec::new();
         for (part, kind, names) in LOOKED_UP {

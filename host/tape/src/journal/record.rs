@@ -11,7 +11,7 @@ use super::super::entry::{self, Entry};
 use super::super::store::{Batch, Reset};
 
 /// The longest journal that is read, in bytes: more than a turn may hold.
-const LONGEST: u64 = 1024 * 1024 * 1024;
+const MAX_RECORD: u64 = 1024 * 1024 * 1024;
 
 /// What a journal holds.
 #[derive(Debug, PartialEq)]
@@ -57,7 +57,7 @@ impl Record {
 /// The records of a journal up to the first that was cut off or changed.
 pub(super) fn read(file: &File) -> io::Result<Vec<Record>> {
     let length = file.metadata()?.len();
-    if length > LONGEST {
+    if length > MAX_RECORD {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("the journal has {length} bytes")));
     }
     let mut bytes = vec![0; length as usize];

@@ -29,7 +29,7 @@ const OWN_DATA: [&str; 2] = ["input_audio", "source"];
 static SIGNS: LazyLock<[Finder<'static>; 3]> = LazyLock::new(|| [BASE64, OWN_DATA[0], OWN_DATA[1]].map(Finder::new));
 
 /// The parts of a chat message, or of a list of parts; none where its content is a text.
-pub(super) fn of(json: &str) -> Vec<&str> {
+pub(super) fn media_parts(json: &str) -> Vec<&str> {
     let list = if json.trim_start().starts_with('[') { Some(json) } else { json::get(json, "content") };
     list.filter(|list| list.starts_with('[')).and_then(|list| json::elements(list).ok()).unwrap_or_default()
 }
@@ -39,7 +39,7 @@ pub(super) fn places(json: &str) -> Vec<Range<usize>> {
     if !SIGNS.iter().any(|sign| sign.find(json.as_bytes()).is_some()) {
         return Vec::new();
     }
-    of(json).into_iter().flat_map(|part| places_in(part, json)).collect()
+    media_parts(json).into_iter().flat_map(|part| places_in(part, json)).collect()
 }
 
 /// The range of `part` within `whole`.

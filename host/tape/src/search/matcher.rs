@@ -52,7 +52,7 @@ impl Matcher {
             let message = format!("a search takes at most {MOST_CHARACTERS} characters: give fewer or shorter words");
             return Err(Error::invalid(message));
         }
-        let filter = Filter::of(&search.kinds, search.since.as_deref(), search.until.as_deref())?;
+        let filter = Filter::from_parts(&search.kinds, search.since.as_deref(), search.until.as_deref())?;
         let phrase = if words.len() > 1 { Some(Pattern::phrase(&words)?) } else { None };
         let mut words = words.into_iter().map(Word::new).collect::<Result<Vec<Word>>>()?;
         words.sort_by_key(|word| std::cmp::Reverse(word.bytes));
@@ -72,7 +72,7 @@ impl Matcher {
         if !self.accepts(entry) {
             return None;
         }
-        let pieces = EntryFields::of(entry);
+        let pieces = EntryFields::new(entry);
         if !self.words.iter().all(|word| pieces.hold(&word.literal)) {
             return None;
         }
@@ -90,7 +90,7 @@ impl Matcher {
         if !self.can_forgive() || !self.accepts(entry) {
             return None;
         }
-        let pieces = EntryFields::of(entry);
+        let pieces = EntryFields::new(entry);
         let edits = self.edits(&pieces.payload, tokens, &mut |pattern| pieces.hold(pattern))?;
         if edits == 0 {
             return None;
@@ -153,7 +153,7 @@ struct EntryFields<'e> {
 }
 
 impl<'e> EntryFields<'e> {
-    fn of(entry: &'e Entry) -> Self {
+    fn new(entry: &'e Entry) -> Self {
         Self {
             kind: json::quote(&entry.kind),
             payload: plain_payload(entry),

@@ -7,11 +7,11 @@ use super::tokens::{self, Tokens, bit};
 
 /// Words of which an entry may have each, or one that is nearly the same.
 pub(crate) struct SimilarWords {
-    words: Vec<Wanted>,
+    words: Vec<QueryWord>,
     tokens: Tokens,
 }
 
-struct Wanted {
+struct QueryWord {
     /// As lines are folded, and as the words of an entry are.
     text: String,
     token: String,
@@ -24,7 +24,7 @@ impl SimilarWords {
     pub(crate) fn new(words: &[SimilarWord]) -> Self {
         let wanted = words.iter().map(|SimilarWord { text, edits }| {
             let token: String = text.chars().map(tokens::fold).collect();
-            Wanted {
+            QueryWord {
                 text: fold(text),
                 letters: token.chars().count(),
                 set: token.chars().fold(0, |set, letter| set | bit(letter)),

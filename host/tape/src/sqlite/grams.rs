@@ -20,7 +20,7 @@ const MAX_WORD_GRAMS: usize = 12;
 const MAX_TERMS: usize = 64;
 
 /// The grams of all that a search looks at in an entry.
-pub(super) fn of(entry: &Entry) -> String {
+pub(super) fn from_entry(entry: &Entry) -> String {
     let mut grams = Grams::default();
     grams.add(&json::quote(&entry.kind));
     grams.add(&json::quote(&entry.date));

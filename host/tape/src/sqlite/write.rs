@@ -58,7 +58,7 @@ impl WriteTransaction<'_> {
         let mut insert = self.connection.prepare_cached("INSERT INTO gram (rowid, grams) VALUES (?, ?)")?;
         for entry in entries.query_map((seen.place(indexed), seen.place(last)), read::entry)? {
             let entry = entry?;
-            insert.execute((seen.place(entry.id), grams::of(&entry)))?;
+            insert.execute((seen.place(entry.id), grams::from_entry(&entry)))?;
         }
         let statement = "UPDATE tape SET indexed = ? WHERE number = ?";
         self.connection.prepare_cached(statement)?.execute((read::column(last), seen.number)).map(drop)

@@ -113,7 +113,7 @@ fn a_recovery_that_is_refused_leaves_everything_for_the_next() {
 
 #[test]
 fn a_half_write_that_cannot_be_mended_is_mended_when_it_can() {
-    for refusal in ["mend.slot@0!", "mend.slot@20!"] {
+    for refusal in ["recover.record@0!", "recover.record@20!"] {
         let dir = tempfile::tempdir().unwrap();
         assert!(Start::new(dir.path(), "beside one\nbeside two").cut("commit.block@9#2").finish().is_cut());
         let refused = Start::new(dir.path(), "beside three").cut(refusal).finish();

@@ -34,7 +34,7 @@ pub(super) const POINTS: [&str; 16] = [
 pub(super) const WRITES: [&str; 4] = ["record", "commit.pending", "commit.block", "commit.merged"];
 
 /// Steps of mending what another process left half written.
-const MENDS: [&str; 3] = ["mend.cut", "mend.slot", "mend.end"];
+const RECOVERY: [&str; 3] = ["recover.cut", "recover.record", "recover.end"];
 
 /// How much of a write is done, in bytes: nothing, part of it, all but the last, and all.
 const PARTS: [&str; 5] = ["0", "1", "60", "-1", "99999999"];
@@ -201,7 +201,7 @@ fn a_recovery_that_ends_at_any_step_can_be_repeated() {
     let halves = WRITES.iter().map(|step| format!("{step}@60"));
     let first: Vec<String> = POINTS.iter().map(|step| (*step).to_owned()).chain(halves).collect();
     let then = first.iter().filter(|step| *step != "tool.written").cloned();
-    let then: Vec<String> = then.chain(MENDS.iter().map(|step| format!("{step}@60"))).collect();
+    let then: Vec<String> = then.chain(RECOVERY.iter().map(|step| format!("{step}@60"))).collect();
     let met = Mutex::new(BTreeSet::new());
     in_two_threads(first, |cut| {
         end_at(&cut, SHORT, Durability::Os, &|_| (), &mut |left, first, ended| {

@@ -30,7 +30,7 @@ pub(super) async fn look(bytes: &[u8], seed: u64) {
     // A store that numbers entries itself holds the same, one by one.
     let plain = MemoryStore::new();
     let drafts = all.iter().cloned().map(Draft::from).collect();
-    plain.commit(Commit::of(Batch { tape: NAME.to_owned(), drafts, ..Batch::default() })).await.unwrap();
+    plain.commit(Commit::new(Batch { tape: NAME.to_owned(), drafts, ..Batch::default() })).await.unwrap();
     for _ in 0..2 {
         // Nothing is known of the tape, in whatever order it is read.
         let store = open(dir.path());

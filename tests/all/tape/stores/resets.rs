@@ -100,14 +100,14 @@ pub(super) async fn no_archive_is_written_over(place: &Place) {
     // The same name for a second time.
     store.append(NAME, vec![message("user", "four")], None).await.unwrap();
     let taken = kept[0].0.clone();
-    store.commit(Commit::of(reset(NAME, Some(taken.clone()), Vec::new()))).await.unwrap();
+    store.commit(Commit::new(reset(NAME, Some(taken.clone()), Vec::new()))).await.unwrap();
     assert_eq!(store.last_id(NAME).await.unwrap(), 0);
     for (archive, content) in kept {
         assert_eq!(contents(&place.archived(&archive).await), [content]);
     }
     store.append(NAME, vec![message("user", "five")], None).await.unwrap();
     for archive in ["other__tape.bak", &format!("{NAME}/../x.bak")] {
-        let refused = store.commit(Commit::of(reset(NAME, Some(archive.to_owned()), Vec::new()))).await;
+        let refused = store.commit(Commit::new(reset(NAME, Some(archive.to_owned()), Vec::new()))).await;
         assert!(refused.is_err(), "{archive}");
     }
     assert_eq!(contents(&all(&*store, NAME).await), ["five"]);

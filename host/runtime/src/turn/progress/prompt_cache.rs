@@ -2,7 +2,7 @@
 
 use super::super::Turn;
 use crate::plugin::bindings::view::WrittenPart;
-use bub_tape::{Entry, Piece};
+use bub_tape::{Entry, RenderedEntry};
 use bub_types::CutOrder;
 use bub_types::{Prompt, SystemPart};
 use std::collections::BTreeMap;
@@ -59,18 +59,18 @@ pub struct PromptCache {
 /// said stands beside it.
 #[derive(Default)]
 pub struct RenderCache {
-    kept: BTreeMap<u64, (Arc<str>, Arc<Piece>)>,
+    kept: BTreeMap<u64, (Arc<str>, Arc<RenderedEntry>)>,
     bytes: usize,
 }
 
 impl RenderCache {
-    fn of(&mut self, entry: &Entry) -> Arc<Piece> {
+    fn of(&mut self, entry: &Entry) -> Arc<RenderedEntry> {
         if let Some((payload, piece)) = self.kept.get(&entry.id)
             && *payload == entry.payload
         {
             return piece.clone();
         }
-        let piece = Arc::new(Piece::of(entry));
+        let piece = Arc::new(RenderedEntry::new(entry));
         let bytes = self.bytes.saturating_add(entry.payload.len());
         if bytes <= MAX_KEPT {
             self.bytes = bytes;
@@ -83,7 +83,7 @@ impl RenderCache {
 impl Turn {
     /// What an entry of the turn's tape adds to a conversation, kept for the next step; none of kinds that are made as quickly
     /// as they are copied.
-    pub fn piece(&self, entry: &Entry) -> Option<Arc<Piece>> {
+    pub fn piece(&self, entry: &Entry) -> Option<Arc<RenderedEntry>> {
         let is_slow = matches!(&*entry.kind, "tool_call" | "tool_result");
         is_slow.then(|| self.render_cache.lock().of(entry))
     }
