@@ -200,10 +200,10 @@ pub fn shadow(turn: &Arc<Turn>, depth: u32, view: &View, served: &Selected) {
         tracing::debug!("the shadow selector `{name}` is left out: {SHADOWS} run already");
         return;
     };
-    let (turn, view, working) = (turn.clone(), view.fresh(), turn.working());
+    let (turn, view, token) = (turn.clone(), view.fresh(), turn.task_token());
     let (by, served) = (served.by.clone(), served.selection.clone());
     tokio::spawn(async move {
-        let _held = (place, working);
+        let _held = (place, token);
         let session = &turn.session_id;
         match ask(&turn, &plugin, &context, &view).await {
             Ok(shadow) => match disagreement(&served, &shadow.selection) {

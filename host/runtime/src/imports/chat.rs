@@ -144,9 +144,9 @@ impl State {
         self.granted(&grant_of(&model))?;
         let depth = self.check_depth()?;
         let request = Request::new(&turn, model, request)?;
-        let _working = turn.working();
+        let _token = turn.task_token();
         let caller = Running::new(&self.plugin, self.hook);
-        Ok(ModelCall { turn, _working, depth, caller, request })
+        Ok(ModelCall { turn, _token, depth, caller, request })
     }
 }
 

@@ -34,8 +34,8 @@ impl Host for State {
         // In a task of its own, so that turns inside turns do not grow one future without end.
         let (cancel, abandoned) = watch::channel(false);
         let task = tokio::spawn(async move {
-            let working = turn.working();
-            turn.run_inner(inner, abandoned, working).await
+            let token = turn.task_token();
+            turn.run_inner(inner, abandoned, token).await
         });
         Ok(match (CancelOnDrop { task, cancel }).await {
             Ok(output) => output.map_err(|failure| failure.to_error()),

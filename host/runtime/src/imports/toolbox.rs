@@ -95,7 +95,7 @@ async fn jobs(
     places: Arc<Semaphore>,
     jobs: Vec<Job>,
 ) -> Vec<(usize, Result<String, Error>)> {
-    let _working = turn.working();
+    let _token = turn.task_token();
     let mut outcomes = Vec::new();
     for Job { at, call, granted } in jobs {
         // Closed by nobody: there is always a place in the end.

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
 /// Turns inside one turn that run at the same time.
 const MAX_INNER: usize = 8;
@@ -102,7 +103,7 @@ impl Turn {
             tape_opened: tokio::sync::OnceCell::new(),
             first,
             memory_charges: Mutex::default(),
-            working: Arc::new(()),
+            tasks: TaskTracker::new(),
             progress: Mutex::new(progress),
             deadline: Instant::now() + host.config.limits().turn_deadline(),
             options,

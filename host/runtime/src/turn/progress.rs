@@ -25,6 +25,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 pub use call_scope::CallScope;
 use memory_charges::MemoryCharges;
@@ -56,8 +58,8 @@ pub struct Turn {
     pub(super) tape_opened: tokio::sync::OnceCell<bool>,
     /// What guests have made the turn hold.
     pub(super) memory_charges: Mutex<MemoryCharges>,
-    /// Clones of this are with the tasks that work for the turn: tools and model calls.
-    pub(super) working: Arc<()>,
+    /// The tasks that work for the turn: tools and model calls.
+    pub(super) tasks: TaskTracker,
     /// The last id on the tape when the turn began.
     pub(super) first: u64,
     pub(super) progress: Mutex<Progress>,
@@ -155,10 +157,9 @@ impl Turn {
     pub(super) async fn wait_for_tasks(&self) {
         // A turn inside this one waits for its own tasks first.
         let timeout = TASK_TIMEOUT * (super::subturn::MAX_NESTED.saturating_sub(self.nesting()) as u32 + 1);
-        let start = Instant::now();
-        while Arc::strong_count(&self.working) > 1 && start.elapsed() < timeout {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        self.tasks.close();
+        // A task that ignores its end is left behind.
+        let _ = tokio::time::timeout(timeout, self.tasks.wait()).await;
     }
 
     /// Fuel that the turn's calls have used so far.
@@ -171,9 +172,9 @@ impl Turn {
         self.tape.name()
     }
 
-    /// To be kept by a task for as long as it works for the turn.
-    pub fn working(&self) -> Arc<()> {
-        self.working.clone()
+    /// Held by a task for as long as it works for the turn.
+    pub fn task_token(&self) -> TaskTrackerToken {
+        self.tasks.token()
     }
 
     /// The tape, with its first anchor on it. A turn whose plugins never ask for the tape leaves none behind.

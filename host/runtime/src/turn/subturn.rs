@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// How deep turns inside turns may go.
 pub(super) const MAX_NESTED: usize = 3;
@@ -36,12 +37,12 @@ pub struct Inner {
 impl Turn {
     /// Runs a turn inside this one and returns what it said. Who caused it, its deadline and its end are the parent's, and
     /// what taints one of the two taints the other. It is cancelled, too, once the call that waits for it is `abandoned`;
-    /// what it wrote is on its tape when `working` is dropped.
+    /// what it wrote is on its tape when `token` is dropped.
     pub async fn run_inner(
         self: &Arc<Self>,
         inner: Inner,
         abandoned: Cancel,
-        working: Arc<()>,
+        token: TaskTrackerToken,
     ) -> Result<String, Failure> {
         if self.nesting() >= MAX_NESTED {
             let message = format!("turns inside turns may go {MAX_NESTED} deep, no deeper");
@@ -69,7 +70,7 @@ impl Turn {
         if turn.changes.load(Ordering::Relaxed) > 0 {
             self.changed();
         }
-        drop(working);
+        drop(token);
         turn.discard().await;
         let output = outcome?;
         settled?;

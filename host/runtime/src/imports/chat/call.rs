@@ -18,12 +18,13 @@ use bub_types::{Error, ErrorKind, ToolCall};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// A request on its way.
 pub(super) struct ModelCall {
     pub(super) turn: Arc<Turn>,
     /// The turn waits for it at its end.
-    pub(super) _working: Arc<()>,
+    pub(super) _token: TaskTrackerToken,
     pub(super) depth: u32,
     /// Whose call it is: whatever the chain makes of it, it stays within that plugin's grants.
     pub(super) caller: Running,
