@@ -37,8 +37,7 @@ impl Redaction {
         Redaction { shown: patterns(MIN_SECRET), spoken: patterns(MIN_SPOKEN) }
     }
 
-    /// What is taken out of a model's own words: only what is long enough that nobody says it by chance. A local server's
-    /// key may be `test`.
+    /// Patterns for redacting model output: only long keys, since a local server's key may be `test`.
     pub(crate) fn spoken(&self) -> Patterns {
         self.spoken.clone()
     }

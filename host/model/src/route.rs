@@ -113,11 +113,11 @@ fn is_private_address(address: IpAddr) -> bool {
     }
 }
 
-/// A proxy's address without its user and password, and without what stands behind the port.
+/// A proxy's address without user, password and path.
 pub fn shown(proxy: &str) -> String {
     let (scheme, rest) = proxy.trim().split_once("://").unwrap_or(("http", proxy.trim()));
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    // A password may hold any of these unencoded: what stands behind the last `@` is the host.
+    // A password may contain any of these unencoded: the host follows the last `@`.
     match rest.rsplit_once('@') {
         Some((_, host)) => {
             let host = host.split(['/', '?', '#']).next().unwrap_or_default();

@@ -88,7 +88,7 @@ impl Recall {
         self.workspace(workspace).inspect_err(|why| tracing::warn!("the index of the workspace: {why}")).ok()
     }
 
-    /// Deletes all indexes: what was erased from tapes leaves them too, and what stands is looked through again. Blocks.
+    /// Deletes all indexes, after entries were erased from tapes; they are rebuilt. Blocks.
     ///
     /// # Errors
     ///

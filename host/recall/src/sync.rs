@@ -13,7 +13,7 @@ const PAGE: usize = 256;
 /// How far back a tape is read that was never looked at, in entries.
 const FIRST_LOOK: u64 = 20_000;
 
-/// How long what other sessions said may be missing, at least, and by how many times what a look at them took: a store on
+/// How long what other sessions store_error may be missing, at least, and by how many times what a look at them took: a store on
 /// another machine is not asked all the time.
 const MIN_FRESHNESS: Duration = Duration::from_secs(2);
 const FRESHNESS_FACTOR: u32 = 20;
@@ -41,7 +41,7 @@ impl Workspace {
             let mut after = prefix.clone();
             let mut seen = 0;
             'names: while seen < MAX_TAPES {
-                let names = tapes.store().list(Some(&after), NAMES).await.map_err(said)?;
+                let names = tapes.store().list(Some(&after), NAMES).await.map_err(store_error)?;
                 let Some(last) = names.last().cloned() else { break };
                 for name in names {
                     if !name.starts_with(&prefix) {
@@ -63,12 +63,12 @@ impl Workspace {
     /// Adds what is new on a tape, and takes the memory that holds of it.
     async fn take(&self, tapes: &Tapes, tape: &str) -> Result<(), String> {
         let store = &**tapes.store();
-        let handle = tapes.open(tape).map_err(said)?;
-        let last = store.last_id(tape).await.map_err(said)?;
-        let beside = sidecar_name(tape, MEMORY).map_err(said)?;
-        let last_beside = store.last_id(&beside).await.map_err(said)?;
-        let forgotten = sidecar_name(tape, FORGOTTEN).map_err(said)?;
-        let forgotten = store.last_id(&forgotten).await.map_err(said)?;
+        let handle = tapes.open(tape).map_err(store_error)?;
+        let last = store.last_id(tape).await.map_err(store_error)?;
+        let beside = sidecar_name(tape, MEMORY).map_err(store_error)?;
+        let last_beside = store.last_id(&beside).await.map_err(store_error)?;
+        let forgotten = sidecar_name(tape, FORGOTTEN).map_err(store_error)?;
+        let forgotten = store.last_id(&forgotten).await.map_err(store_error)?;
         let mut known = self.known(tape).await?;
         let is_another = || async {
             Ok::<_, String>(known.last > last || known.last > 0 && print(store, tape, known.last).await? != known.print)
@@ -94,13 +94,13 @@ impl Workspace {
     }
 
     async fn read(&self, handle: &Tape, mut known: IndexedTape) -> Result<(), String> {
-        let forgotten = handle.forgotten().await.map_err(said)?;
+        let forgotten = handle.forgotten().await.map_err(store_error)?;
         loop {
-            let page = handle.read(known.last, PAGE).await.map_err(said)?;
+            let page = handle.read(known.last, PAGE).await.map_err(store_error)?;
             let Some(newest) = page.last() else { return Ok(()) };
             (known.last, known.print) = (newest.id, print_of(newest));
-            let told = page.iter().filter(|entry| !forgotten.holds(entry));
-            let steps = told.map(|entry| known.fold.take(entry)).collect::<Vec<_>>();
+            let shown = page.iter().filter(|entry| !forgotten.holds(entry));
+            let steps = shown.map(|entry| known.fold.take(entry)).collect::<Vec<_>>();
             let (index, adding) = (self.index.clone(), known.clone());
             blocking(move || index.add(&adding, &steps)).await?;
             // A long tape leaves room for others.
@@ -110,8 +110,8 @@ impl Workspace {
 
     /// Takes the memory that holds, on the tape or beside it, where it is another than before.
     async fn remember(&self, handle: &Tape, tape: &str, beside: &str, last_beside: u64) -> Result<(), String> {
-        let memory = handle.memory().await.map_err(said)?;
-        let is_on_tape = handle.section(MEMORY).await.map_err(said)? == memory;
+        let memory = handle.memory().await.map_err(store_error)?;
+        let is_on_tape = handle.section(MEMORY).await.map_err(store_error)? == memory;
         for (name, section) in [(tape, is_on_tape.then_some(&memory)), (beside, (!is_on_tape).then_some(&memory))] {
             let section: &[Entry] = section.map_or(&[], Vec::as_slice);
             let mut known = self.known(name).await?;
@@ -140,8 +140,8 @@ impl Workspace {
 /// A tape that is read from the middle on: what tainted its phase there is looked for.
 async fn from_the_middle(store: &dyn Store, tape: &str, from: u64, known: IndexedTape) -> Result<IndexedTape, String> {
     let before = Some(from + 1);
-    let tainted = store.newest(tape, &Lookup::event("turn.tainted"), before).await.map_err(said)?;
-    let phase = store.newest(tape, &Lookup::Phase, before).await.map_err(said)?.map_or(0, |anchor| anchor.id);
+    let tainted = store.newest(tape, &Lookup::event("turn.tainted"), before).await.map_err(store_error)?;
+    let phase = store.newest(tape, &Lookup::Phase, before).await.map_err(store_error)?.map_or(0, |anchor| anchor.id);
     let mut fold = Fold { turn: from, ..Fold::default() };
     if let Some(event) = tainted.filter(|event| event.id >= phase) {
         fold.add(sources(&event));
@@ -151,7 +151,7 @@ async fn from_the_middle(store: &dyn Store, tape: &str, from: u64, known: Indexe
 
 /// What the entry of that id is known by.
 async fn print(store: &dyn Store, tape: &str, id: u64) -> Result<String, String> {
-    let found = store.read(tape, id - 1, 1).await.map_err(said)?;
+    let found = store.read(tape, id - 1, 1).await.map_err(store_error)?;
     Ok(found.first().filter(|entry| entry.id == id).map(print_of).unwrap_or_default())
 }
 
@@ -159,7 +159,7 @@ fn print_of(entry: &Entry) -> String {
     Sha256::digest(entry.line().as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn said(error: bub_tape::Error) -> String {
+fn store_error(error: bub_tape::Error) -> String {
     error.to_string()
 }
 

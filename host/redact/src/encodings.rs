@@ -73,7 +73,7 @@ fn base64(engine: &impl Engine, value: &[u8], before: usize) -> Vec<u8> {
     let mut bytes = vec![0; before];
     bytes.extend_from_slice(value);
     let mut encoded = engine.encode(&bytes).into_bytes();
-    // A character holds six bits: the first ones also hold bits of what stands before, the last one of what follows.
+    // A character holds six bits: the first ones also hold bits of what precedes, the last one of what follows.
     if !bytes.len().is_multiple_of(3) {
         encoded.pop();
     }

@@ -66,10 +66,10 @@ unsafe extern "C" {
 
 /// Overwrites values that may be keys in the block that the system shows. Their names stay, with an empty value.
 fn blank_keys() {
-    // SAFETY: `environ` is the C library's: null, or a list of pointers to strings that ends with a null. The strings are this
-    // process's own memory, made writable by the system at its start. `seal` has seen that there is no other thread, so
-    // nobody reads or changes the list or the strings meanwhile, and no reference into them is left from before: `vars_os`
-    // copies. Each string keeps its length and its final zero.
+    // SAFETY: `environ` is the C library's: null, or a list of pointers to strings that ends with a null. The strings
+    // are this process's own memory, made writable by the system at its start. `seal` has seen that there is no other
+    // thread, so nothing reads or changes the list or the strings meanwhile, and no reference into them is left from
+    // before: `vars_os` copies. Each string keeps its length and its final zero.
     #[allow(unsafe_code, reason = "no safe function reaches the block that `/proc/PID/environ` shows")]
     unsafe {
         let mut at = environ;

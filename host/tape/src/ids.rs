@@ -1,9 +1,9 @@
 //! Increasing ids, whatever the ids on the lines are.
 //!
-//! Every reader of a tape finds its way by ids: a page begins behind one, a view ends at one, a section lies between two. So a
-//! store hands out only ids that grow. What another program, a merge by hand or an attack wrote may bear any id; an entry
-//! whose id does not grow, or lies above [`LARGEST_ID`], stands under the id behind the entry before it. This rule needs
-//! nothing but what stands in front of an entry, so an append changes no id that was handed out.
+//! Pages, views and sections are bounded by ids, so a store returns increasing ids only. What another program, a merge
+//! by hand or an attack wrote may bear any id; an entry whose id does not grow, or lies above [`LARGEST_ID`], stands
+//! under the id behind the entry before it. This rule needs nothing but what stands in front of an entry, so an append
+//! changes no id that was handed out.
 
 /// The largest id that a line may claim: the largest whole number that every JSON reader keeps exactly, 2^53-1. A greater
 /// one would bring every later entry near the end of the numbers.

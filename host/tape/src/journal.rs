@@ -2,9 +2,9 @@
 //! turn of the same session away.
 //!
 //! Both are one file beside the tape, `T.jsonl.turn`, which is never renamed. Its lock is the lease, held for the whole
-//! turn; its content is the journal, empty when no turn is in flight. Nobody reads the journal of a turn that runs, because
-//! nobody else has the lock; whoever gets the lock and finds a journal has found what a crash left, and recovers it. The
-//! journal does not know how tapes are kept: it repeats a [`Commit`] by its key, and the store says whether it was done.
+//! turn; its content is the journal, empty when no turn is in flight. Only the holder of the lock reads the journal; a
+//! process that gets the lock and finds a journal recovers an interrupted turn. The journal does not know how tapes are
+//! kept: it repeats a [`Commit`] by its key, and the store says whether it was done.
 
 mod record;
 mod recover;

@@ -1,8 +1,8 @@
 //! JSON as Bub's Python reads and prints it.
 //!
-//! What stands on a tape must reach the model untouched: integers of any length, `NaN`, keys that occur twice, floats
-//! with Python's digits. So JSON enters and leaves this program as text and is never turned into a tree; the functions
-//! here check it, cut it into pieces and print it again.
+//! Tapes must reach the model unchanged: integers of any length, `NaN`, keys that occur twice, floats with Python's
+//! digits. So JSON enters and leaves this program as text and is never turned into a tree; the functions here check it,
+//! cut it into pieces and print it again.
 
 mod bounds;
 mod float;

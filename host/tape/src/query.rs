@@ -147,7 +147,7 @@ pub(super) struct Filter {
 impl Filter {
     fn new(query: &Query) -> Result<Self> {
         let mut filter = Self::from_parts(&query.kinds, query.since.as_deref(), query.until.as_deref())?;
-        // Compared with what stands in a line, so in the line's spelling.
+        // Escaped like a line, which it is compared with.
         filter.text = query.text.as_deref().map(|text| {
             let quoted = json::quote(text).to_lowercase();
             let inside = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));

@@ -15,7 +15,7 @@ const MIN_PAGE: usize = 16;
 /// store that never comes to an end is not believed, and pages have one.
 const MAX_IDLE: usize = 256;
 
-/// Entries, and bytes of them, that are looked at for one answer. Whoever wants more goes on behind them.
+/// Entries and bytes read for one answer. The caller continues after them.
 const MAX_SEEN: usize = 16_384;
 const MAX_SEEN_BYTES: usize = 16 << 20;
 

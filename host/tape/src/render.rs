@@ -47,7 +47,7 @@ impl Renderer {
     /// The next entry.
     pub fn push(&mut self, entry: &Entry) {
         match RenderedEntry::new(entry) {
-            // Nobody else has it: it need not be copied once more.
+            // Not shared, so it need not be copied.
             RenderedEntry(Part::Message(message)) => self.messages.push(message),
             piece => self.add(&piece),
         }

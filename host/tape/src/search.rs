@@ -1,4 +1,4 @@
-//! Finding entries by what somebody remembers of them.
+//! Full-text search of entries.
 //!
 //! A [`Search`] is what was asked, a [`Matcher`] judges one entry by it, a [`Collector`] makes the answer of entries that
 //! come newest first. A store that pages entries shows them to a collector; one that can look before it reads, as files

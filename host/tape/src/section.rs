@@ -121,8 +121,8 @@ impl Versions {
     }
 }
 
-/// Looks from the end for the section that holds, seal by seal, where nobody has counted versions: to the first version that
-/// is not lower than the one behind it. The entries from its open to its seal; empty: there is none.
+/// Finds the current version of a section from the end, seal by seal, without an index: up to the first version that is
+/// not lower than the one after it. Returns the entries from its open to its seal, or none.
 pub(super) async fn walk<S: Store + ?Sized>(
     store: &S,
     tape: &str,
@@ -151,7 +151,7 @@ pub(super) async fn walk<S: Store + ?Sized>(
         }
     }
     let Some((_, open, seal)) = found else { return Ok(Vec::new()) };
-    // No further than its seal: what stands behind it may be megabytes.
+    // Only up to its seal: megabytes may follow.
     let most = usize::try_from(seal.saturating_sub(open)).map_or(MAX_ENTRIES, |between| between.min(MAX_ENTRIES)) + 1;
     let mut entries = store.read(tape, open.saturating_sub(1), most).await?;
     entries.retain(|entry| entry.id <= seal);

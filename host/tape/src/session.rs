@@ -96,7 +96,7 @@ pub struct SessionSummary {
     pub tokens: u64,
 }
 
-/// Whose tape it is, by what stands on it.
+/// The session that the tape records.
 ///
 /// # Errors
 ///

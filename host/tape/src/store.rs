@@ -126,7 +126,7 @@ pub trait Store: Send + Sync {
         Box::pin(async { Ok(()) })
     }
 
-    /// Derives from the whole tape what makes it quick to look things up, and keeps it for later: nobody waits for it.
+    /// Builds and saves the tape's index, in the background.
     fn index<'a>(&'a self, _tape: &'a str) -> Future<'a, ()> {
         Box::pin(async { Ok(()) })
     }

@@ -1,4 +1,4 @@
-//! What is remembered of a tape, so that nobody has to read it again.
+//! Summaries of tapes: statistics and positions of the newest entries, by kind and name.
 
 use std::collections::HashMap;
 
@@ -18,8 +18,7 @@ const MAX_NAME: usize = 128;
 
 /// Where an entry stands.
 ///
-/// It may come from a file that says anything: whoever reads at `offset` looks whether the entry there has this `id`
-/// and matches the lookup.
+/// It may come from a corrupt file: a reader checks that the entry at `offset` has this `id` and matches the lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryOffset {
     /// The id of the entry.

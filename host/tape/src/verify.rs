@@ -118,7 +118,7 @@ impl Verifier {
             let mut ended = bytes.pop_if(|byte| *byte == b'\n').is_some();
             let too_long = length > LONGEST_LINE as u64;
             while !ended && too_long {
-                // The rest of a line that nobody keeps.
+                // Skips the rest of a line.
                 bytes.clear();
                 let more = lines.by_ref().take(LONGEST_LINE as u64).read_until(b'\n', &mut bytes)?;
                 length += more as u64;
@@ -217,7 +217,7 @@ impl Verifier {
                 self.end_calls();
             }
             "message" => self.end_calls(),
-            // What stands before it reaches no model.
+            // Earlier entries are not sent to models.
             "anchor" if entry.begins_phase() => {
                 self.open = None;
                 self.open_calls.clear();

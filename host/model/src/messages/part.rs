@@ -38,8 +38,8 @@ pub(super) fn blocks(content: &Value) -> Result<Vec<String>, String> {
     each(content, block)
 }
 
-/// The blocks of what was said before, or by a tool: nobody can take it back, so a part that cannot be sent becomes a
-/// text that says so. Otherwise a conversation that began with another model could not go on with this one.
+/// The blocks of earlier messages and tool results. A part that cannot be sent becomes a text that says so, so that a
+/// conversation can continue with another model.
 ///
 /// # Errors
 ///
@@ -51,7 +51,7 @@ pub(super) fn past_blocks(content: &Value) -> Result<Vec<String>, String> {
     })
 }
 
-/// The blocks of what the model said. Thinking that somebody kept goes back as it came.
+/// The blocks of the model's messages. Thinking blocks are returned unchanged.
 pub(super) fn said(content: &Value) -> Result<Vec<String>, String> {
     each(content, |kind, part| match kind {
         "thinking" | "redacted_thinking" => Ok(Some(Value::Object(part.clone()).to_string())),

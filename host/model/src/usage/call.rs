@@ -91,7 +91,7 @@ impl Call {
     }
 }
 
-/// The name as a line holds it: whoever looks for it has to clip it too.
+/// The name as logged, clipped: compare with clipped names only.
 pub(super) fn clipped(name: &str) -> String {
     name.chars().take(NAME).collect()
 }

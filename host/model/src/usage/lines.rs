@@ -6,8 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 /// The longest line that is one of ours, in bytes, with room to spare.
 const MAX_LINE: u64 = 16 << 10;
 
-/// Shows every whole line behind byte `from`, and returns where the last of them ends. What stands behind that is still
-/// being written, or was cut off.
+/// Visits every complete line after byte `from`, and returns where the last one ends. An incomplete line may follow.
 pub(super) fn read(file: &File, from: u64, mut each: impl FnMut(&[u8])) -> io::Result<u64> {
     let mut reader = BufReader::with_capacity(64 << 10, file);
     reader.seek(SeekFrom::Start(from))?;

@@ -32,7 +32,7 @@ const ALWAYS: [&str; 19] = [
     "groupdel",
 ];
 
-/// Words that destroy whatever stands around them: databases, and what interpreters are told.
+/// Words that destroy whatever stands around them: databases, and what interpreters are inner.
 const WORDS: [&str; 9] = [
     "drop table",
     "drop database",
@@ -76,7 +76,7 @@ fn clip(text: &str) -> String {
 }
 
 /// The simple commands of a line of shell, each as its words. What stands in quotes is one word, and a line of its own too
-/// where a shell is told to run it.
+/// where a shell is inner to run it.
 fn commands(line: &str) -> Vec<Vec<String>> {
     let mut all = vec![Vec::new()];
     let (mut word, mut quote, mut begun) = (String::new(), None, false);
@@ -159,7 +159,7 @@ fn is_destructive(words: &[String], depth: usize) -> bool {
     match program {
         program if ALWAYS.contains(&program) || program.starts_with("mkfs") => true,
         "sh" | "bash" | "zsh" | "dash" | "fish" | "eval" => {
-            depth > 0 && arguments.iter().any(|told| within(told, depth - 1).is_some())
+            depth > 0 && arguments.iter().any(|inner| within(inner, depth - 1).is_some())
         }
         "find" => {
             has(&["-delete"]) || (depth > 0 && follows(&arguments, &["-exec", "-execdir", "-ok", "-okdir"], depth - 1))
@@ -190,8 +190,8 @@ fn is_destructive(words: &[String], depth: usize) -> bool {
 /// Whether what is run behind one of these is destructive.
 fn follows(arguments: &[&str], markers: &[&str], depth: usize) -> bool {
     let runs = |(at, _): (usize, &&str)| {
-        let told: Vec<String> = arguments[at + 1..].iter().map(|word| (*word).to_owned()).collect();
-        is_destructive(&told, depth)
+        let inner: Vec<String> = arguments[at + 1..].iter().map(|word| (*word).to_owned()).collect();
+        is_destructive(&inner, depth)
     };
     arguments.iter().enumerate().filter(|(_, argument)| markers.contains(argument)).take(MAX_DEPTH).any(runs)
 }

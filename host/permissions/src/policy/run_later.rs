@@ -210,8 +210,8 @@ fn stands_in(pattern: &[String], path: &[String]) -> bool {
     path.windows(pattern.len()).any(|parts| parts.iter().zip(pattern).all(|(part, pattern)| fits(pattern, part)))
 }
 
-/// A component as file systems compare it: some ignore case, some drop dots and spaces at the end, some keep a stream behind
-/// a colon, and some ignore characters that nobody sees.
+/// A component as file systems compare it: some ignore case, some drop dots and spaces at the end, some keep a stream
+/// behind a colon, and some ignore invisible characters.
 fn folded(part: &str) -> String {
     let is_seen = |c: &char| !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let part: String = part.chars().filter(is_seen).flat_map(char::to_lowercase).collect();

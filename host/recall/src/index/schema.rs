@@ -10,7 +10,7 @@ use std::time::Duration;
 /// How long a write waits for another process's.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The version of what stands below, and of how texts are cut into passages and terms.
+/// The version of the schema and of the splitting into passages and terms.
 const VERSION: i32 = 2;
 
 /// `term` holds the terms of a passage as words, so that they are found whole; `gram` has its trigrams, for parts of words.
@@ -49,23 +49,23 @@ const TABLES: &str = "
 
 /// Opens the index. One that is damaged, or of another version, is made anew, with a line in the log.
 pub(super) fn open(path: &Path) -> Result<Connection, String> {
-    let said = |error: &dyn std::fmt::Display| bub_types::text::plain(&error.to_string());
+    let plain = |error: &dyn std::fmt::Display| bub_types::text::plain(&error.to_string());
     match attempt(path) {
         Ok(connection) => Ok(connection),
         Err(OpenError::Content(why)) => {
             tracing::warn!("the index `{}` is made anew: {why}", path.display());
-            remove(path).map_err(|error| said(&error))?;
+            remove(path).map_err(|error| plain(&error))?;
             attempt(path).map_err(|broken| match broken {
                 OpenError::Content(why) => why,
-                OpenError::Access(error) => said(&error),
+                OpenError::Access(error) => plain(&error),
             })
         }
-        Err(OpenError::Access(error)) => Err(said(&error)),
+        Err(OpenError::Access(error)) => Err(plain(&error)),
     }
 }
 
 enum OpenError {
-    /// What stands in it is of no use.
+    /// The content is unusable.
     Content(String),
     /// It cannot be reached: it may be all right.
     Access(io::Error),

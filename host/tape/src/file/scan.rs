@@ -210,7 +210,7 @@ pub(super) fn behind(file: &File, id: u64, end: u64, last_id: u64) -> io::Result
     }
     let mut lines = Forward::new(file, low, end);
     while let Some(line) = lines.next()? {
-        // What stands before the place is passed over by its id alone: reading the rest of it says nothing more.
+        // Earlier lines are skipped by their ids, without parsing the rest.
         let is_before = line.id().is_some_and(|before| before <= id);
         if !is_before && line.entry().is_some_and(|entry| entry.id > id) {
             return Ok(Some(line.start));

@@ -132,7 +132,7 @@ fn look(block: &[u8], left: &mut Vec<(String, Lookup)>, found: &mut HashMap<Stri
     }
 }
 
-/// What stands in each line that may hold it, unless it is escaped there; nothing where it has to be escaped.
+/// The bytes that every matching line contains, unless they are escaped; empty if JSON must escape them.
 fn part_of(lookup: &Lookup) -> String {
     let part = match lookup {
         Lookup::Kind(kind) => kind,

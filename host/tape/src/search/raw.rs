@@ -62,8 +62,7 @@ impl<'l> RawLine<'l> {
         std::str::from_utf8(date.get(1..)?).ok()
     }
 
-    /// The kind, when it stands where this program and Bub write it, and what stands behind it. A kind with an escape is
-    /// none.
+    /// The kind, if it is where this program and Bub write it, and the rest of the line. None if it has an escape.
     fn kind(&self) -> Option<(&'l str, &'l [u8])> {
         let digits = self.0.strip_prefix(b"{\"id\": ")?;
         let end = digits.iter().position(|byte| !byte.is_ascii_digit())?;

@@ -161,7 +161,7 @@ impl Readers {
     }
 }
 
-/// Where waiting for the disk holds nobody.
+/// On a blocking thread.
 async fn blocking<T: Send + 'static>(act: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(act).await.unwrap_or_else(|error| {
         Err(Error::Io { action: "use the database of tapes".to_owned(), source: io::Error::other(error) })

@@ -17,7 +17,7 @@ const BATCH: u64 = 128;
 /// Entries per step.
 const PAGE: usize = 256;
 
-/// Tapes by name, for a write or for whoever looks what one would find.
+/// Tapes by name, within a transaction.
 pub(super) struct WriteTransaction<'c> {
     pub(super) connection: &'c Connection,
     pub(super) failed: &'c dyn Fn(rusqlite::Error) -> Error,
@@ -166,7 +166,7 @@ impl StoreTransaction for WriteTransaction<'_> {
             }
         }
         if erased > 0 {
-            // Counted again by whoever asks next.
+            // Computed again by the next query.
             self.execute("UPDATE tape SET info = '' WHERE number = ?", (number,))?;
             self.execute("INSERT INTO gram (gram) VALUES ('optimize')", ())?;
             if let Some(receipt) = erasure.receipt() {
