@@ -4,6 +4,8 @@
 //! the host through imports, each behind a grant ([`imports`]). [`host::Host`] holds what all turns of a process share.
 //! The runtime knows no gateway, no HTTP API and no command line.
 
+#![warn(missing_docs, unreachable_pub)]
+
 pub mod channel;
 pub mod error;
 pub mod hooks;

@@ -64,7 +64,7 @@ macro_rules! given {
 pub(crate) use given;
 
 /// What is made of an answer; when that is no fault, nobody has to know what the call was given.
-pub fn unless_broken<T, F: FnOnce() -> serde_json::Value>(
+pub(super) fn unless_broken<T, F: FnOnce() -> serde_json::Value>(
     given: RecordGuard<F>,
     made: wasmtime::Result<T>,
 ) -> wasmtime::Result<T> {

@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, watch};
 
 /// A call as it was kept.
 pub struct Replay<'a> {
+    /// The plugin whose call is replayed.
     pub plugin: &'a Arc<Plugin>,
     /// The export that ran.
     pub hook: &'a str,

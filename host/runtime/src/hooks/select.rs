@@ -30,6 +30,7 @@ pub fn selectors(scope: &CallScope) -> impl DoubleEndedIterator<Item = &str> {
 
 /// What selects in a turn that begins now, and why it is that.
 pub struct ActiveSelector {
+    /// The selector's name.
     pub name: String,
     /// For people, in one line without a full stop.
     pub why: String,

@@ -24,7 +24,9 @@ pub fn leftovers(config: &Config, dry: bool) -> Result<Vec<Garbage>> {
 /// Entries that were taken out of memories, or would be, and on how many tapes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Compacted {
+    /// Entries that were removed, or would be.
     pub entries: u64,
+    /// Tapes that held them.
     pub tapes: u64,
 }
 

@@ -26,6 +26,7 @@ pub struct SharedState {
     /// What keeps tapes when no plugin does.
     pub(super) store: Arc<dyn Store>,
     pub(super) journals: Arc<Journals>,
+    /// The WebAssembly engines, one for each way of allocating instances.
     pub engines: Engines,
     /// Which grants are in effect.
     pub grants: GrantRegistry,

@@ -15,6 +15,7 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// An empty budget with the limits of `config`.
     pub fn new(config: &Config) -> Self {
         Self { usage_log: Arc::new(UsageLog::new(&config.home)), limit: config.budget.tokens_per_day }
     }

@@ -38,6 +38,7 @@ struct Seen {
 }
 
 impl GrantRegistry {
+    /// The grants that `config` gives.
     pub fn new(config: &Config) -> Self {
         let file = config.file();
         let seen = Mutex::new(Seen { at: Instant::now(), stamp: stamp(&file) });

@@ -47,8 +47,11 @@ impl ProtectionCache {
 /// What is kept from the plugin of one call.
 #[derive(Clone)]
 pub struct FileGuard {
+    /// The files that no plugin may open.
     pub files: Arc<ProtectedFiles>,
+    /// The plugin whose calls are checked.
     pub plugin: Arc<Plugin>,
+    /// The turn that denials are recorded in, if there is one.
     pub turn: Option<Arc<Turn>>,
 }
 

@@ -16,8 +16,11 @@ use wasmtime_wasi_http::{Error, RequestOptions, Result, WasiBody, WasiHttpHooks}
 
 /// Whose requests these are.
 pub struct Http {
+    /// The host.
     pub host: Arc<Host>,
+    /// The plugin that sends requests.
     pub plugin: Arc<Plugin>,
+    /// The turn that requests are counted for, if there is one.
     pub turn: Option<Arc<Turn>>,
     /// While it is loaded a plugin reaches nobody.
     pub is_loading: bool,

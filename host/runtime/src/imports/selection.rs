@@ -14,11 +14,15 @@ const HEAD: usize = 64;
 pub struct Selection {
     /// In place of the joined system prompt.
     pub system_prompt: Option<String>,
+    /// Messages before the history.
     pub before: Vec<String>,
+    /// Messages of the tape.
     pub history: Vec<String>,
     /// In place of what the user says in this request.
     pub new_messages: Option<Vec<String>>,
+    /// Messages after the user's.
     pub after: Vec<String>,
+    /// What the selector reports of its decision, for the tape.
     pub notes: Option<serde_json::Map<String, serde_json::Value>>,
     /// Entries of the tape that are in it as they stand.
     pub entries: BTreeSet<u64>,

@@ -22,7 +22,7 @@ const TOGETHER: usize = 32;
 const SHOWN: usize = 300;
 
 /// What the caller gets in place of a tool's result: the result, unless it is too long.
-pub async fn replace_new_messages(turn: &Turn, tool: &str, result: String) -> String {
+pub(super) async fn replace_new_messages(turn: &Turn, tool: &str, result: String) -> String {
     let limit = turn.scope.host.config.spill_chars();
     // A person who gives a command reads all of it. A character is a byte at least.
     if turn.kind() == MessageKind::Command || limit == 0 || result.len() < limit || tool == READER {

@@ -123,6 +123,7 @@ pub fn offered(turn: &Turn) -> impl Iterator<Item = Arc<ToolSpec>> {
 
 /// The next model call, as far as its messages go.
 pub struct Request {
+    /// The view that was selected from.
     pub view: View,
     /// What was selected, and by whom.
     pub selected: Selected,
@@ -132,7 +133,9 @@ pub struct Request {
 pub struct Selected {
     /// Its name, or what stands in its place.
     pub by: String,
+    /// The selected messages.
     pub selection: Selection,
+    /// How long selecting took.
     pub took: Duration,
     /// Units; of a plugin.
     pub fuel: u64,

@@ -32,6 +32,7 @@ pub struct TapeHandle {
 }
 
 impl TapeHandle {
+    /// A handle to `tape` for a call of `turn`.
     pub fn new(tape: Tape, turn: Arc<Turn>) -> Self {
         Self { tape, turn, is_shared: false }
     }

@@ -36,8 +36,11 @@ pub struct View {
 
 /// What the request is about.
 pub struct About {
+    /// The prompt of this step.
     pub prompt: Prompt,
+    /// The system prompt, as the agent loop sends it.
     pub system: SystemPrompt,
+    /// The model's name.
     pub model: String,
     /// The user's messages that are not on the tape yet.
     pub new_messages: Vec<String>,
@@ -56,6 +59,7 @@ struct SelectionTrace {
 }
 
 impl View {
+    /// A view of the turn's tape as it is at this moment.
     pub async fn new(turn: &Arc<Turn>, about: About) -> bub_tape::Result<Self> {
         let tape = turn.tape().await?;
         let last = tape.last_id().await?;
@@ -83,6 +87,7 @@ impl View {
         &self.turn
     }
 
+    /// The request that messages are selected for.
     pub fn about(&self) -> &About {
         &self.about
     }

@@ -10,6 +10,7 @@ use wasmtime::component::{Component, Instance, InstancePre};
 
 /// The interfaces of plain records, whose Rust types are those of `bub-types`: they cross the boundary as they are, and
 /// nothing converts them.
+#[allow(missing_docs, reason = "the macro stands in for generated code")]
 mod shared {
     /// What wasmtime's bindings expect beside the types of an interface: the implementation of its functions, of which there
     /// are none.
@@ -46,6 +47,7 @@ mod shared {
     }
 }
 
+#[allow(missing_docs, reason = "documented in wit/")]
 mod generated {
     wasmtime::component::bindgen!({
         path: "../../wit",
@@ -124,7 +126,8 @@ macro_rules! exports {
                 names
             }
 
-            $(pub fn $field(&self, store: &mut Store<State>, instance: &Instance) -> wasmtime::Result<$guest> {
+            $(#[doc = concat!("Loads the interface `", $interface, "` of an instance.")]
+            pub fn $field(&self, store: &mut Store<State>, instance: &Instance) -> wasmtime::Result<$guest> {
                 match &self.$field {
                     Some(indices) => indices.load(store, instance),
                     None => Err(wasmtime::Error::msg(concat!("`", $interface, "` is not exported"))),

@@ -27,8 +27,11 @@ const DELIVERY: Duration = Duration::from_secs(60);
 /// Where a call stands: which export, for which turn, inside how many other calls.
 #[derive(Clone)]
 pub struct CallContext {
+    /// The export's name.
     pub hook: &'static str,
+    /// The turn, if the call has one.
     pub turn: Option<Arc<Turn>>,
+    /// How many other calls this one is nested in.
     pub depth: u32,
     /// What stands in for the session where there is no turn.
     about: Option<Arc<str>>,
@@ -81,11 +84,14 @@ impl CallContext {
 /// The export of a plugin that runs.
 #[derive(Clone)]
 pub struct Running {
+    /// The plugin.
     pub plugin: Arc<Plugin>,
+    /// The export's name.
     pub hook: &'static str,
 }
 
 impl Running {
+    /// That export of that plugin.
     pub fn new(plugin: &Arc<Plugin>, hook: &'static str) -> Self {
         Self { plugin: Arc::clone(plugin), hook }
     }
@@ -113,7 +119,9 @@ pub fn running() -> Option<Running> {
 pub struct GuestCall<'a, 'c> {
     /// What the plugin implements, as the component of this instance numbers it.
     pub exports: &'a Exports,
+    /// The store of the instance.
     pub store: &'a mut Store<State>,
+    /// The instance.
     pub instance: Instance,
     lent: PhantomData<&'a &'c ()>,
 }
@@ -123,7 +131,7 @@ pub struct GuestCall<'a, 'c> {
 pub type CallFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// Calls inside calls, whatever leads to them (tools, model, stages): refused with an error that the guest can read.
-pub fn check_depth(depth: u32, limit: u32) -> std::result::Result<u32, Error> {
+pub(super) fn check_depth(depth: u32, limit: u32) -> std::result::Result<u32, Error> {
     if depth < limit {
         Ok(depth + 1)
     } else {

@@ -1,7 +1,7 @@
 //! The guests that the program carries, in the order in which they are registered.
 
 /// A guest inside this program, and what it holds unless the configuration takes it away.
-pub struct Embedded {
+pub(super) struct Embedded {
     pub name: &'static str,
     pub bytes: &'static [u8],
     /// SHA-256 of the bytes, in hex.
@@ -21,7 +21,7 @@ macro_rules! guest {
 }
 
 /// First registered first: a later one is asked before an earlier one.
-pub static EMBEDDED: [Embedded; 10] = [
+pub(super) static EMBEDDED: [Embedded; 10] = [
     guest!("builtin", ["hook:*", "tape:read", "tape:append", "model:*", "tools:*", "agent", "usage"]),
     guest!("offline", ["hook:provider"]),
     guest!("workspace", ["fs:<workspace>:rw"]),

@@ -13,7 +13,7 @@ const POOL: [(u32, u64); 4] = [(256, 4 << 30), (64, 4 << 30), (64, 256 << 20), (
 /// Fuel units between two yields to tokio: every 50 to 80 µs of a tight loop, so that a busy guest never holds a worker
 /// thread for long. Finer costs speed: where a thread is free, each yield wakes it, which takes longer than what most calls
 /// of guests compute.
-pub const YIELD_INTERVAL: u64 = 1_000_000;
+pub(super) const YIELD_INTERVAL: u64 = 1_000_000;
 
 /// Frames of a guest that are looked at when it was ended: more than recursion hides.
 const FRAMES: usize = 32;
@@ -26,6 +26,7 @@ pub struct LinkedEngine {
 
 /// The engine of the first choice, and one that never runs out of slots.
 pub struct Engines {
+    /// The engine whose instances come from the pool.
     pub pooled: LinkedEngine,
     /// Where calls go when the pool is full. A call inside a call must never wait for a slot: the one that it sits in
     /// is not free before it returns.
@@ -103,6 +104,7 @@ impl Engines {
         memory_bytes <= self.largest
     }
 
+    /// The engine whose instances are allocated on demand.
     pub fn on_demand(&self) -> Result<&LinkedEngine> {
         if let Some(bench) = self.on_demand.get() {
             return Ok(bench);

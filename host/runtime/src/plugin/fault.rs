@@ -124,7 +124,7 @@ impl fmt::Display for FaultKind {
 
 /// Ends a call from inside the host with a fault that is not wasmtime's.
 #[derive(Debug)]
-pub struct Break(pub FaultKind);
+pub(super) struct Break(pub FaultKind);
 
 impl fmt::Display for Break {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -146,7 +146,7 @@ pub fn too_much_held(limit: usize) -> Error {
 
 /// Names what ended a call. wasmtime gives a type to traps only; what else its limits say is known by its text, all
 /// of which stands here, so that an update that rewords it has one place to be mended (and a test that says so).
-pub fn classify(error: &Error, state: &State) -> FaultKind {
+pub(super) fn classify(error: &Error, state: &State) -> FaultKind {
     if let Some(Break(kind)) = error.downcast_ref::<Break>() {
         return kind.clone();
     }

@@ -91,6 +91,7 @@ pub struct Plugin {
     pub provider: Option<String>,
     /// How often what it writes goes to the log.
     pub(super) lines: LineRate,
+    /// The compiled component, linked.
     pub ready: PreparedComponent,
     /// The same for the engine without a pool; compiled code fits both.
     spare: OnceLock<PreparedComponent>,
@@ -179,7 +180,7 @@ impl Plugin {
 }
 
 /// What a plugin is made of before anything of it has run.
-pub struct Candidate<'a> {
+pub(super) struct Candidate<'a> {
     pub name: &'a str,
     pub source: Source,
     pub file: Option<PathBuf>,
@@ -195,7 +196,7 @@ pub struct Candidate<'a> {
 }
 
 /// Compiles and checks what can be checked without running anything.
-pub async fn compile(host: &Host, candidate: Candidate<'_>) -> Result<Plugin> {
+pub(super) async fn compile(host: &Host, candidate: Candidate<'_>) -> Result<Plugin> {
     let (engines, cache, program) = (&host.engines, &host.cache, &host.config.program);
     let (bytes, digest) = (candidate.bytes, candidate.digest);
     let bench = &engines.pooled;
@@ -254,7 +255,7 @@ pub async fn compile(host: &Host, candidate: Candidate<'_>) -> Result<Plugin> {
 
 /// Runs what runs once: the types of all exports are checked, tools, commands and the provider's name asked for,
 /// in an instance that has no turn and whose gated imports therefore answer nothing.
-pub async fn query_exports(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin> {
+pub(super) async fn query_exports(host: &Arc<Host>, plugin: Plugin) -> Result<Plugin> {
     let plugin = Arc::new(plugin);
     let names = plugin.ready.exports.names();
     let (has_tools, is_provider) = (names.contains(&"bub:tools/tools"), names.contains(&"bub:model/provider"));

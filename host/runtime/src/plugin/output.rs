@@ -159,7 +159,7 @@ fn inline(line: &str) -> String {
 }
 
 /// How often lines of one plugin may go to the log, whatever calls they are of.
-pub struct LineRate(Mutex<Rate>);
+pub(super) struct LineRate(Mutex<Rate>);
 
 struct Rate {
     left: u32,

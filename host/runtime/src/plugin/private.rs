@@ -14,7 +14,7 @@ use std::time::SystemTime;
 static DRAFTS: AtomicU64 = AtomicU64::new(0);
 
 /// What the name of a draft ends with. One that was left behind is nobody's.
-pub const DRAFT: &str = ".new";
+pub(super) const DRAFT: &str = ".new";
 
 /// The opened folder. Its path is not looked at again: between two looks it can become another.
 pub struct PrivateDir {

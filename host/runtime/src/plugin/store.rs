@@ -34,6 +34,7 @@ const MAX_RANDOM: u64 = 1 << 20;
 
 /// The state of one call.
 pub struct State {
+    /// The host.
     pub host: Arc<Host>,
     /// Whose code runs: grants and limits are looked up here and nowhere else.
     pub plugin: Arc<Plugin>,
@@ -43,7 +44,9 @@ pub struct State {
     pub turn: Option<Arc<Turn>>,
     /// How many calls this one sits in. It lives here and not in the turn: tools run side by side.
     pub depth: u32,
+    /// Resources of the instance.
     pub table: ResourceTable,
+    /// Limits memory and tables.
     pub limiter: Limiter,
     /// What the guest writes to stdout and stderr.
     pub output: Output,
@@ -62,6 +65,7 @@ pub struct State {
 }
 
 impl State {
+    /// The state of a fresh instance for a call of `hook`.
     pub fn new(host: Arc<Host>, plugin: Arc<Plugin>, hook: &'static str, turn: Option<Arc<Turn>>, depth: u32) -> Self {
         let output = Output::new(&host, &plugin);
         let mut table = ResourceTable::new();

@@ -91,6 +91,7 @@ pub fn effect_name(effect: Effect) -> &'static str {
 
 /// A tool as a model is told of it, and what that weighs: each request that offers it asks.
 pub struct Offer {
+    /// What models see of the tool.
     pub spec: Arc<bub_model::ToolSpec>,
     /// Tokens, by estimate.
     pub weight: u64,

@@ -36,7 +36,9 @@ impl ChosenBy {
 /// The selector that is chosen, and by whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectorChoice {
+    /// The selector's name.
     pub name: String,
+    /// Where it was chosen.
     pub by: ChosenBy,
 }
 

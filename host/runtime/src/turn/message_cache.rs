@@ -32,6 +32,7 @@ impl Message {
         Ok(Self(Arc::new(Kept { object: json_object(text)?, weight: OnceLock::new(), bytes: OnceLock::new() })))
     }
 
+    /// The message as a JSON object.
     pub fn object(&self) -> &RawObject {
         &self.0.object
     }

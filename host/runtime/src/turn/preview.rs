@@ -21,6 +21,7 @@ use tokio::sync::watch;
 pub struct Preview<'a> {
     /// What keeps the tape.
     pub store: Arc<dyn Store>,
+    /// The tape's name.
     pub tape: &'a str,
     /// What the hooks are told.
     pub session_id: &'a str,
@@ -28,6 +29,7 @@ pub struct Preview<'a> {
     pub prompt: Option<&'a str>,
     /// The plugin that selects, in place of the one in charge.
     pub selector: Option<&'a str>,
+    /// Who previews the turn.
     pub requester: Requester<'a>,
 }
 
@@ -35,6 +37,7 @@ pub struct Preview<'a> {
 pub struct Requester<'a> {
     /// The channel of a session whose id names none.
     pub channel: &'a str,
+    /// The sender of the previewed message.
     pub sender: &'a str,
     /// None: the principal is the one that the channel's configuration gives to the sender.
     pub identity: Option<Identity>,

@@ -38,12 +38,17 @@ const TASK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// One pass of one inbound envelope through the pipeline. It lives until the turn ends; guests hold handles to it.
 pub struct Turn {
+    /// The host and the plugins that the turn began with.
     pub scope: Arc<CallScope>,
     /// Its name among all turns of this process.
     pub id: String,
+    /// The session that the turn belongs to.
     pub session_id: String,
+    /// The workspace's absolute path.
     pub workspace: PathBuf,
+    /// The inbound message.
     pub message: Envelope,
+    /// When the turn began.
     pub started: Zoned,
     /// Fuel that all calls of the turn have used.
     pub fuel: AtomicU64,
@@ -209,10 +214,12 @@ impl Turn {
         }
     }
 
+    /// The message's kind, as hooks have left it.
     pub fn kind(&self) -> MessageKind {
         self.progress().kind
     }
 
+    /// Changes the message's kind.
     pub fn set_kind(&self, kind: MessageKind) {
         self.progress().kind = kind;
     }
@@ -255,6 +262,7 @@ impl Turn {
         self.progress().prompt.clone().unwrap_or_else(|| shown(&self.message))
     }
 
+    /// The state that hooks share.
     pub fn state(&self) -> Map<String, Value> {
         self.progress().state.clone()
     }
@@ -263,10 +271,12 @@ impl Turn {
         self.progress().state = state;
     }
 
+    /// One value of the state.
     pub fn get(&self, key: &str) -> Option<Value> {
         self.progress().state.get(key).cloned()
     }
 
+    /// Sets one value of the state.
     pub fn set(&self, key: String, value: Value) {
         self.progress().state.insert(key, value);
     }

@@ -25,12 +25,15 @@ const TOOL: &str = "subagent";
 
 /// What a turn inside a turn is to do.
 pub struct Inner {
+    /// What the model is asked.
     pub prompt: Prompt,
     /// None: one that is not kept; `inherit`: the parent's; else that session's own tape.
     pub session: Option<String>,
+    /// The model; none: the parent's.
     pub model: Option<String>,
     /// None: all of the parent's.
     pub tools: Option<Vec<String>>,
+    /// The skills; none: all of the parent's.
     pub skills: Option<Vec<String>>,
 }
 

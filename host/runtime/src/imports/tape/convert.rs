@@ -57,14 +57,17 @@ pub(super) fn into_entry(turn: &Turn, entry: bub_tape::Entry) -> Entry {
     Entry { id: entry.id, kind, payload, meta, date }
 }
 
+/// Converts entries for a guest, and taints the turn with what is tainted in them.
 pub fn into_entries(turn: &Turn, entries: Vec<bub_tape::Entry>) -> Vec<Entry> {
     entries.into_iter().map(|entry| into_entry(turn, entry)).collect()
 }
 
+/// Converts search hits for a guest, and taints the turn with what is tainted in them.
 pub fn into_hits(turn: &Turn, hits: Vec<bub_tape::Hit>) -> Vec<Hit> {
     hits.into_iter().map(|hit| Hit { entry: into_entry(turn, hit.entry), score: hit.score }).collect()
 }
 
+/// Converts the summary of a tape for a guest.
 pub fn into_info(info: bub_tape::Info) -> Info {
     Info {
         name: info.name,
@@ -78,6 +81,7 @@ pub fn into_info(info: bub_tape::Info) -> Info {
     }
 }
 
+/// Converts a guest's query.
 pub fn from_query(query: entries::Query) -> bub_tape::Query {
     let start = match query.start {
         entries::Start::First => bub_tape::Start::First,

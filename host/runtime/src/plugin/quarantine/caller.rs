@@ -26,6 +26,7 @@ pub struct Caller {
     pub name: Arc<str>,
     /// The same, with the owner's channel and sender, too: what quotas are counted by.
     pub account: Arc<str>,
+    /// How far the configuration trusts the caller.
     pub trust: Trust,
 }
 

@@ -67,8 +67,11 @@ impl<F: FnOnce() -> Value> Drop for RecordGuard<F> {
 
 /// A call that broke.
 pub struct Call<'a> {
+    /// The host of the call.
     pub host: &'a Host,
+    /// Has the arguments.
     pub recorder: CallRecorder,
+    /// The turn, if the call had one.
     pub turn: Option<&'a Turn>,
 }
 

@@ -62,6 +62,7 @@ impl DenialReason {
 /// One denial. What does not apply is empty.
 #[derive(Debug, Clone, Copy)]
 pub struct Denial<'a> {
+    /// Why it was denied.
     pub reason: DenialReason,
     /// Whose call it was.
     pub plugin: &'a str,

@@ -23,7 +23,7 @@ const MAX_SOURCES: usize = 16;
 const MAX_LOOKED_AT: usize = 64;
 
 /// The source of what an entry itself says to be tainted.
-pub const ENTRY: &str = "entry";
+pub(super) const ENTRY: &str = "entry";
 
 /// In front of a workspace's path in what an event says.
 const WORKSPACE: &str = "workspace:";
@@ -44,10 +44,12 @@ pub enum TaintSource {
 }
 
 impl TaintSource {
+    /// A file of the workspace.
     pub fn workspace(path: &Path) -> Self {
         Self::Workspace(path.to_string_lossy().into_owned())
     }
 
+    /// A source outside of this machine and its workspace.
     pub fn outside(what: impl Into<String>) -> Self {
         Self::Outside(what.into())
     }

@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 /// Who can be called: the host, and the plugins that served when the turn began.
 pub struct CallScope {
+    /// The host that the turn began with.
     pub host: Arc<Host>,
+    /// The plugins that served then.
     pub plugins: Arc<PluginSet>,
     /// What the marks stand for that guests have in place of media.
     pub media: Media,

@@ -26,7 +26,9 @@ pub struct CacheKey {
 /// What the plugins answered to `system-prompt`: the text that the agent loop gets, and the parts that it is made of.
 #[derive(Debug, Clone, Default)]
 pub struct SystemPrompt {
+    /// The joined text.
     pub text: Arc<str>,
+    /// Its parts, each with its plugin.
     pub parts: Arc<[WrittenPart]>,
 }
 
@@ -49,7 +51,7 @@ impl SystemPrompt {
 }
 
 /// The system prompt that was asked for last.
-pub struct PromptCache {
+pub(crate) struct PromptCache {
     /// What it stands for; none where a part of it is missing.
     key: Option<CacheKey>,
     prompt: SystemPrompt,
@@ -58,7 +60,7 @@ pub struct PromptCache {
 /// Entries taken apart to be messages, by their ids. A tape that was emptied gives the same ids again, so what the entry
 /// said stands beside it.
 #[derive(Default)]
-pub struct RenderCache {
+pub(crate) struct RenderCache {
     kept: BTreeMap<u64, (Arc<str>, Arc<RenderedEntry>)>,
     bytes: usize,
 }
