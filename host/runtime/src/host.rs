@@ -1,4 +1,4 @@
-//! What one process holds for all its turns.
+//! State of one process that all its turns share.
 
 mod event_bus;
 mod gc;
@@ -25,20 +25,21 @@ pub use gc::{Compacted, compact_memories, cutoff, leftovers};
 pub use shared_state::SharedState;
 pub use watch::Watch;
 
-/// The host: what is made of the configuration, on the [ground](SharedState) that stays while the configuration changes.
+/// The host: everything derived from the configuration, on top of the [`SharedState`] that outlives configuration
+/// changes.
 ///
-/// A turn ends with the host that it began with, so a changed configuration is [another host](Host::renewed).
+/// A turn ends with the host that it began with, so a changed configuration is [another host](Host::with_config).
 pub struct Host {
-    /// What the user configured.
+    /// The user's configuration.
     pub config: Config,
-    /// Models over HTTP.
+    /// The client for models over HTTP.
     pub model: Client,
-    /// What is spent at models.
+    /// Token usage and its limits.
     pub budget: Budget,
     shared: Arc<SharedState>,
 }
 
-/// Whoever holds a host reaches both alike.
+/// Gives direct access to the shared state.
 impl Deref for Host {
     type Target = SharedState;
 
@@ -48,12 +49,11 @@ impl Deref for Host {
 }
 
 impl Host {
-    /// Opens the home directory, which need not exist, and loads all plugins. Outbound envelopes that no plugin delivers
-    /// go to `channel`.
+    /// Opens the home directory, which need not exist, and loads all plugins. `channel` receives outbound envelopes
+    /// that no plugin delivers.
     ///
     /// # Errors
-    ///
-    /// The workspace is no directory, or the tapes cannot be opened.
+    /// Fails if the workspace is not a directory or the tapes cannot be opened.
     pub async fn start(config: Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Arc<Self>> {
         let shared = Arc::new(SharedState::new(&config, workspace, channel)?);
         config.warn_of_exposed();
@@ -66,13 +66,12 @@ impl Host {
         Ok(host)
     }
 
-    /// A host with another configuration on the same ground, for the turns that begin from here on. What was spent today
-    /// stays spent, and plugins of which nothing else is said now than before are not loaded again. What cannot change
-    /// while the program runs has to be as it was: [`Config::merge_reload`] sees to that.
+    /// Creates a host with another configuration on the same shared state, for the turns that start from now on. Token
+    /// usage is kept, and plugins whose configuration did not change are not reloaded. Settings that cannot change
+    /// while the program runs must be unchanged: [`Config::merge_reload`] ensures that.
     ///
     /// # Errors
-    ///
-    /// The program would not start with this configuration. Then nothing has changed.
+    /// Fails if the program would not start with this configuration. Nothing changes then.
     pub async fn with_config(self: &Arc<Self>, config: Config) -> Result<Arc<Self>> {
         config.warn_of_exposed();
         let model = Client::new(config.model.clone())?;
@@ -83,31 +82,30 @@ impl Host {
         Ok(host)
     }
 
-    /// Looks at the directories of plugins again, and lets what is there now serve the turns that begin from here on. What
-    /// changes is told to the log. `false`: somebody is still writing to a file, which stays as it was for now.
+    /// Rescans the plugin directories for the turns that start from now on, and logs what changed. Returns `false` if a
+    /// file is still being written; its previous version stays active.
     pub async fn refresh(self: &Arc<Self>) -> bool {
         self.reload_plugins(true).await
     }
 
-    /// The hooks of plugins that are not asked for a while, because they kept breaking.
+    /// The hooks of plugins that are in quarantine.
     pub fn quarantined(&self) -> Vec<OpenCircuit> {
         self.quarantine.list()
     }
 
-    /// Lets a plugin be asked again, by its name or by the digest of its bytes. How many of its hooks had broken.
+    /// Lifts the quarantine of a plugin, by its name or by the digest of its bytes. Returns the number of its hooks
+    /// that were counted.
     ///
     /// # Errors
-    ///
-    /// It cannot be written down, so that other processes would not know.
+    /// Fails if the change cannot be stored, so that other processes would not see it.
     pub fn release(&self, plugin: &str) -> Result<usize> {
         self.quarantine.release(plugin)
     }
 
-    /// What these bytes would be as the user's own plugin of that name: compiled and asked what it is, and not put anywhere.
+    /// Compiles these bytes and queries them as the user's plugin of that name, without installing it.
     ///
     /// # Errors
-    ///
-    /// Why they would not load.
+    /// Fails if the plugin would not load.
     pub async fn probe(self: &Arc<Self>, name: &str, bytes: &[u8]) -> Result<Arc<Plugin>> {
         plugin::probe(self, name, bytes).await
     }
@@ -120,40 +118,40 @@ impl Host {
             std::mem::replace(&mut *plugins, set.clone())
         };
         set.log_failures(&before);
-        // At the start all of them are new, and whoever starts says what is to be said of that.
+        // At startup all plugins are new; the caller announces them.
         if waits {
             set.log_changes(self, &before);
         }
         !registry.is_unfinished
     }
 
-    /// The plugins of this moment.
+    /// The plugins that serve at this moment.
     pub fn plugins(&self) -> Arc<PluginSet> {
         self.plugins.read().clone()
     }
 
-    /// All tapes, where they are kept at this moment.
+    /// All tapes, in the store that is active at this moment.
     pub fn tapes(self: &Arc<Self>) -> Tapes {
         self.tapes_of(&CallScope::new(self))
     }
 
-    /// All tapes, as these plugins keep them: a turn ends on the tapes that it began on.
+    /// All tapes, in the store of that scope's plugins: a turn ends on the tapes that it started with.
     pub fn tapes_of(&self, scope: &Arc<CallScope>) -> Tapes {
         Tapes::new(hooks::tape_store(scope, self.store.clone()), self.journals.clone())
     }
 
-    /// Waits until what is done behind the answers that were given is done.
+    /// Waits for the tasks that run after turns.
     pub async fn rest(&self) {
         self.post_turn_tasks.wait().await;
     }
 
-    /// Waits as [`Self::rest`] does, and ends what plugins have started.
+    /// Waits as [`Self::rest`] does, and terminates the processes that plugins have started.
     pub async fn close(&self) {
         self.rest().await;
         self.processes.end_all().await;
     }
 
-    /// The channel that takes what no plugin delivers.
+    /// The channel that receives envelopes that no plugin delivers.
     pub fn channel(&self) -> &dyn Channel {
         &*self.shared.channel
     }

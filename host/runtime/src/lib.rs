@@ -1,8 +1,7 @@
-//! The runtime: turns, the hooks that they consist of, and the plugins that implement the hooks.
-//!
-//! A message becomes a turn ([`turn`]), a turn asks hooks ([`hooks`]), a hook asks plugins ([`plugin`]), and a plugin reaches
-//! the host through imports, each behind a grant ([`imports`]). [`host::Host`] holds what all turns of a process share.
-//! The runtime knows no gateway, no HTTP API and no command line.
+//! The runtime: turns, hooks, and the plugins that implement hooks.
+//! A message becomes a turn ([`turn`]), a turn calls hooks ([`hooks`]), a hook calls plugins ([`plugin`]), and a plugin
+//! calls the host through imports, each behind a grant ([`imports`]). [`host::Host`] holds the state that all turns of
+//! a process share. The runtime does not know the gateway, the HTTP API or the command line.
 
 #![warn(missing_docs, unreachable_pub)]
 

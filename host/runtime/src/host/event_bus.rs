@@ -1,4 +1,4 @@
-//! What happens, told to whoever looks on, and counted. Nobody who tells waits, and nobody who looks on is waited for.
+//! The event bus: publishes and counts runtime events. Publishers never block, and slow subscribers miss events.
 
 use bub_model::usage::Tokens;
 use parking_lot::Mutex;
@@ -6,118 +6,118 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::sync::broadcast::{self, error::RecvError};
 
-/// How many of the newest are kept for a reader who is slow.
+/// Events that are buffered for a slow subscriber.
 const CAPACITY: usize = 1024;
 
-/// Something that happened.
+/// A runtime event.
 #[derive(Debug, Clone)]
 pub enum RuntimeEvent {
-    /// A message was taken on a channel.
+    /// A channel's message was accepted.
     Taken {
         /// The channel's name.
         channel: String,
     },
-    /// A message that a channel brought was not taken: it breaks a rule. The channel goes on without it.
+    /// A channel's message was rejected because it breaks a rule.
     Refused {
         /// The channel's name.
         channel: String,
-        /// The message's name, and which rule.
+        /// The message's name, and the rule.
         reason: String,
     },
-    /// A turn begins.
+    /// A turn starts.
     TurnBegins,
-    /// It is over.
+    /// A turn ends.
     TurnEnds {
         /// How long it took.
         took: Duration,
-        /// What its model calls have used.
+        /// Tokens that its model calls used.
         usage: Tokens,
-        /// Why there is no answer.
+        /// The failure, if the turn failed.
         error: Option<String>,
     },
-    /// A tool begins to run.
+    /// A tool call starts.
     ToolBegins {
         /// Its dotted name.
         tool: String,
     },
-    /// It is done.
+    /// A tool call ends.
     ToolEnds {
         /// How long it took.
         took: Duration,
-        /// What was wrong; none: it gave a result.
+        /// The error, if the call failed.
         error: Option<String>,
     },
-    /// A plugin broke a call.
+    /// A call into a plugin ended in a fault.
     Fault {
         /// Its name.
         plugin: String,
         /// The export that was called.
         hook: &'static str,
-        /// What it did.
+        /// The fault.
         what: String,
     },
-    /// A plugin was refused something.
+    /// A plugin was denied access.
     Denied {
         /// Its name.
         plugin: String,
-        /// What would have been needed.
+        /// The grant that it lacks.
         grant: String,
     },
-    /// A caller was refused something because a quota is used up.
+    /// A caller was rejected because a quota is exhausted.
     QuotaExceeded {
         /// The caller's name.
         caller: String,
         /// The quota's key in the configuration.
         quota: &'static str,
     },
-    /// An answer reached its channel, or never will.
+    /// An answer was delivered, or was given up.
     Delivered {
         /// The channel's name.
         channel: String,
-        /// Why not.
+        /// Why it was given up.
         error: Option<String>,
     },
 }
 
-/// An event, and the session that they are of; empty, where they are of none.
+/// An event with its session; the session is empty where the event has none.
 #[derive(Debug, Clone)]
 pub struct EventRecord {
-    /// What happened.
+    /// The event.
     pub event: RuntimeEvent,
-    /// In which session.
+    /// The session's id.
     pub session: String,
 }
 
-/// How often what has happened, since the program began.
+/// Event counts since the program started.
 #[derive(Debug, Default, Clone)]
 pub struct Counters {
-    /// Messages that were taken.
+    /// Messages that were accepted.
     pub taken: u64,
-    /// Messages that channels brought and that break a rule.
+    /// Messages that were rejected.
     pub refused: u64,
-    /// Turns that gave an answer.
+    /// Turns that succeeded.
     pub answered: u64,
     /// Turns that failed.
     pub failed: u64,
-    /// How long all of them took.
+    /// Total duration of all turns.
     pub took: Duration,
-    /// What their model calls have used.
+    /// Tokens that their model calls used.
     pub usage: Tokens,
-    /// Tool calls that gave a result.
+    /// Tool calls that succeeded.
     pub tools: u64,
     /// Tool calls that failed.
     pub tools_failed: u64,
-    /// Refusals to plugins.
+    /// Denials to plugins.
     pub denied: u64,
-    /// Refusals to callers, by the quota that was used up.
+    /// Rejections of callers, by exhausted quota.
     pub quotas: BTreeMap<&'static str, u64>,
-    /// Answers that reached their channels.
+    /// Answers that were delivered.
     pub delivered: u64,
-    /// Answers that never will.
+    /// Answers that were given up.
     pub undeliverable: u64,
 }
 
-/// Where news come together.
+/// Publishes events to subscribers, and counts them.
 #[derive(Debug)]
 pub struct EventBus {
     sender: broadcast::Sender<EventRecord>,
@@ -131,37 +131,37 @@ impl Default for EventBus {
 }
 
 impl EventBus {
-    /// Counts it, and tells it to whoever looks on.
+    /// Counts the event and sends it to the subscribers.
     pub fn publish(&self, event: RuntimeEvent, session: &str) {
         self.counters.lock().count(&event);
-        // Nothing is copied for nobody.
+        // Without subscribers nothing is copied.
         if self.sender.receiver_count() > 0 {
             let _ = self.sender.send(EventRecord { event, session: session.to_owned() });
         }
     }
 
-    /// What has been counted so far.
+    /// The counts so far.
     pub fn counters(&self) -> Counters {
         self.counters.lock().clone()
     }
 
-    /// Looks on from here.
+    /// Subscribes to the events from now on.
     pub fn subscribe(&self) -> Subscriber {
         Subscriber(self.sender.subscribe())
     }
 }
 
-/// Somebody who looks on.
+/// Receives events.
 #[derive(Debug)]
 pub struct Subscriber(broadcast::Receiver<EventRecord>);
 
 impl Subscriber {
-    /// What happens next, or how many news were missed because the reader was slow.
+    /// The next event, or the number of events that were missed because the subscriber was slow.
     pub async fn next(&mut self) -> Result<EventRecord, u64> {
         match self.0.recv().await {
             Ok(record) => Ok(record),
             Err(RecvError::Lagged(missed)) => Err(missed),
-            // Whoever reads news holds the host that tells them.
+            // A subscriber holds the host that owns the sender.
             Err(RecvError::Closed) => std::future::pending().await,
         }
     }

@@ -1,4 +1,4 @@
-//! What is left over of tapes and nobody needs.
+//! Garbage collection of tape files and old memory versions.
 
 use anyhow::{Context, Result};
 use bub_config::{Config, TapeStorage};
@@ -6,14 +6,13 @@ use bub_tape::{Garbage, MEMORY, Tapes, gc, is_workspace_tape, sidecar_name};
 use jiff::Timestamp;
 use std::time::SystemTime;
 
-/// Removes it, and says what it was; `dry`: only says it.
+/// Removes garbage and returns what it was. With `dry` it is only listed.
 ///
 /// # Errors
-///
-/// The directory of tapes cannot be read.
+/// Fails if the tape directory cannot be read.
 pub fn leftovers(config: &Config, dry: bool) -> Result<Vec<Garbage>> {
     let dir = config.tapes_dir();
-    // Where tapes are no files, the files here say nothing of which are gone.
+    // Where tapes are not files, the files here do not tell which tapes still exist.
     if !dir.exists() || config.tapes.storage != TapeStorage::Files {
         return Ok(Vec::new());
     }
@@ -30,7 +29,7 @@ pub struct Compacted {
     pub tapes: u64,
 }
 
-/// Names of tapes that are asked for at once.
+/// Tape names per page.
 const NAMES: usize = 256;
 
 /// Takes versions of memories out of all tapes that are older than `memory_history_days` says: of workspaces on their
@@ -72,7 +71,7 @@ pub async fn compact_memories(tapes: &Tapes, days: u32, dry: bool) -> Result<Com
     Ok(compacted)
 }
 
-/// What was replaced before this moment goes.
+/// Versions that were replaced before this moment are removed.
 pub fn cutoff(days: u32) -> Timestamp {
     let kept = jiff::SignedDuration::from_hours(24 * i64::from(days));
     Timestamp::now().checked_sub(kept).unwrap_or(Timestamp::MIN)

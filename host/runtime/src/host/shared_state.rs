@@ -1,4 +1,4 @@
-//! What one process holds for as long as it runs, whatever the configuration says meanwhile.
+//! State that one process holds for its lifetime, across configuration changes.
 
 use crate::channel::Channel;
 use crate::imports::approvals::Approvals;
@@ -19,41 +19,41 @@ use std::sync::Arc;
 
 use super::EventBus;
 
-/// What all hosts of one process share: plugins, tapes, and what is remembered from turn to turn.
+/// What all hosts of one process share: plugins, tapes, and state that outlives a turn.
 pub struct SharedState {
-    /// The absolute path, without links, of the directory that turns are about.
+    /// The absolute path of the workspace, without links.
     pub workspace: PathBuf,
-    /// What keeps tapes when no plugin does.
+    /// The tape store that is used when no plugin is one.
     pub(super) store: Arc<dyn Store>,
     pub(super) journals: Arc<Journals>,
     /// The WebAssembly engines, one for each way of allocating instances.
     pub engines: Engines,
     /// Which grants are in effect.
     pub grants: GrantRegistry,
-    /// Which files no plugin opens, wherever they lie.
+    /// Files that no plugin may open, wherever they are.
     pub protection: ProtectionCache,
-    /// What the owner has said about tool calls.
+    /// The owner's remembered decisions about tool calls.
     pub approvals: Approvals,
-    /// Connections of plugins.
+    /// Network connections of plugins.
     pub network: Network,
-    /// Programs of plugins.
+    /// Processes of plugins.
     pub processes: Processes,
     pub(super) channel: Box<dyn Channel>,
-    /// What is done behind answers.
+    /// Tasks that run after turns.
     pub post_turn_tasks: PostTurnTasks,
-    /// What can be found again of memory and conversations.
+    /// The search index over memory and conversations.
     pub recall: Arc<Recall>,
-    /// Who is not asked for a while.
+    /// Plugins in quarantine.
     pub quarantine: Quarantine,
-    /// What calls into plugins come to.
+    /// Statistics of calls into plugins.
     pub meter: Meter,
-    /// What happens, for whoever looks on.
+    /// Runtime events.
     pub events: EventBus,
     /// Compiled plugins.
     pub cache: Cache,
     /// Replaced as a whole, so that a turn ends with the set that it began with.
     pub(super) plugins: RwLock<Arc<PluginSet>>,
-    /// What the set is made of. Held while a new one is made: one at a time.
+    /// What the set is built from. Locked while a new set is built.
     pub(super) registry: tokio::sync::Mutex<PluginRegistry>,
 }
 

@@ -1,5 +1,4 @@
-//! Watches the directories of plugins, and what is configured: what is dropped in, replaced or taken out while the program
-//! runs serves the next turn.
+//! Watches the plugin directories and the configuration: changes apply to the next turn.
 
 mod links;
 
@@ -21,35 +20,34 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-/// Changes that come so close behind one another are looked at together.
+/// Changes within this time of each other are handled together.
 const DEBOUNCE: Duration = Duration::from_millis(40);
 
-/// Changes that never pause are looked at all the same.
+/// Changes that never pause are handled after this time.
 const MAX_DEBOUNCE: Duration = Duration::from_millis(400);
 
-/// How soon a file is looked at again that somebody was writing to.
+/// When to check again a file that is still being written.
 const RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// How often links are followed again that changed while they were followed.
+/// How often links that change while they are resolved are resolved again.
 const MAX_ROUNDS: usize = 8;
 
-/// How often the directories are looked at where the system cannot tell of changes.
+/// How often the directories are polled where the system cannot report changes.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Looks whether something has changed, and does what is to be done then. `false`: somebody is still writing, and it is
-/// looked again soon.
+/// Handles a possible change. Returns `false` if a file is still being written: it is then called again soon.
 type Refresh = Box<dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Sync>;
 
-/// Somebody who watches. It ends with this value.
+/// A running watcher. It stops when this value is dropped.
 pub struct Watch {
     task: JoinHandle<()>,
     trigger: mpsc::Sender<()>,
 }
 
 impl Watch {
-    /// Looks as if something had happened.
+    /// Triggers a check.
     pub fn trigger(&self) {
-        // One that is not taken is not needed: somebody is about to look already.
+        // If the queue is full, a check is pending already.
         let _ = self.trigger.try_send(());
     }
 }
@@ -61,8 +59,8 @@ impl Drop for Watch {
 }
 
 impl Host {
-    /// Watches the user's directory of plugins and the workspace's, and what the configuration says of them, for as long as
-    /// the answer is held.
+    /// Watches the plugin directories of the user and of the workspace, and the configuration file, until the result is
+    /// dropped.
     pub fn watch(self: &Arc<Self>) -> Watch {
         let host = self.clone();
         self.watch_with(vec![self.config.file()], move || {
@@ -97,11 +95,11 @@ impl Host {
 
 async fn watch_loop(mut watched: Watched, mut changes: mpsc::Receiver<()>, refresh: Arc<Refresh>) {
     loop {
-        // Before the look: what comes behind it is then told of.
+        // Before the refresh: later changes are then reported.
         watched.update();
         let (refresh, runtime) = (refresh.clone(), Handle::current());
         let refreshed = tokio::task::spawn_blocking(move || runtime.block_on(refresh())).await;
-        // One that broke has changed nothing, and the next may be better.
+        // A refresh that panicked has changed nothing, and the next one may succeed.
         let longest = match (refreshed.unwrap_or(true), watched.is_watching()) {
             (false, _) => RETRY_DELAY,
             (true, true) => Duration::MAX,
@@ -114,7 +112,7 @@ async fn watch_loop(mut watched: Watched, mut changes: mpsc::Receiver<()>, refre
     }
 }
 
-/// Waits until it is quiet.
+/// Waits until no more changes arrive.
 async fn debounce(changes: &mut mpsc::Receiver<()>) {
     let start = Instant::now();
     sleep(DEBOUNCE).await;
@@ -178,7 +176,7 @@ impl Watched {
         Self { watcher: watcher.ok(), wanted, plugins, targets, now: BTreeMap::new(), is_all: false }
     }
 
-    /// Whether changes are told of.
+    /// Whether the system reports changes.
     fn is_watching(&self) -> bool {
         self.watcher.is_some() && self.is_all
     }
@@ -230,7 +228,7 @@ impl Watched {
                 }
             }
         }
-        // What no link leads to any more.
+        // Directories that no link leads to any more.
         self.now.retain(|dir, which| {
             let stays = dirs.contains(dir);
             if !stays && !watched.contains(which) {
