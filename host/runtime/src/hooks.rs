@@ -1,5 +1,4 @@
-//! The hooks, and the ways of calling them. What `none`, an error or a fault of a plugin means is decided here
-//! and nowhere else.
+//! The hooks and their dispatch modes. This module alone decides what `none`, an error or a fault of a plugin means.
 
 mod channel;
 mod commands;
@@ -39,10 +38,10 @@ pub use stages::{
 };
 pub use store::{is_store_gone, tape_store};
 
-/// What a plugin's call gives: its own answer, its own error, or a fault.
+/// The outcome of a guest call: the plugin's answer, its error, or a fault.
 type Answer<'a, T> = CallFuture<'a, Result<T, Error>>;
 
-/// Asks one plugin.
+/// Calls one plugin.
 async fn call_one<'c, T: Send>(
     scope: &CallScope,
     plugin: &Arc<Plugin>,
@@ -54,7 +53,7 @@ async fn call_one<'c, T: Send>(
     answer.map_err(|error| Failure::Hook { hook, plugin: plugin.name.clone(), error })
 }
 
-/// First result: the latest registered plugin is asked first, and the first that answers wins.
+/// First result: calls plugins from the latest registered on, until one answers.
 async fn call_first<'c, T: Send>(
     scope: &CallScope,
     context: &CallContext,
@@ -70,7 +69,7 @@ async fn call_first<'c, T: Send>(
     Ok(None)
 }
 
-/// Broadcast: every plugin is asked, the latest registered first; the answers stand in that order.
+/// Broadcast: calls every plugin, the latest registered first, and returns the answers in that order.
 async fn call_all<'c, T: Send>(
     scope: &CallScope,
     context: &CallContext,
@@ -94,7 +93,7 @@ async fn skip_or_fail(
     failure: Failure,
 ) -> Result<(), Failure> {
     match (&failure, plugin.on_fault) {
-        // Somebody else was quicker to try it: it is not asked, as if that had been known.
+        // Another call took the trial of a quarantined plugin: it is skipped.
         (failure, _) if failure.is_circuit_open() => Ok(()),
         (Failure::Fault(_), OnFault::Skip) => {
             report_failure(scope, context, &failure).await;
@@ -104,9 +103,9 @@ async fn skip_or_fail(
     }
 }
 
-/// A failure that ends nothing is still heard: in the log, on the tape and by the observers.
+/// Reports a failure that does not end the turn: in the log, on the tape and to the observers.
 async fn report_failure(scope: &CallScope, context: &CallContext, failure: &Failure) {
-    // That it was not asked was said when it began.
+    // A quarantine was reported when it started.
     if failure.is_circuit_open() {
         return;
     }
@@ -119,7 +118,7 @@ async fn report_failure(scope: &CallScope, context: &CallContext, failure: &Fail
         }
     }
     let message = context.turn.as_ref().map(|turn| turn.envelope());
-    // An observer of `on-error` that fails is not told of itself.
+    // An observer of `on-error` is not notified of its own failure.
     if context.hook != "on-error" {
         Box::pin(notify_observers(
             scope,

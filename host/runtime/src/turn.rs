@@ -1,4 +1,4 @@
-//! The main path: one inbound envelope through the pipeline.
+//! The turn pipeline: one inbound envelope from session resolution to delivery.
 
 mod audit;
 mod begin;
@@ -32,23 +32,23 @@ pub use progress::{CallScope, Turn};
 pub use subturn::Inner;
 pub use {choice::SelectorChoice, post_turn_tasks::PostTurnTasks, replay::TurnSnapshot};
 
-/// What a turn gave.
+/// The result of a turn.
 #[derive(Debug)]
 pub struct TurnResult {
     /// The session that it belongs to.
     pub session_id: String,
-    /// What the model said, or what stood in for it.
+    /// The model's answer, or its replacement.
     pub output: String,
     /// The envelopes that were dispatched.
     pub outbounds: Vec<Envelope>,
-    /// The ids of its model calls, which stand in the meta of what they wrote.
+    /// The ids of its model calls, as in the meta of the entries that they wrote.
     pub run_ids: Vec<String>,
     /// Tokens of its model calls, turns inside of it included.
     pub usage: Tokens,
 }
 
-/// Runs one turn. Whatever ends it early, the tape keeps what was written, the observers of `on-error` hear of it, and
-/// the failure is raised again.
+/// Runs one turn. If it fails, the tape keeps what was written, the observers of `on-error` are notified, and the
+/// failure is returned.
 #[tracing::instrument(name = "turn", skip_all, fields(channel = inbound.channel, session))]
 pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, options: TurnOptions) -> Result<TurnResult, Failure> {
     let scope = CallScope::with_channel(host, options.channel());
@@ -66,7 +66,7 @@ pub async fn run_turn(host: &Arc<Host>, mut inbound: Envelope, options: TurnOpti
     }
     if let Err(failure) = &outcome {
         tracing::info!("turn failed: {failure}");
-        // A channel whose client has left is not told that it has left.
+        // The channel of a client that disconnected is not notified of the disconnect.
         if !matches!(failure, Failure::Cancelled) {
             let message = turn.as_ref().map_or(inbound, |turn| turn.envelope());
             hooks::notify_observers(&scope, turn.as_ref(), "turn", &failure.to_user_error(), Some(&message)).await;

@@ -1,4 +1,4 @@
-//! What every call of a hook has in common: the interface is loaded, the turn lent, the export called.
+//! What all hook calls have in common: load the interface, lend the turn, call the export.
 
 use super::Answer;
 use crate::imports::turn::TurnHandle;
@@ -16,7 +16,7 @@ pub(super) fn push_turn_handle(store: &mut Store<State>, turn: &Arc<Turn>) -> wa
     Ok(store.data_mut().table.push(TurnHandle(turn.clone()))?)
 }
 
-/// Says to the compiler what kind of closure a visit is, before it looks inside.
+/// Fixes the closure's type for the compiler.
 pub(super) fn guest_closure<'c, T, F>(ask: F) -> F
 where
     F: for<'a> Fn(GuestCall<'a, 'c>) -> Answer<'a, T>,
@@ -54,7 +54,7 @@ macro_rules! guest_call {
 
 pub(super) use guest_call;
 
-/// What the call is given, as JSON, should it break: the arguments behind the handle.
+/// Records the arguments as JSON for a crash report, without the turn handle.
 macro_rules! given {
     ($guest_call:expr, $($argument:expr),*) => {
         $guest_call.store.data().recorder.record(|| serde_json::json!([$(&$argument),*]))
@@ -63,7 +63,7 @@ macro_rules! given {
 
 pub(crate) use given;
 
-/// What is made of an answer; when that is no fault, nobody has to know what the call was given.
+/// Discards the recorded arguments unless the call ended in a fault.
 pub(super) fn unless_broken<T, F: FnOnce() -> serde_json::Value>(
     given: RecordGuard<F>,
     made: wasmtime::Result<T>,

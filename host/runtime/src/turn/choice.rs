@@ -1,29 +1,29 @@
-//! Which selector a turn has: what the session says goes before the channel, and that before the user's word for all.
+//! The selector of a turn: the session's choice precedes the channel's, which precedes the configuration's default.
 
 use super::Turn;
 use bub_config::Config;
 use bub_tape::{Lookup, Tape, json};
 use std::sync::atomic::Ordering;
 
-/// The event in which a session chooses.
+/// The event that stores a session's choice.
 const SWITCH: &str = "selector_switch";
 
-/// The choice that is none.
+/// Resets the session's choice.
 const DEFAULT: &str = "default";
 
-/// Whose word a choice is.
+/// Where a selector was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChosenBy {
-    /// A person's, on the session's tape.
+    /// On the session's tape, by a command.
     Session,
-    /// The configuration's, for that channel.
+    /// In the configuration, for that channel.
     Channel(String),
-    /// The configuration's, for all.
+    /// In the configuration, for all channels.
     Configuration,
 }
 
 impl ChosenBy {
-    /// Where the choice was made, in a few words.
+    /// A short description for messages.
     pub fn shown(&self) -> String {
         match self {
             Self::Session => "`,selector` in this session".to_owned(),
@@ -33,7 +33,7 @@ impl ChosenBy {
     }
 }
 
-/// The selector that is chosen, and by whom.
+/// The chosen selector, and where it was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectorChoice {
     /// The selector's name.
@@ -43,7 +43,7 @@ pub struct SelectorChoice {
 }
 
 impl SelectorChoice {
-    /// What the configuration says for a channel. None: nobody has chosen.
+    /// The configuration's choice for a channel, if there is one.
     pub fn configured(config: &Config, channel: &str) -> Option<Self> {
         let (name, is_channels) = config.selector(channel)?;
         let by = if is_channels { ChosenBy::Channel(channel.to_owned()) } else { ChosenBy::Configuration };
@@ -63,7 +63,7 @@ impl SelectorChoice {
 }
 
 impl Turn {
-    /// The name of the selector that is chosen; none: nobody has chosen.
+    /// The name of the chosen selector, if there is one.
     pub async fn selector(&self) -> bub_tape::Result<Option<&str>> {
         let chosen = self.selector.get_or_try_init(|| self.current_selector()).await?;
         Ok(chosen.as_ref().map(|choice| choice.name.as_str()))

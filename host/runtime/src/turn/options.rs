@@ -1,4 +1,4 @@
-//! Who attends a turn from outside: who may end it, who listens, and what is said to it while it runs.
+//! How a caller takes part in a turn: cancellation, a listener for its events, and steering messages.
 
 use super::Turn;
 use crate::channel::Channel;
@@ -15,64 +15,64 @@ use tokio::sync::{mpsc, watch};
 /// Messages that wait to steer one turn.
 const MAX_WAITING: usize = 64;
 
-/// What whoever listens to a turn hears of it, as it happens.
+/// An event of a turn, for its listener.
 #[derive(Debug)]
 pub enum TurnEvent {
-    /// What the model hook emits.
+    /// An event that the model hook emits.
     Event(StreamEvent),
-    /// A model's server did not answer, and is asked again.
+    /// A request to a model's server failed and is retried.
     Retry {
         /// What was wrong.
         why: String,
-        /// How long it is left alone.
+        /// The delay before the retry.
         pause: Duration,
     },
-    /// A tool begins to run.
+    /// A tool call starts.
     ToolBegins {
-        /// Tells calls that run at the same time apart; one of a turn inside the turn too.
+        /// Identifies the call among concurrent calls, including those of nested turns.
         call: u64,
         /// The tool's dotted name.
         name: String,
         /// Its arguments, as the tool gets them.
         arguments: String,
-        /// How many turns the call is inside of, beyond the one that is listened to.
+        /// How many nested turns the call is inside of.
         nested: usize,
     },
-    /// The call is over.
+    /// A tool call ends.
     ToolEnds {
-        /// As it began.
+        /// The id of the call, as when it started.
         call: u64,
-        /// How long it took, the question whether it may be made included.
+        /// How long it took, including the approval.
         took: Duration,
-        /// What was wrong; none: it gave a result.
+        /// The error, if the call failed.
         error: Option<String>,
     },
 }
 
-/// Ends a turn from outside: `true` cancels it.
+/// Cancels a turn when it becomes `true`.
 pub type Cancel = watch::Receiver<bool>;
 
-/// Takes what is heard. Whoever speaks waits while the listener is slow.
+/// Receives turn events. Senders wait while it is full.
 pub type Listener = mpsc::Sender<TurnEvent>;
 
-/// Who says a message, where that is known better than the channel's configuration knows it: by what was shown to be let in.
+/// The authenticated sender of a message, in place of what the channel's configuration says of the sender.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Identity {
-    /// Who they are to this program.
+    /// The sender's principal.
     pub principal: Principal,
-    /// What a line that begins with a comma may be, when they say it.
+    /// Which commands a line that begins with a comma may be.
     pub commands: Commands,
-    /// What the ids of all sessions begin with that they reach; empty: they reach all.
+    /// The prefix of all session ids that the sender can reach; empty: all sessions.
     #[serde(default)]
     pub session_prefix: String,
 }
 
-/// A message, and who says it where the channel's configuration does not know better.
+/// A message with its authenticated sender, if there is one.
 #[derive(Debug, Clone)]
 pub struct AttributedMessage {
-    /// The message.
+    /// Returns the message if the queue is full.
     pub message: Envelope,
-    /// None: who the channel's configuration says that it is.
+    /// None: the channel's configuration decides.
     pub identity: Option<Identity>,
 }
 
@@ -82,12 +82,12 @@ impl From<Envelope> for AttributedMessage {
     }
 }
 
-/// Messages that people say to a session while a turn of it runs, in their order.
+/// Messages that arrive for a session while one of its turns runs, in order.
 #[derive(Clone, Default)]
 pub struct Steering(Arc<Mutex<VecDeque<AttributedMessage>>>);
 
 impl Steering {
-    /// Takes a message for the turn's next step, or gives it back when too many wait.
+    /// Queues a message for the turn's next step.
     ///
     /// # Errors
     ///
@@ -102,22 +102,22 @@ impl Steering {
         Ok(())
     }
 
-    /// All that wait. After the turn: what nobody has taken, which wants turns of its own.
+    /// Removes all queued messages. Messages that are left after the turn need turns of their own.
     pub fn take(&self) -> Vec<AttributedMessage> {
         self.waiting().drain(..).collect()
     }
 
-    /// How many wait.
+    /// The number of queued messages.
     pub fn len(&self) -> usize {
         self.waiting().len()
     }
 
-    /// Whether none waits.
+    /// Whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.waiting().is_empty()
     }
 
-    /// What was taken too soon, in front of what has come since.
+    /// Puts messages back in front of the queue.
     pub(super) fn put_back(&self, messages: impl Iterator<Item = AttributedMessage>) {
         let mut waiting = self.waiting();
         let later = std::mem::take(&mut *waiting);
@@ -129,23 +129,23 @@ impl Steering {
     }
 }
 
-/// Who attends a turn.
+/// Options of a turn.
 #[derive(Clone)]
 pub struct TurnOptions {
     pub(super) cancel: Cancel,
-    /// Of a turn inside a turn: cancelled when the call that waits for it is gone.
+    /// For a nested turn: cancelled when the call that waits for it is dropped.
     abandoned: Option<Cancel>,
     listener: Option<Listener>,
     steering: Steering,
     pub(super) identity: Option<Identity>,
     channel: Option<Arc<dyn Channel>>,
     session: Option<String>,
-    /// What a session of which nothing is kept begins with.
+    /// The history that an ephemeral session starts with.
     earlier: Vec<Draft>,
 }
 
 impl TurnOptions {
-    /// Nobody but who may end the turn.
+    /// Options with nothing but cancellation.
     pub fn new(cancel: Cancel) -> Self {
         Self {
             cancel,
@@ -159,37 +159,37 @@ impl TurnOptions {
         }
     }
 
-    /// Somebody listens, too.
+    /// Sends the turn's events to `listener`.
     #[must_use]
     pub fn with_listener(self, listener: Listener) -> Self {
         Self { listener: Some(listener), ..self }
     }
 
-    /// What is put there is said to the turn before its next step.
+    /// Takes steering messages from that queue before each step.
     #[must_use]
     pub fn with_steering(self, steering: Steering) -> Self {
         Self { steering, ..self }
     }
 
-    /// It is they who speak, whatever the channel's configuration says of the sender.
+    /// Sets the authenticated sender, in place of what the channel's configuration says.
     #[must_use]
     pub fn with_identity(self, identity: Option<Identity>) -> Self {
         Self { identity, ..self }
     }
 
-    /// What no plugin delivers goes there, in place of the host's channel.
+    /// Delivers to that channel what no plugin delivers, in place of the host's channel.
     #[must_use]
     pub fn with_channel(self, channel: Arc<dyn Channel>) -> Self {
         Self { channel: Some(channel), ..self }
     }
 
-    /// The session was found already, so that the turn could wait for its place in it.
+    /// Sets the session, if it is resolved already.
     #[must_use]
     pub fn with_session(self, session: String) -> Self {
         Self { session: Some(session), ..self }
     }
 
-    /// This was said before, in a session of which nothing is kept: it begins with it.
+    /// Sets the history that an ephemeral session starts with.
     #[must_use]
     pub fn with_history(self, earlier: Vec<Draft>) -> Self {
         Self { earlier, ..self }
@@ -211,19 +211,18 @@ impl TurnOptions {
         &self.steering
     }
 
-    /// The audience of a turn inside the turn: its end is the same, what it says is its parent's to pass on, and nobody
-    /// speaks to it.
+    /// The options of a nested turn: the same cancellation, and no listener or steering of its own.
     pub(super) fn for_inner(&self) -> Self {
         Self { abandoned: self.abandoned.clone(), ..Self::new(self.cancel.clone()) }
     }
 
-    /// The turn ends, too, when the call that waits for it is gone.
+    /// Cancels the turn also when the call that waits for it is dropped.
     #[must_use]
     pub(super) fn with_abandoned(self, abandoned: Cancel) -> Self {
         Self { abandoned: Some(abandoned), ..self }
     }
 
-    /// Returns when the turn is cancelled, by either.
+    /// Returns when the turn is cancelled.
     pub(super) async fn cancelled(&self) {
         let abandoned = async {
             match self.abandoned.clone() {
@@ -239,7 +238,7 @@ impl TurnOptions {
     }
 }
 
-/// Returns when that says so. A sender that is gone can no longer cancel.
+/// Returns when `cancel` becomes `true`. A dropped sender cannot cancel.
 async fn cancelled(mut cancel: Cancel) {
     if cancel.wait_for(|cancelled| *cancelled).await.is_err() {
         std::future::pending::<()>().await;
@@ -247,25 +246,24 @@ async fn cancelled(mut cancel: Cancel) {
 }
 
 impl Turn {
-    /// Hands an event to whoever listens, and waits while the listener is slow.
+    /// Sends an event to the listener, and waits while the listener is slow.
     ///
     /// # Errors
-    ///
-    /// The listener has left.
+    /// Fails if the listener is gone.
     pub async fn emit(&self, event: StreamEvent) -> Result<(), Error> {
         let Some(listener) = &self.options.listener else { return Ok(()) };
         let left = |_| Error::new(bub_types::ErrorKind::Cancelled, "whoever listened has left");
         listener.send(TurnEvent::Event(event)).await.map_err(left)
     }
 
-    /// Tells whoever listens to the outermost turn that a model's server is asked again. A slow listener misses it.
+    /// Tells the outermost turn's listener that a model request is retried. A slow listener misses it.
     pub fn publish_retry(&self, why: &str, pause: Duration) {
         if let Some(listener) = &self.outermost().options.listener {
             let _ = listener.try_send(TurnEvent::Retry { why: why.to_owned(), pause });
         }
     }
 
-    /// Tells whoever listens to the outermost turn of a tool.
+    /// Tells the outermost turn's listener of a tool call.
     pub async fn publish_tool_event(&self, turn_event: TurnEvent) {
         let event = match &turn_event {
             TurnEvent::ToolBegins { name, .. } => Some(RuntimeEvent::ToolBegins { tool: name.clone() }),
@@ -278,7 +276,7 @@ impl Turn {
             self.scope.host.events.publish(event, &self.outermost().session_id);
         }
         if let Some(listener) = &self.outermost().options.listener {
-            // Who has left wants to know nothing; the tool has its effect all the same.
+            // A listener that is gone does not affect the tool.
             let _ = listener.send(turn_event).await;
         }
     }

@@ -1,4 +1,4 @@
-//! What is done behind a turn's answer: nobody waits for it, but the program's end.
+//! Tasks that run after a turn's answer. Only the end of the program waits for them.
 
 use super::Turn;
 use crate::hooks;
@@ -38,7 +38,7 @@ impl PostTurnTasks {
         });
     }
 
-    /// Does something that no turn waits for, but the program's end.
+    /// Spawns a task that only the end of the program waits for.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.running().tasks.spawn(work);
     }

@@ -1,4 +1,4 @@
-//! A turn that goes as far as its first model call, and is thrown away.
+//! Previews a turn up to its first model call, without side effects.
 
 use super::{CallScope, Identity, Turn, TurnOptions, build_prompt};
 use crate::channel::kind_of;
@@ -19,13 +19,13 @@ use tokio::sync::watch;
 
 /// The next turn of a session, as far as the model would see it.
 pub struct Preview<'a> {
-    /// What keeps the tape.
+    /// The tape's store.
     pub store: Arc<dyn Store>,
     /// The tape's name.
     pub tape: &'a str,
-    /// What the hooks are told.
+    /// The session id that hooks see.
     pub session_id: &'a str,
-    /// What the user would say.
+    /// The prompt of the previewed turn.
     pub prompt: Option<&'a str>,
     /// The plugin that selects, in place of the one in charge.
     pub selector: Option<&'a str>,
@@ -33,7 +33,7 @@ pub struct Preview<'a> {
     pub requester: Requester<'a>,
 }
 
-/// Who looks at the next turn: it is previewed as theirs.
+/// The sender that the turn is previewed for.
 pub struct Requester<'a> {
     /// The channel of a session whose id names none.
     pub channel: &'a str,
@@ -66,7 +66,7 @@ impl Preview<'_> {
         .await
     }
 
-    /// The same, for whoever looks at how it came about.
+    /// Calls `inspect` with the turn and its first request.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl Preview<'_> {
         let about = About { prompt, system, model, new_messages: new, tools };
         let request = async {
             let request = stages::request(turn, DEPTH, about, self.selector).await;
-            // One line, whoever wrote it.
+            // An error is one line.
             request.map_err(|error| Failure::Tape(Error { message: one_line(&error.message), ..error }))
         };
         Ok(turn.or_cancelled(request).await?)
@@ -175,7 +175,7 @@ impl Preview<'_> {
     }
 }
 
-/// That tape, with a fork around it that nobody merges.
+/// A fork of that tape that is never merged.
 fn apart_from(store: Arc<dyn Store>, tape: &str) -> bub_tape::Result<Tape> {
     let apart: Arc<dyn Store> = Arc::new(Fork::new(store, tape));
     Tape::open(apart, tape)

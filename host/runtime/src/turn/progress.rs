@@ -1,4 +1,4 @@
-//! A turn in progress: what its hooks share.
+//! The state of a turn in progress.
 
 mod call_scope;
 mod memory_charges;
@@ -36,11 +36,11 @@ use prompt_cache::{PromptCache, RenderCache};
 /// How long a turn that no turn may be inside of waits for its tasks at its end.
 const TASK_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// One pass of one inbound envelope through the pipeline. It lives until the turn ends; guests hold handles to it.
+/// One inbound envelope on its way through the pipeline. Guests hold handles to it until the turn ends.
 pub struct Turn {
     /// The host and the plugins that the turn began with.
     pub scope: Arc<CallScope>,
-    /// Its name among all turns of this process.
+    /// Its id, unique in this process.
     pub id: String,
     /// The session that the turn belongs to.
     pub session_id: String,
@@ -50,18 +50,19 @@ pub struct Turn {
     pub message: Envelope,
     /// When the turn began.
     pub started: Zoned,
-    /// Fuel that all calls of the turn have used.
+    /// Fuel used by all calls of the turn.
     pub fuel: AtomicU64,
     pub(super) tape: Tape,
-    /// Texts that the owner has had forgotten in it: what it writes with one of them is forgotten when it ends.
+    /// Texts that the owner has had erased during the turn: entries of the turn with one of them are erased when it
+    /// ends.
     pub(super) forgets: Mutex<Vec<String>>,
-    /// In place of the workspace's own tape, where the turn must not write to that one.
+    /// Replaces the workspace's tape where the turn must not write to it.
     pub(super) shared: Option<Tape>,
-    /// Whether somebody only looks at what the turn would be: what breaks in it is held against nobody.
+    /// Whether the turn is a preview: its faults are not counted.
     pub(super) is_preview: bool,
     /// Whether the tape is known to have an anchor.
     pub(super) tape_opened: tokio::sync::OnceCell<bool>,
-    /// What guests have made the turn hold.
+    /// Memory that guests make the turn hold.
     pub(super) memory_charges: Mutex<MemoryCharges>,
     /// The tasks that work for the turn: tools and model calls.
     pub(super) tasks: TaskTracker,
@@ -70,37 +71,37 @@ pub struct Turn {
     pub(super) progress: Mutex<Progress>,
     pub(super) deadline: Instant,
     pub(super) options: TurnOptions,
-    /// What was said to the turn while it ran, as prompts.
+    /// Steering messages so far, as prompts.
     pub(super) steered: Mutex<Vec<String>>,
     pub(super) principal: Principal,
-    /// Whose message the turn is about.
+    /// The caller that caused the turn.
     pub(super) caller: Caller,
-    /// Tools that the turn is restricted to; none: it has all.
+    /// The tools that the turn may use; none: all.
     pub(super) allowed_tools: Option<BTreeSet<String>>,
-    /// The turn that this one is inside of.
+    /// The turn that this one is nested in.
     pub(super) parent: Option<Arc<Self>>,
-    /// Whether a turn inside of it has written to its tape.
+    /// Whether a nested turn has written to its tape.
     pub(super) is_shared: AtomicBool,
-    /// Turns inside of it that run at the same time.
+    /// Limits concurrent nested turns.
     pub(super) inner: Semaphore,
-    /// Which plugin selects, as the session, the channel or the user says; none: nobody does.
+    /// The selector that the session, the channel or the configuration chooses, if one does.
     pub(super) selector: tokio::sync::OnceCell<Option<SelectorChoice>>,
-    /// The selector in charge has failed in this turn: the default one takes its place until the end.
+    /// Whether the active selector has failed: the default one replaces it for the rest of the turn.
     pub(super) fell_back: AtomicBool,
-    /// The plugins that have selected for its model calls.
+    /// The plugins that selected for its model calls.
     pub(super) selected: Mutex<BTreeSet<String>>,
-    /// What providers have reported of the models of this turn, as it was when it was asked first.
+    /// The token calibration of each model, fixed at its first use in the turn.
     pub(super) calibrations: Mutex<BTreeMap<String, bub_estimate::Ratio>>,
-    /// How often something has changed that hooks may look at.
+    /// Counts changes that can affect the answers of hooks.
     pub(super) changes: AtomicU64,
-    /// Below this id the tape has text from outside, of phases that were over when the turn began; 0: it has none.
+    /// Entries below this id are tainted by phases that ended before the turn; 0: none are.
     pub(super) tainted_before: AtomicU64,
     pub(super) prompt_cache: Mutex<Option<PromptCache>>,
     pub(super) render_cache: Mutex<RenderCache>,
     pub(super) sent: Mutex<Sent>,
-    /// What was read and which addresses were named, in this turn and in those inside of it.
+    /// What was read and which addresses were named, in this turn and in nested ones.
     pub(super) flows: Arc<Mutex<Flows>>,
-    /// Instances that wait for the next call of the turn.
+    /// Instances that the next call of the turn can reuse.
     pub idle: InstancePool,
 }
 
@@ -110,16 +111,16 @@ pub(super) struct Progress {
     pub(super) state: Map<String, Value>,
     pub(super) prompt: Option<String>,
     pub(super) run_ids: Vec<String>,
-    /// What the ids of all sessions begin with that whoever speaks in the turn reaches.
+    /// The prefix of all session ids that every sender in the turn can reach.
     pub(super) session_prefix: String,
     pub(super) streamed: StreamedOutput,
     /// Whether the turn's writes are on the tape.
     pub(super) settled: bool,
-    /// What the tape will say of the turn, out of context.
+    /// Events about the turn for the tape, outside of the conversation.
     pub(super) audit: Audit,
 }
 
-/// What the model hook that was asked last has said so far.
+/// The output of the latest model hook so far.
 #[derive(Default)]
 pub(super) struct StreamedOutput {
     plugin: Option<String>,
@@ -132,12 +133,12 @@ impl Turn {
         self.progress.lock()
     }
 
-    /// What the tape will say of the turn, for whoever adds to it.
+    /// Accesses the turn's audit record.
     pub(super) fn audit<T>(&self, change: impl FnOnce(&mut Audit) -> T) -> T {
         change(&mut self.progress().audit)
     }
 
-    /// Until the turn's deadline.
+    /// The time until the turn's deadline.
     pub fn time_left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
@@ -182,10 +183,10 @@ impl Turn {
         self.tasks.token()
     }
 
-    /// The tape, with its first anchor on it. A turn whose plugins never ask for the tape leaves none behind.
+    /// The tape, with its first anchor. A turn that never uses the tape does not create one.
     pub async fn tape(&self) -> bub_tape::Result<Tape> {
         let begin = async || {
-            // Behind the answer of a turn in which nobody wanted it there is none to begin.
+            // A finalized turn that did not use the tape does not create it.
             if self.is_settled() {
                 return Ok(false);
             }
@@ -198,7 +199,7 @@ impl Turn {
         Ok(self.tape.clone())
     }
 
-    /// Whether somebody only looks at what the turn would be.
+    /// Whether the turn is a preview.
     pub fn is_preview(&self) -> bool {
         self.is_preview
     }
@@ -224,7 +225,7 @@ impl Turn {
         self.progress().kind = kind;
     }
 
-    /// The message with its kind as the hooks have left it.
+    /// The message, with its current kind.
     pub fn envelope(&self) -> Envelope {
         Envelope { kind: self.kind(), ..self.message.clone() }
     }
@@ -248,7 +249,7 @@ impl Turn {
         self.tape.keep_prompt(&text)
     }
 
-    /// A tool begins whose effect cannot be taken back.
+    /// Records that a tool with an irreversible effect starts.
     pub async fn tool_begins(&self, call: &ToolCall) -> bub_tape::Result<()> {
         self.tape.keep_tool(&recorded(call)).await
     }
@@ -288,7 +289,7 @@ impl Turn {
         id
     }
 
-    /// The id of the model call that the turn is about.
+    /// The id of the latest model call.
     pub fn last_run_id(&self) -> Option<String> {
         self.progress().run_ids.last().cloned()
     }
@@ -298,22 +299,22 @@ impl Turn {
         self.progress().run_ids.clone()
     }
 
-    /// Whether this turn gave out that id.
+    /// Whether that id is one of this turn's model calls.
     pub fn gave_run_id(&self, id: &str) -> bool {
         self.progress().run_ids.iter().any(|given| given == id)
     }
 
-    /// From here on that plugin is the one that may speak.
+    /// Resets the streamed output: from now on that plugin's events count.
     pub fn start_stream(&self, plugin: &str) {
         self.progress().streamed = StreamedOutput { plugin: Some(plugin.to_owned()), ..StreamedOutput::default() };
     }
 
-    /// Whether that plugin's model hook is the one that is asked.
+    /// Whether that plugin's model hook is running.
     pub fn is_streaming(&self, plugin: &str) -> bool {
         self.progress().streamed.plugin.as_deref() == Some(plugin)
     }
 
-    /// One event of the model hook that is asked; its text is part of the output.
+    /// Records one event of the running model hook; its text is part of the output.
     pub fn record_stream_event(&self, event: &StreamEvent) {
         let mut progress = self.progress();
         progress.streamed.events += 1;
@@ -322,7 +323,7 @@ impl Turn {
         }
     }
 
-    /// What the hooks of the turn can see of it, for whoever looks into a call that broke.
+    /// What hooks see of the turn, as JSON, for crash reports.
     pub fn snapshot(&self) -> Value {
         serde_json::json!({
             "message": self.envelope(),
@@ -336,17 +337,17 @@ impl Turn {
         })
     }
 
-    /// Who caused the turn: written by the host, from the channel's configuration and the sender.
+    /// The principal that caused the turn, fixed by the host.
     pub fn principal(&self) -> Principal {
         self.principal
     }
 
-    /// What the ids of all sessions begin with that the turn may go on in; empty: it may in all.
+    /// The prefix of all session ids that the turn can reach; empty: all sessions.
     pub fn session_prefix(&self) -> String {
         self.progress().session_prefix.clone()
     }
 
-    /// Somebody else speaks in the turn, too: it reaches what both reach.
+    /// Restricts the turn to the sessions that another sender can reach, too.
     pub(super) fn narrow_to(&self, prefix: String) {
         let mut progress = self.progress();
         // Both reach the turn's own session, so one of the two begins with the other.
@@ -355,7 +356,7 @@ impl Turn {
         }
     }
 
-    /// Whether that is the tape that the turn itself writes to.
+    /// Whether that is the turn's own tape.
     pub fn owns(&self, tape: &Tape) -> bool {
         self.tape.is_same(tape)
     }
@@ -365,7 +366,7 @@ impl Turn {
         self.first
     }
 
-    /// Whether anybody has asked for the tape.
+    /// Whether the tape is in use.
     pub(super) fn has_opened_tape(&self) -> bool {
         self.tape_opened.initialized()
     }
@@ -378,7 +379,7 @@ impl Turn {
         self.progress().settled = true;
     }
 
-    /// What the model hook that is asked has said, and in how many events.
+    /// The output of the running model hook, and its number of events.
     pub fn streamed(&self) -> (String, u64) {
         let progress = self.progress();
         (progress.streamed.text.clone(), progress.streamed.events)

@@ -1,4 +1,4 @@
-//! A turn that begins as one is told to have been: for a call that is made again.
+//! Restores a turn from its snapshot, to replay a call.
 
 use super::{CallScope, TaintSource, Turn, TurnOptions};
 use crate::error::Failure;
@@ -21,7 +21,7 @@ pub struct TurnSnapshot {
 }
 
 impl TurnSnapshot {
-    /// The session that the turn was of.
+    /// The turn's session.
     pub fn session(&self) -> &str {
         &self.session
     }
@@ -33,7 +33,7 @@ impl TurnSnapshot {
 }
 
 impl Turn {
-    /// A turn as it is told, in this host's own workspace.
+    /// Creates a turn from the snapshot, in this host's workspace.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Who can be called in a turn: the plugins that served when it began.
+//! The plugins that a turn can call: those that served when it began.
 
 use super::super::Identity;
 use crate::channel::Channel;
@@ -8,22 +8,22 @@ use bub_permissions::hook_grant;
 use bub_tape::Media;
 use std::sync::Arc;
 
-/// Who can be called: the host, and the plugins that served when the turn began.
+/// The host and the plugins that a turn can call: those that served when it began.
 pub struct CallScope {
     /// The host that the turn began with.
     pub host: Arc<Host>,
     /// The plugins that served then.
     pub plugins: Arc<PluginSet>,
-    /// What the marks stand for that guests have in place of media.
+    /// Media, which guests see as placeholders.
     pub media: Media,
-    /// Takes what no plugin delivers, in place of the host's channel.
+    /// Replaces the host's channel for envelopes that no plugin delivers.
     pub(in super::super) channel: Option<Arc<dyn Channel>>,
     /// Who says the message that is asked about before its turn begins, where its channel does not know better.
     pub(in super::super) identity: Option<Identity>,
 }
 
 impl CallScope {
-    /// Everybody who serves at this moment.
+    /// The plugins that serve at this moment.
     pub fn new(host: &Arc<Host>) -> Arc<Self> {
         Self::with_channel(host, None)
     }
@@ -33,7 +33,7 @@ impl CallScope {
         Arc::new(Self { host: host.clone(), plugins: host.plugins(), media: Media::default(), channel, identity: None })
     }
 
-    /// Where envelopes go that no plugin delivers.
+    /// The channel for envelopes that no plugin delivers.
     pub fn channel(&self) -> &dyn Channel {
         self.channel.as_deref().unwrap_or_else(|| self.host.channel())
     }
@@ -44,7 +44,7 @@ impl CallScope {
         self.plugins.exporting(hook).filter(|plugin| self.may_answer(plugin, hook))
     }
 
-    /// The same, less those that are in quarantine: the next one answers meanwhile.
+    /// The same, without the plugins in quarantine.
     pub fn callable<'a>(&'a self, context: &'a CallContext) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
         if let Some(turn) = &context.turn {
             turn.passes_over_ungranted(context.hook);
@@ -52,12 +52,12 @@ impl CallScope {
         self.granted(context.hook).filter(|plugin| self.open_circuit(plugin, context).is_none())
     }
 
-    /// Why the plugin is not asked there for a while, if it is not.
+    /// The quarantine of the plugin in that context, if there is one.
     pub fn open_circuit(&self, plugin: &Plugin, context: &CallContext) -> Option<OpenCircuit> {
         self.host.quarantine.open_circuit(plugin, context)
     }
 
-    /// Whether the plugin implements that hook and may be asked it.
+    /// Whether the plugin implements that hook and is granted it.
     pub fn may_answer(&self, plugin: &Plugin, hook: &str) -> bool {
         plugin.implements(hook) && self.host.grants.allows(plugin, &hook_grant(hook))
     }
@@ -71,7 +71,7 @@ impl CallScope {
         })
     }
 
-    /// The plugin that answers for that model provider.
+    /// The plugin that implements that model provider.
     pub fn provider(&self, name: &str) -> Option<&Arc<Plugin>> {
         self.plugins.provider(name).filter(|plugin| self.may_answer(plugin, "provider"))
     }
