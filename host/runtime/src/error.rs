@@ -31,7 +31,7 @@ pub enum Failure {
     Channel(String),
     /// No plugin answered the prompt.
     NoModel,
-    /// Whoever wanted the turn has left.
+    /// The turn was cancelled.
     Cancelled,
     /// The turn ran longer than it may.
     Deadline(Duration),

@@ -1,8 +1,7 @@
-//! Bytes become a plugin here, and calls into it are made here.
-//!
-//! A fresh instance for each call, from an `InstancePre` that is made once: no state is shared between sessions, there
-//! is no mutex around a store, and an instance that faulted is simply gone. What the program carries itself keeps its
-//! instances for the calls of one turn (`idle.rs`).
+//! Loads plugins and calls their exports.
+//! Each call has a fresh instance, from an `InstancePre` that is created once: sessions share no state, stores need no
+//! mutex, and an instance that faulted is dropped. Embedded plugins reuse their instances for the calls of one turn
+//! (`instance_pool`).
 
 pub mod bindings;
 mod cache;

@@ -24,8 +24,8 @@ where
     ask
 }
 
-/// What is done in a visit to an export: `visit!(interface.call(arguments))`, or with `turn;` in front for an export
-/// that takes the turn first. Behind `answer =>` stands what the host makes of the answer before anybody uses it.
+/// A call of an export: `guest_call!(interface.call(arguments))`, or with `turn;` in front for an export that takes the
+/// turn first. The expression after `answer =>` converts or validates the answer.
 macro_rules! guest_call {
     ($interface:ident.$call:ident($($argument:expr),*)) => {
         guest_call!($interface.$call($($argument),*), answer => Ok(answer))

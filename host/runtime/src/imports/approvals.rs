@@ -11,13 +11,13 @@ use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 
-/// Answers that are remembered. Whoever has given more is asked again.
+/// Decisions that are remembered.
 const MAX_ANSWERS: usize = 4096;
 
 /// Asks by itself, beside the plugins that do.
 const HOST: &str = "";
 
-/// Somebody who wants the owner to be asked about a call.
+/// The source of an approval request.
 pub(super) struct Asker {
     /// The plugin; empty: the host.
     name: String,
@@ -106,8 +106,7 @@ impl Approvals {
 /// more than its tool declares.
 ///
 /// # Errors
-///
-/// The owner said no, now or before, or nobody can be asked.
+/// The owner rejected the call, or no owner can be asked.
 pub(super) async fn consent(
     turn: &Turn,
     (plugin, tool): (&Plugin, &Tool),

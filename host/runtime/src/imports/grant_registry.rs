@@ -1,7 +1,6 @@
-//! Which grants are in effect, at this moment.
-//!
-//! They stand in config.toml. It is looked at again while the program runs, so that a grant that the user takes away is
-//! gone at the next call.
+//! The grants in effect.
+//! Grants are stored in config.toml, which is read again while the program runs, so that a revoked grant is gone at the
+//! next call.
 
 use crate::plugin::{Plugin, Source};
 use bub_config::Config;
@@ -13,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-/// How often the file is looked at, at most. A look costs as much as several checks.
+/// How often the file is checked at most.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The grants of all plugins.
@@ -24,7 +23,7 @@ pub struct GrantRegistry {
     is_hushed: AtomicBool,
 }
 
-/// What the user says of plugins.
+/// The configuration of plugins.
 struct Configured {
     plugins: BTreeMap<String, bub_config::Plugin>,
     /// Those of workspaces, by digest.
@@ -46,17 +45,17 @@ impl GrantRegistry {
         Self { file, seen, configured: RwLock::new(Arc::new(configured)), is_hushed: AtomicBool::new(false) }
     }
 
-    /// From here on somebody else tells what is wrong with the file: one line is enough.
+    /// Stops logging errors of the file, because another component reports them.
     pub fn mute(&self) {
         self.is_hushed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether that plugin holds that grant: it wants it, and the user gave it to these bytes.
+    /// Whether the plugin holds the grant: it requests it, and the user gave it to these bytes.
     pub fn allows(&self, plugin: &Plugin, grant: &str) -> bool {
         self.given(plugin, |given| given.allow(grant)) && plugin.asks_for(grant)
     }
 
-    /// What the user gave to that plugin, whether it wants it or not.
+    /// The grants that the user gave to the plugin, requested or not.
     pub fn given<T: Default>(&self, plugin: &Plugin, read: impl FnOnce(&Grants) -> T) -> T {
         let all = self.configured();
         let configured = all.plugins.get(&plugin.name);
@@ -85,7 +84,7 @@ impl GrantRegistry {
         all.plugins.iter().filter(|(_, configured)| is_given(configured)).map(|(name, _)| name.clone()).collect()
     }
 
-    /// What stands behind `kind` in the grants that the plugin holds: `http:` gives the hosts.
+    /// The targets of the plugin's grants of that kind: `http:` gives the hosts.
     pub fn targets(&self, plugin: &Plugin, kind: &str) -> Vec<String> {
         // Either side may be the wider one: `http:*` that was given, or that is wanted.
         self.given(plugin, |given| {
@@ -109,7 +108,7 @@ impl GrantRegistry {
                 .is_some_and(|configured| configured.grants.is_some() && !configured.covers(&plugin.digest))
     }
 
-    /// What the plugin asks for and does not hold.
+    /// Grants that the plugin requests and does not hold.
     pub fn missing(&self, plugin: &Plugin) -> Vec<String> {
         // Not within `given`: whoever was given nothing lacks everything.
         let given = self.given(plugin, Grants::clone);
@@ -146,7 +145,7 @@ impl GrantRegistry {
         }
     }
 
-    /// Takes what stands in the file at this moment: for whoever has just written to it.
+    /// Reads the file now, after a write.
     pub fn reload_now(&self) {
         self.reload(&mut self.seen.lock());
     }

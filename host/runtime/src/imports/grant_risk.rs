@@ -1,17 +1,17 @@
-//! What grants mean, in a sentence each, and which of them are dangerous together: for whoever decides about a plugin.
+//! Describes grants, and which of them are dangerous together, for the decision about a plugin.
 
 use crate::plugin::Plugin;
 use bub_permissions::hook_grant;
 use bub_types::hook::HOOKS;
 use bub_types::text::one_line;
 
-/// What whoever is asked that hook sees and can change.
+/// What a plugin with that hook sees and can change.
 pub fn of_hook(hook: &str) -> &'static str {
     let manifest = "says what the plugin is; sees nothing";
     HOOKS.iter().find(|spec| spec.name == hook).map_or(manifest, |spec| spec.power)
 }
 
-/// What somebody who holds that grant can do.
+/// What a plugin with that grant can do.
 pub fn of_grant(grant: &str) -> String {
     let grant = one_line(grant);
     let (kind, target) = grant.split_once(':').unwrap_or((&grant, ""));

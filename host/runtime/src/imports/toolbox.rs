@@ -1,4 +1,4 @@
-//! `bub:tools/toolbox`: all tools of all plugins, for whoever runs an agent loop.
+//! `bub:tools/toolbox`: all tools of all plugins, for agent loops.
 
 mod call;
 mod run_concurrently;

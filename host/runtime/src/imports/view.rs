@@ -1,4 +1,4 @@
-//! `bub:context/view`: what a selector may look at, and what becomes of its selection.
+//! `bub:context/view`: what a selector can read, and how its selection is applied.
 
 mod served;
 
@@ -34,7 +34,7 @@ pub struct View {
     trace: Arc<SelectionTrace>,
 }
 
-/// What the request is about.
+/// The request that messages are selected for.
 pub struct About {
     /// The prompt of this step.
     pub prompt: Prompt,
@@ -48,7 +48,7 @@ pub struct About {
     pub tools: Vec<Arc<ToolSpec>>,
 }
 
-/// What one selector has done with its view.
+/// Records what a selector did with its view.
 #[derive(Default)]
 struct SelectionTrace {
     /// Entries that it was shown: they are not read again to be rendered.
@@ -66,12 +66,12 @@ impl View {
         Ok(Self { turn: turn.clone(), tape, last, position: None, about: Arc::new(about), trace: Arc::default() })
     }
 
-    /// The same view, on which nobody has done anything yet.
+    /// The same view with an empty trace.
     pub fn fresh(&self) -> Self {
         Self { position: None, trace: Arc::default(), ..self.clone() }
     }
 
-    /// The entries that it has shown, for whoever looks into a selection that broke.
+    /// The entries that it has shown, for crash reports.
     pub fn snapshot(&self) -> serde_json::Value {
         let entry = |entry: &Entry| {
             let parts = [&entry.payload, &entry.meta].map(|text| crate::plugin::parse_json(text).unwrap_or_default());
@@ -82,7 +82,7 @@ impl View {
         serde_json::json!({ "entries": seen.values().map(entry).collect::<Vec<_>>() })
     }
 
-    /// The turn that it is for.
+    /// The turn that messages are selected for.
     pub(super) fn turn(&self) -> &Arc<Turn> {
         &self.turn
     }

@@ -1,4 +1,4 @@
-//! The one way to call a guest: an instance, its limits, its deadline, and a named fault when it breaks them.
+//! The only way to call a guest: an instance with its limits and deadline, and a typed fault when it breaks them.
 
 use super::bindings::Exports;
 use super::fault::{Fault, FaultKind, classify};
@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 use wasmtime::component::Instance;
 use wasmtime::{Result, Store};
 
-/// How long what is done behind a turn's answer may take.
+/// The deadline of `after-turn`.
 const AFTER_TURN_DEADLINE: Duration = Duration::from_secs(60);
 
-/// How long a channel may take to deliver a message or to take one in: as long as one request may wait for its answer.
+/// The deadline of a channel's delivery or webhook: that of one HTTP request.
 const DELIVERY: Duration = Duration::from_secs(60);
 
-/// Where a call stands: which export, for which turn, inside how many other calls.
+/// The context of a call: its export, its turn and its nesting depth.
 #[derive(Clone)]
 pub struct CallContext {
     /// The export's name.
@@ -33,29 +33,29 @@ pub struct CallContext {
     pub turn: Option<Arc<Turn>>,
     /// How many other calls this one is nested in.
     pub depth: u32,
-    /// What stands in for the session where there is no turn.
+    /// Replaces the session where there is no turn.
     about: Option<Arc<str>>,
-    /// Whose message it is about, where there is no turn and it is known.
+    /// The caller where there is no turn, if it is known.
     caller: Option<Caller>,
 }
 
 impl CallContext {
-    /// The export of a hook that has no turn.
+    /// A call without a turn.
     pub fn outside(hook: &'static str) -> Self {
         Self { hook, turn: None, depth: 0, about: None, caller: None }
     }
 
-    /// The same, for a message or a tape: whoever breaks a plugin by it breaks it for that session.
+    /// A call without a turn, for a message or a tape: faults are counted for that session.
     pub fn about(hook: &'static str, session: &str) -> Self {
         Self { hook, turn: None, depth: 0, about: Some(session.into()), caller: None }
     }
 
-    /// The same, of a message of that caller's.
+    /// Sets the caller.
     pub fn caused_by(self, caller: Caller) -> Self {
         Self { caller: Some(caller), ..self }
     }
 
-    /// Whose message the call is about.
+    /// The caller that caused the call.
     pub fn caller(&self) -> Caller {
         match (&self.turn, &self.caller) {
             (Some(turn), _) => turn.caller().clone(),
@@ -64,7 +64,7 @@ impl CallContext {
         }
     }
 
-    /// In whose session the call is; empty, where it is in nobody's.
+    /// The session of the call; empty if there is none.
     pub fn session(&self) -> &str {
         let turn = self.turn.as_ref().map(|turn| turn.session_id.as_str());
         turn.or(self.about.as_deref()).unwrap_or_default()
@@ -81,7 +81,7 @@ impl CallContext {
     }
 }
 
-/// The export of a plugin that runs.
+/// A running export of a plugin.
 #[derive(Clone)]
 pub struct Running {
     /// The plugin.
@@ -106,18 +106,17 @@ tokio::task_local! {
     static RUNNING: Running;
 }
 
-/// Whose code runs in this task at this moment: what the host does for it, it does in the same task. None outside of any
-/// call.
+/// The export that runs in this task, if any. Host functions run in the task of their guest.
 pub fn running() -> Option<Running> {
     RUNNING.try_with(Running::clone).ok()
 }
 
-/// A plugin's own instance, for one call.
+/// A plugin's instance during one call.
 ///
 /// `'c` is how long what the caller lends lives: its name here is what lets a boxed future borrow both from the visit
 /// and from the caller.
 pub struct GuestCall<'a, 'c> {
-    /// What the plugin implements, as the component of this instance numbers it.
+    /// The plugin's exports, by their indices in the component.
     pub exports: &'a Exports,
     /// The store of the instance.
     pub store: &'a mut Store<State>,
@@ -126,7 +125,7 @@ pub struct GuestCall<'a, 'c> {
     lent: PhantomData<&'a &'c ()>,
 }
 
-/// What is done in a visit. Boxed, because the compiler cannot yet show that an async closure that borrows its
+/// The future of a guest call. Boxed, because the compiler cannot yet show that an async closure that borrows its
 /// arguments is `Send`.
 pub type CallFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
@@ -154,7 +153,7 @@ pub async fn call<'c, T: Send>(
     let hook = context.hook;
     let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind, output: None };
     let session = context.session().to_owned();
-    // What is asked while it is loaded is asked of bytes that nobody has heard of yet.
+    // Calls during loading are not counted: the plugin is not in use yet.
     let previews = context.turn.as_ref().is_some_and(|turn| turn.is_preview());
     let counts = hook != LOAD && !previews;
     let permit = match (counts, previews) {
@@ -194,7 +193,7 @@ pub async fn call<'c, T: Send>(
     let broken = match outcome {
         Ok(Ok(value)) => {
             host.meter.add(&plugin.name, hook, took, fuel, None);
-            // Where others break by what it made the turn hold, its own call did not go well.
+            // A call that made the turn hold too much is not a success.
             if counts && !turn.as_ref().is_some_and(|turn| turn.is_large_consumer(plugin)) {
                 host.quarantine.succeeded(plugin, &context, permit);
             }
@@ -227,7 +226,7 @@ pub async fn call<'c, T: Send>(
     if matches!(broken.kind, FaultKind::Deadline(_)) {
         host.quarantine.was_slow(plugin, &broken);
     }
-    // That a model, a page or a disk was slow says nothing of the plugin that waited for it.
+    // A deadline that was spent waiting for a model, a page or a disk is not the plugin's fault.
     let only_waited = matches!(broken.kind, FaultKind::Deadline(_)) && busy < limit / 2;
     if counts && !only_waited {
         let recorder = live.store.data().recorder.clone();
@@ -252,7 +251,7 @@ fn filled(turn: &Turn, plugin: &Arc<Plugin>, broken: &Fault) -> Option<(Arc<Plug
     Some((holder.plugin, fault))
 }
 
-/// Says that a plugin is not asked from here on: in the log, and on the tape of the turn that it broke.
+/// Reports a new quarantine: in the log, and on the tape of the turn that it broke.
 async fn tell(turn: Option<&Turn>, plugin: &Plugin, Consequence { circuit, reproducer }: Consequence) {
     let Some(circuit) = circuit else { return };
     let shown = reproducer.as_ref().map(|path| format!("; what broke it: `{}`", path.display())).unwrap_or_default();
@@ -274,7 +273,7 @@ async fn tell(turn: Option<&Turn>, plugin: &Plugin, Consequence { circuit, repro
     }
 }
 
-/// Adds to `busy` for how long the future works, and not for how long it waits.
+/// Adds the time that the future spends working, without waiting, to `busy`.
 async fn timed<T>(busy: &mut Duration, future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     std::future::poll_fn(|context| {

@@ -1,4 +1,4 @@
-//! What is being compiled at this moment, for whoever shows it: it takes seconds, and nothing else is seen meanwhile.
+//! The plugins that are being compiled, for progress output: compiling takes seconds.
 
 use parking_lot::{Mutex, MutexGuard};
 

@@ -1,4 +1,4 @@
-//! Files that are plugins, or may be: where they lie, whether they are whole, and their bytes.
+//! Finds plugin files, checks that they are complete, and reads them.
 
 use super::embedded::EMBEDDED;
 use super::load::{MAX_FILE, Source, digest};
@@ -14,13 +14,13 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Files of one directory that are looked at, by name. Each is read and hashed at every start.
+/// Files of one directory that are loaded, in order of their names. Each is read and hashed at every start.
 const MAX_FILES: usize = 64;
 
 /// A file that was written to less long ago may still be written to.
 pub(super) const SETTLE_TIME: Duration = Duration::from_millis(100);
 
-/// A file that is cut off is waited for so long: whoever copies it may be slow. Then it is told of.
+/// How long to wait for a truncated file, which may still be copied, before it is reported.
 const COPY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What every WebAssembly file begins with, and how long that is with the version behind it.
@@ -35,7 +35,7 @@ pub(super) struct PluginFile {
     pub(super) path: PathBuf,
 }
 
-/// What a file looks like from outside. One that looks the same has the same bytes.
+/// The file's metadata. Equal fingerprints mean equal bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileFingerprint {
     device: u64,
@@ -63,12 +63,12 @@ impl From<&Metadata> for FileFingerprint {
     }
 }
 
-/// Where the user's plugins lie.
+/// The user's plugin directory.
 pub fn user_dir(config: &Config) -> PathBuf {
     config.home.join(bub_config::PLUGINS_DIR)
 }
 
-/// Where a workspace's plugins lie. None where that is the user's own directory: a workspace may be the home.
+/// The workspace's plugin directory. None if it is the user's: a workspace may be the home.
 pub fn workspace_dir(config: &Config, workspace: &Path) -> Option<PathBuf> {
     let dir = workspace.join(bub_config::WORKSPACE_DIR).join(bub_config::PLUGINS_DIR);
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -104,11 +104,11 @@ pub fn is_embedded(name: &str) -> bool {
     EMBEDDED.iter().any(|embedded| embedded.name == name)
 }
 
-/// What a look at a file gave.
+/// The outcome of reading a file.
 pub(super) enum ReadOutcome {
-    /// These bytes, and what the file looked like while they were read.
+    /// The complete bytes, and the file's fingerprint.
     Whole(Vec<u8>, FileFingerprint),
-    /// Somebody is still writing to it.
+    /// The file is still being written.
     Unfinished,
 }
 

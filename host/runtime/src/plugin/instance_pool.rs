@@ -1,4 +1,4 @@
-//! Instances that wait for the next call of their turn.
+//! Instances that the next call of their turn can reuse.
 //!
 //! A plugin has a fresh instance for each call, so that nothing passes from one to the next. To make one and to take it apart
 //! costs more than most calls of the program's own guests, which keep nothing by the way they are written; theirs stay until
@@ -68,7 +68,7 @@ impl InstancePool {
         }
     }
 
-    /// Nobody calls any more.
+    /// Drops all instances, at the end of the turn.
     pub fn clear(&self) {
         let all = std::mem::take(&mut *self.all());
         // Not under the lock: it takes a while.

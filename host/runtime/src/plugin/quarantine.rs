@@ -1,12 +1,11 @@
-//! Who has broken too many calls is not asked for a while.
+//! Quarantine: a circuit breaker for plugins whose calls fault repeatedly.
 //!
 //! Counted are faults of the same bytes in the same hook, one behind the other, of one caller in one session. Three of them
 //! put the plugin in quarantine for that caller there, and two sessions for that caller everywhere. Only callers that the
 //! configuration trusts put it there for all: the owner by two sessions, or two of owner and peers. So a caller alone, and
 //! strangers however many, switch off nothing for others. After a pause one call is let through, and its outcome decides. The guests that the program carries are never switched off: they are only made to wait.
-//!
-//! What is known stands in a file, because `run` is a process of its own for each turn, and because `plugin
-//! unquarantine` has to reach a process that runs.
+//! The state is stored in a file, because `run` is a process of its own for each turn, and because `plugin
+//! unquarantine` has to reach a running process.
 
 mod breaker;
 mod breaker_store;
@@ -24,18 +23,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Below `$BUB_HOME`: who is in quarantine, and what there is to prove it.
+/// Below `$BUB_HOME`: the quarantine state and crash reports.
 pub const DIR: &str = "quarantine";
 
-/// All that is known of who breaks calls.
+/// The circuit breakers of all plugins.
 pub struct Quarantine {
     breaker_store: Mutex<BreakerStore>,
     dir: PathBuf,
-    /// In a trial: which hooks of which bytes took too long.
+    /// In a trial: the hooks that exceeded their deadline.
     slow: Option<Mutex<BTreeMap<Key, String>>>,
 }
 
-/// A hook of a plugin that is not asked.
+/// A hook of a plugin in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenCircuit {
     /// The plugin's name when it broke.
@@ -44,13 +43,13 @@ pub struct OpenCircuit {
     pub digest: String,
     /// The export that broke.
     pub hook: String,
-    /// The caller whose messages do not ask it, where that is not the owner; none: nobody's do.
+    /// The caller that the quarantine is for; none: all callers.
     pub caller: Option<String>,
-    /// The session in which it is not asked; none: in all.
+    /// The session that the quarantine is for; none: all sessions.
     pub session: Option<String>,
-    /// Until a call is let through to try.
+    /// The time until a trial call.
     pub left: Duration,
-    /// What it did last.
+    /// Its latest fault.
     pub fault: String,
 }
 
@@ -87,13 +86,13 @@ pub(super) struct Permit {
 
 /// What a fault has led to.
 pub(super) struct Consequence {
-    /// The plugin is not asked from here on.
+    /// The quarantine that starts now, if any.
     pub(super) circuit: Option<OpenCircuit>,
-    /// Where the call can be looked at.
+    /// The path of the crash report.
     pub(super) reproducer: Option<PathBuf>,
 }
 
-/// Which calls are counted together.
+/// Digest and hook: what faults are counted by.
 type Key = (String, String);
 
 fn key(plugin: &Plugin, hook: &str) -> Key {
@@ -106,19 +105,19 @@ fn now() -> u64 {
 }
 
 impl Quarantine {
-    /// What stands below that home. Nothing is made before something breaks.
+    /// The quarantine below that home directory. No file is created before the first fault.
     pub fn new(home: &Path) -> Self {
         let dir = home.join(DIR);
         Self { breaker_store: Mutex::new(BreakerStore::new(&dir)), dir, slow: None }
     }
 
-    /// The same for a trial, where each call is to be made, however many broke before; only what took too long is not asked
-    /// again, because all others would wait for it.
+    /// A quarantine for a trial, where faults do not open circuits; only hooks that exceeded their deadline are not
+    /// called again.
     pub fn of_trial(home: &Path) -> Self {
         Self { slow: Some(Mutex::default()), ..Self::new(home) }
     }
 
-    /// Why that hook is not asked again in this trial.
+    /// The circuit of a hook that exceeded its deadline in this trial.
     fn too_slow(&self, plugin: &Plugin, hook: &str) -> Option<OpenCircuit> {
         let slow = self.slow.as_ref()?.lock();
         let key = key(plugin, hook);
@@ -137,7 +136,7 @@ impl Quarantine {
         self.breaker_store.lock()
     }
 
-    /// Why the plugin is not asked there; none, when it is.
+    /// The open circuit for the plugin in that context, if there is one.
     pub fn open_circuit(&self, plugin: &Plugin, context: &CallContext) -> Option<OpenCircuit> {
         if self.slow.is_some() {
             return self.too_slow(plugin, context.hook);
@@ -151,13 +150,14 @@ impl Quarantine {
         breakers.get(&key)?.open_circuit(&key, &context.caller(), context.session(), now())
     }
 
-    /// Lets a call begin. Behind a pause one is let through to try, and no other until its outcome is known.
+    /// Permits a call to start. After the pause of an open circuit one trial call is permitted until its outcome is
+    /// known.
     pub(super) fn begin(&self, plugin: &Plugin, context: &CallContext) -> Result<Permit, Box<OpenCircuit>> {
         if self.slow.is_some() {
             return self.too_slow(plugin, context.hook).map_or(Ok(Permit::default()), |circuit| Err(Box::new(circuit)));
         }
         let mut breaker_store = self.breaker_store();
-        // Nearly always nothing has broken, and every call of every guest comes by here.
+        // Fast path: usually there is no breaker, and every guest call passes here.
         if breaker_store.read().is_empty() {
             return Ok(Permit::default());
         }
@@ -173,7 +173,7 @@ impl Quarantine {
         if !breaker.is_open(caller, session) {
             return Ok(Permit::default());
         }
-        // Somebody else may have taken the trial between the look and the write.
+        // Another process may have taken the trial between the read and the write.
         let pause = plugin.limits.quarantine();
         let taken = breaker_store.change(|breakers| match breakers.get_mut(&key) {
             Some(breaker) => match breaker.open_circuit(&key, caller, session, now()) {
@@ -185,7 +185,7 @@ impl Quarantine {
         taken.map(|is_trial| Permit { is_trial, wait: Duration::ZERO })
     }
 
-    /// A call has ended well.
+    /// Records a success.
     pub(super) fn succeeded(&self, plugin: &Plugin, context: &CallContext, permit: Permit) {
         let mut breaker_store = self.breaker_store();
         if breaker_store.read().is_empty() {
@@ -205,7 +205,7 @@ impl Quarantine {
         });
     }
 
-    /// A call has ended in a fault that is the plugin's own.
+    /// Records a fault of the plugin.
     pub(super) fn faulted(
         &self,
         (plugin, context, permit): (&Plugin, &CallContext, Permit),
@@ -219,7 +219,7 @@ impl Quarantine {
                 reproducer: crash_report::keep(&self.dir, plugin, fault, context.session(), call),
             };
         }
-        // What it said of itself goes into a file, and into one line of a log, again and again.
+        // The fault's text goes into a file and into log lines.
         let text = call.host.config.redact(&bub_types::text::one_line(&fault.kind.to_string()));
         let text: String = text.chars().take(200).collect();
         let (caller, session) = (&context.caller(), context.session());
@@ -237,7 +237,7 @@ impl Quarantine {
         Consequence { circuit, reproducer }
     }
 
-    /// A call took longer than it may.
+    /// Records an exceeded deadline.
     pub(super) fn was_slow(&self, plugin: &Plugin, fault: &Fault) {
         if let Some(slow) = &self.slow {
             let mut slow = slow.lock();
@@ -245,17 +245,16 @@ impl Quarantine {
         }
     }
 
-    /// Everything that is not asked at this moment, in whichever session.
+    /// All open circuits.
     pub fn list(&self) -> Vec<OpenCircuit> {
         let mut breaker_store = self.breaker_store();
         breaker_store.read().iter().flat_map(|(key, breaker)| breaker.open_circuits(key, now())).collect()
     }
 
-    /// Forgets what the plugin of that name, or of that digest, has broken. How many of its hooks are asked again.
+    /// Removes the breakers of the plugin with that name or digest. Returns their number.
     ///
     /// # Errors
-    ///
-    /// It cannot be written down.
+    /// Fails if the change cannot be stored.
     pub fn release(&self, plugin: &str) -> anyhow::Result<usize> {
         let mut breaker_store = self.breaker_store();
         let released = breaker_store.change(|breakers| {

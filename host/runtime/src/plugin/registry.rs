@@ -1,5 +1,5 @@
-//! What was made of files, kept from one set of plugins to the next: a file that has not changed is not read again, and a
-//! version that does not load leaves the one before it in its place.
+//! Loaded plugins, kept from one set to the next: unchanged files are not read again, and a version that does not load
+//! leaves the previous one active.
 
 use super::discovery::{FileFingerprint, PluginFile, ReadOutcome, is_embedded, read_component, user_dir};
 use super::embedded::EMBEDDED;
@@ -14,31 +14,31 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// All that was loaded, or was to be.
+/// All plugins that were loaded, or failed to load.
 #[derive(Default)]
 pub struct PluginRegistry {
     pub(super) embedded: BTreeMap<&'static str, Result<Arc<Plugin>, String>>,
-    /// What held when they were made.
+    /// The settings that they were loaded with.
     load_settings: BTreeMap<&'static str, LoadSettings>,
     pub(super) slots: BTreeMap<PluginFile, RegistryEntry>,
     /// Whether a file is still being written to.
     pub is_unfinished: bool,
 }
 
-/// What was made of a file.
+/// The state of one plugin file.
 #[derive(Default)]
 pub(super) struct RegistryEntry {
     fingerprint: Option<FileFingerprint>,
-    /// What held when something was made of it, and of which bytes.
+    /// The settings and the digest that it was loaded with.
     load_settings: Option<LoadSettings>,
     digest: String,
-    /// Of the file as it is.
+    /// The outcome for the current file.
     pub(super) latest: Option<LoadOutcome>,
-    /// The version that was in the last set.
+    /// The version in the latest set.
     pub(super) serving: Option<Arc<Plugin>>,
 }
 
-/// What the configuration says of a plugin and is a part of what is made of its bytes. Grants are not: they are looked up.
+/// Settings that loading depends on. Grants are not among them: they are looked up at each use.
 #[derive(Clone, PartialEq)]
 struct LoadSettings {
     limits: Limits,
@@ -52,11 +52,11 @@ pub(super) enum LoadOutcome {
     Plugin(Arc<Plugin>),
     /// Why there is none.
     Failed(String),
-    /// A workspace's file that nobody has vouched for: its digest.
+    /// A workspace's file that is not trusted: its digest.
     Untrusted(String),
 }
 
-/// A file of a workspace that is not run, because the user has not said that its bytes may be.
+/// A workspace's file that does not run, because the user has not trusted its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Untrusted {
     /// The name that it would have.
@@ -251,7 +251,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// What these bytes would be as the user's own plugin of that name. It serves nobody.
+/// Loads these bytes as the user's plugin of that name, without adding it to the set.
 ///
 /// # Errors
 ///

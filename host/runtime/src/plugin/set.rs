@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use bub_permissions::{hook_grant, shell_word};
 use std::sync::Arc;
 
-/// Exports that nobody calls unasked: they need no grant.
+/// Exports that are called by name only: they need no grant.
 pub const CALLED_BY_NAME: [&str; 3] = ["tools", "commands", "manifest"];
 
 /// The plugins that serve, and the ones that could not be loaded.
@@ -77,8 +77,7 @@ impl PluginSet {
         }
     }
 
-    /// Says which files are there and not asked, with the command that changes it.
-    /// What was given and taken back is the user's own word, and is not spoken of.
+    /// Logs which plugins are not called, with the command that changes it. Revoked grants are not reported.
     pub fn announce(&self, host: &Host) {
         self.announce_new(host, &Self::default());
         for circuit in host.quarantined() {

@@ -1,4 +1,4 @@
-//! One call of a model, with the hooks around it: whoever makes it, they see it.
+//! One model call, with the hooks around it.
 
 use super::metering::weight;
 use super::request::Request;

@@ -1,4 +1,4 @@
-//! One call of a tool, from whoever asks for it to the guest and back.
+//! One tool call, from its caller to the guest and back.
 
 use super::super::approvals::{Asker, about, consent};
 use super::super::flow::{self, Reach};
@@ -25,7 +25,7 @@ use std::time::Instant;
 /// Tool calls of this process so far.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// One call, and what whoever listens hears of it.
+/// Runs one call, and notifies the listener.
 pub(super) async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<String, Error> {
     let call = ToolCall { name: dotted(turn, &call.name), ..call };
     let (number, began) = (CALLS.fetch_add(1, Ordering::Relaxed), Instant::now());

@@ -1,4 +1,4 @@
-//! Where it stands who has broken what: one file, changed by one process at a time.
+//! Stores the circuit breakers in a file, which one process at a time changes.
 
 use super::super::private::PrivateDir;
 use super::Key;
@@ -17,18 +17,18 @@ const LOCK: &str = "lock";
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Hooks that are remembered; the one whose last fault is longest ago goes first.
+/// Breakers that are stored; the one with the oldest fault is removed first.
 const MAX_BREAKERS: usize = 256;
 
-/// How often the file is looked at, at most: a look costs as much as several calls of a hook.
+/// How often the file is checked at most: a check costs as much as several hook calls.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long somebody else is waited for who changes the file. Nobody takes longer who is well.
+/// How long to wait for the file's lock.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(super) type Breakers = BTreeMap<Key, Breaker>;
 
-/// The file, and what stood in it when it was read last.
+/// The file and its latest content.
 pub(super) struct BreakerStore {
     dir: PathBuf,
     breakers: Breakers,
@@ -38,7 +38,7 @@ pub(super) struct BreakerStore {
 
 type FileFingerprint = Option<(SystemTime, u64)>;
 
-/// The version of the file that is written and read. Another one says nothing: faults are counted anew.
+/// The file's version. Files of another version are ignored, and counting restarts.
 const VERSION: u32 = 2;
 
 /// The file.
@@ -62,19 +62,19 @@ impl BreakerStore {
         Self { dir: dir.to_owned(), breakers: Breakers::new(), seen: None, write_error: None }
     }
 
-    /// Why the last change was not written down; none, when it was.
+    /// Why the latest change could not be stored, if it could not.
     pub(super) fn write_error(&self) -> Option<&str> {
         self.write_error.as_deref()
     }
 
-    /// What is known at this moment.
+    /// The current breakers.
     pub(super) fn read(&mut self) -> &Breakers {
         if self.seen.as_ref().is_none_or(|(at, _)| at.elapsed() >= CHECK_INTERVAL) {
             let stamp = self.stamp();
             if self.seen.as_ref().is_none_or(|(_, seen)| *seen != stamp) {
                 match stamp.and_then(|_| PrivateDir::open(&self.dir).ok()) {
                     Some(dir) => self.breakers = read(&dir),
-                    // Somebody has taken it away, unless it was never there because nothing can be written.
+                    // The file was removed, unless it never existed because it cannot be written.
                     None if self.write_error.is_none() => self.breakers.clear(),
                     None => {}
                 }
@@ -84,7 +84,8 @@ impl BreakerStore {
         &self.breakers
     }
 
-    /// Changes what is known, here and in the file. Where the file cannot be changed it holds for this process.
+    /// Changes the breakers in memory and in the file. If the file cannot be written, the change applies to this
+    /// process alone.
     pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Breakers) -> T) -> T {
         let opened = PrivateDir::open(&self.dir);
         let locked = opened.as_ref().ok().map(lock);

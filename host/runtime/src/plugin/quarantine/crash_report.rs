@@ -1,6 +1,5 @@
-//! What is kept of a call that broke: the component, what was asked of it, and what it was asked about.
-//!
-//! A folder a digest and hook, bounded in number and size, for nobody but the user; values of secrets are taken out.
+//! Crash reports: the component, the arguments of the call and its turn.
+//! One folder for each digest and hook, bounded in number and size, readable by the user alone; secrets are redacted.
 
 use super::super::discovery::{ReadOutcome, read_component};
 use super::super::embedded::EMBEDDED;
@@ -14,33 +13,34 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Folders that are kept; the one that was made first goes first.
+/// Reports that are kept; the oldest is removed first.
 const MAX_FOLDERS: usize = 20;
 
-/// What a folder may hold, in bytes.
+/// The maximum size of a report, in bytes.
 pub const MAX_BYTES: usize = 8 << 20;
 
-/// What was asked, in such a folder.
+/// The file with the call.
 pub const CALL: &str = "call.json";
 
-/// What it was asked of.
+/// The file with the component.
 pub const COMPONENT: &str = "component.wasm";
 
 /// What a call's arguments may be, in bytes of JSON: the component has to fit beside them.
 const MAX_CALL: usize = 2 << 20;
 
-/// Sees what a call is given, and tells it if the call breaks.
+/// Records the arguments of a call, in case it faults.
 #[derive(Clone, Default)]
 pub struct CallRecorder(Arc<Mutex<Option<Value>>>);
 
-/// What a call was given, told when it is dropped: that is when its guest traps, and when its deadline ends it.
+/// Records the arguments when it is dropped without [`RecordGuard::discard`]: when the guest traps or its deadline ends
+/// it.
 pub struct RecordGuard<F: FnOnce() -> Value> {
     recorder: CallRecorder,
     arguments: Option<F>,
 }
 
 impl CallRecorder {
-    /// From here on `arguments` is what is told, until [`RecordGuard::discard`].
+    /// Records `arguments` unless [`RecordGuard::discard`] is called.
     pub fn record<F: FnOnce() -> Value>(&self, arguments: F) -> RecordGuard<F> {
         RecordGuard { recorder: self.clone(), arguments: Some(arguments) }
     }
@@ -51,7 +51,7 @@ impl CallRecorder {
 }
 
 impl<F: FnOnce() -> Value> RecordGuard<F> {
-    /// The call ended well, and nobody has to know what it was about.
+    /// Discards the arguments: the call succeeded.
     pub fn discard(mut self) {
         self.arguments = None;
     }
@@ -65,7 +65,7 @@ impl<F: FnOnce() -> Value> Drop for RecordGuard<F> {
     }
 }
 
-/// A call that broke.
+/// A call that faulted.
 pub struct Call<'a> {
     /// The host of the call.
     pub host: &'a Host,
@@ -75,7 +75,7 @@ pub struct Call<'a> {
     pub turn: Option<&'a Turn>,
 }
 
-/// Keeps what there is, once for each digest and hook. Where it is; none, when it could not be kept.
+/// Writes the report, once for each digest and hook. Returns its path, if it could be written.
 pub(super) fn keep(dir: &Path, plugin: &Plugin, fault: &Fault, session: &str, call: Call<'_>) -> Option<PathBuf> {
     let name = format!("{}-{}-{}", plugin.name, fault.hook, &plugin.digest[..12]);
     let path = dir.join(&name);
@@ -100,7 +100,7 @@ pub(super) fn keep(dir: &Path, plugin: &Plugin, fault: &Fault, session: &str, ca
     }
 }
 
-/// The bytes that broke, if they are still where they were and not too many.
+/// The component's bytes, if the file is unchanged and not too large.
 fn component(plugin: &Plugin) -> Option<Vec<u8>> {
     let bytes = match &plugin.file {
         Some(path) => match read_component(path, false) {
@@ -173,7 +173,7 @@ fn describe(plugin: &Plugin, fault: &Fault, session: &str, call: &Call<'_>, has_
         "arguments": call.recorder.take(),
         "turn": call.turn.map(Turn::snapshot),
     });
-    // The largest goes first, and it is said that something was there.
+    // The largest part is left out first, and marked as such.
     for part in ["turn", "arguments", "config"] {
         if report.to_string().len() <= MAX_CALL {
             break;
