@@ -158,7 +158,7 @@ fn what_a_plugin_needs_and_does_not_name_is_noted() {
     let told = checked(&home, path.to_str().expect("UTF-8"));
     let notes = told["notes"].to_string();
     assert!(
-        notes.contains("the manifest does not want `hook:build-prompt`") && notes.contains("never asked"),
+        notes.contains("the manifest does not want `hook:build-prompt`") && notes.contains("never called"),
         "{told:#}"
     );
 }

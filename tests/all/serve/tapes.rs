@@ -105,7 +105,7 @@ fn names_that_lead_elsewhere_are_refused() {
     serve.ask("GET", "/v1/tapes/a__b/entries?after=1&before=2").send().refused(400, "not both");
     serve.ask("GET", "/v1/tapes/a__b/search").send().refused(400, "invalid query parameters");
     serve.ask("GET", "/v1/tapes/a__b/search?q=%20").send().refused(400, "");
-    serve.ask("GET", "/v1/tapes/a__b/newest").send().refused(400, "what is sought");
+    serve.ask("GET", "/v1/tapes/a__b/newest").send().refused(400, "name an entry by");
 }
 
 #[test]
