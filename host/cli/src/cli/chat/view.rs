@@ -51,6 +51,8 @@ pub(super) struct View {
     lines: Vec<String>,
     /// Whether text was streamed since the last other event.
     speaks: bool,
+    /// The last model call of the turn has ended; text that comes now belongs to another one.
+    step_ended: bool,
     ending: bool,
 }
 
@@ -81,6 +83,7 @@ impl View {
             reasoning: String::new(),
             lines: Vec::new(),
             speaks: false,
+            step_ended: false,
             ending: false,
         }
     }
@@ -99,6 +102,10 @@ impl View {
         self.heard = Instant::now();
         match heard {
             TurnEvent::Event(StreamEvent::Text(piece)) => {
+                // A message that was steered in has an answer of its own, in the same turn.
+                if std::mem::take(&mut self.step_ended) {
+                    self.pause(width);
+                }
                 self.reasoned(width);
                 self.speaks = true;
                 self.said.push(&piece);
@@ -113,7 +120,10 @@ impl View {
                     self.reasoning.drain(..from);
                 }
             }
-            TurnEvent::Event(StreamEvent::Usage(usage)) => self.tokens = self.tokens.saturating_add(tokens(&usage)),
+            TurnEvent::Event(StreamEvent::Usage(usage)) => {
+                self.tokens = self.tokens.saturating_add(tokens(&usage));
+                self.step_ended = true;
+            }
             TurnEvent::Event(_) => {}
             TurnEvent::Retry { why, pause } => {
                 self.pause(width);
