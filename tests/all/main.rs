@@ -17,6 +17,7 @@ mod conformance;
 mod context;
 mod contracts;
 mod corpus;
+mod cycles;
 mod deadline;
 mod denials;
 mod differences;

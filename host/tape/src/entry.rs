@@ -1,12 +1,17 @@
 //! One immutable record on a tape.
 
-use super::section::MEMORY;
 use super::{date, ids, json};
 use std::sync::Arc;
 
 /// The longest line that is read, in bytes, and the longest that is written, in every store, so that each tape can be a
 /// file. A longer one counts as unreadable, so that a file without an end of line does not fill the memory.
 pub(super) const LONGEST_LINE: usize = 64 * 1024 * 1024;
+
+/// The section of memory; searches of guests skip its superseded versions.
+pub const MEMORY: &str = "memory";
+
+/// The key in an anchor's meta, and the event, that say whose tape it is.
+pub const SESSION_MARK: &str = "session";
 
 /// A record of a tape. Its payload and meta are JSON texts, byte for byte as on the tape. Immutable; cloning is cheap.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,6 +22,8 @@ mod search;
 mod sparse_index;
 mod sweep;
 
+use super::by_reading;
+use super::query::Query;
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -269,5 +271,9 @@ impl Store for FileStore {
                 _ => Ok(()),
             }
         })
+    }
+
+    fn query<'a>(&'a self, tape: &'a str, query: &'a Query) -> Future<'a, Vec<Entry>> {
+        by_reading::query(self, tape, query)
     }
 }

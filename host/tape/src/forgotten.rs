@@ -10,10 +10,9 @@ use std::collections::HashSet;
 use sha2::{Digest as _, Sha256};
 
 use super::draft::{Draft, event};
-use super::entry::Entry;
+use super::entry::{Entry, SESSION_MARK};
 use super::error::Result;
 use super::json;
-use super::session::SESSION_MARK;
 
 /// The sidecar of a tape that says what is forgotten of it and of its other sidecars.
 pub const SIDECAR: &str = "forgotten";

@@ -3,6 +3,8 @@
 mod find;
 mod state;
 
+use super::by_reading;
+use super::query::Query;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 
@@ -410,5 +412,9 @@ impl Store for Fork {
 
     fn check_writable<'a>(&'a self, tape: &'a str) -> Future<'a, ()> {
         self.parent.check_writable(tape)
+    }
+
+    fn query<'a>(&'a self, tape: &'a str, query: &'a Query) -> Future<'a, Vec<Entry>> {
+        by_reading::query(self, tape, query)
     }
 }

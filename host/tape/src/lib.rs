@@ -10,6 +10,7 @@
 
 #![warn(missing_docs, unreachable_pub)]
 
+pub mod by_reading;
 mod compact;
 mod condition;
 mod date;
@@ -19,6 +20,8 @@ mod erase;
 mod error;
 pub mod failpoint;
 mod file;
+mod filter;
+mod fold;
 mod forgotten;
 mod fork;
 mod handle;
@@ -33,6 +36,8 @@ mod media;
 mod memory;
 mod name;
 mod network;
+mod position;
+mod prefilter;
 mod query;
 mod reader;
 mod render;
@@ -51,7 +56,7 @@ pub mod view;
 pub use condition::{Candidates, Condition, SimilarWord};
 pub use date::{now, run_id};
 pub use draft::{Draft, bootstrap, event, handoff};
-pub use entry::Entry;
+pub use entry::{Entry, MEMORY, SESSION_MARK};
 pub use erase::{ERASED, Erasure};
 pub use error::{Error, Result};
 pub use file::{FileStore, Garbage, Index, Traces, attach, empty_trash, erase_traces, gc};
@@ -65,14 +70,14 @@ pub use media::{MAX_SENT, Media, told};
 pub use memory::MemoryStore;
 pub use name::{check_tape_name, is_listed, is_workspace_tape, sidecar_name, tape_name, workspace_tape_name};
 pub use network::network_file_system;
-pub use query::{Position, Query, Start};
+pub use position::Position;
+pub use query::{Query, Start};
 pub use reader::find_candidates;
 pub use render::{RenderedEntry, Renderer};
 pub use search::{Collector, Hit, Matcher, Search};
-pub use section::{MEMORY, PluginSection, ids as section_ids, version as section_version};
+pub use section::{PluginSection, ids as section_ids, version as section_version};
 pub use session::{
-    MAX_SESSION_NAME, SESSION_MARK, SESSION_NAME, SessionMark, SessionSummary, name_session, session_mark,
-    session_summary, typed,
+    MAX_SESSION_NAME, SESSION_NAME, SessionMark, SessionSummary, name_session, session_mark, session_summary, typed,
 };
 pub use sqlite::SqliteStore;
 pub use store::{Batch, Commit, Future, Outcome, Reset, Store};

@@ -1,5 +1,8 @@
 //! Tapes in memory, for ephemeral sessions, tests and embedders.
 
+use super::by_reading;
+use super::query::Query;
+use super::search::{Hit, Search};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap};
 
@@ -120,6 +123,18 @@ impl Store for MemoryStore {
 
     fn check_writable<'a>(&'a self, tape: &'a str) -> Future<'a, ()> {
         Box::pin(async move { check_tape_name(tape) })
+    }
+
+    fn section<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>> {
+        by_reading::section(self, tape, name, before)
+    }
+
+    fn query<'a>(&'a self, tape: &'a str, query: &'a Query) -> Future<'a, Vec<Entry>> {
+        by_reading::query(self, tape, query)
+    }
+
+    fn search<'a>(&'a self, tape: &'a str, search: &'a Search, before: Option<u64>) -> Future<'a, Vec<Hit>> {
+        by_reading::search(self, tape, search, before)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Reading what a condition may want: as the store finds it, or else one page after another.
 
-use super::condition::{Candidates, Condition, Prefilter};
+use super::condition::{Candidates, Condition};
 use super::entry::Entry;
 use super::error::Result;
+use super::prefilter::Prefilter;
 use super::store::Store;
 
 /// How many entries are read in one step, however many are wanted.

@@ -8,15 +8,12 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::Entry;
+use super::entry::{Entry, MEMORY};
 use super::error::{Error, Result};
 use super::json;
 use super::lookup::Lookup;
 use super::store::Store;
 use super::summary::{EntryOffset, Newest};
-
-/// The section of memory; searches of guests skip its superseded versions.
-pub const MEMORY: &str = "memory";
 
 /// How many names of sections are remembered beside the memory's.
 const MAX_NAMES: usize = 32;

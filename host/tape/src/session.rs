@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::draft::{Draft, event};
-use super::entry::Entry;
+use super::entry::{Entry, SESSION_MARK};
 use super::error::{Error, Result};
 use super::forgotten::PLACEHOLDER;
 use super::handle::Tape;
@@ -15,9 +15,6 @@ use super::lookup::Lookup;
 use super::name::tape_name;
 use super::store::Store;
 use super::{SESSION_START, json};
-
-/// The key in an anchor's meta, and the event, that say whose tape it is.
-pub const SESSION_MARK: &str = "session";
 
 /// The event that gives a session its name.
 pub const SESSION_NAME: &str = "session.name";

@@ -12,6 +12,8 @@ mod schema;
 mod search;
 mod write;
 
+use super::by_reading;
+use super::query::Query;
 use std::path::{Path, PathBuf};
 
 use super::Durability;
@@ -161,5 +163,13 @@ impl Store for SqliteStore {
             let search = move |seen: &TapeReader<'_>| search::search(seen, found, grams.as_deref(), before, &stopped);
             self.database.look(tape, search).await
         })
+    }
+
+    fn section<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>> {
+        by_reading::section(self, tape, name, before)
+    }
+
+    fn query<'a>(&'a self, tape: &'a str, query: &'a Query) -> Future<'a, Vec<Entry>> {
+        by_reading::query(self, tape, query)
     }
 }

@@ -11,9 +11,8 @@ use super::error::{Error, Result};
 use super::info::Info;
 use super::lookup::Lookup;
 use super::name::family;
-use super::query::{Position, Query};
-use super::search::{self, Hit, Search};
-use super::section;
+use super::query::Query;
+use super::search::{Hit, Search};
 
 /// What every operation of a [`Store`] returns.
 pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
@@ -253,30 +252,21 @@ pub trait Store: Send + Sync {
     /// # Errors
     ///
     /// [`Error::InvalidInput`] when it is longer than 1,024 entries.
-    fn section<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>> {
-        Box::pin(section::walk(self, tape, name, before))
-    }
+    fn section<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>>;
 
-    /// All that a query finds.
+    /// All that a query finds. A store without a better way has [`by_reading::query`](crate::by_reading::query).
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] when an anchor is missing, [`Error::InvalidInput`] when a date makes no sense.
-    fn query<'a>(&'a self, tape: &'a str, query: &'a Query) -> Future<'a, Vec<Entry>> {
-        Box::pin(async move {
-            let mut position = Position::new(self, tape, query).await?;
-            position.next(self, tape, usize::MAX).await
-        })
-    }
+    fn query<'a>(&'a self, tape: &'a str, query: &'a Query) -> Future<'a, Vec<Entry>>;
 
     /// What a search finds among the entries with an id less than `before`.
     ///
     /// # Errors
     ///
     /// [`Error::InvalidInput`] when nothing can be looked for by that text, or a date makes no sense.
-    fn search<'a>(&'a self, tape: &'a str, search: &'a Search, before: Option<u64>) -> Future<'a, Vec<Hit>> {
-        Box::pin(search::walk(self, tape, search, before))
-    }
+    fn search<'a>(&'a self, tape: &'a str, search: &'a Search, before: Option<u64>) -> Future<'a, Vec<Hit>>;
 
     /// What the tape amounts to. Reads all of it.
     fn info<'a>(&'a self, tape: &'a str) -> Future<'a, Info> {

@@ -21,6 +21,7 @@ use crate::plugin::{CallContext, GuestCall, Plugin};
 use crate::turn::CallScope;
 use bub_permissions::hook_grant;
 use bub_tape::{Candidates, Commit, Condition, Entry, Error, Future, Lookup, Outcome, Result, Store};
+use bub_tape::{Hit, Query, Search, by_reading};
 use bub_types::ErrorKind;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -293,5 +294,17 @@ impl Store for GuestStore {
             let nothing = [wit::Batch { tape: tape.to_owned(), last: None, reset: None, entries: Vec::new() }];
             self.write(tape, &nothing, None).await.map(drop)
         })
+    }
+
+    fn section<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>> {
+        by_reading::section(self, tape, name, before)
+    }
+
+    fn query<'a>(&'a self, tape: &'a str, query: &'a Query) -> Future<'a, Vec<Entry>> {
+        by_reading::query(self, tape, query)
+    }
+
+    fn search<'a>(&'a self, tape: &'a str, search: &'a Search, before: Option<u64>) -> Future<'a, Vec<Hit>> {
+        by_reading::search(self, tape, search, before)
     }
 }

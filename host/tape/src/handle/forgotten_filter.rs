@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::entry::Entry;
+use super::super::entry::MEMORY;
 use super::super::error::Result;
 use super::super::forgotten::{self, Forgotten};
 use super::super::name::{family, sidecar_name};
-use super::super::section::{self, MEMORY};
+use super::super::section;
 use super::super::text_matcher::Words;
 use super::Tape;
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::super::entry::Entry;
 use super::super::error::{Error, Result};
+use super::super::filter::Filter;
 use super::super::forgotten::Forgotten;
 use super::super::json;
 use super::super::media::without_data;
-use super::super::query::Filter;
 use super::spelling::{Pattern, plain};
 use super::tokens::Tokens;
 use super::word::Word;

@@ -1,7 +1,8 @@
 //! Words that are misspelled, looked for in an entry by itself.
 
-use super::super::condition::{SimilarWord, fold};
+use super::super::condition::SimilarWord;
 use super::super::entry::Entry;
+use super::super::fold::fold;
 use super::matcher::plain_payload;
 use super::tokens::{self, Tokens, bit};
 

@@ -1,10 +1,11 @@
 //! The words of a search, and how far an entry is from them.
 
-use super::super::condition::{self, Condition, SimilarWord};
+use super::super::condition::{Condition, SimilarWord};
 use super::super::error::Result;
+use super::super::fold;
 use super::super::json;
 use super::spelling::Pattern;
-use super::tokens::{Tokens, bit, fold, is_letter};
+use super::tokens::{Tokens, bit, fold as fold_letter, is_letter};
 
 /// Into how many pieces a word may fall. What has more, such as a path, stands literally.
 const MAX_PARTS: usize = 4;
@@ -62,7 +63,7 @@ impl Part {
         if edits == 0 {
             return Ok(Self::Literal(Pattern::literal(run)?));
         }
-        let folded: String = run.chars().map(fold).collect();
+        let folded: String = run.chars().map(fold_letter).collect();
         let set = folded.chars().fold(0, |set, letter| set | bit(letter));
         Ok(Self::Forgiven { letters: folded.chars().count(), folded, set, edits })
     }
@@ -90,7 +91,7 @@ impl Part {
 /// The word as it stands in a folded line.
 pub(super) fn folded(word: &str) -> String {
     let quoted = json::quote(word);
-    condition::fold(quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default())
+    fold::fold(quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default())
 }
 
 /// Adds what an entry has to hold in which the word stands, literally or with typing errors.
@@ -103,7 +104,7 @@ pub(super) fn require(word: &str, condition: &mut Condition) {
     for run in runs {
         match u8::try_from(edits(run)).unwrap_or_default() {
             0 => condition.texts.push(folded(run)),
-            edits => condition.similar.push(SimilarWord { text: run.chars().map(fold).collect(), edits }),
+            edits => condition.similar.push(SimilarWord { text: run.chars().map(fold_letter).collect(), edits }),
         }
     }
 }

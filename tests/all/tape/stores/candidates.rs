@@ -1,5 +1,6 @@
 //! A store in this process that finds entries as `bub-wasm serve` does for others.
 
+use bub_tape::{Hit, Query, by_reading};
 use std::sync::Arc;
 
 use bub_tape::find_candidates;
@@ -52,6 +53,18 @@ impl Store for Finding {
 
     fn find<'a>(&'a self, tape: &'a str, condition: &'a Condition, max: usize) -> Future<'a, Option<Candidates>> {
         Box::pin(async move { find_candidates(&self.0, tape, condition, max).await.map(Some) })
+    }
+
+    fn section<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>> {
+        by_reading::section(self, tape, name, before)
+    }
+
+    fn query<'a>(&'a self, tape: &'a str, query: &'a Query) -> Future<'a, Vec<Entry>> {
+        by_reading::query(self, tape, query)
+    }
+
+    fn search<'a>(&'a self, tape: &'a str, search: &'a Search, before: Option<u64>) -> Future<'a, Vec<Hit>> {
+        by_reading::search(self, tape, search, before)
     }
 }
 

@@ -1,0 +1,58 @@
+//! Case folding for queries and searches.
+
+/// The text with equal letters for all that are alike but for case: to the rules of queries, which compare lower-case texts,
+/// to those of searches, which compare by simple case folding, and to Unicode's full case folding. Folds each character by
+/// itself, so that a text that stands in another one stands there folded, too.
+pub(super) fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let mut folded = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            // The upper case of this letter is that of another one.
+            'ı' => folded.push(character),
+            _ if character.is_ascii() => folded.push(character.to_ascii_lowercase()),
+            // Some letters have only their upper case in common.
+            _ => folded.extend(character.to_lowercase().flat_map(char::to_uppercase).flat_map(char::to_lowercase)),
+        }
+    }
+    folded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All characters that have another case.
+    fn cased() -> Vec<char> {
+        let is_cased = |c: &char| !c.to_lowercase().eq([*c]) || !c.to_uppercase().eq([*c]);
+        ('\0'..=char::MAX).filter(is_cased).collect()
+    }
+
+    #[test]
+    fn letters_that_a_search_takes_for_alike_fold_alike() {
+        let all: String = cased().into_iter().collect();
+        let mut pairs = 0;
+        for one in cased() {
+            let pattern = regex::escape(&one.to_string());
+            let regex = regex::RegexBuilder::new(&pattern).case_insensitive(true).build().expect("it is one letter");
+            for other in regex.find_iter(&all) {
+                assert_eq!(fold(other.as_str()), fold(&one.to_string()), "{one} {}", other.as_str());
+                pairs += usize::from(other.as_str() != one.to_string());
+            }
+        }
+        assert!(pairs > 2_000, "{pairs}");
+    }
+
+    #[test]
+    fn what_a_query_finds_in_a_text_is_found_in_the_folded_one() {
+        for one in cased() {
+            for text in [one.to_string(), format!("a{one}"), format!("{one}a"), format!("a{one}b")] {
+                let lower = text.to_lowercase();
+                assert_eq!(fold(&lower), fold(&text), "{text}");
+                assert!(fold(&format!("x{text}, y")).contains(&fold(&lower)), "{text}");
+            }
+        }
+    }
+}
