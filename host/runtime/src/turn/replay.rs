@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// What [`Turn::told`] says, as far as hooks can see it.
+/// What [`Turn::snapshot`] returns, as far as hooks can see it.
 #[derive(Debug, Deserialize)]
 pub struct TurnSnapshot {
     message: Envelope,
