@@ -7,6 +7,16 @@ use wait4::Wait4;
 
 /// `run hi` with what else is said. Wall time, and the largest resident set in bytes.
 pub fn run_once(home: &Home, options: &[&str]) -> (Duration, u64) {
+    let mut command = command(home, options);
+    let begun = Instant::now();
+    let ended = command.spawn().and_then(|child| child.wait4()).expect("the program runs");
+    let took = begun.elapsed();
+    assert!(ended.status.success(), "the program failed: {}", ended.status);
+    (took, ended.rusage.maxrss)
+}
+
+/// `run hi` with what else is said, in that home and with nothing of the environment.
+pub fn command(home: &Home, options: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bub-wasm"));
     command
         .args(["run", "hi"])
@@ -18,9 +28,5 @@ pub fn run_once(home: &Home, options: &[&str]) -> (Duration, u64) {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    let begun = Instant::now();
-    let ended = command.spawn().and_then(|child| child.wait4()).expect("the program runs");
-    let took = begun.elapsed();
-    assert!(ended.status.success(), "the program failed: {}", ended.status);
-    (took, ended.rusage.maxrss)
+    command
 }

@@ -1,13 +1,15 @@
 //! Whole runs of the program, from the start of the process to its end, with compiled code in the cache.
 
-use crate::child::run_once;
+use crate::child::{command, run_once};
 use crate::figure::{Samples, print_memory};
 use bub_tape::{Draft, FileStore, Tape, tape_name};
 use bub_tests::Home;
 use std::fs::OpenOptions;
+use std::io::Read;
 use std::path::Path;
+use std::process::Stdio;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const WARM_UP: usize = 3;
 const RUNS: usize = 20;
@@ -31,10 +33,12 @@ pub async fn figures() {
 /// Entries of tapes that have no index: a turn on the longer one should take at most twice as long.
 const UNINDEXED: [usize; 2] = [1_000, 1_000_000];
 
-/// The first turn on a tape whose index was deleted, and the ratio of the two lengths in this run of the benchmark.
+/// The time to the answer of the first turn on a tape whose index was deleted, and the ratio of the two lengths in this run
+/// of the benchmark.
 pub async fn unindexed_figures() {
     let home = Home::new(env!("CARGO_BIN_EXE_bub-wasm"), env!("CARGO_TARGET_TMPDIR"));
-    let index = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled/index");
+    // `run_once` names no cache, so it lies in the home.
+    let index = home.bub_home().join("cache/index");
     let mut medians = Vec::new();
     for entries in UNINDEXED {
         let session = entries.to_string();
@@ -45,7 +49,7 @@ pub async fn unindexed_figures() {
         for run in 0..WARM_UP + RUNS {
             // A home that keeps no index yet has no such folder.
             let _ = std::fs::remove_dir_all(&index);
-            let (took, _) = run_once(&home, &["--session-id", &session]);
+            let took = answer_once(&home, &["--session-id", &session]);
             if run >= WARM_UP {
                 samples.push(took);
             }
@@ -53,7 +57,7 @@ pub async fn unindexed_figures() {
         }
         let samples = Samples::new(samples);
         medians.push(samples.median());
-        samples.print(&format!("`run`, {entries} entries without an index"), None);
+        samples.print(&format!("answer of `run`, {entries} entries, no index"), None);
     }
     let ratio = medians[1].as_secs_f64() / medians[0].as_secs_f64();
     println!("  ratio of the two: {ratio:.2} (target: 2)");
@@ -100,4 +104,16 @@ fn measure(home: &Home, session: &str, name: &str) {
 fn cut(tape: &Path, length: u64) {
     let file = OpenOptions::new().write(true).open(tape).expect("the tape is there");
     file.set_len(length).expect("the tape can be cut");
+}
+
+/// The time to the first byte of the answer. What the program does behind its answer is waited for and does not count.
+fn answer_once(home: &Home, options: &[&str]) -> Duration {
+    let mut command = command(home, options);
+    let begun = Instant::now();
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("the program starts");
+    let mut first = [0];
+    child.stdout.take().expect("it is piped").read_exact(&mut first).expect("the program answers");
+    let took = begun.elapsed();
+    assert!(child.wait().expect("the program ends").success(), "the program failed");
+    took
 }
