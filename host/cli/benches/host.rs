@@ -7,7 +7,7 @@ use bub_runtime::error::Failure;
 use bub_runtime::host::Host;
 use bub_runtime::turn::{TurnOptions, run_turn};
 use bub_tests::Home;
-use bub_types::{Envelope, MessageKind};
+use bub_types::Envelope;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -43,17 +43,10 @@ pub async fn said(host: &Arc<Host>, session: &str) -> String {
 /// A message of that session.
 pub fn message(session: &str) -> Envelope {
     Envelope {
-        id: None,
         session_id: Some(session.to_owned()),
-        channel: "cli".to_owned(),
-        chat_id: "local".to_owned(),
         sender: Some("human".to_owned()),
-        content: "hi".to_owned(),
-        passages: Vec::new(),
-        kind: MessageKind::Normal,
         context: vec![("sender_id".to_owned(), r#""human""#.to_owned())],
-        media: Vec::new(),
-        output_channel: None,
+        ..Envelope::new("cli", "local", "hi")
     }
 }
 

@@ -29,7 +29,7 @@ async fn main() -> Result<ExitCode> {
     std::fs::write(home.path().join("config.toml"), grants)?;
 
     let config = Config::load(Some(home.path()))?;
-    let host = Host::start(config, home.path(), Box::new(Printer::default())).await?;
+    let host = Host::start(config, home.path(), Box::new(Printer)).await?;
     // The turn ends early when `true` is sent.
     let (_cancel, cancelled) = watch::channel(false);
     let result = run_turn(&host, Envelope::new("example", "local", message), TurnOptions::new(cancelled)).await?;

@@ -35,7 +35,7 @@ pub trait Channel: Send + Sync {
         Box::pin(std::future::ready(None))
     }
 
-    /// A call of the owner's turn was not made: nobody could be asked, or the approval mode lets nothing but reading happen.
+    /// A call of the owner's turn was not made: the owner cannot be reached, or the approval mode permits reads alone.
     fn not_asked(&self, question: &ApprovalRequest) {
         let _ = question;
     }
@@ -80,38 +80,24 @@ pub fn message(
 ) -> Envelope {
     let json = |text: &str| serde_json::Value::from(text).to_string();
     Envelope {
-        id: None,
         session_id: session,
-        channel: channel.to_owned(),
-        chat_id: chat_id.to_owned(),
         sender: Some(sender.to_owned()),
-        content: content.to_owned(),
-        passages: Vec::new(),
         kind,
         context: vec![
             ("sender_id".into(), json(sender)),
             ("channel".into(), json(&format!("${channel}"))),
             ("chat_id".into(), json(chat_id)),
         ],
-        media: Vec::new(),
-        output_channel: None,
+        ..Envelope::new(channel, chat_id, content)
     }
 }
 
 /// What is said to the chat that a message came from.
 pub fn reply(session: &str, to: &Envelope, content: &str) -> Envelope {
     Envelope {
-        id: None,
         session_id: Some(session.to_owned()),
-        channel: to.channel.clone(),
-        chat_id: to.chat_id.clone(),
-        sender: None,
-        content: content.to_owned(),
-        passages: Vec::new(),
-        kind: MessageKind::Normal,
-        context: Vec::new(),
-        media: Vec::new(),
         output_channel: to.output_channel.clone(),
+        ..Envelope::new(&to.channel, &to.chat_id, content)
     }
 }
 

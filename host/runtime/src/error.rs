@@ -57,7 +57,7 @@ impl Failure {
                 Duration::try_from_secs_f64(seconds).unwrap_or_default()
             }
             Self::Fault(Fault { kind: FaultKind::OpenCircuit(circuit), .. }) => circuit.left,
-            // Somebody else was slow; what a guest does to itself it does again.
+            // Another component was slow; a fault that a guest causes itself recurs.
             Self::Fault(Fault { kind: FaultKind::Deadline(_), .. }) | Self::Deadline(_) => Duration::ZERO,
             _ => return None,
         };
@@ -94,7 +94,7 @@ impl Failure {
         Error { message: self.user_message(), ..self.to_error() }
     }
 
-    /// The failure as tapes have it, and whoever looks for the place where it began.
+    /// The failure as tapes and logs record it, with the hook and plugin in which it began.
     pub fn to_error(&self) -> Error {
         let kind = match self {
             Self::Hook { error, .. } => {

@@ -2,15 +2,12 @@
 
 use crate::Json;
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "component")]
+use wasmtime::component::{ComponentType, Lift, Lower};
 
 /// The kind of an error, by which callers decide what to do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(enum)
-)]
-#[cfg_attr(feature = "component", repr(u8))]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 pub enum ErrorKind {
     /// The argument is not what the contract asks for.
     #[cfg_attr(feature = "component", component(name = "invalid-input"))]
@@ -49,11 +46,7 @@ pub enum ErrorKind {
 
 /// What a plugin may see of a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(record)
-)]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(record))]
 pub struct Error {
     /// What kind it is.
     pub kind: ErrorKind,

@@ -2,15 +2,12 @@
 
 use crate::Json;
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "component")]
+use wasmtime::component::{ComponentType, Lift, Lower};
 
 /// What a message is. The host decides what is a command, once, from the configuration of its channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(enum)
-)]
-#[cfg_attr(feature = "component", repr(u8))]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 pub enum MessageKind {
     /// Text for the model.
     #[cfg_attr(feature = "component", component(name = "normal"))]
@@ -25,12 +22,7 @@ pub enum MessageKind {
 
 /// Who caused a turn. The host derives it from the channel and the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(enum)
-)]
-#[cfg_attr(feature = "component", repr(u8))]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 pub enum Principal {
     /// The person whose agent it is.
     #[cfg_attr(feature = "component", component(name = "owner"))]
@@ -48,12 +40,7 @@ pub enum Principal {
 
 /// The kind of an attached file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(enum)
-)]
-#[cfg_attr(feature = "component", repr(u8))]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 pub enum MediaKind {
     /// A picture.
     #[cfg_attr(feature = "component", component(name = "image"))]
@@ -71,12 +58,7 @@ pub enum MediaKind {
 
 /// When a part of the system prompt is cut from a request that has no room for all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(enum)
-)]
-#[cfg_attr(feature = "component", repr(u8))]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 pub enum CutOrder {
     /// Before the others: long text, and text that the model can read elsewhere.
     #[cfg_attr(feature = "component", component(name = "first"))]
@@ -91,11 +73,7 @@ pub enum CutOrder {
 
 /// A part of the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(record)
-)]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(record))]
 pub struct SystemPart {
     /// A name for people: `memory`, `date`. One to 64 lower-case ASCII letters, digits and `-`.
     pub name: String,
@@ -107,12 +85,7 @@ pub struct SystemPart {
 
 /// Where a part of a message comes from. The host taints a turn by each part that is not [`Written`](Self::Written).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(enum)
-)]
-#[cfg_attr(feature = "component", repr(u8))]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 pub enum Provenance {
     /// The sender made it.
     #[cfg_attr(feature = "component", component(name = "written"))]
@@ -130,11 +103,7 @@ pub enum Provenance {
 
 /// A file that belongs to a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(record)
-)]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(record))]
 pub struct MediaItem {
     /// The kind, which decides how it is shown to a model.
     pub kind: MediaKind,
@@ -151,11 +120,7 @@ pub struct MediaItem {
 
 /// Text of a message beside what the sender wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(record)
-)]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(record))]
 pub struct Passage {
     /// Where it comes from.
     pub provenance: Provenance,
@@ -167,11 +132,7 @@ pub struct Passage {
 
 /// A message: what comes in from a channel and what goes out to one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(record)
-)]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(record))]
 pub struct Envelope {
     /// The channel's own id of the message, by which it is deduplicated.
     pub id: Option<String>,
@@ -202,11 +163,7 @@ pub struct Envelope {
 
 /// What a model is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(variant)
-)]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(variant))]
 pub enum Prompt {
     /// Plain text.
     #[cfg_attr(feature = "component", component(name = "text"))]

@@ -2,14 +2,12 @@
 
 use crate::{Error, Json, ToolCall};
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "component")]
+use wasmtime::component::{ComponentType, Lift, Lower};
 
 /// A model that a session can use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(record)
-)]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(record))]
 pub struct ModelChoice {
     /// `provider:model`.
     pub id: String,
@@ -19,11 +17,7 @@ pub struct ModelChoice {
 
 /// The models that a session can use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(record)
-)]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(record))]
 pub struct ModelOptions {
     /// All of them.
     pub choices: Vec<ModelChoice>,
@@ -33,11 +27,7 @@ pub struct ModelOptions {
 
 /// A piece of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(variant)
-)]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(variant))]
 pub enum StreamEvent {
     /// Text for the reader.
     #[cfg_attr(feature = "component", component(name = "text"))]

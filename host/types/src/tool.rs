@@ -2,15 +2,12 @@
 
 use crate::Json;
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "component")]
+use wasmtime::component::{ComponentType, Lift, Lower};
 
 /// What a call of a tool can do to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(enum)
-)]
-#[cfg_attr(feature = "component", repr(u8))]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 pub enum Effect {
     /// It reads.
     #[cfg_attr(feature = "component", component(name = "read"))]
@@ -28,11 +25,7 @@ pub enum Effect {
 
 /// A tool, as its plugin declares it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(record)
-)]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(record))]
 pub struct ToolSpec {
     /// Dotted, `memory.save`; models see `memory_save`.
     pub name: String,
@@ -52,11 +45,7 @@ pub struct ToolSpec {
 
 /// One call of a tool, as the model asked for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "component",
-    derive(wasmtime::component::ComponentType, wasmtime::component::Lift, wasmtime::component::Lower),
-    component(record)
-)]
+#[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(record))]
 pub struct ToolCall {
     /// The model's id of the call.
     pub id: Option<String>,

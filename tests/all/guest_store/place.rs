@@ -63,7 +63,7 @@ async fn host(dir: &Path, base: &str, token: &str) -> Arc<Host> {
     let mut config = Config::load(Some(&home)).unwrap();
     // What compiles is the program, and not this one.
     config.program = env!("CARGO_BIN_EXE_bub-wasm").into();
-    Host::start(config, dir, Box::new(Printer::default())).await.unwrap()
+    Host::start(config, dir, Box::new(Printer)).await.unwrap()
 }
 
 impl Kept {

@@ -7,7 +7,7 @@ use bub_runtime::error::Failure;
 use bub_runtime::host::Host;
 use bub_runtime::turn::{TurnOptions, run_turn};
 use bub_tests::{Home, programs};
-use bub_types::{Envelope, MessageKind};
+use bub_types::Envelope;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -47,19 +47,7 @@ pub async fn start(home: &Home) -> Arc<Host> {
 
 /// A message of that session.
 pub fn message(session: &str, content: &str) -> Envelope {
-    Envelope {
-        id: None,
-        session_id: Some(session.to_owned()),
-        channel: "cli".to_owned(),
-        chat_id: "local".to_owned(),
-        sender: None,
-        content: content.to_owned(),
-        passages: Vec::new(),
-        kind: MessageKind::Normal,
-        context: Vec::new(),
-        media: Vec::new(),
-        output_channel: None,
-    }
+    Envelope { session_id: Some(session.to_owned()), ..Envelope::new("cli", "local", content) }
 }
 
 /// A turn of that session: what it says, or what it failed with.

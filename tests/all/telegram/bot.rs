@@ -7,7 +7,7 @@ use bub_runtime::error::Failure;
 use bub_runtime::hooks::{Arrival, GuestChannel, Inbox, channels};
 use bub_runtime::host::Host;
 use bub_runtime::turn::CallScope;
-use bub_types::{Envelope, MessageKind};
+use bub_types::Envelope;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -122,25 +122,13 @@ pub async fn start_with(dir: &Path, config: &str, secrets: &str, variables: &str
     let mut config = Config::load(Some(&home)).expect("it is right");
     // What compiles is the program, and not this one.
     config.program = env!("CARGO_BIN_EXE_bub-wasm").into();
-    Host::start(config, dir, Box::new(Printer::default())).await.expect("it starts")
+    Host::start(config, dir, Box::new(Printer)).await.expect("it starts")
 }
 
 /// An answer to a chat.
 pub fn to(chat: impl ToString, content: &str) -> Envelope {
     let chat_id = chat.to_string();
-    Envelope {
-        id: None,
-        session_id: Some(format!("telegram:{chat_id}")),
-        channel: "telegram".to_owned(),
-        chat_id,
-        sender: None,
-        content: content.to_owned(),
-        passages: Vec::new(),
-        kind: MessageKind::Normal,
-        context: Vec::new(),
-        media: Vec::new(),
-        output_channel: None,
-    }
+    Envelope { session_id: Some(format!("telegram:{chat_id}")), ..Envelope::new("telegram", chat_id, content) }
 }
 
 /// The same, while it is written.

@@ -20,7 +20,7 @@ const USAGE: u8 = 2;
 /// The first of `words` is the command's name.
 pub(super) async fn run(words: &[String], config: Config, workspace: &Path) -> Result<ExitCode> {
     let (name, arguments) = words.split_first().map_or(("", words), |(name, rest)| (name.as_str(), rest));
-    let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
+    let host = progress::start(config, workspace, Box::new(Printer)).await?;
     let mut cancel = on_signal()?;
     let calls = CallScope::new(&host);
     let outcome = tokio::select! {

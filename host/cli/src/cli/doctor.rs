@@ -74,7 +74,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         return Ok(ExitCode::SUCCESS);
     }
     let recorded = arguments.bundle.as_ref().map(|_| bundle::record_log());
-    let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
+    let host = progress::start(config, workspace, Box::new(Printer)).await?;
     let mut diagnostics = files(&host.config);
     diagnostics.push(diagnostic("engine", State::Well, host.engines.describe()));
     diagnostics.push(cache(&host));

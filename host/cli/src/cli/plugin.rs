@@ -108,7 +108,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         // Loads nothing: only the digest of a file is read.
         Command::Trust(arguments) => trust::run(&arguments, &config),
         Command::Loaded(command) => {
-            let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
+            let host = progress::start(config, workspace, Box::new(Printer)).await?;
             run_loaded(command, &host)?;
             Ok(ExitCode::SUCCESS)
         }

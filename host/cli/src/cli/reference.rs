@@ -102,7 +102,7 @@ const EXIT_CODES: [(u8, &str); 6] = [
     (2, "The command line is wrong, or there is nothing to say."),
     (
         super::denied::EXIT_CODE,
-        "`run` and `chat`: the turn ended, but tool calls were denied because nobody could be asked for approval.",
+        "`run` and `chat`: the turn ended, but tool calls were denied because no approval could be requested.",
     ),
     (130, "Interrupted: `chat` by Ctrl-C without a terminal, `run` by a second Ctrl-C."),
     (143, "The process did not end in time after SIGTERM, and was ended."),

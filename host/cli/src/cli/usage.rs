@@ -59,8 +59,8 @@ pub(super) fn run(arguments: &Arguments, config: &Config) -> Result<ExitCode> {
         print(&mut out, arguments, &report)?;
     }
     if let Some(limit) = config.budget.tokens_per_day {
-        let used = table::number(account.used_today(None).map_err(wrong)?);
-        writeln!(out, "today: {used} tokens of {} (budget.tokens_per_day)", table::number(limit))?;
+        let used = bub_types::text::grouped(account.used_today(None).map_err(wrong)?);
+        writeln!(out, "today: {used} tokens of {} (budget.tokens_per_day)", bub_types::text::grouped(limit))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,6 @@
 //! The terminal, for one turn: answers go to stdout, errors to stderr.
 
-use super::{ApprovalDecision, ApprovalRequest, Channel};
+use super::Channel;
 use crate::error::Failure;
 use bub_types::text::one_line;
 use bub_types::text::shown;
@@ -8,34 +8,15 @@ use bub_types::{Envelope, MessageKind};
 use std::future::Future;
 use std::io::{IsTerminal, Write};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Prints every envelope, whatever channel it is for.
-#[derive(Clone, Default)]
-pub struct Printer {
-    said_error: Arc<AtomicBool>,
-    /// Effects that the owner has allowed beforehand.
-    allowed: Arc<[String]>,
-}
-
-impl Printer {
-    /// A printer whose owner has answered for these effects beforehand.
-    pub fn allowing(effects: impl IntoIterator<Item = String>) -> Self {
-        Self { allowed: effects.into_iter().collect(), ..Self::default() }
-    }
-
-    /// Whether an envelope of kind error was printed: then the failure has been said already.
-    pub fn said_error(&self) -> bool {
-        self.said_error.load(Ordering::Relaxed)
-    }
-}
+#[derive(Clone, Copy)]
+pub struct Printer;
 
 impl Channel for Printer {
     fn send<'a>(&'a self, envelope: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
         let written = match envelope.kind {
             MessageKind::Error => {
-                self.said_error.store(true, Ordering::Relaxed);
                 // Whoever wrote it, one error is one line, and no terminal is told what to do by it.
                 writeln!(std::io::stderr(), "{}", one_line(&envelope.content))
             }
@@ -51,13 +32,5 @@ impl Channel for Printer {
         Box::pin(std::future::ready(
             written.map_err(|error| Failure::Channel(format!("the terminal took no output: {error}"))),
         ))
-    }
-
-    fn ask<'a>(
-        &'a self,
-        question: &'a ApprovalRequest,
-    ) -> Pin<Box<dyn Future<Output = Option<ApprovalDecision>> + Send + 'a>> {
-        let is_allowed = self.allowed.iter().any(|effect| effect == question.effect);
-        Box::pin(std::future::ready(is_allowed.then_some(ApprovalDecision::Once)))
     }
 }

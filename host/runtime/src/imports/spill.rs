@@ -6,6 +6,7 @@ use crate::turn::Turn;
 use bub_tape::{Draft, Tape, handoff, json};
 use bub_types::MessageKind;
 use bub_types::plugin_name::SPILL;
+use bub_types::text::grouped;
 use serde_json::{Value, json};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -40,7 +41,7 @@ pub(super) async fn replace_new_messages(turn: &Turn, tool: &str, result: String
         return Value::String(text).to_string();
     }
     let chunks = chunks(&text);
-    let (bytes, count) = (grouped(text.len()), chunks.len());
+    let (bytes, count) = (grouped(text.len() as u64), chunks.len());
     let shown = preview(&text);
     Value::String(match keep(turn, tool, &text, &chunks).await {
         Ok(handle) => format!(
@@ -114,19 +115,6 @@ fn preview(text: &str) -> String {
     let count = text.chars().count();
     let at = |number: usize| text.char_indices().nth(number).map_or(text.len(), |(at, _)| at);
     let (head, tail) = (at(SHOWN), at(count.saturating_sub(SHOWN)));
-    let omitted = grouped(count.saturating_sub(2 * SHOWN));
+    let omitted = grouped(count.saturating_sub(2 * SHOWN) as u64);
     format!("{}\n...[{omitted} chars omitted]...\n{}", &text[..head], &text[tail..])
-}
-
-/// Digits in groups of three.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

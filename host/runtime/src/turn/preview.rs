@@ -1,7 +1,7 @@
 //! Previews a turn up to its first model call, without side effects.
 
 use super::{CallScope, Identity, Turn, TurnOptions, build_prompt};
-use crate::channel::kind_of;
+use crate::channel::{kind_of, message};
 use crate::error::Failure;
 use crate::hooks;
 use crate::host::Host;
@@ -154,24 +154,8 @@ impl Preview<'_> {
         let Requester { channel, sender, identity } = &self.requester;
         let (channel, chat_id) = self.session_id.split_once(':').unwrap_or((channel, "local"));
         let commands = identity.as_ref().map_or_else(|| host.config.commands(channel), |identity| identity.commands);
-        let content = self.prompt.unwrap_or_default().to_owned();
-        Envelope {
-            id: None,
-            session_id: Some(self.session_id.to_owned()),
-            kind: kind_of(commands, &content),
-            channel: channel.to_owned(),
-            chat_id: chat_id.to_owned(),
-            sender: Some((*sender).to_owned()),
-            content,
-            passages: Vec::new(),
-            context: vec![
-                ("sender_id".into(), json!(sender).to_string()),
-                ("channel".into(), json!(format!("${channel}")).to_string()),
-                ("chat_id".into(), json!(chat_id).to_string()),
-            ],
-            media: Vec::new(),
-            output_channel: None,
-        }
+        let content = self.prompt.unwrap_or_default();
+        message(Some(self.session_id.to_owned()), [channel, chat_id, sender], content, kind_of(commands, content))
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         PluginFiles::new(&config, &name).map_err(|error| anyhow::anyhow!("{error:#}; --name gives it another"))?;
     let bytes = bytes(&from, &shown, sha256.as_deref()).await?;
     let is_off = !config.plugin(&name).enabled && !plugin::is_embedded(&name);
-    let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
+    let host = progress::start(config, workspace, Box::new(Printer)).await?;
     let plugins = host.plugins();
     let candidate = host.probe(&name, &bytes).await.with_context(|| format!("`{shown}` is not added"))?;
     plugins.would_take(&candidate).with_context(|| format!("`{shown}` is not added"))?;

@@ -21,7 +21,7 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
     let is_gate = config.gates().any(|gate| gate == name);
     let file = config.file();
     // The calls that it refuses are known only while it is loaded; another error does not prevent the removal.
-    let host = Host::start(config, workspace, Box::new(Printer::default())).await.ok();
+    let host = Host::start(config, workspace, Box::new(Printer)).await.ok();
     let released = host.as_ref().and_then(|host| {
         let plugins = host.plugins();
         let plugin = plugins.iter().find(|plugin| plugin.name == name && plugin.source == Source::User)?;

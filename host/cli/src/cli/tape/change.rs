@@ -123,7 +123,7 @@ pub(super) async fn reset(arguments: &Reset, config: Config, workspace: &Path) -
 async fn kept_beside(found: &ResolvedTape, home: &Path, workspace: &Path) -> Vec<(String, String)> {
     let asked = async {
         let config = Config::load(Some(home))?;
-        let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
+        let host = progress::start(config, workspace, Box::new(Printer)).await?;
         let tape = found.tape.name();
         let session_id = found.session.as_deref().unwrap_or(tape);
         let store = Arc::clone(host.tapes().store());

@@ -39,7 +39,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path) -> Result<ExitCode> {
-    let host = progress::start(config, workspace, Box::new(Printer::default())).await?;
+    let host = progress::start(config, workspace, Box::new(Printer)).await?;
     for name in arguments.selector.iter().chain(&arguments.against) {
         require_selector(&host, name)?;
     }

@@ -62,7 +62,7 @@ impl TapeLocation {
                 _host: None,
             });
         }
-        Ok(Self::from_host(&progress::start(config, workspace, Box::new(Printer::default())).await?))
+        Ok(Self::from_host(&progress::start(config, workspace, Box::new(Printer)).await?))
     }
 
     /// The tapes in a directory, which may be outside of a home.

@@ -3,6 +3,7 @@
 use super::super::text;
 use anyhow::Result;
 use bub_model::usage::Sum;
+use bub_types::text::grouped;
 use std::io::Write;
 
 /// Columns of a name.
@@ -35,7 +36,7 @@ pub(super) fn print(out: &mut impl Write, rows: Vec<(String, &Sum)>, total: &Sum
 }
 
 fn columns(sum: &Sum) -> [String; 5] {
-    [sum.calls, sum.prompt, sum.cached, sum.completion, sum.total].map(number)
+    [sum.calls, sum.prompt, sum.cached, sum.completion, sum.total].map(grouped)
 }
 
 fn line(out: &mut impl Write, name: &str, columns: [String; 5]) -> Result<()> {
@@ -43,17 +44,4 @@ fn line(out: &mut impl Write, name: &str, columns: [String; 5]) -> Result<()> {
     let [calls, prompt, cached, completion, total] = columns;
     writeln!(out, "{name}{blanks} {calls:>7} {prompt:>11} {cached:>11} {completion:>11} {total:>11}")?;
     Ok(())
-}
-
-/// A number with thousands separators.
-pub(super) fn number(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -38,7 +38,7 @@ pub(super) fn page(page: &Answered<Page>, max: u32, after: u64, before: Option<u
 }
 
 /// Entries between the bounds, each once and in the order that was asked for, at most `max`; and a place to go on that leaves
-/// less to look at. Whether they fit is looked at by whoever asked.
+/// less to look at. The caller checks whether they match.
 pub(super) fn candidates(
     found: &Answered<Option<Candidates>>,
     condition: &Condition,
