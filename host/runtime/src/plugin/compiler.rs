@@ -34,11 +34,14 @@ const MAX_SAID: u64 = 4096;
 /// else, so on a busy machine it waits; that is not the file's fault, and is not remembered.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Threads of the child. More would each want address space of their own.
+/// The most threads of the child.
 const MAX_THREADS: usize = 4;
 
-/// Address space that the child's allocator takes at a time, in KiB: its least. What it takes by itself, 1 GiB at once, stands
-/// before the bound does, and leaves nothing within it.
+/// Memory for each thread of the child, in MiB: the allocator gives each segments of its own, of 32 MiB.
+const MIB_PER_THREAD: u64 = 256;
+
+/// Address space that the child's allocator reserves at a time, in KiB: the least that it accepts. Its default of 1 GiB would
+/// be reserved before the bound is set, and stay outside it.
 const ARENA_KIB: u32 = 32 << 10;
 
 /// What the child exits with when the bytes are no component that this engine takes.
@@ -143,7 +146,8 @@ async fn in_child(reservation: u64, program: &PathBuf, bytes: &[u8], limits: &Li
 }
 
 fn start(reservation: u64, program: &PathBuf, limits: &Limits) -> io::Result<Child> {
-    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MAX_THREADS);
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MAX_THREADS);
+    let threads = (limits.compile_mib / MIB_PER_THREAD).clamp(1, cores as u64);
     Command::new(program)
         .arg(COMMAND)
         .args(["--reservation", &reservation.to_string()])
@@ -225,7 +229,7 @@ pub struct Arguments {
     /// Seconds of a processor
     #[arg(long)]
     seconds: u64,
-    /// All memory, in MiB
+    /// Memory beyond what the program itself maps, in MiB
     #[arg(long)]
     memory_mib: u64,
 }
@@ -271,12 +275,21 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
+/// Address space of this process, in bytes: its program file, its libraries and its first stack. They differ by build and are
+/// not what compiling takes. 0 on a system without `/proc`.
+fn mapped() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split(' ').next().and_then(|pages| pages.parse::<u64>().ok()).unwrap_or_default();
+    pages.saturating_mul(rustix::param::page_size() as u64)
+}
+
 /// Bounds this process before it has seen a byte.
 fn bound(arguments: &Arguments) -> io::Result<()> {
     let limit = |resource, current, maximum| {
         setrlimit(resource, Rlimit { current: Some(current), maximum: Some(maximum) }).map_err(io::Error::from)
     };
-    limit(Resource::As, arguments.memory_mib << 20, arguments.memory_mib << 20)?;
+    let most = mapped().saturating_add(arguments.memory_mib << 20);
+    limit(Resource::As, most, most)?;
     // The first is a signal that says what it is, the second one that cannot be ignored.
     limit(Resource::Cpu, arguments.seconds, arguments.seconds + 2)?;
     limit(Resource::Core, 0, 0)?;
