@@ -10,7 +10,7 @@ test *ARGS:
 
 # Look for inputs that break something: each fuzz tier for SECONDS (as nightly; a landing has 60).
 fuzz SECONDS="600" TIER="":
-    BUB_FUZZ_SECONDS={{SECONDS}} cargo test -p bub-wasm --test all -- {{TIER}}look_for_more --ignored --nocapture --test-threads=1
+    BUB_FUZZ_SECONDS={{SECONDS}} cargo test --test all -- {{TIER}}look_for_more --ignored --nocapture --test-threads=1
 
 # Format everything, the guests too.
 fmt:

@@ -1,21 +1,13 @@
 //! The recorded runs of the original, and the comparison of a run of ours with one of them.
 
-use crate::{Answer, GOLDEN, Home, Run, Server, difference, normal, tape};
+use crate::{Answer, Home, Run, Server, difference, normal, tape};
+pub use bub_test_support::golden::cases;
+
+use bub_test_support::golden::GOLDEN;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-
-/// The cases of one subject of `golden/edges.json`: what the original made of an input. Only its list is parsed: other
-/// subjects hold Python's `NaN`, which is no JSON.
-pub fn cases(subject: &str) -> Vec<Value> {
-    let edges = fs::read_to_string(PathBuf::from(GOLDEN).join("edges.json")).expect("it can be read");
-    let (_, list) = edges.split_once(&format!("\n \"{subject}\": ")).expect("there is such a subject");
-    let list = serde_json::Deserializer::from_str(list).into_iter::<Vec<Value>>().next();
-    let cases = list.and_then(Result::ok).expect("it is a list");
-    assert!(!cases.is_empty());
-    cases
-}
 
 /// A recorded case: commands, what the model said to them, what was printed and what was left on the tapes.
 pub struct Case {

@@ -25,11 +25,9 @@ mod server;
 pub mod tape;
 mod terminal;
 
+pub use bub_test_support::golden::GOLDEN;
 pub use home::Home;
 pub use run::{Finished, Run, Started};
 pub use serve::{Said, Serve};
 pub use server::{Answer, Request, Server};
 pub use terminal::Terminal;
-
-/// The directory of the recorded runs.
-pub const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/golden");

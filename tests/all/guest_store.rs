@@ -1,8 +1,9 @@
 //! A plugin keeps the tapes: `guests/tapes-http`, with a server that stands in for another machine, and one that does
 //! it badly.
 
+mod conformance;
 pub mod nonsense;
-pub mod place;
+mod place;
 mod queries;
 mod stand_in;
 mod trouble;
@@ -12,8 +13,7 @@ use crate::home;
 use bub_tape::{Entry, MemoryStore};
 use bub_tests::{Home, programs, tape};
 use serde_json::Value;
-pub use stand_in::Searching;
-use stand_in::{Mood, StandIn};
+use stand_in::{Mood, Searching, StandIn};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -7,16 +7,13 @@
 //! BUB_FUZZ_SECONDS=600 cargo test -p bub-wasm --test all -- --exact loader::look_for_more --ignored --nocapture
 //! ```
 
-pub(crate) mod chance;
 mod input;
 mod look;
 
-pub(crate) use chance::Chance;
-
+use bub_test_support::fuzz::Budget;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/loader");
 
@@ -51,12 +48,12 @@ async fn what_is_made_up_does_not_break_the_loader() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "goes on for as long as it is told to"]
 async fn look_for_more() {
-    let number = |name: &str, other: u64| std::env::var(name).map_or(Ok(other), |text| text.parse()).expect("a number");
-    let (seconds, mut seed) = (number("BUB_FUZZ_SECONDS", 60), number("BUB_FUZZ_SEED", 1));
+    let budget = Budget::from_environment(1);
+    let mut seed = budget.first_seed;
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("loader");
     let (running, found) = (new_dir(&scratch.join("running")), new_dir(&scratch.join("found")));
-    let (begun, mut count, mut loaded, mut answers) = (Instant::now(), 0, 0, BTreeSet::new());
-    while begun.elapsed() < Duration::from_secs(seconds) {
+    let (mut count, mut loaded, mut answers) = (0, 0, BTreeSet::new());
+    while budget.is_left() {
         let batch: Vec<Vec<u8>> = (seed..seed + BATCH as u64).map(input::make).collect();
         for (number, bytes) in batch.iter().enumerate() {
             fs::write(running.join(format!("{number:02}")), bytes).expect("it can be written");

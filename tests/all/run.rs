@@ -2,7 +2,6 @@
 //! that fails is told of.
 
 mod approval;
-mod destructive;
 mod errors;
 mod format;
 mod piped;

@@ -2,7 +2,7 @@
 
 /// Characters a token, in hundredths. Han and the rest are as the original has them, although o200k_base makes more tokens
 /// of Chinese and fewer of English: what a provider reports corrects that. The others were measured with it, see
-/// `tests/all/estimate.rs`.
+/// `tests/all/main.rs`.
 const HAN: u64 = 180;
 /// Marks that stand by themselves among characters of full width.
 const MARK: u64 = 100;

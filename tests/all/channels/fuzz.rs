@@ -9,10 +9,11 @@
 
 use crate::home;
 use crate::hostile::beside::start;
-use crate::loader::chance::Chance;
 use bub_runtime::hooks::{Arrival, GuestChannel, channels};
 use bub_runtime::host::Host;
 use bub_runtime::turn::{CallScope, TurnOptions, run_turn};
+use bub_test_support::Chance;
+use bub_test_support::fuzz::Budget;
 use bub_tests::{Home, programs, tape};
 use bub_types::{MessageKind, Provenance};
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::watch;
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/channels");
@@ -297,12 +298,12 @@ async fn no_arrival_that_is_made_up_breaks_a_poll_or_passes_for_the_owners_words
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "goes on for as long as it is told to"]
 async fn look_for_more() {
-    let number = |name: &str, other: u64| std::env::var(name).map_or(Ok(other), |text| text.parse()).expect("a number");
-    let (seconds, mut seed) = (number("BUB_FUZZ_SECONDS", 60), number("BUB_FUZZ_SEED", 1_000));
+    let budget = Budget::from_environment(1_000);
+    let mut seed = budget.first_seed;
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("channels");
     fs::create_dir_all(&scratch).expect("the scratch directory can be written");
-    let (mut field, begun, mut senders) = (Field::new().await, Instant::now(), BTreeSet::new());
-    while begun.elapsed() < Duration::from_secs(seconds) {
+    let (mut field, mut senders) = (Field::new().await, BTreeSet::new());
+    while budget.is_left() {
         let given = batch(seed);
         senders.extend(given.iter().map(|given| text(given, "sender").to_owned()));
         fs::write(scratch.join("running.json"), json!(given).to_string()).expect("it can be written");

@@ -1,7 +1,7 @@
 //! Files for the loader, one a seed.
 
-use super::chance::Chance;
 use arbitrary::Unstructured;
+use bub_test_support::Chance;
 use bub_tests::component::{sections, with_idle_module, with_section, with_started_module};
 use bub_tests::programs;
 use std::fs;

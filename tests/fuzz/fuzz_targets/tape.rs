@@ -2,13 +2,13 @@
 
 #![no_main]
 
-#[path = "../../all/tape/fuzz/input.rs"]
+#[path = "../../../host/tape/tests/all/fuzz/input.rs"]
 mod input;
-#[path = "../../all/tape/fuzz/look.rs"]
+#[path = "../../../host/tape/tests/all/fuzz/look.rs"]
 mod look;
-#[path = "../../all/tape/fuzz/reader.rs"]
+#[path = "../../../host/tape/tests/all/fuzz/reader.rs"]
 mod reader;
-#[path = "../../all/tape/fuzz/writer.rs"]
+#[path = "../../../host/tape/tests/all/fuzz/writer.rs"]
 mod writer;
 
 use std::sync::LazyLock;

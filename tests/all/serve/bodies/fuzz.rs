@@ -9,7 +9,8 @@
 
 use super::super::{echo, say, serve, token_of};
 use crate::home;
-use crate::loader::chance::Chance;
+use bub_test_support::Chance;
+use bub_test_support::fuzz::Budget;
 use bub_tests::{Said, Serve};
 use serde::Deserialize;
 use std::fs;
@@ -194,8 +195,6 @@ fn no_shape_takes_more_when_all_callers_send_it() {
 #[test]
 #[ignore = "goes on for as long as it is told to"]
 fn look_for_more() {
-    let number = |name: &str, other: u64| std::env::var(name).map_or(Ok(other), |text| text.parse()).expect("a number");
-    let (seconds, seed) = (number("BUB_FUZZ_SECONDS", 60), number("BUB_FUZZ_SEED", 1));
-    let begun = Instant::now();
-    waves((seed..).take_while(|_| begun.elapsed() < Duration::from_secs(seconds)));
+    let budget = Budget::from_environment(1);
+    waves((budget.first_seed..).take_while(|_| budget.is_left()));
 }

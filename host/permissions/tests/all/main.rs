@@ -1,0 +1,4 @@
+//! The policy for tool calls, through the public API of the crate.
+
+mod destructive;
+mod fuzz;

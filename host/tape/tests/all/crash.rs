@@ -1,0 +1,10 @@
+//! Processes that end anywhere: what was acknowledged is on the tape, once, and the next turn runs.
+
+mod chance;
+pub(super) mod driver;
+mod full;
+mod kill;
+pub(super) mod look;
+mod resets;
+mod steps;
+mod world;

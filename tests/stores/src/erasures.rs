@@ -1,0 +1,59 @@
+//! Entries that are taken out for good, and those that stay.
+
+use bub_tape::{Entry, Erasure, Error, Lookup, Search, handoff};
+
+use crate::{NAME, ids, message};
+use crate::{Place, SIDE, all};
+
+pub async fn what_is_taken_out_is_gone_and_the_rest_stays_as_it_was(place: &Place) {
+    let store = place.open();
+    let drafts = ["one", "two heron", "three", "four heron"].map(|text| message("user", text));
+    store.append(NAME, drafts.to_vec(), None).await.unwrap();
+    store.append(NAME, handoff("phase", Some("\"of the heron\"")).unwrap().into(), None).await.unwrap();
+    store.append(SIDE, vec![message("user", "beside"), message("user", "a heron")], None).await.unwrap();
+    let before = all(&*store, NAME).await;
+    let chosen: Vec<&Entry> = before.iter().filter(|entry| entry.payload.contains("heron")).collect();
+    assert_eq!(chosen.len(), 4);
+    let erasure = Erasure::new(chosen.iter().copied()).with_receipt("a test").unwrap();
+    let erased = match store.erase(NAME, erasure).await {
+        // Far away, and without the means: nothing changed, and it says what to do.
+        Err(Error::InvalidInput(why)) => {
+            assert!(why.contains("takes no single entries out"), "{why}");
+            assert_eq!(all(&*store, NAME).await, before);
+            return;
+        }
+        erased => erased.unwrap(),
+    };
+    assert_eq!(erased, 4);
+    for store in [&store, &place.open()] {
+        let after = all(&**store, NAME).await;
+        assert_eq!(ids(&after), [1, 3, 5, 7], "the anchor stays, and the receipt is the last one");
+        assert_eq!((&after[0], &after[1]), (&before[0], &before[2]));
+        assert_eq!(&*after[2].payload, r#"{"name": "phase", "state": "(forgotten)"}"#);
+        assert_eq!(after[3].event_name().as_deref(), Some("tape.erased"));
+        assert!(!after[3].payload.contains("heron") && after[3].payload.contains("a test"));
+        let search = Search { text: "heron".to_owned(), ..Search::default() };
+        assert!(store.search(NAME, &search, None).await.unwrap().is_empty());
+        let newest = store.newest(NAME, &Lookup::Phase, None).await.unwrap();
+        assert_eq!(newest.map(|entry| entry.id), Some(5));
+        assert_eq!(store.info(NAME).await.unwrap().entries, 4);
+        assert_eq!(ids(&all(&**store, SIDE).await), [1, 2], "a sidecar is a tape of its own");
+    }
+    assert_eq!(store.append(NAME, vec![message("user", "five")], Some(7)).await.unwrap(), 8);
+}
+
+/// What an entry said when it was chosen is what it must say when it goes.
+pub async fn an_entry_that_says_something_else_by_now_stays(place: &Place) {
+    let store = place.open();
+    store.append(NAME, vec![message("user", "old")], None).await.unwrap();
+    let erasure = Erasure::new(&all(&*store, NAME).await).with_receipt("a test").unwrap();
+    store.reset(NAME, false).await.unwrap();
+    store.append(NAME, vec![message("user", "new")], None).await.unwrap();
+    if let Ok(erased) = store.erase(NAME, erasure.clone()).await {
+        assert_eq!(erased, 0);
+        assert_eq!(store.erase("nobody__there", erasure).await.unwrap(), 0);
+    }
+    let left = all(&*store, NAME).await;
+    assert_eq!(left.len(), 1, "not even a receipt: {left:?}");
+    assert!(left[0].payload.contains("new"));
+}

@@ -1,0 +1,12 @@
+//! Fixtures for the tests of any crate.
+//!
+//! The crate depends on no crate of `host/`, so a test that uses it builds neither wasmtime nor guests. Fixtures that start
+//! the program are in `bub-tests`.
+
+pub mod anthropic;
+mod chance;
+pub mod fuzz;
+pub mod golden;
+pub mod spellings;
+
+pub use chance::Chance;
