@@ -4,7 +4,7 @@ use super::environment::Environment;
 use super::variables::{VARIABLES, is_read};
 use super::{Plugin, Serve};
 use anyhow::Result;
-use bub_types::text::one_line;
+use bub_types::text::{clipped, one_line};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -72,7 +72,7 @@ pub(super) fn unread(environment: &Environment, home: &Path) -> Vec<UnreadSettin
         let near = bub_types::suggest::nearest(name, VARIABLES.iter().map(|known| known.name))
             .map(|near| format!("did you mean `BUB_{near}`"));
         let advice = without.map(str::to_owned).or(near).unwrap_or_else(|| "nothing here has that name".to_owned());
-        let shown: String = one_line(name).chars().take(100).collect();
+        let shown = clipped(&one_line(name), 100);
         UnreadSetting { name: format!("BUB_{shown}"), advice }
     };
     let mut unread: Vec<UnreadSetting> = names.into_iter().map(variable).collect();

@@ -1,10 +1,10 @@
 //! Edits of config.toml by commands, which preserve comments and order.
 
 use anyhow::{Context, Result};
-use bub_system::files::{make_private_dir, read_text};
+use bub_system::files::{Draft, make_private_dir, read_text};
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use toml_edit::{Array, DocumentMut, Item, Table};
 
@@ -29,12 +29,10 @@ fn read(path: &Path) -> Result<DocumentMut> {
 
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
     let mode = fs::metadata(path).map(|meta| meta.permissions().mode() & 0o777).unwrap_or(0o600);
-    let draft = path.with_extension(format!("toml.{}.new", std::process::id()));
     path.parent().map_or(Ok(()), make_private_dir)?;
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&draft)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&draft, path)
+    let mut draft = Draft::new(path, mode)?;
+    draft.write_all(text.as_bytes())?;
+    draft.publish_durably()
 }
 
 /// The table `[plugins.NAME]`, created if missing.

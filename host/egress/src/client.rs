@@ -22,6 +22,7 @@ use crate::response::{Incoming, ReadLimits, Response};
 use crate::rewrite;
 use crate::rewrite::{Outgoing, Rewrite};
 use crate::target::Target;
+use bub_types::text::{clipped, one_line};
 
 /// Maximum characters of a reason in an error.
 const MAX_REASON: usize = 200;
@@ -199,8 +200,8 @@ fn failure(error: reqwest::Error, host: &str, named: bool, redactor: &Redactor) 
         return Error::TimedOut { host };
     }
     let reason = reason.unwrap_or_else(|| "the request cannot be sent".to_owned());
-    let reason = String::from_utf8_lossy(&redactor.redact(reason.as_bytes())).into_owned();
-    let words = reason.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-    let line = words.collect::<Vec<_>>().join(" ");
-    Error::Failed { host, reason: line.chars().take(MAX_REASON).collect() }
+    let redacted = |text: &str| String::from_utf8_lossy(&redactor.redact(text.as_bytes())).into_owned();
+    // Twice: `one_line` removes what is invisible, which may complete a secret.
+    let line = one_line(&redacted(&reason));
+    Error::Failed { host, reason: clipped(&redacted(&line), MAX_REASON) }
 }

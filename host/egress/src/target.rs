@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use bub_types::text::escaped;
 use reqwest::Url;
 
 use crate::host::Host;
@@ -184,5 +185,5 @@ impl Scheme {
 
 /// The user's words, short and on one line.
 fn shown(text: &str) -> String {
-    text.chars().take(100).flat_map(char::escape_debug).collect()
+    escaped(text, 100)
 }

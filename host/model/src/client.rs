@@ -18,10 +18,11 @@ use crate::completion::{Completion, EventSender};
 use crate::endpoint::Endpoint;
 use crate::error::{Error, ErrorKind};
 use crate::exchange::Request;
-use crate::redaction::{Redaction, is_secret_header, one_line};
+use crate::redaction::{Redaction, is_secret_header};
 use crate::retry;
 use crate::route::{Route, check_key};
 use crate::settings::Settings;
+use bub_types::text::one_line;
 
 pub use probe::ProbeResult;
 

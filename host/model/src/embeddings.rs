@@ -9,9 +9,9 @@ use super::client::Client;
 use super::endpoint::Endpoint;
 use super::error::{Error, ErrorKind};
 use super::protocol::Protocol;
-use super::redaction::one_line;
 use super::refusal::Refusal;
 use bub_types::text::cause;
+use bub_types::text::one_line;
 
 /// Numbers of one vector, at most.
 pub(crate) const MAX_DIMENSIONS: usize = 4_096;

@@ -6,8 +6,8 @@ use reqwest::Url;
 
 use crate::error::{Error, ErrorKind};
 use crate::protocol::Protocol;
-use crate::redaction::one_line;
 use crate::settings::{Secret, Settings};
+use bub_types::text::{clipped, one_line};
 
 /// Providers whose address is known, without the path that their protocol puts behind it.
 const BASES: &[(&str, &str)] = &[
@@ -106,7 +106,7 @@ pub(crate) struct Dialect {
 /// letters, digits, `_`, `-` and `.`, or the model's has control characters.
 pub fn split(model: &str) -> Result<(&str, &str), Error> {
     let wrong = |what: &str| {
-        let shown: String = one_line(model).chars().take(100).collect();
+        let shown = clipped(&one_line(model), 100);
         Error::new(
             ErrorKind::Config,
             format!("model `{shown}` {what}: write `provider:model`, for example `openai:gpt-4o`"),

@@ -3,9 +3,9 @@
 //! OpenAI and most servers refuse a `file` part of `text/plain`. A tape keeps the file as it came; only the request has its
 //! text in place of the part.
 
-use super::redaction::one_line;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bub_types::text::one_line;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 

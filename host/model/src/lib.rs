@@ -68,6 +68,6 @@ pub use exchange::{Event, Request, ToolCall, ToolSpec};
 pub use overflow::is_context_length;
 pub use raw_object::RawObject;
 pub use redaction::secrets;
-pub use route::{Route, is_this_machine, shown as shown_proxy};
+pub use route::{Route, is_this_machine};
 pub use settings::{Secret, Settings};
 pub use window::window;

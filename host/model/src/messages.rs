@@ -15,6 +15,7 @@ use crate::body::{Body, list, member, quoted};
 use crate::endpoint::Endpoint;
 use crate::error::{Error, ErrorKind};
 use crate::exchange::ToolSpec;
+use bub_types::text::escaped;
 
 use history::{History, Role};
 use options::Options;
@@ -74,7 +75,7 @@ pub(super) fn body(body: &Body<'_>, endpoint: &Endpoint) -> Result<String, Error
 
 fn tool(tool: &ToolSpec) -> Result<String, String> {
     if !is_name(&tool.name) {
-        let shown: String = tool.name.escape_debug().take(MAX_NAME).collect();
+        let shown = escaped(&tool.name, MAX_NAME);
         let may_be = format!("letters, digits, `_` and `-`, at most {MAX_NAME}");
         return Err(format!("tool `{shown}` has a name that this provider does not take: {may_be}"));
     }

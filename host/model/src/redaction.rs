@@ -4,6 +4,7 @@ use reqwest::Url;
 
 use crate::settings::Settings;
 use bub_redact::{Patterns, encodings};
+use bub_types::text::{clipped, one_line};
 
 /// Maximum characters of a server's message in an error.
 const MAX_CHARS: usize = 500;
@@ -44,12 +45,9 @@ impl Redaction {
 
     /// `text` on one line, without keys and control characters, cut to 500 characters.
     pub(crate) fn line(&self, text: &str) -> String {
-        let line = self.shown.redact_text(&one_line(text));
-        // Cut last: half a key is a secret too.
-        match line.char_indices().nth(MAX_CHARS) {
-            Some((end, _)) => format!("{}...", line.get(..end).unwrap_or_default()),
-            None => line,
-        }
+        // Twice: `one_line` cuts, and half a key is a secret too; and it removes what is invisible, which may complete a key.
+        let line = one_line(&self.shown.redact_text(text));
+        clipped(&self.shown.redact_text(&line), MAX_CHARS)
     }
 }
 
@@ -73,14 +71,6 @@ pub fn secrets(settings: &Settings) -> Vec<String> {
     }
     secrets.retain(|secret| secret.len() >= MIN_SECRET && !secret.eq_ignore_ascii_case("bearer"));
     secrets
-}
-
-/// `text` with every run of spaces, line ends and control characters as one space.
-pub(crate) fn one_line(text: &str) -> String {
-    text.split(|c: char| c.is_whitespace() || c.is_control())
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
 }
 
 /// Whether a header of that name may hold a key.

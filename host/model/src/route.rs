@@ -7,6 +7,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::LazyLock;
 
+use bub_redact::proxy_address;
 use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::Url;
@@ -33,7 +34,7 @@ impl Route {
         let Some(proxy) = url.as_str().parse::<Uri>().ok().and_then(|uri| PROXIES.intercept(&uri)) else {
             return Route::Direct;
         };
-        if is_private(url).await { Route::Direct } else { Route::Proxy(shown(&proxy.uri().to_string())) }
+        if is_private(url).await { Route::Direct } else { Route::Proxy(proxy_address(&proxy.uri().to_string())) }
     }
 
     /// Whether there is no proxy.
@@ -110,19 +111,5 @@ fn is_private_address(address: IpAddr) -> bool {
                 || address.is_unicast_link_local()
                 || address.is_unspecified()
         }
-    }
-}
-
-/// A proxy's address without user, password and path.
-pub fn shown(proxy: &str) -> String {
-    let (scheme, rest) = proxy.trim().split_once("://").unwrap_or(("http", proxy.trim()));
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    // A password may contain any of these unencoded: the host follows the last `@`.
-    match rest.rsplit_once('@') {
-        Some((_, host)) => {
-            let host = host.split(['/', '?', '#']).next().unwrap_or_default();
-            format!("{scheme}://***@{host}")
-        }
-        None => format!("{scheme}://{authority}"),
     }
 }

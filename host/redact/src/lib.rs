@@ -6,15 +6,19 @@
 //!
 //! A text is matched twice in parallel: as it is, and decoded. Bytes that cannot begin a match are skipped, so the cost
 //! is one table lookup per byte for ordinary text, whatever the number of strings.
+//!
+//! Secrets whose values are not known are redacted by their form ([`mask`], [`proxy_address`]).
 
 #![warn(missing_docs, unreachable_pub)]
 
 mod decode;
 mod encodings;
+mod form;
 mod patterns;
 
 pub use encodings::all as encodings;
 pub use encodings::{sort_longest_first, url_encode};
+pub use form::{mask, proxy_address};
 pub use patterns::Patterns;
 
 use decode::{Unit, unit};
@@ -23,7 +27,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Replaces a secret.
-const REPLACEMENT: &[u8] = b"***";
+pub const REPLACEMENT: &str = "***";
 
 /// Redacts a stream of bytes; holds back what may be the beginning of a secret.
 #[derive(Clone)]
@@ -131,7 +135,7 @@ impl RedactStream {
             }
             match self.found.front().copied() {
                 Some((start, end)) if start <= at => {
-                    passed.extend_from_slice(REPLACEMENT);
+                    passed.extend_from_slice(REPLACEMENT.as_bytes());
                     self.covered = end;
                     self.found.pop_front();
                 }

@@ -9,6 +9,7 @@ use super::{Api, ApiError};
 use axum::body::Body;
 use axum::http::StatusCode;
 use bub_tape::json::Bounds;
+use bub_types::text::clipped;
 pub(super) use budget::{BodyBudget, BodyCharge, CallerClass};
 use http_body::Body as HttpBody;
 use http_body_util::BodyExt;
@@ -134,7 +135,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
         let reason = error.to_string();
         let reason = reason.strip_suffix(&position).unwrap_or(&reason);
         // The message of the parser quotes its input.
-        let reason: String = reason.chars().take(300).collect();
+        let reason = clipped(reason, 300);
         wrong(&reason)
     })
 }

@@ -3,7 +3,7 @@
 use super::ApiError;
 use bub_gateway::TurnOutcome;
 use bub_model::usage::Tokens;
-use bub_types::text::one_line;
+use bub_types::text::{escaped, one_line};
 use bub_types::{Envelope, Error, MediaItem, MediaKind, MessageKind, StreamEvent};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -110,7 +110,7 @@ fn item(media: Media) -> Result<MediaItem, ApiError> {
         Some(("video", _)) => MediaKind::Video,
         Some(("application" | "text", _)) => MediaKind::Document,
         _ => {
-            let shown: String = mime_type.chars().take(64).flat_map(char::escape_debug).collect();
+            let shown = escaped(&mime_type, 64);
             return Err(ApiError::bad_request(format!(
                 "`{shown}` is not a `mime_type` of an image, sound, video or document"
             )));

@@ -4,6 +4,7 @@ use super::token::Bearer;
 use super::{Api, ApiError};
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
+use bub_types::text::escaped;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T>
             Err(error) => {
                 let reason = error.body_text();
                 let reason = reason.strip_prefix("Failed to deserialize query string: ").unwrap_or(&reason).to_owned();
-                let reason: String = reason.chars().take(200).flat_map(char::escape_debug).collect();
+                let reason = escaped(&reason, 200);
                 Err(ApiError::bad_request(format!("invalid query parameters: {reason}")))
             }
         }

@@ -4,10 +4,12 @@
 
 mod access;
 mod directory;
+mod draft;
 mod protected;
 mod read;
 
 pub use access::{Access, check_directory};
 pub use directory::make_private_dir;
+pub use draft::Draft;
 pub use protected::{Change, ProtectedFiles};
 pub use read::{read_regular, read_text};

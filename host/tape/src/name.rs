@@ -1,5 +1,6 @@
 //! Names of tapes. A name becomes a file's name, so what may be in one is decided here and nowhere else.
 
+use bub_types::text::escaped;
 use std::path::Path;
 
 use md5::{Digest, Md5};
@@ -115,7 +116,7 @@ fn half(bytes: &[u8]) -> String {
     Md5::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A name that was refused, short and without control characters, for a message.
+/// A name that was refused, for a message.
 fn shown(name: &str) -> String {
-    name.chars().take(64).flat_map(char::escape_debug).collect()
+    escaped(name, 64)
 }

@@ -102,3 +102,35 @@ pub fn one_line(text: &str) -> String {
     }
     line
 }
+
+/// The beginning of a text, at most `max` characters, with `…` behind it if there was more.
+pub fn clipped(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// A refused name or value, to be quoted in a message: its first `max` characters, with control characters, quotes and
+/// backslashes escaped.
+pub fn escaped(text: &str, max: usize) -> String {
+    text.chars().take(max).flat_map(char::escape_debug).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{clipped, escaped};
+
+    #[test]
+    fn a_text_is_cut_between_characters_and_marked() {
+        assert_eq!(clipped("äöü", 3), "äöü");
+        assert_eq!(clipped("äöüß", 3), "äöü…");
+        assert_eq!(clipped("", 0), "");
+    }
+
+    #[test]
+    fn a_quoted_value_stays_on_its_line() {
+        assert_eq!(escaped("a\nb\u{1b}[0m\u{202e}`\"", 64), r#"a\nb\u{1b}[0m\u{202e}`\""#);
+        assert_eq!(escaped("\n\n\n", 2), r"\n\n");
+    }
+}

@@ -66,6 +66,6 @@ impl Redaction {
 
 impl fmt::Debug for Redaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
+        f.write_str(bub_redact::REPLACEMENT)
     }
 }

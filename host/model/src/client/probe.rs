@@ -7,8 +7,8 @@ use super::{CONNECT_TIMEOUT, Client, Shared};
 use crate::endpoint::Endpoint;
 use crate::error::{Error, ErrorKind};
 use crate::protocol::Protocol;
-use crate::redaction::one_line;
 use bub_types::text::cause;
+use bub_types::text::{clipped, one_line};
 use reqwest::{Method, RequestBuilder, StatusCode, Url};
 use serde_json::{Value, json};
 
@@ -155,5 +155,5 @@ fn is_named(listed: &str, model: &str) -> bool {
 }
 
 fn shown(name: &str) -> String {
-    one_line(name).chars().take(100).collect()
+    clipped(&one_line(name), 100)
 }

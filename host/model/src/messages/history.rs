@@ -3,6 +3,7 @@
 //! The API refuses a conversation in which a call has no result, a result no call, or two calls one id. A tape may hold
 //! all three: turns were cut off, and other providers number their calls anew in every answer.
 
+use bub_types::text::escaped;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
@@ -89,7 +90,7 @@ impl History {
             "assistant" => self.push_assistant(message, content)?,
             "tool" | "function" => self.push_result(message, content)?,
             role => {
-                let role: String = role.escape_debug().take(40).collect();
+                let role = escaped(&role, 40);
                 return Err(format!("has the role `{role}`, which this provider does not know"));
             }
         }

@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bub_types::text::escaped;
 use serde_json::{Map, Value};
 
 use crate::body::{member, quoted};
@@ -121,7 +122,7 @@ fn block(kind: &str, part: &Map<String, Value>) -> Block {
         "input_audio" | "audio_url" | "audio" => Err("holds audio, and this provider takes none".to_owned()),
         "video_url" | "input_video" | "video" => Err("holds video, and this provider takes none".to_owned()),
         other => {
-            let other: String = other.escape_debug().take(40).collect();
+            let other = escaped(&other, 40);
             Err(format!("has a part of the type `{other}`, which this provider does not know"))
         }
     }
@@ -155,7 +156,7 @@ fn media(kind: &str, url: &str, title: Option<&str>) -> Result<String, String> {
             Ok(source("image", &[("type", "base64"), ("media_type", &kind), ("data", data)], None))
         }
         other => {
-            let other: String = other.escape_debug().take(80).collect();
+            let other = escaped(&other, 80);
             Err(format!(
                 "holds a file of the type `{other}`: this provider takes JPEG, PNG, GIF, WebP, PDF and plain text"
             ))

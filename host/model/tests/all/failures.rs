@@ -138,7 +138,7 @@ async fn a_servers_words_become_one_short_line_without_the_key() {
     let server = Server::start([Answer::json(401, &json!({"error": {"message": message}}).to_string())]).await;
     let error = error_of(settings(&server), request()).await;
     assert!(error.message.contains("401: bad key *** [31mred xxx"), "{error}");
-    assert!(error.message.ends_with("xxx..."), "{error}");
+    assert!(error.message.ends_with("xxx…"), "{error}");
     assert!(error.message.chars().count() < 600);
     assert!(!error.message.contains(char::is_control));
     // A key where the cut falls is not left in half.

@@ -3,6 +3,8 @@
 //! A rule against accidents, not against an attacker: a command is read as a shell would roughly read it, and a program
 //! that is named by a variable, a script or another interpreter is not followed.
 
+use bub_types::text::clipped;
+
 /// Commands that wrap another command, which is checked too.
 const WRAPPERS: [&str; 16] = [
     "sudo", "doas", "env", "nohup", "time", "xargs", "exec", "command", "nice", "ionice", "setsid", "stdbuf",
@@ -48,7 +50,7 @@ const WORDS: [&str; 9] = [
 /// What of the command destroys something, as it is written, clipped; none where nothing is known to.
 pub fn destructive(command: &str) -> Option<String> {
     if command.len() > MAX_COMMAND {
-        return Some(clip(command));
+        return Some(clipped(command, SHOWN));
     }
     within(command, MAX_DEPTH)
 }
@@ -59,20 +61,18 @@ const MAX_COMMAND: usize = 64 << 10;
 /// How deep commands are looked at that run commands.
 const MAX_DEPTH: usize = 4;
 
+/// Characters of a command that a message shows.
+const SHOWN: usize = 80;
+
 fn within(command: &str, depth: usize) -> Option<String> {
     let lower = command.to_lowercase();
     if let Some(word) = WORDS.iter().find(|word| lower.contains(*word)) {
         return Some((*word).to_owned());
     }
-    commands(command).into_iter().find(|words| is_destructive(words, depth)).map(|words| clip(&words.join(" ")))
-}
-
-fn clip(text: &str) -> String {
-    const SHOWN: usize = 80;
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    commands(command)
+        .into_iter()
+        .find(|words| is_destructive(words, depth))
+        .map(|words| clipped(&words.join(" "), SHOWN))
 }
 
 /// The simple commands of a line of shell, each as its words. What stands in quotes is one word, and a line of its own too

@@ -1,5 +1,7 @@
 //! Spellings in which a value may come back, in whole texts and in pieces.
 
+mod form;
+
 use bub_redact::{Patterns, RedactStream, encodings};
 use bub_test_support::Chance;
 use bub_test_support::spellings::spellings;

@@ -6,6 +6,7 @@ use super::super::{Api, ApiError};
 use axum::Json;
 use axum::http::StatusCode;
 use bub_runtime::turn::Preview;
+use bub_types::text::escaped;
 use serde_json::{Value, json};
 
 /// The name of the agent with its configured model.
@@ -39,7 +40,7 @@ pub(super) async fn resolve(api: &Api, bearer: &Bearer, named: Option<&str>) -> 
 }
 
 fn model_not_found(name: &str) -> ApiError {
-    let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
+    let shown = escaped(&name, 64);
     let message = format!("there is no model `{shown}`: `/v1/models` lists the available ones");
     ApiError::new(StatusCode::NOT_FOUND, "model_not_found", message)
 }

@@ -4,6 +4,7 @@ use super::super::{ApiError, dto};
 use bub_runtime::channel::{foreign_passage, shown_passage};
 use bub_runtime::turn::TAINTED;
 use bub_tape::Draft;
+use bub_types::text::escaped;
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
@@ -161,7 +162,7 @@ impl TryFrom<RawPart> for Part {
             "input_audio" => raw.input_audio.map(PartBody::Audio),
             "file" => raw.file.map(PartBody::File),
             _ => {
-                let shown: String = raw.kind.chars().take(32).flat_map(char::escape_debug).collect();
+                let shown = escaped(&raw.kind, 32);
                 return Err(format!(
                     "a part of a message is of type `{shown}`: `text`, `refusal`, `image_url`, `input_audio`, `file`"
                 ));
@@ -216,7 +217,7 @@ impl Request {
         }
         for message in &self.messages {
             if !["system", "developer", "user", "assistant"].contains(&message.role.as_str()) {
-                let shown: String = message.role.chars().take(32).flat_map(char::escape_debug).collect();
+                let shown = escaped(&message.role, 32);
                 return Err(ApiError::invalid_param(
                     "messages",
                     format!("messages of role `{shown}` are not taken: `system`, `developer`, `user`, `assistant`"),

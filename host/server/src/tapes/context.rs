@@ -11,6 +11,7 @@ use bub_runtime::turn::{CallScope, Preview};
 use bub_tape::Store;
 use bub_types::ErrorKind;
 use bub_types::suggest;
+use bub_types::text::escaped;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -58,7 +59,7 @@ async fn context(
         let calls = CallScope::new(&host);
         let selectors: Vec<&str> = hooks::selectors(&calls).collect();
         if !selectors.contains(&selector.as_str()) {
-            let shown: String = selector.chars().take(64).flat_map(char::escape_debug).collect();
+            let shown = escaped(&selector, 64);
             let hint = suggest::hint(selector, selectors.iter().copied());
             return Err(ApiError::bad_request(format!("no plugin `{shown}` selects{hint}")));
         }

@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bub_config::Scope;
 use bub_tape::{Batch, Commit, Draft, Entry, Error, Outcome, Reset, Store, check_tape_name};
+use bub_types::text::escaped;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::json;
@@ -174,7 +175,7 @@ fn check(tape: &str, batch: &ReceivedBatch) -> Result<(), ApiError> {
         end.starts_with(".jsonl.") && end.len() <= 40 && end.bytes().all(is_plain) && !end.contains("..")
     };
     if let Some(archive) = header.reset.iter().flat_map(|reset| &reset.archive).find(|archive| !is_archive(archive)) {
-        let shown: String = archive.chars().take(64).flat_map(char::escape_debug).collect();
+        let shown = escaped(&archive, 64);
         return Err(ApiError::bad_request(format!("`{shown}` is not a name of an archive of `{}`", header.tape)));
     }
     if !(are_consecutive(&batch.kept) && are_consecutive(&batch.entries)) {

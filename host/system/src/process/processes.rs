@@ -7,6 +7,7 @@ use super::program::Program;
 use super::state::ProcessState;
 use super::supervise::supervise;
 use super::terminate::terminate;
+use bub_types::text::escaped;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -168,5 +169,5 @@ fn new_id(states: &[Arc<ProcessState>]) -> String {
 
 /// What a guest sent as an id, short enough for a message.
 fn short(id: &str) -> String {
-    id.chars().take(40).collect()
+    escaped(id, 40)
 }

@@ -1,5 +1,6 @@
 //! Programs on behalf of plugins: what they may see, what is seen of them, and that all of them end.
 
+mod draft;
 mod output;
 
 use bub_system::process::{Child, Environment, Error, MAX_RUNNING, MAX_RUNNING_OF_SESSION, Output, Processes, Program};

@@ -1,9 +1,9 @@
 //! What is remembered of a tape's file, and kept beside the tapes.
 
 use std::borrow::Cow;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -200,16 +200,12 @@ impl Index {
     pub fn save(&mut self, path: &Path) -> io::Result<()> {
         let kept = serde_json::to_string(&self.folded)?;
         let text = format!("{HEADER} {:08x}\n{kept}\n", crc32fast::hash(kept.as_bytes()));
-        if let Some(dir) = path.parent() {
-            DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-        }
-        // Under a name of its own first: another process that reads at this moment sees all of it or nothing.
-        let draft = path.with_extension(format!("{}.{:?}.new", std::process::id(), std::thread::current().id()));
-        let written = write(&draft, &text).and_then(|()| fs::rename(&draft, path));
-        if written.is_err() {
-            let _removed = fs::remove_file(&draft);
-        }
-        written?;
+        let dir = path.parent().unwrap_or(Path::new("."));
+        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        // Another process that reads at this moment sees all of it or nothing.
+        let mut draft = tempfile::Builder::new().prefix(".").suffix(".new").tempfile_in(dir)?;
+        draft.write_all(text.as_bytes())?;
+        draft.persist(path).map_err(|failed| failed.error)?;
         self.saved = self.folded.length;
         Ok(())
     }
@@ -278,8 +274,4 @@ fn read(path: &Path) -> Option<Folded> {
     let kept = kept.strip_suffix('\n')?;
     let expected = format!("{HEADER} {:08x}", crc32fast::hash(kept.as_bytes()));
     if header == expected { serde_json::from_str(kept).ok() } else { None }
-}
-
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?.write_all(text.as_bytes())
 }

@@ -1,7 +1,8 @@
 //! The proxies of the environment, and the requests that use them.
 
 use super::{Diagnostic, State};
-use bub_model::{Route, shown_proxy, split};
+use bub_model::{Route, split};
+use bub_redact::proxy_address;
 use bub_runtime::host::Host;
 
 /// The variables in the order in which they are read.
@@ -11,7 +12,7 @@ pub(super) async fn diagnostic(host: &Host) -> Diagnostic {
     let named: Vec<String> = VARIABLES
         .iter()
         .filter_map(|name| Some((name, std::env::var(name).ok().filter(|value| !value.trim().is_empty())?)))
-        .map(|(name, value)| format!("{name} is `{}`", shown_proxy(&value)))
+        .map(|(name, value)| format!("{name} is `{}`", proxy_address(&value)))
         .collect();
     let mut passing = Vec::new();
     for label in std::iter::once(&host.config.model.model).chain(&host.config.fallback_models) {

@@ -6,7 +6,7 @@ use bub_config::{Config, edit};
 use bub_permissions::Grants;
 use bub_runtime::plugin;
 use bub_runtime::plugin::{PrivateDir, user_dir};
-use bub_system::files::make_private_dir;
+use bub_system::files::{Draft, make_private_dir};
 use bub_types::text::one_line;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -90,15 +90,11 @@ impl PluginFiles {
 
     fn write(&self, bytes: &[u8]) -> Result<()> {
         let file = self.file();
-        // Its name does not end like that of a plugin, so it is never loaded.
-        let temporary = self.dir.join(format!(".{}.{}.new", self.name, std::process::id()));
-        let written = make_private_dir(&self.dir)
-            .and_then(|()| fs::File::create(&temporary))
-            .and_then(|mut out| out.write_all(bytes).and_then(|()| out.sync_all()))
-            .and_then(|()| fs::rename(&temporary, &file));
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
+        let written = make_private_dir(&self.dir).and_then(|()| {
+            let mut draft = Draft::new(&file, 0o644)?;
+            draft.write_all(bytes)?;
+            draft.publish_durably()
+        });
         written.with_context(|| format!("`{}` cannot be written", file.display()))
     }
 

@@ -7,11 +7,12 @@
 use anyhow::{Context, Result};
 use bub_config::Config;
 use bub_runtime::turn::EPHEMERAL_PREFIX;
+use bub_system::files::Draft;
 use bub_tape::tape_name;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -95,13 +96,9 @@ impl Sessions {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
         let record = SessionRecord { session: session.to_owned(), workspace: workspace.to_owned(), used: never() };
         let name = tape_name(workspace, session);
-        let draft = self.dir.join(format!("{name}.{}", std::process::id()));
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        let written = serde_json::to_string(&record).map_err(std::io::Error::other);
-        let replaced = written
-            .and_then(|text| file.write_all(text.as_bytes()))
-            .and_then(|()| fs::rename(&draft, self.dir.join(format!("{name}.json"))));
-        replaced.inspect_err(|_| drop(fs::remove_file(&draft)))
+        let mut draft = Draft::new(&self.dir.join(format!("{name}.json")), 0o600)?;
+        draft.write_all(&serde_json::to_vec(&record)?)?;
+        draft.publish()
     }
 }
 

@@ -7,10 +7,10 @@ use super::progress::Progress;
 use super::tape_arg::TapeArg;
 use anyhow::{Context, Result};
 use bub_config::Config;
+use bub_system::files::Draft;
 use bub_tape::{Query, Renderer, Tape, view};
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -45,23 +45,17 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         Some(path) => {
             let failed = || format!("`{}` cannot be written", path.display());
             let is_special = fs::metadata(path).is_ok_and(|about| !about.is_file());
-            // Written to a temporary file first: an export that fails keeps the old file.
-            let mut draft = path.as_os_str().to_owned();
-            draft.push(format!(".{}.new", std::process::id()));
-            let target = if is_special { path.clone() } else { PathBuf::from(draft) };
-            // Readable by its owner alone, like the tape.
-            let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&target);
-            let mut out = BufWriter::new(file.with_context(failed)?);
-            let written = write(&found.tape, arguments.format, &mut out, &|text| text.to_owned()).await;
-            let written = written.and_then(|()| out.flush().with_context(failed));
+            let as_it_is = |text: &str| text.to_owned();
             if is_special {
-                written?;
+                let mut out = BufWriter::new(OpenOptions::new().write(true).open(path).with_context(failed)?);
+                write(&found.tape, arguments.format, &mut out, &as_it_is).await?;
+                out.flush().with_context(failed)?;
             } else {
-                let kept = written.and_then(|()| fs::rename(&target, path).with_context(failed));
-                if kept.is_err() {
-                    let _removed = fs::remove_file(&target);
-                }
-                kept?;
+                // An export that fails keeps the old file. Readable by its owner alone, like the tape.
+                let mut out = BufWriter::new(Draft::new(path, 0o600).with_context(failed)?);
+                write(&found.tape, arguments.format, &mut out, &as_it_is).await?;
+                let draft = out.into_inner().map_err(|error| error.into_error()).with_context(failed)?;
+                draft.publish().with_context(failed)?;
             }
         }
         None => {

@@ -1,13 +1,8 @@
 //! Takes out of a bundle what may be a secret.
 
 use anyhow::{Context, Result};
+use bub_redact::REPLACEMENT;
 use toml::{Table, Value};
-
-/// Stands in place of what is left out.
-const HIDDEN: &str = "***";
-
-/// Letters and digits in one run from which on they are taken for a key: names of models and plugins have shorter ones.
-const KEY_LENGTH: usize = 20;
 
 /// A hash in hex has this many digits.
 const DIGEST_LENGTH: usize = 64;
@@ -34,13 +29,13 @@ fn redact_value(value: &Value, path: &mut Vec<String>) -> Value {
     match value {
         Value::Boolean(_) => value.clone(),
         // What a plugin is told may be a person's number, or hold data in its keys.
-        _ if is_plugins_own && keys.len() > 3 => HIDDEN.into(),
+        _ if is_plugins_own && keys.len() > 3 => REPLACEMENT.into(),
         Value::Table(table) => redact_table(table, path).into(),
         Value::Array(list) => list.iter().map(|one| redact_value(one, path)).collect::<Vec<_>>().into(),
         Value::String(text) => match keys[..] {
             ["plugins", _, "digest"] if is_digest(text) => text.clone().into(),
             _ if is_shown(&keys) => mask(text).into(),
-            _ => HIDDEN.into(),
+            _ => REPLACEMENT.into(),
         },
         _ => value.clone(),
     }
@@ -69,54 +64,8 @@ fn is_digest(text: &str) -> bool {
 pub(super) fn mask(text: impl AsRef<str>) -> String {
     let home = std::env::home_dir().filter(|home| home.components().count() > 1);
     let home = home.as_deref().and_then(|home| home.to_str());
-    let text = home.map_or_else(|| text.as_ref().to_owned(), |home| text.as_ref().replace(home, "~"));
-    let mut masked = String::with_capacity(text.len());
-    let mut run = String::new();
-    for c in text.chars() {
-        if c.is_ascii_alphanumeric() || c == '_' {
-            run.push(c);
-            continue;
-        }
-        masked.push_str(shown(&run));
-        run.clear();
-        if c == '@' {
-            hide_user(&mut masked);
-        }
-        masked.push(c);
-    }
-    masked.push_str(shown(&run));
-    masked
-}
-
-/// What is shown of letters and digits in one run.
-fn shown(run: &str) -> &str {
-    let is_mixed = run.bytes().any(|byte| byte.is_ascii_digit()) && run.bytes().any(|byte| byte.is_ascii_alphabetic());
-    let is_one_word = run.len() >= 2 * KEY_LENGTH && !run.contains('_');
-    if run.len() >= KEY_LENGTH && is_mixed || is_one_word { HIDDEN } else { run }
-}
-
-/// Takes away what stands between `://` and the `@` that follows.
-fn hide_user(masked: &mut String) {
-    let Some(start) = masked.rfind("://").map(|at| at + "://".len()) else { return };
-    let is_authority = !masked[start..].contains(|c: char| c == '/' || c.is_whitespace());
-    if is_authority {
-        masked.truncate(start);
-        masked.push_str(HIDDEN);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::mask;
-
-    #[test]
-    fn keys_and_passwords_are_masked_and_names_are_not() {
-        for plain in ["openai:gpt-4o-mini-2024-07-18", "anthropic:claude-sonnet-4-20250514", "hook:build-prompt", "a@b"]
-        {
-            assert_eq!(mask(plain), plain);
-        }
-        assert_eq!(mask("key sk-proj-Zx81kPq93LmNb72QwErTy6, next"), "key sk-proj-***, next");
-        assert_eq!(mask("at https://me:hunter2@host:80/v1?a=b"), "at https://***@host:80/v1?a=b");
-        assert_eq!(mask("abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz"), "***");
+    match home {
+        Some(home) => bub_redact::mask(&text.as_ref().replace(home, "~")),
+        None => bub_redact::mask(text.as_ref()),
     }
 }
