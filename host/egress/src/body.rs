@@ -95,7 +95,7 @@ struct LengthChecked {
 
 impl LengthChecked {
     fn check(&mut self, next: Option<Result<Bytes, BoxError>>) -> Option<Result<Bytes, BoxError>> {
-        let wrong_length = || Error::Invalid("the body has another length than it said".to_owned());
+        let wrong_length = || Error::Invalid("the body's length differs from the declared one".to_owned());
         let error: BoxError = match next {
             None if self.length.is_some_and(|length| length != self.seen) => wrong_length().into(),
             None => return None,

@@ -42,22 +42,22 @@ impl EgressClient {
         EgressClient { network, targets: targets.into_iter().collect(), limits: Limits::default(), rewrite: None }
     }
 
-    /// The same with other limits.
+    /// Replaces the limits.
     pub fn with_limits(self, limits: Limits) -> EgressClient {
         EgressClient { limits, ..self }
     }
 
-    /// The same with a rewrite of each allowed request.
+    /// Rewrites each allowed request with `rewrite`.
     pub fn with_rewrite(self, rewrite: impl Rewrite + 'static) -> EgressClient {
         EgressClient { rewrite: Some(Arc::new(rewrite)), ..self }
     }
 
-    /// Sends a request within a tokio runtime, and waits for the head of its answer.
+    /// Sends a request and waits for the head of its answer. Needs a tokio runtime.
     ///
     /// # Errors
     ///
-    /// Each of [`Error`]. With [`Error::NotGranted`], [`Error::Invalid`] and [`Error::Refused`] nothing was sent,
-    /// and no name was looked up; with [`Error::Private`] no connection was opened.
+    /// Each of [`Error`]. With [`Error::NotGranted`], [`Error::Invalid`] and [`Error::Refused`] nothing was sent and no
+    /// name was resolved; with [`Error::Private`] no connection was opened.
     pub async fn send(&self, request: Request) -> Result<Response, Error> {
         let started = Instant::now();
         let (url, parts) = request.into_parts();
@@ -190,7 +190,7 @@ fn failure(error: reqwest::Error, host: &str, named: bool, redactor: &Redactor) 
             break;
         }
         reason = Some(match cause.downcast_ref::<io::Error>() {
-            // `connection refused`, without the number that the system gives it.
+            // `connection refused`, without the system's error number.
             Some(error) if error.raw_os_error().is_some() => error.kind().to_string(),
             _ => cause.to_string(),
         });

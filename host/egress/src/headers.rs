@@ -52,7 +52,7 @@ fn strip_connection(headers: &mut HeaderMap) {
     }
 }
 
-/// Requests a whole, uncompressed answer, in which secrets can be found.
+/// Requests a complete, unencoded answer, in which secrets can be found.
 pub(crate) fn request_identity_encoding(headers: &mut HeaderMap) {
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     // Two ranges could split a secret and evade redaction.

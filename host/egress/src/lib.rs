@@ -5,7 +5,7 @@
 //! checked address (no DNS rebinding). Addresses outside the public internet are rejected unless a grant names exactly
 //! that host. Redirects are not followed: the guest sends a new request, which is checked like the first.
 //!
-//! The crate knows nothing of WebAssembly, plugins or the storage of grants.
+//! The crate has no knowledge of WebAssembly, plugins or the storage of grants.
 
 #![warn(missing_docs, unreachable_pub)]
 

@@ -65,7 +65,7 @@ impl Network {
 }
 
 impl Default for Network {
-    /// Asks the operating system for names.
+    /// Uses the operating system's resolver.
     fn default() -> Network {
         Network::new(SystemResolver)
     }

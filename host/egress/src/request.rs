@@ -17,12 +17,12 @@ const MAX_URL: usize = 8 << 10;
 /// A request that has not been checked against any grant.
 #[derive(Debug)]
 pub struct Request {
-    /// `GET` and the like.
+    /// The HTTP method.
     pub method: Method,
     url: Url,
     /// The guest's headers. Hop-by-hop headers, `Host` and `Content-Length` are set when the request is sent.
     pub headers: HeaderMap,
-    /// Empty at first.
+    /// Empty unless [`with_body`](Self::with_body) sets it.
     pub body: Body,
     /// Timeout for the head of the answer, if shorter than the limit.
     pub first_byte: Option<Duration>,
@@ -36,8 +36,8 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for what is no `http` or `https` URL with a host, has a user's name or password in it, is
-    /// longer than 8 KiB, or for the methods `CONNECT` and `TRACE`.
+    /// [`Error::Invalid`] if `url` is not an `http` or `https` URL with a host, contains a user name or password, or is
+    /// longer than 8 KiB, and for the methods `CONNECT` and `TRACE`.
     pub fn new(method: Method, url: &str) -> Result<Request, Error> {
         let invalid = |reason: &str| Error::Invalid(reason.to_owned());
         if [Method::CONNECT, Method::TRACE].contains(&method) {
@@ -51,13 +51,13 @@ impl Request {
             return Err(invalid("the url is neither `http` nor `https`"));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(invalid("the url has a user's name in it"));
+            return Err(invalid("the url contains a user name"));
         }
         if url.port() == Some(0) {
             return Err(invalid("the url has port 0"));
         }
         let host = Host::from_url(&url).ok_or_else(|| invalid("the url has no host that can be looked up"))?;
-        // Without its last dot, so that one host has one `Host` header, one certificate and one set of connections.
+        // Without the trailing dot, so that one host has one `Host` header, one certificate and one connection pool.
         url.set_host(Some(&host.to_string())).map_err(|_| invalid("the url has no host that can be looked up"))?;
         url.set_fragment(None);
         Ok(Request {
@@ -70,12 +70,12 @@ impl Request {
         })
     }
 
-    /// The same with a body.
+    /// Sets the body.
     pub fn with_body(self, body: Body) -> Request {
         Request { body, ..self }
     }
 
-    /// Where it goes.
+    /// The URL.
     pub fn url(&self) -> &Url {
         &self.url
     }

@@ -1,4 +1,4 @@
-//! Resolving names, and checking the addresses.
+//! Name resolution with address checks.
 
 use std::fmt;
 use std::future::Future;
@@ -16,7 +16,7 @@ pub type LookupFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + S
 
 /// Resolves names. The addresses are checked at every lookup.
 pub trait Resolve: Send + Sync + 'static {
-    /// All addresses of `name`, which is lower case, ASCII and no address itself.
+    /// All addresses of `name`, which is a lower-case ASCII name, not an address.
     fn resolve(&self, name: &str) -> LookupFuture;
 }
 
@@ -51,7 +51,7 @@ impl reqwest::dns::Resolve for CheckedResolver {
             if !addresses.iter().all(|address| is_allowed(*address, local)) {
                 return Err(AddressNotAllowed.into());
             }
-            // Port 0 is the URL's own.
+            // With port 0 the connection uses the URL's port.
             let addresses: Addrs = Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0)));
             Ok(addresses)
         })
@@ -73,7 +73,7 @@ pub(crate) struct AddressNotAllowed;
 
 impl fmt::Display for AddressNotAllowed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name leads to an address that is out of reach")
+        f.write_str("the name resolves to a forbidden address")
     }
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct LookupFailed(io::Error);
 
 impl fmt::Display for LookupFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name cannot be looked up")
+        f.write_str("the name cannot be resolved")
     }
 }
 

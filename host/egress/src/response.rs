@@ -87,7 +87,7 @@ impl fmt::Debug for Incoming {
 struct RemainingBody {
     response: reqwest::Response,
     limits: ReadLimits,
-    /// Bytes that may still come.
+    /// Remaining bytes within the limit.
     left: u64,
 }
 

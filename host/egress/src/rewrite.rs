@@ -15,7 +15,7 @@ pub struct Outgoing {
     pub headers: HeaderMap,
 }
 
-/// Fills in what the guest must not hold, such as a key.
+/// Injects what the guest must not hold, such as a key.
 pub trait Rewrite: Send + Sync {
     /// Changes `outgoing`, and returns the byte strings that are redacted in the answer's headers and body. If there
     /// are any, the answer is requested whole and uncompressed.

@@ -12,8 +12,9 @@
 //! hosts = ["*.example.com"]
 //! ```
 //!
-//! The variable `BUB_SECRET_TELEGRAM` overrides the file's value, never its hosts. Where the file has no such table,
-//! `BUB_SECRET_TELEGRAM_HOSTS` names the hosts. A secret without hosts is never sent: it can only be compared and sign.
+//! The variable `BUB_SECRET_TELEGRAM` overrides the file's value, never its hosts. If the file has no such table,
+//! `BUB_SECRET_TELEGRAM_HOSTS` names the hosts. A secret without hosts is never sent: it can only be compared and used
+//! for signatures.
 
 mod change;
 mod environment;
@@ -52,7 +53,7 @@ pub const FILE: &str = "secrets.toml";
 #[derive(Debug)]
 pub struct Secrets {
     path: PathBuf,
-    /// By [`key`], which no two names of the file share.
+    /// By [`key`], which is unique within the file.
     entries: BTreeMap<String, Entry>,
     variables: BTreeMap<String, Variable>,
     redaction: Arc<Redaction>,
@@ -91,7 +92,7 @@ struct ResolvedSecret<'a> {
 /// A model's key.
 #[derive(Debug, Clone)]
 pub struct Key {
-    /// The secret that holds it. [`Secrets::check_host`] says where it may go.
+    /// The name of the secret. [`Secrets::check_host`] decides where it may go.
     pub name: String,
     /// The key.
     pub value: Value,
@@ -103,7 +104,7 @@ impl Secrets {
     ///
     /// # Errors
     ///
-    /// [`Error::File`] when the file cannot be read, belongs to or is open to other users, or is invalid;
+    /// [`Error::File`] if the file cannot be read, belongs to or is open to other users, or is invalid;
     /// [`Error::Invalid`] for a variable. Each is one line without values.
     pub fn load(home: &Path, environment: impl Iterator<Item = (String, String)>) -> Result<Self, Error> {
         let path = home.join(FILE);
@@ -114,7 +115,7 @@ impl Secrets {
         Ok(secrets)
     }
 
-    /// The secrets of a trial in that home: none, but these values are still redacted.
+    /// The secrets of a trial run in that home: none, but the values of `self` are still redacted.
     pub fn for_trial(&self, home: &Path) -> Self {
         let (entries, variables) = (BTreeMap::new(), BTreeMap::new());
         Self { path: home.join(FILE), entries, variables, redaction: self.redaction.clone() }
@@ -140,8 +141,8 @@ impl Secrets {
         }
     }
 
-    /// The names of all secrets, in order. One that only the environment holds is listed with `-` for `_`, and answers
-    /// to both.
+    /// The names of all secrets, in order. One that only the environment defines is listed with `-` for `_`; both
+    /// spellings find it.
     pub fn names(&self) -> Vec<String> {
         let written = self.entries.values().map(|entry| entry.name.clone());
         let others = self
@@ -155,7 +156,7 @@ impl Secrets {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] when `name` is no name, [`Error::NotFound`] when there is no such secret.
+    /// [`Error::Invalid`] if `name` is not a valid name, [`Error::NotFound`] if there is no such secret.
     pub fn hosts(&self, name: &str) -> Result<Vec<String>, Error> {
         Ok(self.find(name)?.hosts.iter().map(ToString::to_string).collect())
     }
@@ -178,8 +179,8 @@ impl Secrets {
         })
     }
 
-    /// Checks that the secret may go to `host` (without its port): over https when it is bound to it, over plain http
-    /// only when that host is this machine. No `*.suffix` holds for this machine, so it was then bound by its very name.
+    /// Checks that the secret may go to `host` (without its port): over https if it is bound to it, over plain http
+    /// only if that host is this machine. No `*.suffix` matches this machine, so it must be bound by its exact name.
     ///
     /// # Errors
     ///
@@ -201,7 +202,7 @@ impl Secrets {
     ///
     /// # Errors
     ///
-    /// [`Error::Unusable`] when the value cannot be read, and those of [`hosts`](Self::hosts).
+    /// [`Error::Unusable`] if the value cannot be read, and those of [`hosts`](Self::hosts).
     pub fn matches(&self, name: &str, value: &[u8]) -> Result<bool, Error> {
         let secret = self.read(name)?;
         // Digests have equal lengths and are compared in constant time.
@@ -218,12 +219,12 @@ impl Secrets {
         Ok(sign(self.read(name)?.expose(), data)?.into_bytes().to_vec())
     }
 
-    /// The key for a model's provider: the secret named like it, else that with `-api-key` behind it. Upper and lower
-    /// case count as one, and so do `-`, `_` and `.`; none when there is neither.
+    /// The key for a model's provider: the secret named like it, else that name with `-api-key` appended; `None`
+    /// without either. Case is ignored, and `-`, `_` and `.` are equal.
     ///
     /// # Errors
     ///
-    /// [`Error::Unusable`] when the secret is there and its value cannot be read.
+    /// [`Error::Unusable`] if the secret exists and its value cannot be read.
     pub fn key_for(&self, provider: &str) -> Result<Option<Key>, Error> {
         let provider = key(provider).replace('.', "_");
         for key in [provider.clone(), format!("{provider}_API_KEY")] {
@@ -236,14 +237,14 @@ impl Secrets {
         Ok(None)
     }
 
-    /// `text` with `***` for every value that this process knows, also in another case, reversed, in Base64, in
-    /// hexadecimal, or with characters that are percent-encoded, escaped or HTML references. Values shorter than 6
-    /// characters are not redacted, since they occur in ordinary words.
+    /// Replaces every known value in `text` by `***`, also in another case, reversed, in Base64, in hexadecimal,
+    /// percent-encoded, escaped or as HTML references. Values shorter than 6 characters are not redacted, since they
+    /// occur in ordinary words.
     pub fn redact(&self, text: &str) -> String {
         self.redaction.clean(text)
     }
 
-    /// The files that hold values of secrets, each by the absolute path that was written down.
+    /// The files that hold values of secrets, by the absolute paths in `secrets.toml` and the environment.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let written = self.entries.values().filter_map(|entry| entry.source.as_ref());
         let variables = self.variables.values().filter_map(|variable| variable.source.as_ref());
@@ -281,7 +282,7 @@ impl Secrets {
     }
 }
 
-/// The entries by what follows `BUB_SECRET_` in their variables.
+/// The entries by the part of their variables' names after `BUB_SECRET_`.
 fn by_key(path: &Path, entries: Vec<Entry>) -> Result<BTreeMap<String, Entry>, Error> {
     let mut map: BTreeMap<String, Entry> = BTreeMap::new();
     for entry in entries {

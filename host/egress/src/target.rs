@@ -40,8 +40,8 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// [`ParseTargetError`] for what is none of the forms above: a path, a query, a user's name, another scheme, a `*` in the
-    /// middle of a name, port 0.
+    /// [`ParseTargetError`] if the text has none of the forms above: a path, a query, a user name, another scheme, a
+    /// `*` in the middle of a name, port 0.
     pub fn parse(grant: &str) -> Result<Target, ParseTargetError> {
         let wrong = |reason: &str| ParseTargetError(format!("`{}` {reason}", shown(grant)));
         let (scheme, rest) = match grant.split_once("://") {
@@ -57,16 +57,16 @@ impl Target {
             return Err(wrong("has a path or query: a grant is for a whole host"));
         }
         if rest.contains('@') {
-            return Err(wrong("has a user's name in it"));
+            return Err(wrong("contains a user name"));
         }
-        // A URL parser drops some of these without a word.
+        // A URL parser drops some of these silently.
         if rest.contains(|c: char| c.is_whitespace() || c.is_control()) {
-            return Err(wrong("has a space or control character in it"));
+            return Err(wrong("contains a space or control character"));
         }
         if !rest.starts_with('[') && rest.matches(':').count() > 1 {
             return Err(wrong("has more than one `:`: an IPv6 address is written in brackets, as in `[::1]:8080`"));
         }
-        // Any name will do where the port of `*` is read.
+        // Any name serves to parse the port of `*`.
         let (below, probe) = match rest.strip_prefix('*') {
             Some("") => return Ok(Target { scheme, hosts: Hosts::All, port: scheme.port() }),
             Some(port) if port.starts_with(':') => (None, format!("all{port}")),
@@ -81,13 +81,13 @@ impl Target {
         let port = url
             .port_or_known_default()
             .filter(|port| *port != 0)
-            .ok_or_else(|| wrong("has port 0, which is no port to connect to"))?;
+            .ok_or_else(|| wrong("has port 0, which is not a valid port"))?;
         let host = Host::from_url(&url).ok_or_else(|| wrong("names no host"))?;
         let hosts = match (below, host) {
             (None, _) => Hosts::All,
             (Some(false), host) => Hosts::One(host),
             (Some(true), Host::Name(name)) => Hosts::Below(name),
-            (Some(true), Host::Address(_)) => return Err(wrong("asks for names below an address")),
+            (Some(true), Host::Address(_)) => return Err(wrong("asks for subdomains of an address")),
         };
         Ok(Target { scheme, hosts, port })
     }
@@ -102,7 +102,7 @@ impl Target {
         Some(Target { scheme, hosts: Hosts::One(Host::from_url(url)?), port })
     }
 
-    /// Whether a request for `url` goes to a host that this names. Never for a URL with a user's name in it.
+    /// Whether this target allows a request for `url`. Never for a URL with a user name in it.
     pub fn allows(&self, url: &Url) -> bool {
         let Some(Target { scheme, hosts: Hosts::One(host), port }) = Target::from_url(url) else {
             return false;
@@ -183,7 +183,7 @@ impl Scheme {
     }
 }
 
-/// The user's words, short and on one line.
+/// The user's text, shortened to one line.
 fn shown(text: &str) -> String {
     escaped(text, 100)
 }

@@ -1,18 +1,18 @@
-//! What of a request weighs: chat messages and the tools that are offered with them.
+//! Estimates for chat messages and for the tools that a request offers.
 
 use crate::estimate;
 use serde_json::Value;
 
-/// What a message costs besides its text: its role, and where it begins and ends.
+/// Tokens of a message besides its text: its role and delimiters.
 const MESSAGE: u64 = 4;
 
-/// The same of a call, whose id the result repeats.
+/// Tokens of a tool call besides its texts; the result repeats its id.
 const CALL: u64 = 12;
 
-/// A picture, a sound or a file, whatever its size: what providers take for a picture that fills the detail they keep.
+/// Tokens of a picture, a sound or a file, whatever its size: what providers count for a picture at full detail.
 const MEDIUM: u64 = 1_000;
 
-/// What a tool costs besides its texts.
+/// Tokens of a tool besides its texts.
 const TOOL: u64 = 8;
 
 /// Tokens of an OpenAI chat message.
@@ -23,25 +23,25 @@ pub fn message(message: &Value) -> u64 {
     MESSAGE + message.get("content").map_or(0, content) + text("name") + calls
 }
 
-/// Tokens of a message that is a text and nothing else.
+/// Tokens of a message that consists of one text.
 pub fn plain(text: &str) -> u64 {
     MESSAGE + estimate(text)
 }
 
-/// Tokens of a tool as a request offers it.
+/// Tokens of a tool in a request.
 pub fn tool(name: &str, description: &str, parameters: &str) -> u64 {
     TOOL + estimate(name) + estimate(description) + estimate(parameters)
 }
 
-/// More tokens than a message has, by its length in JSON: no script has more tokens than bytes. None where it has parts,
-/// which weigh what they show.
+/// An upper bound for a message, from its length in JSON: no script has more tokens than bytes. `None` if the message
+/// has content parts, whose JSON says nothing about their tokens.
 pub fn message_at_most(message: &str) -> Option<u64> {
     let mut contents = message.match_indices("\"content\"").map(|(at, key)| message[at + key.len()..].trim_start());
     let has_parts = contents.any(|rest| rest.strip_prefix(':').is_some_and(|rest| rest.trim_start().starts_with('[')));
     (!has_parts).then_some(message.len() as u64 + MESSAGE)
 }
 
-/// More tokens than a tool has, by the length of its texts.
+/// An upper bound for a tool, from the length of its texts.
 pub fn tool_at_most(name: &str, description: &str, parameters: &str) -> u64 {
     TOOL + (name.len() + description.len() + parameters.len()) as u64
 }

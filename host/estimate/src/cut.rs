@@ -1,9 +1,9 @@
-//! Less of a text.
+//! Truncation of texts to a number of tokens.
 
 use crate::estimate;
 
-/// The beginning of a text, at most so many tokens of it: to the end of a paragraph where one lies in the second half of
-/// what there is room for, else of a line, else of a word. Never inside of a character.
+/// The beginning of a text, at most `most` tokens: up to the end of a paragraph if one lies in the second half of the
+/// budget, else of a line, else of a word. Never inside a character.
 pub fn to_tokens(text: &str, most: u64) -> &str {
     if estimate(text) <= most {
         return text;
@@ -11,28 +11,28 @@ pub fn to_tokens(text: &str, most: u64) -> &str {
     let head = longest_head(text, most);
     let half = head.len() / 2;
     let at = |mark: &str| head.rfind(mark).filter(|at| *at > 0 && *at >= half);
-    // A head that ends where the text has a space is a whole word.
+    // A head that ends before white space is a whole word.
     let whole = text[head.len()..].starts_with(char::is_whitespace);
     let word = || if whole { None } else { head.rfind(char::is_whitespace).filter(|at| *at >= half) };
     let end = at("\n\n").or_else(|| at("\n")).or_else(word).unwrap_or(head.len());
     head[..end].trim_end()
 }
 
-/// Head and tail of a text, with a line between them that says what was left out, in at most so many tokens: two thirds
-/// of it head. `note` gets how many characters are left out. The text itself, where it fits.
+/// Head and tail of a text, two thirds and one third, in at most `most` tokens, with a line between them that `note`
+/// makes of the number of characters left out. The whole text if it fits.
 pub fn ends(text: &str, most: u64, note: impl Fn(usize) -> String) -> String {
     if estimate(text) <= most {
         return text.to_owned();
     }
     let all = text.chars().count();
-    // The line between weighs most when most is left out; the join may round up.
+    // The line is longest when everything is left out; joining may round up.
     let room = most.saturating_sub(estimate(&note(all)) + 3);
     let head = longest_head(text, room * 2 / 3);
     let rest = &text[head.len()..];
     let tail = longest_tail(rest, room - room * 2 / 3);
     let left_out = rest[..rest.len() - tail.len()].chars().count();
     let mut shown = format!("{head}\n{}\n{tail}", note(left_out));
-    // Mixed scripts weigh by their share: the ends together may weigh a little more than each of them.
+    // Scripts are weighed by their share, so both ends together may weigh more than their sum.
     while estimate(&shown) > most {
         let Some((last, _)) = shown.char_indices().next_back() else { break };
         shown.truncate(last);
@@ -40,13 +40,13 @@ pub fn ends(text: &str, most: u64, note: impl Fn(usize) -> String) -> String {
     shown
 }
 
-/// The longest beginning that weighs at most so much. Found by halving: a longer one never weighs much less.
+/// The longest beginning that weighs at most that much, by bisection: the weight grows almost monotonically.
 fn longest_head(text: &str, most: u64) -> &str {
     let (mut fits, mut over) = (0, text.len() + 1);
     while over - fits > 1 {
         let middle = floor(text, (fits + over) / 2);
         if middle <= fits {
-            // No border lies between the two but behind the middle.
+            // Stop when no character boundary lies between the two but after the middle.
             let next = text[fits..].chars().next().map_or(over, |character| fits + character.len_utf8());
             if next >= over || estimate(&text[..next]) > most {
                 break;
@@ -113,7 +113,7 @@ mod tests {
         let text = format!("{}\n\n{}\n\n{}", "a b ".repeat(30).trim(), "c d ".repeat(20).trim(), "e f ".repeat(80));
         let cut = to_tokens(&text, 60);
         assert!(cut.ends_with("c d"), "{cut}");
-        // One that ends early would throw away more than half.
+        // Ending at the early paragraph would discard more than half.
         let text = format!("short\n\n{}", "word ".repeat(200));
         assert!(estimate(to_tokens(&text, 100)) > 80);
     }

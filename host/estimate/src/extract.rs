@@ -6,23 +6,23 @@ use std::collections::BTreeSet;
 /// The longest sentence that is quoted whole, in characters.
 const MAX_SENTENCE: usize = 300;
 
-/// The most sentences that are looked at, the newest: what is compared grows with them.
+/// The most sentences that are considered, newest first: the cost grows with them.
 const LOOKED_AT: usize = 1_000;
 
-/// What says most of these texts, oldest first, in at most so many tokens: one line a sentence, in their order. What was
-/// said to be kept stands before all else, then names and numbers, then what is rare; what was quoted before is not
-/// quoted twice.
+/// The most informative sentences of these texts (oldest first) in at most `most` tokens: one per line, in their order.
+/// Sentences marked to be kept come first, then those with names and numbers, then rare ones; near-duplicates are
+/// quoted once.
 pub fn extract(texts: &[&str], most: u64) -> String {
     let mut seen = BTreeSet::new();
     let all: Vec<&str> = texts.iter().flat_map(|text| sentences(text)).collect();
     let mut sentences = all[all.len().saturating_sub(LOOKED_AT)..].to_vec();
-    // The newest of two that are alike.
+    // Prefer the newest of two similar sentences.
     sentences.reverse();
     sentences.retain(|sentence| seen.insert(sentence.trim_end_matches(['.', '。', '!', '！'])));
     sentences.reverse();
     let weights = weights(&sentences);
     let mut order: Vec<usize> = (0..sentences.len()).collect();
-    // Of two that weigh the same the newer one.
+    // Prefer the newer of two equal weights.
     order.sort_by(|a, b| weights[*b].total_cmp(&weights[*a]).then(b.cmp(a)));
     let mut left = most;
     let mut taken = BTreeSet::new();
@@ -113,7 +113,7 @@ fn weights(sentences: &[&str]) -> Vec<f64> {
 }
 
 impl Corpus {
-    /// How rare the terms of a text are on average, 0 to 1: what every text says tells nothing of this one.
+    /// The average rarity of a text's terms, 0 to 1: a term of every text is not informative.
     fn rarity(&self, text: &str) -> f64 {
         let terms = terms(text);
         let all = self.len().max(1) as f64;

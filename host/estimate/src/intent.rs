@@ -1,22 +1,22 @@
-//! What a message is to the task of a conversation: a task of its own, a word to go on, or the end.
+//! The intent of a message in a conversation: a new task, going on, or the end.
 
 /// The intent of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intent {
-    /// It says what is to be done.
+    /// It states a task.
     Task,
-    /// It goes on with what is being done: "continue", "yes", a thumb.
+    /// It goes on with the current task: "continue", "yes", a thumb.
     Continue,
-    /// What was being done is over: "thanks", "stop".
+    /// The current task is over: "thanks", "stop".
     End,
 }
 
-/// Words that add nothing to a clause of these.
+/// Filler words, which are removed from a clause.
 const FILLERS: &str = "please|pls|now|then|just|and|so|well|great|good|perfect|nice|very|much|many|a|lot|again|bitte|dann|\
     jetzt|mal|schön|super|einfach|por|favor|stp|svp|пожалуйста|vielen|oh|ah|it|that|all|das|alles|ください|\
     お願いします";
 
-/// Words to go on, as they stand without fillers.
+/// Phrases that go on, without fillers.
 const CONTINUE: &str = "continue|go on|go ahead|go|no|nope|nein|non|нет|不|不是|いいえ|아니요|proceed|carry on|keep going|keep on|\
     resume|next|next step|more|yes|y|yep|yeah|sure|ok|okay|k|right|correct|agreed|do|try|retry|weiter|\
     mach weiter|mache weiter|weitermachen|fahr fort|fahre fort|fortfahren|ja|jawohl|genau|los|mach|\
@@ -27,7 +27,7 @@ const CONTINUE: &str = "continue|go on|go ahead|go|no|nope|nein|non|нет|不|�
     继续做|继续说|接着|接着来|接着做|接着说|往下|往下说|下一步|再来|再试一次|好|好的|好吧|可以|行|是|是的|对|对的|嗯|嗯嗯|同意|繼續|請繼續|好呀|続けて|続き|続ける|つづけて|\
     はい|次|次へ|うん|계속|계속해|계속해줘|계속해주세요|네|예|응|다음";
 
-/// Words that end it, as they stand without fillers.
+/// Phrases that end, without fillers.
 const END: &str = "thanks|thank you|thank|thx|ty|cheers|done|we are done|we re done|i m done|finished|that s all|\
     that is all|that s it|that will be all|stop|cancel|abort|quit|never mind|nevermind|forget|bye|\
     goodbye|enough|danke|danke dir|dank|dankeschön|fertig|das war s|das wars|war s|wars|stopp|abbrechen|\
@@ -37,13 +37,13 @@ const END: &str = "thanks|thank you|thank|thx|ty|cheers|done|we are done|we re d
     谢谢|谢谢你|谢谢您|多谢|感谢|完成|完成了|做完了|结束|结束了|好了|停|停止|停下|取消|算了|不用了|再见|謝謝|多謝|ありがとう|ありがとうございます|終わり|終了|やめて|中止|\
     감사합니다|고마워|고마워요|끝|그만|취소|됐어";
 
-/// Whether a list, with bars between its items, has that one.
+/// Whether a list separated by `|` contains that item.
 fn holds(list: &str, item: &str) -> bool {
     list.split('|').any(|listed| listed == item)
 }
 
-/// What a message wants, as far as it can be told without understanding it. A message of which every clause is a word to go
-/// on or to end is no task: it goes on where one of them says so. One without a word, a thumb or a picture, goes on.
+/// Classifies a message by its words alone. A message whose clauses are all phrases of the two lists is no task: it
+/// goes on if one of them says so. One without a word (a thumb, a picture) goes on.
 pub fn intent(text: &str) -> Intent {
     let mut goes_on = false;
     let mut ends = false;
@@ -65,7 +65,7 @@ pub fn intent(text: &str) -> Intent {
                 kept.split(' ').any(|word| holds(list, word))
             }
         };
-        // A number or a letter answers a question that offered several.
+        // A number or a letter answers a question with several choices.
         if whole.is_empty() || kept.is_empty() || kept.parse::<u64>().is_ok() || kept.len() == 1 {
             continue;
         } else if is_among(END) || !is_among(CONTINUE) && parted(END) {
@@ -79,12 +79,12 @@ pub fn intent(text: &str) -> Intent {
     if ends && !goes_on { Intent::End } else { Intent::Continue }
 }
 
-/// Combining marks of scripts that write vowels so.
+/// Combining marks of scripts that write vowels with them.
 fn is_mark(character: char) -> bool {
     matches!(character, '\u{900}'..='\u{903}' | '\u{93a}'..='\u{94f}')
 }
 
-/// Words that agree to whatever stands beside them: "ok, thanks" ends, "thanks, continue" does not.
+/// Words that agree with the rest of the message: "ok, thanks" ends, "thanks, continue" does not.
 fn is_assent(word: &str) -> bool {
     const ASSENT: &str = "ok|okay|k|yes|yeah|yep|y|sure|right|ja|oui|sí|si|sim|да|хорошо|好|好的|行|嗯|对|是的|はい|네";
     holds(ASSENT, word)

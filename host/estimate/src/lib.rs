@@ -1,6 +1,6 @@
 //! Token estimates and text reduction without a tokenizer and without a clock: the same input gives the same result.
 //!
-//! Guests and the host share this crate, so that what a selector counts is what the host compares.
+//! Guests and the host share this crate, so that a selector and the host count the same.
 //!
 //! ```
 //! assert!(bub_estimate::estimate("a heron stands in the water") > 4);

@@ -1,16 +1,15 @@
-//! A message as the builtin stages hand it on: the context and the date in front, quotations of others, then the sender's
-//! own words.
+//! The format of a prompt between the builtin stages: context and date, then quotations, then the sender's own words.
 
 /// A sender and their own words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spoken<'a> {
-    /// As the context in front says; none where there is no context.
+    /// From the context; `None` without one.
     pub sender: Option<&'a str>,
-    /// The words of the sender.
+    /// The sender's own words.
     pub words: &'a str,
 }
 
-/// Splits a prompt. The prefix is the host's, so no sender can forge it.
+/// Parses a prompt. The host writes the prefix, so no sender can forge it.
 pub fn spoken(prompt: &str) -> Spoken<'_> {
     let (mut head, mut rest) = ("", prompt);
     let mut at = 0;
@@ -23,7 +22,7 @@ pub fn spoken(prompt: &str) -> Spoken<'_> {
         at += line.len();
     }
     let sender = head.trim_end().split('|').find_map(|item| item.strip_prefix("sender_id="));
-    // Each line of a quotation is marked, and a line without a word ends it.
+    // Each line of a quotation is marked; an unmarked line ends it.
     while let Some((line, behind)) = rest.split_once('\n').filter(|(line, _)| line.starts_with('>') || line.is_empty())
     {
         debug_assert!(line.len() < rest.len());

@@ -1,10 +1,10 @@
-//! The estimate: characters of each script, by how many of them make a token.
+//! The estimate: characters of each script, divided by characters per token.
 
-/// Characters a token, in hundredths. Han and the rest are as the original has them, although o200k_base makes more tokens
-/// of Chinese and fewer of English: what a provider reports corrects that. The others were measured with it, see
-/// `tests/all/main.rs`.
+/// Characters per token, in hundredths. `HAN` and `REST` have the values of the original, although o200k_base makes
+/// more tokens of Chinese and fewer of English; calibration with the provider's reports corrects that. The others were
+/// measured with o200k_base, see `tests/all/main.rs`.
 const HAN: u64 = 180;
-/// Marks that stand by themselves among characters of full width.
+/// Punctuation of full width.
 const MARK: u64 = 100;
 const KANA: u64 = 95;
 const HANGUL: u64 = 105;
@@ -14,8 +14,8 @@ const INDIC: u64 = 300;
 const PICTURE: u64 = 60;
 const REST: u64 = 400;
 
-/// Tokens that a text will take, rounded up; 0 for no text. Characters are Unicode scalar values, and each script counts
-/// by its share.
+/// Estimates the tokens of a text, rounded up; 0 for an empty text. Characters are Unicode scalar values, and each
+/// script counts by its share.
 pub fn estimate(text: &str) -> u64 {
     let (mut count, mut weight) = (0_u64, 0_u64);
     let mut rest = text;
@@ -42,8 +42,7 @@ pub fn estimate(text: &str) -> u64 {
     (count * count * 100).div_ceil(weight)
 }
 
-/// The bytes of ASCII that a text begins with, eight at a time: most texts have little else, and none of them has to be
-/// looked at by itself.
+/// The number of ASCII bytes at the beginning, eight at a time: most texts are ASCII, and need no decoding.
 fn plain(bytes: &[u8]) -> usize {
     const EIGHT: u64 = 0x8080_8080_8080_8080;
     let (eights, _) = bytes.as_chunks::<8>();
@@ -73,14 +72,14 @@ fn rate(character: char) -> u64 {
     }
 }
 
-/// What a provider has reported, in relation to what was estimated: the newest reports count most.
+/// Calibration: the ratio of reported to estimated tokens, where recent reports weigh most.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio(f64);
 
-/// How much of a new report goes into the ratio.
+/// The weight of a new report.
 const PACE: f64 = 0.5;
 
-/// No tokenizer is further off than this; what is, is no report about the same request.
+/// No tokenizer differs more than this; a report beyond belongs to another request.
 const BOUNDS: (f64, f64) = (0.25, 4.0);
 
 impl Default for Ratio {
@@ -90,26 +89,25 @@ impl Default for Ratio {
 }
 
 impl Ratio {
-    /// As it is estimated.
+    /// No correction.
     pub const ONE: Self = Self(1.0);
 
-    /// What was kept of it; 1 where it is no number that could be one.
+    /// A stored value; 1 if it is not a valid ratio.
     pub fn kept(value: f64) -> Self {
         if (BOUNDS.0..=BOUNDS.1).contains(&value) { Self(value) } else { Self::default() }
     }
 
-    /// The number itself.
+    /// The ratio itself.
     pub fn value(self) -> f64 {
         self.0
     }
 
-    /// An estimate as it is corrected, rounded up.
+    /// Corrects an estimate, rounded up.
     pub fn correct(self, estimated: u64) -> u64 {
         (estimated as f64 * self.0).ceil() as u64
     }
 
-    /// With one more report: so many tokens were estimated, without any correction, and so many it took. The first report
-    /// is taken as it is.
+    /// Adds a report: the uncorrected estimate, and the reported tokens. The first report is taken as it is.
     pub fn report(before: Option<Self>, estimated: u64, reported: u64) -> Option<Self> {
         if estimated == 0 || reported == 0 {
             return before;
@@ -135,7 +133,7 @@ mod tests {
             ("abcde", 2),
             ("你好", 2),
             ("你好世界你好世界你", 5),
-            // Half and half: 2.9 characters a token.
+            // Half of each script: 2.9 characters per token.
             ("你好ab", 2),
             ("你好世界abcd", 3),
         ] {

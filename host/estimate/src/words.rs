@@ -1,15 +1,15 @@
-//! What a text is about: words and trigrams, weighed by how rare they are.
+//! Lexical similarity: words and trigrams, weighed by how rare they are.
 
 use std::collections::BTreeMap;
 
-/// Words that say nothing about what a text is about, in the languages where they are written apart.
+/// Stop words, in languages that separate words.
 const EMPTY: &str = "a an and are as at be been but by can could did do does for from had has have he her his how i if in \
     is it its me my of on or our she so that the their them there they this to us was we were what when where which who \
     why will with would you your please tell about remember remind \
     и в во не что он на я с со как а то все она так его но да ты к у же вы за бы по ее мне было вот от меня о из ему \
     какой какая какое где когда это";
 
-/// The same where no spaces are written: cut out before trigrams are made.
+/// Stop words in languages without spaces, removed before trigrams are made.
 const EMPTY_RUNS: [&str; 39] = [
     "什么时候",
     "什么",
@@ -52,11 +52,11 @@ const EMPTY_RUNS: [&str; 39] = [
     "ますか",
 ];
 
-/// As many characters of a word as two forms of it share.
+/// Length of the common prefix of two forms of a word.
 const WORD_BEGINS: usize = 5;
 
-/// The terms of a text with how often they stand there. Text with spaces gives words and the trigrams of each word; text
-/// without gives its characters, pairs and trigrams of them.
+/// The terms of a text with their frequencies. Text with spaces gives words and their trigrams; text without gives
+/// characters, pairs and trigrams.
 pub fn terms(text: &str) -> BTreeMap<String, u32> {
     let mut terms = BTreeMap::new();
     let lower = text.to_lowercase();
@@ -77,7 +77,7 @@ enum Run<'a> {
     Dense(&'a str),
 }
 
-/// A word split where a script without spaces begins or ends.
+/// Splits a word where a script without spaces begins or ends.
 fn runs(word: &str) -> Vec<Run<'_>> {
     let mut runs = Vec::new();
     let mut rest = word;
@@ -99,7 +99,7 @@ fn is_empty(word: &str) -> bool {
     EMPTY.split(' ').any(|empty| empty == word)
 }
 
-/// A word counts whole, and by its trigrams, so that another form of it is near.
+/// A word counts as a whole, and by its trigrams, so that its other forms are similar.
 fn spaced(word: &str, terms: &mut BTreeMap<String, u32>) {
     let stem = stem(word);
     *terms.entry(stem.to_owned()).or_default() += 2;
@@ -109,7 +109,7 @@ fn spaced(word: &str, terms: &mut BTreeMap<String, u32>) {
     }
 }
 
-/// English plurals and the possessive's remains are the same word.
+/// Removes English plural and possessive endings.
 fn stem(word: &str) -> &str {
     match word.strip_suffix('s') {
         Some(stem) if stem.len() >= 3 && !stem.ends_with('s') && word.is_ascii() => stem,
@@ -136,22 +136,22 @@ fn dense(run: &str, terms: &mut BTreeMap<String, u32>) {
     }
 }
 
-/// What a text must hold to share a term with the question: its words without their ends, and the pairs of scripts
-/// without spaces. Looked for before anything is weighed, because it is quick.
+/// A quick filter: a text that shares a term with the question contains one of these, word stems and pairs of scripts
+/// without spaces.
 pub fn marks(question: &str) -> Vec<String> {
     let words = terms(question).into_keys().filter(|term| !term.starts_with('~'));
     words.map(|word| word.chars().take(WORD_BEGINS).collect()).collect()
 }
 
-/// Texts to compare a question with. How rare a term is, is counted over all of them.
+/// Texts to compare a question with. The rarity of a term is counted over all of them.
 pub struct Corpus {
     texts: Vec<BTreeMap<String, u32>>,
-    /// In how many texts a term stands.
+    /// Number of texts that contain a term.
     held: BTreeMap<String, u32>,
 }
 
 impl Corpus {
-    /// What the question is compared with.
+    /// A corpus of these texts.
     pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let texts: Vec<_> = texts.into_iter().map(terms).collect();
         let mut held = BTreeMap::new();
@@ -174,12 +174,12 @@ impl Corpus {
         self.texts.iter().map(similarity).collect()
     }
 
-    /// How many texts there are.
+    /// Number of texts.
     pub(crate) fn len(&self) -> usize {
         self.texts.len()
     }
 
-    /// In how many texts a term stands.
+    /// Number of texts that contain a term.
     pub(crate) fn held(&self, term: &str) -> u32 {
         self.held.get(term).copied().unwrap_or(0)
     }

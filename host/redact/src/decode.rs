@@ -1,6 +1,6 @@
 //! Decoding of single characters, in any of their encodings.
 
-/// The longest spelling of a character, in bytes: `&#x10ffff;` behind zeros, and two `\u` of a pair.
+/// The longest encoding of a character, in bytes: `&#x10ffff;` with leading zeros, or a `\u` surrogate pair.
 const MAX_ENCODED: usize = 12;
 
 /// The first unit of a byte string.
@@ -14,13 +14,13 @@ pub(super) enum Unit {
     Unknown,
 }
 
-/// Whether a byte may begin a spelling of something else.
+/// Whether a byte may begin an encoded character.
 pub(super) fn begins_spelling(byte: u8) -> bool {
     matches!(byte, b'%' | b'\\' | b'&')
 }
 
-/// Reads the first unit of `bytes`, which are not empty: percent-encoding, escapes as JSON, JavaScript, C and Rust write
-/// them, and references as HTML has them. Anything else is a byte that means itself.
+/// Decodes the first unit of `bytes`, which must not be empty: percent-encoding, escapes of JSON, JavaScript, C and
+/// Rust, and HTML character references. Any other byte is returned as it is.
 pub(super) fn unit(bytes: &[u8], is_end: bool) -> Unit {
     let Some((&first, rest)) = bytes.split_first() else { return Unit::Unknown };
     let found = match first {
@@ -39,7 +39,7 @@ pub(super) fn unit(bytes: &[u8], is_end: bool) -> Unit {
 enum Decoded<T = Unit> {
     Unit(T),
     Nothing,
-    /// It is one so far, and the bytes end.
+    /// A valid prefix that the end of the input cuts off.
     Cut,
 }
 
@@ -57,7 +57,7 @@ fn byte(value: u32, length: usize) -> Option<Unit> {
     u8::try_from(value).ok().map(|value| Unit::Byte(value, length))
 }
 
-/// From `least` to `most` hexadecimal digits: their value, and how many there are.
+/// Parses `least` to `most` hexadecimal digits; returns their value and their number.
 fn hex(bytes: &[u8], least: usize, most: usize) -> Decoded<(u32, usize)> {
     let digits = bytes.iter().take(most).take_while(|byte| byte.is_ascii_hexdigit()).count();
     if digits == bytes.len() && digits < most {
@@ -70,7 +70,7 @@ fn hex(bytes: &[u8], least: usize, most: usize) -> Decoded<(u32, usize)> {
     }
 }
 
-/// What follows a backslash.
+/// Decodes the rest of an escape after the backslash.
 fn escape(rest: &[u8]) -> Decoded {
     let Some((&kind, rest)) = rest.split_first() else { return Decoded::Cut };
     let plain = match kind {
@@ -87,7 +87,7 @@ fn escape(rest: &[u8]) -> Decoded {
     Decoded::Unit(Unit::Byte(plain, 2))
 }
 
-/// What follows `\u`: four digits, two such of a pair, or digits in braces.
+/// Decodes the rest of an escape after `\u`: four digits, a surrogate pair, or digits in braces.
 fn unicode(rest: &[u8]) -> Decoded {
     if let Some(braced) = rest.strip_prefix(b"{") {
         return match hex(braced, 1, 6) {
@@ -118,7 +118,7 @@ fn unicode(rest: &[u8]) -> Decoded {
     }
 }
 
-/// What follows `&`.
+/// Decodes the rest of a character reference after `&`.
 fn reference(rest: &[u8], is_end: bool) -> Decoded {
     const NAMES: [(&[u8], char); 6] =
         [(b"amp;", '&'), (b"lt;", '<'), (b"gt;", '>'), (b"quot;", '"'), (b"apos;", '\''), (b"nbsp;", '\u{a0}')];
@@ -141,7 +141,7 @@ fn reference(rest: &[u8], is_end: bool) -> Decoded {
     let text = digits.get(..count).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default();
     match (digits.get(count), u32::from_str_radix(text, radix)) {
         (None, _) if !is_end => Decoded::Cut,
-        // Browsers read a reference whose semicolon is missing.
+        // Browsers accept a reference without its semicolon.
         (next, Ok(value)) => char(value, before + count + usize::from(next == Some(&b';'))),
         _ => Decoded::Nothing,
     }

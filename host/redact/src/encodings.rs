@@ -1,29 +1,29 @@
 //! Encodings in which servers, programs and models may repeat a secret.
 //!
-//! Percent-encoding, escapes and references are undone where a text is read, whichever characters they stand for, and the
-//! case of ASCII letters is nothing there. What is made here are the encodings of the whole value, and those spellings that
-//! undoing would take for something else: of a value that holds `%`, `\\` or `&` itself.
+//! The matcher decodes percent-encoding, escapes and character references itself, and ignores the case of ASCII
+//! letters. This module adds encodings of the whole value (Base64, hexadecimal, reversed), and encoded forms that
+//! decoding would change because the value itself contains `%`, `\\` or `&`.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
-/// What never needs to be encoded in a URL.
+/// Characters that need no encoding in a URL.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// In a path or a query a colon means itself. Some servers (Telegram's tokens hold one) do not decode it.
+/// A colon is allowed in a path or query. Some servers do not decode it (Telegram's tokens contain one).
 const UNRESERVED_AND_COLON: &AsciiSet = &UNRESERVED.remove(b':');
 
-/// A piece of a spelling that is shorter is no longer told from other text.
+/// The minimum length of a form: shorter ones occur in ordinary text.
 const MIN_FORM: usize = 6;
 
-/// `value` as it is written into a path or a query: all that could end a segment or a parameter is encoded.
+/// Percent-encodes `value` for a path segment or a query parameter.
 pub fn url_encode(value: &[u8]) -> String {
     percent_encode(value, UNRESERVED_AND_COLON).to_string()
 }
 
-/// `value` as it is, percent-encoded, in JSON, in hexadecimal, reversed, in another case, and in Base64 at each of the three
-/// places where it can begin in a longer text. The longest come first.
+/// All forms of `value`, the longest first: raw, percent-encoded, JSON-escaped, hexadecimal, reversed, in other cases,
+/// and Base64 at each of the three alignments within a longer text.
 pub fn all(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec()];
     for encoded in [url_encode(value), percent_encode(value, UNRESERVED).to_string()] {
@@ -37,7 +37,7 @@ pub fn all(value: &[u8]) -> Vec<Vec<u8>> {
         forms.push(inner.replace('/', "\\/").into_bytes());
         forms.push(inner.as_bytes().to_vec());
         forms.push(text.chars().rev().collect::<String>().into_bytes());
-        // Of letters beyond ASCII: there a text is not read in one case.
+        // For letters beyond ASCII, whose case the matcher does not ignore.
         forms.push(text.to_lowercase().into_bytes());
         forms.push(text.to_uppercase().into_bytes());
     } else {
@@ -55,25 +55,27 @@ pub fn all(value: &[u8]) -> Vec<Vec<u8>> {
     forms
 }
 
-/// Two digits a byte, in lower case.
+/// Two lower-case digits per byte.
 fn hex(value: &[u8]) -> Vec<u8> {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |value: u8| DIGITS.get(usize::from(value & 15)).copied().unwrap_or(b'0');
     value.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]).collect()
 }
 
-/// Sorts so that a form that holds another stands before it, each once.
+/// Sorts by length, longest first, and removes duplicates.
 pub fn sort_longest_first<T: AsRef<[u8]> + Ord>(forms: &mut Vec<T>) {
     forms.sort_by(|a, b| b.as_ref().len().cmp(&a.as_ref().len()).then_with(|| a.cmp(b)));
     forms.dedup();
 }
 
-/// What is the same in the Base64 of every text that has `value` behind a multiple of three bytes and `before` more.
+/// The Base64 characters that are the same in every text that has `value` at this alignment, `before` bytes after a
+/// multiple of three.
 fn base64(engine: &impl Engine, value: &[u8], before: usize) -> Vec<u8> {
     let mut bytes = vec![0; before];
     bytes.extend_from_slice(value);
     let mut encoded = engine.encode(&bytes).into_bytes();
-    // A character holds six bits: the first ones also hold bits of what precedes, the last one of what follows.
+    // A character encodes six bits: the first ones may mix with the preceding bytes, the last one with the following
+    // bytes.
     if !bytes.len().is_multiple_of(3) {
         encoded.pop();
     }
@@ -81,7 +83,7 @@ fn base64(engine: &impl Engine, value: &[u8], before: usize) -> Vec<u8> {
     encoded.split_off(shared)
 }
 
-/// `%2F` as `%2f`.
+/// Percent-encoding with lower-case digits: `%2F` becomes `%2f`.
 fn lower_hex(encoded: &str) -> String {
     let mut left = 0_usize;
     encoded

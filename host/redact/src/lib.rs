@@ -1,8 +1,8 @@
 //! Redaction of secrets, in whole texts and in streams.
 //!
-//! It finds the strings that [`encodings`] makes of a value, case-insensitively and in any mixture of percent-encoding,
-//! escapes and HTML references. This is a safety net: an attacker who controls an answer can choose an encoding that it
-//! does not know, so grants alone protect secrets.
+//! It finds the strings that [`encodings`] derives from a value, case-insensitively and in any mixture of
+//! percent-encoding, escapes and HTML references. This is a safety net: an attacker who controls an answer can choose
+//! an encoding that it does not know, so only grants protect secrets reliably.
 //!
 //! A text is matched twice in parallel: as it is, and decoded. Bytes that cannot begin a match are skipped, so the cost
 //! is one table lookup per byte for ordinary text, whatever the number of strings.
@@ -29,13 +29,13 @@ use std::sync::Arc;
 /// Replaces a secret.
 pub const REPLACEMENT: &str = "***";
 
-/// Redacts a stream of bytes; holds back what may be the beginning of a secret.
+/// Redacts a stream of bytes; holds back bytes that may begin a secret.
 #[derive(Clone)]
 pub struct RedactStream {
     machine: Option<Arc<Machine>>,
     /// Bytes that are held back.
     held: Vec<u8>,
-    /// How many of them were read.
+    /// How many of the held bytes were matched already.
     read: usize,
     /// The matcher states for the raw and for the decoded text.
     plain: Reading,
@@ -164,7 +164,7 @@ impl Reading {
         self.state == machine.start
     }
 
-    /// Feeds one byte, whose encoding has that position.
+    /// Feeds one decoded byte whose encoding is at that position.
     fn see(&mut self, machine: &Machine, byte: u8, (start, end): (usize, usize), found: &mut VecDeque<(usize, usize)>) {
         self.state = machine.next(self.state, byte);
         self.starts.push_back(start);
@@ -193,7 +193,7 @@ impl Patterns {
     pub fn redact_text(&self, text: &str) -> String {
         match self.is_empty() {
             true => text.to_owned(),
-            // A string may end within a character of the text only where it is none itself.
+            // Invalid UTF-8 arises only if a pattern is not UTF-8 itself.
             false => String::from_utf8_lossy(&self.redact(text.as_bytes())).into_owned(),
         }
     }

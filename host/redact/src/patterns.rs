@@ -12,7 +12,7 @@ pub(super) use aho_corasick::automaton::StateID;
 /// Strings to redact, ignoring the case of ASCII letters. Cloning is cheap.
 #[derive(Clone, Default)]
 pub struct Patterns {
-    /// None: nothing is looked for.
+    /// `None`: there is nothing to search for.
     found: Option<Arc<Machine>>,
     count: usize,
 }
@@ -27,9 +27,9 @@ impl fmt::Debug for Patterns {
 pub(super) struct Machine {
     automaton: NFA,
     pub(super) start: StateID,
-    /// By state: how much of a string stands there, at most.
+    /// By state: the length of the longest partial match.
     depths: Vec<u32>,
-    /// By byte: whether something may begin with it, so that a text in which nothing does is passed at the speed of memory.
+    /// By byte: whether a match may begin with it. Others are skipped at memory speed.
     pub(super) wakes: [bool; 256],
 }
 
@@ -61,7 +61,7 @@ impl Patterns {
 }
 
 impl Machine {
-    /// None: there are more strings than a machine can hold, which are gigabytes.
+    /// `None`: there are more strings than an automaton can hold (gigabytes).
     fn new(strings: &[Vec<u8>]) -> Option<Self> {
         let automaton = NFA::builder().match_kind(MatchKind::Standard).prefilter(false).build(strings).ok()?;
         let start = automaton.start_state(Anchored::No).ok()?;
@@ -96,12 +96,12 @@ impl Machine {
         }
     }
 
-    /// The state behind one more byte.
+    /// The state after one more byte.
     pub(super) fn next(&self, state: StateID, byte: u8) -> StateID {
         self.automaton.next_state(Anchored::No, state, byte.to_ascii_lowercase())
     }
 
-    /// How many bytes at the end of what was seen are the beginning of a string, at most.
+    /// The length of the longest suffix of the input that may begin a match.
     pub(super) fn depth(&self, state: StateID) -> usize {
         self.depths.get(state.as_usize()).copied().unwrap_or_default() as usize
     }

@@ -1,4 +1,4 @@
-//! Files that the program obeys: how they are read, who else may write them, and where they really lie.
+//! Files that control the program: reading them, checking their owners and modes, and resolving their real locations.
 //!
 //! **Invariant**: this module knows identities and owners of files, not their contents.
 

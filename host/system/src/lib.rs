@@ -1,7 +1,6 @@
-//! What the operating system has: files that the program obeys, the environment that it was started with, and programs that
-//! it starts.
+//! Operating system services: files that control the program, the environment at its start, and child processes.
 //!
-//! The crate knows nothing of plugins, tapes or models.
+//! The crate has no knowledge of plugins, tapes or models.
 
 #![warn(missing_docs, unreachable_pub)]
 

@@ -9,7 +9,7 @@ use wasmtime::component::{ComponentType, Lift, Lower};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 pub enum ErrorKind {
-    /// The argument is not what the contract asks for.
+    /// The argument violates the contract.
     #[cfg_attr(feature = "component", component(name = "invalid-input"))]
     InvalidInput,
     /// The configuration is wrong.
@@ -18,7 +18,7 @@ pub enum ErrorKind {
     /// The model or its provider failed, and a retry does not help.
     #[cfg_attr(feature = "component", component(name = "provider"))]
     Provider,
-    /// The messages are longer than the model takes.
+    /// The messages exceed the model's context window.
     #[cfg_attr(feature = "component", component(name = "context-length"))]
     ContextLength,
     /// A tool failed.
@@ -27,7 +27,7 @@ pub enum ErrorKind {
     /// A retry may help.
     #[cfg_attr(feature = "component", component(name = "temporary"))]
     Temporary,
-    /// There is nothing of that name.
+    /// Nothing has that name.
     #[cfg_attr(feature = "component", component(name = "not-found"))]
     NotFound,
     /// A grant is missing.
@@ -36,7 +36,7 @@ pub enum ErrorKind {
     /// Another writer was first.
     #[cfg_attr(feature = "component", component(name = "conflict"))]
     Conflict,
-    /// The caller no longer wants the answer.
+    /// The caller no longer needs the answer.
     #[cfg_attr(feature = "component", component(name = "cancelled"))]
     Cancelled,
     /// Any other error.
@@ -48,11 +48,11 @@ pub enum ErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(record))]
 pub struct Error {
-    /// What kind it is.
+    /// The kind.
     pub kind: ErrorKind,
-    /// For people, in one line.
+    /// For people, on one line.
     pub message: String,
-    /// More, for programs.
+    /// Details for programs.
     pub details: Option<Json>,
 }
 
@@ -62,24 +62,24 @@ impl Error {
         Self { kind, message: message.into(), details: None }
     }
 
-    /// The argument is not what the contract asks for.
+    /// An argument violates the contract.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidInput, message)
     }
 
-    /// A grant is missing, or nesting has gone too far.
+    /// A grant is missing, or calls are nested too deeply.
     pub fn denied(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Denied, message)
     }
 
-    /// The caller no longer wants the answer.
+    /// The caller no longer needs the answer.
     pub fn cancelled() -> Self {
         Self::new(ErrorKind::Cancelled, "the receiver is gone")
     }
 }
 
 impl ErrorKind {
-    /// As it is written on a tape.
+    /// The name on tapes.
     pub fn name(self) -> &'static str {
         match self {
             Self::InvalidInput => "invalid_input",

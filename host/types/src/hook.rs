@@ -3,18 +3,18 @@
 /// How the plugins that implement a hook are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DispatchMode {
-    /// One after the other until one answers.
+    /// One after the other until one returns a result.
     FirstResult,
     /// All of them.
     Broadcast,
-    /// All of them, each seeing what the one before it changed.
+    /// All of them; each gets the changes of the one before.
     Chain,
     /// All of them; their faults are ignored.
     Observer,
 }
 
 impl DispatchMode {
-    /// For people.
+    /// The name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::FirstResult => "first result",
@@ -29,13 +29,13 @@ impl DispatchMode {
 pub struct HookSpec {
     /// The name in messages: that of the WIT interface.
     pub name: &'static str,
-    /// How plugins are asked.
+    /// How plugins are called.
     pub way: DispatchMode,
     /// The name in events and in `on-error`.
     pub stage: &'static str,
-    /// What an implementation sees and can change, shown when the user grants the hook.
+    /// What an implementation sees and can change; shown when the user grants the hook.
     pub power: &'static str,
-    /// Whether it sees what people and the model say.
+    /// Whether it sees messages of people or of the model.
     pub listens: bool,
 }
 
@@ -52,7 +52,7 @@ const fn without_conversation(
     HookSpec { name, way, stage, power, listens: false }
 }
 
-/// All hooks, in the order in which a turn meets them.
+/// All hooks, in the order of a turn.
 pub const HOOKS: &[HookSpec] = &[
     hook(
         "admit-message",

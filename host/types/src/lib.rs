@@ -1,13 +1,13 @@
 //! The plain types that all crates of bub-wasm share.
 //!
-//! The crate knows nothing of WebAssembly, tapes, models or HTTP. What it knows:
+//! The crate has no knowledge of WebAssembly, tapes, models or HTTP. It contains:
 //!
 //! - the records of the contract `bub:types/types` and of `bub:tools/schema` ([`Envelope`], [`Principal`], [`Error`],
 //!   [`ToolSpec`], …) as plain data. With the feature `component` they can cross the boundary of a component as they are,
 //!   so no second set of them has to be generated and converted;
 //! - [`hook`]: the table of hooks;
 //! - [`plugin_name`]: which names plugins may have;
-//! - [`text`] and [`suggest`]: text of others made fit for people, and "did you mean".
+//! - [`text`] and [`suggest`]: escaping of untrusted text for terminals and logs, and "did you mean".
 //!
 //! ```
 //! use bub_types::{Error, ErrorKind, text::one_line};
@@ -35,5 +35,5 @@ pub use message::{
 pub use model::{ModelChoice, ModelOptions, StreamEvent};
 pub use tool::{Effect, ToolCall, ToolSpec};
 
-/// JSON as text, as contracts have it. Nothing of this crate parses it.
+/// JSON as text, as in the contracts. This crate does not parse it.
 pub type Json = String;

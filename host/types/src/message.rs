@@ -15,7 +15,7 @@ pub enum MessageKind {
     /// A comma command.
     #[cfg_attr(feature = "component", component(name = "command"))]
     Command,
-    /// What went wrong.
+    /// An error message.
     #[cfg_attr(feature = "component", component(name = "error"))]
     Error,
 }
@@ -24,7 +24,7 @@ pub enum MessageKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 pub enum Principal {
-    /// The person whose agent it is.
+    /// The user who runs the agent.
     #[cfg_attr(feature = "component", component(name = "owner"))]
     Owner,
     /// A person whom the owner has named.
@@ -45,10 +45,10 @@ pub enum MediaKind {
     /// A picture.
     #[cfg_attr(feature = "component", component(name = "image"))]
     Image,
-    /// Sound.
+    /// Audio.
     #[cfg_attr(feature = "component", component(name = "audio"))]
     Audio,
-    /// Moving pictures.
+    /// Video.
     #[cfg_attr(feature = "component", component(name = "video"))]
     Video,
     /// Any other file.
@@ -56,7 +56,7 @@ pub enum MediaKind {
     Document,
 }
 
-/// When a part of the system prompt is cut from a request that has no room for all of it.
+/// When a part of the system prompt is cut from a request that is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 pub enum CutOrder {
@@ -87,16 +87,16 @@ pub struct SystemPart {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 pub enum Provenance {
-    /// The sender made it.
+    /// Made by the sender.
     #[cfg_attr(feature = "component", component(name = "written"))]
     Written,
-    /// It stands in the message that this one answers or cites.
+    /// From the message that this one answers or quotes.
     #[cfg_attr(feature = "component", component(name = "quoted"))]
     Quoted,
-    /// The sender passed it on from elsewhere.
+    /// Forwarded by the sender.
     #[cfg_attr(feature = "component", component(name = "forwarded"))]
     Forwarded,
-    /// Another author attached it.
+    /// Attached by another author.
     #[cfg_attr(feature = "component", component(name = "attached"))]
     Attached,
 }
@@ -107,7 +107,7 @@ pub enum Provenance {
 pub struct MediaItem {
     /// The kind, which decides how it is shown to a model.
     pub kind: MediaKind,
-    /// The media type, as `image/png`.
+    /// The media type, such as `image/png`.
     #[cfg_attr(feature = "component", component(name = "mime-type"))]
     pub mime_type: String,
     /// The name that the sender gave it.
@@ -118,7 +118,7 @@ pub struct MediaItem {
     pub provenance: Provenance,
 }
 
-/// Text of a message beside what the sender wrote.
+/// Text of a message besides what the sender wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(record))]
 pub struct Passage {
@@ -136,7 +136,7 @@ pub struct Passage {
 pub struct Envelope {
     /// The channel's own id of the message, by which it is deduplicated.
     pub id: Option<String>,
-    /// The session that it belongs to, where the channel says so.
+    /// The session that it belongs to, if the channel says so.
     #[cfg_attr(feature = "component", component(name = "session-id"))]
     pub session_id: Option<String>,
     /// The channel that it came from or goes to.
@@ -146,11 +146,11 @@ pub struct Envelope {
     pub chat_id: String,
     /// The channel's id of the sender.
     pub sender: Option<String>,
-    /// What the sender wrote for this message, and nothing else.
+    /// What the sender wrote, and nothing else.
     pub content: String,
-    /// All other text of the message, in its order.
+    /// All other text of the message, in order.
     pub passages: Vec<Passage>,
-    /// What it is.
+    /// The kind.
     pub kind: MessageKind,
     /// Facts about the message, in order; keys that begin with `_` never reach the prompt.
     pub context: Vec<(String, Json)>,
@@ -161,7 +161,7 @@ pub struct Envelope {
     pub output_channel: Option<String>,
 }
 
-/// What a model is asked.
+/// The prompt of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(variant))]
 pub enum Prompt {
@@ -193,7 +193,7 @@ impl Envelope {
 }
 
 impl Prompt {
-    /// The prompt as text: of parts, their text parts, one a line.
+    /// The prompt as text; of content parts, the text parts, one per line.
     pub fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),

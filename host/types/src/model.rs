@@ -1,4 +1,4 @@
-//! Models that can be chosen, and what a model says while it answers.
+//! Choices of models, and events of a model's answer.
 
 use crate::{Error, Json, ToolCall};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use wasmtime::component::{ComponentType, Lift, Lower};
 pub struct ModelChoice {
     /// `provider:model`.
     pub id: String,
-    /// For people.
+    /// The display name.
     pub name: String,
 }
 
@@ -25,11 +25,11 @@ pub struct ModelOptions {
     pub current: Option<String>,
 }
 
-/// A piece of an answer.
+/// A part of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(variant))]
 pub enum StreamEvent {
-    /// Text for the reader.
+    /// Text of the answer.
     #[cfg_attr(feature = "component", component(name = "text"))]
     Text(String),
     /// Reasoning of the model.
@@ -44,7 +44,7 @@ pub enum StreamEvent {
     /// Tokens used.
     #[cfg_attr(feature = "component", component(name = "usage"))]
     Usage(Json),
-    /// What went wrong.
+    /// An error.
     #[cfg_attr(feature = "component", component(name = "error"))]
     Error(Error),
     /// Once, last: `{"text", "steps", "usage"}`.

@@ -1,21 +1,21 @@
 //! Names of plugins: their syntax, and the reserved ones.
 //!
 //! Names are typed in commands, used in `config.toml`, and identify a plugin's sidecars and folders. So they have no
-//! look-alike characters, no upper case, and no dot, which separates a plugin's name from its sidecar's.
+//! look-alike characters, no upper case, and no dot, which separates the plugin's name from the sidecar's.
 
 use crate::text::one_line;
 use anyhow::{Result, bail};
 
-/// The longest name, in bytes: it is part of the names of tapes and folders.
+/// Maximum length in bytes: the name is part of the names of tapes and folders.
 const MAX_NAME: usize = 64;
 
-/// The name of the sidecar that tool results beyond the limit are spilled to.
+/// The sidecar that long tool results are spilled to.
 pub const SPILL: &str = "spill";
 
-/// The name under which users choose the selection that no plugin makes: the conversation of this turn alone.
+/// The name for a selection without a plugin: the conversation of this turn alone.
 pub const SIMPLE: &str = "simple";
 
-/// The name of the selection of a whole window, which takes over where a selector fails.
+/// The name for the selection of a whole window, the fallback when a selector fails.
 pub const EVERYTHING: &str = "everything";
 
 /// Reserved names, and their meaning.
@@ -25,14 +25,14 @@ const RESERVED: [(&str, &str); 3] = [
     (EVERYTHING, "the selection of a whole window"),
 ];
 
-/// Whether a plugin may have that name.
+/// Checks the syntax of a plugin's name, and that it is not reserved.
 ///
 /// # Errors
 ///
-/// What is wrong with it. The caller says what to do about it.
+/// What is wrong with it. The caller adds the remedy.
 pub fn check_name(name: &str) -> Result<()> {
     let what = match name.chars().find(|character| !is_plain(*character)) {
-        // Nothing of it would be seen between the backticks.
+        // It would be invisible between the backticks.
         Some(other) if other.is_whitespace() || other.is_control() => {
             format!("U+{:04X} is none of them", u32::from(other))
         }

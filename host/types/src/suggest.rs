@@ -23,7 +23,7 @@ pub fn several<'a>(written: &str, names: impl IntoIterator<Item = &'a str>, coun
     close.into_iter().take(count).map(|(_, name)| name).collect()
 }
 
-/// The share of letters that stand in both, in the same order: twice the longest common subsequence over both lengths.
+/// Similarity of two names: twice the length of their longest common subsequence, divided by the sum of their lengths.
 fn shared(a: &str, b: &str) -> f64 {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
     let mut row = vec![0_usize; b.len() + 1];

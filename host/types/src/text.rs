@@ -1,10 +1,10 @@
-//! Text of others, made fit for terminals, logs and messages: escaping, clipping, and numbers for people.
+//! Escaping, clipping and formatting of text for terminals, logs and messages.
 
 mod invisible;
 
 pub use invisible::Invisible;
 
-/// Maximum bytes of a text that become a line. A guest may pass megabytes.
+/// Maximum bytes of a text that are processed. A guest may pass megabytes.
 const LOOKED_AT: usize = 64 << 10;
 
 /// A message of the operating system without its capital letter and its error number.
@@ -52,7 +52,7 @@ pub fn cause<E: std::error::Error + 'static>(error: &E) -> String {
         inner = source;
     }
     match inner.downcast_ref::<E>() {
-        // Its own text holds the address; there is nothing better below it.
+        // Its own text contains the address, and it has no source.
         Some(_) => "the connection failed".to_owned(),
         None => plain(&inner.to_string()),
     }
@@ -72,14 +72,14 @@ pub fn shown(text: &str) -> String {
     shown
 }
 
-/// Whether a terminal would do something other than show the character: control characters, and those that turn the
-/// direction of a line, so that it reads as another one. Those that join letters stay: some scripts need them.
+/// Whether a terminal would interpret the character instead of showing it: control characters, and those that change
+/// the text direction. Joiners are kept: some scripts need them.
 fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The text without what cannot be seen in it and belongs to nothing around it.
+/// Removes invisible characters that do not belong to the text around them.
 fn visible(text: &str) -> String {
     let mut invisible = Invisible::default();
     let mut characters = text.chars().peekable();
@@ -92,7 +92,7 @@ fn visible(text: &str) -> String {
     visible
 }
 
-/// Guest-controlled text, fit for one line of a terminal or a log. Of a long one only the beginning is looked at.
+/// Untrusted text on one line, for a terminal or a log. Only the beginning of a long text is used.
 pub fn one_line(text: &str) -> String {
     let begun = visible(&text[..text.floor_char_boundary(LOOKED_AT)]);
     let parts = begun.split(is_obeyed).map(str::trim).filter(|part| !part.is_empty());

@@ -1,11 +1,11 @@
-//! Tools: what they declare, and calls of them.
+//! Tool declarations and tool calls.
 
 use crate::Json;
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "component")]
 use wasmtime::component::{ComponentType, Lift, Lower};
 
-/// What a call of a tool can do to the world.
+/// The effect of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(enum), repr(u8))]
 pub enum Effect {
@@ -27,7 +27,7 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "component", derive(ComponentType, Lift, Lower), component(record))]
 pub struct ToolSpec {
-    /// Dotted, `memory.save`; models see `memory_save`.
+    /// Dotted, as `memory.save`; models see `memory_save`.
     pub name: String,
     /// For the model.
     pub description: String,
@@ -38,7 +38,7 @@ pub struct ToolSpec {
     pub for_model: bool,
     /// What a call can do.
     pub effect: Effect,
-    /// Whether a call brings in text of others, which taints the turn.
+    /// Whether a call returns text of others, which taints the turn.
     #[cfg_attr(feature = "component", component(name = "reads-outside"))]
     pub reads_outside: bool,
 }
@@ -49,8 +49,8 @@ pub struct ToolSpec {
 pub struct ToolCall {
     /// The model's id of the call.
     pub id: Option<String>,
-    /// Dotted, `memory.save`.
+    /// Dotted, as `memory.save`.
     pub name: String,
-    /// As the model wrote them, which may be no JSON.
+    /// As the model wrote them; they may be invalid JSON.
     pub arguments: String,
 }

@@ -6,14 +6,14 @@ use crate::secret::value::{MAX_VALUE, MIN_CHARS, Source};
 use crate::secret::{Error, NewValue, Secrets, by_key, check_name, file, host};
 
 impl Secrets {
-    /// Sets the secret `name`, bound to `hosts`. Other secrets are kept, also those that another process has set since.
-    /// Waits up to 5 seconds for such a process.
+    /// Sets the secret `name`, bound to `hosts`. Other secrets are kept, also those that another process has just set.
+    /// Waits up to 5 seconds for the lock.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for what is no name, no host or no value: fewer than 6 characters, more than 64 KiB, a path
-    /// that is not absolute or whose file cannot be read. [`Error::File`] when the file of secrets cannot be read or
-    /// written; it is then as it was.
+    /// [`Error::Invalid`] for an invalid name, host or value: fewer than 6 characters, more than 64 KiB, a path that is
+    /// not absolute or whose file cannot be read. [`Error::File`] if `secrets.toml` cannot be read or written; it is
+    /// unchanged then.
     pub fn set(&mut self, name: &str, value: NewValue, hosts: &[String]) -> Result<(), Error> {
         check_name(name)?;
         let hosts = host::parse_all(hosts.iter().map(String::as_str))?;
@@ -28,11 +28,13 @@ impl Secrets {
         let read = source.read().map_err(invalid)?;
         if read.is_short() {
             return Err(invalid(format!(
-                "is shorter than {MIN_CHARS} characters: it could not be taken out of texts without spoiling them"
+                "is shorter than {MIN_CHARS} characters: redacting it would garble ordinary texts"
             )));
         }
         if matches!(source, Source::Text(_)) && read.expose_text().is_none() {
-            return Err(invalid(format!("is not UTF-8: keep its up to {MAX_VALUE} bytes in a file, and name that")));
+            return Err(invalid(format!(
+                "is not UTF-8: store it in a file of at most {MAX_VALUE} bytes and name that file"
+            )));
         }
         let entry = Entry { name: name.to_owned(), source: Some(source), hosts };
         self.rewrite(|path, text| table::with(path, text, &entry))
@@ -42,8 +44,8 @@ impl Secrets {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] when the file has no such secret, [`Error::Invalid`] when `name` is no name, and
-    /// [`Error::File`] when the file cannot be read or written.
+    /// [`Error::NotFound`] if the file has no such secret, [`Error::Invalid`] if `name` is not a valid name, and
+    /// [`Error::File`] if the file cannot be read or written.
     pub fn remove(&mut self, name: &str) -> Result<(), Error> {
         check_name(name)?;
         self.rewrite(|path, text| {
@@ -56,7 +58,7 @@ impl Secrets {
         let mut written = String::new();
         file::change(&path, |text| {
             written = edit(&path, text)?;
-            // Nothing is written that cannot be parsed again.
+            // Validates the new text before it is written.
             by_key(&path, table::entries(&path, &written)?)?;
             Ok(written.clone())
         })?;

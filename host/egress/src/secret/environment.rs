@@ -8,24 +8,25 @@ use crate::secret::value::{Source, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Variables of Bub's that hold what is a secret here: variable, what would follow `BUB_SECRET_`, the host that it is for.
+/// Variables of Bub that hold a secret: the variable, its name after `BUB_SECRET_`, and its host.
 const OF_BUB: [(&str, &str, &str); 1] = [("BUB_TELEGRAM_TOKEN", "TELEGRAM_TOKEN", "api.telegram.org")];
 
-/// What the environment says of one secret.
+/// A secret as the environment defines it.
 #[derive(Debug, Default)]
 pub(super) struct Variable {
     /// The variable that holds the value.
     pub(super) name: String,
-    /// None when only its hosts are named.
+    /// `None` if only its hosts are set.
     pub(super) source: Option<Source>,
     pub(super) hosts: Vec<Pattern>,
 }
 
-/// The variables of secrets, by what follows `BUB_SECRET_`. An empty one counts as unset, and `file:/path` names a file.
+/// Reads the variables of secrets, by the part of the name after `BUB_SECRET_`. An empty one counts as unset;
+/// `file:/path` names a file.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] names the variable that is wrong, and never what it holds.
+/// [`Error::Invalid`] names the invalid variable, never its value.
 pub(super) fn read(variables: impl Iterator<Item = (String, String)>) -> Result<BTreeMap<String, Variable>, Error> {
     let mut read: BTreeMap<String, Variable> = BTreeMap::new();
     let mut of_bub = Vec::new();
@@ -61,7 +62,7 @@ pub(super) fn read(variables: impl Iterator<Item = (String, String)>) -> Result<
     }
     for (variable, key, host, text) in of_bub {
         let entry = read.entry(key.to_owned()).or_default();
-        // What is said of the secret by its own name stands above.
+        // The secret's own variable takes precedence.
         if entry.source.is_none() {
             (entry.source, entry.name) = (Some(source(text)), variable);
         }

@@ -1,37 +1,37 @@
-//! Why a secret was not used, kept or found. No text here ever holds a value.
+//! Errors of secrets. No text contains a value.
 
 use std::fmt;
 
-/// What went wrong. The kinds are those that callers tell apart: a guest gets a different answer for each.
+/// Why an operation on a secret failed. Guests get a different error for each kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
-    /// The plugin may not use it. The caller knows the plugin, and words the command that would grant it.
+    /// The plugin may not use it. The caller names the plugin and the command that would grant it.
     NotGranted {
         /// The secret.
         name: String,
     },
     /// There is no secret of that name.
     NotFound {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
     },
-    /// The secret does not go to that host, or not that way.
+    /// The secret may not go to that host, or not over that protocol.
     NotBound {
         /// The secret.
         name: String,
-        /// Where it does not go, and why.
+        /// The host and the reason.
         why: String,
     },
-    /// The secret is known, and its value cannot be had or cannot be put where it was wanted.
+    /// The value cannot be read, or cannot be used in that place.
     Unusable {
         /// The secret.
         name: String,
-        /// What is in the way.
+        /// The reason.
         why: String,
     },
-    /// What was given is no name, no host, no value, or no mark.
+    /// Invalid name, host, value or placeholder.
     Invalid(String),
-    /// The file of secrets cannot be read, is not private, or cannot be written.
+    /// `secrets.toml` cannot be read, is not private, or cannot be written.
     File(String),
 }
 

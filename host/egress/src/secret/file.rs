@@ -1,4 +1,4 @@
-//! `secrets.toml` as a file: private or refused, and replaced as a whole.
+//! Access to `secrets.toml`: permission checks and atomic replacement.
 
 use crate::secret::Error;
 use bub_system::files::read_regular;
@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Longest file, in bytes.
+/// Maximum size of the file, in bytes.
 const MAX_FILE: usize = 1 << 20;
 
 /// Timeout for the lock. A change takes milliseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Read and write for the owner, nothing for anybody else.
+/// Read and write for the owner only.
 const MODE: u32 = 0o600;
 
-/// The text of the file; empty when there is none.
+/// Reads the file; empty if there is none.
 ///
 /// # Errors
 ///
-/// [`Error::File`] when it cannot be read, is not ours, or group or others can do anything with it.
+/// [`Error::File`] if it cannot be read, belongs to another user, or group or others have any access.
 pub(super) fn read(path: &Path) -> Result<String, Error> {
     let shown = path.display();
     let (bytes, file) = match read_regular(path, MAX_FILE + 1) {
@@ -30,7 +30,7 @@ pub(super) fn read(path: &Path) -> Result<String, Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
         Err(error) => return Err(Error::File(format!("`{shown}` cannot be read: {error}"))),
     };
-    // Of the opened file, not of the path: between two looks at a path it can become another.
+    // Checks the opened file, not the path, which may lead to another file by now.
     let meta = file.metadata().map_err(|error| Error::File(format!("`{shown}` cannot be read: {error}")))?;
     if meta.uid() != rustix::process::geteuid().as_raw() {
         return Err(Error::File(format!(
@@ -55,7 +55,7 @@ pub(super) fn read(path: &Path) -> Result<String, Error> {
 /// Those of [`read`] and of `change`, and [`Error::File`] when it cannot be written. The file is then as it was.
 pub(super) fn change(path: &Path, change: impl FnOnce(&str) -> Result<String, Error>) -> Result<(), Error> {
     let wrong = |error: io::Error| Error::File(format!("`{}` cannot be written: {error}", path.display()));
-    // What lies behind a link is replaced, not the link.
+    // A symbolic link is kept; its target is replaced.
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
         Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
@@ -63,7 +63,8 @@ pub(super) fn change(path: &Path, change: impl FnOnce(&str) -> Result<String, Er
     };
     let dir = target.parent().unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(wrong)?;
-    // Held until the end. The lock has a file of its own that is never renamed: two processes would lock two files.
+    // Held until the end. The lock is a separate file that is never renamed; otherwise two processes could lock two
+    // files.
     let _lock = lock(&with_suffix(&target, ".lock")).map_err(wrong)?;
     let text = change(&read(&target)?)?;
     if text.len() > MAX_FILE {
@@ -75,13 +76,13 @@ pub(super) fn change(path: &Path, change: impl FnOnce(&str) -> Result<String, Er
         let _ = fs::remove_file(&draft);
         return Err(wrong(error));
     }
-    // The new name is on the disk when its directory is. Not every file system can promise that.
+    // The rename is durable once the directory is synced. Not every file system supports that.
     let _ = File::open(dir).and_then(|dir| dir.sync_all());
     Ok(())
 }
 
 fn write(draft: &Path, text: &str) -> io::Result<()> {
-    // Only a process that was killed leaves one behind: we hold the lock.
+    // We hold the lock, so this is left over from a process that was killed.
     match fs::remove_file(draft) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

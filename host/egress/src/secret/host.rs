@@ -4,20 +4,20 @@ use crate::secret::Error;
 use std::fmt;
 use std::net::IpAddr;
 
-/// Longest name of a host, in characters.
+/// Maximum length of a host name, in characters.
 const MAX_HOST: usize = 253;
 
-/// One host, or all below a name.
+/// One host, or all subdomains of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Pattern {
     Name(String),
     Address(IpAddr),
-    /// `*.suffix`, without the star and the dot: every name below it, and not the suffix itself.
+    /// `*.suffix`, stored without the star and the dot: every subdomain, not the suffix itself.
     Below(String),
 }
 
 impl Pattern {
-    /// Reads `api.example.com`, `*.example.com`, `127.0.0.1` or `[::1]`; upper case counts as lower.
+    /// Parses `api.example.com`, `*.example.com`, `127.0.0.1` or `[::1]`, ignoring case.
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
         let invalid = |why: &str| Err(Error::Invalid(format!("host `{}` {why}", text.escape_debug())));
         if let Some(address) = address(text) {
@@ -32,8 +32,8 @@ impl Pattern {
             return invalid("is not a host: write `api.example.com` or `*.example.com`, without scheme, port and path");
         }
         match below {
-            true if !bare.contains('.') => invalid("is too wide: name at least two labels behind the star"),
-            // `*.0.0.1` would look as if it held for addresses.
+            true if !bare.contains('.') => invalid("is too wide: name at least two labels after the star"),
+            // `*.0.0.1` would look like a pattern for addresses.
             true if bare.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit())) => {
                 invalid("is part of an address: name each address as a whole")
             }
@@ -68,7 +68,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// All of a list, each once.
+/// Parses a list of hosts, without duplicates.
 pub(super) fn parse_all<'a>(hosts: impl IntoIterator<Item = &'a str>) -> Result<Vec<Pattern>, Error> {
     let mut patterns = Vec::new();
     for host in hosts {
@@ -80,7 +80,7 @@ pub(super) fn parse_all<'a>(hosts: impl IntoIterator<Item = &'a str>) -> Result<
     Ok(patterns)
 }
 
-/// Whether what is sent to `host` stays on this machine, whatever a resolver says.
+/// Whether a request to `host` stays on this machine, whatever a resolver answers.
 pub(super) fn is_loopback(host: &str) -> bool {
     address(host).map_or_else(|| host.eq_ignore_ascii_case("localhost"), |address| address.is_loopback())
 }

@@ -1,8 +1,8 @@
 //! Replaces placeholders by secrets when a request is sent.
 //!
-//! Placeholders are replaced in the path, the query and header values. Bodies are not searched, because others may read
-//! what was posted. Nothing is decoded: a placeholder in Base64 is sent as it is, so for `Authorization: Basic
-//! {{secret:NAME}}` the secret is the Base64 of `user:password`.
+//! Placeholders are replaced in the path, the query and header values. Bodies are not searched, because posted content
+//! may become visible to others. Nothing is decoded: a placeholder in Base64 is sent as it is, so for `Authorization:
+//! Basic {{secret:NAME}}` the secret is the Base64 of `user:password`.
 
 use crate::secret::placeholder::{PlaceholderEncoding, Segment, segments};
 use crate::secret::value::{MIN_CHARS, Value};
@@ -10,7 +10,7 @@ use crate::secret::{Error, Secrets};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Maximum placeholders in a request: each may become 64 KiB.
+/// Maximum placeholders in a request: each may expand to 64 KiB.
 const MAX_PLACEHOLDERS: usize = 32;
 
 /// Injects secrets into requests.
@@ -21,9 +21,9 @@ pub struct SecretInjector<'a> {
 
 /// A request with its secrets. `Debug` shows their names only.
 pub struct InjectedRequest {
-    /// The path, and the query behind its question mark.
+    /// The path, and the query with its question mark.
     pub path_and_query: String,
-    /// All headers, in the order in which they came.
+    /// All headers, in their original order.
     pub headers: Vec<(String, Vec<u8>)>,
     /// Names of the injected secrets.
     pub used: Vec<String>,
@@ -44,17 +44,18 @@ impl<'a> SecretInjector<'a> {
     }
 
     /// Replaces all placeholders of a request to `host` (without a port); `https` is false for plain HTTP. `allowed`
-    /// says whether the plugin may use a name. For a redirect, inject again from the placeholders, with its own host.
+    /// tells whether the plugin may use a name. For a redirect, call it again with the original placeholders and the
+    /// new host.
     ///
-    /// Reads the files of secrets that are kept in files.
+    /// Reads the files of secrets that are stored in files.
     ///
     /// # Errors
     ///
     /// One placeholder that cannot be replaced rejects the request. [`Error::NotGranted`] is checked before
     /// [`Error::NotFound`], so that the guest does not learn which secrets exist; then [`Error::NotBound`] for another
-    /// host or plain http, [`Error::Unusable`] for a value that cannot be read, is too short to be taken out of the
-    /// answer, or would break a header, and [`Error::Invalid`] for what is no mark, for more than 32 of them, and for a
-    /// header that had a line end already.
+    /// host or plain http, [`Error::Unusable`] for a value that cannot be read, is too short to redact, or would break
+    /// a header, and [`Error::Invalid`] for an invalid placeholder, for more than 32 of them, and for a header that
+    /// already had a line end.
     pub fn inject(
         &self,
         host: &str,
@@ -83,7 +84,7 @@ struct Request<'a> {
     https: bool,
     allowed: &'a dyn Fn(&str) -> bool,
     marks: usize,
-    /// Each is checked and read once, so that a file that changes meanwhile gives one value.
+    /// Each is checked and read once, so that a file that changes meanwhile yields one value.
     values: BTreeMap<String, Value>,
 }
 
@@ -112,7 +113,7 @@ impl Request<'_> {
                 Segment::Placeholder(name) => {
                     let value = self.value(name)?.expose();
                     if value.iter().any(breaks_header) {
-                        let why = "has a line end or another control character, which headers must not have";
+                        let why = "has a line end or another control character, which headers cannot hold";
                         return Err(Error::Unusable { name: name.into(), why: why.into() });
                     }
                     filled.extend_from_slice(value);
@@ -126,7 +127,7 @@ impl Request<'_> {
         self.marks += 1;
         if self.marks > MAX_PLACEHOLDERS {
             return Err(Error::Invalid(format!(
-                "a request has more than {MAX_PLACEHOLDERS} marks `{{{{secret:...}}}}`"
+                "a request has more than {MAX_PLACEHOLDERS} placeholders `{{{{secret:...}}}}`"
             )));
         }
         if !self.values.contains_key(name) {
@@ -136,7 +137,7 @@ impl Request<'_> {
             self.secrets.check_host(name, self.host, self.https)?;
             let value = self.secrets.read(name)?;
             if value.is_short() {
-                let why = format!("is shorter than {MIN_CHARS} characters, and could not be taken out of the answer");
+                let why = format!("is shorter than {MIN_CHARS} characters, too short to be redacted in the answer");
                 return Err(Error::Unusable { name: name.into(), why });
             }
             self.values.insert(name.to_owned(), value);

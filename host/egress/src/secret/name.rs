@@ -2,21 +2,21 @@
 
 use crate::secret::Error;
 
-/// Longest name, in characters.
+/// Maximum length of a name, in characters.
 const MAX_NAME: usize = 64;
 
-/// Every variable of a secret begins so.
+/// Prefix of every variable of a secret.
 pub(super) const PREFIX: &str = "BUB_SECRET_";
 
-/// Ends the variable that holds hosts.
+/// Suffix of the variable that holds hosts.
 pub(super) const HOSTS: &str = "_HOSTS";
 
-/// Checks that `name` is a name: `[a-z0-9][a-z0-9_-]{0,63}`, and does not end like the variable that holds hosts.
+/// Checks that `name` matches `[a-z0-9][a-z0-9_-]{0,63}` and does not have the suffix of the variable that holds hosts.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`]. The name is shown only when all its characters are those of a name: it may be a value that was
-/// put into the wrong place.
+/// [`Error::Invalid`]. The name is shown only if all its characters are valid ones: it may be a value passed by
+/// mistake.
 pub fn check_name(name: &str) -> Result<(), Error> {
     let spelled = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let begins = name.chars().next().is_some_and(spelled);
@@ -34,12 +34,12 @@ pub fn check_name(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// What follows `BUB_SECRET_` in the variable of that name. Two names with one key would share the variable.
+/// The part of the variable's name after `BUB_SECRET_`. Two names with the same key would share the variable.
 pub(super) fn key(name: &str) -> String {
     name.to_ascii_uppercase().replace('-', "_")
 }
 
-/// The name that is listed for a variable that no entry of the file spells.
+/// The name to list for a variable that has no entry in the file.
 pub(super) fn listed(key: &str) -> String {
     key.to_ascii_lowercase().replace('_', "-")
 }

@@ -6,11 +6,11 @@ use crate::secret::name::check_name;
 const OPEN: &[u8] = b"{{secret:";
 const CLOSE: &[u8] = b"}}";
 
-/// The placeholder for that name, whether or not the secret exists.
+/// The placeholder for a name, whether or not the secret exists.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] when `name` is no name.
+/// [`Error::Invalid`] if `name` is not a valid name.
 pub fn placeholder(name: &str) -> Result<String, Error> {
     check_name(name)?;
     Ok(format!("{{{{secret:{name}}}}}"))
@@ -28,7 +28,7 @@ pub(super) enum Segment<'a> {
 pub(super) enum PlaceholderEncoding {
     /// As they are.
     Plain,
-    /// As they are, or with any of `{`, `:` and `}` as `%7B`, `%3A` and `%7D`, as libraries for HTTP write them.
+    /// As they are, or with any of `{`, `:` and `}` as `%7B`, `%3A` and `%7D`, as HTTP libraries encode them.
     Url,
 }
 
@@ -36,7 +36,7 @@ pub(super) enum PlaceholderEncoding {
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] for a mark that is not closed or holds no name.
+/// [`Error::Invalid`] for a placeholder that is not closed or has no valid name.
 pub(super) fn segments(text: &[u8], encoding: PlaceholderEncoding) -> Result<Vec<Segment<'_>>, Error> {
     let mut segments = Vec::new();
     let (mut rest, mut at) = (text, 0);
@@ -49,7 +49,9 @@ pub(super) fn segments(text: &[u8], encoding: PlaceholderEncoding) -> Result<Vec
         let (name, after) = after.split_at_checked(length).unwrap_or((after, &[]));
         let name = std::str::from_utf8(name).ok().filter(|name| check_name(name).is_ok());
         let (Some(name), Some(end)) = (name, self::after(after, CLOSE, encoding)) else {
-            return Err(Error::Invalid("a mark `{{secret:` is not followed by the name of a secret and `}}`".into()));
+            return Err(Error::Invalid(
+                "a placeholder `{{secret:` is not followed by the name of a secret and `}}`".into(),
+            ));
         };
         let (before, _) = rest.split_at_checked(at).unwrap_or((rest, &[]));
         segments.extend((!before.is_empty()).then_some(Segment::Text(before)));

@@ -1,4 +1,4 @@
-//! All values that this process knows, taken out of texts.
+//! Redaction of all known secrets in texts.
 
 use crate::secret::value::Value;
 use bub_redact::{Patterns, encodings};
@@ -7,20 +7,20 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// Most values that are remembered of files that change; the oldest goes first.
+/// Maximum remembered values that were read from files; the oldest is evicted first.
 const MAX_READ: usize = 256;
 
-/// The values, and all their spellings.
+/// The values and their encodings.
 #[derive(Default)]
 pub(super) struct Redaction(RwLock<Known>);
 
 #[derive(Default)]
 struct Known {
-    /// Written down in `secrets.toml` or the environment, both of which are bounded.
+    /// From `secrets.toml` or the environment, both of which are bounded.
     written: Vec<Value>,
     /// Read from files.
     read: VecDeque<Value>,
-    /// All spellings of both, made when a text is to be cleaned.
+    /// Patterns of both, built at the first redaction.
     patterns: OnceLock<Patterns>,
 }
 
@@ -33,12 +33,12 @@ impl Known {
 }
 
 impl Redaction {
-    /// Remembers a value that was written down.
+    /// Adds a value of `secrets.toml` or the environment.
     pub(super) fn learn_written(&self, value: &Value) {
         self.learn(value, |known| known.written.push(value.clone()));
     }
 
-    /// Remembers a value that was read from a file.
+    /// Adds a value that was read from a file.
     pub(super) fn learn_read(&self, value: &Value) {
         self.learn(value, |known| {
             known.read.push_back(value.clone());
@@ -58,7 +58,7 @@ impl Redaction {
         known.patterns = OnceLock::new();
     }
 
-    /// `text` with `***` for every value.
+    /// Replaces every value in `text` by `***`.
     pub(super) fn clean(&self, text: &str) -> String {
         self.0.read().patterns().redact_text(text)
     }

@@ -1,7 +1,6 @@
-//! `secrets.toml` as a text: what its tables say, and how one of them is changed. Comments, order and the other tables
-//! stay as their author left them.
+//! Parsing and editing of `secrets.toml`. Comments, order and other tables are preserved.
 //!
-//! What is wrong is said by line, name and key alone: the words of a TOML reader quote the text, and the text is secret.
+//! Errors name the line, the secret and the key only: a TOML parser's messages quote the text, which is secret.
 
 use crate::secret::Error;
 use crate::secret::host;
@@ -11,14 +10,14 @@ use crate::secret::value::{Source, Value};
 use std::path::{Path, PathBuf};
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
 
-/// Most secrets that one file holds.
+/// Maximum number of secrets in a file.
 const MAX_ENTRIES: usize = 256;
 
-/// `[NAME]` of the file.
+/// A table `[NAME]`.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) name: String,
-    /// None: the environment is to hold it.
+    /// `None`: the environment provides the value.
     pub(super) source: Option<Source>,
     pub(super) hosts: Vec<Pattern>,
 }
@@ -34,7 +33,7 @@ pub(super) fn entries(path: &Path, text: &str) -> Result<Vec<Entry>, Error> {
     Ok(entries)
 }
 
-/// `text` with that entry, in the place of an older one of its name.
+/// `text` with the entry added or replaced.
 pub(super) fn with(path: &Path, text: &str, entry: &Entry) -> Result<String, Error> {
     let mut document = parse(path, text)?;
     let item = document.entry(&entry.name).or_insert_with(|| Item::Table(Table::new()));
@@ -55,7 +54,7 @@ pub(super) fn with(path: &Path, text: &str, entry: &Entry) -> Result<String, Err
     Ok(document.to_string())
 }
 
-/// `text` without the entry of that name; none when there is no such entry.
+/// `text` without the entry of that name; `None` if there is none.
 pub(super) fn without(path: &Path, text: &str, name: &str) -> Result<Option<String>, Error> {
     let mut document = parse(path, text)?;
     Ok(document.remove(name).map(|_| document.to_string()))
@@ -75,7 +74,7 @@ fn entry(path: &Path, name: &str, item: &Item) -> Result<Entry, Error> {
     }
     let table = item.as_table_like().ok_or_else(|| wrong(path, name, "is not a table: write `[NAME]`"))?;
     if table.iter().any(|(key, _)| !["value", "file", "hosts"].contains(&key)) {
-        return Err(wrong(path, name, "has a key that is none of `value`, `file` and `hosts`"));
+        return Err(wrong(path, name, "has a key other than `value`, `file` and `hosts`"));
     }
     let source = match (string(path, name, table, "value")?, string(path, name, table, "file")?) {
         (Some(_), Some(_)) => return Err(wrong(path, name, "has both `value` and `file`")),
@@ -99,13 +98,9 @@ fn hosts(path: &Path, name: &str, table: &dyn TableLike) -> Result<Vec<Pattern>,
     let Some(item) = table.get("hosts") else { return Ok(Vec::new()) };
     let list = item.as_array().and_then(|list| list.iter().map(toml_edit::Value::as_str).collect::<Option<Vec<_>>>());
     let list = list.ok_or_else(|| wrong(path, name, "has `hosts` that are not a list of strings"))?;
-    // The host itself is not repeated: a value may have been put into its place.
+    // The host is not quoted: it may be a value in the wrong place.
     host::parse_all(list).map_err(|_| {
-        wrong(
-            path,
-            name,
-            "has a host that is none: write `api.example.com` or `*.example.com`, without scheme and port",
-        )
+        wrong(path, name, "has an invalid host: write `api.example.com` or `*.example.com`, without scheme and port")
     })
 }
 

@@ -141,7 +141,7 @@ async fn a_body_that_is_not_what_it_said_ends_its_request() {
     let server = Server::start(|_| ok("", "")).await;
     let client = limited(&server, Limits { request: 8, ..Limits::default() });
     let too_large = Error::TooLarge { part: "request", limit: 8 };
-    let wrong = Error::Invalid("the body has another length than it said".to_owned());
+    let wrong = Error::Invalid("the body's length differs from the declared one".to_owned());
     for (body, wanted) in [
         (chunks(&["hello", "hello"], None), too_large.clone()),
         (chunks(&["hello, all"], Some(5)), too_large),
@@ -182,7 +182,7 @@ async fn what_the_network_says_is_told_without_address_path_and_query() {
     let error = client.send(get(&format!("{host}/path?key=abc"))).await.expect_err("nobody listens");
     assert_eq!(error.to_string(), format!("`{host}`: connection refused"));
     let error = client.send(get("http://nowhere.test/path?key=abc")).await.expect_err("nobody knows it");
-    assert_eq!(error.to_string(), "`http://nowhere.test`: the name cannot be looked up");
+    assert_eq!(error.to_string(), "`http://nowhere.test`: the name cannot be resolved");
 }
 
 #[tokio::test]

@@ -1,10 +1,10 @@
-//! Who else may write or read what the program obeys.
+//! Checks which other users may write or read the program's files.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Who beside the owner can read a file.
+/// Who besides the owner can read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Only its owner, and root.
@@ -17,11 +17,11 @@ pub enum Access {
 ///
 /// # Errors
 ///
-/// The file belongs to a user who is neither the one that runs the program nor root, or its group or others can write it.
-/// One line with the command that repairs it.
+/// The file belongs to a user other than the current one and root, or its group or others can write it. The message is
+/// one line with the command that repairs it.
 pub(super) fn check_file(path: &Path, meta: &Metadata) -> Result<Access, String> {
     let (user, shown, mode) = (rustix::process::geteuid().as_raw(), path.display(), meta.mode() & 0o777);
-    // Root can change what this user obeys anyway, and containers and package managers install files as root.
+    // Root can control this user's processes anyway, and containers and package managers install files as root.
     if meta.uid() != user && meta.uid() != 0 {
         return Err(format!(
             "`{shown}` belongs to another user (uid {}), who could change what bub-wasm does: `chown {user} {shown}`",
@@ -34,7 +34,7 @@ pub(super) fn check_file(path: &Path, meta: &Metadata) -> Result<Access, String>
     Ok(if mode & 0o044 == 0 { Access::Private } else { Access::ReadableByOthers })
 }
 
-/// The same for a directory, which need not be there.
+/// Checks the owner and the mode of a directory, which may be missing.
 ///
 /// # Errors
 ///
@@ -42,7 +42,7 @@ pub(super) fn check_file(path: &Path, meta: &Metadata) -> Result<Access, String>
 pub fn check_directory(path: &Path) -> Result<(), String> {
     match std::fs::metadata(path) {
         Ok(meta) => check_file(path, &meta).map(|_| ()),
-        // What is missing is made later, and what cannot be looked at fails where it is used.
+        // A missing directory is created later; an unreadable one fails where it is used.
         Err(_) => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Making directories that belong to the user alone.
+//! Creation of private directories.
 
 use std::fs::DirBuilder;
 use std::io;

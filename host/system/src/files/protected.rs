@@ -1,6 +1,6 @@
-//! Which files no plugin may open or replace, wherever they lie and by whatever name: the program obeys them.
+//! Files that no plugin may open or replace under any name, because they control the program.
 //!
-//! Paths are not enough: symbolic links, hard links and mounts give files further paths. So files and directories are
+//! Paths are not enough: symbolic links, hard links and mounts give a file further paths. So files and directories are
 //! identified by device and inode, and names by their directory's.
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
@@ -12,16 +12,17 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Links that one path may lead through, as for Linux.
+/// Maximum symbolic links in one path, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// Directories above a place that are looked at.
+/// Maximum parent directories that are checked.
 const MAX_DEPTH: usize = 256;
 
-/// Entries of one directory that are looked at: more plugins than that are not loaded, and no home has as many files.
+/// Maximum entries of one directory that are checked: no more plugins than that are loaded, and no home has as many
+/// files.
 const MAX_ENTRIES: usize = 1024;
 
-/// A file or a directory, whatever it is called.
+/// Identity of a file or directory, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct FileId {
     device: u64,
@@ -29,7 +30,7 @@ pub(super) struct FileId {
 }
 
 impl FileId {
-    /// What lies behind that path, links followed; `None` when there is nothing.
+    /// The identity of what the path leads to, with links followed; `None` if there is nothing.
     pub(super) fn from_path(path: &Path) -> Option<Self> {
         std::fs::metadata(path).ok().map(|meta| Self::from(&meta))
     }
@@ -52,33 +53,33 @@ impl From<&Stat> for FileId {
     }
 }
 
-/// What a plugin wants to do with a path.
+/// An access to a path by a plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// Open what is there, or a new file. `true`: a link at the end of the path is followed.
+    /// Open an existing or new file. `true`: a link at the end of the path is followed.
     Open(bool),
-    /// Make a new entry. Where there is one already, the system refuses.
+    /// Create a new entry. The system refuses if there is one already.
     Create,
     /// Replace, move or remove the entry itself.
     Entry,
 }
 
-/// Files and directories that are protected, as they were at one moment.
+/// A snapshot of the protected files and directories.
 #[derive(Debug, Default)]
 pub struct ProtectedFiles {
-    /// Directories of which everything inside is protected.
+    /// Directories whose whole content is protected.
     directories: HashSet<FileId>,
-    /// Files, for those that have a second name.
+    /// Files by identity, for those that have a second name.
     files: HashSet<FileId>,
-    /// Names of files, by the directory that they stand in. The file itself need not be there yet.
+    /// Names of files, by their directory. The file itself may be missing.
     names: HashSet<(FileId, OsString)>,
-    /// Names of links and directories on the way to one. They may be opened and not be replaced.
+    /// Names of links and directories on the path to a protected file. They may be opened, but not replaced.
     ways: HashSet<(FileId, OsString)>,
 }
 
 impl ProtectedFiles {
-    /// Finds what these absolute paths lead to, files and directories. Everything below a directory is protected; of those
-    /// that are `listed` each entry is looked at, because it may have a second name or be a link. Any path may be missing.
+    /// Resolves these absolute paths, of files and directories; any may be missing. Everything below a directory is
+    /// protected. In the `listed` ones each entry is resolved too, because it may be a link or have a second name.
     pub fn find(listed: &[PathBuf], others: &[PathBuf]) -> Self {
         let mut found = Self::default();
         let mut known = HashMap::new();
@@ -91,7 +92,7 @@ impl ProtectedFiles {
         found
     }
 
-    /// Goes along a path as the system does, and remembers each name on the way.
+    /// Resolves a path as the system does, and records each name on it.
     fn trace(&mut self, path: &Path, known: &mut HashMap<PathBuf, Option<FileId>>) {
         let mut left: Vec<OsString> = names(path).rev().collect();
         let (mut directory, mut links) = (PathBuf::from("/"), 0);
@@ -104,7 +105,7 @@ impl ProtectedFiles {
             let Some(id) = id else { return };
             let place = directory.join(&name);
             let Ok(meta) = std::fs::symlink_metadata(&place) else {
-                // Creating the missing component would decide what is read.
+                // Creating the missing component would decide which file is read.
                 let missing = if left.is_empty() { &mut self.names } else { &mut self.ways };
                 missing.insert((id, name));
                 return;
@@ -147,7 +148,7 @@ impl ProtectedFiles {
         }
     }
 
-    /// Whether the path is, or lies in, a protected directory. It is to be free of links.
+    /// Whether the path is, or lies in, a protected directory. The path must have no links.
     pub fn holds(&self, path: &Path) -> bool {
         path.ancestors().filter_map(FileId::from_path).any(|id| self.directories.contains(&id))
     }
@@ -157,13 +158,13 @@ impl ProtectedFiles {
         FileId::from_open(file).is_some_and(|id| self.files.contains(&id) || self.directories.contains(&id))
     }
 
-    /// Whether a plugin may do that to `path`, which begins in the open directory `from`. What is not there may be made,
-    /// unless its name is protected.
+    /// Whether a plugin may make that access to `path`, relative to the open directory `from`. A missing entry may be
+    /// created unless its name is protected.
     pub fn allows(&self, from: impl AsFd, path: &Path, change: Change) -> bool {
         self.check(from.as_fd(), path, change).is_none_or(|allowed| allowed)
     }
 
-    /// `None`: the path leads nowhere, and the system will say so.
+    /// `None`: the path does not resolve, and the system call will fail.
     fn check(&self, from: BorrowedFd<'_>, path: &Path, change: Change) -> Option<bool> {
         let stop = FileId::from_open(from);
         let mut base: OwnedFd = directory(from, Path::new("."))?;
@@ -177,7 +178,7 @@ impl ProtectedFiles {
             if self.is_inside(&parent, stop) {
                 return Some(false);
             }
-            // The path ends with `.` or `..`: there is only the directory.
+            // The path ends with `.` or `..`: only the directory is concerned.
             let Some(name) = name else { return Some(true) };
             let key = (FileId::from_open(&parent)?, name);
             let stat = statat(&parent, &key.1, AtFlags::SYMLINK_NOFOLLOW).ok();
@@ -203,7 +204,7 @@ impl ProtectedFiles {
         Some(false)
     }
 
-    /// Whether the directory is a protected one or lies in one; directories from `stop` upward were looked at before.
+    /// Whether the directory is or lies in a protected one; `stop` and the directories above it were checked before.
     fn is_inside(&self, open: &OwnedFd, stop: Option<FileId>) -> bool {
         let (mut at, mut above) = (FileId::from_open(open), None::<OwnedFd>);
         for _ in 0..MAX_DEPTH {
@@ -217,7 +218,7 @@ impl ProtectedFiles {
             let from = above.as_ref().unwrap_or(open);
             let Some(next) = directory(from.as_fd(), Path::new("..")) else { return false };
             at = FileId::from_open(&next);
-            // The root is above itself.
+            // The root is its own parent.
             if at == Some(id) {
                 return false;
             }
@@ -236,7 +237,7 @@ fn names(path: &Path) -> impl DoubleEndedIterator<Item = OsString> + '_ {
     })
 }
 
-/// An open directory, only to be looked at.
+/// Opens a directory for path lookups only (`O_PATH`).
 fn directory(from: BorrowedFd<'_>, path: &Path) -> Option<OwnedFd> {
     #[cfg(target_os = "linux")]
     let flags = OFlags::PATH;

@@ -1,4 +1,4 @@
-//! Reading a file that configures the program: a regular one, and not more of it than makes sense.
+//! Bounded reading of the files that configure the program.
 
 use super::access::{Access, check_file};
 use rustix::fs::OFlags;
@@ -7,8 +7,8 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The first `most` bytes of a regular file, with the opened file. A pipe, a device or a directory is refused without
-/// waiting for anything: a pipe would wait for its other end for ever.
+/// Reads the first `most` bytes of a regular file, and returns the opened file too. A pipe, a device or a directory is
+/// refused without blocking.
 ///
 /// # Errors
 ///
@@ -24,13 +24,13 @@ pub fn read_regular(path: &Path, most: usize) -> io::Result<(Vec<u8>, File)> {
     Ok((bytes, file))
 }
 
-/// The text of a file of at most `most` bytes that only its owner (or root) can write, and who can read it; `None` when
-/// there is no such file.
+/// Reads a file of at most `most` bytes that only its owner (or root) can write, and returns who can read it; `None` if
+/// it does not exist.
 ///
 /// # Errors
 ///
-/// One line that names the file and what to do: it cannot be read, is not a regular file, is too long or not UTF-8, belongs
-/// to another user, or group or others can write it.
+/// One line that names the file and the remedy: it cannot be read, is not a regular file, is too long or not UTF-8,
+/// belongs to another user, or group or others can write it.
 pub fn read_text(path: &Path, most: usize) -> Result<Option<(String, Access)>, String> {
     let shown = path.display();
     let (bytes, file) = match read_regular(path, most.saturating_add(1)) {
@@ -38,7 +38,7 @@ pub fn read_text(path: &Path, most: usize) -> Result<Option<(String, Access)>, S
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(format!("`{shown}` cannot be read: {error}")),
     };
-    // Of the opened file, not of the path: between two looks at a path it can become another.
+    // Checks the opened file, not the path, which may lead to another file by now.
     let meta = file.metadata().map_err(|error| format!("`{shown}` cannot be read: {error}"))?;
     let access = check_file(path, &meta)?;
     if bytes.len() > most {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// A handle of a program. Dropping it does nothing to the program, which ends with its turn or its session.
+/// A handle of a program. Dropping it does not end the program, which ends with its turn or its session.
 #[derive(Clone)]
 pub struct Child {
     state: Arc<ProcessState>,
@@ -20,16 +20,16 @@ pub struct Child {
 pub struct Output {
     /// `None` while its shell runs. A shell that a signal ended has the signal's number below zero.
     pub exit_code: Option<i32>,
-    /// Standard output and error as they came.
+    /// Standard output and error, in order of arrival.
     pub output: String,
-    /// Where the next reading begins.
+    /// The offset for the next read.
     pub next_offset: u64,
-    /// Bytes between the offset that was asked for and `output` that are kept no longer.
+    /// Bytes between the requested offset and `output` that were discarded.
     pub gone: u64,
 }
 
 impl Output {
-    /// The output under a line that says how much is gone, where something is: a guest has no other place to see it.
+    /// The output, after a line that says how much was discarded, if anything: guests see it nowhere else.
     pub fn text(self) -> String {
         match self.gone {
             0 => self.output,
@@ -48,34 +48,34 @@ impl Child {
         &self.state.id
     }
 
-    /// Lets the program outlive its turn, until its session ends. To be called when a guest asks for the id: it wants to
-    /// find the program again.
+    /// Lets the program outlive its turn, until its session ends. Call it when a guest asks for the id, by which it
+    /// will find the program later.
     pub fn keep(&self) {
         self.state.keep();
     }
 
-    /// Waits until the shell has ended, at most `patience`, and answers with all the output that is kept. Whatever else
-    /// holds the output open is not waited for.
+    /// Waits at most `patience` until the shell has ended, and returns all output that is kept. Other processes that
+    /// hold the pipe open are not waited for.
     pub async fn wait(&self, patience: Duration) -> Output {
         let mut phase = self.state.phase.subscribe();
-        // Late or not, the answer is what there is.
+        // A timeout is no error: return the output so far.
         let _ = timeout(patience, phase.wait_for(|phase| phase.exit_code().is_some())).await;
         self.read(0, u32::MAX)
     }
 
-    /// The output from `offset`, at most `max` bytes but at least one character. It is all read when there is an exit code
-    /// and `output` is empty.
+    /// Reads the output from `offset`, at most `max` bytes but at least one character. All was read once there is an
+    /// exit code and `output` is empty.
     pub fn read(&self, offset: u64, max: u32) -> Output {
         let (piece, exit_code) = self.state.read(offset, usize::try_from(max).unwrap_or(usize::MAX));
         Output { exit_code, output: piece.text, next_offset: piece.next, gone: piece.gone }
     }
 
-    /// Ends the whole group: SIGTERM, and SIGKILL to those that are left after three seconds. Goes on when the caller
-    /// leaves. Of a group that has ended it is no error.
+    /// Ends the whole group: SIGTERM, and SIGKILL to the rest after three seconds. Continues if the caller is
+    /// cancelled. Ending a group that has ended is no error.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] when the group survives, as one that waits for a dead disk or runs as another user does.
+    /// [`Error::Io`] if the group survives, for example because it waits for a dead disk or runs as another user.
     pub async fn kill(&self) -> Result<()> {
         terminate(vec![Arc::clone(&self.state)]).await;
         if self.state.group.is_gone() {

@@ -1,7 +1,6 @@
-//! What a program has started and what has left its process group, by `setsid` for one.
+//! Descendants of a program that left its process group, for example by `setsid`.
 //!
-//! Descendants that left the process group. They are found through `/proc`, on Linux only, and only while their parents
-//! are alive.
+//! They are found through `/proc`, on Linux only, and only while their parents are alive.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::HashSet;
@@ -11,14 +10,14 @@ use std::fs;
 #[derive(Default)]
 pub(super) struct Descendants(Vec<Process>);
 
-/// A process: its id may be another's later, and then its start differs.
+/// A process. Ids are reused; the start time tells two processes of one id apart.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Process {
     id: i32,
     started: u64,
 }
 
-/// What `/proc` says of a process.
+/// The fields of `/proc/PID/stat` that are needed.
 struct Stat {
     process: Process,
     is_alive: bool,
@@ -27,13 +26,13 @@ struct Stat {
 }
 
 impl Descendants {
-    /// Adds those of these groups, and those of the ones that are known already.
+    /// Adds descendants of these groups, and of the processes found before.
     pub(super) fn look(&mut self, groups: &HashSet<i32>) {
         let all: Vec<Stat> = ids().filter_map(stat).collect();
         let known = |process: &Process| self.0.contains(process);
         let of_group = |stat: &&Stat| groups.contains(&stat.group) || known(&stat.process);
         let mut family: HashSet<i32> = all.iter().filter(of_group).map(|stat| stat.process.id).collect();
-        // Parents may stand behind their children in the list.
+        // Parents may come after their children in the list.
         loop {
             let before = family.len();
             family.extend(
@@ -48,7 +47,7 @@ impl Descendants {
         self.0.extend(new);
     }
 
-    /// Sends the signal to those that are still there.
+    /// Sends the signal to those that still run.
     pub(super) fn signal(&self, signal: Signal) {
         for process in self.0.iter().filter(|process| process.is_alive()) {
             if let Some(id) = Pid::from_raw(process.id) {
@@ -75,7 +74,7 @@ fn ids() -> impl Iterator<Item = i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Reads `1 (any name) S 0 7 ...`: id, name, state, parent, group; the start is the 22nd.
+/// Parses `1 (any name) S 0 7 ...`: id, name, state, parent, group; field 22 is the start time.
 fn stat(id: i32) -> Option<Stat> {
     let stat = fs::read(format!("/proc/{id}/stat")).ok()?;
     let name_ends = stat.iter().rposition(|byte| *byte == b')')?;

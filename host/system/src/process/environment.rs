@@ -4,8 +4,7 @@ use crate::environment;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
-/// Variables that every program gets: user, locale and tool paths. None of them is a secret; others may be. `*` matches
-/// anything.
+/// Variables that every program gets: user, locale and tool paths, none of them secret. `*` matches any text.
 pub const ALLOWED: &[&str] = &[
     // The user and the machine.
     "HOME",
@@ -39,7 +38,7 @@ pub const ALLOWED: &[&str] = &[
     "MANPATH",
     "PAGER",
     "VISUAL",
-    // Networks: certificates, and proxies as far as they hold no password.
+    // Networks: certificates, and proxies without a password.
     "ALL_PROXY",
     "CURL_CA_BUNDLE",
     "GIT_SSL_CAINFO",
@@ -122,33 +121,33 @@ pub const ALLOWED: &[&str] = &[
     "VOLTA_HOME",
 ];
 
-/// What the project's own variables begin with.
+/// Prefix of the project's own variables.
 const OWN_PREFIX: &str = "BUB_";
 
-/// Secrets of at least so many bytes are also found inside values (`postgres://me:SECRET@db`), shorter ones only as
-/// whole values: `test` is part of many paths.
+/// Secrets of at least this length are also searched for inside values (`postgres://me:SECRET@db`); shorter ones only
+/// match whole values, since `test` is part of many paths.
 const MIN_SECRET_INSIDE: usize = 8;
 
-/// The variables that a program gets, and no others.
+/// The complete environment of a program.
 #[derive(Clone)]
 pub struct Environment {
     variables: Vec<(OsString, OsString)>,
 }
 
 impl Environment {
-    /// Of the variables that this process was started with those that are [`ALLOWED`], and those that `more` names.
+    /// The variables of this process's start that are [`ALLOWED`] or that `more` names.
     pub fn from_host(more: &[String]) -> Self {
         Self::new(environment::all()).only(more)
     }
 
-    /// These variables, less the project's own: those that begin with `BUB_`, in capitals or not.
+    /// These variables without the project's own, which begin with `BUB_` in any case.
     pub fn new(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let variables = variables.into_iter().filter(|(name, _)| !matches(name, &format!("{OWN_PREFIX}*"))).collect();
         Self { variables }
     }
 
-    /// The same with only those variables that are [`ALLOWED`], and those that `more` names, in capitals or not. A `*`
-    /// stands for anything: `AWS_*`. An allowed one that is an address with a password in it has to be named in `more`.
+    /// Keeps the variables that are [`ALLOWED`] or that `more` names, ignoring case. `*` matches any text: `AWS_*`. An
+    /// allowed variable that is a URL with a password must be named in `more`.
     #[must_use]
     pub fn only<N: AsRef<str>>(mut self, more: &[N]) -> Self {
         self.variables.retain(|(name, value)| {
@@ -159,18 +158,18 @@ impl Environment {
         self
     }
 
-    /// The same without the variables whose value is one of these secrets, or has one of at least 8 bytes inside.
+    /// Removes the variables whose value is one of these secrets, or contains one of at least 8 bytes.
     pub fn without_secrets<S: AsRef<str>>(mut self, secrets: &[S]) -> Self {
         self.variables.retain(|(_, value)| !secrets.iter().any(|secret| tells(value, secret.as_ref())));
         self
     }
 
-    /// What a program would read under `name`.
+    /// The value of `name`.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
     }
 
-    /// All of them, name and value.
+    /// All names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
@@ -183,7 +182,7 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// Whether `pattern`, in which one `*` stands for anything, describes `name`, in capitals or not.
+/// Whether `pattern`, with at most one `*` for any text, matches `name`, ignoring case.
 fn matches(name: &OsStr, pattern: &str) -> bool {
     let name = name.as_encoded_bytes().to_ascii_uppercase();
     let pattern = pattern.to_ascii_uppercase();

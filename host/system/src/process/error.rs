@@ -1,4 +1,4 @@
-//! How an operation on a program fails.
+//! Errors of operations on programs.
 
 use bub_types::text::plain;
 use std::fmt;
@@ -7,11 +7,11 @@ use std::io;
 /// Why a program could not be started, found or ended.
 #[derive(Debug)]
 pub enum Error {
-    /// What the caller handed in makes no program.
+    /// The arguments are invalid.
     InvalidInput(String),
-    /// The session has no program of that id, or has one no longer.
+    /// The session has no program of that id, or no longer.
     NotFound(String),
-    /// Too many programs run already; trying again helps once one of them has ended.
+    /// Too many programs run already; a retry helps once one of them has ended.
     Busy(String),
     /// The system refused. `action` says what was attempted.
     Io {
@@ -22,7 +22,7 @@ pub enum Error {
     },
 }
 
-/// What every operation on a program answers.
+/// Result of an operation on a program.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl fmt::Display for Error {

@@ -1,4 +1,4 @@
-//! A process group: a shell and all that it started and that did not leave.
+//! A process group: a shell and its descendants that did not leave the group.
 
 use super::member;
 use rustix::io::Errno;
@@ -9,16 +9,16 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 /// signalled again.
 pub(super) struct Group {
     id: Pid,
-    /// The leader was waited for.
+    /// The leader was reaped.
     leaderless: AtomicBool,
     /// No signal may be sent any more.
     gone: AtomicBool,
-    /// A member that was alive when last looked at, or 0. While it is alive, no other member is searched for.
+    /// A member that was alive at the last check, or 0. While it is alive, no other member is searched for.
     known_member: AtomicI32,
 }
 
 impl Group {
-    /// The group that the process `leader` leads. `None` when that is no id of a process.
+    /// The group that the process `leader` leads. `None` if `leader` is not a process id.
     pub(super) fn led_by(leader: u32) -> Option<Self> {
         let id = i32::try_from(leader).ok().and_then(Pid::from_raw)?;
         Some(Self {
@@ -29,23 +29,23 @@ impl Group {
         })
     }
 
-    /// The number of the group, which is that of its leader.
+    /// The id of the group, which is its leader's.
     pub(super) fn id(&self) -> i32 {
         self.id.as_raw_pid()
     }
 
-    /// Asks every member to end. Those that were stopped are woken, for they hear nothing else.
+    /// Sends SIGTERM to every member. Stopped ones are continued, so that they receive it.
     pub(super) fn terminate(&self) {
         self.signal(Signal::TERM);
         self.signal(Signal::CONT);
     }
 
-    /// Ends every member.
+    /// Sends SIGKILL to every member.
     pub(super) fn kill(&self) {
         self.signal(Signal::KILL);
     }
 
-    /// Says that the leader was waited for. Until then the group is not empty: a zombie is a member.
+    /// Marks the leader as reaped. Until then the group is not empty: a zombie is a member.
     pub(super) fn leader_exited(&self) {
         self.leaderless.store(true, Ordering::Release);
     }
@@ -64,7 +64,7 @@ impl Group {
         if self.is_empty() {
             return true;
         }
-        // Zombies remain where init reaps orphans late or, in many containers, never.
+        // Zombies remain where init reaps orphans late or, as in many containers, never.
         let group = self.id.as_raw_pid();
         if member::is_alive(self.known_member.load(Ordering::Relaxed), group) == Some(true) {
             return false;
@@ -79,7 +79,7 @@ impl Group {
         }
     }
 
-    /// Whether the system knows of no member, not even a zombie.
+    /// Whether the group has no member, not even a zombie.
     fn is_empty(&self) -> bool {
         if self.gone.load(Ordering::Acquire) {
             return true;
@@ -87,7 +87,7 @@ impl Group {
         if !self.leaderless.load(Ordering::Acquire) {
             return false;
         }
-        // In a container this program may itself be the one that orphans fall to.
+        // In a container this process may be init, which adopts orphans.
         while let Ok(Some(_)) = waitpgid(self.id, WaitOptions::NOHANG) {}
         let empty = test_kill_process_group(self.id) == Err(Errno::SRCH);
         if empty {

@@ -36,10 +36,10 @@ pub fn kill_all() {
     all.iter().filter_map(Weak::upgrade).for_each(|state| state.group.kill());
 }
 
-/// The programs of one host. Dropped, it kills all that run.
+/// The programs of one host. Dropping it kills all that run.
 #[derive(Default)]
 pub struct Processes {
-    /// In the order of their start.
+    /// In order of their start.
     states: Mutex<Vec<Arc<ProcessState>>>,
 }
 
@@ -57,7 +57,7 @@ impl Processes {
     /// missing; [`Error::InvalidInput`] when the command is too long or has a zero byte; [`Error::Io`] when the system
     /// refuses.
     pub fn spawn(&self, program: &Program<'_>) -> Result<Child> {
-        // Held all the while: two that ask at once must not both be the eighth.
+        // Held throughout, so that two concurrent starts cannot both be the eighth.
         let mut states = self.states();
         forget(&mut states);
         admit(&states, program.session)?;
@@ -75,8 +75,8 @@ impl Processes {
         Ok(Child::new(state))
     }
 
-    /// A program of that session, running or ended. One that has ended is forgotten once its output was read to the end,
-    /// after an hour, or when more than 64 wait to be read.
+    /// A program of that session, running or ended. An ended one is forgotten once its output was read to the end,
+    /// after an hour, or when more than 64 are kept.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl Processes {
         }
     }
 
-    /// Terminates a turn's programs that were not kept. Call it once the turn can start no more.
+    /// Terminates a turn's programs that were not kept. Call it when the turn can start no more.
     pub async fn end_turn(&self, turn: &str) {
         self.end_those(|state| state.turn == turn && !state.is_kept()).await;
     }
@@ -135,12 +135,12 @@ fn admit(states: &[Arc<ProcessState>], session: &str) -> Result<()> {
     }
     let all = running().count();
     if all >= MAX_RUNNING {
-        return Err(Error::Busy(format!("{all} programs run already, which is all that may; try again later")));
+        return Err(Error::Busy(format!("{all} programs run already, the maximum; try again later")));
     }
     Ok(())
 }
 
-/// Evicts what is no longer needed, and the oldest programs of the session with the most.
+/// Evicts ended programs that are no longer needed, and the oldest ones of the session with the most.
 fn forget(states: &mut Vec<Arc<ProcessState>>) {
     states.retain(|state| !state.is_forgettable(FINISHED_FOR));
     loop {
@@ -159,7 +159,7 @@ fn forget(states: &mut Vec<Arc<ProcessState>>) {
 /// An id that no program in `states` has.
 fn new_id(states: &[Arc<ProcessState>]) -> String {
     loop {
-        // The keys of a new state are random, and so is what it makes of anything.
+        // Each `RandomState` has random keys, so its hashes are random.
         let id = format!("bash-{:08x}", RandomState::new().hash_one(states.len()) as u32);
         if states.iter().all(|state| state.id != id) {
             return id;
@@ -167,7 +167,7 @@ fn new_id(states: &[Arc<ProcessState>]) -> String {
     }
 }
 
-/// What a guest sent as an id, short enough for a message.
+/// A guest-provided id, shortened for a message.
 fn short(id: &str) -> String {
     escaped(id, 40)
 }

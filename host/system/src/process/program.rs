@@ -8,7 +8,7 @@ use std::process::Stdio;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 
-/// What runs a command, the better one first.
+/// Shells, in order of preference.
 const SHELLS: [&str; 2] = ["bash", "sh"];
 
 /// A program to start, with its session and turn.
@@ -16,7 +16,7 @@ const SHELLS: [&str; 2] = ["bash", "sh"];
 pub struct Program<'a> {
     /// The session that may find it, and with which it ends.
     pub session: &'a str,
-    /// The turn with which it ends unless it is kept. No two turns of the host share a name.
+    /// The turn with which it ends unless it is kept. Names of turns are unique within the host.
     pub turn: &'a str,
     /// The command for `bash -c`, or `sh -c` if there is no bash.
     pub command: &'a str,
@@ -27,12 +27,12 @@ pub struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// Starts it in a process group of its own, with empty standard input and one pipe for its output.
+    /// Starts it in its own process group, with empty standard input and one pipe for its output.
     pub(super) fn start(&self) -> Result<(Child, Receiver)> {
         if self.command.contains('\0') {
             return Err(Error::InvalidInput("the command has a zero byte in it".to_owned()));
         }
-        // Asked first: the system's `not found` does not tell a missing directory from a missing shell.
+        // Checked first: the system's `not found` does not tell a missing directory from a missing shell.
         if !self.directory.is_dir() {
             return Err(Error::NotFound(format!("`{}` is no directory", self.directory.display())));
         }
@@ -51,7 +51,7 @@ impl Program<'_> {
     }
 
     fn start_with(&self, shell: &str) -> io::Result<(Child, Receiver)> {
-        // One pipe, not two: only so does the output come in the order in which it was written.
+        // One pipe, not two, so that standard output and error keep their order.
         let (output, input) = io::pipe()?;
         let output = Receiver::from_owned_fd(output.into())?;
         let child = Command::new(shell)

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 /// Bytes of a program's output that are kept: the last ones.
 pub const RING_BYTES: usize = 1 << 20;
 
-/// The longest character of UTF-8, in bytes.
+/// The maximum length of a UTF-8 character, in bytes.
 const MAX_CHAR: usize = 4;
 
-/// Output under absolute offsets: the first byte that a program writes has offset 0, wherever the ring begins by now.
+/// Output by absolute offset: the first byte that a program writes has offset 0, even after it was discarded.
 #[derive(Default)]
 pub(super) struct Ring {
     bytes: VecDeque<u8>,
@@ -21,9 +21,9 @@ pub(super) struct Ring {
 /// A part of the output, as text.
 pub(super) struct Chunk {
     pub(super) text: String,
-    /// The offset behind the text.
+    /// The offset after the text.
     pub(super) next: u64,
-    /// Bytes between the offset asked for and the text that are kept no longer.
+    /// Bytes between the requested offset and the text that were discarded.
     pub(super) gone: u64,
 }
 
@@ -32,7 +32,7 @@ impl Ring {
         self.bytes.extend(bytes);
         let mut surplus = self.bytes.len().saturating_sub(RING_BYTES);
         if surplus > 0 {
-            // A character goes whole, so that the ring begins with one.
+            // Discard whole characters, so that the ring begins with one.
             let torn = self.bytes.range(surplus..).take(MAX_CHAR - 1).take_while(|byte| continues(**byte)).count();
             surplus += torn;
             self.bytes.drain(..surplus);
@@ -40,22 +40,22 @@ impl Ring {
         }
     }
 
-    /// Says that nothing more will come: a character that is still incomplete stays so.
+    /// Marks the end of the output: an incomplete character stays so.
     pub(super) fn close(&mut self) {
         self.closed = true;
     }
 
-    /// The offset behind all that came.
+    /// The offset after all output.
     pub(super) fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
 
-    /// The text from `offset`, at most `max` bytes of output but at least one character. An offset behind the end counts
-    /// as the end, one inside a character as that character's beginning. A character whose rest may still come is left
-    /// for the next reading; bytes that are no UTF-8 become U+FFFD.
+    /// Reads the text from `offset`, at most `max` bytes of output but at least one character. An offset after the end
+    /// counts as the end, one inside a character as that character's start. A character whose rest may still come is
+    /// left for the next read; invalid UTF-8 becomes U+FFFD.
     pub(super) fn read(&self, offset: u64, max: usize) -> Chunk {
         let gone = self.start.saturating_sub(offset);
-        // Both fit: they are within the length of what is in memory.
+        // Both fit into `usize`: they are at most the length of the buffer.
         let from = self.character(offset.saturating_sub(self.start).min(self.bytes.len() as u64) as usize);
         let to = from.saturating_add(max.max(MAX_CHAR)).min(self.bytes.len());
         let mut bytes: Vec<u8> = self.bytes.range(from..to).copied().collect();
@@ -66,13 +66,13 @@ impl Ring {
         Chunk { text: String::from_utf8_lossy(&bytes).into_owned(), next, gone }
     }
 
-    /// Where the character begins that the byte at `index` belongs to.
+    /// The start of the character that contains the byte at `index`.
     fn character(&self, index: usize) -> usize {
         for back in 0..MAX_CHAR.min(index + 1) {
             match self.bytes.get(index - back) {
                 Some(byte) if continues(*byte) => {}
                 Some(byte) if length(*byte) > back => return index - back,
-                // Behind the end, or behind a character that is complete: no part of one.
+                // Past the end, or after a complete character: not part of one.
                 Some(_) | None => return index,
             }
         }
@@ -80,12 +80,12 @@ impl Ring {
     }
 }
 
-/// Whether a byte goes on with a character instead of beginning one.
+/// Whether a byte is a UTF-8 continuation byte.
 fn continues(byte: u8) -> bool {
     byte & 0b1100_0000 == 0b1000_0000
 }
 
-/// Bytes of the character that begins with this one.
+/// The length of the character that begins with this byte.
 fn length(first: u8) -> usize {
     match first {
         0xc2..=0xdf => 2,
@@ -95,7 +95,7 @@ fn length(first: u8) -> usize {
     }
 }
 
-/// How many bytes at the end begin a character without ending it.
+/// The length of an incomplete character at the end.
 fn unfinished(bytes: &[u8]) -> usize {
     let rest = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
     match str::from_utf8(rest) {

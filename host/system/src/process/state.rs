@@ -44,7 +44,7 @@ pub(super) struct ProcessState {
 #[derive(Default)]
 struct Written {
     ring: Ring,
-    /// How far a reader has read that got the exit code too.
+    /// The offset that a reader reached when it also got the exit code.
     read_to_end: Option<u64>,
 }
 
@@ -63,7 +63,7 @@ impl ProcessState {
         }
     }
 
-    /// Lets it outlive its turn.
+    /// Lets the program outlive its turn.
     pub(super) fn keep(&self) {
         self.kept.store(true, Ordering::Relaxed);
     }
@@ -72,7 +72,7 @@ impl ProcessState {
         self.kept.load(Ordering::Relaxed)
     }
 
-    /// Its turn or session is over: it is no longer listed.
+    /// Removes it from the list when its turn or session has ended.
     pub(super) fn dismiss(&self) {
         self.dismissed.store(true, Ordering::Relaxed);
     }
@@ -85,7 +85,7 @@ impl ProcessState {
         self.written().ring.push(bytes);
     }
 
-    /// The group is empty.
+    /// Records that the group is empty.
     pub(super) fn close(&self, code: i32) {
         self.written().ring.close();
         self.gone_since.get_or_init(Instant::now);
@@ -94,7 +94,7 @@ impl ProcessState {
 
     /// A part of the output, and the exit code once all output has arrived.
     pub(super) fn read(&self, offset: u64, max: usize) -> (Chunk, Option<i32>) {
-        // The code first: behind it there is nothing more to come, behind the output there may be.
+        // Read the code first: output may still arrive before the code is set, never after.
         let exit_code = self.phase.borrow().exit_code();
         let mut written = self.written();
         let chunk = written.ring.read(offset, max);
@@ -104,7 +104,7 @@ impl ProcessState {
         (chunk, exit_code)
     }
 
-    /// Whether it is over and was read to its end, dismissed, or kept for `patience`.
+    /// Whether it has ended, and was read to its end, dismissed, or kept for `patience`.
     pub(super) fn is_forgettable(&self, patience: Duration) -> bool {
         let Some(since) = self.gone_since.get() else { return false };
         let written = self.written();

@@ -11,7 +11,7 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::Child;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-/// Bytes that are read at once.
+/// Size of a read.
 const READ_BYTES: usize = 16 << 10;
 
 /// Capacity of a pipe, which may still be unread when a shell exits.
@@ -57,7 +57,7 @@ pub(super) async fn supervise(state: Arc<ProcessState>, mut shell: Child, pipe: 
     state.close(code);
 }
 
-/// The reading end of what a program writes.
+/// The read end of a program's output.
 struct Output<'a> {
     state: &'a ProcessState,
     pipe: Receiver,
@@ -81,7 +81,7 @@ impl Output<'_> {
         }
     }
 
-    /// The same for at most `patience`: `None` when nothing came.
+    /// Like `read`, for at most `patience`: `None` if nothing came.
     async fn wait(&mut self, patience: Duration) -> Option<usize> {
         if self.open {
             timeout(patience, self.read()).await.ok()
@@ -91,8 +91,8 @@ impl Output<'_> {
         }
     }
 
-    /// Takes what is in the pipe, and what comes within a moment, until the pipe ends. Not for longer, even where others
-    /// write without end.
+    /// Reads the rest of the pipe, and what arrives shortly after, until it ends. Bounded in time, because other
+    /// processes may write without end.
     async fn drain(&mut self) {
         let deadline = Instant::now() + SETTLE_TIME;
         let mut count = 0;
@@ -114,7 +114,7 @@ impl Drop for Last {
     }
 }
 
-/// The exit code; of a shell that a signal ended, the signal's number below zero, as Bub has it from Python.
+/// The exit code; for a shell that a signal ended, the negated signal number, as in Bub (Python).
 fn code(status: io::Result<ExitStatus>) -> i32 {
     match status {
         Ok(status) => status.code().or_else(|| status.signal().map(|signal| -signal)).unwrap_or(UNKNOWN_EXIT),
