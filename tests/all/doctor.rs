@@ -72,7 +72,7 @@ fn a_model_that_its_server_does_not_have_is_wrong_with_near_names() {
         r#"["some-model-2", "unlike"]"#,
     ] {
         let (state, text) = model_at(&listing(list));
-        assert!(state == "wrong" && text.contains("does not have it among its 2 models"), "{text}");
+        assert!(state == "wrong" && text.contains("the model is not among its 2 models"), "{text}");
         assert!(text.contains("near to it: `some-model-2`") && !text.contains("unlike"), "{text}");
     }
     // Names of strangers, for a terminal.
@@ -100,7 +100,7 @@ fn a_page_that_answers_everything_is_no_models_server() {
     for status in [200, 404] {
         let server = Server::ruled(move |_| Answer::Whole(status, "text/html", "<html>Welcome</html>".to_owned()));
         let (state, text) = model_at(&server);
-        assert!(state == "wrong" && text.contains("is no model's server"), "{text}");
+        assert!(state == "wrong" && text.contains("is not a model server"), "{text}");
     }
     let server = Server::ruled(|_| Answer::Whole(200, "application/json", r#"{"status": "ok"}"#.to_owned()));
     assert_eq!(model_at(&server).0, "wrong", "JSON alone is not enough");
@@ -120,7 +120,7 @@ fn a_models_server_that_lists_nothing_is_told_by_how_it_refuses() {
         _ => Answer::Whole(404, "application/json", r#"{"error": {"message": "model `some-model` not found"}}"#.into()),
     });
     let (state, text) = model_at(&server);
-    assert!(state == "wrong" && text.contains("does not have it"), "{text}");
+    assert!(state == "wrong" && text.contains("does not have the model"), "{text}");
     let server = Server::ruled(|_| Answer::Whole(401, "application/json", r#"{"error": {}}"#.to_owned()));
     assert!(model_at(&server).1.contains("refuses the key"));
 }

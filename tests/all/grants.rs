@@ -215,11 +215,11 @@ fn a_manifest_that_is_none_is_refused_with_what_is_wrong_with_it() {
         (deep, "its manifest is JSON nested deeper than 64"),
         ("{\"nmae\": \"x\"}".to_owned(), "unknown field `nmae`"),
         ("{\"after_turn\": \"all\"}".to_owned(), "unknown variant `all`, expected `every` or `selected`"),
-        (wants("tapes:read"), "its manifest wants `tapes:read`, which is no grant; did you mean `tape`"),
-        (wants("tape:reed"), "its manifest wants `tape:reed`, which is no grant; did you mean `tape:read`"),
+        (wants("tapes:read"), "its manifest wants `tapes:read`, which is not a grant; did you mean `tape`"),
+        (wants("tape:reed"), "its manifest wants `tape:reed`, which is not a grant; did you mean `tape:read`"),
         (wants("agent:all"), "its manifest wants `agent:all`, but `agent` takes no argument"),
         (wants("fs:/tmp"), "its manifest wants `fs:/tmp`, which does not end with `:ro` or `:rw`"),
-        (wants("secret:"), "its manifest wants `secret:`, which lacks what it is for"),
+        (wants("secret:"), "its manifest wants `secret:`, which lacks its target"),
         (format!("{{\"about\": \"{}\"}}", "x".repeat(70_000)), "its manifest has more than 64 KiB"),
     ];
     for (manifest, reason) in cases {
@@ -256,5 +256,5 @@ fn what_a_manifest_does_not_want_cannot_be_granted_by_the_command() {
     let refused = home.bub(["plugin", "grant", "mine", "process"]).finish();
     refused.fails("plugin `mine` does not ask for `process`");
     let refused = home.bub(["plugin", "grant", "mine", "proces"]).finish();
-    refused.fails("`proces`, which is no grant; did you mean `process`");
+    refused.fails("`proces`, which is not a grant; did you mean `process`");
 }

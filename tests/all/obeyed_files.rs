@@ -234,7 +234,7 @@ fn variables_that_grow_when_they_are_expanded_are_refused_by_file_and_line() {
     write("BUB_MAX_STEPS=3\nBUB_API_KEY=abc def\n");
     let wrong = home.run(["hi"]).finish();
     assert!(!wrong.stderr.contains("def"), "{wrong}");
-    wrong.refuses(&[".env` line 2: the value of `BUB_API_KEY` goes on behind a blank"]);
+    wrong.refuses(&[".env` line 2: the value of `BUB_API_KEY` continues after a space"]);
 }
 
 #[test]

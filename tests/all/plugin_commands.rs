@@ -62,7 +62,7 @@ fn a_plugin_can_ask_what_it_holds() {
         )
     };
     home.bub(["may", "fs:<workspace>:ro", "fs:<workspace>:rw", "http:*.example.com", "process", "proces"]).finish().says(&format!(
-        "yes\n{} 'fs:<workspace>:rw'\nyes\n{} process\nErrorKind::InvalidInput: what was asked about is `proces`, which is no grant; did you mean `process`\n",
+        "yes\n{} 'fs:<workspace>:rw'\nyes\n{} process\nErrorKind::InvalidInput: what was asked about is `proces`, which is not a grant; did you mean `process`\n",
         command("fs:<workspace>:rw"),
         command("process"),
     ));

@@ -56,7 +56,7 @@ fn a_manifest_that_wants_a_hook_that_is_none_is_refused_with_what_it_may_mean() 
     let home = new();
     for (grant, reason) in [
         ("hook:build-promt", "`hook:build-promt`, and there is no such hook; did you mean `hook:build-prompt`"),
-        ("hook:entirely-made-up", "and there is no such hook; `bub-wasm hooks` lists those that there are"),
+        ("hook:entirely-made-up", "and there is no such hook; `bub-wasm hooks` lists all hooks"),
         ("hook:bild-*", "and there is no such hook"),
     ] {
         let bytes = described(programs::PROMPT_UPPER, &json!({ "wants": [{ "grant": grant, "why": "so" }] }));
@@ -80,7 +80,7 @@ fn a_manifest_names_directories_from_where_everybody_finds_them() {
         ("~", "whose path is neither absolute"),
         ("~other/notes", "whose path is neither absolute"),
         ("<workspace>notes", "whose path is neither absolute"),
-        ("<workspace>/../notes", "which leads out of the workspace"),
+        ("<workspace>/../notes", "which escapes the workspace"),
     ] {
         let grant = format!("fs:{path}:ro");
         let bytes = described(programs::PROMPT_UPPER, &json!({ "wants": [{ "grant": grant, "why": "so" }] }));

@@ -123,7 +123,7 @@ fn malformed_values_get_one_line_without_the_value() {
     assert!(!finished.stderr.contains("hunter2"), "{finished}");
     let run = openai(&home).env("OPENAI_API_KEY", format!("{KEY}\u{7}x")).env("OPENAI_BASE_URL", server.base());
     let finished = run.finish();
-    assert!(finished.stderr.contains("characters that no header can carry"), "{finished}");
+    assert!(finished.stderr.contains("characters that are invalid in a header"), "{finished}");
     assert!(!finished.stderr.contains(KEY), "{finished}");
     let finished = home.run(["hi"]).env("BUB_API_KEY", OsStr::from_bytes(b"sk-\xff-hunter2")).finish();
     finished.refuses(&["environment variable `BUB_API_KEY` is not UTF-8"]);
@@ -183,7 +183,7 @@ fn what_is_not_read_is_named_by_run_serve_and_doctor() {
             ("BUB_TELEGRAM_PROXY", "plugins use no proxy"),
             ("BUB_API_FORMAT", "anthropic:MODEL"),
             ("BUB_MODLE", "did you mean `BUB_MODEL`"),
-            ("BUB_FEISHU_APP", "nothing here has that name"),
+            ("BUB_FEISHU_APP", "no setting has that name"),
             ("config.yml", "config.toml"),
         ] {
             let line = said.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{name}\n{said}"));

@@ -14,7 +14,7 @@ const FILE: &str = "config.yml";
 
 /// Bub's variables that have no equivalent, and what to use instead.
 const WITHOUT_COUNTERPART: [(&str, &str); 3] = [
-    ("API_FORMAT", "the provider in `BUB_MODEL` says how its server is spoken to: `anthropic:MODEL` or `openai:MODEL`"),
+    ("API_FORMAT", "the provider in `BUB_MODEL` determines the protocol: `anthropic:MODEL` or `openai:MODEL`"),
     ("PROJECT", "plugins are WebAssembly components: `bub-wasm plugin add` installs one"),
     ("TELEGRAM_PROXY", "requests of plugins use no proxy"),
 ];
@@ -71,13 +71,13 @@ pub(super) fn unread(environment: &Environment, home: &Path) -> Vec<UnreadSettin
         let without = WITHOUT_COUNTERPART.iter().find(|(known, _)| *known == name).map(|(_, advice)| *advice);
         let near = bub_types::suggest::nearest(name, VARIABLES.iter().map(|known| known.name))
             .map(|near| format!("did you mean `BUB_{near}`"));
-        let advice = without.map(str::to_owned).or(near).unwrap_or_else(|| "nothing here has that name".to_owned());
+        let advice = without.map(str::to_owned).or(near).unwrap_or_else(|| "no setting has that name".to_owned());
         let shown = clipped(&one_line(name), 100);
         UnreadSetting { name: format!("BUB_{shown}"), advice }
     };
     let mut unread: Vec<UnreadSetting> = names.into_iter().map(variable).collect();
     if home.join(FILE).exists() {
-        let advice = "write what it sets into config.toml (`bub-wasm doctor --config` shows the keys) or .env";
+        let advice = "move its settings to config.toml (`bub-wasm doctor --config` shows the keys) or .env";
         unread.push(UnreadSetting { name: FILE.to_owned(), advice: advice.to_owned() });
     }
     unread

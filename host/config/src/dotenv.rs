@@ -1,27 +1,27 @@
 //! `.env`: lines `NAME=value`, as Docker and most tools write them.
 //!
-//! A value may have quotes, single ones around text that is taken as it is, and `$NAME` or `${NAME}` in the place of another
-//! variable's value. So a line may double the one before it: what comes out is bounded, by value and in all.
+//! A value may be quoted, with single quotes around literal text, and contain `$NAME` or `${NAME}` for another
+//! variable's value. A line may double the one before it, so expanded values are limited, each and in total.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Longest file, in bytes.
+/// Maximum size of the file, in bytes.
 pub(super) const MAX_FILE: usize = 256 << 10;
 
-/// Longest value once it is expanded, in bytes: as long as a secret may be.
+/// Maximum length of an expanded value, in bytes: as long as a secret may be.
 const MAX_VALUE: usize = 64 << 10;
 
-/// All values of the file together, in bytes.
+/// Maximum length of all values together, in bytes.
 const MAX_TOTAL: usize = 1 << 20;
 
 /// A syntax error.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refused {
-    /// Line number, from 1; of a value of several lines the last line read.
+    /// Line number, from 1; for a value of several lines, the last line read.
     pub(super) line: usize,
-    /// The problem, without the text, which may hold a key.
+    /// The problem, without the text, which may contain a key.
     pub(super) what: String,
 }
 
@@ -111,7 +111,9 @@ impl Parser<'_> {
         let mut is_empty = true;
         loop {
             let next = match (self.chars.peek().copied(), quote) {
-                (None, Some(_)) => return Err(self.refused(format!("the quote in the value of `{name}` has no end"))),
+                (None, Some(_)) => {
+                    return Err(self.refused(format!("the quote in the value of `{name}` is not closed")));
+                }
                 (None | Some('\n' | '\r'), None) => return Ok(value),
                 // A comment begins the value or follows a blank.
                 (Some('#'), None) if is_empty => return Ok(value),
@@ -155,7 +157,7 @@ impl Parser<'_> {
                             Ok(value)
                         }
                         Some(_) => Err(self.refused(format!(
-                            "the value of `{name}` goes on behind a blank: put it in quotes, as in `{name}='two words'`"
+                            "the value of `{name}` continues after a space: put it in quotes, as in `{name}='two words'`"
                         ))),
                     };
                 }

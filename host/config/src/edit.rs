@@ -38,9 +38,9 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
 /// The table `[plugins.NAME]`, created if missing.
 pub fn plugin<'a>(document: &'a mut DocumentMut, name: &str) -> Result<&'a mut Table> {
     let plugins = document.entry("plugins").or_insert_with(implicit_table);
-    let plugins = plugins.as_table_mut().context("`plugins` in config.toml is no table")?;
+    let plugins = plugins.as_table_mut().context("`plugins` in config.toml is not a table")?;
     let plugin = plugins.entry(name).or_insert_with(|| Item::Table(Table::new()));
-    plugin.as_table_mut().with_context(|| format!("`plugins.{name}` in config.toml is no table"))
+    plugin.as_table_mut().with_context(|| format!("`plugins.{name}` in config.toml is not a table"))
 }
 
 /// Reads `[plugins.NAME]`; an empty table if missing.
@@ -64,9 +64,9 @@ pub fn drop_plugin(document: &mut DocumentMut, name: &str) {
 /// The table `[trusted_plugins.DIGEST]`, created if missing.
 pub fn trusted<'a>(document: &'a mut DocumentMut, digest: &str) -> Result<&'a mut Table> {
     let trusted = document.entry(TRUSTED).or_insert_with(implicit_table);
-    let trusted = trusted.as_table_mut().context("`trusted_plugins` in config.toml is no table")?;
+    let trusted = trusted.as_table_mut().context("`trusted_plugins` in config.toml is not a table")?;
     let plugin = trusted.entry(digest).or_insert_with(|| Item::Table(Table::new()));
-    plugin.as_table_mut().with_context(|| format!("`trusted_plugins.{digest}` in config.toml is no table"))
+    plugin.as_table_mut().with_context(|| format!("`trusted_plugins.{digest}` in config.toml is not a table"))
 }
 
 /// Removes `[trusted_plugins.DIGEST]`. `false`: it was missing.

@@ -19,7 +19,7 @@ pub(super) struct Environment {
     variables: HashMap<String, String>,
     /// Variables of providers' own tools, such as `OPENAI_API_KEY`, by full name.
     providers: HashMap<String, String>,
-    /// Who can read the file; none if there is no file.
+    /// Which other users can read the file; `None` if there is no file.
     pub(super) access: Option<Access>,
 }
 
@@ -205,7 +205,7 @@ impl Environment {
             Some(_) => bail!("environment variable `BUB_CLIENT_ARGS`: `default_headers` is not a JSON object"),
         };
         if let Some(name) = arguments.keys().next() {
-            tracing::warn!("environment variable `BUB_CLIENT_ARGS`: `{name}` has no meaning here and is passed over");
+            tracing::warn!("environment variable `BUB_CLIENT_ARGS`: `{name}` is not supported and is ignored");
         }
         Ok(headers)
     }
@@ -242,7 +242,7 @@ impl Environment {
 fn by_provider(name: &str, text: &str) -> Result<Vec<(String, String)>> {
     // The text may hold keys, so errors do not repeat it.
     let map: Map<String, Value> = serde_json::from_str(text)
-        .map_err(|_| anyhow::anyhow!("environment variable `BUB_{name}`: no JSON object of strings by provider"))?;
+        .map_err(|_| anyhow::anyhow!("environment variable `BUB_{name}`: not a JSON object of strings by provider"))?;
     map.into_iter()
         .map(|(provider, value)| match value {
             Value::String(value) => Ok((provider.to_ascii_lowercase(), value)),

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// The only configuration file, below `$BUB_HOME`.
 pub(super) const FILE: &str = "config.toml";
 
-/// Longest file, in bytes.
+/// Maximum size of the file, in bytes.
 pub(super) const MAX_FILE: usize = 16 << 20;
 
 /// `config.toml` as parsed.

@@ -1,5 +1,5 @@
-//! The keys of config.toml with their types, read off the types that read the file: serde is asked for each key what would
-//! stand there, so the list cannot differ from what is read.
+//! The keys of config.toml with their types, derived from the types that deserialize the file: for each key, a probing
+//! deserializer records the expected type, so the list cannot differ from what is read.
 
 use super::file::File;
 use serde::de::value::{Error, StrDeserializer};
@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IntoDeserializer, Map
 use serde::{Deserialize, forward_to_deserialize_any};
 use std::cell::RefCell;
 
-/// A key and the type of its value, in words.
+/// A key and a description of its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedKey {
     /// As in `limits.fuel`; `*` stands for a name that the user chooses, `[]` for each table of a list.
@@ -16,14 +16,14 @@ pub struct TypedKey {
     pub kind: String,
 }
 
-/// All keys that hold a value, in the order in which the types have them.
+/// All keys that hold a value, in the order of the types.
 pub fn typed_keys() -> Vec<TypedKey> {
     let mut keys = Vec::new();
     collect(&mut Vec::new(), &mut keys);
     keys
 }
 
-/// One step on the way to a value.
+/// A step on the path to a value.
 #[derive(Clone)]
 enum Step {
     Key(&'static str),
@@ -33,7 +33,7 @@ enum Step {
     Item,
 }
 
-/// What stands at a place.
+/// The expected type at a path.
 enum Shape {
     Struct(&'static [&'static str]),
     Map,
@@ -57,7 +57,7 @@ fn collect(path: &mut Vec<Step>, keys: &mut Vec<TypedKey>) {
         Shape::Map => {
             let before = keys.len();
             under(Step::AnyKey, keys);
-            // What a plugin is told may be anything.
+            // Settings of plugins may be any value.
             if keys.get(before).is_none_or(|key| key.kind != ANY) {
                 return;
             }
@@ -82,7 +82,7 @@ fn collect(path: &mut Vec<Step>, keys: &mut Vec<TypedKey>) {
     keys.push(TypedKey { path: written(path), kind });
 }
 
-/// The type of what may be anything.
+/// The type of settings without a schema.
 const ANY: &str = "any value";
 
 fn written(path: &[Step]) -> String {
@@ -96,12 +96,12 @@ fn written(path: &[Step]) -> String {
 
 fn shape(path: &[Step]) -> Shape {
     let found = RefCell::new(None);
-    // It ends with an error in any case: what is found is put aside before.
+    // Deserialization always ends with an error; the result is stored in `found` before.
     let _ = File::deserialize(Probe { path, found: &found });
     found.into_inner().unwrap_or(Shape::Value(ANY))
 }
 
-/// Follows a path through the types, and notes what they expect at its end.
+/// Follows a path through the types, and records the expected type at its end.
 #[derive(Clone, Copy)]
 struct Probe<'a> {
     path: &'a [Step],

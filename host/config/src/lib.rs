@@ -472,7 +472,7 @@ fn own_program() -> Result<PathBuf> {
     if running.exists() {
         Ok(running)
     } else {
-        std::env::current_exe().context("this program does not know where it is")
+        std::env::current_exe().context("the path of this program cannot be found")
     }
 }
 

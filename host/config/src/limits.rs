@@ -20,13 +20,13 @@ pub(super) struct LimitsTable {
 }
 
 impl LimitsTable {
-    /// The same with a turn deadline of at most `turn_deadline_ms`.
+    /// The limits with a turn deadline of at most `turn_deadline_ms`.
     pub(super) fn with_turn_deadline(self, turn_deadline_ms: u64) -> Self {
         let turn_deadline_ms = Some(self.turn_deadline_ms.map_or(turn_deadline_ms, |own| own.min(turn_deadline_ms)));
         Self { turn_deadline_ms, ..self }
     }
 
-    /// The same with untrusted values clamped to what any machine can provide.
+    /// Clamps untrusted values to what any machine can provide.
     pub(super) fn clamped(self) -> Self {
         Self {
             fuel: self.fuel.map(|fuel| fuel.min(1_000_000_000_000)),

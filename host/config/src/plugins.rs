@@ -14,7 +14,7 @@ pub enum OnFault {
     Fail,
     /// The plugin is skipped.
     Skip,
-    /// The plugin is a gate: what it decides about is denied.
+    /// The plugin is a gate: the calls that it decides about are denied.
     Deny,
 }
 
@@ -86,7 +86,7 @@ impl Plugin {
         Self { enabled: false, ..Self::default() }
     }
 
-    /// The same with these grants, for any digest.
+    /// With these grants, for any digest.
     pub fn with_grants(self, grants: Vec<String>) -> Self {
         Self { grants: Some(Grants::new(grants)), digest: None, follow: true, ..self }
     }

@@ -18,11 +18,14 @@ impl Process {
             let is_name = !plain.is_empty() && plain.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
             ensure!(
                 is_name,
-                "`process.env` of config.toml: `{}` is no name of a variable, as in `DATABASE_URL` or `AWS_*`",
+                "`process.env` of config.toml: `{}` is not the name of a variable, as in `DATABASE_URL` or `AWS_*`",
                 name.escape_debug()
             );
             let is_own = name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("BUB_"));
-            ensure!(!is_own, "`process.env` of config.toml: `{name}` is bub-wasm's own, and no program gets it");
+            ensure!(
+                !is_own,
+                "`process.env` of config.toml: `{name}` is a variable of bub-wasm, which programs never get"
+            );
         }
         Ok(())
     }

@@ -39,7 +39,7 @@ pub(super) fn fill_addresses(settings: &mut Settings, environment: &Environment,
         match base.filter(|base| bub_model::is_address(&provider, base)) {
             Some(base) => drop(settings.bases.insert(provider, base)),
             None if models.iter().any(|label| bub_model::provider_of(label).as_ref() == Some(&provider)) => {
-                // It may hold a password: it is not repeated.
+                // The value may contain a password, so it is not quoted.
                 tracing::warn!("environment variable `{variable}` is not an http address, and is not used");
             }
             None => {}

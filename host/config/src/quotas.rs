@@ -5,7 +5,7 @@ use anyhow::Result;
 use bub_types::Principal;
 use serde::Deserialize;
 
-/// Limits of one caller. None: unlimited, or for a token the limit of its principal.
+/// Limits of one caller. `None`: unlimited, or for a token the limit of its principal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Quota {

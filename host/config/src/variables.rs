@@ -1,4 +1,4 @@
-//! The variables `BUB_*` that are read: what each is for, and whether its value may be shown.
+//! The variables `BUB_*` that are read, their purpose, and whether their values may be shown.
 
 use super::environment::Environment;
 use anyhow::Result;
@@ -8,11 +8,11 @@ use std::path::Path;
 
 /// A variable of the program.
 pub struct Variable {
-    /// Its name without the `BUB_` in front.
+    /// The name without `BUB_`.
     pub name: &'static str,
-    /// What it sets.
+    /// A description.
     pub about: &'static str,
-    /// Whether its value may go into a report of a bug: it is no key, no address and no person.
+    /// Whether the value may be part of a bug report: not a key, an address or a person.
     pub is_public: bool,
 }
 
@@ -24,7 +24,7 @@ const fn private(name: &'static str, about: &'static str) -> Variable {
     Variable { name, about, is_public: false }
 }
 
-/// All of them but those that are told by their forms.
+/// All variables with fixed names.
 pub const VARIABLES: [Variable; 25] = [
     public(
         "ACTIVE_TIME_WINDOW",
@@ -71,7 +71,7 @@ pub const VARIABLES: [Variable; 25] = [
     public("VERBOSE", "Log level: 0 for warnings, 1 for information, 2 for everything. `RUST_LOG` overrides it."),
 ];
 
-/// The variables that are told by their forms, by their whole names, and what they set.
+/// Patterns of variables, by full name, with descriptions.
 pub const FORMS: [(&str, &str); 9] = [
     (
         "BUB_PROVIDER_API_KEY",
@@ -96,13 +96,13 @@ pub const FORMS: [(&str, &str); 9] = [
     ("NO_COLOR, TERM", "`NO_COLOR` with any value, or `TERM=dumb`, turns colours off."),
 ];
 
-/// Whether a variable is read, by its name without the `BUB_`.
+/// Whether a variable is read; `name` is without `BUB_`.
 pub(super) fn is_read(name: &str) -> bool {
     let forms = name.starts_with("SECRET_") || name.ends_with("_API_KEY") || name.ends_with("_API_BASE");
     forms || VARIABLES.iter().any(|known| known.name == name)
 }
 
-/// The names of all variables of the process and of `.env`, and the values of those that may be shown.
+/// The names of all variables of the process and of `.env`, with the values of public ones.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Documents of a server become events.
+//! Conversion of server documents to events.
 
 use serde_json::{Map, Value};
 
@@ -7,10 +7,10 @@ use crate::exchange::Event;
 use crate::messages;
 use crate::protocol::Protocol;
 
-/// Tapes have these first, in this order; what else a server counts follows as it came.
+/// The order of these members on tapes; others follow in the server's order.
 const USAGE_FIRST: &[&str] = &["completion_tokens", "prompt_tokens", "total_tokens"];
 
-/// What is known of an answer so far: one document of it when it came whole, many when it is streamed.
+/// An answer in progress: one document if it came whole, many if it is streamed.
 pub(crate) struct Answer {
     protocol: Protocol,
     pub(super) calls: Calls,
@@ -21,7 +21,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Nothing yet.
+    /// An empty answer.
     pub(crate) fn new(protocol: Protocol) -> Answer {
         let calls = Calls::default();
         Answer { protocol, calls, usage: None, reason: None, has_choice: false, is_over: false }
@@ -39,7 +39,7 @@ impl Answer {
     fn take_in_chat(&mut self, document: &Value) -> Result<Vec<Event>, TooManyCalls> {
         let mut events = Vec::new();
         if let Some(usage) = document.get("usage").and_then(Value::as_object) {
-            // Servers that report as they go report totals.
+            // Servers that report usage several times report totals.
             self.usage = Some(usage.clone());
         }
         let Some(choice) = document.get("choices").and_then(|choices| choices.get(0)) else {
@@ -63,17 +63,17 @@ impl Answer {
         Ok(events)
     }
 
-    /// Whether a document said that no other follows.
+    /// Whether a document said that it was the last one.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Whether any document held a choice, or what its protocol has in its place.
+    /// Whether any document had a choice, or the protocol's equivalent.
     pub(crate) fn has_choice(&self) -> bool {
         self.has_choice
     }
 
-    /// Whether the server has said why it stopped.
+    /// Whether the server reported a finish reason.
     pub(crate) fn is_finished(&self) -> bool {
         self.reason.is_some()
     }
@@ -99,7 +99,7 @@ impl Answer {
     }
 }
 
-/// Text of a `content`: a text, or a list of parts of which some are text.
+/// Text of a `content`: a string, or the text parts of a list.
 fn said(content: Option<&Value>) -> Option<String> {
     let text = match content? {
         Value::String(text) => text.clone(),

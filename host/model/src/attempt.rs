@@ -1,4 +1,4 @@
-//! One POST and the reading of its answer.
+//! A single request: the POST, and reading of the answer.
 
 use std::time::Duration;
 
@@ -22,18 +22,18 @@ use crate::refusal::Refusal;
 use crate::retry;
 use bub_types::text::cause;
 
-/// How long a connection may take to come to rest behind its answer. One that does not is not used again.
+/// How long to wait for the end of a connection after its answer. A connection that is still open then is not reused.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// Events behind the end that are read without waiting.
+/// Events after the end that are read without waiting.
 const MAX_DRAINED: usize = 8;
 
-/// Why one request has no whole answer.
+/// Why a request has no complete answer.
 pub(crate) struct Failure {
     pub error: Error,
-    /// Whether the same request may succeed.
+    /// Whether a retry may succeed.
     pub is_passing: bool,
-    /// How long the server asks to be left alone.
+    /// The server's `Retry-After`.
     pub asked: Option<Duration>,
 }
 
@@ -79,7 +79,7 @@ impl Server<'_> {
         loop {
             let event = match events.next().await {
                 Some(Ok(event)) => event,
-                // Why the model stopped is known: what is missing is at most the usage.
+                // The finish reason arrived: at most the usage is missing.
                 Some(Err(ReadError::Connection(_))) | None if answer.is_finished() => break,
                 Some(Err(broken)) => return Err(self.broken(broken)),
                 None => return Err(self.cut_off(None)),
@@ -153,7 +153,7 @@ impl Server<'_> {
         self.failure(ErrorKind::Temporary, &text, true)
     }
 
-    /// The response says that the request failed.
+    /// The response has an error status.
     async fn refused(&self, response: Response) -> Failure {
         let status = response.status().as_u16();
         let asked = retry::asked(response.headers());
@@ -167,7 +167,7 @@ impl Server<'_> {
         Failure { error, asked, ..failure }
     }
 
-    /// What the user can do about an answer with that status.
+    /// The remedy for an error status.
     fn remedy(&self, status: u16) -> String {
         let (provider, host) = (self.provider(), &self.endpoint.host);
         let variable = provider.to_ascii_uppercase();
@@ -184,20 +184,20 @@ impl Server<'_> {
         }
     }
 
-    /// The provider's name, as variables and secrets have it.
+    /// The provider's name, as in variables and secrets.
     fn provider(&self) -> String {
         let provider = self.endpoint.label.split(':').next().unwrap_or_default();
         provider.to_ascii_lowercase().replace(['-', '.'], "_")
     }
 
-    /// A response that seemed good holds an error.
+    /// A successful response contains an error.
     fn reported(&self, refusal: &Refusal) -> Failure {
         let words = self.redaction.line(refusal.words());
         let text = format!("the server reported an error: {words}");
         self.failure(refusal.kind(), &text, refusal.is_passing())
     }
 
-    /// The answer's bytes stopped short.
+    /// The answer ended early.
     fn broken(&self, broken: ReadError) -> Failure {
         match broken {
             ReadError::Connection(error) if error.is_timeout() => self.silent(),
@@ -235,8 +235,7 @@ impl Server<'_> {
     }
 }
 
-/// Servers may answer a streaming request as a whole, and the other way round: the content type decides, or else the
-/// request.
+/// Servers may answer a streaming request as a whole, or the reverse: the content type decides, or else the request.
 fn comes_in_events(response: &Response, asked_for: bool) -> bool {
     let kind = response
         .headers()
@@ -255,9 +254,8 @@ fn is_error(event: &Sse) -> bool {
     event.event.as_deref() == Some("error")
 }
 
-/// Reads what is left behind `[DONE]` or the event that ends a message: a connection that was read to its end is used
-/// again, and the next step of a turn saves the handshake. What is there already is read here; what comes is waited for
-/// beside everything else.
+/// Reads the rest after `[DONE]` or the event that ends a message, so that the connection can be reused and the next
+/// step needs no handshake. Available data is read here; the rest in the background.
 fn drain(mut events: impl Stream<Item = Result<Sse, ReadError>> + Send + Unpin + 'static) {
     for _ in 0..MAX_DRAINED {
         match events.next().now_or_never() {

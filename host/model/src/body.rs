@@ -1,7 +1,7 @@
-//! The request becomes JSON.
+//! Serialization of requests.
 //!
-//! The text is put together by hand, since messages and schemas must arrive byte for byte as they were given: parsing
-//! and printing them again would cost time and change numbers.
+//! The text is written directly, since messages and schemas must be sent byte for byte: parsing and printing them would
+//! cost time and change numbers.
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ use crate::settings::Settings;
 /// Keys that only the client sets. Options must not override them.
 const OWN: &[&str] = &["messages", "model", "stream", "system", "tools"];
 
-/// A request that was checked, and that can be written for one model after another.
+/// A validated request, which can be written for several models.
 pub(crate) struct Body<'a> {
     pub(super) messages: &'a [RawObject],
     pub(super) tools: &'a [Arc<ToolSpec>],
-    /// `null` where the server is to decide.
+    /// `null`: the server decides.
     pub(super) max_tokens: Value,
-    /// For servers that need it.
+    /// For servers that require it.
     pub(super) usual_max_tokens: u64,
     stream_options: Option<Value>,
-    /// As chat completions. None is `null`.
+    /// As in chat completions. No value is `null`.
     pub(super) options: Map<String, Value>,
     pub(super) stream: bool,
 }
@@ -38,8 +38,8 @@ impl<'a> Body<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidInput`] for options that are no JSON object, and for an option that may not be set;
-    /// [`ErrorKind::Config`] when such an option comes from the settings.
+    /// [`ErrorKind::InvalidInput`] for options that are not a JSON object, and for an option that may not be set;
+    /// [`ErrorKind::Config`] if such an option comes from the settings.
     pub(crate) fn new(settings: &Settings, request: &'a Request) -> Result<Body<'a>, Error> {
         let mut options = settings.completion_args.clone();
         if let Some(key) = own_key(&options) {
@@ -70,7 +70,7 @@ impl<'a> Body<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidInput`] for what the model's protocol cannot express.
+    /// [`ErrorKind::InvalidInput`] for content that the model's protocol cannot express.
     pub(crate) fn text(&self, endpoint: &Endpoint) -> Result<String, Error> {
         match endpoint.protocol {
             Protocol::Chat => Ok(self.chat(endpoint)),
@@ -78,7 +78,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The keys in the order in which Bub sends them.
+    /// Writes the keys in the order in which Bub sends them.
     fn chat(&self, endpoint: &Endpoint) -> String {
         let size: usize = self.messages.iter().map(|message| message.len() + 1).sum();
         let mut text = String::with_capacity(size + 32 * 1024);
@@ -96,7 +96,7 @@ impl<'a> Body<'a> {
         let stream = if self.stream { "true" } else { "false" };
         member(&mut text, "stream", stream);
         match &self.stream_options {
-            // Servers refuse it where nothing is streamed.
+            // Servers reject it without streaming.
             _ if !self.stream => {}
             Some(Value::Null) => {}
             Some(options) => member(&mut text, "stream_options", &options.to_string()),
@@ -123,15 +123,15 @@ fn request_options(request: &Request) -> Result<Map<String, Value>, Error> {
     let Some(text) = &request.options else {
         return Ok(Map::new());
     };
-    let options: Map<String, Value> =
-        serde_json::from_str(text).map_err(|_| invalid("the options of the request are no JSON object".to_owned()))?;
+    let options: Map<String, Value> = serde_json::from_str(text)
+        .map_err(|_| invalid("the options of the request are not a JSON object".to_owned()))?;
     match own_key(&options) {
         Some(key) => Err(invalid(format!("the options of the request may not set `{key}`"))),
         None => Ok(options),
     }
 }
 
-/// Takes the bound out of `options`, by whichever of its two names it goes.
+/// Removes the limit from `options`, under either of its names.
 fn take_max_tokens(options: &mut Map<String, Value>) -> Option<Value> {
     let older = options.shift_remove("max_tokens");
     options.shift_remove("max_completion_tokens").or(older)
@@ -141,7 +141,7 @@ fn own_key(options: &Map<String, Value>) -> Option<&'static str> {
     OWN.iter().copied().find(|key| options.contains_key(*key))
 }
 
-/// Values that are JSON, as a list.
+/// A JSON array of JSON values.
 pub(super) fn list(values: &[impl AsRef<str>]) -> String {
     let mut text = String::with_capacity(values.iter().map(|value| value.as_ref().len() + 1).sum::<usize>() + 2);
     push_list(&mut text, values);
@@ -159,7 +159,7 @@ fn push_list(text: &mut String, values: &[impl AsRef<str>]) {
     text.push(']');
 }
 
-/// Another member of an object that is being written.
+/// Appends a member to an object.
 pub(super) fn member(text: &mut String, key: &str, value: &str) {
     text.push(',');
     text.push_str(&quoted(key));
@@ -167,7 +167,7 @@ pub(super) fn member(text: &mut String, key: &str, value: &str) {
     text.push_str(value);
 }
 
-/// `text` as JSON.
+/// `text` as a JSON string.
 pub(super) fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }

@@ -1,4 +1,4 @@
-//! Bytes of a server, within bounds.
+//! Bounded reading of response bodies.
 
 use bub_types::text::cause;
 use std::error::Error as StdError;
@@ -8,23 +8,23 @@ use futures_util::{Stream, StreamExt};
 use reqwest::Response;
 use sse_stream::{Sse, SseByteStream};
 
-/// Bytes of one answer.
+/// Maximum bytes of one answer.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
 
-/// Bytes of one line of a streamed answer. A line is held back until it is whole.
+/// Maximum bytes of one line of a streamed answer. A line is buffered until it is complete.
 const MAX_LINE: usize = 8 * 1024 * 1024;
 
 /// Maximum bytes of an error's body.
 const MAX_REFUSAL: usize = 64 * 1024;
 
-/// Why no more bytes come.
+/// Why reading ended early.
 #[derive(Debug)]
 pub(crate) enum ReadError {
     /// The connection failed in the middle.
     Connection(reqwest::Error),
-    /// The answer, or a line of it, is longer than allowed; the text says which.
+    /// The answer, or a line of it, exceeds the maximum; the text says which.
     TooLarge(&'static str),
-    /// The answer is not UTF-8, or no server-sent events.
+    /// The answer is not UTF-8, or not server-sent events.
     Malformed,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn events(response: Response) -> impl Stream<Item = Result<Sse, ReadE
     let bounded = response.bytes_stream().map(move |chunk| {
         let chunk = chunk.map_err(ReadError::Connection)?;
         total = total.saturating_add(chunk.len());
-        // Lines within one chunk are bounded by the chunk: only what stays open over several can grow.
+        // Lines within one chunk are bounded by the chunk; only a line over several chunks can grow.
         line = match chunk.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) {
             Some(end) => chunk.len() - end - 1,
             None => line.saturating_add(chunk.len()),
@@ -82,7 +82,7 @@ pub(crate) fn events(response: Response) -> impl Stream<Item = Result<Sse, ReadE
 const ANSWER_TOO_LARGE: &str = "an answer of more than 64 MiB";
 const LINE_TOO_LARGE: &str = "a line of more than 8 MiB";
 
-/// The decoder hands our own error through in a box.
+/// The decoder boxes our own errors.
 fn unwrap(error: sse_stream::Error) -> ReadError {
     match error {
         sse_stream::Error::Body(inner) => match inner.downcast::<ReadError>() {

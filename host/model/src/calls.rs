@@ -1,4 +1,4 @@
-//! Pieces of tool calls become calls.
+//! Assembly of tool calls from deltas.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::exchange::ToolCall;
 
-/// More calls than this in one answer are a server gone wrong.
+/// Maximum calls in one answer. More indicate a broken server.
 const MAX_CALLS: usize = 128;
 
 /// An answer has too many tool calls.
@@ -15,7 +15,7 @@ pub(crate) struct TooManyCalls;
 /// The calls of one answer, by the server's index.
 #[derive(Default)]
 pub(crate) struct Calls {
-    /// A map, so that an index of four billion costs no more than one of zero.
+    /// A map, so that a huge index needs no memory.
     by_index: BTreeMap<u64, Call>,
     latest: Option<u64>,
 }
@@ -28,10 +28,10 @@ struct Call {
 }
 
 impl Calls {
-    /// Takes in one `tool_calls` list, of a delta or of a whole message.
+    /// Merges one `tool_calls` list, of a delta or of a whole message.
     ///
-    /// Of an id the last one counts. A piece of a name is appended unless it is the name so far, which some servers
-    /// repeat in every delta. Arguments are appended.
+    /// The last id counts. A part of a name is appended unless it equals the name so far, which some servers repeat in
+    /// every delta. Arguments are appended.
     pub(crate) fn merge(&mut self, pieces: &[Value]) -> Result<(), TooManyCalls> {
         for (position, piece) in pieces.iter().enumerate() {
             let index = self.index(position, pieces.len(), piece);
@@ -40,7 +40,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Begins a call of which all but the arguments is known.
+    /// Begins a call without its arguments.
     pub(crate) fn begin(&mut self, index: u64, id: Option<&str>, name: &str) -> Result<(), TooManyCalls> {
         let call = self.at(index)?;
         call.id = id.filter(|id| !id.is_empty()).map(str::to_owned);
@@ -48,7 +48,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Appends to the arguments of a call that was begun; others have none.
+    /// Appends to the arguments of a call; ignored for an unknown one.
     pub(crate) fn append(&mut self, index: u64, arguments: &str) {
         if let Some(call) = self.by_index.get_mut(&index) {
             call.arguments.push_str(arguments);
@@ -63,7 +63,7 @@ impl Calls {
         Ok(self.by_index.entry(index).or_default())
     }
 
-    /// The calls in the order of their indexes, each with an id and with arguments.
+    /// The calls in order of index, each with an id and arguments.
     pub(crate) fn finish(self) -> Vec<ToolCall> {
         self.by_index
             .into_iter()
@@ -78,8 +78,8 @@ impl Calls {
             .collect()
     }
 
-    /// Which call a piece belongs to. Some servers leave the index out: then the id decides, and without one the
-    /// piece's place among several; a lone piece continues the latest call.
+    /// The index of the call that a delta belongs to. Some servers omit the index: then the id decides; without one,
+    /// the position among several, and a single delta continues the latest call.
     fn index(&self, position: usize, of: usize, piece: &Value) -> u64 {
         if let Some(index) = piece.get("index").and_then(Value::as_u64) {
             return index;
@@ -111,14 +111,14 @@ impl Call {
         }
         match function.get("arguments") {
             Some(Value::String(arguments)) => self.arguments.push_str(arguments),
-            // Not as the dialect has it, yet some local servers send the object itself.
+            // Some local servers send the object itself instead of a string.
             Some(arguments @ Value::Object(_)) => self.arguments.push_str(&arguments.to_string()),
             _ => {}
         }
     }
 }
 
-/// A member that is a text and not empty.
+/// A member that is a non-empty string.
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
 }

@@ -28,7 +28,7 @@ pub use probe::ProbeResult;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Asks models. Cloning it is cheap, and clones share their connections.
+/// Sends requests to models. Cheap to clone; clones share their connections.
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
@@ -36,21 +36,21 @@ pub struct Client {
 
 struct Shared {
     settings: Settings,
-    /// Where the settings' own model is asked: nearly all requests are for it.
+    /// The endpoint of the configured model, which most requests use.
     usual: OnceLock<Arc<Endpoint>>,
     headers: HeaderMap,
     redaction: Redaction,
-    /// Without a proxy, and by the one that the environment names.
+    /// Clients without a proxy, and with the proxy of the environment.
     direct: Clients,
     proxied: Clients,
 }
 
-/// Made when first wanted.
+/// Created on first use.
 #[derive(Default)]
 struct Clients {
     /// For plain HTTP. Loads no certificates, so that it works on machines without any.
     plain: OnceCell<reqwest::Client>,
-    /// For `https`. Reading the machine's certificates takes time.
+    /// For `https`. Loading the system's certificates takes time.
     secure: OnceCell<reqwest::Client>,
 }
 
@@ -75,7 +75,7 @@ impl Client {
         })
     }
 
-    /// A request, which begins when its first event is waited for. Whatever goes wrong comes through the completion.
+    /// Creates a request, which starts when its first event is awaited. Errors are returned through the completion.
     ///
     /// A request is sent up to three times on temporary failures. After the first event a failure is final.
     pub fn complete(&self, request: Request) -> Completion {
@@ -91,12 +91,12 @@ impl Client {
         &self.shared.settings
     }
 
-    /// A server's text, redacted.
+    /// Redacts a server's text.
     pub(super) fn redacted(&self, words: &str) -> String {
         self.shared.redaction.line(words)
     }
 
-    /// A request to that address of the endpoint's server, with its key.
+    /// Prepares a request to that URL of the endpoint's server, with its key.
     pub(super) async fn post(&self, endpoint: &Endpoint, url: reqwest::Url) -> Result<reqwest::RequestBuilder, Error> {
         let headers = self.shared.headers_for(endpoint)?;
         Ok(self.shared.http(endpoint).await?.post(url).headers(headers))
@@ -106,7 +106,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// There is no address, or a key that may not go there.
+    /// There is no address, or the key may not be sent there.
     pub async fn route(&self, label: &str) -> Result<(String, Route), Error> {
         let endpoint = Endpoint::resolve(&self.shared.settings, label)?;
         self.shared.headers_for(&endpoint)?;
@@ -121,7 +121,7 @@ impl Shared {
         self.ask(model, &body, request.stream, sender).await
     }
 
-    /// Asks one model, within the time that it has.
+    /// Sends the request to one model, within the timeout.
     async fn ask(&self, label: &str, body: &Body<'_>, stream: bool, sender: &mut EventSender) -> Result<(), Error> {
         let endpoint = self.endpoint(label)?;
         let server = Server {
@@ -197,7 +197,7 @@ impl Shared {
         let builder = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(self.settings.idle)
-            // A redirect would carry the conversation, and headers of the user's own, to a host that they never named.
+            // A redirect would send the conversation, and the user's own headers, to a host that the user did not name.
             .redirect(reqwest::redirect::Policy::none());
         let builder = if is_direct { builder.no_proxy() } else { builder };
         match is_plain {
@@ -206,11 +206,11 @@ impl Shared {
         }
     }
 
-    /// The headers of every request, and the key of this endpoint's. What the user set is left as it is.
+    /// The headers of every request, with the endpoint's key. Headers that the user set are kept.
     ///
     /// # Errors
     ///
-    /// No header can carry the key, or it may not go there.
+    /// The key is not a valid header value, or may not be sent there.
     fn headers_for(&self, endpoint: &Endpoint) -> Result<HeaderMap, Error> {
         let mut headers = self.headers.clone();
         if let Some((name, value)) = endpoint.protocol.fixed_header() {
@@ -226,7 +226,7 @@ impl Shared {
                 let label = &endpoint.label;
                 Error::new(
                     ErrorKind::Config,
-                    format!("model `{label}`: the key holds characters that no header can carry"),
+                    format!("model `{label}`: the key has characters that are invalid in a header"),
                 )
             })?;
             value.set_sensitive(true);
@@ -253,7 +253,7 @@ fn headers(wanted: &[(String, String)]) -> Result<HeaderMap, Error> {
             return Err(wrong("may not be set: it follows from the request"));
         }
         let mut parsed_value =
-            HeaderValue::from_str(value).map_err(|_| wrong("has a value that no header can carry"))?;
+            HeaderValue::from_str(value).map_err(|_| wrong("has a value that is invalid in a header"))?;
         parsed_value.set_sensitive(is_secret_header(name));
         headers.insert(parsed, parsed_value);
     }

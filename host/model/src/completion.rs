@@ -12,7 +12,7 @@ use crate::local_stream::LocalStream;
 use crate::redact_stream::TextRedactor;
 use bub_redact::Patterns;
 
-/// Events that wait for a slow reader. Then the server waits too.
+/// Maximum queued events. If the consumer is slow, reading from the server pauses.
 const CAPACITY: usize = 64;
 
 /// An answer in progress. The request is driven while the next event is awaited; dropping it cancels the request.
@@ -22,7 +22,7 @@ pub struct Completion {
     on_retry: Option<OnRetry>,
 }
 
-/// Hears of what was wrong and how long the server is left alone, whenever a request is about to be made again.
+/// Called with the reason and the delay before each retry.
 pub(crate) type OnRetry = Box<dyn Fn(&str, Duration) + Send>;
 
 /// What comes out of the work.
@@ -38,7 +38,7 @@ impl fmt::Debug for Completion {
 }
 
 impl Completion {
-    /// An answer that `work` writes to the other end.
+    /// An answer whose events `work` sends.
     pub(crate) fn new<W, F>(patterns: Patterns, work: W) -> Completion
     where
         W: FnOnce(EventSender) -> F,
@@ -51,7 +51,7 @@ impl Completion {
         Completion { work: LocalStream::new(work, events), is_over: false, on_retry: None }
     }
 
-    /// Tells of requests that are made again.
+    /// Sets a callback for retries.
     #[must_use]
     pub fn on_retry(self, on_retry: OnRetry) -> Completion {
         Completion { on_retry: Some(on_retry), ..self }
@@ -61,7 +61,7 @@ impl Completion {
     ///
     /// # Errors
     ///
-    /// An error is the last thing to come.
+    /// An error is the last item.
     pub async fn next(&mut self) -> Option<Result<Event, Error>> {
         if self.is_over {
             return None;
@@ -75,7 +75,7 @@ impl Completion {
                     }
                 }
                 None => {
-                    let why = "the request was ended before its answer was whole";
+                    let why = "the request ended before its answer was complete";
                     break Err(Error::new(ErrorKind::Cancelled, why));
                 }
             }
@@ -85,11 +85,11 @@ impl Completion {
     }
 }
 
-/// The writing end.
+/// The sending end.
 pub(crate) struct EventSender {
     sender: mpsc::Sender<StreamItem>,
     has_sent: bool,
-    /// Texts are redacted, since servers may repeat keys.
+    /// Text is redacted, since servers may repeat keys.
     text: TextRedactor,
     reasoning: TextRedactor,
 }
@@ -100,12 +100,12 @@ impl EventSender {
         self.has_sent
     }
 
-    /// The request is made again. That is no part of an answer.
+    /// Reports a retry, which is not part of the answer.
     pub(crate) async fn retry(&self, why: &str, pause: Duration) {
         let _ = self.sender.send(StreamItem::Retry(why.to_owned(), pause)).await;
     }
 
-    /// Waits while the reader is slow. What is sent to a reader that has left is lost: its leaving ends the work.
+    /// Sends an event; waits while the consumer is slow. Events to a dropped consumer are lost: the drop ends the work.
     pub(crate) async fn send(&mut self, event: Event) {
         self.has_sent = true;
         match event {
@@ -118,7 +118,7 @@ impl EventSender {
                 self.tell_reasoning(text).await;
             }
             other => {
-                // In the order in which they came.
+                // In order of arrival.
                 let (reasoning, text) = (self.reasoning.end(), self.text.end());
                 self.tell_reasoning(reasoning).await;
                 self.tell_text(text).await;
@@ -155,8 +155,7 @@ impl EventSender {
         let _ = self.sender.send(StreamItem::Event(Ok(event))).await;
     }
 
-    /// The last thing that is sent. What was held back because a key may have begun there is not shown: the answer is cut
-    /// off anyway.
+    /// Sends an error as the last item. Held-back text that may begin a key is dropped.
     pub(crate) async fn fail(self, error: Error) {
         let _ = self.sender.send(StreamItem::Event(Err(error))).await;
     }

@@ -1,4 +1,4 @@
-//! `POST /v1/embeddings`: texts become vectors.
+//! Embeddings: `POST /v1/embeddings`.
 
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ use super::refusal::Refusal;
 use bub_types::text::cause;
 use bub_types::text::one_line;
 
-/// Numbers of one vector, at most.
+/// Maximum dimensions of a vector.
 pub(crate) const MAX_DIMENSIONS: usize = 4_096;
 
-/// What a server made of texts.
+/// The embeddings of texts.
 #[derive(Debug)]
 pub struct Embedded {
-    /// One a text, in their order, all of the same length.
+    /// One per text, in order, all of the same length.
     pub vectors: Vec<Vec<f32>>,
-    /// What it says that it used, as JSON.
+    /// The reported usage, as JSON.
     pub usage: Option<String>,
 }
 
@@ -70,21 +70,21 @@ fn read(bytes: &[u8], wanted: usize) -> Result<Embedded, &'static str> {
         if numbers.len() > MAX_DIMENSIONS {
             return Err("holds vectors that are too long");
         }
-        // Cosines need no more than single precision.
+        // Single precision suffices for cosines.
         let vector = numbers.iter().map(|number| number.as_f64().map(|number| number as f32));
         let vector: Option<Vec<f32>> = vector.collect();
         *vectors.get_mut(place).ok_or("holds more vectors than texts were sent")? =
-            vector.ok_or("holds a vector that is none")?;
+            vector.ok_or("holds an invalid vector")?;
     }
     check(&vectors)?;
     Ok(Embedded { vectors, usage: document.get("usage").map(Value::to_string) })
 }
 
-/// Vectors of one length, whose numbers are finite and not all 0.
+/// Checks that vectors have one length, and finite numbers that are not all 0.
 ///
 /// # Errors
 ///
-/// What they are instead.
+/// What is wrong with them.
 pub fn check(vectors: &[Vec<f32>]) -> Result<(), &'static str> {
     let length = vectors.first().map_or(1, Vec::len);
     if length == 0 || length > MAX_DIMENSIONS {
@@ -95,7 +95,7 @@ pub fn check(vectors: &[Vec<f32>]) -> Result<(), &'static str> {
             return Err("holds vectors of different lengths");
         }
         if !vector.iter().all(|number| number.is_finite()) || vector.iter().all(|number| *number == 0.0) {
-            return Err("holds a vector that points nowhere");
+            return Err("holds a vector of zeros");
         }
     }
     Ok(())

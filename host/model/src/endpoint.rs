@@ -1,4 +1,4 @@
-//! `provider:model` becomes an address, a key and the name that the server knows.
+//! Resolution of `provider:model` to an address, a key and the server's name of the model.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::protocol::Protocol;
 use crate::settings::{Secret, Settings};
 use bub_types::text::{clipped, one_line};
 
-/// Providers whose address is known, without the path that their protocol puts behind it.
+/// Base URLs of known providers, without the protocol's path.
 const BASES: &[(&str, &str)] = &[
     ("openai", "https://api.openai.com/v1"),
     ("anthropic", "https://api.anthropic.com/v1"),
@@ -21,24 +21,24 @@ const BASES: &[(&str, &str)] = &[
     ("gemini", "https://generativelanguage.googleapis.com/v1beta/openai"),
 ];
 
-/// Whether that provider's address is known: its name is then not a plugin's to take.
+/// Whether that provider's address is known. Plugins cannot use its name.
 pub fn known_provider(name: &str) -> bool {
     let slug = slug(name);
     BASES.iter().any(|(known, _)| *known == slug)
 }
 
-/// The providers whose addresses are known.
+/// Providers with known addresses.
 pub fn known_providers() -> impl Iterator<Item = &'static str> {
     BASES.iter().map(|(name, _)| *name)
 }
 
-/// The provider of `provider:model`, as variables name it but in lower case.
+/// The provider of `provider:model`, normalized as in variables, in lower case.
 pub fn provider_of(label: &str) -> Option<String> {
     split(label).ok().map(|(provider, _)| slug(provider))
 }
 
-/// The providers that can be asked over HTTP: those whose addresses are known or given, each with whether it has a key or
-/// may do without. An address for all providers makes every other name one of them, which is then `*`.
+/// Providers with known or configured addresses, each with whether it has a key or needs none. A base URL for all
+/// providers makes every other name valid, listed as `*`.
 pub fn reachable(settings: &Settings) -> Vec<(String, bool)> {
     let given = settings.bases.keys().map(|name| slug(name));
     let mut names: Vec<String> = known_providers().map(str::to_owned).chain(given).collect();
@@ -52,12 +52,12 @@ pub fn reachable(settings: &Settings) -> Vec<(String, bool)> {
     names.into_iter().map(|name| (name.clone(), has_key(&name))).collect()
 }
 
-/// Whether a server of that provider could be reached at `base`.
+/// Whether `base` is a valid address for that provider.
 pub fn is_address(provider: &str, base: &str) -> bool {
     Protocol::from_slug(&slug(provider)).address(base).is_some()
 }
 
-/// The URL that the provider's key would be sent to, by `settings`; none if no address is known.
+/// The URL that the provider's key would be sent to, by `settings`; `None` if no address is known.
 pub fn server_of(settings: &Settings, provider: &str) -> Option<Url> {
     let slug = slug(provider);
     let given = settings.api_base.as_deref().or_else(|| by_provider(&settings.bases, &slug).map(String::as_str));
@@ -65,7 +65,7 @@ pub fn server_of(settings: &Settings, provider: &str) -> Option<Url> {
     Protocol::from_slug(&slug).address(given.or(known)?)
 }
 
-/// Whether `settings` have an address, and a key, for that provider alone.
+/// Whether `settings` have an address, and a key, specifically for that provider.
 pub fn has_own(settings: &Settings, provider: &str) -> (bool, bool) {
     let slug = slug(provider);
     (by_provider(&settings.bases, &slug).is_some(), by_provider(&settings.keys, &slug).is_some())
@@ -73,37 +73,37 @@ pub fn has_own(settings: &Settings, provider: &str) -> (bool, bool) {
 
 /// A model's endpoint: address, key and name.
 pub(crate) struct Endpoint {
-    /// `provider:model`, as errors name it.
+    /// `provider:model`, for errors.
     pub label: String,
     /// The part after the provider.
     pub model: String,
-    /// The whole address. It may hold a password or a key: errors show [`host`](Self::host).
+    /// The whole URL. It may contain a password or a key: errors show [`host`](Self::host).
     pub url: Url,
-    /// Host, and port where the address gives one.
+    /// Host, and port if the address has one.
     pub host: String,
-    /// `None` where none is needed.
+    /// `None` if none is needed.
     pub key: Option<Secret>,
-    /// How it is spoken to.
+    /// The protocol.
     pub protocol: Protocol,
-    /// What this server calls things.
+    /// Variations of the protocol.
     pub dialect: Dialect,
 }
 
-/// Where servers of [`Protocol::Chat`] differ in the body that they take.
+/// How servers of [`Protocol::Chat`] differ in the accepted body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Dialect {
-    /// The key that bounds the answer's length.
+    /// The key that limits the answer's length.
     pub max_tokens: &'static str,
     /// Whether usage must be requested. Mistral always sends it, and rejects unknown keys.
     pub stream_options: bool,
 }
 
-/// Provider and model of `provider:model`; the model may hold further colons.
+/// Splits `provider:model`; the model may contain further colons.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Config`] when there is no colon, one side is empty, the provider's name has other characters than
-/// letters, digits, `_`, `-` and `.`, or the model's has control characters.
+/// [`ErrorKind::Config`] if there is no colon, one side is empty, the provider has characters other than letters,
+/// digits, `_`, `-` and `.`, or the model has control characters.
 pub fn split(model: &str) -> Result<(&str, &str), Error> {
     let wrong = |what: &str| {
         let shown = clipped(&one_line(model), 100);
@@ -123,7 +123,7 @@ pub fn split(model: &str) -> Result<(&str, &str), Error> {
     Ok((provider, name))
 }
 
-/// The provider of that model, its host, and whether it is reached by https, where no key for it is known.
+/// Provider, host, and whether it uses https, of a model whose key is missing.
 pub fn key_wanted(settings: &Settings, label: &str) -> Option<(String, String, bool)> {
     let (provider, _) = split(label).ok()?;
     let slug = slug(provider);
@@ -137,13 +137,13 @@ pub fn key_wanted(settings: &Settings, label: &str) -> Option<(String, String, b
 impl Endpoint {
     /// Resolves the endpoint of `label` from `settings`.
     ///
-    /// A key is wanted, except for `ollama` and for an address that the user gave: a server of their own may have none,
-    /// and a public one that wants a key says so itself.
+    /// A key is required, except for `ollama` and for an address that the user set: the user's own server may need
+    /// none, and a public one reports a missing key itself.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Config`], which names the variable to set, when address or key are missing or the address is no
-    /// `http` or `https` one.
+    /// [`ErrorKind::Config`], which names the variable to set, if address or key are missing or the address is not an
+    /// `http` or `https` URL.
     pub(crate) fn resolve(settings: &Settings, label: &str) -> Result<Endpoint, Error> {
         let (provider, model) = split(label)?;
         let wrong = |what: String| Error::new(ErrorKind::Config, format!("model `{label}`: {what}"));
@@ -163,7 +163,7 @@ impl Endpoint {
         let protocol = Protocol::from_slug(&slug);
         let url = protocol.address(base).ok_or_else(|| {
             wrong(format!(
-                "the address of provider `{provider}` is no http address: change `BUB_API_BASE` or `BUB_{variable}_API_BASE`"
+                "the address of provider `{provider}` is not an http address: change `BUB_API_BASE` or `BUB_{variable}_API_BASE`"
             ))
         })?;
 
@@ -196,7 +196,7 @@ impl Endpoint {
 
 fn dialect(slug: &str) -> Dialect {
     Dialect {
-        // The older name is the only one that these read; they pass over the newer one or refuse it.
+        // These support the older name only; they ignore or reject the newer one.
         max_tokens: match slug {
             "mistral" | "deepseek" | "ollama" => "max_tokens",
             _ => "max_completion_tokens",
@@ -205,7 +205,7 @@ fn dialect(slug: &str) -> Dialect {
     }
 }
 
-/// A provider's name as variables have it, in lower case.
+/// A provider's name as in variables, in lower case.
 fn slug(provider: &str) -> String {
     provider.to_ascii_lowercase().replace(['-', '.'], "_")
 }

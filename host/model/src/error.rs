@@ -1,32 +1,32 @@
-//! How a request fails.
+//! Errors of requests.
 
 use std::fmt;
 
-/// What a caller may do about an [`Error`].
+/// What a caller can do about an [`Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The request is malformed: a message that is no JSON object, options that may not be set.
+    /// The request is malformed: a message that is not a JSON object, options that may not be set.
     InvalidInput,
     /// The user has to change a setting; the message names it.
     Config,
-    /// The server refused, or answered what cannot be understood. Asking again does not help.
+    /// The server refused the request, or its answer is invalid. A retry does not help.
     Provider,
-    /// The messages are longer than the model takes: send fewer.
+    /// The messages exceed the model's context window: send fewer.
     ContextLength,
-    /// The server is down, busy or slow. Asking again later may help.
+    /// The server is down, busy or slow. A later retry may help.
     Temporary,
-    /// The request's task was ended from outside.
+    /// The request's task was cancelled.
     Cancelled,
 }
 
-/// One line that names the model and what went wrong, with no key, query or control character in it.
+/// An error on one line that names the model, without keys, queries and control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// What to do about it.
+    /// The kind.
     pub kind: ErrorKind,
-    /// What to show.
+    /// The message.
     pub message: String,
-    /// What the user can do about it, with the command or the setting that does it; empty where nothing is known.
+    /// The remedy, with the command or the setting; empty if unknown.
     pub remedy: String,
 }
 
@@ -36,12 +36,12 @@ impl Error {
         Error { kind, message: message.into(), remedy: String::new() }
     }
 
-    /// The same with what can be done about it.
+    /// Adds a remedy.
     pub fn with_remedy(self, remedy: impl Into<String>) -> Error {
         Error { remedy: remedy.into(), ..self }
     }
 
-    /// What is wrong, and what can be done about it.
+    /// The message with the remedy.
     pub fn told(&self) -> String {
         match self.remedy.as_str() {
             "" => self.message.clone(),

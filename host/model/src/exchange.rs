@@ -9,21 +9,21 @@ use crate::raw_object::RawObject;
 /// One chat request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
-    /// `provider:model`; `None`: the settings' model, and its fallbacks.
+    /// `provider:model`; `None`: the configured model and its fallbacks.
     pub model: Option<String>,
-    /// Chat messages in the shape of OpenAI's chat completions. They reach a server of that protocol byte for byte.
+    /// Chat messages in OpenAI's format. Servers of that protocol get them byte for byte.
     pub messages: Vec<RawObject>,
-    /// What the model may call. Empty: nothing, and the body has no `tools`.
+    /// Tools that the model may call. If empty, the body has no `tools`.
     pub tools: Vec<Arc<ToolSpec>>,
-    /// Tokens that the answer may have; `None`: as the settings say.
+    /// Maximum tokens of the answer; `None`: as configured.
     pub max_tokens: Option<u64>,
-    /// A JSON object of what only some models know: `reasoning_effort`, `temperature`.
+    /// A JSON object of model-specific options: `reasoning_effort`, `temperature`.
     pub options: Option<String>,
-    /// Whether the answer should come in pieces as it is made.
+    /// Whether to stream the answer.
     pub stream: bool,
 }
 
-/// A tool as it is offered to the model.
+/// A tool offered to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolSpec {
     /// The name that the model calls.
@@ -37,13 +37,13 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
-    /// A tool by the name that the model uses, `memory_save` and not `memory.save`; what the model reads to decide whether
-    /// to call it; and the JSON Schema of its arguments.
+    /// A tool with the name that the model uses (`memory_save`, not `memory.save`), a description for the model, and
+    /// the JSON Schema of its arguments.
     pub fn new(name: String, description: String, parameters: RawObject) -> ToolSpec {
         ToolSpec { name, description, parameters, written: OnceLock::new() }
     }
 
-    /// The tool as chat completions have it.
+    /// The tool as in chat completions.
     pub fn written(&self) -> &str {
         self.written.get_or_init(|| {
             let [name, description] = [&self.name, &self.description].map(|text| Value::from(text.as_str()));
@@ -57,29 +57,29 @@ impl ToolSpec {
 
 /// A part of an answer.
 ///
-/// Text and reasoning come as the model makes them. Then, at most once each and in this order: tool calls, usage.
-/// [`Event::Finish`] comes last, exactly once, in every answer that did not fail.
+/// Text and reasoning are streamed. Then follow, at most once each and in this order: tool calls, usage.
+/// [`Event::Finish`] is last, exactly once, in every answer that did not fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// Text of the answer.
     Text(String),
     /// Reasoning of the model.
     Reasoning(String),
-    /// All calls of the answer, whole.
+    /// All tool calls of the answer, complete.
     ToolCalls(Vec<ToolCall>),
-    /// A JSON object. It begins with `completion_tokens`, `prompt_tokens`, `total_tokens`, as tapes have it.
+    /// A JSON object that begins with `completion_tokens`, `prompt_tokens`, `total_tokens`, as on tapes.
     Usage(String),
-    /// `stop`, `length`, `tool_calls`, `content_filter`, or what else the server calls it.
+    /// `stop`, `length`, `tool_calls`, `content_filter`, or another reason of the server.
     Finish(String),
 }
 
 /// One call of a tool, as the model wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCall {
-    /// The model's id of the call, or `call_INDEX` where it gave none.
+    /// The model's id of the call, or `call_INDEX` without one.
     pub id: Option<String>,
-    /// The name as the model knows it.
+    /// The name that the model uses.
     pub name: String,
-    /// Should be a JSON object; a model may write anything. `{}` where it wrote nothing.
+    /// Should be a JSON object; a model may write anything. `{}` if it wrote nothing.
     pub arguments: String,
 }

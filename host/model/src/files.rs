@@ -1,7 +1,7 @@
-//! Text files in messages: chat completions have no part for them that all servers take, so they go as text.
+//! Text files in messages, which are sent as text, since no file part is supported by all servers.
 //!
-//! OpenAI and most servers refuse a `file` part of `text/plain`. A tape keeps the file as it came; only the request has its
-//! text in place of the part.
+//! OpenAI and most servers reject a `file` part of `text/plain`. A tape keeps the original part; only the request has
+//! its text instead.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,10 +9,10 @@ use bub_types::text::one_line;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// What there is no text file without, in the bytes of a message.
+/// A substring of every message with a text file.
 const SIGN: &str = ";base64,";
 
-/// Types that are text under another name.
+/// Media types that are text besides `text/*`.
 const TEXTS: [&str; 5] =
     ["application/json", "application/xml", "application/yaml", "application/toml", "application/x-yaml"];
 
@@ -33,7 +33,7 @@ pub(super) fn as_text(message: &str) -> Cow<'_, str> {
     if changed { Cow::Owned(Value::Object(parsed).to_string()) } else { Cow::Borrowed(message) }
 }
 
-/// The name of a text file and its text, fenced so that no line of it ends the fence.
+/// The name of a text file and its text, in a fence that no line of the text closes.
 fn text_of(part: &Value) -> Option<String> {
     let file = part.get("file").filter(|_| part["type"] == "file")?;
     let (head, data) = file.get("file_data")?.as_str()?.split_once(SIGN)?;

@@ -4,30 +4,30 @@
 //! which writes requests, and `answer`, which reads documents, know the two protocols. A request passes through the
 //! modules in this order:
 //!
-//! | file | what happens there |
+//!  module | content |
 //! | --- | --- |
-//! | `settings` | what the user chose: model, keys, addresses, limits |
-//! | `exchange` | what is asked and what is answered |
-//! | `raw_object` | JSON that was looked at once, and is put into a body as it stands |
-//! | `client` | which models are tried, one after the other, and what is done with their errors |
-//! | `endpoint` | `provider:model` becomes an address, a key and a name |
-//! | `protocol` | where a protocol is posted to, and how it shows the key |
-//! | `body` | the request becomes JSON, as chat completions have it |
-//! | `files` | text files in messages become text there |
-//! | `messages` | the same request as Anthropic's Messages API has it, and what is read of its answer |
-//! | `attempt` | one POST and the reading of its answer |
-//! | `embeddings` | the other thing that servers do: texts become vectors |
-//! | `retry` | whether the same server is asked again, and when |
-//! | `body_reader` | bytes become whole documents or server-sent events, within bounds |
-//! | `answer`, `calls` | documents become events, pieces of tool calls become calls |
-//! | `completion` | events reach whoever wants them |
-//! | `refusal`, `overflow` | what a server says is wrong becomes an error of a kind |
-//! | `redact_stream` | what is told has no key in it |
-//! | `route` | which proxy is used, and where a key may go |
-//! | `redaction`, `error` | an error becomes one line without a key in it |
+//!  `settings` | model, keys, addresses, limits |
+//!  `exchange` | requests and events |
+//!  `raw_object` | validated JSON objects that are spliced into bodies |
+//!  `client` | fallback models and error handling |
+//!  `endpoint` | resolution of `provider:model` to address, key and name |
+//!  `protocol` | paths and key headers of the protocols |
+//!  `body` | requests as chat completions |
+//!  `files` | conversion of text files to text |
+//!  `messages` | requests and answers of Anthropic's Messages API |
+//!  `attempt` | one POST and the reading of its answer |
+//!  `embeddings` | embeddings of texts |
+//!  `retry` | retry policy |
+//!  `body_reader` | bounded reading of documents and server-sent events |
+//!  `answer`, `calls` | conversion of documents to events, assembly of tool calls |
+//!  `completion` | the stream of events to the consumer |
+//!  `refusal`, `overflow` | classification of server errors |
+//!  `redact_stream` | redaction of streamed text |
+//!  `route` | proxies, and where keys may be sent |
+//!  `redaction`, `error` | one-line errors without keys |
 //!
-//! **Architecture invariant:** the crate knows nothing of WebAssembly, hooks, tapes or channels, and reads nothing of
-//! the environment but proxies. A key leaves it in one header of one request only.
+//! **Architecture invariant:** the crate has no knowledge of WebAssembly, hooks, tapes or channels, and reads only
+//! proxies from the environment. A key leaves it only in one header of one request.
 
 #![warn(missing_docs, unreachable_pub)]
 

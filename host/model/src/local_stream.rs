@@ -1,7 +1,6 @@
 //! A stream whose producer runs in the consumer's task.
 //!
-//! A producer in a task of its own costs two wake-ups per item, often on another thread, which takes longer than most
-//! items take to produce.
+//! A separate task costs two wake-ups per item, often across threads, which takes longer than producing most items.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -10,14 +9,14 @@ use tokio::sync::mpsc::Receiver;
 
 /// A producer and its items.
 pub struct LocalStream<W: Future, T> {
-    /// None once it has ended, or was taken elsewhere.
+    /// `None` once it has ended, or was taken.
     work: Option<W>,
     said: Receiver<T>,
     ended: Option<W::Output>,
 }
 
 impl<W: Future + Unpin, T> LocalStream<W, T> {
-    /// A producer that sends to the other end of `said`. It starts with the first call of [`next`](Self::next).
+    /// A producer that sends to the other end of `said`. It starts at the first call of [`next`](Self::next).
     pub fn new(work: W, said: Receiver<T>) -> Self {
         Self { work: Some(work), said, ended: None }
     }
@@ -26,8 +25,8 @@ impl<W: Future + Unpin, T> LocalStream<W, T> {
     pub async fn next(&mut self) -> Option<T> {
         let said = poll_fn(|context| {
             while let Some(work) = &mut self.work {
-                // Looked at without leaving a waker: the work would use it in the middle of this task, which would run
-                // once more for nothing.
+                // Checked without registering a waker: the work would trigger it within this task, which would then be
+                // polled once more in vain.
                 if let Ok(said) = self.said.try_recv() {
                     return Poll::Ready(Some(said));
                 }
@@ -40,7 +39,7 @@ impl<W: Future + Unpin, T> LocalStream<W, T> {
         });
         match said.await {
             Some(said) => Some(said),
-            // Its last items may still be queued, or it has handed on the sender.
+            // Its last items may still be queued, or it has moved the sender elsewhere.
             None => self.said.recv().await,
         }
     }
@@ -60,7 +59,7 @@ impl<W: Future + Unpin, T> LocalStream<W, T> {
         self.said.close();
     }
 
-    /// What the work came to, once it has ended.
+    /// The result of the work, once it has ended.
     pub fn ended(self) -> Option<W::Output> {
         self.ended
     }

@@ -1,9 +1,9 @@
-//! Anthropic's Messages API: translates requests, and reads documents into the same events.
+//! Anthropic's Messages API: translation of requests and answers.
 //!
-//! `history` makes turns of the messages, `part` blocks of what they hold, `options` words the rest; `answer` reads.
+//! `history` converts messages to turns, `part` content to blocks, `options` the rest; `answer` reads documents.
 //!
-//! The prefix of a request is cached at the server up to three marks: behind the tools, behind the system prompt and
-//! behind the last message. What is written is therefore the same for the same messages, each time.
+//! The server caches the prefix of a request up to three breakpoints: after the tools, the system prompt and the last
+//! message. So the same messages are always written identically.
 
 mod answer;
 mod history;
@@ -22,18 +22,18 @@ use options::Options;
 
 pub(super) use answer::{log, take_in};
 
-/// Where the server caches what it has read up to here.
+/// A cache breakpoint.
 const MARK: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}}";
 
-/// Characters of a tool's name.
+/// Maximum length of a tool's name.
 const MAX_NAME: usize = 128;
 
-/// The request as the Messages API has it.
+/// Writes a request for the Messages API.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidInput`] for a part of a message that this API takes none of, a role that it does not know, or a
-/// tool whose name it refuses.
+/// [`ErrorKind::InvalidInput`] for a part that this API does not support, an unknown role, or a tool with an invalid
+/// name.
 pub(super) fn body(body: &Body<'_>, endpoint: &Endpoint) -> Result<String, Error> {
     let wrong = |what: String| Error::new(ErrorKind::InvalidInput, format!("model `{}`: {what}", endpoint.label));
     let mut history = History::read(body.messages).map_err(wrong)?;
@@ -43,7 +43,7 @@ pub(super) fn body(body: &Body<'_>, endpoint: &Endpoint) -> Result<String, Error
     match tools.last_mut() {
         Some(last) => mark(last),
         None => {
-            // Calls in a conversation are refused where no tool of their names is offered.
+            // Calls in the history are rejected unless tools of their names are offered.
             tools.extend(history.called.iter().map(|name| absent(name)));
             options.choose_no_tool();
         }
@@ -77,7 +77,7 @@ fn tool(tool: &ToolSpec) -> Result<String, String> {
     if !is_name(&tool.name) {
         let shown = escaped(&tool.name, MAX_NAME);
         let may_be = format!("letters, digits, `_` and `-`, at most {MAX_NAME}");
-        return Err(format!("tool `{shown}` has a name that this provider does not take: {may_be}"));
+        return Err(format!("tool `{shown}` has a name that this provider does not accept: {may_be}"));
     }
     let mut text = format!("{{\"name\":{}", quoted(&tool.name));
     if !tool.description.trim().is_empty() {
@@ -88,12 +88,12 @@ fn tool(tool: &ToolSpec) -> Result<String, String> {
     Ok(text)
 }
 
-/// A tool that was called once and is not offered now.
+/// A tool that was called earlier but is not offered now.
 fn absent(name: &str) -> String {
     format!("{{\"name\":{},\"input_schema\":{{\"type\":\"object\"}}}}", quoted(name))
 }
 
-/// Chat completions take a schema that does not say that it is an object's; this API does not.
+/// Unlike chat completions, this API requires `"type": "object"` in the schema.
 fn schema(parameters: &str) -> String {
     let is_typed = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(parameters)
         .is_ok_and(|schema| schema.contains_key("type"));
@@ -112,7 +112,7 @@ fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
-/// `text` with `_` for what a name or an id may not hold.
+/// `text` with `_` for characters that are invalid in a name or an id.
 fn spelled(text: &str, instead: &str) -> String {
     match text.is_empty() {
         true => instead.to_owned(),
@@ -120,7 +120,7 @@ fn spelled(text: &str, instead: &str) -> String {
     }
 }
 
-/// Puts the mark into an object that is written already.
+/// Inserts a cache breakpoint into a serialized object.
 fn mark(object: &mut String) {
     if object.ends_with('}') {
         object.pop();

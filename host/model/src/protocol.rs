@@ -1,4 +1,4 @@
-//! The two protocols that servers speak: where a request is posted, and how it shows its key.
+//! The two supported protocols: paths and key headers.
 
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
@@ -12,11 +12,11 @@ pub(crate) enum Protocol {
     Messages,
 }
 
-/// The version of the Messages API whose bodies are written here. A header of the user's own may ask for another one.
+/// The version of the Messages API. The user's own header may override it.
 const MESSAGES_VERSION: &str = "2023-06-01";
 
 impl Protocol {
-    /// What the provider of that name, in lower case, speaks.
+    /// The protocol of the provider with that lower-case name.
     pub(crate) fn from_slug(slug: &str) -> Protocol {
         match slug {
             "anthropic" => Protocol::Messages,
@@ -24,8 +24,8 @@ impl Protocol {
         }
     }
 
-    /// `base` with the protocol's own path behind its path, or None if it is no http address. A query stays behind
-    /// both, as Azure wants it.
+    /// `base` with the protocol's path appended; `None` if it is not an http URL. A query stays at the end, as Azure
+    /// requires.
     pub(crate) fn address(self, base: &str) -> Option<Url> {
         let mut url = http(base)?;
         let is_versioned = url.path_segments()?.rfind(|segment| !segment.is_empty()).is_some_and(is_version);
@@ -33,7 +33,7 @@ impl Protocol {
         path.pop_if_empty();
         match self {
             Protocol::Chat => path.extend(["chat", "completions"]),
-            // Anthropic's own clients add the version, so that addresses are handed around with it and without.
+            // Anthropic's own clients add the version, so addresses are used with and without it.
             Protocol::Messages if is_versioned => path.push("messages"),
             Protocol::Messages => path.extend(["v1", "messages"]),
         };
@@ -41,7 +41,7 @@ impl Protocol {
         Some(url)
     }
 
-    /// Where a server lists its models: beside the address that requests go to.
+    /// The URL of the server's list of models.
     pub(crate) fn models(self, address: &Url) -> Url {
         let mut url = address.clone();
         if let Ok(mut path) = url.path_segments_mut() {
@@ -53,7 +53,7 @@ impl Protocol {
         url
     }
 
-    /// Where texts become vectors, at the server that chat requests go to.
+    /// The URL for embeddings on the server of chat requests.
     pub(crate) fn embeddings(self, address: &Url) -> Url {
         let mut url = self.models(address);
         if let Ok(mut path) = url.path_segments_mut() {
@@ -70,7 +70,7 @@ impl Protocol {
         }
     }
 
-    /// A header that every request has to have.
+    /// A header that every request must have.
     pub(crate) fn fixed_header(self) -> Option<(HeaderName, HeaderValue)> {
         match self {
             Protocol::Chat => None,
@@ -80,7 +80,7 @@ impl Protocol {
         }
     }
 
-    /// What an answer has to hold at least.
+    /// The member that an answer must have.
     pub(crate) fn least(self) -> &'static str {
         match self {
             Protocol::Chat => "choice",

@@ -9,22 +9,22 @@ use crate::error::{Error, ErrorKind};
 
 /// A JSON object as text, trimmed. Cloning is cheap.
 ///
-/// Invalid text spliced into a body would change the rest of it, so the text is validated on construction.
+/// Invalid text spliced into a body would change the rest of it, so the text is validated first.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RawObject(Arc<str>);
 
 impl RawObject {
-    /// Looks at a text.
+    /// Validates a text.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidInput`]: it is no JSON, more than one value, or none that is an object.
+    /// [`ErrorKind::InvalidInput`]: it is not JSON, more than one value, or not an object.
     pub fn new(text: &str) -> Result<RawObject, Error> {
         let invalid = |reason| Error::new(ErrorKind::InvalidInput, reason);
         let raw: &RawValue = serde_json::from_str(text).map_err(|error| invalid(format!("no JSON: {error}")))?;
         match raw.get().starts_with('{') {
             true => Ok(RawObject(raw.get().into())),
-            false => Err(invalid("no JSON object".to_owned())),
+            false => Err(invalid("not a JSON object".to_owned())),
         }
     }
 }

@@ -21,7 +21,7 @@ impl TextRedactor {
         self.cut.extend(passed);
         let whole = match std::str::from_utf8(&self.cut) {
             Ok(text) => text.len(),
-            // Only the end of what has come can be half a character.
+            // Only the end of the input can be an incomplete character.
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
             Err(_) => self.cut.len(),
         };

@@ -1,4 +1,4 @@
-//! Text from outside becomes a piece of one line without a key in it.
+//! One-line error texts without keys.
 
 use reqwest::Url;
 
@@ -9,28 +9,29 @@ use bub_types::text::{clipped, one_line};
 /// Maximum characters of a server's message in an error.
 const MAX_CHARS: usize = 500;
 
-/// Shorter ones are placeholders such as `x`, and hiding them would only garble the message.
+/// Minimum length of a key to redact in errors: shorter ones are placeholders such as `x`, and redacting them would
+/// garble the message.
 const MIN_SECRET: usize = 4;
 
 /// Minimum length of a key to redact in model output.
 const MIN_SPOKEN: usize = 12;
 
-/// All that must not be shown.
+/// Patterns to redact.
 pub(crate) struct Redaction {
-    /// In an error.
+    /// In errors.
     shown: Patterns,
-    /// In a model's own words.
+    /// In model output.
     spoken: Patterns,
 }
 
 impl Redaction {
-    /// Knows the [`secrets`] of `settings`.
+    /// Redacts the [`secrets`] of `settings`.
     pub(crate) fn new(settings: &Settings) -> Redaction {
         let secrets = secrets(settings);
         let patterns = |least: usize| {
             let secrets = secrets.iter().filter(|secret| secret.len() >= least);
             Patterns::new(secrets.flat_map(|secret| {
-                // Too short for any other spelling to be told from other text.
+                // Too short for encodings, which would match other text.
                 let itself = Some(secret.clone().into_bytes()).filter(|secret| secret.len() < MIN_SPOKEN);
                 itself.into_iter().chain(encodings(secret.as_bytes()))
             }))
@@ -45,20 +46,20 @@ impl Redaction {
 
     /// `text` on one line, without keys and control characters, cut to 500 characters.
     pub(crate) fn line(&self, text: &str) -> String {
-        // Twice: `one_line` cuts, and half a key is a secret too; and it removes what is invisible, which may complete a key.
+        // Twice: `one_line` truncates, which can leave half a key, and it removes invisible characters, which can complete one.
         let line = one_line(&self.shown.redact_text(text));
         clipped(&self.shown.redact_text(&line), MAX_CHARS)
     }
 }
 
-/// All that must not be shown: the keys of `settings`, what its headers hold where their names say that it is secret, and what
-/// its addresses hold as password or query.
+/// All secrets: the keys of `settings`, values of headers with secret-sounding names, and passwords and queries of
+/// addresses.
 pub fn secrets(settings: &Settings) -> Vec<String> {
     let mut secrets: Vec<String> =
         settings.keys.values().chain(&settings.api_key).map(|key| key.expose().trim().to_owned()).collect();
     for (name, value) in &settings.headers {
         if is_secret_header(name) {
-            // `Bearer abc` is quoted by servers as `abc`.
+            // Servers quote `Bearer abc` as `abc`.
             secrets.extend(value.split_whitespace().map(str::to_owned));
         }
     }
@@ -73,7 +74,7 @@ pub fn secrets(settings: &Settings) -> Vec<String> {
     secrets
 }
 
-/// Whether a header of that name may hold a key.
+/// Whether a header of that name may contain a key.
 pub(crate) fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["auth", "key", "token", "secret", "cookie"].iter().any(|word| name.contains(word))

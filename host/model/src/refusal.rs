@@ -6,21 +6,21 @@ use crate::error::ErrorKind;
 use crate::overflow::is_context_length;
 use crate::retry::is_passing;
 
-/// What Anthropic says of messages that would fit if the answer had no room. Bub's expression does not know it.
+/// Anthropic's message if prompt and maximum answer together exceed the context. Bub's expression does not match it.
 const NO_ROOM: &str = "exceed context limit";
 
 /// A server's `error`, as the body of a failed response or in the middle of a stream.
 pub(crate) struct Refusal {
-    /// Of the response, or what the code of an error in a stream stands for.
+    /// Of the response, or derived from the code of an error in a stream.
     status: Option<u16>,
-    /// The server's word for it, `context_length_exceeded`.
+    /// The error code, such as `context_length_exceeded`.
     code: String,
-    /// The server's sentence. It may be empty, long, or hold the key that was sent.
+    /// The message. It may be empty, long, or contain the key.
     message: String,
 }
 
 impl Refusal {
-    /// Reads the body of a response that failed.
+    /// Parses the body of a failed response.
     pub(crate) fn from_response(status: u16, body: &[u8]) -> Refusal {
         let text = String::from_utf8_lossy(body);
         let (code, message) = match serde_json::from_str::<Value>(&text) {
@@ -32,19 +32,19 @@ impl Refusal {
         Refusal { status: Some(status), code, message }
     }
 
-    /// The error that a document of a response that seemed good holds, if it holds one.
+    /// The error in a document of a successful response, if any.
     pub(crate) fn in_answer(document: &Value) -> Option<Refusal> {
         document.get("error").filter(|error| !error.is_null())?;
         let (code, message) = read(document);
         Some(Refusal { status: code.parse().ok().or_else(|| status(&code)), code, message })
     }
 
-    /// An `event: error` whose data is not in the usual form.
+    /// An `event: error` with unusual data.
     pub(crate) fn from_text(words: &str) -> Refusal {
         Refusal { status: None, code: String::new(), message: words.to_owned() }
     }
 
-    /// A rate limit speaks of tokens and limits too, and is no overflow; nor is a server that broke.
+    /// The kind. Rate limits mention tokens and limits too, but are not overflows; neither are server errors.
     pub(crate) fn kind(&self) -> ErrorKind {
         match self.status {
             Some(status) if is_passing(status) => ErrorKind::Temporary,
@@ -60,7 +60,7 @@ impl Refusal {
         self.status.is_some_and(is_passing)
     }
 
-    /// The server's sentence, else its code.
+    /// The message, else the code.
     pub(crate) fn words(&self) -> &str {
         match self.message.trim() {
             "" => self.code.trim(),
@@ -69,7 +69,7 @@ impl Refusal {
     }
 }
 
-/// The status that goes with an error's name. An error in a stream comes too late to have one of its own.
+/// The status for an error code. An error in a stream has no status of its own.
 fn status(code: &str) -> Option<u16> {
     match code {
         "rate_limit_error" => Some(429),
@@ -80,7 +80,7 @@ fn status(code: &str) -> Option<u16> {
     }
 }
 
-/// Code and message, wherever the servers of this world put them.
+/// Code and message, in any of the known formats.
 fn read(document: &Value) -> (String, String) {
     // Gemini wraps the document in a list.
     let document = document.get(0).unwrap_or(document);

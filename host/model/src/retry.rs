@@ -6,16 +6,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// Requests that one model gets in all.
+/// Maximum requests to one model.
 pub(crate) const REQUESTS: u32 = 3;
 
-/// The longest pause that the client chooses by itself.
+/// Maximum pause, unless a server asks for a longer one.
 const MAX_PAUSE: Duration = Duration::from_secs(8);
 
 /// Maximum pause, also if a server asks for a longer one.
 const MAX_ASKED: Duration = Duration::from_secs(60);
 
-/// Whether a server that answered `status` may answer otherwise next time.
+/// Whether a retry after `status` may succeed.
 pub(crate) fn is_passing(status: u16) -> bool {
     status == 429 || status >= 500
 }
@@ -42,6 +42,6 @@ pub(crate) fn asked(headers: &HeaderMap) -> Option<Duration> {
         return Duration::try_from_secs_f64(seconds).ok();
     }
     let date = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
-    // A date that has passed means at once.
+    // A date in the past means no pause.
     Some(Duration::try_from(date.duration_since(Timestamp::now())).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! How a model's server is reached: directly, or by the proxy that the environment names.
+//! Routes to model servers: direct, or through the environment's proxy.
 //!
 //! `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are read as curl reads them, with two exceptions: servers on
 //! this machine or in a private network are never reached through a proxy, and keys are sent over plain HTTP only to
@@ -15,7 +15,7 @@ use reqwest::Url;
 use crate::endpoint::Endpoint;
 use crate::error::{Error, ErrorKind};
 
-/// The proxies of the environment, read once, as the connections read them.
+/// The proxies of the environment, read once.
 static PROXIES: LazyLock<Matcher> = LazyLock::new(Matcher::from_system);
 
 /// The route to a server.
@@ -23,7 +23,7 @@ static PROXIES: LazyLock<Matcher> = LazyLock::new(Matcher::from_system);
 pub enum Route {
     /// Without a proxy.
     Direct,
-    /// By the proxy at that address, which is shown without its user and password.
+    /// Through the proxy at that address, which is shown without user and password.
     Proxy(String),
 }
 
@@ -43,7 +43,7 @@ impl Route {
     }
 }
 
-/// Refuses to send a key unencrypted over a network.
+/// Rejects sending a key unencrypted over a network.
 ///
 /// # Errors
 ///
@@ -63,7 +63,7 @@ pub(crate) fn check_key(endpoint: &Endpoint, carries_key: bool, insecure_http: b
     ))
 }
 
-/// Whether `url` names this machine by an address that no other answers to, or as `localhost`.
+/// Whether `url` names this machine by a loopback address or as `localhost`.
 pub fn is_this_machine(url: &Url) -> bool {
     match host(url) {
         Ok(address) => address.to_canonical().is_loopback(),
@@ -82,7 +82,7 @@ async fn is_private(url: &Url) -> bool {
     }
 }
 
-/// The address that `url` holds, or the name.
+/// The IP address in `url`, or the name.
 fn host(url: &Url) -> Result<IpAddr, &str> {
     let host = url.host_str().unwrap_or_default();
     host.trim_start_matches('[').trim_end_matches(']').parse().map_err(|_| host)
@@ -93,7 +93,7 @@ fn is_localhost(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
 
-/// Whether an address is this machine's, or of a network that the internet does not route.
+/// Whether an address is local or in a private network.
 fn is_private_address(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => {

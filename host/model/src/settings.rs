@@ -1,43 +1,43 @@
-//! Settings of models, which the configuration fills in.
+//! Settings of models, filled in by the configuration.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
-/// All that a [`Client`](crate::Client) needs to know.
+/// The settings of a [`Client`](crate::Client).
 ///
-/// Providers in `keys` and `bases` are compared without regard to case, and `-` is the same as `_`, since they come
-/// from names of environment variables as often as from a JSON object.
+/// Names of providers in `keys` and `bases` are compared ignoring case, with `-` equal to `_`, since they may come from
+/// environment variables.
 #[derive(Clone)]
 pub struct Settings {
-    /// `provider:model`. It answers when a request names no model.
+    /// `provider:model`, for requests that name no model.
     pub model: String,
     /// Keys by provider.
     pub keys: HashMap<String, Secret>,
-    /// The key for every provider. It wins over [`keys`](Self::keys).
+    /// The key for every provider. Overrides [`keys`](Self::keys).
     pub api_key: Option<Secret>,
-    /// Addresses by provider, up to and without `/chat/completions` or `/messages`.
+    /// Base URLs by provider, without `/chat/completions` or `/messages`.
     pub bases: HashMap<String, String>,
-    /// The address for every provider. It wins over [`bases`](Self::bases).
+    /// The base URL for every provider. Overrides [`bases`](Self::bases).
     pub api_base: Option<String>,
-    /// Tokens that an answer may have when the request does not say.
+    /// Default maximum tokens of an answer.
     pub max_tokens: u64,
-    /// Bounds one model's whole answer, from connecting to its end, retries included. `None`: no bound.
+    /// Timeout of one model's whole answer, including connecting and retries. `None`: unlimited.
     pub timeout: Option<Duration>,
-    /// Merged into every body. A key of the request's own options wins; `null` leaves a key out.
+    /// Merged into every body. The request's own options override them; `null` leaves a key out.
     pub completion_args: serde_json::Map<String, serde_json::Value>,
-    /// Sent with every request. They win over the client's own, `authorization` included.
+    /// Sent with every request. They override the client's own, `authorization` included.
     pub headers: Vec<(String, String)>,
     /// Whether keys may be sent over plain HTTP to other machines.
     pub insecure_http: bool,
-    /// The longest silence within an answer, the wait for its first byte included.
+    /// Timeout between parts of an answer, and for its first byte.
     pub idle: Duration,
-    /// The pause before the second request to a server that failed; it doubles for the third.
+    /// The pause before the first retry; it doubles for the next.
     pub retry_delay: Duration,
 }
 
 impl Settings {
-    /// Settings that only name a model: no keys, no addresses, Bub's limits.
+    /// Settings with a model only: no keys, no addresses, Bub's limits.
     pub fn new(model: impl Into<String>) -> Settings {
         Settings {
             model: model.into(),
@@ -72,12 +72,12 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// A key. Printing it in any way gives `***`.
+/// A key. `Debug` shows `***`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes `text` as it is.
+    /// Wraps `text` unchanged.
     pub fn new(text: impl Into<String>) -> Secret {
         Secret(text.into())
     }

@@ -1,4 +1,4 @@
-//! What model calls have used: a line a call, a file a day, below `$BUB_HOME/usage`.
+//! The usage log of model calls: one line per call, one file per day, in `$BUB_HOME/usage`.
 //!
 //! One log for all processes of a home: budgets are checked against it, and `bub-wasm usage` shows it. The day is local
 //! to the writing process.

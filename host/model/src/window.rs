@@ -1,6 +1,6 @@
-//! How much well-known models take in.
+//! Context windows of well-known models.
 
-/// Prefixes of models' names and tokens of context. Of several prefixes that fit, the longest counts.
+/// Prefixes of model names with tokens of context. The longest matching prefix counts.
 const WINDOWS: &[(&str, u32)] = &[
     ("gpt-5", 400_000),
     ("gpt-5.1", 400_000),
@@ -54,10 +54,10 @@ const WINDOWS: &[(&str, u32)] = &[
     ("command-r", 128_000),
 ];
 
-/// Tokens that a model takes in, where it is known.
+/// The context window of a model in tokens, if known.
 ///
-/// `model` may be `provider:model`, `provider:vendor/model` or the model's name alone. What `ollama` serves has the
-/// window that its user gave it, so that nothing is known of it here.
+/// `model` may be `provider:model`, `provider:vendor/model` or the model's name alone. Unknown for `ollama`, whose user
+/// configures the window.
 pub fn window(model: &str) -> Option<u32> {
     let (provider, name) = model.split_once(':').unwrap_or(("", model));
     if provider.eq_ignore_ascii_case("ollama") {
@@ -71,7 +71,7 @@ pub fn window(model: &str) -> Option<u32> {
         .map(|(_, tokens)| *tokens)
 }
 
-/// `gpt-4` stands for `gpt-4` and `gpt-4-0613` but says nothing about a `gpt-4.5`.
+/// `gpt-4` matches `gpt-4` and `gpt-4-0613`, but not `gpt-4.5`.
 fn fits(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@']))
 }

@@ -1,4 +1,4 @@
-//! Grants: what a plugin may be permitted, as users write it.
+//! Grants: the permissions of a plugin, as users write them.
 
 use crate::path;
 use bub_egress::Target;
@@ -36,7 +36,7 @@ enum GrantArg {
     Path,
 }
 
-/// All forms of grants, with a word in capitals where a name stands: for the reference.
+/// All forms of grants, with a placeholder in capitals for each name, for the reference.
 pub fn forms() -> Vec<String> {
     let of_kind = |(kind, behind): &(&str, GrantArg)| match behind {
         GrantArg::Nothing => vec![(*kind).to_owned()],
@@ -56,21 +56,21 @@ pub fn forms() -> Vec<String> {
 }
 
 impl Grants {
-    /// Those grants, which are known to be well formed.
+    /// A set of grants that are known to be valid.
     pub fn new(grants: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self(grants.into_iter().map(Into::into).collect())
     }
 
-    /// Whether that is a grant that can be given.
+    /// Checks the syntax of a grant.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, and what it could have been.
+    /// What is wrong with it, with a suggestion.
     pub fn check(grant: &str) -> Result<(), String> {
         let (kind, behind) = grant.split_once(':').map_or((grant, None), |(kind, behind)| (kind, Some(behind)));
         let Some((_, wanted)) = KINDS.iter().find(|(known, _)| *known == kind) else {
             let names = KINDS.iter().map(|(name, _)| *name);
-            return Err(format!("`{grant}`, which is no grant{}", suggest::hint(kind, names)));
+            return Err(format!("`{grant}`, which is not a grant{}", suggest::hint(kind, names)));
         };
         match (wanted, behind) {
             (GrantArg::Nothing, None) => Ok(()),
@@ -84,7 +84,7 @@ impl Grants {
             (GrantArg::OneOf(names), Some(name)) => {
                 let near = suggest::nearest(name, names.iter().copied());
                 let hint = near.map(|name| format!("; did you mean `{kind}:{name}`")).unwrap_or_default();
-                Err(format!("`{grant}`, which is no grant{hint}"))
+                Err(format!("`{grant}`, which is not a grant{hint}"))
             }
             (GrantArg::Path, Some(path)) => match path.rsplit_once(':') {
                 Some((path, "ro" | "rw")) if !path.is_empty() => {
@@ -93,13 +93,13 @@ impl Grants {
                 _ => Err(format!("`{grant}`, which does not end with `:ro` or `:rw`")),
             },
             (GrantArg::Name | GrantArg::OneOf(_), _) => {
-                Err(format!("`{grant}`, which lacks what it is for, as in `{kind}:NAME`"))
+                Err(format!("`{grant}`, which lacks its target, as in `{kind}:NAME`"))
             }
             (GrantArg::Path, None) => Err(format!("`{grant}`, which lacks a path, as in `fs:PATH:ro`")),
         }
     }
 
-    /// Whether `wanted` is among them. A grant that ends with `*` stands for everything that begins like it.
+    /// Whether the set allows `wanted`. A grant that ends with `*` allows everything with its prefix.
     pub fn allow(&self, wanted: &str) -> bool {
         self.0.iter().any(|grant| match grant.strip_suffix('*') {
             Some(prefix) => wanted.starts_with(prefix),
@@ -112,12 +112,12 @@ impl Grants {
         self.0.iter().map(String::as_str)
     }
 
-    /// Adds one; whether it was not there yet.
+    /// Adds a grant; returns whether it is new.
     pub fn insert(&mut self, grant: &str) -> bool {
         self.0.insert(grant.to_owned())
     }
 
-    /// Takes one away; whether it was there.
+    /// Removes a grant; returns whether it was there.
     pub fn remove(&mut self, grant: &str) -> bool {
         self.0.remove(grant)
     }
@@ -138,17 +138,17 @@ impl From<Grants> for Vec<String> {
     }
 }
 
-/// A grant as a word of a command line: in quotes where a shell would take a part of it for something else.
+/// A grant as a shell word, quoted where necessary.
 pub fn shell_word(grant: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_.:/,@~".contains(c);
     if grant.chars().all(is_plain) { grant.to_owned() } else { format!("'{}'", grant.replace('\'', r"'\''")) }
 }
 
-/// Whether there is such a hook, or several that begin like it.
+/// Checks that a hook grant names a hook, or a prefix of several.
 ///
 /// # Errors
 ///
-/// What is wrong with it, and which hook it could have been.
+/// What is wrong with it, with a suggestion.
 fn check_hook(grant: &str, hook: &str) -> Result<(), String> {
     let mut known = HOOKS.iter().map(|spec| hook_grant(spec.name)).chain([hook_grant("manifest")]);
     let is_known = match grant.strip_suffix('*') {
@@ -161,15 +161,14 @@ fn check_hook(grant: &str, hook: &str) -> Result<(), String> {
     let names: Vec<String> = HOOKS.iter().map(|spec| hook_grant(spec.name)).collect();
     let names = names.iter().filter_map(|name| name.strip_prefix("hook:"));
     let near = suggest::nearest(hook, names);
-    let hint = near.map_or("; `bub-wasm hooks` lists those that there are".to_owned(), |near| {
-        format!("; did you mean `hook:{near}`")
-    });
+    let hint =
+        near.map_or("; `bub-wasm hooks` lists all hooks".to_owned(), |near| format!("; did you mean `hook:{near}`"));
     Err(format!("`{grant}`, and there is no such hook{hint}"))
 }
 
 /// The grant that a hook needs.
 pub fn hook_grant(hook: &str) -> String {
-    // The interface is called `store` in its package; said alone it would not say what it stores.
+    // The interface is called `store` in its package, which is ambiguous alone.
     let name = if hook == "store" { "tape-store" } else { hook };
     format!("hook:{name}")
 }

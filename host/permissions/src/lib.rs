@@ -1,6 +1,7 @@
-//! What is permitted: grants as users write them, and the policy that judges tool calls.
+//! Permissions: grants as users write them, and the policy for tool calls.
 //!
-//! The crate knows no plugin, turn or tape. It answers from what it is given, so that its rules can be tested by themselves.
+//! The crate has no knowledge of plugins, turns or tapes. Its rules are pure functions, which can be tested in
+//! isolation.
 
 #![warn(missing_docs, unreachable_pub)]
 

@@ -8,7 +8,7 @@ const WORKSPACE: &str = "<workspace>";
 /// The user's home directory, in a grant.
 const HOME: &str = "~";
 
-/// What the path of a grant names.
+/// The path of a grant.
 pub enum GrantedPath<'a> {
     /// A path outside the workspace.
     Path(&'a str),
@@ -16,7 +16,7 @@ pub enum GrantedPath<'a> {
     Workspace,
     /// A directory inside the workspace.
     InWorkspace(&'a str),
-    /// A directory of the user's.
+    /// A directory in the user's home.
     InHome(&'a str),
 }
 
@@ -36,7 +36,7 @@ impl<'a> GrantedPath<'a> {
         }
     }
 
-    /// Under which name the plugin finds the directory: relative to the workspace, or as it was found.
+    /// The name of the directory for the plugin: relative to the workspace, or as found.
     pub fn name(&self, found: &Path) -> String {
         match self {
             Self::Workspace => ".".to_owned(),
@@ -46,7 +46,7 @@ impl<'a> GrantedPath<'a> {
     }
 }
 
-/// Whether a grant may name that path: it must not depend on the working directory.
+/// Checks a grant's path: it must not depend on the working directory.
 ///
 /// # Errors
 ///
@@ -57,7 +57,7 @@ pub(crate) fn check(path: &str) -> Result<(), String> {
             Err("whose path is neither absolute nor `<workspace>`, `<workspace>/DIR` or `~/DIR`".to_owned())
         }
         GrantedPath::InWorkspace(inside) if Path::new(inside).components().any(|part| part == Component::ParentDir) => {
-            Err("which leads out of the workspace".to_owned())
+            Err("which escapes the workspace".to_owned())
         }
         _ => Ok(()),
     }

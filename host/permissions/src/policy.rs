@@ -1,8 +1,8 @@
-//! What a tool call may do: by who caused the turn, whether text from outside is in it, what the tool declares, and what
-//! this one call would do beyond that.
+//! The policy for tool calls: based on the turn's principal and taint, the tool's declared effect, and the data flows
+//! of the call.
 //!
-//! Injection cannot be detected. What an injected model may do can be bounded. The verdict is a pure function of a
-//! [`PolicyInput`]; its facts are found by others: the flows by `grants/flow.rs`, what runs later by [`run_later`].
+//! Prompt injection cannot be detected reliably, but its effects can be limited. The verdict is a pure function of a
+//! [`PolicyInput`]; the runtime finds the flows (`imports/flow.rs`), and [`run_later`] finds files that run later.
 
 mod approval;
 pub mod destructive;
@@ -14,19 +14,19 @@ use std::fmt::{self, Display, Formatter};
 
 pub use approval::ApprovalMode;
 
-/// The host's verdict on a tool call, after all plugins. Later ones permit less.
+/// The host's verdict on a tool call, after all plugins; in order of strictness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// It is made.
+    /// The call is made.
     Allow,
     /// The owner's approval is needed.
     Ask,
-    /// It is not made.
+    /// The call is refused.
     Deny,
 }
 
-/// What one call would do beyond what its tool declares: data that moves, or a file that gains another meaning. Each raises
-/// the effect that the call is judged by, and none lowers it.
+/// A data flow or side effect of one call beyond what its tool declares. Each raises the effect by which the call is
+/// judged; none lowers it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Flow {
     /// A request goes to an address that is neither in the owner's words nor on a fetched page.
@@ -34,39 +34,39 @@ pub enum Flow {
         /// The address, clipped.
         address: String,
     },
-    /// A request goes to an address that the arguments do not name, and no grant does.
+    /// A request goes to an address that neither the arguments nor a grant name.
     UnnamedAddress,
-    /// A request holds text that the conversation has read.
+    /// A request contains text that the conversation has read.
     Leak {
-        /// What the text is, for people: `` text read by `fs.read` ``.
+        /// A description of the text: `` text read by `fs.read` ``.
         source: String,
-        /// Where it would go.
+        /// The destination.
         to: String,
     },
-    /// A request holds text of which it cannot be said whether it was read.
+    /// A request contains text that could not be compared with what was read.
     Unchecked {
-        /// Where it would go.
+        /// The destination.
         to: String,
     },
-    /// A change of a file that some program executes or obeys later.
+    /// A change of a file that a program executes or obeys later.
     RunsLater {
-        /// As the call names it.
+        /// The path as in the call.
         path: String,
     },
-    /// A command destroys what cannot be brought back, as far as that can be seen of it.
+    /// A command that destroys data irrevocably, as far as can be recognized.
     Destructive {
-        /// What of it, clipped: `rm -rf build`.
+        /// The destructive part, clipped: `rm -rf build`.
         command: String,
     },
-    /// A turn inside the turn goes on in a session that is not the turn's own: it reads that conversation and adds to it.
+    /// A sub-turn in another session, which reads that conversation and adds to it.
     OtherSession {
-        /// Its id, clipped.
+        /// The session's id, clipped.
         session: String,
     },
 }
 
 impl Flow {
-    /// What the call does because of it.
+    /// The effect that the call has because of it.
     pub fn effect(&self) -> Effect {
         match self {
             Self::UnknownAddress { .. } | Self::UnnamedAddress | Self::Leak { .. } | Self::Unchecked { .. } => {
@@ -87,7 +87,10 @@ impl Display for Flow {
             Self::UnnamedAddress => f.write_str("it sends a request to an address that its arguments do not name"),
             Self::Leak { source, to } => write!(f, "{source} would go to `{to}`"),
             Self::Unchecked { to } => {
-                write!(f, "more was read, or would go to `{to}`, than is compared: what was read may be in it")
+                write!(
+                    f,
+                    "not all text that was read could be compared with what would go to `{to}`, which may contain it"
+                )
             }
             Self::RunsLater { path } => write!(f, "`{path}` runs later"),
             Self::Destructive { command } => write!(f, "`{command}` may destroy something"),
@@ -103,7 +106,7 @@ pub struct PolicyInput<'a> {
     pub principal: Principal,
     /// The approval mode.
     pub mode: ApprovalMode,
-    /// Whether the owner is asked about a destructive command also where `mode` would let it be made, but for
+    /// Whether destructive commands need approval also where `mode` would allow them, except with
     /// [`ApprovalMode::All`].
     pub asks_destructive: bool,
     /// Why the turn is tainted; none if it is not.
@@ -121,9 +124,9 @@ pub struct PolicyInput<'a> {
 pub struct PolicyDecision {
     /// The verdict.
     pub verdict: Verdict,
-    /// What the call does: what the tool declares, or what a flow raises it to. Approvals are given for this.
+    /// The effect: the declared one, or what a flow raises it to. Approvals apply to it.
     pub effect: Effect,
-    /// Why, in words for the owner and the model: why text from outside is in the turn, then each flow, then the mode.
+    /// The reasons, for the owner and the model: taint, then each flow, then the mode.
     pub why: String,
 }
 

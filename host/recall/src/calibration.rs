@@ -1,49 +1,49 @@
-//! What a score means.
+//! Calibration of scores.
 //!
-//! A cosine says nothing by itself: one model gives 0.3 to what belongs together, another 0.7 to what does not. So each
-//! model's own scores of texts that have nothing to do with each other are measured ([`Baseline`]), and a score becomes
-//! the chance that an unrelated question reaches it *somewhere* among all that it was compared with:
+//! Cosines are not comparable: one model gives 0.3 to related texts, another 0.7 to unrelated ones. So each model's
+//! scores of unrelated texts are measured ([`Baseline`]), and a score is converted to the chance that an unrelated
+//! question reaches it for *any* of the passages compared:
 //!
 //! | | |
 //! | --- | --- |
-//! | z | (cosine - median of unrelated pairs) / their spread (1.4826 times the median deviation), and what the words add |
+//!  z | (cosine - median of unrelated pairs) / their spread (1.4826 times the median deviation), plus a term for words |
 //! | p | 1 / (1 + exp(1.65 z)): the tail of a logistic distribution |
 //! | chance | 1 - (1 - p)^n, of n passages |
 //! | score | 1 - chance^0.4 |
 //!
-//! So 0.6 is reached by one unrelated question in ten, 0.9 by one in three hundred, whatever the model and however many
-//! passages there are. Words alone are on the same scale by a fixed mapping.
+//! So one unrelated question in ten reaches 0.6, one in three hundred 0.9, whatever the model and the number of
+//! passages. Scores by words alone are mapped to the same scale.
 
 use serde::{Deserialize, Serialize};
 
-/// How fast the tail of unrelated scores falls. Cosines of short texts have a longer one than a logistic distribution of
+/// Decay of the tail of unrelated scores. Cosines of short texts have a longer tail than a logistic distribution of
 /// their spread (1.81).
 const TAIL: f64 = 1.65;
 
-/// One unrelated question in ten has the score 0.6.
+/// Chosen so that one unrelated question in ten has the score 0.6.
 const CURVE: f64 = 0.4;
 
-/// The part of a question's words from which on they speak for a passage, and how much.
+/// The share of a question's words above which they raise the score, and by how much.
 const WORDS_FROM: f64 = 0.3;
 const WORDS_WEIGHT: f64 = 9.0;
 
-/// Among so many passages the part of a question's words that one in ten unrelated questions reaches is [`WORDS_FROM`];
-/// each ten times as many raise it by [`WORDS_STEP`].
+/// With this many passages, one in ten unrelated questions reaches the share [`WORDS_FROM`]; ten times as many raise it
+/// by [`WORDS_STEP`].
 const WORDS_AMONG: f64 = 200.0;
 const WORDS_STEP: f64 = 0.05;
 
-/// What a model says of texts that have nothing to do with each other.
+/// The distribution of a model's cosines of unrelated texts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
-    /// The median of their cosines.
+    /// The median.
     pub median: f64,
-    /// 1.4826 times the median distance from it: the standard deviation, were it not for pairs that are related after all.
+    /// 1.4826 times the median absolute deviation: the standard deviation, robust against pairs that are related.
     pub spread: f64,
 }
 
 impl Baseline {
-    /// Of the cosines of unrelated pairs; none where they cannot tell anything apart.
+    /// From cosines of unrelated pairs; `None` if they do not vary.
     pub fn from_cosines(mut cosines: Vec<f64>) -> Option<Self> {
         let median = middle(&mut cosines)?;
         let mut distances: Vec<f64> = cosines.iter().map(|cosine| (cosine - median).abs()).collect();
@@ -51,7 +51,7 @@ impl Baseline {
         (spread > 1e-6).then_some(Self { median, spread })
     }
 
-    /// The score of a passage with that cosine that holds that part of the question's words, one of so many.
+    /// The score of a passage with that cosine and that share of the question's words, among so many passages.
     pub fn score(self, cosine: f64, coverage: f64, passages: u64) -> f64 {
         let z = (cosine - self.median) / self.spread + WORDS_WEIGHT * (coverage - words_from(passages)).max(0.0);
         let p = 1.0 / (1.0 + (TAIL * z).exp());
@@ -60,7 +60,7 @@ impl Baseline {
     }
 }
 
-/// The score of a passage by words alone.
+/// The score of a passage by its words alone.
 pub(crate) fn by_words(coverage: f64, passages: u64) -> f64 {
     let from = words_from(passages);
     match coverage < from {
@@ -78,7 +78,7 @@ fn middle(numbers: &mut [f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| *numbers.select_nth_unstable_by(half, f64::total_cmp).1)
 }
 
-/// Questions and statements that have nothing to do with each other.
+/// Unrelated questions and statements.
 pub fn probes() -> (Vec<String>, Vec<String>) {
     let text = include_str!("probes.txt");
     let mut parts = text.split("\n\n").map(|part| {
@@ -100,7 +100,7 @@ mod tests {
             assert!((a - b).abs() < 1e-9, "{a} {b}");
         }
         assert!(low.score(0.05 + 0.07 * 4.18, 0.0, 100) > 0.59 && low.score(0.2, 0.0, 100) < 0.3);
-        // Of more passages one is near by chance more often.
+        // With more passages, a chance match is more likely.
         assert!(low.score(0.35, 0.0, 10) > low.score(0.35, 0.0, 10_000) + 0.2);
     }
 

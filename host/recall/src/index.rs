@@ -1,7 +1,7 @@
-//! The index of one workspace: passages, how they can be found by words, and what an embedding model has made of them.
+//! The index of one workspace: passages, full-text tables, and embedding vectors.
 //!
-//! All of it is derived from the tapes and can be deleted at any time. A file that cannot be read, or that another version
-//! has made, is made anew.
+//! It is derived from the tapes and can be deleted at any time. An unreadable file, or one of another version, is
+//! rebuilt.
 
 mod schema;
 
@@ -14,28 +14,28 @@ use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Passages of a workspace that are kept: beyond that what was said first is dropped, memory and notes never.
+/// Maximum passages of a workspace: beyond it the oldest of conversations are evicted, never memory or notes.
 pub(super) const MAX_PASSAGES: u64 = 20_000;
 
-/// Passages that are looked at closer, by each way of finding them.
+/// Maximum candidates of each search method.
 const CANDIDATES: u64 = 200;
 
-/// Trigrams of a question that are looked for.
+/// Maximum trigrams of a question.
 const TRIGRAMS: usize = 64;
 
 pub(super) type Result<T> = rusqlite::Result<T>;
 
-/// How much of a tape the index has.
+/// The indexed part of a tape.
 #[derive(Debug, Clone, Default)]
 pub(super) struct IndexedTape {
     pub(super) number: i64,
     pub(super) last: u64,
-    /// Of the entry of that id: another one there means that the tape was emptied or rewritten.
+    /// Fingerprint of the entry with that id: a difference means that the tape was reset or rewritten.
     pub(super) print: String,
     pub(super) fold: Fold,
 }
 
-/// A passage as it stands in the index.
+/// A passage in the index.
 #[derive(Debug, Clone)]
 pub(super) struct Stored {
     pub(super) number: i64,
@@ -63,17 +63,17 @@ impl Scope {
     }
 }
 
-/// The index of a workspace. Used from threads that may block.
+/// The index of a workspace. Blocking.
 #[derive(Clone)]
 pub(super) struct Index(Arc<Mutex<Connection>>);
 
 impl Index {
-    /// Opens the file, or makes it.
+    /// Opens or creates the file.
     pub(super) fn open(path: &Path) -> std::result::Result<Self, String> {
         schema::open(path).map(|connection| Self(Arc::new(Mutex::new(connection))))
     }
 
-    /// Does something with the database, as one write.
+    /// Runs a write transaction.
     pub(super) fn with<T>(&self, act: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         let mut connection = self.0.lock();
         let transaction = connection.transaction()?;
@@ -82,7 +82,7 @@ impl Index {
         Ok(done)
     }
 
-    /// What is known of a tape.
+    /// The state of a tape.
     pub(super) fn known(&self, tape: &str) -> Result<IndexedTape> {
         self.with(|connection| {
             let query = "SELECT number, last, print, fold FROM tape WHERE name = ?";
@@ -103,7 +103,7 @@ impl Index {
         })
     }
 
-    /// Forgets all that it has of a tape.
+    /// Removes all passages of a tape.
     pub(super) fn forget_tape(&self, tape: &str) -> Result<()> {
         self.with(|connection| {
             remove(connection, "tape IN (SELECT number FROM tape WHERE name = ?1)", params![tape])?;
@@ -111,7 +111,7 @@ impl Index {
         })
     }
 
-    /// Takes what a page of the tape adds.
+    /// Adds the passages of a page of the tape.
     pub(super) fn add(&self, known: &IndexedTape, steps: &[Step]) -> Result<()> {
         self.with(|connection| {
             for step in steps {
@@ -128,7 +128,7 @@ impl Index {
         })
     }
 
-    /// Puts the memory that holds on the tape in the place of the one before.
+    /// Replaces the passages of the tape's memory.
     pub(super) fn replace_memory(&self, known: &IndexedTape, passages: &[Passage]) -> Result<()> {
         self.with(|connection| {
             remove(connection, "tape = ?1 AND source < 2", params![known.number])?;
@@ -139,7 +139,7 @@ impl Index {
         })
     }
 
-    /// Drops what was said first where there is more than is kept, and vectors of what is gone.
+    /// Evicts the oldest passages of conversations beyond the maximum, and unused vectors.
     pub(super) fn evict(&self, most: u64) -> Result<()> {
         self.with(|connection| {
             let count: u64 = connection.query_row("SELECT count(*) FROM passage", [], number)?;
@@ -162,7 +162,7 @@ impl Index {
         })
     }
 
-    /// Removes every passage in which the text stands, upper or lower case, and leaves no trace of it in the file.
+    /// Removes every passage that contains the text, ignoring case, and overwrites it in the file.
     pub(super) fn forget_text(&self, text: &str) -> Result<usize> {
         let text = text.to_lowercase();
         let removed = self.with(|connection| {
@@ -183,21 +183,21 @@ impl Index {
         })?;
         if removed > 0 {
             self.0.lock().execute_batch(
-                // The log beside the file holds pages too.
+                // The write-ahead log contains pages too.
                 "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)",
             )?;
         }
         Ok(removed)
     }
 
-    /// How many passages are in reach.
+    /// The number of passages in scope.
     pub(super) fn passages(&self, reach: &Scope) -> Result<u64> {
         let query =
             format!("SELECT count(*) FROM passage p JOIN tape t ON t.number = p.tape WHERE {}", Scope::CONDITION);
         self.with(|connection| connection.query_row(&query, reach.values(), number))
     }
 
-    /// In how many passages each of the terms stands.
+    /// For each term, the number of passages that contain it.
     pub(super) fn holding(&self, terms: &[String]) -> Result<Vec<u64>> {
         self.with(|connection| {
             let mut statement = connection.prepare_cached("SELECT count(*) FROM term WHERE term MATCH ?")?;
@@ -205,7 +205,7 @@ impl Index {
         })
     }
 
-    /// Passages that share words with the question, or pieces of words.
+    /// Passages that share words or trigrams with the question.
     pub(super) fn by_words(&self, question: &str, terms: &[String], reach: &Scope) -> Result<Vec<Stored>> {
         let widened: Vec<String> = terms.iter().flat_map(|term| terms::widened(term)).map(quoted).collect();
         let folded: Vec<char> = question.to_lowercase().chars().collect();
@@ -235,7 +235,7 @@ impl Index {
         })
     }
 
-    /// The passages whose vectors are nearest to one, each with its cosine, and how many had one.
+    /// The passages with the nearest vectors, with their cosines, and the number of vectors compared.
     pub(super) fn by_meaning(&self, model: &str, vector: &[f32], reach: &Scope) -> Result<Vec<(Stored, f64)>> {
         let query = format!(
             "SELECT p.number, v.vector FROM passage p JOIN tape t ON t.number = p.tape \
@@ -260,7 +260,7 @@ impl Index {
         })
     }
 
-    /// Texts that the model has made no vector of yet, memory and what is newest first.
+    /// Texts without a vector of the model; memory first, then newest first.
     pub(super) fn texts_without_vector(&self, model: &str, most: usize) -> Result<Vec<String>> {
         let query = "SELECT text FROM passage p WHERE NOT EXISTS \
                      (SELECT 1 FROM vector v WHERE v.digest = p.digest AND v.model = ?) \
@@ -271,7 +271,7 @@ impl Index {
         })
     }
 
-    /// Keeps what the model has made of these texts.
+    /// Stores the vectors of these texts.
     pub(super) fn keep_vectors(&self, model: &str, vectors: &[(String, Vec<f32>)]) -> Result<()> {
         self.with(|connection| {
             let insert = "INSERT OR REPLACE INTO vector (digest, model, vector) VALUES (?, ?, ?)";
@@ -283,7 +283,7 @@ impl Index {
         })
     }
 
-    /// What is known of the model's scores.
+    /// The model's baseline.
     pub(super) fn baseline(&self, model: &str) -> Result<Option<Baseline>> {
         self.with(|connection| {
             let query = "SELECT median, spread FROM baseline WHERE model = ?";
@@ -293,8 +293,7 @@ impl Index {
         })
     }
 
-    /// Keeps what was learned of the model, with the scores that it was learned of. Of other models nothing is needed any
-    /// more.
+    /// Stores the model's baseline with its sample, and removes the data of other models.
     pub(super) fn keep_baseline(&self, model: &str, baseline: Baseline, sample: &[f64]) -> Result<()> {
         let sample = sample.iter().map(|cosine| format!("{cosine:.3}")).collect::<Vec<_>>().join(" ");
         self.with(|connection| {
@@ -319,7 +318,7 @@ fn stored(row: &Row<'_>) -> Result<Stored> {
             source: Source::of_number(row.get(3)?),
             text: row.get(4)?,
             date: row.get(5)?,
-            // What cannot be read could be anything.
+            // Unreadable taint counts as taint.
             taint: serde_json::from_str(&taint).unwrap_or_else(|_| vec!["outside".to_owned()]),
         },
     })
@@ -346,7 +345,7 @@ fn insert(connection: &Transaction<'_>, tape: i64, passage: &Passage) -> Result<
     Ok(())
 }
 
-/// Removes passages with all that is derived from them.
+/// Removes passages and all data derived from them.
 fn remove(connection: &Transaction<'_>, which: &str, values: impl rusqlite::Params + Clone) -> Result<()> {
     for table in ["term", "gram"] {
         let delete = format!("DELETE FROM {table} WHERE rowid IN (SELECT number FROM passage WHERE {which})");
@@ -369,7 +368,7 @@ fn number(row: &Row<'_>) -> Result<u64> {
     row.get(0).map(i64::unsigned_abs)
 }
 
-/// A term as FTS5 takes it: no term holds a quote.
+/// Quotes a term for FTS5: no term contains a quote.
 fn quoted(term: impl AsRef<str>) -> String {
     format!("\"{}\"", term.as_ref().replace('"', ""))
 }
@@ -378,12 +377,12 @@ fn column(id: u64) -> i64 {
     i64::try_from(id).unwrap_or(i64::MAX)
 }
 
-/// What a text is known by.
+/// The key of a text.
 fn digest(text: &str) -> Vec<u8> {
     Sha256::digest(text.as_bytes()).get(..16).unwrap_or_default().to_vec()
 }
 
-/// A vector of length 1, a byte a number, behind the largest of them: that is exact to a hundredth of a cosine.
+/// A unit vector quantized to bytes, after its largest component: exact to a hundredth of a cosine.
 fn packed(vector: &[f32]) -> Vec<u8> {
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
     let most = vector.iter().map(|x| (x / length).abs()).fold(f32::MIN_POSITIVE, f32::max);
@@ -391,7 +390,7 @@ fn packed(vector: &[f32]) -> Vec<u8> {
     most.to_le_bytes().into_iter().chain(bytes).collect()
 }
 
-/// The cosine of a vector of length 1 and a packed one; none where their lengths differ.
+/// The cosine of a unit vector and a packed one; `None` if their lengths differ.
 fn cosine(vector: &[f32], packed: &[u8]) -> Option<f64> {
     let (most, bytes) = packed.split_at_checked(4)?;
     let most = f32::from_le_bytes(most.try_into().ok()?);
@@ -402,7 +401,7 @@ fn cosine(vector: &[f32], packed: &[u8]) -> Option<f64> {
     Some(f64::from(dot * most / 127.0))
 }
 
-/// Where the index of a workspace lies.
+/// The path of a workspace's index.
 pub(super) fn path(dir: &Path, workspace: &Path) -> PathBuf {
     let digest = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
     let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();

@@ -1,16 +1,16 @@
 //! Retrieval from memory, notes and conversations: one index per workspace, derived from its tapes.
 //!
-//! An index can be deleted at any time; callers verify its hits against the tapes. The crate knows tapes and nothing
-//! above them: callers decide on principals, embedding models and access.
+//! An index can be deleted at any time; callers verify its hits against the tapes. The crate depends on tapes only:
+//! callers decide on principals, embedding models and access.
 //!
-//! | file | what happens there |
+//!  module | content |
 //! | --- | --- |
-//! | `passages` | entries become passages that are found by themselves |
-//! | `terms` | what a text is about, by its words |
-//! | `calibration` | what a score means |
+//!  `passages` | splitting of entries into passages |
+//!  `terms` | lexical relevance |
+//!  `calibration` | calibration of scores |
 //! | `index` | the database |
-//! | `sync` | what was appended to the tapes is added |
-//! | `search` | words and meanings are put together |
+//!  `sync` | synchronization with the tapes |
+//!  `search` | lexical and vector search, merged |
 
 #![warn(missing_docs, unreachable_pub)]
 
@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The indexes of one home, opened when they are first wanted.
+/// The indexes of one home, opened on first use.
 pub struct Recall {
     dir: PathBuf,
     open: Mutex<HashMap<PathBuf, Arc<Workspace>>>,
@@ -42,15 +42,15 @@ pub struct Recall {
 pub struct Workspace {
     path: PathBuf,
     index: Index,
-    /// Held while it is brought up to date: until when what was found in other sessions is new enough.
+    /// Held during synchronization; the time until which other sessions' passages count as fresh.
     current: tokio::sync::Mutex<Option<Instant>>,
     learning: tokio::sync::Mutex<()>,
-    /// Until when no model is asked, because one has just failed.
+    /// The time until which embedding is paused after a failure.
     paused_until: Mutex<Option<Instant>>,
 }
 
 impl Recall {
-    /// Indexes that lie in that directory.
+    /// Indexes in that directory.
     pub fn new(dir: PathBuf) -> Self {
         Self { dir, open: Mutex::default() }
     }
@@ -59,11 +59,11 @@ impl Recall {
     ///
     /// # Errors
     ///
-    /// The file cannot be made.
+    /// The file cannot be created.
     pub fn workspace(&self, workspace: &Path) -> Result<Arc<Workspace>, String> {
         let path = index::path(&self.dir, workspace);
         let mut open = self.open.lock();
-        // A file that was deleted meanwhile is made anew.
+        // A file that was deleted meanwhile is rebuilt.
         if let Some(known) = open.get(&path).filter(|_| path.exists()) {
             return Ok(known.clone());
         }
@@ -80,7 +80,7 @@ impl Recall {
         Ok(opened)
     }
 
-    /// The index of a workspace, where there is one. Blocks.
+    /// The index of a workspace, if it exists. Blocks.
     pub fn existing(&self, workspace: &Path) -> Option<Arc<Workspace>> {
         if !index::path(&self.dir, workspace).exists() {
             return None;
@@ -103,7 +103,7 @@ impl Recall {
         }
     }
 
-    /// Deletes a file that turned out to be damaged: the next question makes it anew.
+    /// Deletes a damaged file; the next query rebuilds it.
     pub fn discard(&self, workspace: &Workspace, why: &str) {
         tracing::warn!("the index `{}` is made anew: {why}", workspace.path.display());
         let mut open = self.open.lock();

@@ -16,7 +16,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// As it stands in the index.
+    /// The value in the index.
     pub(super) fn number(self) -> i64 {
         self as i64
     }
@@ -30,66 +30,66 @@ impl Source {
     }
 }
 
-/// A part of an entry that is found by itself.
+/// A part of an entry that is found separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Passage {
     pub(super) entry: u64,
     pub(super) source: Source,
     pub(super) text: String,
     pub(super) date: String,
-    /// What taints it; empty: nothing.
+    /// The sources of its taint; empty if untainted.
     pub(super) taint: Vec<String>,
 }
 
-/// Characters of a passage, unless one sentence has more.
+/// Maximum characters of a passage, unless one sentence has more.
 const MAX_PASSAGE: usize = 300;
 
-/// Characters of one sentence that are kept.
+/// Maximum characters of one sentence; the rest is cut.
 const MAX_SENTENCE: usize = 400;
 
-/// Passages of one entry.
+/// Maximum passages of one entry.
 const MAX_PER_ENTRY: usize = 12;
 
-/// Sources of taint that are kept apart; more count as one that never ends.
+/// Maximum distinct sources of taint; beyond it they count as one permanent source.
 const MAX_SOURCES: usize = 16;
 
-/// The event that says that text from outside is in a conversation.
+/// The event that records taint of a conversation.
 const TAINTED: &str = "turn.tainted";
 
-/// The event with which a turn of the agent loop begins.
+/// The first event of a turn of the agent loop.
 const TURN: &str = "loop.start";
 
-/// What the builtin loop says between two steps.
+/// The prompt of the builtin loop between two steps.
 const CONTINUE: &str = "Continue the task until all targets are completed.";
 
-/// What a tape is folded into from one look to the next.
+/// The state of indexing a tape, saved between synchronizations.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Fold {
-    /// What taints the phase so far.
+    /// Taint of the phase so far.
     pub(super) taint: Vec<String>,
-    /// The entry with which the turn began that is read.
+    /// The first entry of the current turn.
     pub(super) turn: u64,
-    /// The memory that was taken: its open and its seal.
+    /// The indexed memory section: the ids of its open and its seal.
     pub(super) section: (u64, u64),
-    /// The last entry that says what is forgotten of the tape.
+    /// The last indexed entry of the sidecar of forgotten entries.
     #[serde(default)]
     pub(super) forgotten: u64,
 }
 
-/// What the next entry adds.
+/// The result of adding an entry.
 #[derive(Debug, Default)]
 pub(super) struct Step {
     pub(super) passages: Vec<Passage>,
-    /// All passages from that entry on are tainted by what taints the fold now.
+    /// All passages from that entry on get the current taint.
     pub(super) taints_from: Option<u64>,
 }
 
 impl Fold {
-    /// Takes the next entry of the conversation.
+    /// Adds the next entry of the conversation.
     pub(super) fn take(&mut self, entry: &Entry) -> Step {
         let mut step = Step::default();
         if entry.is("anchor") && !entry.is_section_anchor() {
-            // Where a phase goes on tainted, the host says so behind its anchor.
+            // If taint continues in the new phase, the host records it after the anchor.
             self.taint.clear();
             self.turn = entry.id;
             return step;
@@ -131,7 +131,7 @@ impl Fold {
     }
 }
 
-/// What such an event names; an earlier version named nothing.
+/// The sources in such an event; earlier versions recorded none.
 pub(super) fn sources(event: &Entry) -> Vec<String> {
     let named = json::get(&event.payload, "data").and_then(|data| json::get(data, "sources"));
     let named = named.and_then(|sources| json::elements(sources).ok()).unwrap_or_default();
@@ -139,7 +139,7 @@ pub(super) fn sources(event: &Entry) -> Vec<String> {
     if named.is_empty() { vec!["outside".to_owned()] } else { named }
 }
 
-/// The lines of the memory that holds.
+/// The lines of the current memory.
 pub(super) fn remembered(section: &[Entry]) -> Vec<Passage> {
     let mut passages = Vec::new();
     for entry in section {
@@ -150,7 +150,7 @@ pub(super) fn remembered(section: &[Entry]) -> Vec<Passage> {
         };
         let tainted = [Some(&*entry.meta), json::get(&entry.payload, "data")];
         let tainted = tainted.into_iter().flatten().any(|object| json::get(object, "tainted") == Some("true"));
-        // As a turn is tainted that reads it.
+        // The taint that a turn gets by reading it.
         let taint = if tainted { vec!["entry".to_owned()] } else { Vec::new() };
         let date = entry.date.to_string();
         passages.extend(texts(entry).into_iter().map(|text| Passage {
@@ -164,7 +164,7 @@ pub(super) fn remembered(section: &[Entry]) -> Vec<Passage> {
     passages
 }
 
-/// The texts of an entry that can be found: of a message what was said, a few sentences together, of a memory its lines.
+/// The searchable texts of an entry: groups of sentences of a message, lines of a memory.
 pub(super) fn texts(entry: &Entry) -> Vec<String> {
     match entry.is("message") {
         true => said(entry),
@@ -203,7 +203,7 @@ fn words(content: &str) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// What the user typed: in front of it the prompt has a line about the message, and one with the date.
+/// The user's own text: the prompt begins with a line of context and one with the date.
 fn typed(prompt: &str) -> &str {
     let mut at = 0;
     for line in prompt.split_inclusive('\n').take(2) {
@@ -216,7 +216,7 @@ fn typed(prompt: &str) -> &str {
     prompt
 }
 
-/// Sentences, a few together. A question says nothing that anybody could want to be told.
+/// Groups of sentences, without questions, which contain no information to find.
 fn together(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut length = 0;

@@ -25,13 +25,13 @@ pub struct RecallQuery {
     pub sources: Vec<Source>,
     /// The turn's own tape.
     pub own: String,
-    /// The workspace's tape, where the asker may see it.
+    /// The workspace's tape, if the principal may see it.
     pub shared: Option<String>,
-    /// Whether the workspace's other sessions may be told.
+    /// Whether other sessions of the workspace may be searched.
     pub all: bool,
-    /// From that entry of the turn's own tape on, all is known already.
+    /// Entries of the turn's own tape from this id on are skipped, since they are in the context.
     pub window: u64,
-    /// Texts that are known already.
+    /// Texts to skip, since they are in the context.
     pub sent: Vec<String>,
     /// Hits with a lower score are left out.
     pub min_score: f64,
@@ -40,30 +40,30 @@ pub struct RecallQuery {
 /// The embedding of the question.
 #[derive(Debug, Clone)]
 pub struct QueryVector {
-    /// What the vectors of passages are kept under.
+    /// The key of the passages' vectors.
     pub model: String,
-    /// The question's.
+    /// The question's vector.
     pub vector: Vec<f32>,
-    /// What the model says of unrelated texts.
+    /// The model's baseline.
     pub baseline: Baseline,
 }
 
-/// A passage that was found.
+/// A result.
 #[derive(Debug, Clone)]
 pub struct RecallHit {
     /// The passage.
     pub text: String,
     /// 0 to 1, calibrated.
     pub score: f64,
-    /// Where it is from.
+    /// The source.
     pub source: Source,
-    /// When it was written.
+    /// The date.
     pub date: String,
-    /// The tape on which it stands.
+    /// The tape.
     pub tape: String,
     /// The entry.
     pub entry: u64,
-    /// What taints it.
+    /// The sources of its taint.
     pub taint: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ impl Workspace {
         .await
     }
 
-    /// Drops hits whose entry was erased, reset or rewritten. Returns at most `limit`; of two with the same text the
+    /// Drops hits whose entry was erased, reset or rewritten. Returns at most `limit`; of two with equal text, the
     /// newer one.
     pub async fn verify(&self, tapes: &Tapes, found: Vec<RecallHit>, limit: usize) -> Vec<RecallHit> {
         let mut standing: Vec<RecallHit> = Vec::new();
@@ -118,8 +118,8 @@ impl Workspace {
         standing
     }
 
-    /// Removes all passages in which the text stands, upper or lower case, and what was made of them: nothing of it is left in
-    /// the file.
+    /// Removes all passages that contain the text, ignoring case, with all derived data, and overwrites them in the
+    /// file.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl Workspace {
         blocking(move || index.forget_text(text.trim())).await.map(drop)
     }
 
-    /// What is known of the model's scores.
+    /// The model's baseline, if measured.
     ///
     /// # Errors
     ///
@@ -139,8 +139,7 @@ impl Workspace {
         blocking(move || index.baseline(&model)).await
     }
 
-    /// Learns what the model says of unrelated texts: the vectors are those of [`probes`](super::probes). None where it says
-    /// the same of all.
+    /// Measures a model's baseline from its vectors of [`probes`](super::probes). `None` if its scores do not vary.
     ///
     /// # Errors
     ///
@@ -158,7 +157,7 @@ impl Workspace {
         Ok(Some(baseline))
     }
 
-    /// Texts that the model has no vector of yet.
+    /// Texts without a vector of the model.
     ///
     /// # Errors
     ///
@@ -168,7 +167,7 @@ impl Workspace {
         blocking(move || index.texts_without_vector(&model, most)).await
     }
 
-    /// Keeps what the model has made of these texts.
+    /// Stores the model's vectors of these texts.
     ///
     /// # Errors
     ///
@@ -188,7 +187,7 @@ impl Workspace {
         self.paused_until.lock().is_some_and(|until| until > Instant::now())
     }
 
-    /// Pauses embedding after a failure of the model. `true`: it was not paused yet, so this failure is the first.
+    /// Pauses embedding after a failure of the model. Returns `true` for the first failure, when it was not paused yet.
     pub fn pause_embedding(&self) -> bool {
         let now = Instant::now();
         let before = self.paused_until.lock().replace(now + EMBEDDING_PAUSE);
@@ -196,7 +195,7 @@ impl Workspace {
     }
 }
 
-/// Whether the entry says so still, and is not forgotten.
+/// Whether the entry still contains the passage, and is not forgotten.
 async fn stands(tapes: &Tapes, hit: &RecallHit) -> bub_tape::Result<bool> {
     let tape = tapes.open(&hit.tape)?;
     let entry = tape.read(hit.entry.saturating_sub(1), 1).await?;
@@ -204,7 +203,7 @@ async fn stands(tapes: &Tapes, hit: &RecallHit) -> bub_tape::Result<bool> {
     Ok(texts(entry).contains(&hit.text) && !tape.forgotten().await?.holds(entry))
 }
 
-/// Candidates with their scores, by reciprocal rank in both lists, less what is known already.
+/// Candidates with their scores, by reciprocal rank in both lists, without those in the context.
 fn fused(
     candidates: impl Iterator<Item = (Stored, Option<f64>)>,
     question: &RankedTerms,
@@ -219,7 +218,7 @@ fn fused(
             (stored, cosine, coverage)
         })
         .collect();
-    // Of two that are as near the later one.
+    // Of two with equal distance, the newer one.
     scored.sort_by(|(a, ..), (b, ..)| (&b.passage.date, b.number).cmp(&(&a.passage.date, a.number)));
     let mut ranks = vec![0.0; scored.len()];
     let by_meaning = |at: &usize| scored.get(*at).and_then(|(_, cosine, _)| *cosine);

@@ -7,24 +7,24 @@ use bub_tape::{Entry, FORGOTTEN, Lookup, MEMORY, Store, Tape, Tapes, sidecar_nam
 use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
 
-/// Entries that are read at once.
+/// Entries per read.
 const PAGE: usize = 256;
 
-/// How far back a tape is read that was never looked at, in entries.
+/// Maximum entries of a tape that is indexed for the first time.
 const FIRST_LOOK: u64 = 20_000;
 
-/// How long what other sessions store_error may be missing, at least, and by how many times what a look at them took: a store on
-/// another machine is not asked all the time.
+/// Minimum time between synchronizations of other sessions, and its factor of the time that one takes, so that a remote
+/// store is not polled constantly.
 const MIN_FRESHNESS: Duration = Duration::from_secs(2);
 const FRESHNESS_FACTOR: u32 = 20;
 
-/// Tapes whose names are asked for at once, and in all.
+/// Names of tapes per request, and in total.
 const NAMES: usize = 256;
 const MAX_TAPES: usize = 4_096;
 
 impl Workspace {
-    /// Adds what is new: on the turn's own tape and on the workspace's, and now and then on those of its other sessions.
-    /// One at a time; what was added is kept when the caller stops waiting.
+    /// Indexes new entries of the turn's own tape and of the workspace's, and periodically of its other sessions.
+    /// Serialized; what was indexed is kept if the caller is cancelled.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl Workspace {
         blocking(move || index.evict(MAX_PASSAGES)).await
     }
 
-    /// Adds what is new on a tape, and takes the memory that holds of it.
+    /// Indexes new entries of a tape, and its current memory.
     async fn take(&self, tapes: &Tapes, tape: &str) -> Result<(), String> {
         let store = &**tapes.store();
         let handle = tapes.open(tape).map_err(store_error)?;
@@ -73,7 +73,7 @@ impl Workspace {
         let is_another = || async {
             Ok::<_, String>(known.last > last || known.last > 0 && print(store, tape, known.last).await? != known.print)
         };
-        // What was forgotten since is to leave the index too.
+        // Entries that were forgotten since must be removed from the index.
         if known.fold.forgotten != forgotten || is_another().await? {
             let (index, name) = (self.index.clone(), tape.to_owned());
             blocking(move || index.forget_tape(&name)).await?;
@@ -103,12 +103,12 @@ impl Workspace {
             let steps = shown.map(|entry| known.fold.take(entry)).collect::<Vec<_>>();
             let (index, adding) = (self.index.clone(), known.clone());
             blocking(move || index.add(&adding, &steps)).await?;
-            // A long tape leaves room for others.
+            // Let other tasks run during a long tape.
             tokio::task::yield_now().await;
         }
     }
 
-    /// Takes the memory that holds, on the tape or beside it, where it is another than before.
+    /// Indexes the current memory, of the tape or its sidecar, if it changed.
     async fn remember(&self, handle: &Tape, tape: &str, beside: &str, last_beside: u64) -> Result<(), String> {
         let memory = handle.memory().await.map_err(store_error)?;
         let is_on_tape = handle.section(MEMORY).await.map_err(store_error)? == memory;
@@ -137,7 +137,7 @@ impl Workspace {
     }
 }
 
-/// A tape that is read from the middle on: what tainted its phase there is looked for.
+/// The taint at an entry in the middle of a tape, from which indexing begins.
 async fn from_the_middle(store: &dyn Store, tape: &str, from: u64, known: IndexedTape) -> Result<IndexedTape, String> {
     let before = Some(from + 1);
     let tainted = store.newest(tape, &Lookup::event("turn.tainted"), before).await.map_err(store_error)?;
@@ -149,7 +149,7 @@ async fn from_the_middle(store: &dyn Store, tape: &str, from: u64, known: Indexe
     Ok(IndexedTape { last: from, fold, ..known })
 }
 
-/// What the entry of that id is known by.
+/// The fingerprint of the entry with that id.
 async fn print(store: &dyn Store, tape: &str, id: u64) -> Result<String, String> {
     let found = store.read(tape, id - 1, 1).await.map_err(store_error)?;
     Ok(found.first().filter(|entry| entry.id == id).map(print_of).unwrap_or_default())
@@ -163,7 +163,7 @@ fn store_error(error: bub_tape::Error) -> String {
     error.to_string()
 }
 
-/// Works with the database on a thread that may wait.
+/// Runs database work on a blocking thread.
 pub(super) async fn blocking<T: Send + 'static>(
     act: impl FnOnce() -> rusqlite::Result<T> + Send + 'static,
 ) -> Result<T, String> {

@@ -1,8 +1,7 @@
-//! Lexical relevance: how many of a question's terms are in a passage.
+//! Lexical relevance: the share of a question's terms in a passage.
 //!
-//! Words are compared by their stems, by what they begin with where their ends differ, and as parts of compounds; English
-//! words that are used of the same thing count half. Scripts without spaces are compared by pairs of characters, since most
-//! Chinese words have two.
+//! Words are compared by stems, by common prefixes where their endings differ, and as parts of compounds; English
+//! synonyms count half. Scripts without spaces are compared by pairs of characters, since most Chinese words have two.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -23,19 +22,19 @@ static RELATED: LazyLock<HashMap<String, HashSet<String>>> = LazyLock::new(|| {
     related
 });
 
-/// Terms of a question that are looked for, at most.
+/// Maximum terms of a question.
 const MAX_TERMS: usize = 24;
 
-/// What a word counts that is another form of one asked for, a part of a compound, or used of the same thing.
+/// The weight of another form of a word, of a part of a compound, and of a synonym.
 const FORM: f64 = 0.85;
 const PART: f64 = 0.8;
 const SAME_THING: f64 = 0.5;
 
-/// Two words are forms of one where they share so many characters at the beginning, and such a part of the longer.
+/// Two words are forms of one word if they share a prefix of this length, and of this part of the longer word.
 const SHARED: usize = 4;
 const SHARED_PART: f64 = 0.7;
 
-/// A word is a part of a compound that has so many characters, and is such a part of it.
+/// A word is part of a compound if it has this length, and this part of the compound's.
 const WHOLE: usize = 5;
 const WHOLE_PART: f64 = 0.4;
 
@@ -43,7 +42,7 @@ fn lines(list: &'static str) -> impl Iterator<Item = &'static str> {
     list.lines().filter(|line| !line.starts_with('#') && !line.is_empty())
 }
 
-/// What a text is about: stems, and pairs of characters of scripts without spaces, in their order.
+/// The terms of a text, in order: stems, and pairs of characters in scripts without spaces.
 pub(super) fn terms(text: &str) -> Vec<String> {
     let mut terms = Vec::new();
     for word in words(text) {
@@ -58,7 +57,7 @@ pub(super) fn terms(text: &str) -> Vec<String> {
     terms
 }
 
-/// The terms of a question, each once.
+/// The distinct terms of a question.
 pub(super) fn question_terms(question: &str) -> Vec<String> {
     let mut known = HashSet::new();
     let mut terms = terms(question);
@@ -67,7 +66,7 @@ pub(super) fn question_terms(question: &str) -> Vec<String> {
     terms
 }
 
-/// The term, and what is used of the same thing.
+/// The term and its synonyms.
 pub(super) fn widened(term: &str) -> impl Iterator<Item = &str> {
     RELATED.get(term).into_iter().flatten().map(String::as_str).chain([term])
 }
@@ -110,7 +109,7 @@ fn dense(run: &str, terms: &mut Vec<String>) {
     }
 }
 
-/// The word without its English ending; other words are compared by their beginnings.
+/// The word without an English ending; other languages are compared by prefixes.
 fn stem(word: &str) -> String {
     const ENDINGS: [&str; 13] = ["ingly", "edly", "ings", "ing", "ied", "ies", "ed", "es", "s", "ly", "er", "e", "y"];
     if !word.is_ascii() {
@@ -125,7 +124,7 @@ fn stem(word: &str) -> String {
     }
 }
 
-/// How much a word of a passage counts for one that was asked for.
+/// The weight of a passage's word for a word of the question.
 fn similarity(asked: &str, word: &str) -> f64 {
     if asked == word {
         return 1.0;
@@ -150,7 +149,7 @@ fn similarity(asked: &str, word: &str) -> f64 {
     }
 }
 
-/// A question, with how rare each of its terms is.
+/// A question, with the rarity of each of its terms.
 #[derive(Debug, Clone)]
 pub(super) struct RankedTerms {
     terms: Vec<(String, f64)>,
@@ -158,7 +157,7 @@ pub(super) struct RankedTerms {
 }
 
 impl RankedTerms {
-    /// `holding`: in how many of the `passages` each term stands.
+    /// `holding`: the number of `passages` that contain each term.
     pub(super) fn new(terms: Vec<String>, holding: &[u64], passages: u64) -> Self {
         let rarity = |held: u64| ((passages as f64 + 1.0) / (held as f64 + 1.0)).ln().max(0.1);
         let terms: Vec<(String, f64)> = terms.into_iter().zip(holding.iter().map(|held| rarity(*held))).collect();
@@ -166,7 +165,7 @@ impl RankedTerms {
         Self { terms, weight }
     }
 
-    /// How much of what is asked about stands in the passage, 0 to 1: rare words count more.
+    /// The share of the question's terms in the passage, 0 to 1, weighted by rarity.
     pub(super) fn coverage(&self, passage: &str) -> f64 {
         if self.weight <= 0.0 {
             return 0.0;
@@ -177,7 +176,7 @@ impl RankedTerms {
     }
 }
 
-/// The letter without its accent, where it is one character with it.
+/// The letter without its accent, if both are one character.
 fn plain(c: char) -> char {
     const PLAIN: [(&str, char); 17] = [
         ("àáâãäåāăą", 'a'),
@@ -206,7 +205,7 @@ fn plain(c: char) -> char {
     }
 }
 
-/// Accents that stand behind their letter.
+/// Combining accents.
 fn is_accent(c: char) -> bool {
     matches!(u32::from(c), 0x0300..0x0370)
 }

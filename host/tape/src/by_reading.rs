@@ -1,5 +1,5 @@
-//! What a [`Store`] answers that has no index: sections, queries and searches by reading the tape, page by page, or by
-//! asking [`Store::find`] for candidates.
+//! Sections, queries and searches for a [`Store`] without an index: by reading the tape page by page, or by asking
+//! [`Store::find`] for candidates.
 
 use super::entry::Entry;
 use super::position::Position;
@@ -8,7 +8,7 @@ use super::search::{Hit, Search, walk};
 use super::section;
 use super::store::{Future, Store};
 
-/// [`Store::section`], from the end of the tape.
+/// Implements [`Store::section`], from the end of the tape.
 pub fn section<'a, S: Store + ?Sized>(
     store: &'a S,
     tape: &'a str,
@@ -18,7 +18,7 @@ pub fn section<'a, S: Store + ?Sized>(
     Box::pin(section::walk(store, tape, name, before))
 }
 
-/// [`Store::query`].
+/// Implements [`Store::query`].
 pub fn query<'a, S: Store + ?Sized>(store: &'a S, tape: &'a str, query: &'a Query) -> Future<'a, Vec<Entry>> {
     Box::pin(async move {
         let mut position = Position::new(store, tape, query).await?;
@@ -26,7 +26,7 @@ pub fn query<'a, S: Store + ?Sized>(store: &'a S, tape: &'a str, query: &'a Quer
     })
 }
 
-/// [`Store::search`].
+/// Implements [`Store::search`].
 pub fn search<'a, S: Store + ?Sized>(
     store: &'a S,
     tape: &'a str,

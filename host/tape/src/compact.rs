@@ -1,4 +1,4 @@
-//! Versions of sections that hold no longer: what a tape that is written for years would grow by.
+//! Removal of superseded section versions, which would make an old tape grow without bound.
 //!
 //! Each change of a section writes a new version. Superseded versions are kept for a while, so that mistakes can be
 //! undone, and are then removed from the tape. The current version always stays.
@@ -21,14 +21,14 @@ const PAGE: usize = 256;
 struct Version {
     version: u64,
     entries: Erasure,
-    /// When it was sealed, or begun where it has no seal.
+    /// Date of its seal, or of its open if it has no seal.
     date: Option<Timestamp>,
 }
 
 /// The versions of one section, in the order of the tape.
 #[derive(Default)]
 struct Versions {
-    /// Without their seal so far.
+    /// Versions without a seal so far.
     open: Vec<Version>,
     holds: Option<Version>,
 }
@@ -73,7 +73,7 @@ impl Versions {
             let entries = Erasure::new([entry]);
             return self.open.push(Version { version: mark.version, entries, date });
         }
-        // A seal without its open belongs to nothing, and is left.
+        // A seal without an open belongs to no version, and is kept.
         let Some(at) = self.open.iter().rposition(|open| open.version == mark.version) else { return };
         let mut sealed = self.open.remove(at);
         sealed.entries.add(entry);
@@ -88,7 +88,7 @@ impl Versions {
                 holds
             }
         };
-        // From this moment on it has held no longer.
+        // The version was superseded at this date.
         if let Some(old) = old.filter(|_| is_before(date, cutoff)) {
             gone.add_all(old.entries);
         }
@@ -99,7 +99,7 @@ fn date_of(entry: &Entry) -> Option<Timestamp> {
     date::span(&entry.date).map(|(first, _)| first)
 }
 
-/// What has no date that can be read is kept.
+/// Entries with an invalid date are kept.
 fn is_before(date: Option<Timestamp>, cutoff: Timestamp) -> bool {
     date.is_some_and(|date| date < cutoff)
 }

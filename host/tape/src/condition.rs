@@ -1,31 +1,32 @@
-//! What a store that can find entries is asked, and whether an entry may be meant.
+//! Conditions, which a store evaluates to find candidate entries.
 //!
-//! A [`Condition`] says less than a query or a search: a store may answer entries that do not fit, and each is looked at
-//! again. So it is made to be easy to evaluate, wherever a store keeps its entries, and to leave nothing out.
+//! A [`Condition`] is weaker than a query or a search: a store may return entries that do not match, and the host
+//! checks each again. It is easy to evaluate for any kind of storage, and it never excludes a match.
 
 use super::entry::Entry;
 
-/// Elements and bytes of all lists of a condition together.
+/// Maximum elements of all lists of a condition together.
 pub(super) const MAX_ELEMENTS: usize = 64;
 pub(super) const MAX_BYTES: usize = 1_024;
 
-/// The longest element, in bytes.
+/// Maximum length of an element, in bytes.
 pub(super) const MAX_ELEMENT: usize = 256;
 
-/// Which entries a query or a search may want. All parts must hold; [`Condition::default`] wants all entries, oldest first.
+/// The candidates for a query or a search. All parts must hold; [`Condition::default`] selects all entries, oldest
+/// first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Condition {
     /// The exclusive lower bound, by id.
     pub after: u64,
-    /// The exclusive upper bound; none: the end of the tape.
+    /// The exclusive upper bound; `None`: the end of the tape.
     pub before: Option<u64>,
     /// Empty: all.
     pub kinds: Vec<String>,
     /// Only events and anchors of that name.
     pub name: Option<String>,
-    /// Each is a substring of the entry's line, both case-folded, as JSON spells it.
+    /// Substrings of the entry's line, both case-folded, in JSON spelling.
     pub texts: Vec<String>,
-    /// Each is a substring as well, or nearly a word of the payload.
+    /// Like `texts`, but a similar word in the payload matches too.
     pub similar: Vec<SimilarWord>,
     /// The earliest date, inclusive, as in [`Query`](super::Query).
     pub since: Option<String>,
@@ -38,32 +39,32 @@ pub struct Condition {
 /// A word that may be misspelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimilarWord {
-    /// Letter by letter in lower case.
+    /// In lower case, each letter by itself.
     pub text: String,
-    /// At most so many letters are inserted, dropped, replaced or swapped with a neighbour: 1 or 2.
+    /// The maximum edit distance (insertions, deletions, substitutions, transpositions): 1 or 2.
     pub edits: u8,
 }
 
-/// What a store that can find entries has found.
+/// The candidates that a store found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
-    /// In the order that was asked for.
+    /// In the requested order.
     pub entries: Vec<Entry>,
-    /// The last id that was looked at, where there may be more behind it.
+    /// The last id that was examined, if there may be more candidates.
     pub next: Option<u64>,
 }
 
 impl Condition {
-    /// Whether every entry between the bounds is wanted.
+    /// Whether every entry between the bounds matches.
     pub(super) fn is_everything(&self) -> bool {
         let dated = self.since.is_some() || self.until.is_some();
         !dated && self.name.is_none() && self.kinds.is_empty() && self.texts.is_empty() && self.similar.is_empty()
     }
 
-    /// The same with as much of its lists as every store has to take: what is left out is looked at by the host alone.
+    /// Reduces the lists to the size that every store must accept. The host checks the rest itself.
     pub(super) fn bounded(mut self) -> Self {
         let mut room = Room::new();
-        // All kinds or none: an entry of any of them is wanted.
+        // All kinds or none: a subset would exclude matches.
         let mut of_kinds = room;
         if self.kinds.iter().all(|kind| of_kinds.takes(kind)) {
             room = of_kinds;
@@ -74,7 +75,7 @@ impl Condition {
         for text in &mut self.texts {
             text.truncate(text.floor_char_boundary(MAX_ELEMENT));
         }
-        // The longest say most.
+        // Longer texts are more selective.
         self.texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
         self.texts.dedup();
         self.texts.retain(|text| !text.is_empty() && room.takes(text));
@@ -83,7 +84,7 @@ impl Condition {
     }
 }
 
-/// What is left for the lists of a condition.
+/// Remaining capacity of a condition's lists.
 #[derive(Clone, Copy)]
 pub(super) struct Room {
     elements: usize,
@@ -91,12 +92,12 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// All that a condition may take.
+    /// The whole capacity.
     pub(super) fn new() -> Self {
         Self { elements: MAX_ELEMENTS, bytes: MAX_BYTES }
     }
 
-    /// Whether there is room for an element, which has it then.
+    /// Reserves capacity for an element, if there is enough.
     pub(super) fn takes(&mut self, text: &str) -> bool {
         if self.elements == 0 || text.len() > self.bytes.min(MAX_ELEMENT) {
             return false;

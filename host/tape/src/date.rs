@@ -1,34 +1,34 @@
-//! Dates as Python prints and reads them, always in UTC.
+//! Dates in Python's ISO format, always in UTC.
 
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
 
-/// This moment as `2026-11-21T02:36:22.477123+00:00`; the fraction is missing when it is zero.
+/// The current time as `2026-11-21T02:36:22.477123+00:00`, without a fraction if that is zero.
 pub fn now() -> String {
     iso(Timestamp::now())
 }
 
-/// A name for a run that begins now: `run-20261121T023622479413Z`.
+/// An id for a run that begins now: `run-20261121T023622479413Z`.
 pub fn run_id() -> String {
     let (date, micro) = utc(Timestamp::now());
     format!("run-{}{micro:06}Z", compact(date))
 }
 
-/// This second for a file's name: `20261121T023951Z`.
+/// The current second for a file name: `20261121T023951Z`.
 pub(super) fn stamp() -> String {
     format!("{}Z", compact(utc(Timestamp::now()).0))
 }
 
-/// Seconds since 1970 as a date; 1970 itself where they are out of range.
+/// Converts seconds since 1970 to a date; 1970 itself if out of range.
 pub(super) fn from_seconds(seconds: f64) -> String {
     let duration = SignedDuration::try_from_secs_f64(seconds).unwrap_or(SignedDuration::ZERO);
     let moment = Timestamp::from_duration(duration).unwrap_or(Timestamp::UNIX_EPOCH);
     iso(moment)
 }
 
-/// The first and last moment of an ISO date or date and time: a bare date covers its day. Without an offset it is UTC.
-/// `None` if it is invalid.
+/// The first and last moment of an ISO date or date-time: a date covers its whole day. UTC is assumed without an
+/// offset. `None` if it is invalid.
 pub(super) fn span(text: &str) -> Option<(Timestamp, Timestamp)> {
     if let Ok(moment) = text.parse::<Timestamp>() {
         return Some((moment, moment));

@@ -1,12 +1,12 @@
-//! A record that no tape has numbered yet.
+//! Records without an id.
 
 use super::entry::{Entry, LONGEST_LINE, line};
 use super::error::{Error, Result};
 use super::{SESSION_START, date, json};
 use std::sync::Arc;
 
-/// A record without an id. It has its date from the moment it was drafted, not from when it reached the file: a turn's
-/// entries are written together at its end.
+/// A record without an id. Its date is the time of drafting, not of writing: a turn's entries are written together at
+/// its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     kind: Arc<str>,
@@ -16,11 +16,11 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A draft of this moment. `payload` and `meta` are JSON objects in any spelling.
+    /// A draft with the current date. `payload` and `meta` are JSON objects.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] when the kind is empty or one of the two is no JSON object.
+    /// [`Error::InvalidInput`] if the kind is empty or one of the two is not a JSON object.
     pub fn new(kind: &str, payload: &str, meta: &str) -> Result<Self> {
         if kind.is_empty() {
             return Err(Error::invalid("an entry needs a kind"));
@@ -33,17 +33,17 @@ impl Draft {
         })
     }
 
-    /// The same with another date, for a record that was made earlier.
+    /// Replaces the date, for a record that was made earlier.
     pub fn dated(mut self, date: impl Into<Arc<str>>) -> Self {
         self.date = date.into();
         self
     }
 
-    /// The same with `key` in its meta, in place of whatever stood there under that name.
+    /// Sets `key` in the meta.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] when `value` is no JSON.
+    /// [`Error::InvalidInput`] if `value` is not JSON.
     pub fn with_meta(mut self, key: &str, value: &str) -> Result<Self> {
         let value = json::normalise(value)?;
         let mut members = self.meta_without(key)?;
@@ -52,11 +52,11 @@ impl Draft {
         Ok(self)
     }
 
-    /// The same without `key` in its meta.
+    /// Removes `key` from the meta.
     ///
     /// # Errors
     ///
-    /// None: a draft's meta is an object.
+    /// None in practice: a draft's meta is an object.
     pub fn without_meta(mut self, key: &str) -> Result<Self> {
         self.meta = format!("{{{}}}", self.meta_without(key)?.join(", ")).into();
         Ok(self)
@@ -87,17 +87,17 @@ impl Draft {
         &self.date
     }
 
-    /// Bytes that its line takes at most, with the line's end: so that what is made of many of them need not grow.
+    /// An upper bound for the bytes of its line, with the line end, to allocate buffers once.
     pub(super) fn room(&self) -> usize {
-        // The frame, an id of up to 20 digits, and a kind and a date that may have to be escaped.
+        // The frame, an id of up to 20 digits, and kind and date with every character escaped.
         96 + 6 * (self.kind.len() + self.date.len()) + self.payload.len() + self.meta.len()
     }
 
-    /// The line of the entry that this becomes under `id`.
+    /// The line of the entry with that id.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] when no tape could hold it.
+    /// [`Error::InvalidInput`] if no tape can hold it.
     pub(super) fn line(&self, id: u64) -> Result<String> {
         let line = line(id, &self.kind, &self.payload, &self.meta, &self.date);
         if line.len() > LONGEST_LINE {
@@ -109,12 +109,12 @@ impl Draft {
         Ok(line)
     }
 
-    /// The entry that this becomes under `id`.
+    /// The entry with that id.
     pub fn numbered(self, id: u64) -> Entry {
         Entry { id, kind: self.kind, payload: self.payload, meta: self.meta, date: self.date }
     }
 
-    /// For payloads that are known to be objects in the tape's own spelling.
+    /// For payloads that are known to be objects in the tape's own format.
     fn known(kind: &str, payload: String) -> Self {
         Self { kind: kind.into(), payload: payload.into(), meta: "{}".into(), date: date::now().into() }
     }
@@ -127,11 +127,11 @@ impl From<Entry> for Draft {
     }
 }
 
-/// An anchor with a state (any JSON), and the event that says so.
+/// An anchor with a state (any JSON), and its event.
 ///
 /// # Errors
 ///
-/// [`Error::InvalidInput`] when the name is blank or the state no JSON.
+/// [`Error::InvalidInput`] if the name is blank or the state is not JSON.
 pub fn handoff(name: &str, state: Option<&str>) -> Result<[Draft; 2]> {
     if name.trim().is_empty() {
         return Err(Error::invalid("an anchor needs a name"));
@@ -140,7 +140,7 @@ pub fn handoff(name: &str, state: Option<&str>) -> Result<[Draft; 2]> {
     Ok(anchored(name, state.as_deref()))
 }
 
-/// What every session's tape begins with.
+/// The first entries of every session's tape.
 pub fn bootstrap() -> [Draft; 2] {
     anchored(SESSION_START, Some(r#"{"owner": "human"}"#))
 }
@@ -149,7 +149,7 @@ pub fn bootstrap() -> [Draft; 2] {
 ///
 /// # Errors
 ///
-/// [`Error::InvalidInput`] when the data is no JSON.
+/// [`Error::InvalidInput`] if the data is not JSON.
 pub fn event(name: &str, data: &str) -> Result<Draft> {
     Ok(happened(name, &json::normalise(data)?))
 }
@@ -161,7 +161,7 @@ fn anchored(name: &str, state: Option<&str>) -> [Draft; 2] {
         payload.push_str(state);
     }
     payload.push('}');
-    // The anchor first: their dates are in the order of their ids.
+    // The anchor first: dates follow the order of ids.
     let anchor = Draft::known("anchor", payload.clone());
     [anchor, happened("handoff", &payload)]
 }
@@ -172,5 +172,5 @@ fn happened(name: &str, data: &str) -> Draft {
 
 fn object(what: &str, text: &str) -> Result<String> {
     let text = json::normalise(text).map_err(|error| Error::invalid(format!("{what}: {error}")))?;
-    if json::is_object(&text) { Ok(text) } else { Err(Error::invalid(format!("{what} is no JSON object"))) }
+    if json::is_object(&text) { Ok(text) } else { Err(Error::invalid(format!("{what} is not a JSON object"))) }
 }

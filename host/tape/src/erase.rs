@@ -7,46 +7,46 @@ use super::entry::Entry;
 use super::error::Result;
 use super::forgotten::{digest_of, without_words};
 
-/// The event that says on a tape what was taken out of it.
+/// The event that records an erasure.
 pub const ERASED: &str = "tape.erased";
 
-/// What is taken out of one tape. It names entries by id and digest: one that says something else by now stays.
+/// Entries to erase from one tape, by id and digest: an entry that has changed meanwhile is kept.
 #[derive(Clone, Debug, Default)]
 pub struct Erasure {
     chosen: BTreeMap<u64, String>,
     receipt: Option<Draft>,
 }
 
-/// What becomes of an entry.
+/// The result for an entry.
 pub(super) enum Verdict {
     Stays,
     Goes,
-    /// It stays without its words: an anchor, which tells where a phase of the conversation begins.
+    /// It is kept without its words: an anchor, at which a phase of the conversation begins.
     Blanked(Entry),
 }
 
 impl Erasure {
-    /// Takes out these entries of a tape, as they were read from it.
+    /// An erasure of these entries, as read from the tape.
     pub fn new<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Self {
         let chosen = entries.into_iter().map(|entry| (entry.id, digest_of(entry))).collect();
         Self { chosen, receipt: None }
     }
 
-    /// Names one more.
+    /// Adds an entry.
     pub(super) fn add(&mut self, entry: &Entry) {
         self.chosen.insert(entry.id, digest_of(entry));
     }
 
-    /// Names all that the other one does.
+    /// Adds all entries of another erasure.
     pub(super) fn add_all(&mut self, other: Self) {
         self.chosen.extend(other.chosen);
     }
 
-    /// The same, with a receipt at the tape's end: ids and digests, and who asked for it. The date is the receipt's own.
+    /// Adds a receipt at the tape's end: ids and digests, and the requester. The date is the receipt's own.
     ///
     /// # Errors
     ///
-    /// None: what it says is JSON.
+    /// None in practice: the receipt is valid JSON.
     pub fn with_receipt(mut self, by: &str) -> Result<Self> {
         let entries = self.chosen.iter().map(|(id, digest)| serde_json::json!({ "id": id, "digest": digest }));
         let data = serde_json::json!({ "by": by, "entries": entries.collect::<Vec<_>>() });
@@ -54,7 +54,7 @@ impl Erasure {
         Ok(self)
     }
 
-    /// How many entries are named.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.chosen.len()
     }

@@ -1,4 +1,4 @@
-//! How an operation on a tape fails.
+//! Errors of tape operations.
 
 use bub_types::text::plain;
 use std::fmt;
@@ -8,16 +8,16 @@ use std::time::Duration;
 /// Why a tape could not be read or written.
 #[derive(Debug)]
 pub enum Error {
-    /// The storage refused. `action` says what was attempted, on which tape.
+    /// An I/O error. `action` names the attempted operation and the tape.
     Io {
         /// What was attempted.
         action: String,
         /// The system error.
         source: io::Error,
     },
-    /// An anchor or a tape that was named is not there.
+    /// There is no such anchor or tape.
     NotFound(String),
-    /// What the caller handed in cannot be stored, or makes no sense.
+    /// Invalid input, or input that cannot be stored.
     InvalidInput(String),
     /// Another writer appended first.
     Conflict {
@@ -33,7 +33,7 @@ pub enum Error {
     },
 }
 
-/// What every operation on a tape answers.
+/// Result of a tape operation.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
@@ -46,8 +46,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // The cause is part of the text and not a `source()`, so that one line is complete and chains do not print
-            // it twice.
+            // The cause is part of the text and not a `source()`, so that chains do not print it twice.
             Self::Io { action, source } => write!(f, "{action}: {}", plain(&source.to_string())),
             Self::NotFound(message) | Self::InvalidInput(message) => f.write_str(message),
             Self::Conflict { last } => {
@@ -67,7 +66,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A plugin sees tape errors as errors of the contract.
+/// Converts to an error of the contract, for plugins.
 impl From<Error> for bub_types::Error {
     fn from(error: Error) -> Self {
         use bub_types::ErrorKind;

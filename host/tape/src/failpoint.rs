@@ -1,21 +1,20 @@
-//! Where a test may cut the storage protocol, between any two of its steps.
+//! Fail points between the steps of the storage protocol, for tests.
 //!
-//! `BUB_FAILPOINT` names a step, or several apart by commas. At `STEP` the process ends as a crash ends it; `STEP#3`
-//! means the third time. A step that writes takes `STEP@17`, which ends the process when 17 bytes are written, and
-//! `STEP@17!`, which writes 17 bytes and then says that the disk is full; `STEP@-1` leaves out the last byte. `STEP~`
-//! loops for ever. Release builds know no such steps.
+//! `BUB_FAILPOINT` is a comma-separated list of steps. At `STEP` the process aborts; `STEP#3` means its third
+//! execution. For a step that writes, `STEP@17` aborts after 17 bytes, and `STEP@17!` fails with a full disk after 17
+//! bytes; `STEP@-1` leaves out the last byte. `STEP~` loops for ever. Release builds have no fail points.
 
 use std::fs::File;
 use std::io;
 
-/// Ends the process here, if that is asked.
+/// Aborts here, if `BUB_FAILPOINT` says so.
 pub fn point(name: &str) {
     if let Some(cut) = plan::triggered(name) {
         cut.end();
     }
 }
 
-/// Does something that a full disk may refuse.
+/// Runs an operation that can fail with a full disk.
 pub(super) fn run<T>(name: &str, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     match plan::triggered(name) {
         Some(cut) if cut.refuses => Err(cut.refusal()),
@@ -36,7 +35,7 @@ pub(super) fn write(name: &str, file: &File, bytes: &[u8], offset: u64) -> io::R
 }
 
 pub(super) struct FailAction {
-    /// Below zero: so many are left out at the end.
+    /// Bytes to write; negative: bytes to leave out at the end.
     bytes: isize,
     refuses: bool,
     hangs: bool,
@@ -70,7 +69,7 @@ mod plan {
     use std::collections::HashMap;
     use std::sync::LazyLock;
 
-    /// Each step that is asked for, with the time that is meant.
+    /// The configured steps: name, occurrence, action.
     static PLAN: LazyLock<Vec<(String, u32, FailAction)>> = LazyLock::new(|| {
         let plan = std::env::var("BUB_FAILPOINT").unwrap_or_default();
         plan.split(',').filter(|step| !step.is_empty()).map(parse).collect()

@@ -1,8 +1,8 @@
-//! Tapes as JSON lines in one directory, the same bytes as Bub's.
+//! Tapes as JSON lines in one directory, byte-compatible with Bub's.
 //!
-//! Beside `T.jsonl` lie `T.jsonl.lock`, which appends hold and which says what is being written; `T.jsonl.turn`, a turn's
-//! journal; `T.jsonl.torn`, where half lines are set aside; and archives. No entries are kept in memory: readers begin at
-//! the end of the file and go back no further than they must, and take no lock.
+//! Besides `T.jsonl` there are `T.jsonl.lock` (held by appends; it records the pending write), `T.jsonl.turn` (a turn's
+//! journal), `T.jsonl.torn` (torn lines that were set aside), and archives. No entries are cached: readers start at the
+//! end of the file, go back no further than necessary, and take no lock.
 
 mod attach;
 mod commit;
@@ -59,16 +59,16 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    /// The tapes in `dir`, which is made, for its owner alone, when it is not there.
+    /// The tapes in `dir`, which is created with mode 700 if it is missing.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] when it cannot be made or is no directory.
+    /// [`Error::Io`] if it cannot be created or is not a directory.
     pub fn open(dir: impl Into<PathBuf>) -> Result<Self> {
         Self::durable(dir, Durability::default())
     }
 
-    /// The same with writes that survive what `durability` says.
+    /// Like [`open`](Self::open), with a durability of writes.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl FileStore {
         Self::new(dir.into(), durability, IndexCache::default())
     }
 
-    /// The same, with what is derived from the tapes kept in `index`, so that the next process need not derive it.
+    /// Like [`durable`](Self::durable), with indexes saved in `index` for later processes.
     ///
     /// # Errors
     ///
@@ -90,12 +90,12 @@ impl FileStore {
         Ok(Self { files: Arc::new(Directory::open(dir, durability, indexes)?), queues: Arc::default() })
     }
 
-    /// How many bytes of tapes were parsed to index them since this store was opened.
+    /// Bytes of tapes that were indexed since this store was opened.
     pub fn bytes_indexed(&self) -> u64 {
         self.files.indexes.bytes_folded()
     }
 
-    /// Where the tapes lie.
+    /// The directory of the tapes.
     pub fn dir(&self) -> &Path {
         self.files.dir()
     }
@@ -115,7 +115,7 @@ impl FileStore {
         })
     }
 
-    /// Reads a tape: beside the other tasks where much of it may have to be read.
+    /// Runs a read; on a blocking thread if it may take long.
     async fn look<T: Send + 'static>(
         &self,
         tape: &str,
@@ -128,7 +128,7 @@ impl FileStore {
         run_blocking(move |_| read(&files, &tape)).await
     }
 
-    /// Writes under the lock, run_blocking the other tasks where that means waiting for the disk.
+    /// Runs a write under the lock; on a blocking thread if it waits for the disk.
     async fn write(&self, tape: &str, lock: Lock, commit: Commit) -> Result<Outcome> {
         if self.files.durability == Durability::Os {
             return self.files.commit(family(tape), lock.file(), &commit);
@@ -196,7 +196,7 @@ impl Store for FileStore {
             check_tape_name(tape)?;
             let lock = self.lock("take entries out of", tape).await?;
             let (files, tape) = (Arc::clone(&self.files), tape.to_owned());
-            // The lock is given back when the work ends, whether anybody waits for that or not.
+            // The lock is released when the work ends, even if the caller was cancelled.
             run_blocking(move |_| files.erase(&tape, lock.file(), &erasure)).await
         })
     }
@@ -263,7 +263,7 @@ impl Store for FileStore {
     fn check_writable<'a>(&'a self, tape: &'a str) -> Future<'a, ()> {
         Box::pin(async move {
             check_tape_name(tape)?;
-            // The lock file is what an append makes first, so making it shows whether the directory takes files.
+            // An append creates the lock file first, so creating it shows whether the directory is writable.
             self.files.make().map_err(failed("append to", tape))?;
             lock::open(&self.files.lock_path(tape)).map_err(failed("append to", tape))?;
             match OpenOptions::new().append(true).open(self.files.path(tape, "")) {

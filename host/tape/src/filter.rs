@@ -1,4 +1,4 @@
-//! The part of a query that looks at one entry at a time.
+//! The part of a query that applies to single entries.
 
 use super::condition::Condition;
 use super::entry::Entry;
@@ -9,7 +9,7 @@ use super::query::Query;
 use super::{date, json};
 use jiff::Timestamp;
 
-/// The part of a query that looks at one entry at a time.
+/// The part of a query that applies to single entries.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     kinds: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) struct Filter {
 impl Filter {
     pub(super) fn new(query: &Query) -> Result<Self> {
         let mut filter = Self::from_parts(&query.kinds, query.since.as_deref(), query.until.as_deref())?;
-        // Escaped like a line, which it is compared with.
+        // Escaped as in a line, with which it is compared.
         filter.text = query.text.as_deref().map(|text| {
             let quoted = json::quote(text).to_lowercase();
             let inside = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
@@ -32,7 +32,7 @@ impl Filter {
         Ok(filter)
     }
 
-    /// What a store is asked to find, between these bounds.
+    /// The condition for [`Store::find`](super::Store::find) between these bounds.
     pub(super) fn condition(&self, bounds: Condition) -> Condition {
         let date = |date: Option<Timestamp>| date.map(|date| date.to_string());
         Condition {
@@ -45,7 +45,7 @@ impl Filter {
         }
     }
 
-    /// What is looked for, when it is one kind or one name and nothing else.
+    /// The equivalent lookup, if the filter is only one kind or one name.
     pub(super) fn lookup(&self) -> Option<Lookup> {
         let plain = self.text.is_none() && self.since.is_none() && self.until.is_none();
         let [kind] = self.kinds.as_slice() else { return None };
@@ -56,17 +56,17 @@ impl Filter {
         }
     }
 
-    /// Entries of these kinds (empty: all) from one date to another, both inclusive.
+    /// A filter for these kinds (empty: all) between two dates, both inclusive.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] when a date is none or the first lies behind the second.
+    /// [`Error::InvalidInput`] if a date is invalid or the first is after the second.
     pub(super) fn from_parts(kinds: &[String], since: Option<&str>, until: Option<&str>) -> Result<Self> {
         let span = |text: Option<&str>| match text {
             None => Ok(None),
             Some(text) => match date::span(text) {
                 Some(span) => Ok(Some(span)),
-                None => Err(Error::invalid(format!("`{text}` is no ISO date or date and time"))),
+                None => Err(Error::invalid(format!("`{text}` is not an ISO date or date and time"))),
             },
         };
         let since = span(since)?.map(|(first, _)| first);
@@ -74,7 +74,7 @@ impl Filter {
         if let (Some(since), Some(until)) = (since, until)
             && since > until
         {
-            return Err(Error::invalid("the first date lies behind the second"));
+            return Err(Error::invalid("the first date is after the second"));
         }
         Ok(Self { kinds: kinds.to_vec(), name: None, text: None, since, until })
     }
@@ -90,7 +90,7 @@ impl Filter {
         self.kinds.is_empty() || self.kinds.iter().any(|wanted| wanted == kind)
     }
 
-    /// An entry whose date cannot be read lies in no span.
+    /// An entry with an invalid date is in no range.
     pub(super) fn accepts_date(&self, date: &str) -> bool {
         if self.since.is_none() && self.until.is_none() {
             return true;
@@ -104,7 +104,7 @@ impl Filter {
         let Some(text) = &self.text else { return true };
         let mut line = entry.line();
         if line.contains("\\u") {
-            // Another program may have escaped what this one writes literally.
+            // Another program may have escaped characters that this one writes literally.
             line = json::reprint(&line).unwrap_or(line);
         }
         line.to_lowercase().contains(text)

@@ -1,8 +1,8 @@
 //! Case folding for queries and searches.
 
-/// The text with equal letters for all that are alike but for case: to the rules of queries, which compare lower-case texts,
-/// to those of searches, which compare by simple case folding, and to Unicode's full case folding. Folds each character by
-/// itself, so that a text that stands in another one stands there folded, too.
+/// Folds case, so that texts become equal if they are equal under lower-casing (used by queries), simple case folding
+/// (used by searches) or Unicode's full case folding. Each character is folded by itself, so a substring remains a
+/// substring.
 pub(super) fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();

@@ -1,9 +1,8 @@
-//! What the owner has had forgotten: entries that stay on the tape and whose words no guest, no model and no search is
-//! given any more.
+//! Forgotten entries: they stay on the tape, but their words are withheld from guests, models and searches.
 //!
 //! They are recorded in a sidecar that only the host writes, as events `memory.forgotten`. An event names entries by
-//! digest, so it applies to the tape, its sidecars and copies, whatever their ids, and repeats no content. Nothing is
-//! removed from files: `Store::erase` does that.
+//! digest, so it applies to the tape, its sidecars and copies, whatever their ids, and contains none of their words.
+//! Files are not changed: `Store::erase` does that.
 
 use std::collections::HashSet;
 
@@ -14,7 +13,7 @@ use super::entry::{Entry, SESSION_MARK};
 use super::error::Result;
 use super::json;
 
-/// The sidecar of a tape that says what is forgotten of it and of its other sidecars.
+/// The sidecar that lists forgotten entries of a tape and its other sidecars.
 pub const SIDECAR: &str = "forgotten";
 
 /// The event that names forgotten entries.
@@ -23,22 +22,22 @@ pub(crate) const EVENT: &str = "memory.forgotten";
 /// Replaces the words of a forgotten entry.
 pub const PLACEHOLDER: &str = "(forgotten)";
 
-/// Entries that one event names.
+/// Maximum entries per event.
 const NAMED: usize = 256;
 
-/// Bytes of a SHA-256 that name an entry.
+/// Bytes of the SHA-256 that identify an entry.
 const BYTES: usize = 16;
 
-/// Which entries of a tape and of its sidecars are forgotten.
+/// The forgotten entries of a tape and its sidecars.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Forgotten {
     digests: HashSet<[u8; BYTES]>,
-    /// Lengths of their payloads: an entry of another length needs no digest.
+    /// Lengths of their payloads: entries of other lengths need no digest.
     lengths: HashSet<usize>,
 }
 
 impl Forgotten {
-    /// Adds what an entry of the sidecar names. What is no such event adds nothing.
+    /// Adds the entries that an event of the sidecar names; other entries are ignored.
     pub(super) fn fold(&mut self, entry: &Entry) {
         if entry.event_name().as_deref() != Some(EVENT) {
             return;
@@ -64,13 +63,13 @@ impl Forgotten {
         self.lengths.contains(&entry.payload.len()) && self.digests.contains(&digest(entry))
     }
 
-    /// The entry as it is shown: without its words where it is forgotten.
+    /// The entry to show: without its words if it is forgotten.
     pub fn shown(&self, entry: Entry) -> Entry {
         if self.holds(&entry) { without_words(&entry) } else { entry }
     }
 }
 
-/// What names an entry, without what it says.
+/// Identifies an entry without containing its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     id: u64,
@@ -84,7 +83,7 @@ impl Mark {
     }
 }
 
-/// Events that name these entries, for [`SIDECAR`].
+/// Events that name these entries, to append to [`SIDECAR`].
 pub(super) fn events(marks: &[Mark]) -> Result<Vec<Draft>> {
     let named =
         |Mark { id, bytes, digest }: &Mark| format!(r#"{{"id": {id}, "bytes": {bytes}, "digest": "{}"}}"#, hex(digest));
@@ -95,12 +94,12 @@ pub(super) fn events(marks: &[Mark]) -> Result<Vec<Draft>> {
     events.collect()
 }
 
-/// Whether an entry of that sort can be forgotten: what only steers the program says nothing of anybody, and would be missed.
+/// Whether an entry can be forgotten: not one that holds settings, which contains no conversation and is still needed.
 pub(super) fn can_be(entry: &Entry) -> bool {
     !entry.is("event") || entry.event_name().is_none_or(|name| !STEERING.contains(&name.as_str()))
 }
 
-/// Events that hold settings of a session, or say what is forgotten and erased.
+/// Events that hold settings of a session, or record what is forgotten and erased.
 const STEERING: [&str; 8] = [
     EVENT,
     SESSION_MARK,
@@ -143,8 +142,7 @@ fn from_hex(text: &str) -> Option<[u8; BYTES]> {
     Some(bytes)
 }
 
-/// The same entry, as much of it as keeps a conversation whole: who spoke, which tools were called, and how many results
-/// there were.
+/// The entry reduced to the structure of the conversation: the speaker, the tools called, and the number of results.
 pub(super) fn without_words(entry: &Entry) -> Entry {
     let gone = json::quote(PLACEHOLDER);
     let field = |key: &str| json::get(&entry.payload, key).map(str::to_owned);

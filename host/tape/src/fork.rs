@@ -1,4 +1,4 @@
-//! A child tape, whose writes are merged or dropped.
+//! Forks: child tapes whose writes are merged or dropped.
 
 mod find;
 mod state;
@@ -23,22 +23,22 @@ use state::{Stage, TapeState};
 
 pub(super) use state::ForkState;
 
-/// A store in which one tape is forked, its sidecars with it: writes to them stay here until [`merge`](Fork::merge), and
-/// reading them shows the parent's entries with the fork's own behind them. Every other tape is the parent's. Dropping
-/// the fork discards the writes.
+/// A store in which one tape and its sidecars are forked: writes to them stay local until [`merge`](Fork::merge), and
+/// reads show the parent's entries followed by the fork's own. Every other tape is the parent's. Dropping the fork
+/// discards the writes.
 ///
-/// A fork is a store, so a fork of a fork is nothing special.
+/// A fork is a store, so forks can be nested.
 ///
-/// The first write to a tape fixes what of the parent is seen: entries that others append to it meanwhile appear after
-/// the merge. So an id stands for one entry as long as the fork lives. The merge gives the entries their final ids.
-/// A turn's fork looks once at its tape, and again only where this process has seen more of it since.
+/// The first write to a tape fixes which entries of the parent are visible: later ones appear after the merge. So ids
+/// are stable during the life of the fork. The merge assigns the final ids. A turn's fork reads its tape's length once,
+/// and again only if this process has seen more of it since.
 pub struct Fork {
     parent: Arc<dyn Store>,
     tape: String,
-    /// Where the writes of a turn are kept until they are merged, whatever becomes of this process.
+    /// The journal that keeps a turn's writes until the merge, also after a crash.
     journal: Option<Arc<Journal>>,
     local: Mutex<ForkState>,
-    /// The parent as a turn has found the tape.
+    /// The parent with the tape pinned, for a turn.
     pinned: Mutex<Option<Arc<dyn Store>>>,
 }
 
@@ -48,25 +48,24 @@ impl Fork {
         Self { parent, tape: tape.into(), journal: None, local: Mutex::default(), pinned: Mutex::default() }
     }
 
-    /// A turn's fork: each write is in the journal before it is acknowledged.
+    /// A turn's fork: each write is journaled before it is acknowledged.
     pub(super) fn journaled(parent: Arc<dyn Store>, tape: impl Into<String>, journal: Arc<Journal>) -> Self {
         Self { journal: Some(journal), ..Self::new(parent, tape) }
     }
 
-    /// Writes what was written here to the parent, as one write. After that the fork shows the parent as it is, and takes
-    /// nothing more.
+    /// Writes all local entries to the parent, as one commit. Afterwards the fork shows the parent and rejects writes.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] the second time; else what the parent says, and then the fork stays as it was. A turn's own
-    /// fork can be merged again then, but takes nothing more: its writes may be in the store, under their key.
+    /// [`Error::InvalidInput`] the second time; else the parent's error, after which the fork is unchanged. A turn's
+    /// fork can then be merged again, but rejects writes: its entries may already be in the store, under their key.
     pub async fn merge(&self) -> Result<()> {
         let mut commit = {
             let mut local = self.local();
             local.check_open(true)?;
             local.begin_merge(&self.tape)
         };
-        // Also when the caller stops waiting: then the merge may be tried again.
+        // Also if the caller is cancelled: the merge may be retried.
         let _reopen = Reopen(self);
         commit.key = self.journal.as_ref().map(|journal| journal.key().to_owned());
         if !commit.batches.is_empty() {
@@ -98,22 +97,22 @@ impl Fork {
         self.journal.as_ref()
     }
 
-    /// Keeps that a tool began whose effect cannot be taken back: its call, as JSON.
+    /// Records that a tool with an irrevocable effect began: its call, as JSON.
     pub(super) fn begin_tool(&self, call: &str) {
         self.local().begin_tool(&self.tape, call);
     }
 
-    /// Forgets that a tool began: it has ended, and no entry will say so.
+    /// Forgets the record of a tool that has ended without an entry.
     pub(super) fn end_tool(&self, call: &str) {
         self.local().end_tool(call);
     }
 
-    /// The entries that close what was interrupted.
+    /// Entries that close interrupted calls.
     pub(super) fn interrupted_calls(&self) -> Result<Vec<Draft>> {
         self.local().interrupted_calls(&self.tape)
     }
 
-    /// The parent, for reading what it has of the tape or of a sidecar.
+    /// The parent, for reading its part of the tape or of a sidecar.
     fn behind(&self, tape: &str) -> Result<Arc<dyn Store>> {
         if self.journal.is_none() || tape != self.tape || self.local().stage != Stage::Open {
             return Ok(Arc::clone(&self.parent));
@@ -129,12 +128,12 @@ impl Fork {
         self.pinned.lock()
     }
 
-    /// Never held while something is awaited.
+    /// Never held across an await.
     fn local(&self) -> MutexGuard<'_, ForkState> {
         self.local.lock()
     }
 
-    /// The local part, when it still takes something.
+    /// The local state, if it still accepts writes.
     fn open(&self) -> Result<MutexGuard<'_, ForkState>> {
         let local = self.local();
         local.check_open(false)?;
@@ -152,7 +151,7 @@ impl Fork {
     }
 
     async fn write(&self, commit: Commit) -> Result<Outcome> {
-        // Asked before the lock is taken. When two first writes meet here, the one that comes second counts on.
+        // Asked before locking. If two first writes race, the second one continues from the first.
         let mut last = Vec::with_capacity(commit.batches.len());
         for batch in &commit.batches {
             let bound = self.local().bound(&batch.tape);
@@ -177,8 +176,8 @@ impl Fork {
         Ok(Outcome::Stored(first))
     }
 
-    /// The newest of the fork's own entries that `wanted` accepts, newest first, and how much of the parent is seen
-    /// behind them: both of one moment.
+    /// The newest own entries that `wanted` accepts, newest first, and the visible bound of the parent, read under one
+    /// lock.
     fn own(&self, tape: &str, max: usize, wanted: impl Fn(&Entry) -> bool) -> (Vec<Entry>, Option<u64>) {
         let local = self.local();
         let entries = local.tapes.get(tape).map_or(&[][..], |local: &TapeState| &local.entries);
@@ -187,7 +186,7 @@ impl Fork {
     }
 }
 
-/// Opens a fork again whose merge did not come to its end.
+/// Reopens a fork whose merge did not complete.
 struct Reopen<'a>(&'a Fork);
 
 impl Drop for Reopen<'_> {
@@ -199,7 +198,7 @@ impl Drop for Reopen<'_> {
     }
 }
 
-/// The smaller of what the caller wants and what the fork shows of its parent.
+/// The smaller of the caller's bound and the fork's.
 fn below(before: Option<u64>, bound: Option<u64>) -> Option<u64> {
     match (before, bound) {
         (before, None) => before,
@@ -209,7 +208,7 @@ fn below(before: Option<u64>, bound: Option<u64>) -> Option<u64> {
 }
 
 impl Store for Fork {
-    /// The key of a write has no meaning here: a fork lives as long as its writer.
+    /// The key of a commit is ignored: a fork lives as long as its writer.
     fn commit(&self, commit: Commit) -> Future<'_, Outcome> {
         Box::pin(async move {
             match commit.tape()? {
@@ -234,7 +233,7 @@ impl Store for Fork {
                 return Ok(None);
             }
             let name = self.parent.archive_name(tape).await?;
-            // The parent has no such tape yet, and what was written here is to be kept all the same.
+            // The parent has no such tape yet, but the local entries must be archived.
             Ok(name.or_else(|| self.has_written(tape).then(|| archive_name(tape))))
         })
     }
@@ -243,8 +242,7 @@ impl Store for Fork {
         self.parent.longest_entry()
     }
 
-    /// Others may write the parent's tape before the merge, so its entries are kept if that was asked, also where there are
-    /// none yet.
+    /// The parent's tape may be written before the merge, so the archive is also made if it is empty now.
     fn reset<'a>(&'a self, tape: &'a str, archive: bool) -> Future<'a, Option<String>> {
         if !self.holds(tape) {
             return self.parent.reset(tape, archive);
@@ -378,7 +376,7 @@ impl Store for Fork {
         })
     }
 
-    /// Its own entries as they are, and what the parent finds.
+    /// Its own entries, unfiltered, and the parent's candidates.
     fn find<'a>(&'a self, tape: &'a str, condition: &'a Condition, max: usize) -> Future<'a, Option<Candidates>> {
         if !self.holds(tape) {
             return self.parent.find(tape, condition, max);
@@ -386,7 +384,7 @@ impl Store for Fork {
         Box::pin(find::find(self, tape, condition, max))
     }
 
-    /// What the parent knows of itself is asked only where that is just what the fork shows of it.
+    /// The parent's statistics are used only if the fork shows all of it.
     fn info<'a>(&'a self, tape: &'a str) -> Future<'a, Info> {
         if !self.holds(tape) {
             return self.parent.info(tape);

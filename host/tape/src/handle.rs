@@ -27,24 +27,24 @@ use forgotten_filter::ForgottenFilter;
 #[derive(Clone)]
 pub struct Tape {
     name: Arc<str>,
-    /// What reads and writes go through: the store itself, or the innermost fork.
+    /// The store for reads and writes: the store itself, or the innermost fork.
     store: Arc<dyn Store>,
-    /// The store behind all forks.
+    /// The store beneath all forks.
     root: Arc<dyn Store>,
     fork: Option<Arc<Fork>>,
     depth: usize,
-    /// Who is asked before the tape is emptied outside a turn.
+    /// Consulted before the tape is reset outside a turn.
     journals: Option<Arc<Journals>>,
-    /// Hides forgotten entries; none: all entries are shown.
+    /// Hides forgotten entries; `None`: all entries are shown.
     filter: Option<Arc<ForgottenFilter>>,
 }
 
 impl Tape {
-    /// The tape of that name; it need not be there yet.
+    /// The tape of that name, which may not exist yet.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] when no tape may have the name.
+    /// [`Error::InvalidInput`] if the name is invalid.
     pub fn open(store: Arc<dyn Store>, name: &str) -> Result<Self> {
         check_tape_name(name)?;
         Ok(Self {
@@ -63,17 +63,17 @@ impl Tape {
         &self.name
     }
 
-    /// The same, emptied only while no turn of its session runs.
+    /// Lets the tape be reset only while no turn of its session runs.
     pub(super) fn guarded(self, journals: &Arc<Journals>) -> Self {
         Self { journals: Some(Arc::clone(journals)), ..self }
     }
 
-    /// The same as guests and models are shown it: without the words of entries that are [forgotten](Self::forgotten).
+    /// The view for guests and models: [forgotten](Self::forgotten) entries have no words.
     pub fn without_forgotten(self) -> Self {
         Self { filter: Some(Arc::default()), ..self }
     }
 
-    /// A child whose writes stay apart until [`merge`](Tape::merge). Dropping it with all its clones discards them.
+    /// A child whose writes stay local until [`merge`](Tape::merge). Dropping all its clones discards them.
     pub fn fork(&self) -> Self {
         self.over(Fork::new(Arc::clone(&self.store), &*self.name))
     }
@@ -89,7 +89,7 @@ impl Tape {
         self.name == other.name && std::ptr::addr_eq(Arc::as_ptr(&self.store), Arc::as_ptr(&other.store))
     }
 
-    /// How many forks lie between this and what is stored. Every read goes through all of them.
+    /// The number of nested forks. Every read passes through all of them.
     pub fn depth(&self) -> usize {
         self.depth
     }
@@ -99,12 +99,12 @@ impl Tape {
         self.fork.is_some()
     }
 
-    /// Writes a fork's entries to its parent, once; their ids are given there.
+    /// Writes a fork's entries to its parent, once; they get their final ids there.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] on what is no fork and the second time; else what the parent says, and then the fork
-    /// stays as it was.
+    /// [`Error::InvalidInput`] if it is not a fork and the second time; else the parent's error, after which the fork
+    /// is unchanged.
     pub async fn merge(&self) -> Result<()> {
         match &self.fork {
             Some(fork) => fork.merge().await,
@@ -117,7 +117,7 @@ impl Tape {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`], with how much there is room for.
+    /// [`Error::InvalidInput`], with the available size.
     pub fn check_media(&self, bytes: usize) -> Result<()> {
         let most = self.store.longest_entry() / 4 * 3;
         if bytes <= most {
@@ -127,21 +127,22 @@ impl Tape {
         Err(Error::invalid(format!("the media come to {bytes} in base64, and the tape takes {most}: attach less")))
     }
 
-    /// Keeps in a turn's journal what the user said, so that a crash does not lose it. Without a journal nothing happens.
+    /// Records the user's message in a turn's journal, so that a crash does not lose it. Does nothing without a
+    /// journal.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] when the journal cannot be written.
+    /// [`Error::Io`] if the journal cannot be written.
     pub fn keep_prompt(&self, text: &str) -> Result<()> {
         self.journal().map_or(Ok(()), |journal| journal.prompt(text))
     }
 
-    /// Keeps that a tool begins whose effect cannot be taken back: its call, as the model made it. A turn's journal keeps it
-    /// too, where there is one. It is never repeated, and an interruption is said to the model.
+    /// Records that a tool with an irrevocable effect begins: the model's call, also in a turn's journal if there is
+    /// one. After an interruption the call is not repeated, and the model is informed.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] when the journal cannot be written: the tool must not run.
+    /// [`Error::Io`] if the journal cannot be written: the tool must not run.
     pub async fn keep_tool(&self, call: &str) -> Result<()> {
         let Some(fork) = &self.fork else {
             return Ok(());
@@ -154,20 +155,20 @@ impl Tape {
         Ok(())
     }
 
-    /// Ends what [`Self::keep_tool`] began, where no entry says what came of it: a tool that a person called by a command is
-    /// no part of the conversation, and is not open once it has answered.
+    /// Removes what [`Self::keep_tool`] recorded if no entry records the result: a tool called by a person's command is
+    /// not part of the conversation.
     pub fn end_tool(&self, call: &str) {
         if let Some(fork) = &self.fork {
             fork.end_tool(call);
         }
     }
 
-    /// The entries that close what an interruption left open in this fork, as a recovery would write them: calls of tools
-    /// that began, with a result that says that they may or may not have run.
+    /// Entries that close interrupted calls in this fork, as a recovery would write them: for each tool that began, a
+    /// result that says that it may or may not have run.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] when a call that began is one that no tape can hold.
+    /// [`Error::InvalidInput`] if a call cannot be stored on a tape.
     pub fn interrupted_calls(&self) -> Result<Vec<Draft>> {
         self.fork.as_ref().map_or_else(|| Ok(Vec::new()), |fork| fork.interrupted_calls())
     }
@@ -176,24 +177,24 @@ impl Tape {
         self.fork.as_ref().and_then(|fork| fork.journal())
     }
 
-    /// Ends a turn: the fork takes nothing more, and the next turn of the session may begin. What was not merged stays in
-    /// the journal.
+    /// Ends a turn: the fork accepts no more writes, and the session's next turn may begin. Entries that were not
+    /// merged stay in the journal.
     pub fn close(&self) {
         if let Some(fork) = &self.fork {
             fork.close();
         }
     }
 
-    /// The same tape without any fork: what is stored of it now.
+    /// The same tape without any fork.
     pub fn stored(&self) -> Self {
         Self { store: Arc::clone(&self.root), fork: None, depth: 0, filter: self.new_filter(), ..self.clone() }
     }
 
-    /// The tape that a plugin keeps beside this one. It is forked, merged and emptied with it.
+    /// A plugin's sidecar of this tape. It is forked, merged and reset with the tape.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] when no sidecar may have the name.
+    /// [`Error::InvalidInput`] if the name is invalid.
     pub fn sidecar(&self, name: &str) -> Result<Self> {
         let name = sidecar_name(&self.name, name)?;
         Ok(Self { name: name.into(), fork: None, ..self.clone() })
@@ -204,28 +205,28 @@ impl Tape {
         self.store.append(&self.name, drafts, None).await
     }
 
-    /// Writes the drafts to what is stored, past every fork, if `last` is still the last id there.
+    /// Appends the drafts to the stored tape, bypassing all forks, if its last id is still `last`.
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] when it is not.
+    /// [`Error::Conflict`] if it is not.
     pub async fn append_direct(&self, last: u64, drafts: Vec<Draft>) -> Result<u64> {
         let written = self.root.append(&self.name, drafts, Some(last)).await;
         self.store.invalidate();
         written
     }
 
-    /// Writes an anchor and the event that says so. The id of the anchor.
+    /// Appends an anchor and its event. Returns the id of the anchor.
     pub async fn handoff(&self, name: &str, state: Option<&str>) -> Result<u64> {
         self.append(handoff(name, state)?.into()).await
     }
 
-    /// Begins a tape that has no anchor yet with `session/start`. Whether it did.
+    /// Begins a tape that has no anchor yet with `session/start`. Returns whether it did.
     pub async fn bootstrap(&self) -> Result<bool> {
         self.begin_session(None).await
     }
 
-    /// The same, for a session that is known: its first anchor says which it is.
+    /// Like [`bootstrap`](Self::bootstrap), with the session recorded in the first anchor.
     pub async fn begin_session(&self, mark: Option<&SessionMark>) -> Result<bool> {
         if self.store.newest(&self.name, &Lookup::Anchor, None).await?.is_some() {
             return Ok(false);
@@ -263,7 +264,7 @@ impl Tape {
         self.shown(self.store.tail(&self.name, before, max).await?).await
     }
 
-    /// The newest anchor before `before`: of that name, a section's too, or any that is no section's.
+    /// The newest anchor before `before`: of that name (section anchors included), or any that is not a section's.
     pub async fn last_anchor(&self, name: Option<&str>, before: Option<u64>) -> Result<Option<Entry>> {
         let lookup = name.map_or(Lookup::Phase, Lookup::anchor);
         let found = self.store.newest(&self.name, &lookup, before).await?;
@@ -290,7 +291,7 @@ impl Tape {
         self.cursor(query).await?.next(usize::MAX).await
     }
 
-    /// A position in the answer of a query, for reading it in parts. It keeps the tape open.
+    /// A cursor over the results of a query. It keeps the tape open.
     pub async fn cursor(&self, query: &Query) -> Result<Cursor> {
         let position = Position::new(&*self.store, &self.name, query).await?;
         Ok(Cursor { position, tape: self.clone(), by_text: query.text.is_some() })
@@ -323,8 +324,8 @@ impl Tape {
         self.store.info(&self.name).await
     }
 
-    /// See [`Store::reset`]. A fork hides what its parent holds, and empties it at the merge. Outside a turn it is waited
-    /// for the session's turn to end.
+    /// See [`Store::reset`]. A fork hides the parent's entries, and resets the parent at the merge. Outside a turn,
+    /// waits for the session's turn to end.
     pub async fn reset(&self, archive: bool) -> Result<Option<String>> {
         let _alone = match &self.journals {
             Some(journals) if self.depth == 0 => Some(journals.exclusively(&*self.store, family(&self.name)).await?),
@@ -335,15 +336,15 @@ impl Tape {
         outcome
     }
 
-    /// Takes entries out of the tape or its sidecar of that name for good. It waits for the session's turn to end. How many
-    /// were taken out.
+    /// Erases entries from the tape or its sidecar of that name. Waits for the session's turn to end. Returns the
+    /// number of erased entries.
     ///
     /// # Errors
     ///
-    /// See [`Store::erase`]; [`Error::Busy`] where a turn does not end in time.
+    /// See [`Store::erase`]; [`Error::Busy`] if a turn does not end in time.
     pub async fn erase(&self, sidecar: Option<&str>, erasure: Erasure) -> Result<u64> {
         if self.depth > 0 {
-            return Err(Error::invalid("nothing is taken out of a tape while a turn has it"));
+            return Err(Error::invalid("entries of a tape cannot be erased while a turn uses it"));
         }
         let _alone = match &self.journals {
             Some(journals) => Some(journals.exclusively(&*self.root, family(&self.name)).await?),
@@ -353,7 +354,7 @@ impl Tape {
         self.root.erase(&name, erasure).await
     }
 
-    /// Names of the tapes beside this one.
+    /// Names of the tape's sidecars.
     pub async fn sidecars(&self) -> Result<Vec<String>> {
         self.store.sidecars(&self.name).await
     }
@@ -368,24 +369,24 @@ impl Tape {
 pub struct Cursor {
     tape: Tape,
     position: Position,
-    /// Entries are found by what they say: of what is forgotten nothing is found.
+    /// Entries are selected by their text, so forgotten ones never match.
     by_text: bool,
 }
 
 impl Cursor {
-    /// What it reads from.
+    /// The tape that it reads from.
     pub fn tape(&self) -> &Tape {
         &self.tape
     }
 
-    /// The next entries, at most `max`; empty: the end.
+    /// The next entries, at most `max`; empty at the end.
     pub async fn next(&mut self, max: usize) -> Result<Vec<Entry>> {
         loop {
             let mut found = self.position.next(&*self.tape.store, &self.tape.name, max).await?;
             if self.by_text && !found.is_empty() {
                 let forgotten = self.tape.not_shown().await?;
                 found.retain(|entry| !forgotten.holds(entry));
-                // An empty page says that the end is reached.
+                // An empty page marks the end.
                 if found.is_empty() {
                     continue;
                 }

@@ -1,22 +1,22 @@
-//! Increasing ids, whatever the ids on the lines are.
+//! Assignment of increasing ids, independent of the ids on the lines.
 //!
-//! Pages, views and sections are bounded by ids, so a store returns increasing ids only. What another program, a merge
-//! by hand or an attack wrote may bear any id; an entry whose id does not grow, or lies above [`LARGEST_ID`], stands
-//! under the id behind the entry before it. This rule needs nothing but what stands in front of an entry, so an append
-//! changes no id that was handed out.
+//! Pages, views and sections are bounded by ids, so a store returns increasing ids only. Lines from another program, a
+//! manual merge or an attack may have any id; an entry whose id does not increase, or exceeds [`LARGEST_ID`], gets the
+//! id after the preceding entry's. This rule depends only on the preceding entries, so an append changes no id that was
+//! returned before.
 
-/// The largest id that a line may claim: the largest whole number that every JSON reader keeps exactly, 2^53-1. A greater
-/// one would bring every later entry near the end of the numbers.
+/// The largest id that a line may have: 2^53-1, the largest integer that every JSON reader preserves. A greater one
+/// would exhaust the range for later entries.
 pub(super) const LARGEST_ID: u64 = (1 << 53) - 1;
 
-/// Gives the entries of a tape their ids, in the order of the tape.
+/// Assigns ids to the entries of a tape, in order.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ids {
     last: u64,
 }
 
 impl Ids {
-    /// Goes on behind an entry with that id; 0: at the beginning of the tape.
+    /// Continues after an entry with that id; 0: at the beginning of the tape.
     pub(super) const fn behind(last: u64) -> Self {
         Self { last }
     }
@@ -27,22 +27,21 @@ impl Ids {
         self.last
     }
 
-    /// Whether the next entry may have the id that is written on its line.
+    /// Whether the next entry may keep the id that is written on its line.
     pub(super) const fn grows(self, written: u64) -> bool {
         is_usable(written) && written > self.last
     }
 }
 
-/// Whether any entry may have this id.
+/// Whether an entry may have this id.
 pub(super) const fn is_usable(written: u64) -> bool {
     0 < written && written <= LARGEST_ID
 }
 
-/// The id that a line's number stands for: what is below or beyond the range of ids is the nearest of them, which is none
-/// that an entry keeps. `None`: it is no whole number.
+/// Parses the id of a line, clamped to the range of `u64`; clamped ids are not usable. `None`: not a whole number.
 pub(super) fn parse(number: &str) -> Option<u64> {
     match number {
-        // In Python these are numbers.
+        // Python reads booleans as numbers.
         "true" => Some(1),
         "false" => Some(0),
         digits => {

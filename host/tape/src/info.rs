@@ -1,4 +1,4 @@
-//! What a tape amounts to.
+//! Statistics of a tape.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::json;
 /// Maximum length of an anchor's name in bytes, since it is kept in memory and in the index file.
 const MAX_NAME: usize = 1024;
 
-/// Counts of one tape. PluginSection anchors are entries here, but no anchors.
+/// Statistics of one tape. Section anchors count as entries, not as anchors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Info {
     /// The name of the tape.
@@ -17,7 +17,7 @@ pub struct Info {
     pub entries: u64,
     /// The number of anchors.
     pub anchors: u64,
-    /// The name of the newest anchor, or its beginning where it is longer than 1,024 bytes.
+    /// The name of the newest anchor, truncated to 1,024 bytes.
     pub last_anchor: Option<String>,
     /// Entries after the newest anchor; all, if there is none.
     pub entries_since_last_anchor: u64,
@@ -26,11 +26,11 @@ pub struct Info {
     /// `total_tokens` of all `run` events together.
     #[serde(default)]
     pub total_tokens: u64,
-    /// Which part of that run's prompt tokens the provider had kept from an earlier request, from 0 to 1; none where it
-    /// does not say, or there was no prompt.
+    /// The share of that run's prompt tokens that the provider read from its cache, from 0 to 1; `None` if the provider
+    /// does not report it, or there was no prompt.
     #[serde(with = "bits")]
     pub cache_hit_rate: Option<f64>,
-    /// How many lines hold no entry. Only a store whose tapes other programs can write has any.
+    /// Unreadable lines. Only stores whose tapes other programs can write have any.
     pub unreadable: u64,
 }
 
@@ -39,7 +39,7 @@ impl Info {
         Self { name: name.to_owned(), ..Self::default() }
     }
 
-    /// Adds what was counted of entries that stand behind these.
+    /// Adds the statistics of later entries.
     pub(super) fn add(&mut self, behind: &Self) {
         self.entries = self.entries.saturating_add(behind.entries);
         self.unreadable = self.unreadable.saturating_add(behind.unreadable);
@@ -61,9 +61,9 @@ impl Info {
         self.count_named(entry, entry.name().as_deref());
     }
 
-    /// The same, where [`Entry::name`] is known: finding it reads the whole payload.
+    /// Like `count`, with a known [`Entry::name`]: parsing it reads the whole payload.
     pub(super) fn count_named(&mut self, entry: &Entry, name: Option<&str>) {
-        // Counts that were read from a file may be anything.
+        // Saturating: saved counts may be corrupt.
         self.entries = self.entries.saturating_add(1);
         if entry.begins_phase() {
             self.anchors = self.anchors.saturating_add(1);
@@ -100,7 +100,7 @@ fn usage(entry: &Entry, name: Option<&str>) -> Option<(u64, Option<f64>)> {
     Some((total, rate))
 }
 
-/// A float in a file by its bits: in decimal digits it may come back as its neighbour.
+/// Saves a float by its bits: its decimal form may be read back as a neighbouring value.
 mod bits {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

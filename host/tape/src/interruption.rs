@@ -1,8 +1,8 @@
-//! How a turn that was interrupted is closed on its tape, whether it ends in order or is recovered after a crash.
+//! Closing an interrupted turn on its tape, at its end or in recovery after a crash.
 //!
-//! A tool whose effect cannot be taken back is known to have begun before it runs. Until an entry holds its call, an
-//! interruption writes the call with a result that says that the tool may or may not have run: the next model call reads
-//! it, and no tool is repeated.
+//! A tool with an irrevocable effect is recorded before it runs. If no entry has its call, an interruption writes the
+//! call with a result that says that the tool may or may not have run. The next model call reads it, and no tool is
+//! repeated.
 
 use super::draft::Draft;
 use super::error::Result;
@@ -11,25 +11,25 @@ use super::json;
 /// The kind of an entry with tool calls.
 pub(super) const CALLS: &str = "tool_call";
 
-/// The kind of the entry behind it.
+/// The kind of the entry with their results.
 const RESULTS: &str = "tool_result";
 
-/// What the model reads in place of the result of a tool that was interrupted.
+/// The result of an interrupted tool, for the model.
 const INTERRUPTED: &str = r#"{"kind": "temporary", "message": "interrupted; it may or may not have run"}"#;
 
-/// The payload of the newest calls that no results follow. `entries` are kinds and payloads, oldest first.
+/// The payload of the newest calls without results. `entries` are kinds and payloads, oldest first.
 pub(super) fn open_calls<'a>(entries: impl DoubleEndedIterator<Item = (&'a str, &'a str)>) -> Option<&'a str> {
     let newest = entries.rev().find(|(kind, _)| matches!(*kind, CALLS | RESULTS));
     newest.filter(|(kind, _)| *kind == CALLS).map(|(_, payload)| payload)
 }
 
-/// Whether the payload of a `tool_call` entry holds that call.
+/// Whether the payload of a `tool_call` entry contains that call.
 pub(super) fn holds_call(payload: &str, call: &str) -> bool {
     let wanted = identity(call);
     calls(payload).into_iter().any(|call| identity(call) == wanted)
 }
 
-/// Removes the calls that the payload of a `tool_call` entry holds, each once: a model may use an id again.
+/// Removes the calls in the payload of a `tool_call` entry, each once: a model may reuse an id.
 pub(super) fn forget_written(begun: &mut Vec<String>, payload: &str) {
     for written in calls(payload).into_iter().map(identity) {
         if let Some(at) = begun.iter().position(|call| identity(call) == written) {
@@ -45,8 +45,8 @@ pub(super) fn forget(begun: &mut Vec<String>, call: &str) {
     }
 }
 
-/// The entries that close a turn's own entries, of which `begun` holds the calls that none of them has: the next model
-/// call can stand behind them.
+/// Entries that close a turn's own entries, so that the next model call can follow them. `begun` has calls that are not
+/// in any entry.
 pub(super) fn close<'a>(
     own: impl DoubleEndedIterator<Item = (&'a str, &'a str)>,
     begun: &[String],
@@ -66,7 +66,7 @@ pub(super) fn close<'a>(
 ///
 /// # Errors
 ///
-/// One of them is none.
+/// A call is not a JSON object.
 pub(super) fn tool_call(calls: &[String]) -> Result<Draft> {
     Draft::new(CALLS, &format!(r#"{{"calls": [{}]}}"#, calls.join(", ")), "{}")
 }
@@ -80,8 +80,8 @@ fn calls(payload: &str) -> Vec<&str> {
     json::get(payload, "calls").and_then(|calls| json::elements(calls).ok()).unwrap_or_default()
 }
 
-/// What tells a call from others: its id, which a model may use again, and the name of its tool, in which models write `_`
-/// for `.`.
+/// The identity of a call: its id, which a model may reuse, and the name of its tool, in which models write `_` for
+/// `.`.
 fn identity(call: &str) -> (Option<String>, Option<String>) {
     let id = json::get(call, "id").and_then(json::string);
     let name = json::get(call, "function").and_then(|function| json::get(function, "name")).and_then(json::string);

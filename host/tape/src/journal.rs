@@ -1,10 +1,10 @@
-//! A turn's journal: what it has written, safe from a crash before it is on the tape, and the lease that keeps a second
-//! turn of the same session away.
+//! A turn's journal, which preserves its writes over a crash, and the lease that excludes other turns of the same
+//! session.
 //!
-//! Both are one file beside the tape, `T.jsonl.turn`, which is never renamed. Its lock is the lease, held for the whole
-//! turn; its content is the journal, empty when no turn is in flight. Only the holder of the lock reads the journal; a
-//! process that gets the lock and finds a journal recovers an interrupted turn. The journal does not know how tapes are
-//! kept: it repeats a [`Commit`] by its key, and the store says whether it was done.
+//! Both are one file, `T.jsonl.turn`, which is never renamed. Its lock is the lease, held for the whole turn; its
+//! content is the journal, empty when no turn runs. Only the holder of the lock reads the journal; a process that gets
+//! the lock and finds a journal recovers an interrupted turn. The journal is independent of the kind of store: it
+//! repeats a [`Commit`] with its key, and the store detects repetitions.
 
 mod record;
 mod recover;
@@ -23,21 +23,21 @@ use super::store::{Commit, Store};
 use super::{Durability, check_tape_name, date, failpoint};
 use record::Record;
 
-/// Room that a turn is promised before its model is paid, where the disk has little.
+/// Bytes reserved for a turn before its model is called, if the disk is almost full.
 const RESERVED: u64 = 64 * 1024;
 
-/// Free space from which on nothing is reserved, in bytes: more than all turns that run at once write.
+/// Free space above which nothing is reserved, in bytes: more than all concurrent turns write.
 const LOW_DISK: u64 = 256 * 1024 * 1024;
 
-/// In place of a length: what is behind the last whole record cannot be cut off.
+/// In place of a length: a partial record could not be truncated.
 const BROKEN: u64 = u64::MAX;
 
-/// How turns wait for each other, and what their writes survive.
+/// Settings of journals.
 #[derive(Clone, Copy, Debug)]
 pub struct JournalSettings {
-    /// How long a turn waits for another of its session.
+    /// How long a turn waits for another turn of its session.
     pub lock_wait: Duration,
-    /// What writes survive.
+    /// Durability of writes.
     pub durability: Durability,
 }
 
@@ -54,7 +54,7 @@ pub struct Journals {
     queues: Queues,
 }
 
-/// What a turn found when it began.
+/// The result of a recovery at the beginning of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovered {
     /// Entries that the interrupted turn had written.
@@ -78,12 +78,12 @@ impl Journals {
         &self.dir
     }
 
-    /// Waits for the session, recovers what a crash left, and begins a turn.
+    /// Waits for the session's lease, recovers an interrupted turn, and begins a turn.
     ///
     /// # Errors
     ///
-    /// [`Error::Busy`] when another turn runs for longer than `lock_wait`; [`Error::Io`] when the journal cannot be
-    /// written, or what a crash left cannot be put on the tape: the turn must not begin.
+    /// [`Error::Busy`] if another turn runs for longer than `lock_wait`; [`Error::Io`] if the journal cannot be
+    /// written, or recovery fails: the turn must not begin then.
     pub(super) async fn begin(&self, store: &dyn Store, tape: &str) -> Result<(Arc<Journal>, Option<Recovered>)> {
         let lock = self.lease(tape).await?;
         let recovered = recover::recover(store, lock.file(), tape, self.settings.durability, false).await?;
@@ -100,14 +100,14 @@ impl Journals {
         Ok((Arc::new(journal), recovered))
     }
 
-    /// Keeps turns away while `store` does something that no turn may see halfway, after what a crash left was recovered.
+    /// Runs an operation on `store` under the session's lease, after recovering an interrupted turn.
     pub(super) async fn exclusively(&self, store: &dyn Store, tape: &str) -> Result<Lock> {
         let lock = self.lease(tape).await?;
         recover::recover(store, lock.file(), tape, self.settings.durability, false).await?;
         Ok(lock)
     }
 
-    /// Recovers what a crash left, out of context.
+    /// Recovers an interrupted turn, out of context.
     pub(super) async fn set_aside(&self, store: &dyn Store, tape: &str) -> Result<Option<Recovered>> {
         let lock = self.lease(tape).await?;
         recover::recover(store, lock.file(), tape, self.settings.durability, true).await
@@ -117,7 +117,7 @@ impl Journals {
         check_tape_name(tape)?;
         let path = self.path(tape);
         let failed = |source| Error::Io { action: format!("begin a turn on tape `{tape}`"), source };
-        // Where tapes are not files there may be no directory of them yet.
+        // With a store other than files the directory may not exist yet.
         if !self.dir.is_dir() {
             DirBuilder::new().recursive(true).mode(0o700).create(&self.dir).map_err(failed)?;
         }
@@ -146,11 +146,11 @@ impl Journals {
         }
     }
 
-    /// An interrupted turn that was not recovered yet, if there is one and no turn runs.
+    /// An interrupted turn that is not recovered yet, if no turn runs.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] when the journal cannot be read.
+    /// [`Error::Io`] if the journal cannot be read.
     pub fn left(&self, tape: &str) -> Result<Option<Recovered>> {
         check_tape_name(tape)?;
         let failed = |source| Error::Io { action: format!("read the journal of tape `{tape}`"), source };
@@ -178,14 +178,14 @@ pub(super) struct Journal {
 }
 
 struct State {
-    /// None: the turn is over.
+    /// `None`: the turn has ended.
     lock: Option<Lock>,
     written: u64,
     synced: u64,
 }
 
 impl Journal {
-    /// Names the turn's one write to the store.
+    /// The key of the turn's commit.
     pub(super) fn key(&self) -> &str {
         &self.key
     }
@@ -196,7 +196,7 @@ impl Journal {
         if self.durability == Durability::Fsync {
             self.with(|lock, _| {
                 lock.file().sync_all()?;
-                // The file may be new, and then its name must be safe too.
+                // The file may be new, so its directory entry must be durable too.
                 File::open(&self.dir)?.sync_all()
             })?;
         }
@@ -207,19 +207,19 @@ impl Journal {
         })
     }
 
-    /// Keeps what is written to the tape, before it is acknowledged.
+    /// Records a write before it is acknowledged.
     pub(super) fn record(&self, commit: &Commit) -> Result<()> {
         self.write(&record::encode_commit(&commit.batches))?;
         failpoint::point("record.written");
         Ok(())
     }
 
-    /// Keeps what the user said, which the tape gets when the turn does not come to it.
+    /// Records the user's message, which recovery writes to the tape if the turn did not.
     pub(super) fn prompt(&self, text: &str) -> Result<()> {
         self.write(&Record::Prompt(text.to_owned()).encode())
     }
 
-    /// Keeps that a tool has begun whose effect cannot be taken back. `call` is the model's call, as JSON.
+    /// Records that a tool with an irrevocable effect began. `call` is the model's call, as JSON.
     pub(super) fn tool(&self, call: &str) -> Result<()> {
         self.write(&Record::Tool(call.to_owned()).encode())?;
         failpoint::point("tool.written");
@@ -232,8 +232,8 @@ impl Journal {
                 return Err(io::Error::other("an earlier write to it was cut off"));
             }
             let wrote = failpoint::write("record", lock.file(), bytes, *state);
-            // A half record would hide those behind it. Cutting off needs no space; where it fails too, nothing more can be
-            // promised.
+            // A partial record would hide those after it. Truncating needs no space; if it fails too, no more records
+            // are accepted.
             if wrote.is_err()
                 && let Err(error) = lock.file().set_len(*state)
             {
@@ -246,7 +246,7 @@ impl Journal {
         })
     }
 
-    /// Returns when what was recorded is as safe as it was asked to be. Those who wait at the same time share one flush.
+    /// Waits until the records are durable. Concurrent waiters share one flush.
     pub(super) async fn settle(self: &Arc<Self>) -> Result<()> {
         if self.durability == Durability::Os {
             return Ok(());
@@ -272,7 +272,7 @@ impl Journal {
         synced.await.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(self.failed())
     }
 
-    /// The turn's writes are in the store: nothing is left to recover.
+    /// Empties the journal after the commit.
     pub(super) fn finish(&self) -> Result<()> {
         failpoint::point("end.stored");
         self.with(|lock, written| {
@@ -284,7 +284,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Gives up the session.
+    /// Releases the lease.
     pub(super) fn release(&self) {
         self.state().lock = None;
     }
@@ -316,8 +316,8 @@ fn empty(file: &File, durability: Durability) -> io::Result<()> {
     if durability == Durability::Fsync { file.sync_all() } else { Ok(()) }
 }
 
-/// Reserves room on the disk, where the file system can and there is little of it. Where there is plenty, what is written
-/// and emptied soon after may never need any: to take blocks and to give them back costs more than all the turn writes.
+/// Reserves space if the disk is almost full and the file system supports it. Otherwise the journal may be emptied
+/// before it is ever flushed, and allocating blocks would cost more than the turn's writes.
 fn reserve(file: &File) -> io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
     if fstatvfs(file).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= LOW_DISK) {
@@ -329,7 +329,7 @@ fn reserve(file: &File) -> io::Result<()> {
     }
 }
 
-/// No two turns have the same, whatever clock and process id say.
+/// A unique key, even if clock and process id repeat.
 fn key() -> String {
     use std::hash::{BuildHasher, Hasher};
     let chance = std::hash::RandomState::new().build_hasher().finish();

@@ -1,8 +1,7 @@
-//! JSON as Bub's Python reads and prints it.
+//! JSON in the format of Bub's Python.
 //!
-//! Tapes must reach the model unchanged: integers of any length, `NaN`, keys that occur twice, floats with Python's
-//! digits. So JSON enters and leaves this program as text and is never turned into a tree; the functions here check it,
-//! cut it into pieces and print it again.
+//! Tapes must reach the model unchanged: integers of any length, `NaN`, duplicate keys, floats with Python's digits. So
+//! JSON is handled as text and never parsed into a tree; these functions validate, split and reprint it.
 
 mod bounds;
 mod float;
@@ -12,25 +11,25 @@ use super::error::Result;
 pub use bounds::Bounds;
 use scan::{Out, Scanner};
 
-/// How deep JSON may be nested that enters this program.
+/// Maximum nesting of JSON that is written.
 pub const DEPTH: usize = 64;
 
-/// How deep JSON may be nested that is only read. More than [`DEPTH`]: a line wraps its payload, and a tape that
-/// another program wrote is not lost for being deep.
+/// Maximum nesting of JSON that is only read. More than [`DEPTH`]: a line wraps its payload, and tapes of other
+/// programs stay readable.
 const READ_DEPTH: usize = 256;
 
-/// Prints a JSON text as Python's `json.dumps(value, ensure_ascii=False)` does: `", "` and `": "` between things,
-/// characters literal, floats with the fewest digits that give them back. Integers stay as they are written (`-0` is `0`), a key that
-/// occurs twice occurs twice, and half of a surrogate pair stays an escape.
+/// Prints a JSON text as Python's `json.dumps(value, ensure_ascii=False)` does: `", "` and `": "` as separators,
+/// characters unescaped, floats with the fewest digits that restore them. Integers keep their digits (`-0` becomes
+/// `0`), and duplicate keys and unpaired surrogates are kept.
 ///
 /// # Errors
 ///
-/// [`InvalidInput`](super::Error::InvalidInput) when the text is no JSON, or nested deeper than [`DEPTH`].
+/// [`InvalidInput`](super::Error::InvalidInput) if the text is not JSON, or nested deeper than [`DEPTH`].
 pub fn normalise(text: &str) -> Result<String> {
     print(text, DEPTH)
 }
 
-/// [`normalise`] for a piece of a line that was read.
+/// [`normalise`] for a part of a line that was read.
 pub fn reprint(text: &str) -> Result<String> {
     print(text, READ_DEPTH)
 }
@@ -43,11 +42,11 @@ fn print(text: &str, depth: usize) -> Result<String> {
     Ok(out)
 }
 
-/// The members of an object in their order: each key decoded, each value as it is written.
+/// The members of an object in order: each key decoded, each value verbatim.
 ///
 /// # Errors
 ///
-/// [`InvalidInput`](super::Error::InvalidInput) when the text is no JSON object.
+/// [`InvalidInput`](super::Error::InvalidInput) if the text is not a JSON object.
 pub fn fields(object: &str) -> Result<Vec<(String, &str)>> {
     let mut found = Vec::new();
     let mut scanner = Scanner::new(object, READ_DEPTH);
@@ -58,11 +57,11 @@ pub fn fields(object: &str) -> Result<Vec<(String, &str)>> {
     Ok(found)
 }
 
-/// The items of an array, each as it is written.
+/// The items of an array, verbatim.
 ///
 /// # Errors
 ///
-/// [`InvalidInput`](super::Error::InvalidInput) when the text is no JSON array.
+/// [`InvalidInput`](super::Error::InvalidInput) if the text is not a JSON array.
 pub fn elements(array: &str) -> Result<Vec<&str>> {
     let mut found = Vec::new();
     let mut scanner = Scanner::new(array, READ_DEPTH);
@@ -71,16 +70,16 @@ pub fn elements(array: &str) -> Result<Vec<&str>> {
     Ok(found)
 }
 
-/// The value of `key`, as it is written. The last one wins where a key occurs twice, as in Python.
+/// The value of `key`, verbatim. The last one of duplicate keys wins, as in Python.
 pub fn get<'a>(object: &'a str, key: &str) -> Option<&'a str> {
     let [found] = pick(object, [key]);
     found
 }
 
-/// The values of several keys, in one look; each as in [`get`].
+/// The values of several keys in one pass; each as in [`get`].
 pub fn pick<'a, const N: usize>(object: &'a str, keys: [&str; N]) -> [Option<&'a str>; N] {
     let mut found = [None; N];
-    // Reading costs more than looking, and most of what is asked for is not there. An escape may stand for any letter.
+    // A substring search is cheaper than parsing, and most keys are absent. An escape may encode any letter.
     if !keys.iter().any(|key| object.contains(key)) && !object.contains('\\') {
         return found;
     }
@@ -96,7 +95,7 @@ pub fn pick<'a, const N: usize>(object: &'a str, keys: [&str; N]) -> [Option<&'a
     }
 }
 
-/// Whether a JSON string stands for that key. Nearly none has an escape in it, and then nothing has to be decoded.
+/// Whether a JSON string equals that key. Most have no escape and need no decoding.
 fn is_written(written: &str, key: &str) -> bool {
     match written.contains('\\') {
         false => written.get(1..written.len().saturating_sub(1)) == Some(key),
@@ -104,10 +103,9 @@ fn is_written(written: &str, key: &str) -> bool {
     }
 }
 
-/// The text that a JSON string stands for; `None` when it is no string. Half of a surrogate pair, which no text can
-/// hold, becomes U+FFFD.
+/// Decodes a JSON string; `None` if it is not a string. An unpaired surrogate becomes U+FFFD.
 pub fn string(value: &str) -> Option<String> {
-    // Most are what they stand for.
+    // Most strings have no escapes.
     if let Some(inside) = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'))
         && inside.bytes().all(scan::is_plain)
     {
@@ -122,7 +120,7 @@ pub fn string(value: &str) -> Option<String> {
 
 /// `text` as a JSON string, with its quotation marks.
 pub fn quote(text: &str) -> String {
-    // A line in eight or so has an end that is escaped.
+    // About one line in eight has an escaped line end.
     let mut out = String::with_capacity(text.len() + text.len() / 8 + 2);
     out.push('"');
     let mut rest = text;

@@ -1,12 +1,12 @@
-//! The tape: one session's append-only record, and the ways of reading it.
+//! The tape: the append-only record of a session.
 //!
-//! An [`Entry`] is one record, a [`Draft`] one that no tape has numbered yet. A [`Store`] keeps tapes; [`FileStore`]
-//! keeps them as JSON lines, the same bytes as Bub's. A [`Tape`] is the handle that the rest of the host uses: a tape
-//! of a store, or a fork whose writes are merged or dropped. A [`Query`] finds entries, [`view`] says which of them a
-//! selector sees, and a [`Renderer`] turns them into chat messages.
+//! An [`Entry`] is a record, a [`Draft`] one without an id. A [`Store`] keeps tapes; [`FileStore`] keeps them as JSON
+//! lines, byte-compatible with Bub's. A [`Tape`] is the handle that the rest of the host uses: a tape of a store, or a
+//! fork whose writes are merged or dropped. A [`Query`] finds entries, [`view`] selects those that a selector sees, and
+//! a [`Renderer`] turns them into chat messages.
 //!
-//! **Invariant**: the crate knows nothing of WebAssembly, hooks or channels, and only the stores and the journal know
-//! of files.
+//! **Invariant**: the crate has no knowledge of WebAssembly, hooks or channels, and only the stores and the journal
+//! access files.
 
 #![warn(missing_docs, unreachable_pub)]
 
@@ -86,26 +86,26 @@ pub use tapes::Tapes;
 pub use text_matcher::Words;
 pub use verify::{Fault, Verified, Verifier};
 
-/// The anchor that every session's tape begins with.
+/// The first anchor of every session's tape.
 pub const SESSION_START: &str = "session/start";
 
 /// The event that records that a channel's message is part of the conversation, so that an interrupted delivery is not
 /// repeated.
 pub const TAKEN: &str = "message.taken";
 
-/// What a write survives once it is acknowledged.
+/// The durability of an acknowledged write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
-    /// The end of the process, however it comes. A loss of power may cost the last writes, never part of one.
+    /// Survives the end of the process, including a crash. A power loss may lose the last writes, never part of one.
     #[default]
     Os,
-    /// A loss of power too: each write waits for the disk.
+    /// Survives a power loss too: each write is synced.
     Fsync,
 }
 
 impl Durability {
-    /// As it is written in the configuration.
+    /// The value in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::Os => "os",

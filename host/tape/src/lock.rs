@@ -1,4 +1,4 @@
-//! Locks on files, within this process and between processes.
+//! File locks, within this process and between processes.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -14,27 +14,27 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 const MAX_PAUSE: Duration = Duration::from_millis(20);
 
-/// How long to wait before the wait is reported.
+/// How long to wait before a message is logged.
 const REPORT_AFTER: Duration = Duration::from_secs(1);
 
 /// An exclusive file lock, released on drop.
 pub(super) struct Lock {
-    // In this order: the file is unlocked before the next in the queue tries it.
+    // In this order: the file is unlocked before the next waiter in the queue tries it.
     file: File,
     _turn: OwnedMutexGuard<()>,
 }
 
-/// Why there is no lock.
+/// Why a lock was not acquired.
 #[derive(Debug)]
 pub(super) enum LockError {
-    /// Another process held the lock all the time.
+    /// Another process held the lock until the timeout.
     Busy,
     Io(io::Error),
 }
 
 impl Lock {
-    /// Waits for `queue`, then locks the file at `path`, which is made when it is not there. `slow` is called once when it
-    /// takes long.
+    /// Waits for `queue`, then locks the file at `path`, which is created if it is missing. `slow` is called once if
+    /// the wait is long.
     pub(super) async fn wait(
         queue: Arc<tokio::sync::Mutex<()>>,
         path: &Path,
@@ -82,7 +82,7 @@ impl Lock {
     }
 }
 
-/// The file that is locked.
+/// Opens the file to lock.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
@@ -92,7 +92,7 @@ fn same(file: &File, path: &Path) -> bool {
     inode(file.metadata()) == inode(std::fs::metadata(path))
 }
 
-/// In this process those who wait for a file wait here, in order; between processes at the file.
+/// Waiters of this process queue here, in order; processes compete for the file.
 #[derive(Default)]
 pub(super) struct Queues(Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>);
 

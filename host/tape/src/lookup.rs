@@ -3,21 +3,21 @@
 use super::entry::Entry;
 use memchr::memmem::Finder;
 
-/// What the newest entry is looked up by.
+/// Selects the newest matching entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lookup {
-    /// Any of that kind.
+    /// Any entry of that kind.
     Kind(String),
-    /// An event or an anchor of that name, a section's anchor too.
+    /// An event or an anchor (section anchors included) of that name.
     Named {
         /// `event` or `anchor`.
         kind: String,
         /// Its name.
         name: String,
     },
-    /// An anchor that a view may begin at: no section's.
+    /// An anchor that begins a phase, not a section's.
     Phase,
-    /// Any anchor, a section's too.
+    /// Any anchor, section anchors included.
     Anchor,
 }
 
@@ -32,7 +32,7 @@ impl Lookup {
         Self::Named { kind: "event".to_owned(), name: name.to_owned() }
     }
 
-    /// Whether that entry is one.
+    /// Whether that entry matches.
     pub fn matches(&self, entry: &Entry) -> bool {
         match self {
             Self::Kind(kind) => entry.is(kind),
@@ -49,7 +49,7 @@ impl Lookup {
             Self::Named { name, .. } => name,
             Self::Phase | Self::Anchor => "anchor",
         };
-        // Text that JSON must escape can be escaped in several ways.
+        // Characters that JSON must escape can be escaped in several ways.
         let is_plain = !text.chars().any(|character| character.is_control() || matches!(character, '"' | '\\'));
         LinePrefilter(Finder::new(if is_plain { text } else { "" }))
     }
@@ -59,8 +59,8 @@ impl Lookup {
 pub(super) struct LinePrefilter<'s>(Finder<'s>);
 
 impl LinePrefilter<'_> {
-    /// `false`: it does not. The text occurs literally unless it is written with escapes; these two may encode
-    /// characters that need none.
+    /// `false`: it does not. The text occurs literally unless it is escaped; these two escapes may encode characters
+    /// that need none.
     pub(super) fn may_be(&self, line: &[u8]) -> bool {
         let has_escapes = || memchr::memchr_iter(b'\\', line).any(|at| matches!(line.get(at + 1), Some(b'u' | b'/')));
         self.0.find(line).is_some() || has_escapes()

@@ -1,8 +1,8 @@
 //! Media in chat messages, and their placeholders.
 //!
-//! A message may hold images, sound and files, in base64: megabytes in one line of JSON. Tapes and models get them as
-//! they are. Guests get placeholders instead: `data:image/png;base64,{{media:0}}`. [`Media`] maps the placeholders of a
-//! turn to their data.
+//! A message may contain images, audio and files, in base64: megabytes in one line of JSON. Tapes and models get them
+//! unchanged. Guests get placeholders instead: `data:image/png;base64,{{media:0}}`. [`Media`] maps the placeholders of
+//! a turn to their data.
 
 mod part;
 
@@ -18,14 +18,14 @@ use bub_types::text;
 pub use part::told;
 pub(super) use part::without_data;
 
-/// The most media that one request holds, in bytes of base64. Servers take between 20 and 50 MB.
+/// Maximum media in one request, in bytes of base64. Servers accept between 20 and 50 MB.
 pub const MAX_SENT: usize = 32_000_000;
 
 /// Maximum data with placeholders in a turn, in bytes of base64. Further data stays inline.
 const MAX_HELD: usize = 256_000_000;
 
-/// The media of one turn. Equal data has one mark, and marks are numbered in the order in which they came, so that a
-/// turn that is repeated has the same.
+/// The media of one turn. Equal data shares a placeholder, and placeholders are numbered in order of appearance, so
+/// that a repeated turn has the same ones.
 #[derive(Debug, Default)]
 pub struct Media {
     held: Mutex<Held>,
@@ -45,7 +45,7 @@ struct Marked {
 }
 
 impl Media {
-    /// A chat message, or a list of parts, with a mark for each piece of data in it.
+    /// Replaces the data in a chat message, or a list of parts, by placeholders.
     pub fn extract<'j>(&self, json: &'j str) -> Cow<'j, str> {
         let places = part::places(json);
         let data = places.into_iter().filter(|place| part::mark(json, place).is_none());
@@ -53,18 +53,18 @@ impl Media {
         replaced(json, marked)
     }
 
-    /// An address with a mark for the data in it, if it is a `data:` URL in base64.
+    /// Replaces the data of a base64 `data:` URL by a placeholder.
     pub fn extract_url(&self, url: &str) -> String {
         let data = part::in_url(url).filter(|place| part::mark(url, place).is_none());
         let marked = data.and_then(|place| Some((place.clone(), self.mark(url.get(place)?)?)));
         replaced(url, marked.into_iter()).into_owned()
     }
 
-    /// A chat message, or a list of parts, with the data itself in the place of each mark.
+    /// Replaces the placeholders in a chat message, or a list of parts, by their data.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] for an unknown placeholder, and for data of more than [`MAX_SENT`] together.
+    /// [`Error::InvalidInput`] for an unknown placeholder, and for more than [`MAX_SENT`] bytes of data.
     pub fn restore<'j>(&self, json: &'j str) -> Result<Cow<'j, str>> {
         let marked = self.marked(json)?;
         let size = sum(&marked);
@@ -74,7 +74,7 @@ impl Media {
         Ok(filled(json, marked))
     }
 
-    /// An address with the data itself in the place of a mark.
+    /// Replaces the placeholder in a URL by its data.
     ///
     /// # Errors
     ///
@@ -85,18 +85,19 @@ impl Media {
         Ok(filled(url, vec![self.stood_for(number, place)?]).into_owned())
     }
 
-    /// How much longer a chat message is with the data itself, in bytes.
+    /// The bytes that restoring adds to a chat message.
     pub fn weight(&self, message: &str) -> usize {
         self.marked(message).as_deref().map_or(0, sum)
     }
 
-    /// The messages of a request for `whom` with the data itself, `most` bytes of base64 at the most. The newest come
-    /// first: of the older ones a text is left that says what was there. What is asked now, behind the model's last
-    /// word, is never left out.
+    /// Restores the messages of a request for `whom`, with at most `most` bytes of base64. The newest media are
+    /// included first; older ones are replaced by a text that describes them. Media after the model's last answer are
+    /// never left out.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] for an unknown placeholder, and when what is asked now holds more than `most`.
+    /// [`Error::InvalidInput`] for an unknown placeholder, and if the media after the model's last answer exceed
+    /// `most`.
     pub fn restore_request<'m>(
         &self,
         messages: &'m [impl AsRef<str>],
@@ -124,7 +125,7 @@ impl Media {
         Ok(filled_in)
     }
 
-    /// What is asked, for a person: its texts, and of media what they are. Each on a line of its own.
+    /// The prompt as text for people: its texts, and descriptions of its media, one per line.
     pub fn told(&self, parts: &str) -> String {
         let told = |part: &str| match told(part, &|mark| self.size(mark)) {
             Some(told) => Some(told),
@@ -133,7 +134,7 @@ impl Media {
         part::media_parts(parts).into_iter().filter_map(told).collect::<Vec<_>>().join("\n")
     }
 
-    /// The message with a text in the place of each part that holds a mark.
+    /// The message with a text in place of each part that has a placeholder.
     fn left_out(&self, message: &str) -> String {
         let parts = part::media_parts(message).into_iter().filter(|part| part::places_in(part, part).next().is_some());
         let texts = parts.filter_map(|part| {
@@ -190,7 +191,7 @@ fn filled(json: &str, marked: Vec<Marked>) -> Cow<'_, str> {
     replaced(json, marked.into_iter().map(|marked| (marked.place, marked.data)))
 }
 
-/// The text with others in the places of some of its pieces, in their order.
+/// Replaces some parts of the text, in order.
 fn replaced(text: &str, pieces: impl Iterator<Item = (std::ops::Range<usize>, impl AsRef<str>)>) -> Cow<'_, str> {
     let mut made = String::new();
     let mut from = 0;

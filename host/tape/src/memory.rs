@@ -15,7 +15,7 @@ use super::transaction::{self, StoreTransaction};
 
 /// Keeps tapes in memory.
 ///
-/// An archive is kept under its name as if it were a tape, but is not listed and takes nothing more.
+/// An archive is kept like a tape under its name, but is not listed and accepts no writes.
 #[derive(Default)]
 pub struct MemoryStore {
     tapes: Mutex<Tapes>,
@@ -24,29 +24,29 @@ pub struct MemoryStore {
 #[derive(Default)]
 struct Tapes {
     tapes: BTreeMap<String, Kept>,
-    /// The last key of a tape, which outlives the tape.
+    /// The last key of a tape; survives the tape's reset.
     keys: HashMap<String, String>,
 }
 
 #[derive(Default)]
 struct Kept {
     archive: bool,
-    /// In the order of their ids.
+    /// In order of ids.
     entries: Vec<Entry>,
 }
 
 impl MemoryStore {
-    /// No tapes yet.
+    /// An empty store.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Never held while something is awaited.
+    /// Never held across an await.
     fn tapes(&self) -> MutexGuard<'_, Tapes> {
         self.tapes.lock()
     }
 
-    /// What `look` makes of a tape's entries.
+    /// Applies `look` to a tape's entries.
     fn look<T>(&self, tape: &str, look: impl FnOnce(&[Entry]) -> T) -> Result<T> {
         let tapes = self.tapes();
         match tapes.tapes.get(tape) {

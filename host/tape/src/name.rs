@@ -1,4 +1,4 @@
-//! Names of tapes. A name becomes a file's name, so what may be in one is decided here and nowhere else.
+//! Names of tapes. They become file names, so only this module decides which are valid.
 
 use bub_types::text::escaped;
 use std::path::Path;
@@ -8,40 +8,38 @@ use md5::{Digest, Md5};
 use super::date;
 use super::error::{Error, Result};
 
-/// Leaves room for what is put behind a name within the 255 bytes of a file's name.
+/// Leaves room for suffixes within the 255 bytes of a file name.
 const MAX_NAME: usize = 200;
 const MAX_SIDECAR: usize = 64;
 
 /// Separates a tape's name from its sidecar's.
 pub(super) const SIDECAR: &str = "__sidecar__";
 
-/// The tape of a session in a workspace, whose path must be absolute and resolved: two repositories do not share a
-/// session by accident.
+/// The tape of a session in a workspace, whose path must be absolute and resolved: repositories do not share sessions.
 pub fn tape_name(workspace: &Path, session: &str) -> String {
     let workspace = workspace.as_os_str().as_encoded_bytes();
     format!("{}__{}", half(workspace), half(session.as_bytes()))
 }
 
-/// The tape that all sessions of a workspace share. It is that of no session: a channel's session ids hold a colon, and
-/// the user's own are not empty.
+/// The tape that all sessions of a workspace share. No session has it: ids of channel sessions contain a colon, and the
+/// user's own are not empty.
 pub fn workspace_tape_name(workspace: &Path) -> String {
     tape_name(workspace, "")
 }
 
-/// Whether that is the tape that all sessions of a workspace share, whichever workspace it is, or an archive or sidecar of
-/// it.
+/// Whether that is the shared tape of any workspace, or an archive or sidecar of one.
 pub fn is_workspace_tape(name: &str) -> bool {
     let family = name.split_once(SIDECAR).map_or(name, |(family, _)| family);
     let family = family.split_once('.').map_or(family, |(family, _)| family);
     family.split_once("__").is_some_and(|(_, session)| session == half(b""))
 }
 
-/// The tape that a plugin keeps beside `tape`.
+/// The name of a plugin's sidecar of `tape`.
 ///
 /// # Errors
 ///
 /// [`Error::InvalidInput`] unless `sidecar` is lower-case letters, digits, `_`, `.` and `-`, with a letter or digit at
-/// both ends and neither `..` nor `__` in it: a plugin's name leaves neither the directory nor its own tape.
+/// both ends and neither `..` nor `__`: a sidecar cannot escape its directory or its tape.
 pub fn sidecar_name(tape: &str, sidecar: &str) -> Result<String> {
     let ends = |edge: Option<char>| edge.is_some_and(|edge| edge.is_ascii_alphanumeric());
     let good = sidecar.len() <= MAX_SIDECAR
@@ -58,17 +56,17 @@ pub fn sidecar_name(tape: &str, sidecar: &str) -> Result<String> {
     Ok(name)
 }
 
-/// The tape of a sidecar; any other tape itself.
+/// The tape of a sidecar; any other tape's own name.
 pub(super) fn family(tape: &str) -> &str {
     tape.split_once(SIDECAR).map_or(tape, |(family, _)| family)
 }
 
-/// What an archive of the tape that is made now is called, where the name is free.
+/// The default name for an archive of the tape made now.
 pub(super) fn archive_name(tape: &str) -> String {
     format!("{tape}.jsonl.{}.bak", date::stamp())
 }
 
-/// The name, or where it is taken the same with a number, in front of an archive's ending.
+/// The name, with a number inserted before the archive's ending if it is taken.
 pub(super) fn free<E>(
     name: &str,
     mut is_taken: impl FnMut(&str) -> std::result::Result<bool, E>,
@@ -83,21 +81,21 @@ pub(super) fn free<E>(
     Ok(free)
 }
 
-/// Whether a tape of this name is among those that a store lists: a sidecar's name has `__` more than once.
+/// Whether a store lists a tape of this name: a sidecar's name has `__` more than once.
 pub fn is_listed(name: &str) -> bool {
     name.matches("__").count() == 1
 }
 
-/// What the archive of a sidecar is called when that of its tape is called `archive`.
+/// The name of a sidecar's archive, given the name of its tape's archive.
 pub(super) fn archive_beside(archive: &str, tape: &str, sidecar: &str) -> String {
     format!("{sidecar}{}", archive.strip_prefix(tape).unwrap_or(archive))
 }
 
-/// Whether a store may keep a tape of this name.
+/// Checks that a name is valid for a tape.
 ///
 /// # Errors
 ///
-/// [`Error::InvalidInput`] unless it is 1 to 200 ASCII letters, digits, `_`, `.` and `-`, without a dot in front and
+/// [`Error::InvalidInput`] unless it is 1 to 200 ASCII letters, digits, `_`, `.` and `-`, without a leading dot and
 /// without `..`.
 pub fn check_tape_name(name: &str) -> Result<()> {
     let good = (1..=MAX_NAME).contains(&name.len())
@@ -116,7 +114,7 @@ fn half(bytes: &[u8]) -> String {
     Md5::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A name that was refused, for a message.
+/// A rejected name, for a message.
 fn shown(name: &str) -> String {
     escaped(name, 64)
 }

@@ -1,18 +1,18 @@
-//! Which file systems lie on another machine. Locks and shared memory may hold on this one alone there.
+//! Detection of network file systems, on which locks and shared memory may be local to this machine.
 
 use std::io;
 use std::path::Path;
 
-/// The file system of `path`, which must exist, if it is a network file system: `NFS`, `SMB`, `CIFS`, `9p` or `FUSE`.
-/// Of the last one it cannot be told, and it counts as one. `None` elsewhere, and where this is not known.
+/// The network file system of `path`, which must exist: `NFS`, `SMB`, `CIFS`, `9p` or `FUSE` (which may be local, but
+/// counts as one). `None` if it is local or unknown.
 ///
 /// # Errors
 ///
-/// What the system says when it cannot look.
+/// The system's error.
 pub fn network_file_system(path: &Path) -> io::Result<Option<&'static str>> {
     #[cfg(target_os = "linux")]
     {
-        // The type is 32 or 64 bits wide, with a sign or without; the number itself has 32 bits.
+        // The field's type differs between systems; the number has 32 bits.
         Ok(by_magic(rustix::fs::statfs(path)?.f_type as u32))
     }
     #[cfg(not(target_os = "linux"))]
@@ -21,7 +21,7 @@ pub fn network_file_system(path: &Path) -> io::Result<Option<&'static str>> {
     }
 }
 
-/// The file system of that number in Linux's `statfs(2)`, when it is one of another machine.
+/// The name of a network file system by its number in Linux's `statfs(2)`.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux has these numbers"))]
 fn by_magic(magic: u32) -> Option<&'static str> {
     match magic {

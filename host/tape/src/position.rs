@@ -1,4 +1,4 @@
-//! Reading the answer of a query.
+//! Incremental reading of a query's results.
 
 use super::condition::Condition;
 use super::entry::Entry;
@@ -9,23 +9,23 @@ use super::query::{Query, Start};
 use super::reader::Reader;
 use super::store::Store;
 
-/// How far the answer of a query has been read. It holds no entries: a long tape costs what is read of it.
+/// The position in the results of a query. It holds no entries, so memory is bounded.
 #[derive(Clone, Debug)]
 pub struct Position {
     filter: Filter,
-    /// The newest of its sort is what a store finds without looking through the tape.
+    /// Set if the store can find the newest match without scanning.
     lookup: Option<Lookup>,
     reader: Reader,
     left: usize,
 }
 
 impl Position {
-    /// Finds the anchors of a query, then reads its dates: the order in which Bub complains.
+    /// Resolves the anchors of a query, then parses its dates: the order of Bub's errors.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] when an anchor is missing, [`Error::InvalidInput`] when a date is none or the first lies
-    /// behind the second.
+    /// [`Error::NotFound`] if an anchor is missing, [`Error::InvalidInput`] if a date is invalid or the first is after
+    /// the second.
     pub async fn new<S: Store + ?Sized>(store: &S, tape: &str, query: &Query) -> Result<Self> {
         let (after, before) = match &query.start {
             Start::First => (0, None),
@@ -48,11 +48,11 @@ impl Position {
         Ok(Self { filter, lookup, reader, left: query.limit.unwrap_or(usize::MAX) })
     }
 
-    /// The next entries of the answer, at most `max`; empty: the end.
+    /// The next results, at most `max`; empty at the end.
     ///
     /// # Errors
     ///
-    /// What the store says.
+    /// The store's error.
     pub async fn next<S: Store + ?Sized>(&mut self, store: &S, tape: &str, max: usize) -> Result<Vec<Entry>> {
         let wanted = max.min(self.left);
         if wanted == 1
@@ -80,7 +80,7 @@ impl Position {
             if !self.reader.go_on(step.next) {
                 break;
             }
-            // A search through a long tape leaves room for others.
+            // Let other tasks run during a long search.
             tokio::task::yield_now().await;
         }
         self.left -= found.len();

@@ -1,4 +1,4 @@
-//! Whether an entry may be meant by a condition.
+//! Evaluation of conditions.
 
 use super::condition::{Condition, MAX_BYTES, MAX_ELEMENT, MAX_ELEMENTS, Room};
 use super::entry::Entry;
@@ -7,7 +7,7 @@ use super::filter::Filter;
 use super::fold::fold;
 use super::search::SimilarWords;
 
-/// Evaluates a [`Condition`] for one entry at a time, but for its bounds.
+/// Evaluates a [`Condition`] for single entries, without its bounds.
 pub(super) struct Prefilter {
     filter: Filter,
     texts: Vec<String>,
@@ -17,7 +17,7 @@ pub(super) struct Prefilter {
 impl Prefilter {
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] when the lists are too long, a date is none, or more than two edits are to be forgiven.
+    /// [`Error::InvalidInput`] if the lists are too long, a date is invalid, or a word allows more than two edits.
     pub(super) fn new(condition: &Condition) -> Result<Self> {
         let mut room = Room::new();
         let texts = condition.kinds.iter().chain(&condition.name).chain(&condition.texts);
@@ -35,12 +35,12 @@ impl Prefilter {
         Ok(Self { filter, texts, similar: SimilarWords::new(&condition.similar) })
     }
 
-    /// The same condition as every store takes it: texts folded, dates in UTC.
+    /// The condition for stores: texts folded, dates in UTC.
     pub(super) fn condition(&self, condition: &Condition) -> Condition {
         Condition { texts: self.texts.clone(), ..self.filter.condition(condition.clone()) }
     }
 
-    /// Whether the entry may be wanted; false only where it is not.
+    /// Whether the entry may match; false only if it certainly does not.
     pub(super) fn lets_pass(&mut self, entry: &Entry) -> bool {
         if !self.filter.accepts(entry) {
             return false;
@@ -49,7 +49,7 @@ impl Prefilter {
             return true;
         }
         let line = entry.line();
-        // Another program may have escaped what this one writes literally.
+        // Another program may have escaped characters that this one writes literally.
         if line.contains("\\u") || line.contains("\\/") {
             return true;
         }

@@ -1,14 +1,14 @@
-//! What entries are queried by.
+//! Queries of entries.
 
-/// Where the entries that a query looks at begin. Anchors themselves are never among them.
+/// Where the results of a query begin. Anchors used as bounds are not included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Start {
     /// The first entry.
     #[default]
     First,
-    /// Behind the newest anchor that is no section's.
+    /// After the newest anchor that is not a section's.
     LastAnchor,
-    /// Behind the newest anchor of that name, a section's too.
+    /// After the newest anchor of that name, section anchors included.
     AfterAnchor(String),
     /// Between the newest anchor of the second name and the newest of the first before it.
     BetweenAnchors(String, String),
@@ -16,7 +16,7 @@ pub enum Start {
     AfterId(u64),
 }
 
-/// Which entries are wanted. [`Query::default`] wants all, oldest first.
+/// Selects entries. [`Query::default`] selects all, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
     /// Where the result begins.
@@ -25,14 +25,14 @@ pub struct Query {
     pub kinds: Vec<String>,
     /// Only events and anchors of that name.
     pub name: Option<String>,
-    /// Stands somewhere in the entry's line, in any script, upper or lower case.
+    /// A substring of the entry's line, ignoring case.
     pub text: Option<String>,
-    /// Both ends inclusive. A bare date covers its whole day; without an offset it is UTC.
+    /// Lower bound of dates. Bounds are inclusive; a date covers its whole day, and without an offset it is UTC.
     pub since: Option<String>,
     /// Upper bound of dates, see `since`.
     pub until: Option<String>,
     /// Whether to return the newest entries first.
     pub newest_first: bool,
-    /// The first so many of the result.
+    /// Maximum number of results.
     pub limit: Option<usize>,
 }

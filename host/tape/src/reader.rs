@@ -1,4 +1,4 @@
-//! Reading what a condition may want: as the store finds it, or else one page after another.
+//! Reading of candidates: those that the store finds, or else page by page.
 
 use super::condition::{Candidates, Condition};
 use super::entry::Entry;
@@ -6,39 +6,39 @@ use super::error::Result;
 use super::prefilter::Prefilter;
 use super::store::Store;
 
-/// How many entries are read in one step, however many are wanted.
+/// Maximum entries per step, however many are wanted.
 const PAGE: usize = 256;
 
-/// The least that a store is asked to find at once: some of it may not fit.
+/// Minimum entries that a store is asked for: some candidates may not match.
 const MIN_PAGE: usize = 16;
 
-/// After so many answers in a row of which nothing was wanted, the tape is paged through from where the first of them began: a
-/// store that never comes to an end is not believed, and pages have one.
+/// After this many answers in a row without a match, the tape is paged from the first of them: paging terminates even
+/// if a store's answers do not.
 const MAX_IDLE: usize = 256;
 
-/// Entries and bytes read for one answer. The caller continues after them.
+/// Maximum entries and bytes read for one answer. The caller continues after them.
 const MAX_SEEN: usize = 16_384;
 const MAX_SEEN_BYTES: usize = 16 << 20;
 
-/// Entries that are read at once for one: of a tape of long ones, little is held that is not looked at.
+/// Entries per read: bounds the memory for a tape of long entries.
 const STEP: usize = 64;
 
-/// Bytes that are looked at before others have their turn.
+/// Bytes that are examined before other tasks may run.
 const SLICE: usize = 1 << 20;
 
 /// Bytes of entries in one answer, unless one alone is longer.
 const MAX_ANSWER: usize = 4 << 20;
 
-/// How far a tape was read.
+/// The progress of a read.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
-    /// Its bounds move.
+    /// Its bounds advance.
     condition: Condition,
-    /// Whether the store is asked to find entries, as far as is known.
+    /// Whether the store supports `find`, as far as known.
     finds: bool,
-    /// Entries that are read in one step.
+    /// Entries per step.
     page: usize,
-    /// Answers in a row of which nothing was wanted, and the bounds in front of them.
+    /// Answers in a row without a match, and the bounds before them.
     idle: usize,
     accepted: (u64, Option<u64>),
 }
@@ -50,23 +50,23 @@ impl Reader {
         Self { finds: !condition.is_everything(), condition, page: PAGE, idle: 0, accepted }
     }
 
-    /// Whether the store finds entries, once it was asked.
+    /// Whether the store supports `find`, once it was asked.
     pub(super) fn finds(&self) -> bool {
         self.finds
     }
 
-    /// Between which ids something is left, both exclusive.
+    /// The remaining range of ids, exclusive.
     pub(super) fn bounds(&self) -> (u64, Option<u64>) {
         (self.condition.after, self.condition.before)
     }
 
-    /// Whether nothing is left between the bounds.
+    /// Whether the remaining range is empty.
     pub(super) fn is_done(&self) -> bool {
         self.condition.before.is_some_and(|before| before <= self.condition.after.saturating_add(1))
     }
 
-    /// The next entries between the bounds, in their order, and behind which id there may be more. `wanted`: how many
-    /// would do.
+    /// The next entries of the remaining range, in order, and the id after which there may be more. `wanted`: how many
+    /// would suffice.
     pub(super) async fn step<S: Store + ?Sized>(&mut self, store: &S, tape: &str, wanted: usize) -> Result<Candidates> {
         let Condition { after, before, newest_first, .. } = self.condition;
         if self.finds {
@@ -88,7 +88,7 @@ impl Reader {
         Ok(Candidates { entries, next })
     }
 
-    /// Nothing up to this entry is read again.
+    /// Excludes entries up to this one from the remaining range.
     pub(super) fn pass(&mut self, id: u64) {
         match self.condition.newest_first {
             true => self.condition.before = Some(id),
@@ -96,17 +96,17 @@ impl Reader {
         }
     }
 
-    /// The entry that was just passed is wanted.
+    /// Reports a match for the entry just passed.
     pub(super) fn accept(&mut self) {
         self.idle = 0;
         self.accepted = self.bounds();
     }
 
-    /// Goes on where a step ended. Whether there may be more.
+    /// Continues after a step. Returns whether there may be more.
     pub(super) fn go_on(&mut self, next: Option<u64>) -> bool {
         match next {
             Some(next) => self.pass(next),
-            // The oldest entry stays the oldest; behind the newest others may follow.
+            // Nothing comes before the oldest entry; more may follow the newest.
             None if self.condition.newest_first => self.pass(0),
             None => {}
         }
@@ -122,11 +122,11 @@ impl Reader {
     }
 }
 
-/// Entries that a condition may want, at most `max`, as a store of this program finds them for another.
+/// At most `max` candidates of a condition, for implementing `find` over a store of this program.
 ///
 /// # Errors
 ///
-/// What the store says, and [`Error::InvalidInput`](super::Error::InvalidInput) for a condition that is none.
+/// The store's error, and [`Error::InvalidInput`](super::Error::InvalidInput) for an invalid condition.
 pub async fn find_candidates(store: &dyn Store, tape: &str, condition: &Condition, max: usize) -> Result<Candidates> {
     let mut filter = Prefilter::new(condition)?;
     let mut reader = Reader { page: STEP, ..Reader::new(filter.condition(condition)) };
@@ -158,7 +158,7 @@ pub async fn find_candidates(store: &dyn Store, tape: &str, condition: &Conditio
             break;
         }
         if found_by_store && !reader.finds() {
-            // It begins anew, one page after another.
+            // Start again, page by page.
             continue;
         }
         found.next = step.next;

@@ -1,4 +1,4 @@
-//! Entries as chat messages.
+//! Rendering of entries to chat messages.
 
 use std::sync::Arc;
 
@@ -10,28 +10,27 @@ use super::json;
 #[derive(Debug, Default)]
 pub struct Renderer {
     messages: Vec<String>,
-    /// The newest calls, whose results are still to come. Results have no ids of their own: the place in the list pairs
-    /// them.
+    /// The newest calls whose results are pending. Results have no ids of their own, and are paired by position.
     calls: Arc<[Call]>,
 }
 
-/// What one entry adds to a conversation. It costs more to make than to add, and an entry is immutable: who renders a tape
-/// again and again can keep it.
+/// The contribution of one entry to a conversation. Expensive to make, cheap to add, and immutable, so it can be
+/// cached.
 #[derive(Debug)]
 pub struct RenderedEntry(Part);
 
 #[derive(Debug)]
 enum Part {
-    /// It is no part of a conversation.
+    /// Not part of a conversation.
     Nothing,
     Message(String),
-    /// A message of calls, if there are any.
+    /// A message with tool calls, if there are any.
     Calls(Option<String>, Arc<[Call]>),
-    /// What each call gave, as JSON strings.
+    /// Results of the calls, as JSON strings.
     Results(Vec<String>),
 }
 
-/// What a result says of the call that it answers, as JSON strings.
+/// The members of a result that refer to its call, as JSON strings.
 #[derive(Debug)]
 struct Call {
     id: Option<String>,
@@ -44,16 +43,16 @@ impl Renderer {
         Self::default()
     }
 
-    /// The next entry.
+    /// Adds the next entry.
     pub fn push(&mut self, entry: &Entry) {
         match RenderedEntry::new(entry) {
-            // Not shared, so it need not be copied.
+            // Not shared, so it can be moved.
             RenderedEntry(Part::Message(message)) => self.messages.push(message),
             piece => self.add(&piece),
         }
     }
 
-    /// The next entry, as a piece.
+    /// Adds the next entry, rendered before.
     pub fn add(&mut self, piece: &RenderedEntry) {
         match &piece.0 {
             Part::Nothing => {}
@@ -66,21 +65,21 @@ impl Renderer {
         }
     }
 
-    /// A message that stands between the entries: a selector's own. Calls that wait for their results go on waiting.
+    /// Adds a message between entries, such as a selector's own. Pending calls stay pending.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] when it is no JSON object.
+    /// [`Error::InvalidInput`] if it is not a JSON object.
     pub fn push_message(&mut self, message: &str) -> Result<()> {
         let message = json::normalise(message)?;
         if !json::is_object(&message) {
-            return Err(Error::invalid("a chat message is a JSON object"));
+            return Err(Error::invalid("a chat message must be a JSON object"));
         }
         self.messages.push(message);
         Ok(())
     }
 
-    /// How many messages there are so far.
+    /// Number of messages so far.
     pub fn count(&self) -> usize {
         self.messages.len()
     }
@@ -114,7 +113,7 @@ impl Renderer {
 }
 
 impl RenderedEntry {
-    /// Kinds that are no part of a conversation (`system`, `event`, `error`, unknown ones) add nothing.
+    /// Renders an entry. Other kinds (`system`, `event`, `error`, unknown ones) render to nothing.
     pub fn new(entry: &Entry) -> Self {
         Self(match &*entry.kind {
             "anchor" => Part::Message(anchor(&entry.payload)),
@@ -142,7 +141,7 @@ fn calls(payload: &str) -> Part {
     Part::Calls(message, calls.into_iter().map(Call::parse).collect())
 }
 
-/// What a call gave, as the content of a message.
+/// A call's result, as the content of a message.
 fn content(result: &str) -> String {
     match result.starts_with('"') {
         true => result.to_owned(),
@@ -152,7 +151,7 @@ fn content(result: &str) -> String {
 
 impl Call {
     fn parse(call: &str) -> Self {
-        // Bub takes only texts, and no empty ones.
+        // Bub accepts only non-empty texts.
         let text = |value: &&str| value.starts_with('"') && value.len() > 2;
         let function = json::get(call, "function").filter(|value| json::is_object(value));
         let name = function.and_then(|function| json::get(function, "name"));
@@ -160,18 +159,18 @@ impl Call {
     }
 }
 
-/// The items of the list under `key`; none when it is no list.
+/// The items of the list under `key`; empty if it is not a list.
 fn items<'a>(payload: &'a str, key: &str) -> Vec<&'a str> {
     let list = json::get(payload, key);
     list.and_then(|list| json::elements(list).ok()).unwrap_or_default()
 }
 
-/// A value in Python's spelling.
+/// A value in Python's JSON format.
 fn printed(value: &str) -> String {
     json::reprint(value).unwrap_or_else(|_| value.to_owned())
 }
 
-/// A text as it is, anything else in Python's spelling.
+/// A string decoded, any other value in Python's JSON format.
 fn plain(value: &str) -> String {
     json::string(value).unwrap_or_else(|| printed(value))
 }

@@ -1,16 +1,17 @@
 //! Full-text search of entries.
 //!
-//! A [`Search`] is what was asked, a [`Matcher`] judges one entry by it, a [`Collector`] makes the answer of entries that
-//! come newest first. A store that pages entries shows them to a collector; one that can look before it reads, as files
-//! can, asks [`Matcher`] what a line can possibly hold. No store knows the rules:
+//! A [`Search`] is the request, a [`Matcher`] evaluates one entry, a [`Collector`] builds the result from entries,
+//! newest first. A store that pages entries offers them to a collector; one that can examine raw lines, as files can,
+//! prefilters them with [`Matcher`]. The rules are independent of the store:
 //!
-//! - An entry is found *literally* when every word stands somewhere in its kind, payload, meta or date, in any script,
-//!   upper or lower case, also inside a longer word.
-//! - Where that finds too little, one is found with *typing errors* forgiven: a word of 4 to 7 letters may differ by one
+//! - An entry matches *literally* if every word occurs in its kind, payload, meta or date, in any script, ignoring
+//! case,
+//! also inside a longer word.
+//! - If there are too few literal matches, *typing errors* are tolerated: a word of 4 to 7 letters may differ by one
 //!   edit from a word of the payload's strings, a longer one by two. An edit inserts, drops or replaces a letter, or
-//!   swaps two neighbours. What holds a digit is forgiven nothing, since another number is another fact, and neither is a
-//!   script without spaces, whose words nobody has cut.
-//! - Of entries with equal kind and payload only the newest is shown.
+//!   swaps two neighbours. Words with a digit must match literally, since another number is another fact, and so must
+//!   words of scripts without spaces, in which words cannot be separated.
+//! - Of entries with equal kind and payload only the newest is returned.
 
 mod collector;
 mod matcher;
@@ -33,25 +34,24 @@ use std::time::Duration;
 use super::entry::Entry;
 use super::forgotten::Forgotten;
 
-/// What is looked for, and how much of it. [`Search::default`] wants twenty entries of any kind and date, and has no text
-/// yet.
+/// A search request. [`Search::default`] selects twenty entries of any kind and date, and has no text yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Search {
-    /// Words, with white space between them; all must be met. At most 32, of 1,000 characters together.
+    /// Words separated by white space; all must match. At most 32, of 1,000 characters in total.
     pub text: String,
     /// Empty: all.
     pub kinds: Vec<String>,
-    /// Both ends inclusive. A bare date covers its whole day; without an offset it is UTC.
+    /// Lower bound of dates. Bounds are inclusive; a date covers its whole day, and without an offset it is UTC.
     pub since: Option<String>,
     /// Upper bound of dates, see `since`.
     pub until: Option<String>,
-    /// At most so many hits.
+    /// Maximum number of hits.
     pub limit: usize,
-    /// After so long the search ends with what it has found.
+    /// Time limit, after which the search returns what it has found.
     pub patience: Option<Duration>,
     /// Sections whose superseded versions are skipped, by name, with the first and last id of the current version.
     pub current: BTreeMap<String, (u64, u64)>,
-    /// Entries that are passed over.
+    /// Entries that are skipped.
     pub forgotten: Arc<Forgotten>,
 }
 
@@ -75,14 +75,13 @@ impl Default for Search {
 pub struct Hit {
     /// The entry that matches.
     pub entry: Entry,
-    /// How well it fits: 1.0 when the whole text stands there as it was given, but for case and for how wide its white
-    /// space is; 0.9 when all its words do; less, and above 0, when typing errors were forgiven: 0.9 without the share of
-    /// the letters that were wrong.
+    /// 1.0 if the whole text occurs, ignoring case and the amount of white space; 0.9 if all words do; between 0 and
+    /// 0.9 with typing errors: 0.9 times the share of correct letters.
     pub score: f64,
 }
 
-/// The score of an entry in which the whole text stands.
+/// The score if the whole text occurs.
 const PHRASE: f64 = 1.0;
 
-/// The score of an entry in which every word stands, and the bound of what is found by forgiving.
+/// The score if every word occurs, and the upper bound with typing errors.
 const WORDS: f64 = 0.9;

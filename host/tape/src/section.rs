@@ -15,26 +15,26 @@ use super::lookup::Lookup;
 use super::store::Store;
 use super::summary::{EntryOffset, Newest};
 
-/// How many names of sections are remembered beside the memory's.
+/// Maximum names of sections in the index, besides the memory's.
 const MAX_NAMES: usize = 32;
 
-/// How many opens are remembered that have no seal yet. One write has one; a program that crashes leaves one each time.
+/// Maximum opens without a seal in the index. Each write has one; a crash leaves one behind.
 const MAX_OPEN: usize = 16;
 
-/// How long a section may be, in entries.
+/// Maximum length of a section, in entries.
 const MAX_ENTRIES: usize = 1024;
 
-/// What an anchor of a section says.
+/// A section anchor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SectionAnchor {
     pub(super) section: String,
-    /// Else it seals.
+    /// `false`: it seals.
     pub(super) opens: bool,
     pub(super) version: u64,
 }
 
 impl SectionAnchor {
-    /// What that entry says, if it is an anchor of a section with a version.
+    /// Parses an anchor of a section with a version.
     pub(super) fn parse(entry: &Entry) -> Option<Self> {
         if !entry.is_section_anchor() {
             return None;
@@ -65,13 +65,13 @@ pub struct PluginSection {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct SectionIndex {
     known: HashMap<Box<str>, Versions>,
-    /// Whether there was a name that found no room.
+    /// Whether a name did not fit.
     lost: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Versions {
-    /// Without their seal so far, the newest last.
+    /// Opens without a seal so far, newest last.
     opens: Vec<(u64, EntryOffset)>,
     highest: Option<PluginSection>,
 }
@@ -148,7 +148,7 @@ pub(super) async fn walk<S: Store + ?Sized>(
         }
     }
     let Some((_, open, seal)) = found else { return Ok(Vec::new()) };
-    // Only up to its seal: megabytes may follow.
+    // Read only up to the seal: megabytes may follow.
     let most = usize::try_from(seal.saturating_sub(open)).map_or(MAX_ENTRIES, |between| between.min(MAX_ENTRIES)) + 1;
     let mut entries = store.read(tape, open.saturating_sub(1), most).await?;
     entries.retain(|entry| entry.id <= seal);
@@ -156,17 +156,17 @@ pub(super) async fn walk<S: Store + ?Sized>(
     Ok(entries)
 }
 
-/// The version of a section that was read whole; none where there is no section.
+/// The version of a complete section; `None` without one.
 pub fn version(section: &[Entry]) -> Option<u64> {
     section.last().and_then(SectionAnchor::parse).map(|mark| mark.version)
 }
 
-/// The ids of a section that was read whole; none where there is no section.
+/// The ids of a complete section; `None` without one.
 pub fn ids(section: &[Entry]) -> Option<std::ops::RangeInclusive<u64>> {
     section.first().zip(section.last()).map(|(open, seal)| open.id..=seal.id)
 }
 
-/// Refuses a stretch that does not come to its seal.
+/// Rejects a section without its seal.
 pub(super) fn check(name: &str, entries: &[Entry], seal: u64) -> Result<()> {
     match entries.last() {
         Some(last) if last.id == seal && entries.len() <= MAX_ENTRIES => Ok(()),
@@ -174,7 +174,7 @@ pub(super) fn check(name: &str, entries: &[Entry], seal: u64) -> Result<()> {
     }
 }
 
-/// How many entries are read of a section before it is refused.
+/// Maximum entries that are read of a section before it is rejected.
 pub(super) const fn longest() -> usize {
     MAX_ENTRIES
 }

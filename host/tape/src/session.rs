@@ -19,37 +19,37 @@ use super::{SESSION_START, json};
 /// The event that gives a session its name.
 pub const SESSION_NAME: &str = "session.name";
 
-/// The longest name of a session, in characters.
+/// Maximum length of a session's name, in characters.
 pub const MAX_SESSION_NAME: usize = 100;
 
-/// How many entries are looked at for the first message, and how many at once.
+/// Maximum entries that are examined for the first message.
 const FIRST: u64 = 96;
 const PAGE: usize = 12;
 
 /// Characters of the first message that are kept.
 const WORDS: usize = 200;
 
-/// Lines in front of what a person typed, at most: the message's context and its date.
+/// Maximum lines before the user's own text: the message's context and its date.
 const PREFACE: usize = 4;
 
-/// Whose tape it is.
+/// The session of a tape.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionMark {
     /// The session's id.
     pub id: String,
-    /// The workspace, absolute and without links.
+    /// The workspace, absolute and resolved.
     pub workspace: String,
     /// The channel of its first message.
     pub channel: String,
 }
 
 impl SessionMark {
-    /// As it stands in an entry.
+    /// The JSON for an entry.
     pub fn json(&self) -> String {
         serde_json::json!({ "id": self.id, "workspace": self.workspace, "channel": self.channel }).to_string()
     }
 
-    /// Whether the tape of that name is the session's. A mark that was copied with another tape, or made up, is not.
+    /// Whether the tape of that name is the session's. False for a copied or forged mark.
     pub fn is_of(&self, tape: &str) -> bool {
         tape_name(Path::new(&self.workspace), &self.id) == tape
     }
@@ -58,11 +58,11 @@ impl SessionMark {
         serde_json::from_str(value).ok().filter(|mark: &Self| mark.is_of(tape))
     }
 
-    /// The drafts, with the mark in the meta of the anchor that a session's tape begins with.
+    /// Adds the mark to the meta of the tape's first anchor among these drafts.
     ///
     /// # Errors
     ///
-    /// None: the mark is JSON.
+    /// None in practice: the mark is valid JSON.
     pub fn stamp(&self, drafts: &mut [Draft]) -> Result<()> {
         for draft in drafts.iter_mut().filter(|draft| is_start(draft)) {
             *draft = draft.clone().with_meta(SESSION_MARK, &self.json())?;
@@ -76,20 +76,20 @@ fn is_start(draft: &Draft) -> bool {
         && json::get(draft.payload(), "name").and_then(json::string).as_deref() == Some(SESSION_START)
 }
 
-/// What a list of sessions says of one.
+/// A session's row in a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionSummary {
-    /// Whose tape it is; none: the tape does not say.
+    /// The session; `None` if the tape does not record it.
     pub mark: Option<SessionMark>,
-    /// What a person called it.
+    /// The name that the user gave it.
     pub name: Option<String>,
-    /// How its first message begins, as it was typed.
+    /// The beginning of the first message, as it was typed.
     pub first_words: Option<String>,
     /// The id of the last entry.
     pub entries: u64,
-    /// When the last entry was written.
+    /// Date of the last entry.
     pub date: Option<String>,
-    /// Tokens of all its model calls.
+    /// Tokens of all model calls.
     pub tokens: u64,
 }
 
@@ -108,8 +108,8 @@ pub async fn session_mark(store: &dyn Store, tape: &str) -> Result<Option<Sessio
     Ok(event.as_ref().and_then(data).and_then(|mark| SessionMark::parse(mark, tape)))
 }
 
-/// What a list says of the session of that tape, without what was forgotten. Its beginning and its end are read, and what the
-/// store remembers of it is asked; not the whole tape.
+/// The summary of a tape's session, without forgotten entries. Reads the beginning and the end of the tape and the
+/// store's statistics, not the whole tape.
 ///
 /// # Errors
 ///
@@ -131,11 +131,11 @@ pub async fn session_summary(tape: &Tape) -> Result<SessionSummary> {
     })
 }
 
-/// The event that gives a session that name; an empty one takes its name away.
+/// The event that names a session; an empty name removes it.
 ///
 /// # Errors
 ///
-/// [`Error::InvalidInput`] when the name is too long, or does not stand on one line.
+/// [`Error::InvalidInput`] if the name is too long, or not a single line.
 pub fn name_session(name: &str) -> Result<Draft> {
     let name = name.trim();
     if name.chars().count() > MAX_SESSION_NAME {
@@ -155,7 +155,7 @@ fn data(event: &Entry) -> Option<&str> {
     json::get(&event.payload, "data")
 }
 
-/// How the first message begins that a person wrote.
+/// The beginning of the first message of a person.
 async fn first_words(tape: &Tape) -> Result<Option<String>> {
     let mut after = 0;
     loop {
@@ -187,7 +187,7 @@ fn first_text(parts: &str) -> Option<String> {
     json::elements(parts).ok()?.into_iter().find_map(|part| json::get(part, "text").and_then(json::string))
 }
 
-/// What a person typed of a message to the model: the part behind its context and its date, where they stand in front.
+/// The user's own text in a message to the model: without the context and date before it.
 pub fn typed(content: &str) -> &str {
     let mut at = 0;
     for line in content.split_inclusive('\n').take(PREFACE) {

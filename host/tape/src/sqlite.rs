@@ -1,4 +1,4 @@
-//! Tapes in one SQLite database, with an index for everything that a turn or a search asks.
+//! Tapes in one SQLite database, with an index for every query of turns and searches.
 //!
 //! Entries are stored as text, byte for byte. One connection writes, others read; each call is a transaction on a
 //! blocking thread, so that a slow disk delays no other turn and no reader blocks checkpoints of the write-ahead log.
@@ -31,26 +31,26 @@ use read::TapeReader;
 
 /// A database of tapes.
 ///
-/// An archive is kept under its name as if it were a tape, but is not listed and takes nothing more.
+/// An archive is kept like a tape under its name, but is not listed and accepts no writes.
 pub struct SqliteStore {
     database: Database,
 }
 
 impl SqliteStore {
-    /// The tapes in the database at `path`, which is made, for its owner alone, when it is not there. Writes survive what
-    /// `durability` says. On a network file system it is opened only when `shared_fs` says that this machine alone uses
-    /// it: SQLite's log lives in memory that machines do not share.
+    /// Opens the database at `path`; creates it with mode 600 if it is missing. On a network file system it is opened
+    /// only if `shared_fs` states that only this machine uses it: SQLite's shared memory does not work between
+    /// machines.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](super::Error::Io) when the directory is missing, or the file cannot be opened or is no database;
-    /// [`Error::InvalidInput`](super::Error::InvalidInput) when it is another program's or of another version, or lies on
+    /// [`Error::Io`](super::Error::Io) if the directory is missing, or the file cannot be opened or is not a database;
+    /// [`Error::InvalidInput`](super::Error::InvalidInput) if it is another program's or has another version, or is on
     /// a network file system.
     pub fn open(path: impl Into<PathBuf>, durability: Durability, shared_fs: bool) -> Result<Self> {
         Ok(Self { database: Database::open(path.into(), durability, shared_fs)? })
     }
 
-    /// The file of the database.
+    /// The path of the database.
     pub fn path(&self) -> &Path {
         self.database.path()
     }
@@ -141,7 +141,7 @@ impl Store for SqliteStore {
     fn check_writable<'a>(&'a self, tape: &'a str) -> Future<'a, ()> {
         Box::pin(async move {
             check_tape_name(tape)?;
-            // A write begins by asking for the right to write.
+            // A write transaction begins by acquiring the write lock.
             self.database.write(format!("append to tape `{tape}`"), |_| Ok(())).await
         })
     }

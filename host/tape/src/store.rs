@@ -1,4 +1,4 @@
-//! What keeps tapes.
+//! The interface of tape stores.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,74 +17,74 @@ use super::search::{Hit, Search};
 /// What every operation of a [`Store`] returns.
 pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = Result<T>> + Send + 'a>>;
 
-/// How many entries are fetched in one step by what is written here for all stores.
+/// Entries per step of the default implementations.
 const PAGE: usize = 256;
 
-/// What one write changes: a tape, its sidecars, or both.
+/// An atomic write to a tape, its sidecars, or both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Commit {
-    /// Names the write, so that it can be repeated without harm by whoever does not know whether it was done: a turn's
-    /// key. A store remembers the last key of each tape.
+    /// The idempotency key: a turn's key, with which the write can be repeated after an uncertain outcome. A store
+    /// remembers the last key of each tape.
     pub key: Option<String>,
-    /// All of one tape and its sidecars, each at most once.
+    /// Batches for one tape and its sidecars, each at most once.
     pub batches: Vec<Batch>,
 }
 
-/// What one write does to one tape: first the reset, then the drafts.
+/// The change of one tape: first the reset, then the drafts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     /// The name of the tape.
     pub tape: String,
-    /// Empties the tape, and where it is no sidecar, its sidecars too.
+    /// Resets the tape and, if it is not a sidecar, its sidecars.
     pub reset: Option<Reset>,
     /// Entries to append.
     pub drafts: Vec<Draft>,
-    /// Refuses the whole write unless this is the tape's last id.
+    /// Rejects the whole commit unless this is the tape's last id.
     pub expect_last: Option<u64>,
 }
 
-/// What becomes of the entries of a tape that is emptied.
+/// What a reset does with the entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reset {
-    /// They are kept under this name, which [`Store::archive_name`] gave; none: they are not kept.
+    /// The archive's name, from [`Store::archive_name`]; `None`: the entries are not kept.
     pub archive: Option<String>,
-    /// What a fork had written before it was emptied: it goes to the archive, behind what the tape held.
+    /// Entries that a fork had written before the reset; they are appended to the archive.
     pub kept: Vec<Draft>,
 }
 
-/// What became of a [`Commit`].
+/// The outcome of a [`Commit`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// For each batch the id of its first draft; the others follow it.
     Stored(Vec<u64>),
-    /// A write of this key was done before: nothing was written now.
+    /// A commit with this key was done before: nothing was written.
     Already,
 }
 
 impl Commit {
-    /// A write of one batch, without a key.
+    /// A commit of one batch, without a key.
     pub fn new(batch: Batch) -> Self {
         Self { key: None, batches: vec![batch] }
     }
 
-    /// A write that empties a tape, into the archive of that name or into none.
+    /// A commit that resets a tape, into the archive of that name or without one.
     pub(super) fn reset(tape: &str, archive: Option<String>) -> Self {
         let reset = Some(Reset { archive, kept: Vec::new() });
         Self::new(Batch { tape: tape.to_owned(), reset, ..Batch::default() })
     }
 
-    /// The tape that this writes to, itself or its sidecars; none when there are no batches.
+    /// The tape that this commit writes, itself or its sidecars; `None` without batches.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] when there is more than one such tape, a tape comes twice, or a name is none.
+    /// [`Error::InvalidInput`] if there is more than one such tape, a tape occurs twice, or a name is invalid.
     pub fn tape(&self) -> Result<Option<&str>> {
         let mut of_all = None;
         for (place, batch) in self.batches.iter().enumerate() {
             super::check_tape_name(&batch.tape)?;
             let tape = family(&batch.tape);
             if of_all.is_some_and(|other| other != tape) {
-                return Err(Error::invalid("one write is for one tape and its sidecars"));
+                return Err(Error::invalid("one write changes one tape and its sidecars only"));
             }
             if self.batches.iter().take(place).any(|before| before.tape == batch.tape) {
                 return Err(Error::invalid(format!("one write names the tape `{}` twice", batch.tape)));
@@ -95,32 +95,31 @@ impl Commit {
     }
 }
 
-/// Keeps tapes by name. A tape that is not there is empty; the first append makes it.
+/// Stores tapes by name. A missing tape is empty; the first append creates it.
 ///
-/// What has a body here is right for every store, at the cost of one page after another; a store that has an index
-/// answers it better.
+/// The default implementations work for every store by paging; a store with an index should override them.
 pub trait Store: Send + Sync {
-    /// Writes all batches, or nothing. The first id of a batch is one more than the last on its tape.
+    /// Writes all batches or nothing. The first id of a batch is one more than the last on its tape.
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`] when an `expect_last` is not the tape's last id.
+    /// [`Error::Conflict`] if an `expect_last` is not the tape's last id.
     fn commit(&self, commit: Commit) -> Future<'_, Outcome>;
 
-    /// This store, in which that tape is read as it is at this moment, for a store that looks each time whether others have
-    /// written; none: it does not.
+    /// This store with that tape pinned to its current state, for a store that checks for other writers at each read;
+    /// `None`: it does not.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] when the tape cannot be read.
+    /// [`Error::Io`] if the tape cannot be read.
     fn pinned(&self, _tape: &str) -> Result<Option<Arc<dyn Store>>> {
         Ok(None)
     }
 
-    /// What lies behind this store was written past it: what of it was found is looked for again.
+    /// Invalidates caches after a write that bypassed this store.
     fn invalidate(&self) {}
 
-    /// Learns what reading the tape needs, as far as a turn can wait for it: once, at its beginning.
+    /// Prepares a tape for reading, once at the beginning of a turn.
     fn prepare<'a>(&'a self, _tape: &'a str) -> Future<'a, ()> {
         Box::pin(async { Ok(()) })
     }
@@ -130,46 +129,46 @@ pub trait Store: Send + Sync {
         Box::pin(async { Ok(()) })
     }
 
-    /// The name under which a reset would keep the tape's entries, as nothing is kept yet; none when the tape is not
-    /// there, or the store chooses the name later.
+    /// The name under which a reset would archive the tape's entries now; `None` if the tape does not exist, or the
+    /// store chooses the name later.
     fn archive_name<'a>(&'a self, tape: &'a str) -> Future<'a, Option<String>>;
 
-    /// Names of the tapes beside `tape` that plugins keep, in order.
+    /// Names of the tape's sidecars, in order.
     fn sidecars<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<String>>;
 
-    /// The id of the last entry; 0 when there is none.
+    /// The id of the last entry; 0 without one.
     fn last_id<'a>(&'a self, tape: &'a str) -> Future<'a, u64>;
 
-    /// Entries with an id greater than `after`, in order, at most `max`. Their ids grow, whatever else wrote the tape: what
-    /// a store keeps and numbers otherwise, it numbers anew.
+    /// At most `max` entries with an id greater than `after`, in order. Ids increase; a store renumbers entries whose
+    /// stored ids do not.
     fn read<'a>(&'a self, tape: &'a str, after: u64, max: usize) -> Future<'a, Vec<Entry>>;
 
-    /// The newest `max` entries with an id less than `before` (none: of the whole tape), oldest first.
+    /// The newest `max` entries with an id less than `before` (`None`: of the whole tape), oldest first.
     fn tail<'a>(&'a self, tape: &'a str, before: Option<u64>, max: usize) -> Future<'a, Vec<Entry>>;
 
-    /// Names of tapes in order, behind `after`, at most `max`. Sidecars are not among them.
+    /// At most `max` names of tapes after `after`, in order, without sidecars.
     fn list<'a>(&'a self, after: Option<&'a str>, max: usize) -> Future<'a, Vec<String>>;
 
-    /// Whether an append would find its way, without making one: a turn is refused before the model is paid.
+    /// Whether an append would succeed, without making one: a turn is rejected before its model is called.
     fn check_writable<'a>(&'a self, tape: &'a str) -> Future<'a, ()>;
 
-    /// The longest entry that the tapes take, in bytes.
+    /// Maximum size of an entry, in bytes.
     fn longest_entry(&self) -> usize {
         LONGEST_LINE
     }
 
-    /// About `max` entries that may fit the condition, where the store can find them without reading the tape; none: it
-    /// cannot, and is paged through. Entries that do not fit may be among them, and none that fits is left out.
+    /// About `max` candidates for the condition, if the store can find them without reading the tape; `None` if it
+    /// cannot, and must be paged. The candidates include all matches, and may include others.
     ///
     /// # Errors
     ///
-    /// What reading says.
+    /// Errors of reading.
     fn find<'a>(&'a self, _tape: &'a str, _condition: &'a Condition, _max: usize) -> Future<'a, Option<Candidates>> {
         Box::pin(async { Ok(None) })
     }
 
-    /// Writes the drafts as one and returns the id of the first. No drafts: nothing is written, and the id is the one that
-    /// would come next.
+    /// Appends the drafts atomically and returns the id of the first. Without drafts nothing is written, and the id is
+    /// the next one.
     fn append<'a>(&'a self, tape: &'a str, drafts: Vec<Draft>, expect_last: Option<u64>) -> Future<'a, u64> {
         Box::pin(async move {
             let batch = Batch { tape: tape.to_owned(), reset: None, drafts, expect_last };
@@ -180,8 +179,8 @@ pub trait Store: Send + Sync {
         })
     }
 
-    /// Empties a tape and its sidecars. With `archive` the entries are kept, under the name that is returned; there is
-    /// none when the tape was not there.
+    /// Resets a tape and its sidecars. With `archive` the entries are kept, under the name that is returned; `None` if
+    /// the tape did not exist.
     fn reset<'a>(&'a self, tape: &'a str, archive: bool) -> Future<'a, Option<String>> {
         Box::pin(async move {
             let archive = if archive { self.archive_name(tape).await? } else { None };
@@ -190,16 +189,16 @@ pub trait Store: Send + Sync {
         })
     }
 
-    /// Takes entries out of a tape, a sidecar or an archive for good: all of them or, where this process ends, none. The
-    /// others keep their ids, and in files their bytes. How many were taken out.
+    /// Erases entries from a tape, a sidecar or an archive permanently: all of them or, after a crash, none. The others
+    /// keep their ids and, in files, their bytes. Returns the number of erased entries.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] where the store has no means to, or the ids of others would change.
+    /// [`Error::InvalidInput`] if the store does not support it, or ids of other entries would change.
     fn erase<'a>(&'a self, tape: &'a str, _erasure: Erasure) -> Future<'a, u64> {
         Box::pin(async move {
             let message = format!(
-                "what keeps tape `{tape}` takes no single entries out: `bub-wasm tape reset --discard` empties the tape"
+                "the store of tape `{tape}` cannot erase single entries: `bub-wasm tape reset --discard` empties the tape"
             );
             Err(Error::invalid(message))
         })
@@ -222,8 +221,8 @@ pub trait Store: Send + Sync {
         })
     }
 
-    /// The window of a view: the newest anchor that is no section's, and all behind it; the whole tape where there is
-    /// none.
+    /// The window of a view: the newest anchor that is not a section's, and all entries after it; the whole tape
+    /// without one.
     fn since_anchor<'a>(&'a self, tape: &'a str) -> Future<'a, Vec<Entry>> {
         Box::pin(async move {
             let mut newest_first: Vec<Entry> = Vec::new();
@@ -246,35 +245,35 @@ pub trait Store: Send + Sync {
         })
     }
 
-    /// The section of that name that holds among the entries with an id less than `before`, from its open to its seal;
-    /// empty: there is none.
+    /// The current section of that name among the entries with an id less than `before`, from its open to its seal;
+    /// empty if there is none.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] when it is longer than 1,024 entries.
+    /// [`Error::InvalidInput`] if it is longer than 1,024 entries.
     fn section<'a>(&'a self, tape: &'a str, name: &'a str, before: Option<u64>) -> Future<'a, Vec<Entry>>;
 
-    /// All that a query finds. A store without a better way has [`by_reading::query`](crate::by_reading::query).
+    /// All results of a query. A store without an index can use [`by_reading::query`](crate::by_reading::query).
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] when an anchor is missing, [`Error::InvalidInput`] when a date makes no sense.
+    /// [`Error::NotFound`] if an anchor is missing, [`Error::InvalidInput`] if a date is invalid.
     fn query<'a>(&'a self, tape: &'a str, query: &'a Query) -> Future<'a, Vec<Entry>>;
 
-    /// What a search finds among the entries with an id less than `before`.
+    /// Searches the entries with an id less than `before`.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] when nothing can be looked for by that text, or a date makes no sense.
+    /// [`Error::InvalidInput`] if the text cannot be searched for, or a date is invalid.
     fn search<'a>(&'a self, tape: &'a str, search: &'a Search, before: Option<u64>) -> Future<'a, Vec<Hit>>;
 
-    /// What the tape amounts to. Reads all of it.
+    /// The statistics of the tape. Reads all of it.
     fn info<'a>(&'a self, tape: &'a str) -> Future<'a, Info> {
         Box::pin(info_by_reading(self, tape))
     }
 }
 
-/// The counts of a tape, one page after another.
+/// Computes the statistics page by page.
 pub(super) async fn info_by_reading(store: &(impl Store + ?Sized), tape: &str) -> Result<Info> {
     let mut info = Info::new(tape);
     let mut after = 0;
@@ -285,19 +284,19 @@ pub(super) async fn info_by_reading(store: &(impl Store + ?Sized), tape: &str) -
         };
         after = last.id;
         page.iter().for_each(|entry| info.count(entry));
-        // A long tape leaves room for others.
+        // Let other tasks run during a long tape.
         tokio::task::yield_now().await;
     }
 }
 
-/// The largest id that is given, so that counting never runs over; a tape with a larger one can only be read.
+/// The largest id that is assigned, to prevent overflow; a tape with a larger one is read-only.
 const LARGEST_ID: u64 = i64::MAX as u64;
 
-/// The id behind `last`, with room for `count` entries.
+/// The id after `last`, with room for `count` entries.
 pub(super) fn next_id(last: u64, count: usize) -> Result<u64> {
     let count = u64::try_from(count).unwrap_or(u64::MAX);
     match last.checked_add(count) {
         Some(sum) if sum < LARGEST_ID => Ok(last + 1),
-        _ => Err(Error::invalid(format!("no ids are left behind {last}"))),
+        _ => Err(Error::invalid(format!("no ids are left after {last}"))),
     }
 }

@@ -9,14 +9,14 @@ use super::info::Info;
 use super::lookup::Lookup;
 use super::section::{PluginSection, SectionIndex};
 
-/// How many kinds are remembered, and how many names of events and of anchors.
+/// Maximum number of kinds, and of names of events and of anchors.
 const KINDS: usize = 64;
 const NAMES: usize = 512;
 
-/// The longest kind or name that is remembered, in bytes.
+/// Maximum length of a kind or name, in bytes.
 const MAX_NAME: usize = 128;
 
-/// Where an entry stands.
+/// The position of an entry.
 ///
 /// It may come from a corrupt file: a reader checks that the entry at `offset` has this `id` and matches the lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,29 +32,29 @@ pub struct EntryOffset {
 pub enum Newest<T = EntryOffset> {
     /// The newest one.
     Known(T),
-    /// There is none.
+    /// There is no such entry.
     Nothing,
-    /// More was on the tape than is remembered: only reading it tells.
+    /// The summary is incomplete; the tape must be read.
     Unknown,
 }
 
-/// All entries of a tape, folded into a few kilobytes, however many there are.
+/// A summary of all entries of a tape, in a few kilobytes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TapeSummary {
     info: Info,
-    /// The newest anchor, a section's too, and the newest that begins a phase. Apart from the kinds, because they must not
-    /// fall out.
+    /// The newest anchor (section anchors included), and the newest that begins a phase. Separate from the kinds, so
+    /// that they are not evicted.
     anchor: Option<EntryOffset>,
     phase: Option<EntryOffset>,
     kinds: Latest<KINDS>,
-    // Apart, so that a plugin that names each of its anchors anew does not push out the events.
+    // Separate, so that many names of anchors do not evict events.
     events: Latest<NAMES>,
     anchors: Latest<NAMES>,
     sections: SectionIndex,
 }
 
 impl TapeSummary {
-    /// Adds the next entry of the tape, which stands at `place`, behind all that were added.
+    /// Adds the next entry of the tape, at `place`.
     pub fn fold(&mut self, entry: &Entry, place: EntryOffset) {
         let name = entry.name();
         self.info.count_named(entry, name.as_deref());
@@ -73,27 +73,27 @@ impl TapeSummary {
         }
     }
 
-    /// How many names are remembered.
+    /// Number of names.
     pub(super) fn names(&self) -> usize {
         self.kinds.places.len() + self.events.places.len() + self.anchors.places.len()
     }
 
-    /// Adds a line that holds no entry.
+    /// Counts an unreadable line.
     pub fn unreadable(&mut self) {
         self.info.unreadable = self.info.unreadable.saturating_add(1);
     }
 
-    /// The counts, of the tape of that name.
+    /// The statistics of the tape of that name.
     pub fn info(&self, name: &str) -> Info {
         Info { name: name.to_owned(), ..self.info.clone() }
     }
 
-    /// Where the section of that name stands that holds: the whole one of the highest version.
+    /// The position of the current section of that name: the complete one with the highest version.
     pub fn section(&self, name: &str) -> Newest<PluginSection> {
         self.sections.newest(name)
     }
 
-    /// The newest entry that `sought` accepts.
+    /// The newest entry that matches `lookup`.
     pub fn newest(&self, lookup: &Lookup) -> Newest {
         match lookup {
             Lookup::Anchor => self.anchor.map_or(Newest::Nothing, Newest::Known),
@@ -102,7 +102,7 @@ impl TapeSummary {
             Lookup::Named { kind, name } => match kind.as_str() {
                 "event" => self.events.get(name),
                 "anchor" => self.anchors.get(name),
-                // No other kind has names.
+                // Other kinds have no names.
                 _ => Newest::Nothing,
             },
         }
@@ -110,7 +110,7 @@ impl TapeSummary {
 }
 
 impl TapeSummary {
-    /// Keeps the answer that reading the whole tape has given where this did not know it, so that it is read once.
+    /// Records the result of reading the whole tape for an unknown lookup.
     pub(super) fn learn(&mut self, lookup: &Lookup, place: Option<EntryOffset>) {
         match lookup {
             Lookup::Kind(kind) => self.kinds.learn(kind, place),
@@ -121,14 +121,14 @@ impl TapeSummary {
     }
 }
 
-/// The last place of each of `BOUND` names at most.
+/// The last position of each of at most `BOUND` names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Latest<const BOUND: usize> {
-    /// A name that is known not to be on the tape has none.
+    /// `None` for a name that is known to be absent.
     places: HashMap<Box<str>, Option<EntryOffset>>,
-    /// Whether a name fell out. What is not here may then be one that did.
+    /// Whether a name was evicted, so that a missing one may be on the tape.
     lost: bool,
-    /// Whether there was a name that is too long to be remembered.
+    /// Whether there was a name that exceeds the maximum length.
     long: bool,
 }
 
@@ -146,18 +146,18 @@ impl<const BOUND: usize> Latest<BOUND> {
         }
     }
 
-    /// Keeps what reading the tape has told of a name that fell out.
+    /// Records the result of reading the tape for an evicted name.
     fn learn(&mut self, name: &str, place: Option<EntryOffset>) {
         if name.len() <= MAX_NAME {
             if self.places.len() >= BOUND && !self.places.contains_key(name) {
                 self.make_room();
             }
-            // What was added meanwhile is newer.
+            // An entry that was added meanwhile is newer.
             self.places.entry(name.into()).or_insert(place);
         }
     }
 
-    /// Drops the older half at once: one by one, each new name of a tape that has thousands would look at all of them.
+    /// Evicts the older half at once; evicting one by one would scan all names for each new one.
     fn make_room(&mut self) {
         let mut offsets: Vec<u64> = self.places.values().flatten().map(|place| place.offset).collect();
         offsets.sort_unstable();

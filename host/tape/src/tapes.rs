@@ -1,4 +1,4 @@
-//! All tapes, and the turns that write them.
+//! A store with its journals.
 
 use std::sync::Arc;
 
@@ -25,31 +25,31 @@ impl Tapes {
         Self { store, journals }
     }
 
-    /// What keeps the tapes.
+    /// The store.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
 
-    /// The turns in flight, and what crashes left of them.
+    /// The journals of running and interrupted turns.
     pub fn journals(&self) -> &Journals {
         &self.journals
     }
 
-    /// The tape of that name as it is stored.
+    /// The stored tape of that name.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`](super::Error::InvalidInput) when no tape may have the name.
+    /// [`Error::InvalidInput`](super::Error::InvalidInput) if the name is invalid.
     pub fn open(&self, name: &str) -> Result<Tape> {
         Ok(Tape::open(Arc::clone(&self.store), name)?.guarded(&self.journals))
     }
 
-    /// Takes out of a tape, or of its sidecar of that name, what of its sections holds no longer since before `cutoff`. How many
-    /// entries those are; `dry`: only counts.
+    /// Erases section versions that were superseded before `cutoff` from a tape, or from its sidecar of that name.
+    /// Returns the number of entries; `dry` only counts them.
     ///
     /// # Errors
     ///
-    /// The tape cannot be read, a turn has it, or what keeps it cannot take entries out.
+    /// The tape cannot be read, a turn uses it, or the store cannot erase entries.
     pub async fn compact(&self, name: &str, sidecar: Option<&str>, cutoff: Timestamp, dry: bool) -> Result<u64> {
         let tape = self.open(name)?;
         let kept_in = sidecar.map_or_else(|| Ok(name.to_owned()), |sidecar| sidecar_name(name, sidecar))?;
@@ -61,7 +61,7 @@ impl Tapes {
         }
     }
 
-    /// Puts what an interrupted turn left on the tape where no model sees it: the turn is about to be begun again.
+    /// Commits an interrupted turn's entries out of context, because the turn will be retried.
     ///
     /// # Errors
     ///
@@ -71,14 +71,13 @@ impl Tapes {
         self.journals.set_aside(&*self.store, name).await
     }
 
-    /// A turn's fork of the tape. While it lives, until [`Tape::close`], no other turn of the session begins, in this process or another;
-    /// what is written to it survives this process and is on the tape, at the latest, when the next turn begins. What an
-    /// interrupted turn left is put on the tape first.
+    /// A turn's fork of the tape. Until [`Tape::close`] no other turn of the session begins, in this process or
+    /// another. Entries written to it survive a crash, and are on the tape when the next turn begins at the latest. An
+    /// interrupted turn is recovered first.
     ///
     /// # Errors
     ///
-    /// [`Error::Busy`](super::Error::Busy) when another turn does not end in time, and whatever keeps the journal from
-    /// being written: then the turn could not be kept either.
+    /// [`Error::Busy`](super::Error::Busy) if another turn does not end in time, and errors of writing the journal.
     pub async fn begin(&self, name: &str) -> Result<(Tape, Option<Recovered>)> {
         check_tape_name(name)?;
         self.store.check_writable(name).await?;

@@ -1,22 +1,22 @@
-//! Whether one of several texts stands in an entry, wherever in its payload and however it is escaped there.
+//! Finds texts in an entry's payload, however they are escaped.
 
 use serde_json::Value;
 
 use super::entry::Entry;
 
-/// Texts that are looked for in entries, upper or lower case.
+/// Texts to find in entries, ignoring case.
 #[derive(Clone, Debug)]
 pub struct Words(Vec<Text>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Text {
     lower: String,
-    /// The longest run of ASCII letters and digits in it: it stands in JSON as it is, however often it was quoted.
+    /// Its longest run of ASCII letters and digits, which JSON contains verbatim at any depth of quoting.
     run: String,
 }
 
 impl Words {
-    /// Blank texts are none.
+    /// Blank texts are ignored.
     pub fn new<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let mut words: Vec<Text> = Vec::new();
         for text in texts.into_iter().map(str::trim).filter(|text| !text.is_empty()) {
@@ -36,19 +36,19 @@ impl Words {
         self.0.is_empty()
     }
 
-    /// Whether one of them stands in a string of the entry's payload, also in JSON that is a string there, as the arguments
-    /// of a call are. Names of keys, the entry's date and its meta are not looked at.
+    /// Whether one of them occurs in a string of the entry's payload, also in JSON within a string, such as a call's
+    /// arguments. Keys, the entry's date and its meta are ignored.
     pub fn stand_in(&self, entry: &Entry) -> bool {
         self.stand_in_json(&entry.payload)
     }
 
-    /// Whether one of them stands in a text as it is.
+    /// Whether one of them occurs in a plain text.
     pub fn stand_in_text(&self, text: &str) -> bool {
         let lower = text.to_lowercase();
         self.0.iter().any(|wanted| lower.contains(&wanted.lower))
     }
 
-    /// As [`stand_in`](Self::stand_in), in JSON.
+    /// Like [`stand_in`](Self::stand_in), for JSON.
     pub fn stand_in_json(&self, payload: &str) -> bool {
         let lower = payload.to_lowercase();
         let may_be = |text: &Text| lower.contains(&text.run) || lower.contains("\\u");

@@ -16,21 +16,21 @@ pub(super) trait StoreTransaction {
     /// Whether it is an archive.
     fn is_archive(&mut self, name: &str) -> Result<bool>;
 
-    /// 0 when it has no entries.
+    /// 0 without entries.
     fn last_id(&mut self, name: &str) -> Result<u64>;
 
     /// Sidecars of a tape, in order.
     fn sidecars(&mut self, tape: &str) -> Result<Vec<String>>;
 
-    /// Makes a tape an archive, under a name that is free.
+    /// Turns a tape into an archive under a free name.
     fn archive(&mut self, tape: &str, archive: &str) -> Result<()>;
 
     fn remove(&mut self, tape: &str) -> Result<()>;
 
-    /// Puts entries behind those that are there. Where there is nothing, it makes a tape, or an archive.
+    /// Appends entries; creates a tape or an archive if there is none.
     fn add(&mut self, name: &str, archive: bool, entries: Vec<Entry>) -> Result<()>;
 
-    /// Takes out what an erasure names, and puts its receipt behind the last entry. How many entries that were.
+    /// Erases entries and appends the receipt. Returns their number.
     fn erase(&mut self, tape: &str, erasure: &Erasure) -> Result<u64>;
 
     /// The key of the last write to a tape or its sidecars that had one.
@@ -52,7 +52,7 @@ pub(super) fn commit(transaction: &mut dyn StoreTransaction, commit: Commit) -> 
     let mut first = Vec::with_capacity(commit.batches.len());
     for batch in &commit.batches {
         if transaction.is_archive(&batch.tape)? {
-            return Err(Error::invalid(format!("`{}` is an archive: it is never written again", batch.tape)));
+            return Err(Error::invalid(format!("`{}` is an archive and cannot be written", batch.tape)));
         }
         let kept = transaction.last_id(&batch.tape)?;
         let last = if all_reset || batch.reset.is_some() { 0 } else { kept };
@@ -75,7 +75,7 @@ pub(super) fn commit(transaction: &mut dyn StoreTransaction, commit: Commit) -> 
         let Some(reset) = &batch.reset else { continue };
         let mut archive = reset.archive.clone();
         if batch.tape == tape {
-            // The sidecars take the number that their tape's archive takes.
+            // Sidecars use the number of their tape's archive.
             archive = archive.map(|archive| free_name(transaction, &archive)).transpose()?;
             for sidecar in transaction.sidecars(&tape)? {
                 let archive = archive.as_ref().map(|archive| archive_beside(archive, &tape, &sidecar));
@@ -102,7 +102,7 @@ pub(super) fn commit(transaction: &mut dyn StoreTransaction, commit: Commit) -> 
     Ok(Outcome::Stored(first))
 }
 
-/// The name that an archive of the tape made now would have; none when the tape is not there.
+/// The name for an archive of the tape made now; `None` if the tape does not exist.
 pub(super) fn archive_name(transaction: &mut dyn StoreTransaction, tape: &str) -> Result<Option<String>> {
     if !transaction.holds(tape)? || transaction.is_archive(tape)? {
         return Ok(None);
@@ -110,7 +110,7 @@ pub(super) fn archive_name(transaction: &mut dyn StoreTransaction, tape: &str) -
     free_name(transaction, &name::archive_name(tape)).map(Some)
 }
 
-/// The archive's name, when one was made.
+/// Returns the archive's name, if one was made.
 fn clear_tape(transaction: &mut dyn StoreTransaction, tape: &str, archive: Option<&str>) -> Result<Option<String>> {
     if !transaction.holds(tape)? {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What crashes and other programs may have done to a tape.
+//! Detection of damage that crashes or other programs have done to a tape.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -61,22 +61,22 @@ pub enum Fault {
 pub struct Verifier {
     lines: u64,
     entries: u64,
-    /// What the last line said, and what its entry's id was.
+    /// The id on the last line, and the entry's.
     last_id: u64,
     numbers: Ids,
     hasher: RandomState,
-    /// Hashes of the entries that were seen last, and the newest id of each.
+    /// Hashes of the most recent entries, and the newest id of each.
     hashes: VecDeque<u64>,
     ids: HashMap<u64, u64>,
     repeated: Option<Run>,
-    /// The newest call whose results have not come.
+    /// The newest calls without results.
     open: Option<(u64, usize)>,
     open_calls: Vec<Fault>,
     faults: Vec<Fault>,
     untold: u64,
 }
 
-/// Entries in a row that were seen before.
+/// Consecutive entries that occurred before.
 struct Run {
     first: u64,
     last: u64,
@@ -84,14 +84,14 @@ struct Run {
     original_last: u64,
 }
 
-/// What was seen.
+/// The result of a verification.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// The number of entries read.
     pub entries: u64,
-    /// In the order of the tape, but for open calls, which come last.
+    /// In the order of the tape, with open calls last.
     pub faults: Vec<Fault>,
-    /// How many more faults there are.
+    /// The number of further faults.
     pub untold: u64,
 }
 
@@ -101,7 +101,7 @@ impl Verifier {
         Self::default()
     }
 
-    /// Looks at all lines. `seen` hears after each how many entries there were.
+    /// Checks all lines. `seen` is called after each with the number of entries.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl Verifier {
         }
     }
 
-    /// Looks at the next entry of a store that has no lines.
+    /// Checks the next entry of a store without lines.
     pub fn entry(&mut self, entry: &Entry) {
         self.entries += 1;
         let read_as = self.numbers.next(entry.id);
@@ -147,7 +147,7 @@ impl Verifier {
         self.follow_calls(&entry);
     }
 
-    /// All that was seen.
+    /// The result.
     pub fn finish(mut self) -> Verified {
         self.end_run();
         self.end_calls();
@@ -170,7 +170,7 @@ impl Verifier {
         self.hashes.push_back(hash);
         if self.hashes.len() > REMEMBERED
             && let Some(oldest) = self.hashes.pop_front()
-            // It may have been seen again since.
+            // It may have occurred again since.
             && self.ids.get(&oldest).is_some_and(|id| id.saturating_add(REMEMBERED as u64) <= entry.id)
         {
             self.ids.remove(&oldest);
@@ -190,7 +190,7 @@ impl Verifier {
         }
     }
 
-    /// One entry may be the same as another by chance: drafts of one moment. A turn has more of them.
+    /// A single entry may be equal to another by chance, with drafts of one moment; a turn has more entries.
     fn end_run(&mut self) {
         if let Some(Run { first, last, original, original_last }) = self.repeated.take()
             && first != last

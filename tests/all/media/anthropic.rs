@@ -63,12 +63,12 @@ fn sound_is_refused_when_it_is_asked_about_and_left_out_when_it_was_said_before(
     put(&home, "a.wav", &wav());
     let server = Server::new([ok()]);
     let refused = run(&home, &server, &["listen", "--attach", "a.wav"]).finish();
-    refused.fails("model `anthropic:fake`: message 1 holds audio, and this provider takes none");
+    refused.fails("model `anthropic:fake`: message 1 holds audio, which this provider does not accept");
     assert!(server.requests().is_empty());
 
     let other = Server::new([Answer::text("a click")]);
     say(&home, &other, "listen", &["a.wav"]).says("[cli:local]\na click\n");
     run(&home, &server, &["and now?"]).finish().says("[cli:local]\nok\n");
     let said = server.requests()[0].messages()[0]["content"].to_string();
-    assert!(said.contains("[left out: this message holds audio, and this provider takes none]"), "{said}");
+    assert!(said.contains("[left out: this message holds audio, which this provider does not accept]"), "{said}");
 }

@@ -167,8 +167,8 @@ fn a_pattern_that_would_match_everything_or_nothing_is_refused_by_name() {
         ("*", "would match every file"),
         ("", "would match every file"),
         ("a//b", "would match every file"),
-        ("/etc/profile", "is no path inside a workspace"),
-        ("a\\\\b", "is no path inside a workspace"),
+        ("/etc/profile", "is not a path inside a workspace"),
+        ("a\\\\b", "is not a path inside a workspace"),
     ] {
         let home = home();
         home.configure(&format!("[policy]\nruns_later = [\"{pattern}\"]"));

@@ -240,7 +240,7 @@ fn candidates_are_told_as_lines_with_where_to_go_on() {
         ("kinds=%5B1%5D", "`kinds` is not a JSON list"),
         ("similar=%5B%22heron%22%5D", "`similar` is not a JSON list like `[[\"heron\", 1]]`"),
         ("similar=%5B%5B%22heron%22,3%5D%5D", "at most 2 edits"),
-        ("since=yesterday", "`yesterday` is no ISO date"),
+        ("since=yesterday", "`yesterday` is not an ISO date"),
         ("max=-1", "invalid query parameters"),
         (&long, "at most 64 texts"),
     ] {

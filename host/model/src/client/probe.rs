@@ -1,4 +1,4 @@
-//! Whether a model's server is there, is a model's server, takes the key and has the model.
+//! Checks that a model's server is reachable, accepts the key and has the model.
 //!
 //! Requests the list of models, which is free. If there is none, it requests a completion without messages, which a
 //! model server rejects with a JSON error, also free.
@@ -12,15 +12,15 @@ use bub_types::text::{clipped, one_line};
 use reqwest::{Method, RequestBuilder, StatusCode, Url};
 use serde_json::{Value, json};
 
-/// The longest answer that is read, in bytes. The longest lists of models have some megabytes.
+/// Maximum bytes of an answer. The longest lists of models have some megabytes.
 const MAX_ANSWER: usize = 16 << 20;
 
 /// The result of a successful probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProbeResult {
-    /// Its server lists it.
+    /// The server lists the model.
     Listed(String),
-    /// Its server is a model's server, and whether it has the model is not known.
+    /// It is a model server, but does not list its models.
     Answers(String),
 }
 
@@ -31,7 +31,7 @@ struct Answer {
 }
 
 impl Client {
-    /// Asks the model's server what only a model's server answers. No tokens are used.
+    /// Probes the model's server. No tokens are used.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl Client {
         let list = probe.endpoint.protocol.models(&endpoint.url);
         let mut paged = list.clone();
         if endpoint.protocol == Protocol::Messages {
-            // Twenty unless more are asked for.
+            // The default page has twenty models.
             paged.query_pairs_mut().append_pair("limit", "1000");
         }
         let answer = probe.ask(Method::GET, paged).await?;
@@ -83,7 +83,7 @@ impl Probe<'_> {
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(broken)? {
             if body.len() + chunk.len() > MAX_ANSWER {
-                return Err(self.wrong(format!("`{host}` is no model's server: its list of models does not end")));
+                return Err(self.wrong(format!("`{host}` is not a model server: its list of models does not end")));
             }
             body.extend_from_slice(&chunk);
         }
@@ -96,7 +96,7 @@ impl Probe<'_> {
         if names.iter().any(|name| is_named(name, model)) {
             return Ok(ProbeResult::Listed(format!("`{host}` answers, and has it")));
         }
-        // Names that stand for the latest version are in few lists; the server knows them one by one.
+        // Aliases of the latest version are often not listed, but can be queried individually.
         let mut one = list;
         if let Ok(mut path) = one.path_segments_mut() {
             path.extend(model.split('/'));
@@ -108,7 +108,7 @@ impl Probe<'_> {
         let near = bub_types::suggest::several(model, names.iter().map(String::as_str), 3);
         let near: Vec<String> = near.iter().map(|name| format!("`{}`", shown(name))).collect();
         let near = if near.is_empty() { String::new() } else { format!("; near to it: {}", near.join(", ")) };
-        Err(self.wrong(format!("`{host}` answers, and does not have it among its {} models{near}", names.len())))
+        Err(self.wrong(format!("`{host}` answers, but the model is not among its {} models{near}", names.len())))
     }
 
     /// For servers that list no models.
@@ -123,18 +123,17 @@ impl Probe<'_> {
         if answer.json.is_none() || (error.is_none() && !is_answer) {
             let status = answer.status.as_u16();
             return Err(self.wrong(format!(
-                "what answers at `{host}` is no model's server: it knows neither a list of models nor a request without messages (status {status}); look at the address"
+                "`{host}` is not a model server: it supports neither a list of models nor chat requests (status {status}); check the address"
             )));
         }
         if answer.status == StatusCode::NOT_FOUND && error.is_some_and(|error| error.to_string().contains(model)) {
-            return Err(self.wrong(format!("`{host}` answers, and does not have it")));
+            return Err(self.wrong(format!("`{host}` answers, but does not have the model")));
         }
-        Ok(ProbeResult::Answers(format!("`{host}` answers, and lists no models: whether it has this one is not known")))
+        Ok(ProbeResult::Answers(format!("`{host}` answers, but lists no models, so this model could not be checked")))
     }
 }
 
-/// The names of a list of models, in the forms that servers have: OpenAI's, Ollama's and a bare list. None for anything
-/// else.
+/// The names in a list of models, in the formats of OpenAI, Ollama, or as a bare list. `None` for anything else.
 fn names(json: &Value) -> Option<Vec<String>> {
     let list = json.get("data").or_else(|| json.get("models")).unwrap_or(json).as_array()?;
     let name = |entry: &Value| {
@@ -144,8 +143,8 @@ fn names(json: &Value) -> Option<Vec<String>> {
     list.iter().map(name).collect()
 }
 
-/// Whether a listed name is this model's: Gemini puts `models/` in front, Ollama a tag behind, and OpenRouter takes variants
-/// like `:free` that it does not list.
+/// Whether a listed name is this model's: Gemini adds the prefix `models/`, Ollama a tag, and OpenRouter accepts
+/// variants like `:free` that it does not list.
 fn is_named(listed: &str, model: &str) -> bool {
     let listed = listed.strip_prefix("models/").unwrap_or(listed);
     let bare = model.strip_prefix("models/").unwrap_or(model);

@@ -1,4 +1,4 @@
-//! Documents of the Messages API become events.
+//! Conversion of documents of the Messages API to events.
 
 use serde_json::{Map, Value, json};
 
@@ -6,8 +6,8 @@ use crate::answer::Answer;
 use crate::calls::TooManyCalls;
 use crate::exchange::Event;
 
-/// Takes in one event of a stream, or a whole message. Events and blocks of a kind that is not known are passed over:
-/// new ones are added at any time.
+/// Processes one event of a stream, or a whole message. Unknown events and blocks are ignored: new ones may be added at
+/// any time.
 pub(crate) fn take_in(answer: &mut Answer, document: &Value) -> Result<Vec<Event>, TooManyCalls> {
     let index = document.get("index").and_then(Value::as_u64).unwrap_or_default();
     let mut events = Vec::new();
@@ -39,8 +39,8 @@ pub(crate) fn take_in(answer: &mut Answer, document: &Value) -> Result<Vec<Event
     Ok(events)
 }
 
-/// What an answer cost, in the words of chat completions. This API counts what it read from its cache, and what it
-/// wrote there, beside the rest of the prompt.
+/// Usage in the format of chat completions. This API reports tokens read from and written to the cache separately from
+/// the rest of the prompt.
 pub(crate) fn log(usage: &Map<String, Value>) -> Map<String, Value> {
     let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or_default();
     let (read, written) = (tokens("cache_read_input_tokens"), tokens("cache_creation_input_tokens"));
@@ -68,7 +68,7 @@ fn begin(answer: &mut Answer, index: u64, block: Option<&Value>) -> Result<Optio
         "thinking" => Ok(said(block, "thinking").map(|text| Event::Reasoning(text.to_owned()))),
         "tool_use" => {
             answer.calls.begin(index, said(block, "id"), said(block, "name").unwrap_or_default())?;
-            // Empty in a stream, where it follows in pieces.
+            // Empty in a stream, where the input follows in deltas.
             if let Some(input) = block.get("input").filter(|input| input.as_object().is_some_and(|map| !map.is_empty()))
             {
                 answer.calls.append(index, &input.to_string());
@@ -106,7 +106,7 @@ fn stop(answer: &mut Answer, delta: Option<&Value>) {
     answer.reason = Some(reason.to_owned());
 }
 
-/// Counts are totals so far, and a later report may leave out what an earlier one said.
+/// Counts are totals so far; a later report may omit earlier counts.
 fn count(answer: &mut Answer, usage: Option<&Value>) {
     let Some(usage) = usage.and_then(Value::as_object) else {
         return;
@@ -115,7 +115,7 @@ fn count(answer: &mut Answer, usage: Option<&Value>) {
     known.extend(usage.iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.clone(), value.clone())));
 }
 
-/// A member that is a text and not empty.
+/// A member that is a non-empty string.
 fn said<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key)?.as_str().filter(|text| !text.is_empty())
 }

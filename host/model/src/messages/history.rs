@@ -1,7 +1,7 @@
-//! Chat messages become turns, of the user and of the model in alternation.
+//! Conversion of chat messages to alternating turns of user and model.
 //!
-//! The API refuses a conversation in which a call has no result, a result no call, or two calls one id. A tape may hold
-//! all three: turns were cut off, and other providers number their calls anew in every answer.
+//! The API rejects calls without a result, results without a call, and duplicate ids. A tape may have all three: turns
+//! are interrupted, and some providers restart their ids in every answer.
 
 use bub_types::text::escaped;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -22,15 +22,15 @@ const GO_ON: &str = "Continue.";
 /// Placeholder for a missing tool result.
 const LOST: &str = "the result of this call was lost";
 
-/// A conversation as the API has it.
+/// A conversation in the API's format.
 #[derive(Default)]
 pub(super) struct History {
-    /// Text blocks: the system messages that stood before all others.
+    /// Text blocks of the system messages at the beginning.
     pub(super) system: Vec<String>,
     pub(super) turns: Vec<Turn>,
-    /// The names of all tools that were called.
+    /// Names of all tools that were called.
     pub(super) called: BTreeSet<String>,
-    /// Calls of the last turn of the model that wait for their results.
+    /// Calls of the model's last turn without results.
     waiting: Vec<PendingCall>,
     ids: Ids,
 }
@@ -44,25 +44,25 @@ pub(super) enum Role {
 /// Consecutive blocks of one role.
 pub(super) struct Turn {
     pub(super) role: Role,
-    /// Of a user's turn the results of tools, of the model's its words.
+    /// In a user's turn tool results, in the model's turn text.
     first: Vec<String>,
-    /// Of a user's turn the words, of the model's its calls. A result has to follow its call at once.
+    /// In a user's turn text, in the model's turn tool calls: a result must follow its call directly.
     then: Vec<String>,
 }
 
 /// A call without a result so far.
 struct PendingCall {
-    /// As the conversation has it; it may be missing.
+    /// The id in the conversation; it may be missing.
     given: Option<String>,
-    /// As the request has it.
+    /// The id in the request.
     id: String,
 }
 
 impl History {
-    /// Reads messages. What is wrong with one is said by its number.
+    /// Parses messages. Errors name the message by its number.
     pub(super) fn read(messages: &[RawObject]) -> Result<History, String> {
         let mut history = History::default();
-        // What is asked now stands behind the model's last word.
+        // The current prompt follows the model's last message.
         let now = messages.iter().rposition(|text| is_answer(text)).map_or(0, |at| at + 1);
         for (index, text) in messages.iter().enumerate() {
             let message: Value =
@@ -76,7 +76,7 @@ impl History {
         Ok(history)
     }
 
-    /// Whether the last turn holds results of tools: the model is in the middle of an answer.
+    /// Whether the last turn has tool results: the model is in the middle of an answer.
     pub(super) fn awaits_answer_to_results(&self) -> bool {
         self.turns.last().is_some_and(|turn| turn.role == Role::User && !turn.first.is_empty())
     }
@@ -91,7 +91,7 @@ impl History {
             "tool" | "function" => self.push_result(message, content)?,
             role => {
                 let role = escaped(&role, 40);
-                return Err(format!("has the role `{role}`, which this provider does not know"));
+                return Err(format!("has the role `{role}`, which this provider does not support"));
             }
         }
         Ok(())
@@ -137,7 +137,8 @@ impl History {
         Ok(())
     }
 
-    /// A result goes to the call of its id, or to the first that waits if it has none. One that answers no call is words.
+    /// A result belongs to the call with its id, or without an id to the first open one. Without a matching call it
+    /// becomes text.
     fn push_result(&mut self, message: &Value, content: &Value) -> Result<(), String> {
         let given = message.get("tool_call_id").and_then(Value::as_str).filter(|id| !id.is_empty());
         let place = self.waiting.iter().position(|call| given.is_none() || call.given.as_deref() == given);
@@ -153,7 +154,7 @@ impl History {
         Ok(())
     }
 
-    /// Gives the calls that still wait a result, so that the model can speak again.
+    /// Adds results to open calls, so that the model's next turn can follow.
     fn settle(&mut self) {
         let lost: Vec<String> =
             self.waiting.drain(..).map(|call| result(&call.id, &[text_block(LOST)], true)).collect();
@@ -164,7 +165,7 @@ impl History {
         self.add(Role::User, Vec::new(), words);
     }
 
-    /// Adds to the last turn, if it is that side's, or begins one. Nothing begins none.
+    /// Adds to the last turn if it has that role, else begins one. Empty content begins none.
     fn add(&mut self, role: Role, first: Vec<String>, then: Vec<String>) {
         if first.is_empty() && then.is_empty() {
             return;
@@ -205,8 +206,8 @@ fn is_answer(message: &str) -> bool {
     serde_json::from_str::<Role<'_>>(message).is_ok_and(|message| message.role.as_deref() == Some("assistant"))
 }
 
-/// What was written of a call's arguments, byte for byte where it is an object. A model may write anything, and the API
-/// takes nothing else back.
+/// A call's arguments, byte for byte if they are an object. A model may write anything, but the API accepts objects
+/// only.
 fn input(arguments: Option<&Value>) -> String {
     match arguments {
         Some(Value::String(text)) if text.trim().is_empty() => "{}".to_owned(),
@@ -231,11 +232,11 @@ fn result(id: &str, blocks: &[String], failed: bool) -> String {
     text
 }
 
-/// Ids of calls, each given once.
+/// Assigns unique ids to calls.
 #[derive(Default)]
 struct Ids {
     taken: HashSet<String>,
-    /// How often an id was asked for: `call_0` comes back in every answer of some servers.
+    /// Occurrences of each id: some servers use `call_0` in every answer.
     asked: HashMap<String, u64>,
 }
 

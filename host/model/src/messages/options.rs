@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::thinking;
 
-/// Hints that change how an answer is sampled or kept, and that this API has no word for. A model of another provider
-/// may understand them, and both are asked with the same arguments. What changes what an answer means is not among them:
-/// the server says itself that it does not know it.
+/// Sampling and caching hints without an equivalent in this API. They are dropped, because a fallback model of another
+/// provider may get the same arguments. Options that change the meaning of an answer are not among them: the server
+/// rejects them itself.
 const UNKNOWN_HINTS: &[&str] = &[
     "frequency_penalty",
     "logit_bias",
@@ -21,16 +21,16 @@ const UNKNOWN_HINTS: &[&str] = &[
     "verbosity",
 ];
 
-/// Fields of a body other than model, messages and tools.
+/// Members of a body other than model, messages and tools.
 pub(super) struct Options {
-    /// Sent where there are tools.
+    /// Sent if there are tools.
     pub(super) tool_choice: Option<Value>,
-    /// All others, in their order.
+    /// All others, in order.
     pub(super) others: Map<String, Value>,
 }
 
 impl Options {
-    /// Translates `options` for `model`. `amid_calls` says that the model is to go on behind results of tools.
+    /// Translates `options` for `model`. `amid_calls`: the model continues after tool results.
     pub(super) fn read(options: &Map<String, Value>, model: &str, max_tokens: u64, amid_calls: bool) -> Options {
         let mut others = options.clone();
         for hint in UNKNOWN_HINTS {
@@ -53,13 +53,13 @@ impl Options {
         Options { tool_choice, others }
     }
 
-    /// The tools that are named are there for what was called before.
+    /// Forbids calls: the tools are only listed because of earlier calls.
     pub(super) fn choose_no_tool(&mut self) {
         self.tool_choice = Some(json!({ "type": "none" }));
     }
 }
 
-/// `auto`, `required`, `none` or a function by its name. What is worded as this API has it stays as it is.
+/// Translates `auto`, `required`, `none` or a function name. Values in this API's format are kept.
 fn tool_choice(choice: Option<Value>, one_at_a_time: bool) -> Option<Value> {
     let mut choice = match choice {
         None if one_at_a_time => json!({ "type": "auto" }),

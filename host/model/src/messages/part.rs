@@ -1,4 +1,4 @@
-//! What a message holds becomes blocks.
+//! Conversion of message content to blocks.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::body::{member, quoted};
 
-/// Images that models look at.
+/// Supported image types.
 const IMAGES: &[&str] = &["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/// How a failed call begins on a tape: `{"kind": "tool", "message": "..."}`.
+/// Error kinds in failed results on tapes: `{"kind": "tool", "message": "..."}`.
 const KINDS: &[&str] = &[
     "invalid_input",
     "config",
@@ -30,21 +30,21 @@ pub(super) fn text_block(text: &str) -> String {
     format!("{{\"type\":\"text\",\"text\":{}}}", quoted(text))
 }
 
-/// The blocks of a `content`: a text, a list of parts, or nothing. Blank texts are left out: the API refuses them.
+/// The blocks of a `content`: a string, a list of parts, or null. Blank texts are left out: the API rejects them.
 ///
 /// # Errors
 ///
-/// Words that go behind `message 3`, for a part that cannot be sent.
+/// Text to append to `message 3`, for a part that cannot be sent.
 pub(super) fn blocks(content: &Value) -> Result<Vec<String>, String> {
     each(content, block)
 }
 
-/// The blocks of earlier messages and tool results. A part that cannot be sent becomes a text that says so, so that a
-/// conversation can continue with another model.
+/// The blocks of earlier messages and tool results. A part that cannot be sent is replaced by a text that says so, so
+/// that a conversation can continue with another model.
 ///
 /// # Errors
 ///
-/// As [`blocks`], for what is no list of parts.
+/// As [`blocks`], for content that is not a list of parts.
 pub(super) fn past_blocks(content: &Value) -> Result<Vec<String>, String> {
     each(content, |kind, part| {
         let left_out = |wrong| Some(text_block(&format!("[left out: this message {wrong}]")));
@@ -72,7 +72,7 @@ pub(super) fn text_of(content: &Value) -> String {
     }
 }
 
-/// Whether a tool's result is an error: an object of a kind and a message, as the agent loop writes it.
+/// Whether a tool's result is an error: an object with kind and message, as the agent loop writes it.
 pub(super) fn is_failure(content: &Value) -> bool {
     let Some(text) = content.as_str().filter(|text| text.starts_with("{\"kind\"")) else {
         return false;
@@ -95,7 +95,7 @@ fn each(content: &Value, block: impl Fn(&str, &Map<String, Value>) -> Block) -> 
     };
     let mut blocks = Vec::with_capacity(parts.len());
     for part in parts {
-        let part = part.as_object().ok_or("has a part that is no JSON object")?;
+        let part = part.as_object().ok_or("has a part that is not a JSON object")?;
         blocks.extend(block(text(part, "type").unwrap_or_default(), part)?);
     }
     Ok(blocks)
@@ -113,30 +113,30 @@ fn block(kind: &str, part: &Map<String, Value>) -> Block {
             None => Err("has an image without an address".to_owned()),
         },
         "file" | "input_file" => file(part.get("file").and_then(Value::as_object).unwrap_or(part)).map(Some),
-        // Already as the API has them. A mark of the cache's is not taken along: there may be four of them in all.
+        // Already in the API's format. Cache breakpoints are removed: at most four are allowed.
         "image" | "document" if part.get("source").is_some_and(Value::is_object) => {
             let mut part = part.clone();
             part.shift_remove("cache_control");
             Ok(Some(Value::Object(part).to_string()))
         }
-        "input_audio" | "audio_url" | "audio" => Err("holds audio, and this provider takes none".to_owned()),
-        "video_url" | "input_video" | "video" => Err("holds video, and this provider takes none".to_owned()),
+        "input_audio" | "audio_url" | "audio" => Err("holds audio, which this provider does not accept".to_owned()),
+        "video_url" | "input_video" | "video" => Err("holds video, which this provider does not accept".to_owned()),
         other => {
             let other = escaped(&other, 40);
-            Err(format!("has a part of the type `{other}`, which this provider does not know"))
+            Err(format!("has a part of the type `{other}`, which this provider does not support"))
         }
     }
 }
 
-/// An uploaded file, in the message itself or at an address.
+/// A file part, with data or a URL.
 fn file(file: &Map<String, Value>) -> Result<String, String> {
     let Some(data) = text(file, "file_data").or_else(|| text(file, "file_url")) else {
-        return Err("names a file by its id, and this provider does not have it: send its data".to_owned());
+        return Err("names a file by its id, which this provider does not have: send its data".to_owned());
     };
     media("document", data, text(file, "filename"))
 }
 
-/// An image or a document, by its address or as a `data:` URL. What the latter says of itself counts more than `kind`.
+/// An image or a document, by URL or as a `data:` URL, whose media type overrides `kind`.
 fn media(kind: &str, url: &str, title: Option<&str>) -> Result<String, String> {
     if is_web(url) {
         let kind = if is_pdf_address(url) { "document" } else { kind };
@@ -148,7 +148,7 @@ fn media(kind: &str, url: &str, title: Option<&str>) -> Result<String, String> {
             Ok(source("document", &[("type", "base64"), ("media_type", &kind), ("data", data)], title))
         }
         "text/plain" => {
-            let bytes = STANDARD.decode(data).map_err(|_| "has a file that is no valid base64")?;
+            let bytes = STANDARD.decode(data).map_err(|_| "has a file that is not valid base64")?;
             let text = String::from_utf8_lossy(&bytes);
             Ok(source("document", &[("type", "text"), ("media_type", &kind), ("data", &text)], title))
         }
@@ -164,13 +164,13 @@ fn media(kind: &str, url: &str, title: Option<&str>) -> Result<String, String> {
     }
 }
 
-/// `image/png` and the base64 of `data:image/png;base64,AA`.
+/// Media type and base64 of a `data:` URL.
 fn data_url(url: &str) -> Option<(String, &str)> {
     let (head, data) =
         url.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("data:")).and(url.get(5..))?.split_once(',')?;
     let head = head.to_ascii_lowercase();
     let kind = head.strip_suffix(";base64")?.split(';').next()?.trim();
-    // Not registered, and common all the same.
+    // Not registered, but common.
     let kind = if kind == "image/jpg" { "image/jpeg" } else { kind };
     Some((kind.to_owned(), data.trim()))
 }

@@ -1,15 +1,15 @@
-//! `reasoning_effort` in the words that a model understands.
+//! Translation of `reasoning_effort`.
 
 use serde_json::{Map, Value, json};
 
-/// The least that a model may be told to think.
+/// The minimum thinking budget, in tokens.
 const LEAST_BUDGET: u64 = 1_024;
 
-/// Asks `model` to think so hard, unless `options` say themselves how it should.
+/// Sets the thinking effort for `model`, unless `options` already do.
 ///
-/// From Claude 4.6 on a model is told an effort and decides for itself; those before, down to 3.7, are told a number of
-/// tokens. `none`, efforts that are not known and models that are not known are left to the model. `is_bound` says that
-/// a tool has to be called or was called: a model with a budget then wants its own thinking back, which nobody kept.
+/// Claude 4.6 and later accept an effort; 3.7 and later accept a token budget. `none`, unknown efforts and unknown
+/// models are left to the server. `is_bound`: a tool must be called or was called, and a model with a budget would
+/// require its earlier thinking blocks, which were not kept.
 pub(super) fn ask_for(effort: &str, model: &str, max_tokens: u64, is_bound: bool, options: &mut Map<String, Value>) {
     let Some(version) = version(model).filter(|version| *version >= (3, 7)) else {
         return;
@@ -33,7 +33,7 @@ pub(super) fn ask_for(effort: &str, model: &str, max_tokens: u64, is_bound: bool
         };
         options.insert("thinking".to_owned(), json!({ "type": "enabled", "budget_tokens": budget }));
     }
-    // A model that thinks refuses to be told how to sample.
+    // Thinking models reject sampling parameters.
     for key in ["temperature", "top_k", "top_p"] {
         options.shift_remove(key);
     }
@@ -62,8 +62,8 @@ fn budget(effort: &str) -> Option<u64> {
     }
 }
 
-/// Major and minor of `claude-sonnet-4-5-20250929`, `claude-3-7-sonnet-latest` or `vendor/claude-opus-4.6`. Longer
-/// numbers are dates.
+/// Major and minor version of `claude-sonnet-4-5-20250929`, `claude-3-7-sonnet-latest` or `vendor/claude-opus-4.6`.
+/// Longer numbers are dates.
 fn version(model: &str) -> Option<(u32, u32)> {
     let name = model.rsplit('/').next()?.to_ascii_lowercase();
     let rest = name.strip_prefix("claude-")?;

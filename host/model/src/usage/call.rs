@@ -1,4 +1,4 @@
-//! A line of the log.
+//! Entries of the log.
 
 use super::tokens::Tokens;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Maximum characters of a name: names come from guests and senders.
 const NAME: usize = 200;
 
-/// The same of a directory.
+/// Maximum characters of a directory.
 const PATH: usize = 1_000;
 
 /// A model call, as logged.
@@ -14,15 +14,15 @@ const PATH: usize = 1_000;
 pub struct Call {
     /// When it ended: local time with its offset.
     pub at: String,
-    /// `provider:model`: the one that answered, where a fallback did.
+    /// `provider:model` that answered, which may be a fallback.
     pub model: String,
-    /// Whose turn it was for.
+    /// The session of the turn.
     pub session: String,
-    /// The directory of that session.
+    /// The session's directory.
     pub workspace: String,
-    /// Who made it.
+    /// The calling plugin.
     pub plugin: String,
-    /// What that plugin says that it was for: `turn`, `summary`, ...
+    /// The purpose that the plugin states: `turn`, `summary`, ...
     pub purpose: String,
     prompt: u64,
     cached: u64,
@@ -30,10 +30,10 @@ pub struct Call {
     total: u64,
     #[serde(default, skip_serializing_if = "is_false")]
     estimated: bool,
-    /// What the host estimated the prompt at before it was sent.
+    /// The host's estimate of the prompt's tokens.
     #[serde(default, skip_serializing_if = "is_none")]
     weighed: u64,
-    /// Whose message it was for, where that is not the owner's.
+    /// The principal, if not the owner.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub caller: String,
 }
@@ -58,23 +58,23 @@ impl Call {
         }
     }
 
-    /// For a message of that caller's.
+    /// Sets the principal.
     #[must_use]
     pub fn caused_by(self, caller: &str) -> Self {
         Self { caller: clipped(caller), ..self }
     }
 
-    /// With what the host estimated its prompt at.
+    /// Sets the host's estimate of the prompt.
     pub fn weighed(self, tokens: u64) -> Self {
         Self { weighed: tokens, ..self }
     }
 
-    /// What was estimated and what the provider reported, where it did.
+    /// Estimated and reported prompt tokens, if the provider reported them.
     pub(super) fn report(&self) -> Option<(u64, u64)> {
         (self.weighed > 0 && !self.estimated).then_some((self.weighed, self.prompt))
     }
 
-    /// What it used.
+    /// The tokens.
     pub fn tokens(&self) -> Tokens {
         Tokens {
             prompt: self.prompt,
@@ -85,7 +85,7 @@ impl Call {
         }
     }
 
-    /// What its line says; none for a line that is none of this log's, or was cut off.
+    /// Parses a line; `None` if it is invalid or truncated.
     pub(super) fn read(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
     }
@@ -96,7 +96,7 @@ pub(super) fn clipped(name: &str) -> String {
     name.chars().take(NAME).collect()
 }
 
-/// The same of a directory's path.
+/// The directory's path as logged, clipped.
 pub(super) fn clipped_path(path: &str) -> String {
     path.chars().take(PATH).collect()
 }

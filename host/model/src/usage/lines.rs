@@ -1,9 +1,9 @@
-//! Lines of a file that others append to.
+//! Reading of an append-only file by lines.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
-/// The longest line that is one of ours, in bytes, with room to spare.
+/// Maximum length of a line in bytes, larger than any real one.
 const MAX_LINE: u64 = 16 << 10;
 
 /// Visits every complete line after byte `from`, and returns where the last one ends. An incomplete line may follow.
@@ -19,7 +19,7 @@ pub(super) fn read(file: &File, from: u64, mut each: impl FnMut(&[u8])) -> io::R
             return Ok(end);
         }
         end += length;
-        // Of a line that is too long, the pieces are no lines either.
+        // Skips all parts of a line that is too long.
         if is_whole && !is_rest {
             each(&piece);
         }

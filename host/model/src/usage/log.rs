@@ -11,44 +11,44 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// How much of an earlier day's file is read for what was reported then, in bytes: about a thousand calls.
+/// Bytes of an earlier day's file that are read for calibration: about a thousand calls.
 const LOOKED_BACK: u64 = 256 << 10;
 
-/// How the name of a day's file ends.
+/// The ending of a day's file.
 const END: &str = ".jsonl";
 
-/// Where calls are written down, by all processes of a home.
+/// The usage log, shared by all processes of a home.
 pub struct UsageLog {
     dir: PathBuf,
     today: Mutex<Today>,
-    /// What was written to last.
+    /// The file that was written last.
     written: Mutex<Option<Written>>,
 }
 
 /// A day's file that this process has written to.
 struct Written {
     file: File,
-    /// Its device and its place there.
+    /// Device and inode.
     id: (u64, u64),
-    /// Where its own last line ended; nought before it has written one.
+    /// The end of this process's last line; 0 before the first.
     end: u64,
 }
 
-/// What is known of the running day, so that a look at it costs what is new in its file.
+/// Cached sums of the current day, so that only new lines are read.
 #[derive(Default)]
 struct Today {
     date: Date,
-    /// The file that was read, and up to which byte.
+    /// The inode of the file, and the bytes read of it.
     inode: u64,
     read: u64,
-    /// Tokens of all calls, and of each plugin's.
+    /// Tokens of all calls, and by plugin.
     total: u64,
     plugins: BTreeMap<String, u64>,
-    /// The same of each caller's, other than the owner.
+    /// Tokens by principal other than the owner.
     callers: BTreeMap<String, u64>,
-    /// What providers have reported in relation to what was estimated, by model.
+    /// Calibration by model.
     ratios: BTreeMap<String, bub_estimate::Ratio>,
-    /// The days before were asked for theirs.
+    /// Whether calibration of earlier days was read.
     looked_back: bool,
 }
 
@@ -58,12 +58,12 @@ impl UsageLog {
         Self { dir: home.join("usage"), today: Mutex::default(), written: Mutex::default() }
     }
 
-    /// Where it is kept.
+    /// The directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Tokens that all calls of today have used; with a plugin's name, those that it made.
+    /// Tokens used today, by all calls or by those of a plugin.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl UsageLog {
         })
     }
 
-    /// Tokens that the calls of today have used that were made for that caller's messages.
+    /// Tokens used today for that principal's messages.
     ///
     /// # Errors
     ///
@@ -85,8 +85,8 @@ impl UsageLog {
         self.today(|today| today.callers.get(&caller).copied().unwrap_or_default())
     }
 
-    /// What the providers of that model have reported lately, in relation to what was estimated: today, or on the day before
-    /// that has anything; 1 where nothing was.
+    /// The calibration of that model: reported to estimated tokens, of today or the last day with calls; 1 without
+    /// reports.
     ///
     /// # Errors
     ///
@@ -101,18 +101,18 @@ impl UsageLog {
         let mut today = self.today.lock();
         today.looked_back = true;
         for (model, ratio) in before {
-            // What today has said already is newer.
+            // Today's reports are newer.
             today.ratios.entry(model).or_insert(ratio);
         }
         Ok(today.ratios.get(model).copied().unwrap_or_default())
     }
 
-    /// The ratios at the end of the last day before that one on which anything was written down.
+    /// The ratios at the end of the last earlier day with calls.
     fn before(&self, date: Date) -> io::Result<BTreeMap<String, bub_estimate::Ratio>> {
         let mut day = Today::default();
         let Some(last) = self.days()?.into_iter().rfind(|day| *day < date) else { return Ok(day.ratios) };
         let file = File::open(self.file(last))?;
-        // The newest count most, and a line that is cut in two by the first byte is none.
+        // Recent reports weigh most; a first partial line is skipped.
         let from = file.metadata()?.len().saturating_sub(LOOKED_BACK);
         lines::read(&file, from, |line| {
             if let Some(call) = Call::read(line) {
@@ -122,7 +122,7 @@ impl UsageLog {
         Ok(day.ratios)
     }
 
-    /// The days on which something was written down, in order.
+    /// Days with a file, in order.
     fn days(&self) -> io::Result<Vec<Date>> {
         let files = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -148,7 +148,7 @@ impl UsageLog {
         Ok(look(&today))
     }
 
-    /// Writes a call down. One that cannot be written is kept in mind, as long as the process and the day last.
+    /// Appends a call. If that fails, the call still counts in this process until the day ends.
     ///
     /// # Errors
     ///
@@ -162,12 +162,12 @@ impl UsageLog {
         })
     }
 
-    /// Shows the calls from one day to another, both included, in the order in which they were written. Only the files of
-    /// those days are read.
+    /// Passes the calls of a range of days (inclusive) to `each`, in order of writing. Only files of those days are
+    /// read.
     ///
     /// # Errors
     ///
-    /// A file cannot be read. That there are none is no error.
+    /// A file cannot be read. Missing files are no error.
     pub(super) fn calls(&self, first: Date, last: Date, mut each: impl FnMut(Date, Call)) -> io::Result<()> {
         for day in self.days()?.into_iter().filter(|day| (first..=last).contains(day)) {
             let file = File::open(self.file(day))?;
@@ -197,11 +197,11 @@ impl UsageLog {
         let length = found.map_or(0, |found| found.len());
         let mut line = serde_json::to_string(call)?;
         line.push('\n');
-        // A line that a full disk cut off must not swallow this one. What this process has written is whole.
+        // If the last line is not ours, it may be incomplete: end it first, so that it does not swallow this one.
         if length != kept.end && !ends_whole(&kept.file)? {
             line.insert(0, '\n');
         }
-        // In one piece, so that two processes do not write into each other's lines.
+        // One write, so that lines of several processes do not interleave.
         kept.file.write_all(line.as_bytes())?;
         kept.end = length.saturating_add(line.len() as u64);
         *written = Some(kept);
@@ -243,13 +243,13 @@ fn ends_whole(file: &File) -> io::Result<bool> {
 impl Today {
     fn turn_to(&mut self, date: Date) {
         if self.date != date {
-            // A model is the same the day after.
+            // Calibration remains valid on the next day.
             let (ratios, looked_back) = (std::mem::take(&mut self.ratios), self.looked_back);
             *self = Self { date, ratios, looked_back, ..Self::default() };
         }
     }
 
-    /// Reads what is new in the file. Another file under its name, or a shorter one, is read from its beginning.
+    /// Reads new lines. A replaced or truncated file is read from its beginning.
     fn catch_up(&mut self, file: &File) -> io::Result<()> {
         let about = file.metadata()?;
         if about.ino() != self.inode || about.len() < self.read {
@@ -266,7 +266,7 @@ impl Today {
     }
 
     fn read_again(&mut self, inode: u64) {
-        // A file that was not there yet does not undo what could not be written.
+        // A missing file does not reset calls that could not be written.
         if self.read > 0 {
             (self.total, self.read) = (0, 0);
             self.plugins.clear();

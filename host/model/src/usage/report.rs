@@ -1,4 +1,4 @@
-//! What was used in some days, by model, session and day.
+//! Usage reports by model, session and day.
 
 use super::call::{Call, clipped, clipped_path};
 use super::log::UsageLog;
@@ -7,21 +7,21 @@ use jiff::{ToSpan, Zoned};
 use std::collections::BTreeMap;
 use std::io;
 
-/// The most days that are looked at: a century.
+/// Maximum number of days: a century.
 const MAX_DAYS: u32 = 36_500;
 
-/// What several calls used together.
+/// Sums over several calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// How many there were.
+    /// Number of calls.
     pub calls: u64,
-    /// Calls whose tokens are a guess.
+    /// Calls with estimated tokens.
     pub estimated: u64,
-    /// Tokens that were sent.
+    /// Prompt tokens.
     pub prompt: u64,
-    /// The part of them that the provider had in a cache.
+    /// Prompt tokens that the provider read from a cache.
     pub cached: u64,
-    /// Tokens that came back.
+    /// Completion tokens.
     pub completion: u64,
     /// All tokens.
     pub total: u64,
@@ -43,7 +43,7 @@ impl Sum {
     }
 }
 
-/// A session, and the directory that it is about.
+/// A session and its directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Session {
     /// Its id.
@@ -53,30 +53,30 @@ pub struct Session {
 }
 
 impl Session {
-    /// That session, as the log writes it.
+    /// A session, with clipped names as in the log.
     pub fn new(id: &str, workspace: &str) -> Self {
         Self { id: clipped(id), workspace: clipped_path(workspace) }
     }
 }
 
-/// What was used from one day to another, both included.
+/// Usage of a range of days, inclusive.
 #[derive(Debug)]
 pub struct Report {
     /// The first day.
     pub first: Date,
     /// The last one: today.
     pub last: Date,
-    /// All of it.
+    /// The total.
     pub total: Sum,
     /// By model, most tokens first.
     pub models: Vec<(String, Sum)>,
     /// By session, most tokens first.
     pub sessions: Vec<(Session, Sum)>,
-    /// By day, the newest first; days without calls are left out.
+    /// By day, newest first, without days that have no calls.
     pub days: Vec<(Date, Sum)>,
 }
 
-/// What was used in the last `days` days, today included; with a session, by its turns.
+/// The usage of the last `days` days including today, optionally of one session.
 ///
 /// # Errors
 ///

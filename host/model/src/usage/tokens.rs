@@ -1,10 +1,9 @@
-//! What one call has used.
+//! Tokens of one call.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// More tokens than any model takes in or gives out at once. A number above that is not believed: it would end the day's
-/// budget by itself.
+/// More tokens than any model processes at once. Larger numbers are ignored, since one would exhaust the day's budget.
 const MAX_TOKENS: u64 = 10_000_000;
 
 /// Bytes per token in estimates.
@@ -13,21 +12,21 @@ const BYTES: u64 = 4;
 /// Tokens of one call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
-    /// What was sent, the part from a cache included.
+    /// Prompt tokens, including cached ones.
     pub prompt: u64,
-    /// The part of the prompt that the provider had in a cache.
+    /// Prompt tokens that the provider read from a cache.
     pub cached: u64,
-    /// What came back.
+    /// Completion tokens.
     pub completion: u64,
-    /// All together. It may be more than the sum: some providers count a model's thinking in it only.
+    /// The total. It may exceed the sum: some providers count reasoning only here.
     pub total: u64,
     /// Whether this is an estimate, because the provider reported nothing.
     pub is_estimate: bool,
 }
 
 impl Tokens {
-    /// What the provider says in OpenAI's words; none when it says nothing, or something that cannot be. What it leaves
-    /// out is nought, and the total is never less than its parts.
+    /// Parses usage in OpenAI's format; `None` if it is missing or implausible. Missing members are 0, and the total is
+    /// at least the sum.
     pub fn reported(usage: &str) -> Option<Self> {
         let usage: Value = serde_json::from_str(usage).ok()?;
         let prompt = count(usage.get("prompt_tokens"))?;
@@ -46,7 +45,7 @@ impl Tokens {
         })
     }
 
-    /// Counts another call to these.
+    /// Adds the tokens of another call.
     pub fn add(&mut self, other: Self) {
         self.prompt += other.prompt;
         self.cached += other.cached;
@@ -63,7 +62,7 @@ impl Tokens {
     }
 }
 
-/// A count that can be, or that is left out; none when it is anything else.
+/// A plausible or missing count; `None` for anything else.
 fn count(value: Option<&Value>) -> Option<Option<u64>> {
     match value {
         None | Some(Value::Null) => Some(None),

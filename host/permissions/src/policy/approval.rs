@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use std::fmt::{self, Display, Formatter};
 
-/// When the owner's own turns need approval. Other principals gain nothing by it.
+/// When the owner's own turns need approval. It does not affect other principals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApprovalMode {
@@ -12,14 +12,14 @@ pub enum ApprovalMode {
     /// For calls that do more than read, once the turn is tainted.
     #[default]
     Auto,
-    /// Never: calls that do more than read are not made.
+    /// Never: calls that do more than read are refused.
     ReadOnly,
     /// Never: all calls are made.
     All,
 }
 
 impl ApprovalMode {
-    /// All of them, by the names that users write.
+    /// The names of all modes in the configuration.
     pub const NAMES: [&'static str; 4] = ["ask", "auto", "read-only", "all"];
 
     /// The mode of that name.
@@ -33,7 +33,7 @@ impl ApprovalMode {
         })
     }
 
-    /// As users write it.
+    /// The name in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ask => "ask",

@@ -1,7 +1,7 @@
-//! Which commands destroy what cannot be brought back: files, history, machines, what others use.
+//! Recognition of commands that destroy data irrevocably: files, history, machines, shared resources.
 //!
-//! A rule against accidents, not against an attacker: a command is read as a shell would roughly read it, and a program
-//! that is named by a variable, a script or another interpreter is not followed.
+//! A safeguard against accidents, not against attackers: commands are parsed roughly like a shell does, and programs
+//! named by variables, scripts and other interpreters are not followed.
 
 use bub_types::text::clipped;
 
@@ -11,7 +11,7 @@ const WRAPPERS: [&str; 16] = [
     "timeout", "busybox", "then", "do",
 ];
 
-/// Programs that do nothing else.
+/// Programs that are always destructive.
 const ALWAYS: [&str; 19] = [
     "rm",
     "shred",
@@ -34,7 +34,7 @@ const ALWAYS: [&str; 19] = [
     "groupdel",
 ];
 
-/// Words that destroy whatever stands around them: databases, and what interpreters are inner.
+/// Words that are destructive anywhere: for databases, and code passed to interpreters.
 const WORDS: [&str; 9] = [
     "drop table",
     "drop database",
@@ -47,7 +47,7 @@ const WORDS: [&str; 9] = [
     "os.unlink(",
 ];
 
-/// What of the command destroys something, as it is written, clipped; none where nothing is known to.
+/// The destructive part of the command, clipped; `None` if none is recognized.
 pub fn destructive(command: &str) -> Option<String> {
     if command.len() > MAX_COMMAND {
         return Some(clipped(command, SHOWN));
@@ -55,10 +55,10 @@ pub fn destructive(command: &str) -> Option<String> {
     within(command, MAX_DEPTH)
 }
 
-/// The longest command that is looked at, in bytes: a longer one is taken for destructive.
+/// Maximum length of a command, in bytes: a longer one counts as destructive.
 const MAX_COMMAND: usize = 64 << 10;
 
-/// How deep commands are looked at that run commands.
+/// Maximum nesting of commands that run commands.
 const MAX_DEPTH: usize = 4;
 
 /// Characters of a command that a message shows.
@@ -75,8 +75,8 @@ fn within(command: &str, depth: usize) -> Option<String> {
         .map(|words| clipped(&words.join(" "), SHOWN))
 }
 
-/// The simple commands of a line of shell, each as its words. What stands in quotes is one word, and a line of its own too
-/// where a shell is inner to run it.
+/// Splits a shell line into simple commands, as lists of words. Quoted text is one word, and also a line of its own if
+/// a shell is invoked to run it.
 fn commands(line: &str) -> Vec<Vec<String>> {
     let mut all = vec![Vec::new()];
     let (mut word, mut quote, mut begun) = (String::new(), None, false);
@@ -91,14 +91,14 @@ fn commands(line: &str) -> Vec<Vec<String>> {
     while let Some(character) = characters.next() {
         match (character, quote) {
             ('\\', None | Some('"')) => match characters.next() {
-                // A line that goes on.
+                // A line continuation.
                 Some('\n') | None => {}
                 Some(escaped) => {
                     word.push(escaped);
                     begun = true;
                 }
             },
-            // What is computed stands in quotes, too.
+            // Command substitution also applies within double quotes.
             ('`', None | Some('"')) => {
                 end(&mut word, &mut begun, &mut all);
                 all.push(Vec::new());
@@ -143,7 +143,7 @@ fn is_destructive(words: &[String], depth: usize) -> bool {
     let program = program(&words[at]);
     let arguments: Vec<&str> = words[at + 1..].iter().map(String::as_str).collect();
     if WRAPPERS.contains(&program) {
-        // Behind its options and their values stands the command: each word may be its first.
+        // The wrapped command follows the wrapper's options and their values: each word may begin it.
         let starts = (at + 1..words.len()).filter(|from| !WRAPPERS.contains(&self::program(&words[*from])));
         return starts.into_iter().any(|from| is_destructive(&words[from..], depth));
     }
@@ -187,7 +187,7 @@ fn is_destructive(words: &[String], depth: usize) -> bool {
     }
 }
 
-/// Whether what is run behind one of these is destructive.
+/// Whether the command after one of these markers is destructive.
 fn follows(arguments: &[&str], markers: &[&str], depth: usize) -> bool {
     let runs = |(at, _): (usize, &&str)| {
         let inner: Vec<String> = arguments[at + 1..].iter().map(|word| (*word).to_owned()).collect();
@@ -197,7 +197,7 @@ fn follows(arguments: &[&str], markers: &[&str], depth: usize) -> bool {
 }
 
 fn git(arguments: &[&str]) -> bool {
-    // Options of git itself, some with a value, stand in front of what it is to do.
+    // Skip git's own options, some with values, before the subcommand.
     let mut rest = arguments;
     while let [option, tail @ ..] = rest
         && option.starts_with('-')
@@ -239,18 +239,18 @@ fn git(arguments: &[&str]) -> bool {
     }
 }
 
-/// A program's name without the path to it.
+/// A program's name without its path.
 fn program(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or_default()
 }
 
-/// `NAME=value` in front of a command.
+/// A `NAME=value` prefix of a command.
 fn is_assignment(word: &str) -> bool {
     word.split_once('=')
         .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
 }
 
-/// Whether something is written to a device.
+/// Whether the command writes to a device.
 fn to_a_device(words: &[String]) -> bool {
     let is_device = |path: &String| {
         let harmless = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];

@@ -1,8 +1,8 @@
-//! Files that some program runs or obeys later: a change of one of them is not a change of data, so no permission to write
+//! Files that a program executes or obeys later. Changing one is more than changing data, so no permission to write
 //! covers it.
 //!
-//! A path is matched by its components, at any depth of the workspace, in any case, and with everything below it. It is
-//! matched as the call names it and as it resolves, with links followed.
+//! A path is matched by its components, at any depth of the workspace, ignoring case, and with everything below it;
+//! both as the call names it and as it resolves, with links followed.
 
 mod place;
 
@@ -11,14 +11,14 @@ pub use place::{named, resolve};
 use serde::Deserialize;
 use std::path::{Component, Path};
 
-/// What is known to run later, by who runs it. `*` stands for any part of one component.
+/// Built-in patterns, by the program that runs the file. `*` matches any part of one component.
 ///
-/// Package scripts (`package.json`, `Makefile`, `build.rs`) are not in the table: most of an agent's work is to write them.
-/// `policy.runs_later` of config.toml adds them, and whatever else a workspace runs by itself.
+/// Package scripts (`package.json`, `Makefile`, `build.rs`) are not included, because agents write them all the time.
+/// `policy.runs_later` of config.toml can add them and other files.
 pub const PATTERNS: &[(&str, &[&str])] = &[
     ("git", &[".git", "git~1", ".gitconfig", ".config/git", ".githooks", "githooks", "git-hooks"]),
     (
-        // Of a bare repository, and of `core.hooksPath`.
+        // Of bare repositories, and of `core.hooksPath`.
         "git's hooks",
         &[
             "hooks/pre-*",
@@ -144,13 +144,13 @@ pub const PATTERNS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The longest pattern that is taken, in bytes.
+/// Maximum length of a pattern, in bytes.
 const MAX_PATTERN: usize = 256;
 
-/// How many of them a configuration may add.
+/// Maximum number of configured patterns.
 const MAX_OWN: usize = 256;
 
-/// `policy.runs_later` of config.toml: patterns beside those of [`PATTERNS`].
+/// `policy.runs_later` of config.toml: patterns in addition to [`PATTERNS`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Vec<String>")]
 pub struct RunsLater(Vec<Vec<String>>);
@@ -167,12 +167,12 @@ impl TryFrom<Vec<String>> for RunsLater {
 }
 
 impl RunsLater {
-    /// The patterns, as they are compared: in lower case.
+    /// The patterns in lower case, as they are compared.
     pub fn patterns(&self) -> Vec<String> {
         self.0.iter().map(|parts| parts.join("/")).collect()
     }
 
-    /// Whether a file of that path runs later. The path begins where the workspace does; one outside of it is whole.
+    /// Whether a file of that path runs later. The path is relative to the workspace, or absolute outside of it.
     pub fn holds(&self, path: &Path) -> bool {
         let path: Vec<String> = path
             .components()
@@ -196,7 +196,7 @@ fn parse(pattern: &str) -> Result<Vec<String>, String> {
         return wrong(&format!("is longer than {MAX_PATTERN} bytes"));
     }
     if pattern.starts_with('/') || pattern.contains('\\') {
-        return wrong("is no path inside a workspace: write it with `/`, and none in front");
+        return wrong("is not a path inside a workspace: write it with `/`, without a leading one");
     }
     let parts: Vec<String> = pattern.trim_end_matches('/').split('/').map(folded).collect();
     if parts.iter().any(|part| part.is_empty() || part.chars().all(|c| c == '*')) {
@@ -205,13 +205,13 @@ fn parse(pattern: &str) -> Result<Vec<String>, String> {
     Ok(parts)
 }
 
-/// Whether the pattern stands somewhere in the path: what lies below it counts as it.
+/// Whether the pattern matches the path or a directory above it.
 fn stands_in(pattern: &[String], path: &[String]) -> bool {
     path.windows(pattern.len()).any(|parts| parts.iter().zip(pattern).all(|(part, pattern)| fits(pattern, part)))
 }
 
-/// A component as file systems compare it: some ignore case, some drop dots and spaces at the end, some keep a stream
-/// behind a colon, and some ignore invisible characters.
+/// Normalizes a component as file systems do: some ignore case, some trailing dots and spaces, some a stream name after
+/// a colon, and some invisible characters.
 fn folded(part: &str) -> String {
     let is_seen = |c: &char| !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let part: String = part.chars().filter(is_seen).flat_map(char::to_lowercase).collect();
@@ -219,7 +219,7 @@ fn folded(part: &str) -> String {
     if named.is_empty() { part } else { named.to_owned() }
 }
 
-/// Whether the component is what the pattern says.
+/// Whether the pattern matches the component.
 fn fits(pattern: &str, part: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == part };
     let Some(mut left) = part.strip_prefix(first) else { return false };

@@ -1,4 +1,4 @@
-//! Opening the file, and what the database looks like.
+//! Opening of the file, and the schema.
 
 use rusqlite::{Connection, ErrorCode};
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -7,14 +7,14 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
-/// How long a write waits for another process's.
+/// How long a write waits for another process.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The version of the schema and of the splitting into passages and terms.
 const VERSION: i32 = 2;
 
-/// `term` holds the terms of a passage as words, so that they are found whole; `gram` has its trigrams, for parts of words.
-/// Neither holds a text.
+/// `term` has the terms of a passage as words, for whole matches; `gram` has its trigrams, for parts of words. Neither
+/// stores the text.
 const TABLES: &str = "
     CREATE TABLE tape (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -47,7 +47,7 @@ const TABLES: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
-/// Opens the index. One that is damaged, or of another version, is made anew, with a line in the log.
+/// Opens the index. A damaged one, or one of another version, is rebuilt with a log message.
 pub(super) fn open(path: &Path) -> Result<Connection, String> {
     let plain = |error: &dyn std::fmt::Display| bub_types::text::plain(&error.to_string());
     match attempt(path) {
@@ -67,7 +67,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, String> {
 enum OpenError {
     /// The content is unusable.
     Content(String),
-    /// It cannot be reached: it may be all right.
+    /// The file is inaccessible, but may be intact.
     Access(io::Error),
 }
 
@@ -87,14 +87,14 @@ fn attempt(path: &Path) -> Result<Connection, OpenError> {
     if let Some(dir) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(OpenError::Access)?;
     }
-    // Before SQLite makes it, with whatever rights the umask leaves.
+    // Before SQLite creates it with a mode that depends on the umask.
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     options.open(path).map_err(OpenError::Access)?;
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(LOCK_TIMEOUT)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    // It can be made again.
+    // The index can be rebuilt.
     connection.pragma_update(None, "synchronous", "OFF")?;
     connection.pragma_update(None, "secure_delete", "ON")?;
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;

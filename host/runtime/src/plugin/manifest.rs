@@ -110,7 +110,7 @@ impl Manifest {
         for want in &mut self.wants {
             Grants::check(&want.grant).map_err(|reason| anyhow::anyhow!("its manifest wants {reason}"))?;
             if want.grant.chars().any(char::is_control) || want.grant.len() > MAX_GRANT {
-                bail!("its manifest wants `{}`, which is no grant", one_line(&want.grant));
+                bail!("its manifest wants `{}`, which is not a grant", one_line(&want.grant));
             }
             want.why = one_line(&want.why);
         }

@@ -1,4 +1,4 @@
-//! What is kept beside an archive.
+//! Attachments of archives.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use super::super::name::check_tape_name;
 use super::failed;
 use crate::Result;
 
-/// Keeps a text beside the archive of that name, as `ARCHIVE.NAME`, for its owner alone. What lies there already stays.
+/// Stores a text with the archive of that name, as `ARCHIVE.NAME`, mode 600. An existing file is not overwritten.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Writing, under the lock of a tape: all of a write or nothing, whatever happens in between.
+//! Atomic writes under the lock of a tape: all of a write or nothing, also after a crash.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -17,14 +17,14 @@ use super::directory::{Directory, failed};
 use super::end::{self, Tail};
 use super::numbered;
 
-/// Lines that go to one file.
+/// Lines to append to one file.
 struct Addition<'a> {
-    /// The tape, or an archive.
+    /// The tape or archive.
     name: String,
     file: Arc<File>,
     offset: u64,
     text: String,
-    /// Of the tape: the id of the first, and what the lines were made of.
+    /// For the tape: the id of the first line, and the drafts.
     drafts: (u64, &'a [Draft]),
 }
 
@@ -69,7 +69,7 @@ impl Directory {
         moved: &mut Vec<(String, PathBuf)>,
     ) -> Result<()> {
         let failed = || failed("append to", tape);
-        // The archives' ids follow those of what is put away.
+        // The archives' ids follow those of the moved entries.
         let kept = self.clear_tape(tape, commit, moved).map_err(failed())?;
         let mut additions = Vec::new();
         for (archive, drafts) in kept {
@@ -93,9 +93,9 @@ impl Directory {
         wrote.map_err(failed())
     }
 
-    /// Finishes or undoes a write that was cut off. Can be repeated.
+    /// Completes or rolls back an interrupted write. Idempotent.
     pub(super) fn recover(&self, tape: &str, lock: &File) -> io::Result<CommitRecord> {
-        // What another process wrote last may not be on the disk yet, and then the other place is all that there is.
+        // The last write of another process may not be durable yet.
         self.sync(lock)?;
         let mut record = CommitRecord::read(lock)?;
         let Some(pending) = record.pending.take() else {
@@ -103,7 +103,7 @@ impl Directory {
         };
         let mut files = Vec::new();
         for block in &pending.blocks {
-            // A record is a file, and files can say anything.
+            // The record is read from a file, which may be corrupt.
             if !may_be_of(&block.file, tape) {
                 continue;
             }
@@ -128,7 +128,7 @@ impl Directory {
                 if !done && file.metadata()?.len() > block.offset {
                     self.undo(file, block)?;
                 }
-                // Whether it stays or goes: before the record forgets it, the disk must know.
+                // The outcome must be durable before the record forgets it.
                 self.sync(file)?;
             }
             failpoint::point("recover.cut");
@@ -149,7 +149,7 @@ impl Directory {
         }
     }
 
-    /// Moves away what is emptied. What of a fork belongs to the archives is returned with their names.
+    /// Moves away the tapes that are reset. Returns the fork's entries for the archives, with the archives' names.
     fn clear_tape(
         &self,
         tape: &str,
@@ -161,7 +161,7 @@ impl Directory {
         for (batch, reset) in resets {
             let mut archive = reset.archive.clone();
             if batch.tape == tape {
-                // The sidecars take the number that their tape's archive takes.
+                // Sidecars use the number of their tape's archive.
                 archive = archive.map(|archive| self.free_name(&archive)).transpose()?;
                 for sidecar in self.sidecars_of(tape)? {
                     let archive = archive.as_ref().map(|archive| archive_beside(archive, tape, &sidecar));
@@ -205,7 +205,7 @@ impl Directory {
         Ok(Addition { name: format!("{tape}.jsonl"), file, offset, text, drafts })
     }
 
-    /// Writes all, or nothing: `undone` says that an error has left everything as it was.
+    /// Writes all or nothing; `undone` is set if an error left everything unchanged.
     fn write(
         &self,
         lock: &File,
@@ -239,7 +239,7 @@ impl Directory {
             record.pending = None;
             record.merged = key.clone().or(record.merged.take());
             wrote = record.write(lock, "commit.merged", sync);
-            // A write with a key is committed all the same: its repetition returns `Already`.
+            // A write with a key counts as committed: its repetition returns `Already`.
             if key.is_some() && wrote.is_err() {
                 return wrote;
             }
@@ -247,7 +247,7 @@ impl Directory {
         if let Err(error) = wrote {
             for addition in additions {
                 self.opened.forget(addition.name.trim_end_matches(".jsonl"));
-                // Cutting off needs no space. Where it fails too, the record says what has to be cut off.
+                // Truncating needs no space. If it fails too, recovery truncates by the record.
                 addition.file.set_len(addition.offset)?;
                 self.sync(&addition.file)?;
             }
@@ -264,11 +264,11 @@ impl Directory {
         Ok(())
     }
 
-    /// What is known of a tape that was just written.
+    /// Updates the caches after a write to the tape.
     fn wrote(&self, tape: &str, Addition { file, offset, text, drafts: (first, drafts), .. }: &Addition<'_>) {
         let end = offset + text.len() as u64;
         self.opened.remember(tape, file, end, first + (drafts.len() as u64).saturating_sub(1));
-        // A newline in front of it ends what stood there before, which no index has folded.
+        // A leading newline ends the previous line, which no index has included yet.
         if text.starts_with('\n') {
             return;
         }
@@ -278,12 +278,12 @@ impl Directory {
         self.indexes.extend(tape, file, (*offset, end), entries.zip(places));
     }
 
-    /// As far as it can be: what stays away is in its archive.
+    /// Moves files back, as far as possible; the rest stays in its archive.
     fn move_back(&self, moved: Vec<(String, PathBuf)>) {
         for (tape, target) in moved.into_iter().rev() {
             let path = self.path(&tape, "");
             self.opened.forget(&tape);
-            // The new tape was made before anything was written to it.
+            // The new tape is still empty.
             if fs::metadata(&path).is_ok_and(|made| made.len() == 0) {
                 let _removed = fs::remove_file(&path);
             }
@@ -302,7 +302,7 @@ impl Directory {
         last().map_err(failed("append to", tape))
     }
 
-    /// The tape's sidecars that are there, in order.
+    /// The tape's existing sidecars, in order.
     pub(super) fn sidecars_of(&self, tape: &str) -> io::Result<Vec<String>> {
         let prefix = format!("{tape}{SIDECAR}");
         let mut names = Vec::new();
@@ -320,7 +320,7 @@ impl Directory {
     }
 }
 
-/// Whether a file of that name can belong to the tape: it, a sidecar of it, or an archive of one of them.
+/// Whether a file of that name can belong to the tape: the tape, a sidecar, or an archive of one of them.
 fn may_be_of(file: &str, tape: &str) -> bool {
     let Some((name, rest)) = file.split_once(".jsonl") else {
         return false;
@@ -330,9 +330,9 @@ fn may_be_of(file: &str, tape: &str) -> bool {
     check_tape_name(name).is_ok() && family(name) == tape && (rest.is_empty() || is_archive)
 }
 
-/// Refuses what the record cannot describe, before anything is done.
+/// Rejects a commit that the record cannot describe, before any change.
 fn check_room(tape: &str, commit: &Commit) -> Result<()> {
-    // A block's numbers and the archive's date, twice where entries go to the archive too.
+    // A block's numbers and the archive's date, twice if entries go to the archive too.
     let names = commit.batches.iter().map(|batch| 2 * (batch.tape.len() + 120)).sum::<usize>();
     let whole = names + commit.key.as_ref().map_or(0, |key| 2 * key.len());
     if whole <= commit_record::MAX_LENGTH || commit.batches.len() <= 2 {

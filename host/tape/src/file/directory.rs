@@ -1,4 +1,4 @@
-//! The directory that tapes lie in: which file is which.
+//! The directory of tapes: names and visible lengths of its files.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
@@ -19,16 +19,16 @@ use super::file_cache::FileCache;
 use super::index_cache::IndexCache;
 use super::numbered::NumberedFile;
 
-/// Where tapes lie that were emptied without an archive.
+/// The directory of tapes that were reset without an archive.
 pub(super) const TRASH: &str = "trash";
 
-/// How long they lie there.
+/// How long they are kept there.
 pub(super) const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How often a reader looks again when a tape is written while it looks.
+/// Maximum attempts to read a tape that is being written.
 const LOOKS: usize = 1000;
 
-/// All that happens to the files of a directory, none of it waiting for a lock. Clones share what they know.
+/// Operations on the files of a directory that wait for no lock. Clones share their caches.
 #[derive(Clone)]
 pub(super) struct Directory {
     dir: PathBuf,
@@ -38,18 +38,18 @@ pub(super) struct Directory {
     pinned: Option<Arc<Pinned>>,
 }
 
-/// A tape that is read as it was at one moment.
+/// A snapshot of a tape for reading.
 struct Pinned {
     tape: String,
-    /// What of its file could be seen then.
+    /// The visible part of its file at that time.
     sight: Option<Sight>,
-    /// Whether its entries have the ids on their lines, as far as was known then.
+    /// Whether its entries have the ids on their lines, as known at that time.
     by_lines: bool,
-    /// Whether its index was held against the file since.
+    /// Whether its index was compared with the file since.
     compared: AtomicBool,
 }
 
-/// A tape's file, and how much of it may be seen.
+/// A tape's file, and its visible length.
 type Sight = (Arc<File>, u64);
 
 impl Directory {
@@ -73,7 +73,7 @@ impl Directory {
         if self.dir.is_dir() { Ok(()) } else { private_dir(&self.dir) }
     }
 
-    /// The same, in which that tape is read as it is now.
+    /// A clone in which that tape is read as it is now.
     pub(super) fn pinned(&self, tape: &str) -> io::Result<Self> {
         let (sight, by_lines) = (self.seen(tape)?, !self.indexes.has_irregular_ids(tape));
         let pinned = Pinned { tape: tape.to_owned(), sight, by_lines, compared: AtomicBool::new(false) };
@@ -85,7 +85,7 @@ impl Directory {
         self.pin_of(tape).is_some_and(|pinned| pinned.compared.swap(true, Ordering::Relaxed))
     }
 
-    /// Whether a turn has the tape, and its entries under the ids on their lines: that stays so until the turn ends.
+    /// Whether the tape is pinned, with its entries numbered by the ids on their lines.
     pub(super) fn is_read_by_lines(&self, tape: &str) -> bool {
         self.pin_of(tape).is_some_and(|pinned| pinned.by_lines)
     }
@@ -103,12 +103,12 @@ impl Directory {
         self.dir.join(format!("{tape}.jsonl{suffix}"))
     }
 
-    /// The file that appends to the tape and its sidecars lock.
+    /// The lock file for appends to the tape and its sidecars.
     pub(super) fn lock_path(&self, tape: &str) -> PathBuf {
         self.path(family(tape), ".lock")
     }
 
-    /// The tape's file and how much of it may be seen: never half of a write. `None` when it is not there.
+    /// The tape's file and its visible length, which never includes part of a write. `None` if there is no file.
     pub(super) fn seen(&self, tape: &str) -> io::Result<Option<Sight>> {
         // An index that is ahead of the pinned end would have to be rebuilt for each query.
         if let Some(Pinned { sight, .. }) = self.pin_of(tape)
@@ -141,13 +141,13 @@ impl Directory {
         Err(io::Error::new(ErrorKind::TimedOut, "the tape is being written all the time"))
     }
 
-    /// The slots of the tape's lock file. None: no process with this protocol has written the tape.
+    /// The slots of the tape's lock file. `None`: no process with this protocol has written the tape.
     fn slots(&self, tape: &str) -> io::Result<Option<Slots>> {
         let Some(lock) = self.opened.lock_file(&self.lock_path(tape)) else { return Ok(None) };
         Slots::read(&lock).map(Some)
     }
 
-    /// How the tape ends, as far as it may be seen.
+    /// The end of the visible part.
     pub(super) fn end(&self, tape: &str, file: &Arc<File>, length: u64) -> io::Result<End> {
         if let Some(end) = self.opened.end(tape, file, length) {
             return Ok(end);
@@ -159,7 +159,7 @@ impl Directory {
         Ok(end)
     }
 
-    /// Where the part of the file ends that holds the entries before `before` (none: all of them).
+    /// Offset after the entries before `before` (`None`: all of them).
     pub(super) fn before(
         &self,
         tape: &str,
@@ -173,18 +173,18 @@ impl Directory {
         }
     }
 
-    /// The name that an archive made now would have.
+    /// The name for an archive made now.
     pub(super) fn archive_name(&self, tape: &str) -> io::Result<String> {
         self.free_name(&name::archive_name(tape))
     }
 
-    /// The name, or where it is taken the same with a number.
+    /// The name, with a number appended if it is taken.
     pub(super) fn free_name(&self, name: &str) -> io::Result<String> {
         name::free(name, |name| self.dir.join(name).try_exists())
     }
 
-    /// Puts a tape's file away, into an archive or the trash, over nothing that is there. The archive's name, when one was
-    /// made; `moved` gets the tape with the path that it has now.
+    /// Moves a tape's file into an archive or the trash, without overwriting. Returns the archive's name; `moved` gets
+    /// the tape with its new path.
     pub(super) fn move_away(
         &self,
         tape: &str,
@@ -194,7 +194,7 @@ impl Directory {
         let path = self.path(tape, "");
         self.opened.forget(tape);
         self.indexes.clear_irregular(tape);
-        // What a write that was cut off has left empty counts as what is not there.
+        // An empty file of an interrupted write counts as missing.
         if fs::metadata(&path).map_or(0, |found| found.len()) == 0 && family(tape) == tape {
             return Ok(None);
         }
@@ -218,12 +218,12 @@ impl Directory {
             match renameat_with(CWD, &path, CWD, &target, RenameFlags::NOREPLACE) {
                 Ok(()) => {}
                 Err(rustix::io::Errno::EXIST) => continue,
-                // A file system that cannot promise it: the name was free a moment ago, and the lock is ours.
+                // The file system does not support it: the name was free just now, and we hold the lock.
                 Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => fs::rename(&path, &target)?,
                 Err(error) => return Err(error.into()),
             }
             if archive.is_none() {
-                // A rename changes no time, and the time of the last append may be long ago: a day begins here.
+                // A rename keeps the modification time, which may be old; the retention starts now.
                 let _kept =
                     File::options().append(true).open(&target).and_then(|file| file.set_modified(SystemTime::now()));
             }
@@ -242,12 +242,12 @@ impl Directory {
         Ok(trash.join(target))
     }
 
-    /// Removes what has lain in the trash for a day, and says how many files and bytes that were.
+    /// Removes files from the trash after a day; returns their number and size.
     pub(super) fn empty_trash(&self, now: SystemTime) -> (u64, u64) {
         let mut removed = (0, 0);
         for found in fs::read_dir(self.dir.join(TRASH)).into_iter().flatten().flatten() {
             let Ok(about) = found.metadata() else { continue };
-            // It was set when the file was put here.
+            // It was set when the file was moved here.
             let moved = about.modified().ok().and_then(|time| now.duration_since(time).ok());
             if moved.is_some_and(|age| age > KEPT) && fs::remove_file(found.path()).is_ok() {
                 removed = (removed.0 + 1, removed.1 + about.len());
@@ -271,7 +271,7 @@ impl Directory {
         Ok(names)
     }
 
-    /// Waits for the disk, where that was asked for.
+    /// Syncs the file, if the durability asks for it.
     pub(super) fn sync(&self, file: &File) -> io::Result<()> {
         if self.durability == Durability::Fsync { file.sync_data() } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! How a tape's file ends.
+//! The end of a tape's file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use super::scan::{Backward, Forward, Line};
 pub(super) struct End {
     /// Its length in bytes.
     pub(super) length: u64,
-    /// The id of the last entry that can be read; 0 where there is none.
+    /// The id of the last readable entry; 0 without one.
     pub(super) last_id: u64,
     pub(super) has_entry: bool,
     pub(super) tail: Tail,
@@ -23,7 +23,7 @@ pub(super) struct End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tail {
     Nothing,
-    /// A whole entry, whose newline was lost.
+    /// A complete entry whose newline was lost.
     Whole,
     /// A torn line, beginning at this offset.
     Torn(u64),
@@ -32,8 +32,7 @@ pub(super) enum Tail {
 impl End {
     pub(super) const EMPTY: Self = Self { length: 0, last_id: 0, has_entry: false, tail: Tail::Nothing };
 
-    /// Looks at the first `length` bytes of a file, as far back as the last entry that can be read. Its id is what its line
-    /// says.
+    /// Reads backward from `length` to the last readable entry. The id is the one on its line.
     pub(super) fn read(file: &File, length: u64) -> io::Result<Self> {
         let mut end = Self { length, ..Self::EMPTY };
         let mut lines = Backward::new(file, end.length)?;

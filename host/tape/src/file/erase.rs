@@ -1,4 +1,5 @@
-//! Taking entries out of a tape's file: what stays is written to a new file, byte for byte, which then takes its place.
+//! Erasure of entries from a tape's file: the rest is copied to a new file, byte for byte, which then replaces the old
+//! one.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -18,7 +19,7 @@ use super::scan::Forward;
 /// Suffix of a file that will replace another. An old one is garbage.
 pub(super) const DRAFT: &str = ".erase";
 
-/// What is copied at once, in bytes.
+/// Size of a copied block, in bytes.
 const BLOCK: usize = 1 << 20;
 
 /// Ranges of a file to remove, with their replacements.
@@ -33,7 +34,7 @@ impl Directory {
     pub(super) fn erase(&self, tape: &str, lock: &File, erasure: &Erasure) -> Result<u64> {
         let action = || failed("take entries out of", tape);
         check_tape_name(tape)?;
-        // A write that was cut off is finished or undone first: its record names places in the file.
+        // Recover an interrupted write first: its record has offsets in the file.
         self.recover(family(tape), lock).map_err(action())?;
         let path = self.path(tape, "");
         let Some((file, mut length)) = self.opened.read(tape, &path).map_err(action())? else { return Ok(0) };
@@ -60,7 +61,7 @@ impl Directory {
             None => String::new(),
         };
         rewrite(&file, &path, length, &cuts.cuts, &receipt).map_err(action())?;
-        // The old file's places and ends hold no longer.
+        // Offsets and ends of the old file are invalid now.
         self.opened.forget(tape);
         self.indexes.forget(tape);
         File::open(self.dir()).and_then(|dir| dir.sync_all()).map_err(action())?;
@@ -69,7 +70,7 @@ impl Directory {
     }
 }
 
-/// What an erasure takes out of a file; none where an entry that stays would get another id.
+/// The ranges that an erasure removes from a file; `None` if a remaining entry would get another id.
 fn cuts(file: &File, length: u64, erasure: &Erasure) -> io::Result<Option<Cuts>> {
     let (mut before, mut after) = (Ids::default(), Ids::default());
     let mut cuts = Cuts::default();
@@ -102,7 +103,8 @@ fn ends_line(file: &File, length: u64) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// Writes the first `length` bytes of a file without the cuts, and `behind` them; then the new file has the old one's name.
+/// Writes the first `length` bytes of a file without the cuts, followed by `behind`, to a new file, and renames it to
+/// the old name.
 fn rewrite(file: &File, path: &Path, length: u64, cuts: &[(u64, u64, Option<String>)], behind: &str) -> io::Result<()> {
     let draft = PathBuf::from(format!("{}{DRAFT}", path.display()));
     let written = || -> io::Result<()> {
@@ -119,7 +121,7 @@ fn rewrite(file: &File, path: &Path, length: u64, cuts: &[(u64, u64, Option<Stri
         copy(file, &mut new, at, length)?;
         new.write_all(behind.as_bytes())?;
         failpoint::point("erase.written");
-        // The name must not come to the disk before what it leads to.
+        // The content must be durable before the name.
         new.sync_all()?;
         fs::rename(&draft, path)
     };
@@ -145,21 +147,21 @@ fn copy(from: &File, to: &mut File, start: u64, end: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Files of a tape beside it that held what was taken out of it.
+/// Other files of a tape that contained erased entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traces {
-    /// Archives that were written anew without it, and how many entries of each went.
+    /// Archives that were rewritten, with the number of entries erased from each.
     pub archives: Vec<(PathBuf, u64)>,
     /// Files of the trash that were removed.
     pub trash: Vec<PathBuf>,
-    /// Files that still hold it, as nothing is known of their lines.
+    /// Files that still contain them, because their format is unknown.
     pub left: Vec<PathBuf>,
 }
 
 /// Erases traces of erased entries from archives, trash and attachments. `wanted` selects entries, and `in_text` finds
 /// traces in files without entries; `dry` changes nothing.
 ///
-/// # Errors
+/// The directory cannot be listed, or an archive cannot be written.
 ///
 /// The directory cannot be listed, or an archive not be written.
 pub fn erase_traces(
@@ -219,8 +221,8 @@ fn cuts_of(file: &File, length: u64, wanted: &dyn Fn(&Entry) -> bool) -> io::Res
     Ok(chosen)
 }
 
-/// Removes all that lies in the trash of a directory of tapes, however short its time there was: which files, and how many
-/// bytes each had. `dry`: only says it.
+/// Removes all files from the trash of a directory of tapes, whatever their age; returns them with their sizes. `dry`
+/// removes nothing.
 ///
 /// # Errors
 ///

@@ -15,8 +15,8 @@ use super::end::{End, Tail};
 /// Maximum open tapes, and maximum open lock files.
 const MAX_OPEN: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
-/// The least recently used tapes are closed. What is cached of one is a hint, valid only while its path leads to the
-/// same file with the same length.
+/// The least recently used tapes are closed. Cached data is a hint, valid only while the path leads to the same file
+/// with the same length.
 pub(super) struct FileCache {
     tapes: Mutex<LruCache<String, CachedFile>>,
     /// Lock files, by path.
@@ -36,7 +36,7 @@ struct CachedFile {
     writable: bool,
     /// A length, and the last id before it.
     end: Option<(u64, u64)>,
-    /// How much of it may be seen, by the last look.
+    /// The visible length, and the state at which it was determined.
     seen: Option<(FileState, u64)>,
 }
 
@@ -47,7 +47,7 @@ impl Default for FileCache {
 }
 
 impl FileCache {
-    /// The file that the tape's name leads to now, and its length; `None` when there is none.
+    /// The file at that path now, and its length; `None` if there is none.
     pub(super) fn read(&self, tape: &str, path: &Path) -> io::Result<Option<(Arc<File>, u64)>> {
         let found = match fs::metadata(path) {
             Ok(found) => found,
@@ -59,7 +59,7 @@ impl FileCache {
         }
         let opened = match OpenOptions::new().read(true).append(true).open(path) {
             Ok(file) => Ok((file, true)),
-            // Reading needs no more than reading.
+            // Open read-only where that suffices.
             Err(error) if error.kind() == ErrorKind::NotFound => Err(error),
             Err(_) => File::open(path).map(|file| (file, false)),
         };
@@ -73,7 +73,7 @@ impl FileCache {
         }
     }
 
-    /// The same for appending; the file is made when it is not there.
+    /// Like `read`, for appending; the file is created if it is missing.
     pub(super) fn append(&self, tape: &str, path: &Path) -> io::Result<Arc<File>> {
         let kept = match fs::metadata(path) {
             Ok(found) => {
@@ -91,23 +91,23 @@ impl FileCache {
         self.keep(tape, file, true)
     }
 
-    /// How the tape ends, if it has the length that it had when this was found out.
+    /// The end of the tape, if the file still has the cached length.
     pub(super) fn end(&self, tape: &str, file: &Arc<File>, length: u64) -> Option<End> {
         let (at, last_id) = self.of(tape, file, |known| known.end)?;
         (at == length).then_some(End { length, last_id, has_entry: last_id > 0, tail: Tail::Nothing })
     }
 
-    /// The last id before that length, where a line ends.
+    /// Records the last id before that length, where a line ends.
     pub(super) fn remember(&self, tape: &str, file: &Arc<File>, length: u64, last_id: u64) {
         self.of(tape, file, |known| known.end.replace((length, last_id)));
     }
 
-    /// Forgets what is known of the tape's end.
+    /// Drops the cached end.
     pub(super) fn forget_end(&self, tape: &str) {
         self.with(tape, |known| known.end = None);
     }
 
-    /// How much of the file may be seen, if a look has found the same before.
+    /// The cached visible length, if the state is the same.
     pub(super) fn seen(&self, tape: &str, file: &Arc<File>, found: FileState) -> Option<u64> {
         let (before, end) = self.of(tape, file, |known| known.seen)?;
         (before == found).then_some(end)
@@ -121,7 +121,7 @@ impl FileCache {
         lock(&self.tapes).pop(tape);
     }
 
-    /// The file that appends lock, to be read; `None` where there is none.
+    /// The lock file, for reading; `None` if there is none.
     pub(super) fn lock_file(&self, path: &Path) -> Option<Arc<File>> {
         let found = identity(&fs::metadata(path).ok()?);
         if let Some((file, _)) = lock(&self.locks).get(path).filter(|(_, identity)| *identity == found) {
@@ -146,7 +146,7 @@ impl FileCache {
         lock(&self.tapes).get_mut(tape).map(act)
     }
 
-    /// The same, where that file is the one that is known.
+    /// Runs `act` on the cached data of that file, if it is the cached one.
     fn of<T>(&self, tape: &str, file: &Arc<File>, act: impl FnOnce(&mut CachedFile) -> Option<T>) -> Option<T> {
         self.with(tape, |known| Arc::ptr_eq(&known.file, file).then(|| act(known)).flatten()).flatten()
     }

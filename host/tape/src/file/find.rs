@@ -1,4 +1,4 @@
-//! Looking things up in a tape: near its end by reading, and further back by the index or in one pass.
+//! Lookups in a tape: by reading near its end, and further back by the index or in one pass.
 
 use std::fs::File;
 use std::io;
@@ -19,12 +19,12 @@ use super::index_cache::MAX_INLINE_READ;
 use super::numbered::{NumberedFile, NumberedLine, irregular};
 use super::sweep::Swept;
 
-/// How many bytes at the end are scanned before the index is used.
+/// Bytes at the end that are scanned before the index is used.
 const NEAR: u64 = 64 * 1024;
 
 impl Directory {
-    /// The newest entry before `before` that matches `lookup`: by the index where it is in memory, else near the end by
-    /// looking, and further back by the index.
+    /// The newest entry before `before` that matches `lookup`: by the index if it is in memory, else by scanning the
+    /// end first.
     pub(super) fn newest(&self, tape: &str, lookup: &Lookup, before: Option<u64>) -> Result<Option<Entry>> {
         check_tape_name(tape)?;
         let find = || match self.seen(tape)? {
@@ -51,10 +51,10 @@ impl Directory {
         of: &NumberedFile<'_>,
         (lookup, before): (&Lookup, Option<u64>),
     ) -> io::Result<Option<Entry>> {
-        // A bound beyond the end is no bound.
+        // A bound after the end is no bound.
         let End { last_id, tail, .. } = self.end(tape, file, of.end)?;
         let before = before.filter(|before| *before <= last_id);
-        // What is kept of an index may say anything: also that the ids on the lines are those of the entries.
+        // A saved index may be wrong, also about whether the lines number the entries.
         let fits = |index: &Index| of.points.is_none() || index.has_irregular_ids();
         let question = |index: &Index| match fits(index) {
             true => index.newest(file, lookup, before),
@@ -106,8 +106,8 @@ impl Directory {
         Ok(None)
     }
 
-    /// The newest match in the first `end` bytes of a long tape without an index. Other names that a turn looks up are
-    /// found in the same pass.
+    /// The newest match in the first `end` bytes of a long tape without an index. The same pass finds the other names
+    /// that a turn looks up.
     fn sweep(&self, tape: &str, file: &Arc<File>, end: u64, lookup: &Lookup) -> io::Result<Option<Entry>> {
         let swept = Swept::sweep(file, end, lookup)?;
         let found = swept.knows(file, lookup).cloned().flatten();
@@ -115,14 +115,14 @@ impl Directory {
         Ok(found)
     }
 
-    /// What an earlier pass has found, and of how many bytes.
+    /// The result of an earlier pass, and its length.
     fn swept(&self, tape: &str, file: &Arc<File>, lookup: &Lookup) -> Option<(u64, Option<Entry>)> {
         let mut swept = self.indexes.swept();
         let swept = swept.get(tape)?;
         Some((swept.end, swept.knows(file, lookup)?.clone()))
     }
 
-    /// The current version of a section, by the index; none if the index cannot tell.
+    /// The current version of a section, by the index; `None` if the index cannot tell.
     pub(super) fn section(&self, tape: &str, name: &str, before: Option<u64>) -> Result<Option<Vec<Entry>>> {
         check_tape_name(tape)?;
         let find = || {
@@ -148,7 +148,7 @@ impl Directory {
                 }
                 Ok(found)
             })?;
-            // What is kept of an index may say anything.
+            // A saved index may be wrong.
             let mark = |entry: Option<&Entry>| {
                 entry.and_then(section::SectionAnchor::parse).map(|mark| (mark.section, mark.version))
             };

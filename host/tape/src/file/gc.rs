@@ -22,8 +22,8 @@ pub struct Garbage {
     pub why: &'static str,
 }
 
-/// Tidies a directory of tapes, and `index`, where what is derived from them is kept. Never removes an entry of a tape
-/// that is listed, an archive, or half lines that were set aside. `dry`: only says what it would remove.
+/// Collects garbage in a directory of tapes and in `index`, the directory of saved indexes. Never removes an entry of a
+/// listed tape, an archive, or torn lines. `dry` removes nothing.
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub fn gc(dir: &Path, index: &Path, now: SystemTime, dry: bool) -> io::Result<Ve
     for (name, bytes) in self::files(&dir.join(TRASH)) {
         let path = dir.join(TRASH).join(name);
         if gc.is_old(&path) {
-            gc.remove(path, bytes, "was thrown away more than a day ago");
+            gc.remove(path, bytes, "was moved to the trash more than a day ago");
         }
     }
     let mut families = BTreeSet::new();
@@ -61,7 +61,7 @@ pub fn gc(dir: &Path, index: &Path, now: SystemTime, dry: bool) -> io::Result<Ve
         let path = index.join(&name);
         let is_gone = |tape: &str| check_tape_name(tape).is_ok() && !dir.join(format!("{tape}.jsonl")).exists();
         if name.strip_suffix(".index").or_else(|| name.strip_suffix(".zones")).is_some_and(is_gone) {
-            gc.remove(path, bytes, "is derived from a tape that is gone");
+            gc.remove(path, bytes, "is the index of a tape that is gone");
         } else if name.ends_with(".new") && gc.is_old(&path) {
             gc.remove(path, bytes, "was never finished");
         }
@@ -98,7 +98,7 @@ impl Collector<'_> {
         if self.dry {
             return self.remove(path, 0, "is a tape without entries");
         }
-        // Made where it is missing: an append that begins now must wait for it.
+        // Created if it is missing: an append that begins now must wait for it.
         let held = lock::open(&self.dir.join(format!("{}.jsonl.lock", family(tape))));
         if held.is_ok_and(|held| held.try_lock().is_ok() && is_empty()) {
             self.remove(path, 0, "is a tape without entries");
@@ -137,7 +137,7 @@ fn names(dir: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Names and sizes of the files of a directory; nothing where it is not there.
+/// Names and sizes of the files of a directory; empty if it is missing.
 fn files(dir: &Path) -> Vec<(String, u64)> {
     let mut files = Vec::new();
     for found in fs::read_dir(dir).into_iter().flatten().flatten() {

@@ -1,4 +1,4 @@
-//! What is remembered of a tape's file, and kept beside the tapes.
+//! The index of a tape's file: its summary and known positions, saved in a separate directory.
 
 use std::borrow::Cow;
 use std::fs::{DirBuilder, File};
@@ -16,67 +16,67 @@ use super::numbered::entry_at;
 use super::scan::Forward;
 use super::sparse_index::{IndexPoint, SparseIndex};
 
-/// Stands before what is kept, with its checksum behind it. The number changes with the form, and with every rule by
-/// which a summary is made.
+/// Header of a saved index; its checksum is at the end. Increment the number whenever the format or a rule of the
+/// summary changes.
 const HEADER: &str = "bub-wasm index 5";
 
-/// The longest file that is read, in bytes: more than any summary fills.
+/// Maximum size of a saved index, in bytes: larger than any real one.
 const LONGEST_KEPT: u64 = 4 * 1024 * 1024;
 
-/// How much of the beginning and of the end of what was folded is compared with the file, in bytes.
+/// Bytes at the beginning and the end of the indexed part that are compared with the file.
 const EDGE: usize = 4 * 1024;
 
-/// How many bytes must have been folded since the last save for another to be worth its price.
+/// Bytes that must be indexed since the last save to make another worthwhile.
 const WORTH_SAVING: u64 = 256 * 1024;
 
-/// The summary of a tape's file, as far as the file was read.
+/// The index of a tape's file, up to some offset.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Index {
     folded: Folded,
-    /// How many bytes had been folded at the last save.
+    /// Bytes that were indexed at the last save.
     saved: u64,
 }
 
-/// What is kept.
+/// The saved part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Folded {
     summary: TapeSummary,
     length: u64,
     last_id: u64,
-    /// Whether an entry's line says another id than the entry has.
+    /// Whether the id on some line differs from the entry's.
     #[serde(default)]
     has_irregular_ids: bool,
     #[serde(default)]
     points: SparseIndex,
-    /// CRC-32 of the first and of the last [`EDGE`] bytes of what was folded.
+    /// CRC-32 of the first and of the last [`EDGE`] indexed bytes.
     edges: [u32; 2],
 }
 
 impl Index {
-    /// What the folded lines amount to.
+    /// The summary of the indexed lines.
     pub fn summary(&self) -> &TapeSummary {
         &self.folded.summary
     }
 
-    /// How many bytes were folded, from the beginning of the file; a line begins behind them.
+    /// The number of indexed bytes, from the beginning of the file; a line begins there.
     pub fn length(&self) -> u64 {
         self.folded.length
     }
 
-    /// The id of the last entry that was folded; 0 where there is none.
+    /// The id of the last indexed entry; 0 without one.
     pub fn last_id(&self) -> u64 {
         self.folded.last_id
     }
 
-    /// Folds the lines behind those that were folded, as far as they end before `end`: the length of the file, or how
-    /// much of it is valid. A last line without its newline may still grow, so it waits. Where the file is no longer
-    /// the one that was folded, all of it is folded anew.
+    /// Indexes the lines after the indexed part that end before `end`: the length of the file, or of its valid part. A
+    /// last line without its newline may still grow, and is left. If the file is no longer the indexed one, it is
+    /// indexed from the beginning.
     ///
-    /// It holds one line in memory, which is at most 64 MiB, and rarely more than one block.
+    /// Holds at most one line (64 MiB) in memory, usually one block.
     ///
     /// # Errors
     ///
-    /// The file cannot be read. What was folded until then counts.
+    /// The file cannot be read. What was indexed until then is kept.
     pub fn catch_up(&mut self, file: &File, end: u64) -> io::Result<()> {
         if !self.folded.fits(file, end)? {
             *self = Self::default();
@@ -84,7 +84,7 @@ impl Index {
         self.go_on(file, end)
     }
 
-    /// The same, for the very file that was folded.
+    /// Like [`catch_up`](Self::catch_up), without comparing the file.
     pub(super) fn go_on(&mut self, file: &File, end: u64) -> io::Result<()> {
         let before = self.folded.length;
         let result = self.folded.fold(file, end);
@@ -94,9 +94,9 @@ impl Index {
         result
     }
 
-    /// The same for lines that need not be read: entries with where their lines begin, up to `end`.
+    /// Like [`catch_up`](Self::catch_up), from entries in memory with the offsets of their lines, up to `end`.
     pub(super) fn extend(&mut self, file: &File, written: impl Iterator<Item = (Entry, u64)>, end: u64) {
-        // Without the checksums it fits no file, and all is folded anew.
+        // Without the checksums the index would match no file and be rebuilt.
         let Ok(edges) = edges(file, end) else { return };
         for (entry, offset) in written {
             self.folded.add(entry, offset);
@@ -104,7 +104,7 @@ impl Index {
         (self.folded.length, self.folded.edges) = (end, edges);
     }
 
-    /// The summary of all lines that [`catch_up`](Self::catch_up) saw, with the last one that lacks its newline.
+    /// The summary including a last line without a newline.
     ///
     /// # Errors
     ///
@@ -125,8 +125,8 @@ impl Index {
         Ok(summary)
     }
 
-    /// The newest entry with an id less than `before` that matches `lookup`, among those that were folded. What the
-    /// file does not bear out is [`Newest::Unknown`].
+    /// The newest indexed entry with an id less than `before` that matches `lookup`. [`Newest::Unknown`] if the file
+    /// contradicts the index.
     ///
     /// # Errors
     ///
@@ -151,33 +151,33 @@ impl Index {
         Ok(found.map_or(Newest::Unknown, Newest::Known))
     }
 
-    /// Whether the file, of which `end` bytes are valid, begins with what was folded.
+    /// Whether the file, with `end` valid bytes, begins with the indexed part.
     pub(super) fn fits(&self, file: &File, end: u64) -> bool {
         self.folded.fits(file, end).unwrap_or(false)
     }
 
-    /// Whether an entry's line says another id than the entry has.
+    /// Whether the id on some line differs from the entry's.
     pub(super) fn has_irregular_ids(&self) -> bool {
         self.folded.has_irregular_ids
     }
 
-    /// Where in the file which ids are.
+    /// Known ids by offset.
     pub(super) fn points(&self) -> &SparseIndex {
         &self.folded.points
     }
 
-    /// How many names it holds.
+    /// Number of names in the summary.
     pub(super) fn names(&self) -> usize {
         self.folded.summary.names()
     }
 
-    /// Keeps what reading the folded lines has told.
+    /// Records the result of a scan of the indexed lines.
     pub(super) fn learn(&mut self, lookup: &Lookup, place: Option<EntryOffset>) {
         self.folded.summary.learn(lookup, place);
     }
 
-    /// Reads what [`save`](Self::save) kept of a tape, whose file has `end` valid bytes. Where it cannot be read, or is
-    /// of another file or of one that was changed, the index is empty: it is only there to save time.
+    /// Loads a saved index of a tape whose file has `end` valid bytes. If it is missing, invalid, or of another or a
+    /// changed file, the index is empty.
     pub fn load(path: &Path, file: &File, end: u64) -> Self {
         match read(path) {
             Some(folded) if folded.makes_sense() && folded.fits(file, end).unwrap_or(false) => {
@@ -187,22 +187,22 @@ impl Index {
         }
     }
 
-    /// Whether so much was folded since the last save that folding it again would cost more than another save.
+    /// Whether enough was indexed since the last save to make another worthwhile.
     pub fn is_worth_saving(&self) -> bool {
         self.folded.length.saturating_sub(self.saved) > WORTH_SAVING
     }
 
-    /// Keeps the index at `path`, for its owner alone; its directory is made when it is not there.
+    /// Saves the index at `path`, mode 600; creates its directory if it is missing.
     ///
     /// # Errors
     ///
-    /// It cannot be written. Nothing but time is lost by that.
+    /// It cannot be written. The index will be rebuilt then.
     pub fn save(&mut self, path: &Path) -> io::Result<()> {
         let kept = serde_json::to_string(&self.folded)?;
         let text = format!("{HEADER} {:08x}\n{kept}\n", crc32fast::hash(kept.as_bytes()));
         let dir = path.parent().unwrap_or(Path::new("."));
         DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-        // Another process that reads at this moment sees all of it or nothing.
+        // Concurrent readers see all of it or nothing.
         let mut draft = tempfile::Builder::new().prefix(".").suffix(".new").tempfile_in(dir)?;
         draft.write_all(text.as_bytes())?;
         draft.persist(path).map_err(|failed| failed.error)?;
@@ -212,8 +212,8 @@ impl Index {
 }
 
 impl Folded {
-    /// Whether the file, of which `end` bytes are valid, still begins with what was folded. A change in its middle that
-    /// keeps its length goes unseen here; no program that writes tapes makes one.
+    /// Whether the file, with `end` valid bytes, still begins with the indexed part. A change in the middle that keeps
+    /// the length is not detected; no program that writes tapes makes one.
     fn fits(&self, file: &File, end: u64) -> io::Result<bool> {
         if self.length > end {
             return Ok(false);
@@ -249,7 +249,7 @@ impl Folded {
         self.last_id = id;
     }
 
-    /// Whether its numbers can be those of any file.
+    /// Whether its numbers are consistent.
     fn makes_sense(&self) -> bool {
         self.points.are_of(self.length) && self.last_id <= 2 * LARGEST_ID
     }
@@ -266,7 +266,7 @@ fn edges(file: &File, length: u64) -> io::Result<[u32; 2]> {
     Ok([checksum(0)?, checksum(length - size as u64)?])
 }
 
-/// What is kept at `path`, if it is whole.
+/// The saved index at `path`, if it is intact.
 fn read(path: &Path) -> Option<Folded> {
     let mut text = String::new();
     File::open(path).ok()?.take(LONGEST_KEPT).read_to_string(&mut text).ok()?;

@@ -53,7 +53,7 @@ const ID_SCAN_WINDOW: u64 = 8 * 1024 * 1024;
 /// Indexes in memory, least recently used evicted first.
 struct Entries {
     indexes: LruCache<String, CachedIndex>,
-    /// How many names they hold.
+    /// Number of names in them.
     names: usize,
 }
 
@@ -174,7 +174,7 @@ impl IndexCache {
         self.irregular().contains(tape)
     }
 
-    /// Whether that was not known.
+    /// Marks the tape as irregular; returns whether that is new.
     pub(super) fn mark_irregular(&self, tape: &str) -> bool {
         self.irregular().insert(tape.to_owned())
     }
@@ -272,7 +272,7 @@ impl Directory {
         index().map_err(failed("read", tape))
     }
 
-    /// Whether querying the index is cheap: it is at hand, and little was written since.
+    /// Whether a query by the index is cheap: it is in memory and almost up to date.
     pub(super) fn is_indexed(&self, tape: &str, file: &Arc<File>, end: u64) -> bool {
         let is_near = |length: u64| end.saturating_sub(length) <= MAX_INLINE_READ;
         if is_near(self.indexes.length_of(tape, file)) {

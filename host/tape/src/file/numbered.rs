@@ -59,13 +59,13 @@ impl<'f> NumberedFile<'f> {
         Ok(end)
     }
 
-    /// Where the part ends that holds the entries before `before` (none: all of them). `last_id` is the file's last.
+    /// Offset after the entries before `before` (`None`: all of them). `last_id` is the file's last id.
     pub(super) fn before(&self, before: Option<u64>, last_id: u64) -> io::Result<u64> {
         let Some(before) = before.filter(|before| *before <= last_id) else { return Ok(self.end) };
         self.place_behind(before.saturating_sub(1), last_id)
     }
 
-    /// Where the first entry with an id greater than `id` begins, or the end.
+    /// Offset of the first entry with an id greater than `id`, or the end.
     fn place_behind(&self, id: u64, last_id: u64) -> io::Result<u64> {
         let Some(points) = &self.points else {
             return scan::behind(self.file, id, self.end, last_id)?.ok_or_else(irregular);
@@ -80,7 +80,7 @@ impl<'f> NumberedFile<'f> {
         Ok(self.end)
     }
 
-    /// The entries behind `after`, in order.
+    /// The entries after `after`, in order.
     pub(super) fn forward(&self, after: u64) -> io::Result<EntriesForward<'f>> {
         if self.points.is_none() {
             let start = match after {
@@ -93,7 +93,7 @@ impl<'f> NumberedFile<'f> {
         Ok(EntriesForward::behind(self, point, after))
     }
 
-    /// The entries from the line on that begins at `offset`.
+    /// The entries from the line at `offset` on.
     pub(super) fn from(&self, offset: u64) -> io::Result<EntriesForward<'f>> {
         let Some(points) = &self.points else {
             return Ok(EntriesForward::behind(self, IndexPoint { offset, last: 0 }, 0));
@@ -134,7 +134,7 @@ impl<'f> EntriesForward<'f> {
         }
     }
 
-    /// The next entry, with where its line begins.
+    /// The next entry, with the offset of its line.
     pub(super) fn next(&mut self) -> io::Result<Option<(u64, Entry)>> {
         while let Some(line) = self.lines.next()? {
             let Some(mut entry) = line.entry() else { continue };
@@ -160,14 +160,14 @@ pub(super) struct EntriesBackward<'n, 'f> {
 enum Direction<'n, 'f> {
     Lines {
         lines: Backward<'f>,
-        /// The id of the entry behind the next one.
+        /// The id of the entry after the next one.
         next: Option<u64>,
     },
     SparseIndex {
         points: &'n SparseIndex,
-        /// Where the next stretch begins.
+        /// Start of the next stretch.
         point: Option<IndexPoint>,
-        /// Entries that were numbered and not given out.
+        /// Entries that were numbered but not returned yet.
         stretch: Vec<(u64, Entry)>,
     },
 }
@@ -208,11 +208,11 @@ impl EntriesBackward<'_, '_> {
 /// A line that was read.
 pub(super) struct NumberedLine {
     pub(super) start: u64,
-    /// None: it has no entry, or was filtered out.
+    /// `None`: the line has no entry, or was filtered out.
     pub(super) entry: Option<Entry>,
 }
 
-/// The entry whose line begins at `offset`, under the id that it has by `points`.
+/// The entry of the line at `offset`, numbered by `points`.
 pub(super) fn entry_at(file: &File, points: &SparseIndex, offset: u64, end: u64) -> io::Result<Option<Entry>> {
     let of = NumberedFile { file, end, points: Some(SparseIndex::default()) };
     let mut entries = EntriesForward::behind(&of, points.at(offset), 0);
@@ -224,7 +224,7 @@ pub(super) fn entry_at(file: &File, points: &SparseIndex, offset: u64, end: u64)
     Ok(None)
 }
 
-/// How a file ends that is no tape, as an archive is none.
+/// The end of a file that is not a tape, such as an archive.
 pub(super) fn end_of(file: &File, end: u64) -> io::Result<End> {
     match (NumberedFile { file, end, points: None }).last() {
         Err(error) if has_irregular_ids(&error) => {

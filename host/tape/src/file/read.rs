@@ -41,7 +41,7 @@ impl Directory {
         self.back(tape, None, usize::MAX, Entry::begins_phase)
     }
 
-    /// The newest `max` entries before `before`, in order, as far back as the first that is the last.
+    /// The newest `max` entries before `before`, in order, back to the first that `is_last` accepts.
     fn back(&self, tape: &str, before: Option<u64>, max: usize, is_last: fn(&Entry) -> bool) -> Result<Vec<Entry>> {
         self.reading(tape, |file, of| {
             let mut found: Vec<Entry> = Vec::new();
@@ -57,7 +57,7 @@ impl Directory {
         })
     }
 
-    /// What `read` makes of the tape's file as far as it may be seen; nothing where there is none.
+    /// Applies `read` to the visible part of the tape's file; the default without a file.
     fn reading<T: Default>(
         &self,
         tape: &str,
@@ -71,7 +71,8 @@ impl Directory {
         read().map_err(failed("read", tape))
     }
 
-    /// Reads the first `end` bytes of a tape's file by the ids on its lines; where those do not grow, by its points.
+    /// Reads the first `end` bytes of a tape's file by the ids on its lines; if those do not increase, by the sparse
+    /// index.
     pub(super) fn numbered<T>(
         &self,
         tape: &str,
@@ -84,7 +85,7 @@ impl Directory {
                 if !has_irregular_ids(&error) {
                     return error;
                 }
-                // NumberedFile otherwise, an entry would have another id than it had a moment ago in the same turn.
+                // Otherwise an entry's id would change within a turn.
                 self.log_irregular(tape);
                 io::Error::other(
                     "the ids of its entries do not increase, which was detected only now: try again in the next turn",
@@ -95,7 +96,7 @@ impl Directory {
             match read(&NumberedFile { file, end, points: None }) {
                 Err(error) if has_irregular_ids(&error) => self.log_irregular(tape),
                 Err(error) => return Err(error),
-                // What was asked meanwhile may have read more of it.
+                // A concurrent query may have found irregular ids.
                 Ok(_) if self.indexes.has_irregular_ids(tape) => {}
                 Ok(found) => return Ok(found),
             }

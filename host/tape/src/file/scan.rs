@@ -8,12 +8,12 @@ use super::super::entry::{Entry, LONGEST_LINE};
 
 const BLOCK: u64 = 64 * 1024;
 
-/// What is read to find out where in a file one is: a line or two.
+/// Block size for reading a line or two.
 const SHORT_BLOCK: u64 = 4 * 1024;
 
-/// A line of a file, without its end.
+/// A line of a file, without its line end.
 pub(super) struct Line {
-    /// Where it begins.
+    /// Offset of its start.
     pub(super) start: u64,
     /// Whether it ends with a newline; only the last line may lack it.
     pub(super) ended: bool,
@@ -26,8 +26,8 @@ impl Line {
         Entry::parse(std::str::from_utf8(&self.bytes).ok()?)
     }
 
-    /// The id that the line begins with, as Bub and this program write it; `None` where it has to be read to know. It need
-    /// not be an entry's.
+    /// The id that the line begins with, as Bub and this program write it; `None` if the line must be parsed. The line
+    /// may not be an entry.
     fn id(&self) -> Option<u64> {
         let rest = self.bytes.strip_prefix(br#"{"id": "#)?;
         let digits = rest.get(..memchr::memchr(b',', rest.get(..MOST_DIGITS)?)?)?;
@@ -35,24 +35,24 @@ impl Line {
     }
 }
 
-/// Digits of the greatest id, and the comma behind them.
+/// Digits of the greatest id, and the comma after them.
 const MOST_DIGITS: usize = 21;
 
 /// Lines from the end of a file toward its beginning.
 pub(super) struct Backward<'f> {
     file: &'f File,
-    /// Where `buffer` begins in the file.
+    /// Offset of `buffer` in the file.
     at: u64,
-    /// What was read and not given out.
+    /// Bytes that were read but not returned yet.
     buffer: Vec<u8>,
-    /// Whether the line that `buffer` ends with has a newline behind it.
+    /// Whether the last line of `buffer` ends with a newline.
     ended: bool,
-    /// So much at once: little at first, as most who look at an end want a line or two of it.
+    /// Size of the next block: small at first, as most callers need a line or two.
     block: u64,
 }
 
 impl<'f> Backward<'f> {
-    /// Lines before `end`, which is the end of the file or the beginning of a line.
+    /// Lines before `end`, which is the end of the file or the start of a line.
     pub(super) fn new(file: &'f File, end: u64) -> io::Result<Self> {
         let mut lines = Self { file, at: end, buffer: Vec::new(), ended: false, block: SHORT_BLOCK };
         if let Err(error) = lines.fill() {
@@ -67,9 +67,9 @@ impl<'f> Backward<'f> {
         Ok(lines)
     }
 
-    /// The line before the last one given out.
+    /// The line before the last one returned.
     pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
-        // Blocks of a line that spans several, the last first: joined once, however many there are.
+        // The blocks of a long line, last first, joined once.
         let mut behind: Vec<Vec<u8>> = Vec::new();
         let mut length = 0;
         loop {
@@ -98,12 +98,12 @@ impl<'f> Backward<'f> {
         for block in behind.into_iter().rev() {
             bytes.extend_from_slice(&block);
         }
-        // Before a line that has one before it stands that one's newline.
+        // A preceding line ends with a newline.
         let ended = std::mem::replace(&mut self.ended, more);
         Line { start, ended, bytes }
     }
 
-    /// Reads the block before what was read.
+    /// Reads the preceding block.
     fn fill(&mut self) -> io::Result<()> {
         let size = self.at.min(self.block);
         let mut block = vec![0; size as usize];
@@ -115,17 +115,17 @@ impl<'f> Backward<'f> {
     }
 }
 
-/// Lines from some place in a file toward its end.
+/// Lines from an offset in a file toward its end.
 pub(super) struct Forward<'f> {
     file: &'f File,
-    /// Where the next line begins.
+    /// Offset of the next line.
     pub(super) at: u64,
-    /// Nothing behind this is read.
+    /// End of the range to read.
     end: u64,
-    /// So much at once.
+    /// Size of a block.
     block: u64,
     buffer: Vec<u8>,
-    /// How much of `buffer` was given out.
+    /// Bytes of `buffer` that were returned.
     used: usize,
 }
 
@@ -135,7 +135,7 @@ impl<'f> Forward<'f> {
         Self { file, at: start, end, block: BLOCK, buffer: Vec::new(), used: 0 }
     }
 
-    /// The same, of which little will be read.
+    /// Like `new`, with small blocks.
     pub(super) fn short(file: &'f File, start: u64, end: u64) -> Self {
         Self { block: SHORT_BLOCK, ..Self::new(file, start, end) }
     }
@@ -168,7 +168,7 @@ impl<'f> Forward<'f> {
         Ok(Some(Line { start, ended, bytes }))
     }
 
-    /// What was read and not given out; more is read when that is nothing. Empty: the end.
+    /// The bytes that were not returned yet; reads a block if there are none. Empty at the end.
     fn block(&mut self) -> io::Result<&[u8]> {
         if self.used == self.buffer.len() {
             let size = self.end.saturating_sub(self.at).min(self.block);
@@ -190,16 +190,16 @@ impl<'f> Forward<'f> {
     }
 }
 
-/// Where the first entry with an id greater than `id` begins, or `end`. Ids grow along a tape, up to `last_id`, so this
-/// halves the file until it is at the place. None: they do not.
+/// Offset of the first entry with an id greater than `id`, or `end`, by bisection. Ids increase along a tape, up to
+/// `last_id`; `None` if they do not.
 pub(super) fn behind(file: &File, id: u64, end: u64, last_id: u64) -> io::Result<Option<u64>> {
-    // The place lies from `low`, where a line begins, to `high`; what is read between them has an id of this range.
+    // The offset is between `low`, where a line begins, and `high`; ids read in between must be in this range.
     let (mut low, mut high) = (0, end);
     let (mut above, mut greatest) = (0, last_id);
     while high - low > BLOCK {
         let middle = low + (high - low) / 2;
         let mut lines = Forward::short(file, middle, end);
-        // Most likely the rest of a line.
+        // Usually the rest of a line.
         lines.next()?;
         match first(&mut lines, high)? {
             Some((_, found)) if found.id <= above || found.id > greatest => return Ok(None),
@@ -219,7 +219,7 @@ pub(super) fn behind(file: &File, id: u64, end: u64, last_id: u64) -> io::Result
     Ok(Some(lines.at))
 }
 
-/// The next line that can be read, if it begins before `end`.
+/// The next readable line that begins before `end`.
 fn first(lines: &mut Forward<'_>, end: u64) -> io::Result<Option<(u64, Entry)>> {
     while lines.at < end
         && let Some(line) = lines.next()?

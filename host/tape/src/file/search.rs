@@ -13,8 +13,8 @@ use super::super::search::{Collector, Hit};
 use super::numbered::{NumberedFile, NumberedLine};
 use blocks::Blocks;
 
-/// The answer of a search over the lines before `end`, which is the end of the file or the beginning of a line. Holds a
-/// few blocks of the file at a time, whatever its length.
+/// Searches the lines before `end`, which is the end of the file or the start of a line. Holds a few blocks of the file
+/// at a time.
 ///
 /// Ends soon after `stop` is set, with the hits so far.
 pub(super) fn search(of: &NumberedFile<'_>, end: u64, mut found: Collector, stop: &AtomicBool) -> io::Result<Vec<Hit>> {
@@ -50,7 +50,7 @@ fn search_numbered(of: &NumberedFile<'_>, end: u64, mut found: Collector, stop: 
     Ok(found.finish())
 }
 
-/// Shows the lines to `visit`, the last first.
+/// Passes the lines to `visit`, last first.
 fn pass(
     file: &File,
     end: u64,
@@ -83,7 +83,7 @@ fn pass(
     Ok(())
 }
 
-/// The entry of a line.
+/// Parses a line.
 fn read(line: &[u8]) -> Option<Entry> {
     Entry::parse(std::str::from_utf8(line).ok()?)
 }

@@ -5,30 +5,30 @@ use serde::{Deserialize, Serialize};
 
 use super::super::ids::LARGEST_ID;
 
-/// Bytes between two points, at first.
+/// Initial distance of two points, in bytes.
 const STEP: u64 = 64 * 1024;
 
-/// The most points. Where there would be more, every second one goes, and they are twice as far apart from then on.
+/// Maximum number of points. Beyond it every second point is dropped, and the distance doubles.
 const MAX_POINTS: usize = 1024;
 
-/// Beginnings of lines, each with the id of the last entry before it, in the order of the file. Its beginning is always one.
+/// Starts of lines, each with the id of the last entry before it, in file order. Offset 0 is always one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct SparseIndex {
     points: Vec<IndexPoint>,
-    /// Bytes between two points, as a power of two times [`STEP`].
+    /// Distance of two points: [`STEP`] times two to this power.
     spread: u32,
 }
 
-/// The beginning of a line.
+/// The start of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct IndexPoint {
     pub(super) offset: u64,
-    /// The id of the last entry before it; 0: there is none.
+    /// The id of the last entry before it; 0 without one.
     pub(super) last: u64,
 }
 
 impl SparseIndex {
-    /// Says what is known of the beginning of a line behind all that were marked.
+    /// Adds a point after all others, if it is far enough from the last one.
     pub(super) fn pass(&mut self, point: IndexPoint) {
         let step = STEP.checked_shl(self.spread).unwrap_or(u64::MAX);
         if point.offset.saturating_sub(self.points.last().map_or(0, |last| last.offset)) < step {
@@ -45,28 +45,28 @@ impl SparseIndex {
         }
     }
 
-    /// The last point that is not behind `offset`.
+    /// The last point at or before `offset`.
     pub(super) fn at(&self, offset: u64) -> IndexPoint {
         self.before(self.points.partition_point(|point| point.offset <= offset))
     }
 
-    /// The last point behind which all entries have a greater id than `id`, or some have.
+    /// The last point before the first entry with an id greater than `id`.
     pub(super) fn behind(&self, id: u64) -> IndexPoint {
         self.before(self.points.partition_point(|point| point.last <= id))
     }
 
-    /// Where the stretch ends that begins at a point: at the next one, or at `end`.
+    /// The end of the stretch that begins at a point: the next one, or `end`.
     pub(super) fn end_of(&self, point: IndexPoint, end: u64) -> u64 {
         let next = self.points.get(self.points.partition_point(|other| other.offset <= point.offset));
         next.map_or(end, |next| next.offset.min(end))
     }
 
-    /// The point in front of one; none in front of the first.
+    /// The preceding point; `None` for the first.
     pub(super) fn previous(&self, point: IndexPoint) -> Option<IndexPoint> {
         (point.offset > 0).then(|| self.before(self.points.partition_point(|other| other.offset < point.offset)))
     }
 
-    /// Whether they may be a file's of which so many bytes were read: what is kept on a disk may say anything.
+    /// Whether they are valid for a file with that many bytes: saved data may be corrupt.
     pub(super) fn are_of(&self, length: u64) -> bool {
         let grow = |points: &[IndexPoint]| match points {
             [one, next] => one.offset < next.offset && one.last <= next.last,

@@ -1,4 +1,4 @@
-//! Looking for the newest entries of several sorts in one pass, for a long tape that has no index yet.
+//! A search for the newest entries of several kinds in one pass, for a long tape without an index.
 //!
 //! A turn looks up a handful of names that most tapes do not have. One pass over the bytes of the file finds all of
 //! them without parsing.
@@ -15,25 +15,25 @@ use super::super::lookup::Lookup;
 use super::scan::Forward;
 use super::search::blocks::Blocks;
 
-/// So much of a file is worth a thread, in bytes.
+/// Minimum bytes per thread.
 const LEAST: u64 = 8 * 1024 * 1024;
 
-/// What a turn looks up at its beginning, wherever it stands: names of events and of anchors, by what they have in common.
-/// Each part is looked for by itself, so few parts are few passes over what is in the processor's cache.
+/// The names of events and anchors that a turn looks up when it begins, grouped by common parts. Each part is searched
+/// for separately, so few parts mean few passes over cached data.
 const LOOKED_UP: [(&str, &str, &[&str]); 3] = [
     ("_switch\"", "event", &["selector_switch", "model_switch", "reasoning_effort_switch"]),
     ("\"turn.", "event", &["turn.tainted", "turn.addresses"]),
     ("\"memory/", "anchor", &["memory/open", "memory/seal"]),
 ];
 
-/// What may stand for a letter or a slash of a name: a line with one of these is read to know.
+/// Escapes that may replace a letter or slash of a name: a line with one of these must be parsed.
 const ESCAPES: [&str; 2] = [r"\u00", r"\/"];
 
-/// What was found in the first bytes of a tape's file.
+/// The results for the beginning of a tape's file.
 #[derive(Default)]
 pub(super) struct Swept {
     file: Weak<File>,
-    /// How many bytes those are.
+    /// The length of that beginning.
     pub(super) end: u64,
     found: HashMap<String, Option<Entry>>,
 }
@@ -45,7 +45,7 @@ impl Swept {
         if is_of { self.found.get(&key(lookup)) } else { None }
     }
 
-    /// Looks through the first `end` bytes, which end with a line, for what is sought and what a turn looks up besides.
+    /// Searches the first `end` bytes, which end with a line, for `lookup` and the names that a turn looks up.
     pub(super) fn sweep(file: &Arc<File>, end: u64, lookup: &Lookup) -> io::Result<Self> {
         let named = |kind: &str, name: &str| Lookup::Named { kind: kind.to_owned(), name: name.to_owned() };
         let mut left: Vec<(String, Lookup)> = Vec::new();
@@ -69,13 +69,13 @@ impl Swept {
     }
 }
 
-/// What is found in each part of the file, in their order: at most four, at the same time.
+/// Results of the parts of the file, in order, on at most four threads.
 fn in_parts(file: &File, end: u64, left: &[(String, Lookup)]) -> io::Result<Vec<HashMap<String, Entry>>> {
     let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get().min(4) as u64);
     let parts = (end / LEAST).clamp(1, threads);
     let mut bounds = vec![0];
     for part in 1..parts {
-        // The line that a bound falls into belongs to the part in front of it.
+        // A line that crosses a bound belongs to the preceding part.
         let mut lines = Forward::short(file, end / parts * part, end);
         lines.next()?;
         bounds.push(lines.at);
@@ -95,12 +95,12 @@ fn in_parts(file: &File, end: u64, left: &[(String, Lookup)]) -> io::Result<Vec<
         };
         let bounds = bounds.iter().zip(bounds.iter().skip(1));
         let parts: Vec<_> = bounds.map(|(start, end)| scope.spawn(move || look(*start, *end))).collect();
-        let broken = |_| Err(io::Error::other("a thread that looked through the tape has ended"));
+        let broken = |_| Err(io::Error::other("a thread that searched the tape has ended"));
         parts.into_iter().map(|part| part.join().unwrap_or_else(broken)).collect()
     })
 }
 
-/// The newest of each sort in these lines.
+/// Finds the newest entry of each kind in these lines.
 fn look(block: &[u8], left: &mut Vec<(String, Lookup)>, found: &mut HashMap<String, Entry>) {
     let mut parts: Vec<&str> = left.iter().map(|(part, _)| part.as_str()).chain(ESCAPES).collect();
     parts.dedup();

@@ -1,11 +1,11 @@
-//! Finding entries in a fork: its own as they are, and what its parent finds.
+//! Candidates in a fork: its own entries, unfiltered, and the parent's candidates.
 
 use super::super::condition::{Candidates, Condition};
 use super::super::error::Result;
 use super::{Fork, below};
 
-/// Entries that may fit: all of the fork's own between the bounds, and the candidates of its parent. None where the parent
-/// finds none.
+/// Candidates for a condition: all of the fork's own entries between the bounds, and the parent's candidates. `None` if
+/// the parent does not support `find`.
 pub(super) async fn find(fork: &Fork, tape: &str, condition: &Condition, max: usize) -> Result<Option<Candidates>> {
     let is_between = |id: u64| id > condition.after && condition.before.is_none_or(|before| id < before);
     let (mut own, bound) = fork.own(tape, usize::MAX, |entry| is_between(entry.id));
@@ -20,7 +20,7 @@ pub(super) async fn find(fork: &Fork, tape: &str, condition: &Condition, max: us
     }
     let theirs = Condition { before: below(condition.before, bound), ..condition.clone() };
     let Some(mut found) = fork.behind(tape)?.find(tape, &theirs, max).await? else { return Ok(None) };
-    // Behind the last of theirs come the fork's own.
+    // The fork's own entries follow the parent's last one.
     if found.next.is_none() && !own.is_empty() {
         found.next = bound;
     }

@@ -12,7 +12,7 @@ use super::{Batch, Commit, Draft, Entry, Error, Result};
 #[derive(Default)]
 pub(in super::super) struct ForkState {
     pub(in super::super) tapes: BTreeMap<String, TapeState>,
-    /// The tape was emptied here, and its sidecars with it: the parent is not seen, and is emptied at the merge.
+    /// The tape and its sidecars were reset here: the parent is hidden, and reset at the merge.
     reset: Option<Reset>,
     pub(super) stage: Stage,
     /// Tool calls that have begun and are not recorded in an entry yet, as JSON.
@@ -22,11 +22,11 @@ pub(in super::super) struct ForkState {
 #[derive(Default)]
 pub(in super::super) struct TapeState {
     pub(in super::super) entries: Vec<Entry>,
-    /// The parent's last id when the first entry was written here.
+    /// The parent's last id at the first write.
     base: Option<u64>,
-    /// This tape alone was emptied here, or has entries for the archive of all.
+    /// This tape alone was reset here, or has entries for the archive of all.
     reset: Option<Reset>,
-    /// What so many of the entries amount to: nothing here is taken back but all at once.
+    /// Statistics of that many entries; entries are only removed all at once.
     counted: (usize, Info),
 }
 
@@ -51,23 +51,23 @@ pub(super) enum Stage {
 }
 
 impl ForkState {
-    /// Nothing is left here.
+    /// Nothing is left to merge.
     pub(super) fn merged() -> Self {
         Self { stage: Stage::Merged, ..Self::default() }
     }
 
-    /// Whether this takes writes, or a merge.
+    /// Whether writes, or a merge, are accepted.
     pub(super) fn check_open(&self, merge: bool) -> Result<()> {
         match self.stage {
             Stage::Open => Ok(()),
             Stage::Unsure if merge => Ok(()),
-            Stage::Unsure => Err(Error::invalid("this turn was to be put on its tape, and takes nothing more")),
+            Stage::Unsure => Err(Error::invalid("this turn is being merged and accepts no more writes")),
             Stage::Merging => Err(Error::invalid("this fork is being merged")),
-            Stage::Merged => Err(Error::invalid("this fork was merged before")),
+            Stage::Merged => Err(Error::invalid("this fork was merged already")),
         }
     }
 
-    /// How much of the parent's tape is seen: entries up to this id (none: all of them).
+    /// The bound of the parent's visible entries (`None`: all are visible).
     pub(super) fn bound(&self, tape: &str) -> Option<u64> {
         if self.is_reset(tape) { Some(0) } else { self.tapes.get(tape).and_then(|local| local.base) }
     }
@@ -76,7 +76,8 @@ impl ForkState {
         self.reset.is_some() || self.tapes.get(tape).is_some_and(|local| local.reset.is_some())
     }
 
-    /// The ids that the batches' first drafts will have. `last` is the parent's last id for each batch.
+    /// Checks a commit, and returns the ids of the batches' first drafts. `last` has the parent's last id for each
+    /// batch.
     pub(super) fn check(&self, main: &str, commit: &Commit, last: &[u64]) -> Result<Vec<u64>> {
         let all_reset = commit.batches.iter().any(|batch| batch.tape == main && batch.reset.is_some());
         let mut first = Vec::with_capacity(commit.batches.len());
@@ -95,35 +96,35 @@ impl ForkState {
         Ok(first)
     }
 
-    /// A tool began whose effect cannot be taken back. `call` is the model's call, as JSON.
+    /// Records that a tool with an irrevocable effect began. `call` is the model's call, as JSON.
     pub(in super::super) fn begin_tool(&mut self, main: &str, call: &str) {
         let entries = self.tapes.get(main).map_or(&[][..], |local| &local.entries);
-        // Where the call was written before the tool runs, its entry is the one that stays open.
+        // If the call was already written to the tape, that entry is the open one.
         let open = interruption::open_calls(entries.iter().map(|entry| (&*entry.kind, &*entry.payload)));
         if !open.is_some_and(|payload| interruption::holds_call(payload, call)) {
             self.begun_tools.push(call.to_owned());
         }
     }
 
-    /// A tool that began has ended, and no entry will say so.
+    /// Forgets the record of a tool that has ended without an entry.
     pub(in super::super) fn end_tool(&mut self, call: &str) {
         interruption::forget(&mut self.begun_tools, call);
     }
 
-    /// The entries that close what was interrupted: results for calls that stand open, and calls that began and were not
-    /// written, with theirs.
+    /// Entries that close interrupted calls: results for open calls, and for calls that began but were not written,
+    /// calls and results.
     pub(in super::super) fn interrupted_calls(&self, main: &str) -> Result<Vec<Draft>> {
         let entries = self.tapes.get(main).map_or(&[][..], |local| &local.entries);
         interruption::close(entries.iter().map(|entry| (&*entry.kind, &*entry.payload)), &self.begun_tools)
     }
 
-    /// One write: each batch with the id of its first draft, and the parent's last id.
+    /// Applies a commit: each batch with the id of its first draft, and the parent's last id.
     pub(in super::super) fn apply(&mut self, main: &str, batches: impl IntoIterator<Item = (Batch, u64, u64)>) {
         let mut written = Vec::new();
         let mut all = None;
         for (mut batch, first, last) in batches {
             match batch.reset.take() {
-                // Behind those of its sidecars, and in front of everything that is written, in whatever order they come.
+                // After the resets of its sidecars and before all writes, whatever their order in the commit.
                 Some(reset) if batch.tape == main => all = Some(reset),
                 Some(reset) => self.empty(main, &batch.tape, reset),
                 None => {}
@@ -145,9 +146,9 @@ impl ForkState {
         }
     }
 
-    /// What was written here in front of a reset goes where the parent's entries go.
+    /// What was written here before a reset goes where the parent's entries go.
     fn empty_all(&mut self, main: &str, reset: Reset) {
-        // What is thrown away without an archive once stays so, and an archive that was asked for once is made.
+        // A reset without an archive is final; an archive that was requested once is made.
         let mut all = self.reset.take().unwrap_or(Reset { archive: reset.archive, kept: Vec::new() });
         for (name, local) in std::mem::take(&mut self.tapes) {
             if name == main {
@@ -165,7 +166,7 @@ impl ForkState {
 
     fn empty(&mut self, main: &str, tape: &str, reset: Reset) {
         let archive = match &self.reset {
-            // All was emptied before: what was written here since then goes where all went.
+            // A reset of all came first: later local entries follow it.
             Some(all) => {
                 let archive = all.archive.as_deref().filter(|_| reset.archive.is_some());
                 archive.map(|archive| archive_beside(archive, main, tape))
@@ -179,7 +180,7 @@ impl ForkState {
         *local = TapeState { reset: Some(emptied), ..TapeState::default() };
     }
 
-    /// All that was written here, sidecars first.
+    /// All local entries, sidecars first.
     pub(in super::super) fn begin_merge(&mut self, main: &str) -> Commit {
         self.stage = Stage::Merging;
         let batch = |tape: &str, reset: Option<Reset>, entries: &[Entry]| Batch {

@@ -1,4 +1,4 @@
-//! What of a tape is forgotten, and what is shown in its place.
+//! Hides forgotten entries of a tape.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use super::Tape;
 /// Entries per step.
 const PAGE: usize = 256;
 
-/// What is known to be forgotten, and how often this process had something forgotten or emptied a tape before it was looked
-/// up. What another process has forgotten meanwhile is seen by the next turn: a store may be far away, and every read asks.
+/// The cached forgotten entries, and the value of `FORGOT` when they were read. Entries that another process forgets
+/// are hidden from the next turn on: a store may be remote, and every read needs the cache.
 #[derive(Default)]
 pub(super) struct ForgottenFilter(Mutex<Option<(u64, Arc<Forgotten>)>>);
 
-/// How often this process had something forgotten, or emptied a tape.
+/// Incremented when this process forgets entries or resets a tape.
 static FORGOT: AtomicU64 = AtomicU64::new(0);
 
-/// Something was forgotten, or a tape emptied: what is known is looked up again.
+/// Invalidates the caches of all handles.
 pub(super) fn changed() {
     FORGOT.fetch_add(1, Ordering::Relaxed);
 }
@@ -39,7 +39,7 @@ impl Tape {
     ///
     /// # Errors
     ///
-    /// The sidecar that says so cannot be read.
+    /// The sidecar cannot be read.
     pub async fn forgotten(&self) -> Result<Arc<Forgotten>> {
         let forgot = FORGOT.load(Ordering::Relaxed);
         if let Some((known, forgotten)) = self.filter.as_ref().and_then(|filter| filter.lock().clone())
@@ -63,7 +63,7 @@ impl Tape {
         Ok(forgotten)
     }
 
-    /// What is not shown of this tape.
+    /// The entries to hide on this tape.
     pub(super) async fn not_shown(&self) -> Result<Arc<Forgotten>> {
         match &self.filter {
             Some(_) => self.forgotten().await,
@@ -84,11 +84,11 @@ impl Tape {
 
     /// Forgets all entries of the tape and its sidecars that match, except the current memory section, which its plugin
     /// changes. `derived` names sidecars that were derived from the tape: they are forgotten entirely if anything is.
-    /// Returns how many entries were not forgotten before; `dry` only counts.
+    /// Returns the number of newly forgotten entries; `dry` only counts them.
     ///
     /// # Errors
     ///
-    /// The tape cannot be read, or the sidecar not be written.
+    /// The tape cannot be read, or the sidecar cannot be written.
     pub async fn forget(&self, words: &Words, derived: &[String], dry: bool) -> Result<u64> {
         let known = self.forgotten().await?;
         let family = family(&self.name);
@@ -110,7 +110,7 @@ impl Tape {
         Ok(marks.len() as u64)
     }
 
-    /// Has entries of the tape or its sidecars forgotten that were just written.
+    /// Forgets entries of the tape or its sidecars that were just written.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Tape {
         marked.map(drop)
     }
 
-    /// The entries of one tape that `wanted` accepts and that are not forgotten, but for the memory that holds.
+    /// The entries of one tape that `wanted` accepts and that are not forgotten, without the current memory.
     async fn find(
         &self,
         tape: &str,
@@ -144,7 +144,7 @@ impl Tape {
             let found = page.iter().filter(|entry| holds.as_ref().is_none_or(|holds| !holds.contains(&entry.id)));
             let found = found.filter(|entry| wanted(entry) && forgotten::can_be(entry) && !known.holds(entry));
             marks.extend(found.map(forgotten::Mark::new));
-            // A long tape leaves room for others.
+            // Let other tasks run during a long tape.
             tokio::task::yield_now().await;
         }
     }

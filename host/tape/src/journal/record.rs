@@ -1,4 +1,4 @@
-//! One record of a journal: a line that names it, its length and its checksum, then its body.
+//! Records of a journal: a line with type, length and checksum, then the body.
 
 use std::fs::File;
 use std::io;
@@ -10,17 +10,17 @@ use super::super::draft::Draft;
 use super::super::entry::{self, Entry};
 use super::super::store::{Batch, Reset};
 
-/// The longest journal that is read, in bytes: more than a turn may hold.
+/// Maximum size of a journal, in bytes: more than a turn can write.
 const MAX_RECORD: u64 = 1024 * 1024 * 1024;
 
-/// What a journal holds.
+/// A record of a journal.
 #[derive(Debug, PartialEq)]
 pub(super) enum Record {
     /// A turn began. First in a journal.
     Begin { key: String, pid: u32, date: String },
     /// A write was acknowledged.
     Commit(Vec<Batch>),
-    /// What the user said.
+    /// The user's message.
     Prompt(String),
     /// A tool with an effect was about to run: its call, as JSON.
     Tool(String),
@@ -54,7 +54,7 @@ impl Record {
     }
 }
 
-/// The records of a journal up to the first that was cut off or changed.
+/// The records of a journal up to the first truncated or corrupt one.
 pub(super) fn read(file: &File) -> io::Result<Vec<Record>> {
     let length = file.metadata()?.len();
     if length > MAX_RECORD {
@@ -71,7 +71,7 @@ pub(super) fn read(file: &File) -> io::Result<Vec<Record>> {
     Ok(records)
 }
 
-/// The process that began the turn, for those who wait for it.
+/// The process that began the turn, for messages to waiters.
 pub(super) fn holder(file: &File) -> Option<u32> {
     let mut bytes = [0; 512];
     let length = file.read_at(&mut bytes, 0).ok()?;
@@ -101,8 +101,7 @@ fn checksum(name: &str, body: &[u8]) -> u32 {
     sum.finalize()
 }
 
-/// The record [`Record::Commit`] of these batches. They may hold megabytes: all of it is written into one place that is
-/// large enough from the beginning.
+/// Encodes [`Record::Commit`]. Batches may be megabytes long, so the buffer is allocated once.
 pub(super) fn encode_commit(batches: &[Batch]) -> Vec<u8> {
     let kept = batches.iter().filter_map(|batch| batch.reset.as_ref()).flat_map(|reset| &reset.kept);
     let drafts = kept.chain(batches.iter().flat_map(|batch| &batch.drafts));
@@ -119,7 +118,7 @@ fn encode(name: &str, mut body: String) -> Vec<u8> {
     body.into_bytes()
 }
 
-/// A line about the batch, then one line a draft, in the tape's own spelling: what was said comes back byte for byte.
+/// A line for the batch, then one line per draft, in the tape's own format, which preserves every byte.
 fn encode_batch(text: &mut String, batch: &Batch) {
     let reset = batch.reset.as_ref().map(|reset| json!({ "archive": reset.archive, "kept": reset.kept.len() }));
     let reset = reset.map_or_else(|| "null".to_owned(), |reset| reset.to_string());

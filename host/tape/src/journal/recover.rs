@@ -1,4 +1,4 @@
-//! What becomes of a turn that was interrupted.
+//! Recovery of an interrupted turn.
 
 use std::fs::File;
 use std::io;
@@ -16,15 +16,15 @@ use super::{Recovered, empty};
 pub(super) struct Left {
     key: String,
     date: String,
-    /// Its writes, put together by the rules of the fork that they were made to.
+    /// Its writes, applied by the rules of forks.
     writes: ForkState,
     prompt: Option<String>,
     /// Calls of tools with an effect, as JSON.
     tools: Vec<String>,
 }
 
-/// Puts what a crash left on the tape, once, however often this is interrupted itself. `is_aside`: the turn is begun again,
-/// so that no model is to see this attempt.
+/// Commits an interrupted turn to the tape, idempotently. `is_aside`: the turn will be retried, so this attempt is kept
+/// out of context.
 pub(super) async fn recover(
     store: &dyn Store,
     file: &File,
@@ -51,7 +51,7 @@ pub(super) async fn recover(
     Ok(recovered)
 }
 
-/// Reads the journal; none if the turn had not written anything.
+/// Reads the journal; `None` if the turn had not written anything.
 pub(super) fn read(file: &File, tape: &str) -> io::Result<Option<Left>> {
     let mut records = record::read(file)?.into_iter();
     let Some(Record::Begin { key, date, .. }) = records.next() else {
@@ -65,7 +65,7 @@ pub(super) fn read(file: &File, tape: &str) -> io::Result<Option<Left>> {
             Record::Begin { .. } => break,
             Record::Commit(batches) => left.writes.apply(tape, batches.into_iter().map(|batch| (batch, 1, 0))),
             Record::Prompt(text) => left.prompt = Some(text),
-            // One that no tape can hold must not be in the way of the rest.
+            // A call that cannot be stored must not block the rest.
             Record::Tool(call) if interruption::tool_call(std::slice::from_ref(&call)).is_ok() => {
                 left.writes.begin_tool(tape, &call);
                 left.tools.push(call);
@@ -91,13 +91,13 @@ impl Left {
         let batches = self.writes.begin_merge(tape).batches;
         let own = batches.iter().find(|batch| batch.tape == tape).map_or(&[][..], |batch| &batch.drafts);
         let closing = self.closing(tape, own)?;
-        // Behind the turn's own: sidecars stand first, the tape last.
+        // After the turn's own entries: sidecars come first, the tape last.
         self.writes.apply(tape, [(Batch { tape: tape.to_owned(), drafts: closing, ..Batch::default() }, 1, 0)]);
         let commit = self.writes.begin_merge(tape);
         Ok(Commit { key: Some(self.key), ..commit })
     }
 
-    /// The turn's own write, out of context. That a message was taken is not said: it is taken by the next attempt.
+    /// The turn's own commit, out of context. The message is not marked as taken, since the next attempt takes it.
     fn aside(mut self, tape: &str) -> Result<Commit> {
         let mut commit = self.writes.begin_merge(tape);
         let data = serde_json::json!({ "begun": self.date, "entries": self.summary().entries, "again": true });
@@ -115,7 +115,7 @@ impl Left {
         Ok(Commit { key: Some(self.key), ..commit })
     }
 
-    /// The entries that close the turn. `own` are its own of the tape.
+    /// The entries that close the turn. `own` are the turn's own entries of the tape.
     fn closing(&self, tape: &str, own: &[Draft]) -> Result<Vec<Draft>> {
         let mut closing = Vec::new();
         let said = own.iter().any(|draft| {
@@ -127,7 +127,7 @@ impl Left {
             closing.push(Draft::new("message", &payload, "{}")?);
         }
         let interrupted = self.writes.interrupted_calls(tape)?;
-        // Without a prompt the turn was a typed command, which is no part of the conversation.
+        // Without a prompt the turn was a typed command, which is not part of the conversation.
         let is_command = self.prompt.is_none() && !said;
         for draft in interrupted {
             closing.push(if is_command { draft.with_meta("context", "false")? } else { draft });

@@ -1,28 +1,28 @@
-//! How much structure a JSON text has, counted before a parser builds anything of it.
+//! Limits on the structure of JSON, checked before parsing.
 
 use memchr::memchr2;
 use std::fmt::{self, Display, Formatter};
 
-/// Bounds on the structure of one JSON text. A parser recurses with the depth, and takes many times the text's own size
-/// for each value and member.
+/// Limits on the structure of one JSON text. A parser recurses with the depth, and allocates many times the text's size
+/// for values and members.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Arrays and objects inside each other.
+    /// Nesting of arrays and objects.
     pub depth: usize,
-    /// Members of all objects together.
+    /// Members of all objects in total.
     pub members: usize,
-    /// Elements of all arrays and members of all objects together.
+    /// Elements of all arrays and members of all objects in total.
     pub elements: usize,
 }
 
-/// The bound that a text exceeds.
+/// The limit that a text exceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exceeded {
-    /// It is nested deeper than this.
+    /// The nesting depth.
     Depth(usize),
-    /// It has more members than this.
+    /// The number of members.
     Members(usize),
-    /// It has more elements than this.
+    /// The number of elements.
     Elements(usize),
 }
 
@@ -37,17 +37,17 @@ impl Display for Exceeded {
 }
 
 impl Bounds {
-    /// Bounds on nesting alone.
+    /// A limit on nesting alone.
     pub const fn depth(depth: usize) -> Self {
         Self { depth, members: usize::MAX, elements: usize::MAX }
     }
 
-    /// Scans the bytes once, allocates nothing and stops at the first bound that they exceed. Bytes that are no JSON pass:
-    /// the parser refuses them.
+    /// Scans the bytes once, without allocation, and stops at the first limit exceeded. Invalid JSON passes: the parser
+    /// rejects it.
     ///
     /// # Errors
     ///
-    /// The bound that is exceeded.
+    /// The limit exceeded.
     pub fn check(&self, json: &[u8]) -> Result<(), Exceeded> {
         let (mut depth, mut members, mut elements, mut at) = (0usize, 0usize, 0usize, 0usize);
         while let Some(byte) = json.get(at) {
@@ -79,7 +79,7 @@ impl Bounds {
     }
 }
 
-/// Behind the quotation mark that ends the string whose inside begins at `at`.
+/// The offset after the closing quotation mark of the string whose content begins at `at`.
 fn end_of_string(json: &[u8], mut at: usize) -> usize {
     while let Some(found) = json.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
         at += found;

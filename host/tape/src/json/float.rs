@@ -1,7 +1,7 @@
-//! Floats in Python's digits.
+//! Floats as Python prints them.
 
-/// Prints a JSON number with a fraction or an exponent as Python's `repr(float(text))`: the fewest digits that give the
-/// same float back, an exponent below `1e-04` and from `1e+16` on. What is too large for a float is `Infinity`.
+/// Prints a JSON number with a fraction or an exponent as Python's `repr(float(text))`: the fewest digits that restore
+/// the float, with an exponent below `1e-04` and from `1e+16` on. Overflow becomes `Infinity`.
 pub(super) fn repr(text: &str) -> String {
     let Ok(value) = text.parse::<f64>() else {
         return text.to_owned();
@@ -10,8 +10,8 @@ pub(super) fn repr(text: &str) -> String {
     if value.is_infinite() {
         return format!("{sign}Infinity");
     }
-    // Rust finds as few digits as Python, but where two choices are equally near it takes the larger, Python the even
-    // one: asked for so many digits, it takes the even one too.
+    // Rust finds as few digits as Python, but of two equally near candidates it takes the larger, Python the even one.
+    // With an explicit precision, Rust takes the even one too.
     let shortest = format!("{:e}", value.abs());
     let digits = shortest.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit).count();
     let scientific = format!("{:.*e}", digits.saturating_sub(1), value.abs());

@@ -3,25 +3,25 @@
 use super::super::error::{Error, Result};
 use super::float;
 
-/// Where what is scanned goes.
+/// The output of a scan.
 pub(super) enum Out<'o> {
-    /// It is only checked.
+    /// Validate only.
     Nowhere,
-    /// Printed again as JSON.
+    /// Print as JSON.
     Json(&'o mut String),
-    /// The text that a string stands for.
+    /// Decode a string.
     Plain(&'o mut String),
 }
 
 impl Out<'_> {
-    /// Structure: punctuation, numbers, words.
+    /// Punctuation, numbers, words.
     fn put(&mut self, text: &str) {
         if let Out::Json(out) = self {
             out.push_str(text);
         }
     }
 
-    /// A stretch of a string in which nothing has to be escaped.
+    /// A part of a string that needs no escapes.
     fn stretch(&mut self, text: &str) {
         match self {
             Out::Nowhere => {}
@@ -37,7 +37,7 @@ impl Out<'_> {
         }
     }
 
-    /// Half of a surrogate pair, `written` as an escape.
+    /// An unpaired surrogate, `written` as an escape.
     fn surrogate(&mut self, written: &str) {
         match self {
             Out::Nowhere => {}
@@ -62,7 +62,7 @@ pub(super) fn escape(character: char, out: &mut String) {
     }
 }
 
-/// Whether that byte of a string stands for itself. Looked up: comparing it with three others takes twice as long.
+/// Whether that byte of a string needs no escape. A table lookup is twice as fast as three comparisons.
 pub(super) fn is_plain(byte: u8) -> bool {
     const PLAIN: [bool; 256] = {
         let mut plain = [true; 256];
@@ -78,7 +78,7 @@ pub(super) fn is_plain(byte: u8) -> bool {
     PLAIN[usize::from(byte)]
 }
 
-/// A position in a text, and how much deeper it may go.
+/// A position in a text, with the remaining depth.
 pub(super) struct Scanner<'a> {
     text: &'a str,
     at: usize,
@@ -90,7 +90,7 @@ impl<'a> Scanner<'a> {
         Self { text, at: 0, depth }
     }
 
-    /// Nothing but blanks may follow.
+    /// Only white space may follow.
     pub(super) fn end(&mut self) -> Result<()> {
         self.blanks();
         if self.at == self.text.len() { Ok(()) } else { Err(self.wrong("expected the end")) }
@@ -115,7 +115,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// An object; `each` gets every key and value as they are written.
+    /// Scans an object; `each` gets every key and value verbatim.
     pub(super) fn object(&mut self, out: &mut Out<'_>, each: &mut dyn FnMut(&'a str, &'a str)) -> Result<()> {
         self.list(out, [b'{', b'}'], &mut |scanner, out| {
             let start = scanner.at;
@@ -132,7 +132,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// An array; `each` gets every item as it is written.
+    /// Scans an array; `each` gets every item verbatim.
     pub(super) fn array(&mut self, out: &mut Out<'_>, each: &mut dyn FnMut(&'a str)) -> Result<()> {
         self.list(out, [b'[', b']'], &mut |scanner, out| {
             let start = scanner.at;
@@ -142,7 +142,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// Items with commas between them, within `brackets`.
+    /// Scans comma-separated items within `brackets`.
     fn list(
         &mut self,
         out: &mut Out<'_>,
@@ -196,7 +196,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Passes over the rest of a string in which nothing is but characters and plain escapes, and says whether it could.
+    /// Skips the rest of a string that has only characters and simple escapes; returns whether that was possible.
     fn plainly(&mut self) -> bool {
         let bytes = self.text.as_bytes();
         let mut at = self.at;
@@ -249,7 +249,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// `uXXXX`.
+    /// Scans `uXXXX`.
     fn unit(&mut self) -> Result<u16> {
         let digits = self.text.get(self.at + 1..self.at + 5).unwrap_or_default();
         if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {

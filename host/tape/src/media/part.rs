@@ -10,25 +10,25 @@ use super::super::json;
 use super::replaced;
 use bub_types::text;
 
-/// How a mark is written, around its number.
+/// The text around a placeholder's number.
 const MARK: [&str; 2] = ["{{media:", "}}"];
 
 /// Precedes the data of a `data:` URL.
 const BASE64: &str = ";base64,";
 
-/// How much of an address is looked at to tell what it is, in bytes.
+/// Bytes of a URL that are examined to find its type.
 const HEAD: usize = 256;
 
-/// Parts that are media even where they hold no data.
+/// Parts that are media even without inline data.
 const MEDIA: [&str; 7] = ["image_url", "video_url", "audio_url", "input_audio", "file", "image", "document"];
 
-/// Parts whose data stands in a member `data` of its own: sound, and what Anthropic's API has.
+/// Parts with a member `data`: audio, and Anthropic's sources.
 const OWN_DATA: [&str; 2] = ["input_audio", "source"];
 
-/// What there is no data without. To begin a search costs more than to search a short message.
+/// Substrings that data requires. Prepared once: building a searcher costs more than searching a short message.
 static SIGNS: LazyLock<[Finder<'static>; 3]> = LazyLock::new(|| [BASE64, OWN_DATA[0], OWN_DATA[1]].map(Finder::new));
 
-/// The parts of a chat message, or of a list of parts; none where its content is a text.
+/// The parts of a chat message, or of a list of parts; none if the content is a text.
 pub(super) fn media_parts(json: &str) -> Vec<&str> {
     let list = if json.trim_start().starts_with('[') { Some(json) } else { json::get(json, "content") };
     list.filter(|list| list.starts_with('[')).and_then(|list| json::elements(list).ok()).unwrap_or_default()
@@ -64,13 +64,13 @@ pub(super) fn mark(text: &str, place: &Range<usize>) -> Option<usize> {
     text.get(place.clone())?.strip_prefix(MARK[0])?.strip_suffix(MARK[1])?.parse().ok()
 }
 
-/// A message as it is searched: without the data of its media, in which any short word can be found.
+/// The message for searches: without the data of its media, in which any short word occurs.
 pub(crate) fn without_data(message: &str) -> Cow<'_, str> {
     replaced(message, places(message).into_iter().map(|place| (place, "")))
 }
 
-/// What a part is that holds media: `[image/png, 48 KB]`. `None` for a text, and for what is none of both. `size` says how
-/// many bytes a mark stands for.
+/// Describes a media part: `[image/png, 48 KB]`. `None` for a text or an unknown part. `size` returns the bytes of a
+/// placeholder's data.
 pub fn told(part: &str, size: &dyn Fn(usize) -> Option<u64>) -> Option<String> {
     let kind = json::get(part, "type").and_then(json::string)?;
     let place = places_in(part, part).next();
@@ -102,7 +102,7 @@ pub fn told(part: &str, size: &dyn Fn(usize) -> Option<u64>) -> Option<String> {
     Some(format!("[{name}{what}{}]", bytes.unwrap_or_default()))
 }
 
-/// How many bytes are in base64.
+/// The number of bytes that base64 text encodes.
 pub(super) fn decoded(data: &str) -> u64 {
     data.trim_end_matches('=').len() as u64 * 3 / 4
 }
@@ -111,7 +111,7 @@ fn noun(kind: &str) -> &str {
     kind.strip_suffix("_url").or_else(|| kind.strip_prefix("input_")).unwrap_or(kind)
 }
 
-/// Where data stands, or a mark for it, in one part of `whole`.
+/// Ranges of data or placeholders in one part of `whole`.
 pub(super) fn places_in<'a>(part: &'a str, whole: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
     let is_text = json::get(part, "type") == Some("\"text\"");
     let part = if is_text { "" } else { part };

@@ -1,4 +1,4 @@
-//! The answer of a search, as it grows.
+//! Collection of search results.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -12,18 +12,18 @@ use super::matcher::Matcher;
 use super::tokens::Tokens;
 use super::{Hit, Search, WORDS, word};
 
-/// With so many literal hits, nothing is forgiven.
+/// With this many literal hits, typing errors are not tolerated.
 const ENOUGH_LITERAL: usize = 3;
 
-/// Makes the answer of a search from entries that are shown to it, newest first. It keeps no more than twice the hits
-/// that were asked for.
+/// Builds the result of a search from entries that are offered newest first. Holds at most twice the requested number
+/// of hits.
 ///
-/// A store that has entries in front of another's, as a fork does, shows its own first and then
-/// [adopts](Self::adopt) what the other one answers to the same search.
+/// A store with entries after another store's, such as a fork, offers its own first and then [adopts](Self::adopt) the
+/// other's result of the same search.
 pub struct Collector {
     matcher: Matcher,
     limit: usize,
-    /// Nothing is looked at behind it.
+    /// The time limit.
     deadline: Option<Instant>,
     literal: Hits,
     forgiven: Hits,
@@ -31,7 +31,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// An answer without hits.
+    /// An empty result.
     ///
     /// # Errors
     ///
@@ -47,7 +47,7 @@ impl Collector {
         })
     }
 
-    /// Looks at the next older entry. [`ControlFlow::Break`]: what is older changes nothing.
+    /// Offers the next older entry. [`ControlFlow::Break`]: older entries cannot change the result.
     pub fn offer(&mut self, entry: Entry) -> ControlFlow<()> {
         match self.matcher.literal(&entry) {
             Some(score) => self.literal.add(Hit { entry, score }, self.limit),
@@ -56,7 +56,7 @@ impl Collector {
         self.flow()
     }
 
-    /// Takes the answer that an older store gave to the same search.
+    /// Adds the result of an older store for the same search.
     pub fn adopt(&mut self, hits: Vec<Hit>) {
         for hit in hits {
             let list = if hit.score < WORDS { &mut self.forgiven } else { &mut self.literal };
@@ -64,8 +64,7 @@ impl Collector {
         }
     }
 
-    /// The hits: literal ones first, newest first, and behind them, where they are too few, those with typing errors,
-    /// newest first.
+    /// The hits: literal ones, newest first; if they are too few, followed by those with typing errors, newest first.
     pub fn finish(self) -> Vec<Hit> {
         let forgives = self.wants_more();
         let mut literal = self.literal;
@@ -77,7 +76,7 @@ impl Collector {
         literal.hits
     }
 
-    /// Looks at an entry of the literal pass of a store that makes two.
+    /// Offers an entry in the literal pass of a two-pass search.
     pub(crate) fn offer_literal(&mut self, entry: Entry) -> ControlFlow<()> {
         if let Some(score) = self.matcher.literal(&entry) {
             self.literal.add(Hit { entry, score }, self.limit);
@@ -85,18 +84,18 @@ impl Collector {
         self.flow()
     }
 
-    /// Looks at an entry of the second of two passes.
+    /// Offers an entry in the second pass.
     pub(crate) fn offer_forgiving(&mut self, entry: Entry) -> ControlFlow<()> {
         self.forgive(entry);
         if self.forgiven.hits.len() < self.limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
-    /// How many hits there are, of both sorts.
+    /// Number of hits of both sorts.
     pub(crate) fn hits(&self) -> usize {
         self.literal.hits.len() + self.forgiven.hits.len()
     }
 
-    /// Whether a second pass can add anything to the first.
+    /// Whether a second pass may add hits.
     pub(crate) fn wants_more(&self) -> bool {
         self.literal.hits.len() < self.limit.min(ENOUGH_LITERAL) && self.matcher.can_forgive()
     }
@@ -111,8 +110,8 @@ impl Collector {
         self.matcher.may_be_forgiven(line, &mut self.tokens)
     }
 
-    /// What a store is asked to find, between these bounds: what is met literally, and what is met when typing errors are
-    /// forgiven.
+    /// The conditions for [`Store::find`](super::super::Store::find) between these bounds: for literal matches, and for
+    /// matches with typing errors.
     pub(crate) fn conditions(&self, search: &Search, bounds: &Condition) -> [Condition; 2] {
         let all = self.matcher.filter.condition(bounds.clone());
         let texts = search.text.split_whitespace().map(word::folded).collect();
@@ -132,12 +131,12 @@ impl Collector {
         }
     }
 
-    /// When the time is over that the search was given.
+    /// The time limit.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// Whether the time is over that the search was given.
+    /// Whether the time limit has passed.
     pub(crate) fn is_late(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
@@ -147,17 +146,17 @@ impl Collector {
     }
 }
 
-/// Hits of which no two have the same kind and payload.
+/// Hits with distinct kind and payload.
 #[derive(Default)]
 struct Hits {
     hits: Vec<Hit>,
-    /// Places in `hits` by the hash of kind and payload: entries may be long, and are not kept twice.
+    /// Positions in `hits` by the hash of kind and payload, since entries may be long.
     places: HashMap<u64, Vec<usize>>,
     hasher: RandomState,
 }
 
 impl Hits {
-    /// Adds a hit, unless a newer one says the same or there are `limit`.
+    /// Adds a hit, unless a newer one is equal or there are `limit`.
     fn add(&mut self, hit: Hit, limit: usize) {
         fn content(entry: &Entry) -> (&str, &str) {
             (&entry.kind, &entry.payload)

@@ -1,4 +1,4 @@
-//! Whether one entry is what was looked for.
+//! Evaluation of a search for one entry.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,17 +15,17 @@ use super::tokens::Tokens;
 use super::word::Word;
 use super::{PHRASE, Search, WORDS};
 
-/// More are no search, and each costs a look at every entry.
+/// Each word costs a pass over every entry.
 const MOST_WORDS: usize = 32;
 const MOST_CHARACTERS: usize = 1000;
 
-/// Judges entries by a [`Search`].
+/// Evaluates entries for a [`Search`].
 #[derive(Clone, Debug)]
 pub struct Matcher {
     pub(super) filter: Filter,
-    /// The longest first, since few entries hold it.
+    /// Longest first, since they are rarest.
     pub(super) words: Vec<Word>,
-    /// The whole text; `None` when it is one word.
+    /// The whole text; `None` if it is one word.
     phrase: Option<Pattern>,
     letters: usize,
     current: BTreeMap<String, (u64, u64)>,
@@ -33,12 +33,11 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    /// Reads what is looked for.
+    /// Compiles a search.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidInput`] when the text is empty or too long, a date is none, or the first date lies behind the
-    /// second.
+    /// [`Error::InvalidInput`] if the text is empty or too long, a date is invalid, or the first is after the second.
     pub fn new(search: &Search) -> Result<Self> {
         let words: Vec<&str> = search.text.split_whitespace().collect();
         if words.is_empty() {
@@ -67,7 +66,7 @@ impl Matcher {
         })
     }
 
-    /// The score of an entry in which every word stands: 1.0 or 0.9.
+    /// The score of a literal match: 1.0 or 0.9.
     pub fn literal(&self, entry: &Entry) -> Option<f64> {
         if !self.accepts(entry) {
             return None;
@@ -80,8 +79,7 @@ impl Matcher {
         Some(if whole { PHRASE } else { WORDS })
     }
 
-    /// The score, below 0.9, of an entry in which every word stands when typing errors are forgiven; `None` also when
-    /// there are none.
+    /// The score, below 0.9, of a match with typing errors; `None` also for a literal match.
     pub fn forgiving(&self, entry: &Entry) -> Option<f64> {
         self.forgiving_with(entry, &mut Tokens::default())
     }
@@ -100,7 +98,7 @@ impl Matcher {
         Some(WORDS * (1.0 - wrong))
     }
 
-    /// Of the kinds and dates that are wanted, and not of a section's past.
+    /// Whether kind and date match, and the entry is not in a superseded version of a section.
     fn accepts(&self, entry: &Entry) -> bool {
         let is_past = || {
             let current = entry.section_name().and_then(|section| self.current.get(&section));
@@ -116,14 +114,14 @@ impl Matcher {
         self.words.iter().any(Word::can_forgive)
     }
 
-    /// By how many edits the words differ from those of a JSON text.
+    /// The number of edits by which the words differ from those of a JSON text.
     pub(super) fn edits(
         &self,
         json: &str,
         tokens: &mut Tokens,
         stands: &mut dyn FnMut(&Pattern) -> bool,
     ) -> Option<usize> {
-        // Words that must stand literally cost least and say no most often.
+        // Words that must match literally are cheapest to check and rarest.
         let mut unforgiven = self.words.iter().filter(|word| !word.can_forgive());
         if !unforgiven.all(|word| stands(&word.literal)) {
             return None;
@@ -144,7 +142,7 @@ impl Matcher {
     }
 }
 
-/// What of an entry is looked at, as JSON.
+/// The searched fields of an entry, as JSON.
 struct EntryFields<'e> {
     kind: String,
     payload: Cow<'e, str>,
@@ -157,7 +155,7 @@ impl<'e> EntryFields<'e> {
         Self {
             kind: json::quote(&entry.kind),
             payload: plain_payload(entry),
-            // Where a line has none, an entry has an empty one.
+            // An entry without meta has an empty one, a line has none.
             meta: if *entry.meta == *"{}" { Cow::Borrowed("") } else { plain(&entry.meta) },
             date: json::quote(&entry.date),
         }
@@ -168,7 +166,7 @@ impl<'e> EntryFields<'e> {
     }
 }
 
-/// A message's media are no words: what is in them is left out.
+/// The payload without the data of media.
 pub(super) fn plain_payload(entry: &Entry) -> Cow<'_, str> {
     if !entry.is("message") {
         return plain(&entry.payload);

@@ -1,4 +1,4 @@
-//! Words that are misspelled, looked for in an entry by itself.
+//! Matching of misspelled words in a single entry.
 
 use super::super::condition::SimilarWord;
 use super::super::entry::Entry;
@@ -6,14 +6,14 @@ use super::super::fold::fold;
 use super::matcher::plain_payload;
 use super::tokens::{self, Tokens, bit};
 
-/// Words of which an entry may have each, or one that is nearly the same.
+/// Words that must all occur in an entry, exactly or nearly.
 pub(crate) struct SimilarWords {
     words: Vec<QueryWord>,
     tokens: Tokens,
 }
 
 struct QueryWord {
-    /// As lines are folded, and as the words of an entry are.
+    /// Case-folded, for comparison with folded lines and words.
     text: String,
     token: String,
     letters: usize,
@@ -40,7 +40,7 @@ impl SimilarWords {
         self.words.is_empty()
     }
 
-    /// Whether each of them stands in the folded line, or is near to a word of the payload.
+    /// Whether each occurs in the folded line, or is similar to a word of the payload.
     pub(crate) fn stand_in(&mut self, entry: &Entry, line: &str) -> bool {
         let mut is_filled = false;
         self.words.iter().filter(|word| !line.contains(&word.text)).all(|word| {

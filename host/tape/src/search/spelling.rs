@@ -1,4 +1,4 @@
-//! How characters are spelled in the JSON of a tape.
+//! Escapes in the JSON of a tape.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,8 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::super::error::{Error, Result};
 use super::super::json;
 
-/// Whether a JSON text spells every character as this program and Bub do: an escape only where JSON needs one, and then
-/// the short one. Otherwise a text that stands in it may not stand there literally.
+/// Whether a JSON text has the canonical escapes of this program and Bub: only where JSON requires one, and the short
+/// form. Otherwise its content may not occur literally.
 pub(super) fn is_plain(json: &[u8]) -> bool {
     let mut rest = json;
     while let Some(at) = memchr::memchr(b'\\', rest) {
@@ -24,7 +24,7 @@ pub(super) fn is_plain(json: &[u8]) -> bool {
     true
 }
 
-/// The JSON text, with every character spelled as this program does.
+/// The JSON text with canonical escapes.
 pub(super) fn plain(json: &str) -> Cow<'_, str> {
     if is_plain(json.as_bytes()) {
         return Cow::Borrowed(json);
@@ -32,17 +32,17 @@ pub(super) fn plain(json: &str) -> Cow<'_, str> {
     json::reprint(json).map_or(Cow::Borrowed(json), Cow::Owned)
 }
 
-/// A text to be found in JSON, upper or lower case alike.
+/// A pattern to find in JSON, ignoring case.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern(Regex);
 
 impl Pattern {
-    /// A text that stands there as it is.
+    /// A literal text.
     pub(super) fn literal(text: &str) -> Result<Self> {
         Self::new(&escaped(text))
     }
 
-    /// Words that stand behind each other, with any white space between them.
+    /// Consecutive words, separated by any white space.
     pub(super) fn phrase(words: &[&str]) -> Result<Self> {
         let words: Vec<String> = words.iter().map(|word| escaped(word)).collect();
         Self::new(&words.join(r"(?:\s|\\[nrtf])+"))
@@ -50,16 +50,16 @@ impl Pattern {
 
     fn new(expression: &str) -> Result<Self> {
         let regex = RegexBuilder::new(expression).case_insensitive(true).build();
-        // Texts are bounded, so this is for a library that changes its mind.
+        // Unreachable with bounded texts, unless the library lowers its limits.
         regex.map(Self).map_err(|_| Error::invalid("this text is too long to search for: give fewer words"))
     }
 
-    /// Whether it may stand in the bytes of a line. One that stands in an escape counts, which costs a closer look.
+    /// Whether it may occur in the bytes of a line. A match inside an escape counts, and is checked later.
     pub(super) fn may_stand_in(&self, line: &[u8]) -> bool {
         self.0.is_match(line)
     }
 
-    /// Whether it stands in a JSON text that is [`plain`].
+    /// Whether it occurs in a [`plain`] JSON text.
     pub(super) fn stands_in(&self, json: &str) -> bool {
         let json = json.as_bytes();
         let mut at = 0;
@@ -73,14 +73,14 @@ impl Pattern {
     }
 }
 
-/// The expression for a text as JSON spells it.
+/// The regular expression for a text in JSON.
 fn escaped(text: &str) -> String {
     let quoted = json::quote(text);
     let inside = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     regex::escape(inside.unwrap_or_default())
 }
 
-/// Whether `at` lies inside an escape: `nothing` does not stand in `\nothing`.
+/// Whether `at` is inside an escape: `nothing` does not occur in `\nothing`.
 fn splits_escape(json: &[u8], at: usize) -> bool {
     // A backslash that is itself escaped begins no escape.
     let begun = |end: usize| {

@@ -9,19 +9,19 @@ struct Token {
     set: u64,
 }
 
-/// The words of the strings of one JSON text, kept from text to text for their memory.
+/// The words of the strings of one JSON text. Reused to save allocations.
 #[derive(Default)]
 pub(super) struct Tokens {
     folded: String,
     tokens: Vec<Token>,
 }
 
-/// The shortest word that one of four letters may have become.
+/// The minimum length of a word that matches one of four letters.
 const SHORTEST: usize = 3;
 
 impl Tokens {
-    /// Replaces what is held by the words of the strings of `json`, which is JSON in the spelling of
-    /// [`plain`](super::spelling::plain). Keys are no words.
+    /// Replaces the content by the words of the strings of `json`, which must be [`plain`](super::spelling::plain).
+    /// Keys are skipped.
     pub(super) fn fill(&mut self, json: &str) {
         self.folded.clear();
         self.tokens.clear();
@@ -30,8 +30,7 @@ impl Tokens {
         }
     }
 
-    /// The words that one of `letters` letters, of which these are the set, may have become by `edits` edits; some that
-    /// it cannot are among them.
+    /// Words that may be within `edits` edits of a word with `letters` letters from this set; a superset.
     pub(super) fn near(&self, letters: usize, set: u64, edits: usize) -> impl Iterator<Item = &str> {
         let near = move |token: &&Token| {
             token.letters.abs_diff(letters) <= edits && (token.set ^ set).count_ones() as usize <= 2 * edits
@@ -39,7 +38,7 @@ impl Tokens {
         self.tokens.iter().filter(near).filter_map(|token| self.folded.get(token.start..token.end))
     }
 
-    /// Adds the words of the inside of one JSON string.
+    /// Adds the words of one JSON string's content.
     fn cut(&mut self, string: &str) {
         let mut token = self.begin();
         let mut characters = string.chars();
@@ -74,7 +73,7 @@ impl Tokens {
     }
 }
 
-/// The insides of the strings of a JSON text that are no keys, as they are written.
+/// The contents of the strings of a JSON text that are not keys, verbatim.
 struct Strings<'a> {
     rest: &'a str,
 }
@@ -104,13 +103,12 @@ impl<'a> Iterator for Strings<'a> {
     }
 }
 
-/// Whether words are made of it. The scripts without spaces are left out: their words cannot be told apart.
+/// Whether it is part of words. Scripts without spaces are excluded, since their words cannot be separated.
 pub(super) fn is_letter(character: char) -> bool {
     if character.is_ascii() {
         return character.is_ascii_alphanumeric();
     }
-    // Accents that stand behind their letter, and the signs of Indian scripts but for their full stops, are no letters
-    // to Unicode, but do not end a word either.
+    // Combining accents and the signs of Indian scripts except full stops: not letters to Unicode, but part of a word.
     let joins = matches!(character, '\u{300}'..='\u{36f}' | '\u{900}'..='\u{963}' | '\u{966}'..='\u{dff}');
     joins || character.is_alphanumeric() && !has_no_spaces(character)
 }
@@ -123,7 +121,7 @@ fn has_no_spaces(character: char) -> bool {
         | '\u{1b000}'..='\u{1b16f}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// One letter for a letter's upper and lower case.
+/// One letter for upper and lower case.
 pub(super) fn fold(character: char) -> char {
     if character.is_ascii() {
         return character.to_ascii_lowercase();
@@ -135,7 +133,7 @@ pub(super) fn fold(character: char) -> char {
     }
 }
 
-/// The letter's place in a set of letters; some share one.
+/// The letter's bit in a set of letters; some letters share one.
 pub(super) fn bit(folded: char) -> u64 {
     1 << (u32::from(folded) % 64)
 }

@@ -1,4 +1,4 @@
-//! A search over a store that has no index for searches: by what it finds, or one page after another.
+//! Searches over a store without a search index: by `find`, or page by page.
 
 use std::ops::ControlFlow;
 
@@ -10,13 +10,13 @@ use super::super::store::Store;
 use super::collector::Collector;
 use super::{Hit, Search};
 
-/// How many entries are asked for in one step.
+/// Entries per step.
 const PAGE: usize = 256;
 
-/// Looks at the next older entry.
+/// Offers the next older entry.
 type Offer = fn(&mut Collector, Entry) -> ControlFlow<()>;
 
-/// What a search finds among the entries with an id less than `before`.
+/// Searches the entries with an id less than `before`.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub(crate) async fn walk<S: Store + ?Sized>(
     let mut found = Collector::new(search)?;
     let bounds = Condition { before, newest_first: true, ..Condition::default() };
     let [literal, forgiving] = found.conditions(search, &bounds);
-    // What is found literally is asked for by itself: more is answered where typing errors are forgiven.
+    // Literal matches are requested separately: the condition for typing errors has more candidates.
     let both = pass(store, tape, literal, &mut found, Collector::offer_literal, Collector::offer).await?;
     if !both && found.wants_more() {
         let offer: Offer = Collector::offer_forgiving;
@@ -39,8 +39,8 @@ pub(crate) async fn walk<S: Store + ?Sized>(
     Ok(found.finish())
 }
 
-/// Shows what may fit, newest first: by `offer` what the store finds, by `offer_paged` all entries of a store that finds
-/// none. Whether it was the latter.
+/// Offers candidates, newest first: by `offer` those that the store finds, by `offer_paged` all entries if it does not
+/// support `find`. Returns whether it paged.
 async fn pass<S: Store + ?Sized>(
     store: &S,
     tape: &str,
@@ -71,7 +71,7 @@ async fn pass<S: Store + ?Sized>(
         if !reader.go_on(step.next) {
             break;
         }
-        // A search through a long tape leaves room for others.
+        // Let other tasks run during a long search.
         tokio::task::yield_now().await;
     }
     Ok(is_paged.unwrap_or_default())

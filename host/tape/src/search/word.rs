@@ -1,4 +1,4 @@
-//! The words of a search, and how far an entry is from them.
+//! Words of a search, and their distance from an entry.
 
 use super::super::condition::{Condition, SimilarWord};
 use super::super::error::Result;
@@ -7,17 +7,17 @@ use super::super::json;
 use super::spelling::Pattern;
 use super::tokens::{Tokens, bit, fold as fold_letter, is_letter};
 
-/// Into how many pieces a word may fall. What has more, such as a path, stands literally.
+/// Maximum parts of a word. One with more, such as a path, must match literally.
 const MAX_PARTS: usize = 4;
 
-/// One word, as it stands between white space.
+/// One word of the request.
 #[derive(Clone, Debug)]
 pub(super) struct Word {
     pub(super) literal: Pattern,
     pub(super) letters: usize,
-    /// The longer, the fewer entries hold it.
+    /// Longer words are rarer.
     pub(super) bytes: usize,
-    /// The same without its punctuation; empty when it must stand literally.
+    /// The parts without punctuation; empty if it must match literally.
     pieces: Vec<Part>,
 }
 
@@ -37,13 +37,13 @@ impl Word {
         Ok(Self { literal: Pattern::literal(text)?, letters: text.chars().count(), bytes: text.len(), pieces })
     }
 
-    /// Whether anything can be forgiven.
+    /// Whether typing errors are tolerated.
     pub(super) fn can_forgive(&self) -> bool {
         !self.pieces.is_empty()
     }
 
-    /// By how many edits, at least one, the pieces of the word differ from words of the entry; `None` when by more than
-    /// are forgiven. `stands` says whether a pattern stands in the entry.
+    /// The number of edits, at least one, by which the parts differ from words of the entry; `None` if too many.
+    /// `stands` tells whether a pattern occurs in the entry.
     pub(super) fn edits(&self, tokens: &Tokens, stands: &mut dyn FnMut(&Pattern) -> bool) -> Option<usize> {
         if self.pieces.is_empty() {
             return None;
@@ -52,7 +52,7 @@ impl Word {
         for piece in &self.pieces {
             sum += piece.edits(tokens, stands)?;
         }
-        // Where the pieces stand but not the word, its punctuation differs.
+        // If the parts occur but the word does not, the punctuation differs.
         Some(sum.max(1))
     }
 }
@@ -88,13 +88,13 @@ impl Part {
     }
 }
 
-/// The word as it stands in a folded line.
+/// The word as in a folded line.
 pub(super) fn folded(word: &str) -> String {
     let quoted = json::quote(word);
     fold::fold(quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default())
 }
 
-/// Adds what an entry has to hold in which the word stands, literally or with typing errors.
+/// Adds what every entry that matches the word contains, literally or with typing errors.
 pub(super) fn require(word: &str, condition: &mut Condition) {
     let runs = runs(word);
     if !may_differ(&runs) {
@@ -109,12 +109,12 @@ pub(super) fn require(word: &str, condition: &mut Condition) {
     }
 }
 
-/// Whether something is forgiven in a word of these runs.
+/// Whether typing errors are tolerated in a word of these runs.
 fn may_differ(runs: &[&str]) -> bool {
     runs.len() <= MAX_PARTS && runs.iter().any(|run| edits(run) > 0)
 }
 
-/// A word cut at its punctuation, and where a script without spaces begins or ends.
+/// Splits a word at punctuation, and where a script without spaces begins or ends.
 fn runs(text: &str) -> Vec<&str> {
     let is_mark = |character: char| !is_letter(character) && !character.is_alphanumeric();
     let stretches = text.split(is_mark).filter(|stretch| !stretch.is_empty());
@@ -132,7 +132,7 @@ fn stretches_of_one_script(mut text: &str) -> Vec<&str> {
     found
 }
 
-/// How many edits are forgiven in a run of characters.
+/// The number of tolerated edits in a run of characters.
 fn edits(run: &str) -> usize {
     if run.chars().any(|character| !is_letter(character) || character.is_numeric()) {
         return 0;

@@ -1,4 +1,4 @@
-//! The connections to one database, and the threads that they are used on.
+//! The connections to a database, and their threads.
 
 use parking_lot::Mutex;
 use std::fs::{self, OpenOptions};
@@ -20,10 +20,10 @@ use super::read::{self, TapeReader};
 use super::schema;
 use super::write::WriteTransaction;
 
-/// How many calls read at the same time. More would wait for the same disk.
+/// Maximum concurrent readers. More would wait for the same disk.
 const READERS: usize = 4;
 
-/// What every database begins with, in bytes.
+/// Size of the header of every database, in bytes.
 const HEADER: u64 = 100;
 
 pub(super) struct Database {
@@ -69,7 +69,7 @@ impl Database {
         &self.readers.path
     }
 
-    /// Writes as one transaction, unless `act` fails. A caller that goes away does not stop it.
+    /// Runs a write transaction, rolled back if `act` fails. Continues if the caller is cancelled.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         action: String,
@@ -98,7 +98,7 @@ impl Database {
         .await
     }
 
-    /// Looks at one moment of the database.
+    /// Reads from a snapshot of the database.
     pub(super) async fn peek<T: Send + 'static>(
         &self,
         action: String,
@@ -107,7 +107,7 @@ impl Database {
         self.read(action, move |connection, failed| act(&mut WriteTransaction { connection, failed })).await
     }
 
-    /// Looks at one moment of a tape. One that is not there holds nothing.
+    /// Reads from a snapshot of a tape. A missing tape is empty.
     pub(super) async fn look<T: Default + Send + 'static>(
         &self,
         tape: &str,
@@ -139,7 +139,7 @@ impl Database {
             let _place = place;
             let failed = failed(&action);
             let connection = readers.take().map_err(&failed)?;
-            // All of a call sees the same moment.
+            // All reads of a call see the same snapshot.
             let seen = connection.unchecked_transaction().map_err(&failed)?;
             let found = act(&seen, &failed);
             seen.finish().map_err(&failed)?;
@@ -161,22 +161,22 @@ impl Readers {
     }
 }
 
-/// On a blocking thread.
+/// Runs on a blocking thread.
 async fn blocking<T: Send + 'static>(act: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(act).await.unwrap_or_else(|error| {
         Err(Error::Io { action: "use the database of tapes".to_owned(), source: io::Error::other(error) })
     })
 }
 
-/// Makes the file when it is not there, for its owner alone; SQLite gives its log the same rights.
+/// Creates the file with mode 600 if it is missing; SQLite gives its log the same mode.
 fn touch(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
-        // To SQLite a file of one byte is an empty one, which it would write over.
+        // SQLite treats a file of one byte as empty, and would overwrite it.
         Ok(found) if found.is_file() && (1..HEADER).contains(&found.len()) => {
             Err(io::Error::new(ErrorKind::InvalidData, fault::NO_DATABASE))
         }
         Ok(found) if found.is_file() => Ok(()),
-        Ok(_) => Err(io::Error::other("it is no file")),
+        Ok(_) => Err(io::Error::other("it is not a file")),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             OpenOptions::new().append(true).create(true).mode(0o600).open(path).map(drop)
         }
@@ -188,7 +188,7 @@ fn inode(path: &Path) -> io::Result<(u64, u64)> {
     fs::metadata(path).map(|found| (found.dev(), found.ino()))
 }
 
-/// What is written to a file that was removed is lost.
+/// Detects a removed file, to which writes would be lost.
 fn is_still(path: &Path, opened: (u64, u64)) -> io::Result<()> {
     match inode(path) {
         Ok(found) if found == opened => Ok(()),

@@ -1,4 +1,4 @@
-//! What SQLite says, as the rest of the tape room says it.
+//! Conversion of SQLite's errors.
 
 use std::io::{self, ErrorKind};
 
@@ -6,9 +6,9 @@ use rusqlite::ErrorCode;
 
 use super::super::error::Error;
 
-pub(super) const NO_DATABASE: &str = "the file is no SQLite database";
+pub(super) const NO_DATABASE: &str = "the file is not a SQLite database";
 
-/// The error of an action on the database.
+/// Converts an error of an action on the database.
 pub(super) fn failed(action: &str) -> impl Fn(rusqlite::Error) -> Error {
     let action = action.to_owned();
     move |error| Error::Io { action: action.clone(), source: source(error) }

@@ -1,11 +1,11 @@
-//! What of a text the index of the search holds: the short pieces that any word can be put together from again.
+//! N-grams of the full-text index.
 //!
-//! SQLite's own trigrams find nothing shorter than three characters, and most Chinese words have two. So the grams are
-//! made here: every three characters that stand behind each other, and where they are not ASCII, every two and every
-//! single one. Upper and lower case are alike. They reach SQLite as words, in letters that its tokenizer leaves alone.
+//! SQLite's own trigram tokenizer finds no words under three characters, but most Chinese words have two. So n-grams
+//! are made here: all trigrams, and outside ASCII all bigrams and single characters too, ignoring case. They are passed
+//! to SQLite as words, in letters that its tokenizer keeps.
 //!
-//! The index says which entries may hold a word; whether they do is said by the
-//! [`Collector`](super::super::search::Collector). So a gram too many costs a look, and one that is missing loses a hit.
+//! The index returns candidates; the [`Collector`](super::super::search::Collector) checks each. So a surplus gram only
+//! costs time, but a missing one loses a hit.
 
 use std::borrow::Cow;
 
@@ -13,13 +13,13 @@ use super::super::entry::Entry;
 use super::super::json;
 use super::super::media::without_data;
 
-/// How many grams of one word are asked for. More cost more than they leave out.
+/// Maximum grams per word in a query. More cost more than they exclude.
 const MAX_WORD_GRAMS: usize = 12;
 
-/// How many of all words.
+/// Maximum grams of all words.
 const MAX_TERMS: usize = 64;
 
-/// The grams of all that a search looks at in an entry.
+/// The grams of an entry's searched fields.
 pub(super) fn from_entry(entry: &Entry) -> String {
     let mut grams = Grams::default();
     grams.add(&json::quote(&entry.kind));
@@ -29,7 +29,7 @@ pub(super) fn from_entry(entry: &Entry) -> String {
         if text != "{}" {
             grams.add(text);
         }
-        // Another program may have escaped what is looked for as it is.
+        // Another program may have escaped searchable characters.
         if (text.contains("\\u") || text.contains("\\/"))
             && let Ok(text) = json::reprint(text)
         {
@@ -39,7 +39,7 @@ pub(super) fn from_entry(entry: &Entry) -> String {
     grams.words()
 }
 
-/// The expression of FTS5 for entries that may hold all words of the text. `None` when no word has a gram.
+/// The FTS5 expression for entries that may contain all words of the text. `None` if no word has a gram.
 pub(super) fn expression(text: &str) -> Option<String> {
     let mut terms: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -59,18 +59,18 @@ pub(super) fn expression(text: &str) -> Option<String> {
             }
         }
     }
-    // No term holds a quote: what is ASCII is spelled otherwise.
+    // No term contains a quote: ASCII is mapped to other letters.
     let quoted: Vec<String> = terms.iter().map(|term| format!("\"{term}\"")).collect();
     (!quoted.is_empty()).then(|| quoted.join(" AND "))
 }
 
-/// Grams, each as a number that is made of its letters.
+/// Grams as numbers composed of their letters.
 #[derive(Default)]
 struct Grams {
     grams: Vec<u64>,
 }
 
-/// How many bits a letter has.
+/// Bits per letter.
 const LETTER: u32 = 21;
 
 impl Grams {
@@ -92,14 +92,14 @@ impl Grams {
         }
     }
 
-    /// The grams as words with spaces between them, each once.
+    /// The grams as words separated by spaces, without duplicates.
     fn words(mut self) -> String {
         self.grams.sort_unstable();
         self.grams.dedup();
         let mut words = String::with_capacity(self.grams.len() * 8);
         for gram in self.grams {
             let letters = [2, 1, 0].map(|place| gram >> (place * LETTER) & ((1 << LETTER) - 1));
-            // No JSON text has the letter 0, so what is 0 is not there.
+            // Letter 0 does not occur in JSON and marks an absent one.
             let letters = letters.into_iter().filter(|letter| *letter != 0);
             words.extend(letters.filter_map(|letter| char::from_u32(letter as u32)).map(spelled));
             words.push(' ');
@@ -108,8 +108,8 @@ impl Grams {
     }
 }
 
-/// To SQLite's `ascii` tokenizer a word is what is not ASCII. Syriac shares its letters with ASCII, which costs its
-/// searches a look more.
+/// SQLite's `ascii` tokenizer keeps all non-ASCII characters in words. ASCII is mapped to Syriac letters, so Syriac
+/// searches have more false candidates.
 fn spelled(letter: char) -> char {
     match u8::try_from(letter) {
         Ok(byte) if byte.is_ascii() => char::from_u32(0x700 + u32::from(byte)).unwrap_or(letter),
@@ -117,13 +117,13 @@ fn spelled(letter: char) -> char {
     }
 }
 
-/// One letter for all that are alike but for their case, and at times for a few more.
+/// Folds case; a few other letters may be merged too.
 fn fold(letter: char) -> char {
     if letter.is_ascii() {
         return letter.to_ascii_lowercase();
     }
-    // By way of the upper case: `ſ` and `s` have the same, and so have the two small sigmas. These three have one of
-    // several letters.
+    // By upper case: `ſ` and `s` have the same, and so have both lower-case sigmas. These three letters have an
+    // ambiguous case.
     match letter {
         '\u{1fd3}' => '\u{390}',
         '\u{1fe3}' => '\u{3b0}',

@@ -1,4 +1,4 @@
-//! Reading, inside one transaction. Every question has an index; none reads more rows than it answers with.
+//! Reads within a transaction. Every query uses an index, and reads no more rows than it returns.
 
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
@@ -6,10 +6,10 @@ use super::super::entry::Entry;
 use super::super::info::Info;
 use super::super::lookup::Lookup;
 
-/// How many bits of a place are the id.
+/// Bits of the id in a `place`.
 pub(super) const SHIFT: u32 = 32;
 
-/// The largest id that a place has room for.
+/// The largest id that fits into a `place`.
 pub(super) const LARGEST_ID: u64 = (1 << SHIFT) - 1;
 
 /// The columns that [`entry`] reads.
@@ -20,7 +20,7 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
-/// A tape at one moment.
+/// A snapshot of a tape.
 pub(super) struct TapeReader<'c> {
     pub(super) connection: &'c Connection,
     pub(super) number: i64,
@@ -47,7 +47,7 @@ impl TapeReader<'_> {
 
     pub(super) fn newest(&self, lookup: &Lookup, before: Option<u64>) -> rusqlite::Result<Option<Entry>> {
         let (first, last) = (self.place(0), self.last_place(before));
-        // The planner does not know how rare a kind is, and would rather read the tape.
+        // The planner does not know how rare a kind is, and would scan the tape.
         macro_rules! newest {
             ($index:literal, $wanted:literal) => {
                 concat!(
@@ -72,13 +72,13 @@ impl TapeReader<'_> {
         Ok(found?.pop())
     }
 
-    /// The id up to which the index of the search has the entries.
+    /// The id up to which entries are in the full-text index.
     pub(super) fn indexed(&self) -> rusqlite::Result<u64> {
         let query = "SELECT indexed FROM tape WHERE number = ?";
         self.connection.prepare_cached(query)?.query_row([self.number], |row| row.get(0)).map(id)
     }
 
-    /// The place of the last entry before that id, if there is one.
+    /// The `place` of the last entry before that id, if there is one.
     pub(super) fn last_place(&self, before: Option<u64>) -> i64 {
         match before {
             Some(before) => self.place(before.saturating_sub(1)),
@@ -103,7 +103,7 @@ pub(super) fn since_anchor(seen: &TapeReader<'_>) -> rusqlite::Result<Vec<Entry>
     seen.page(anchor.map_or(0, |anchor| anchor.id.saturating_sub(1)), usize::MAX)
 }
 
-/// What was counted at the last write, or counted now where that cannot be read.
+/// The statistics of the last write, recomputed if they cannot be read.
 pub(super) fn info(seen: &TapeReader<'_>) -> rusqlite::Result<Info> {
     let query = "SELECT info FROM tape WHERE number = ?";
     let text: String = seen.connection.prepare_cached(query)?.query_row([seen.number], |row| row.get(0))?;
@@ -135,12 +135,12 @@ pub(super) fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
     Ok(Entry { id: id(row.get(0)?), kind: row.get(1)?, payload: row.get(2)?, meta: row.get(3)?, date: row.get(4)? })
 }
 
-/// The id in a place.
+/// The id of a `place`.
 pub(super) fn id(place: i64) -> u64 {
     place as u64 & LARGEST_ID
 }
 
-/// An id as SQLite keeps numbers, which have a sign.
+/// Converts an id to SQLite's signed integers.
 pub(super) fn column(id: u64) -> i64 {
     id.min(LARGEST_ID) as i64
 }

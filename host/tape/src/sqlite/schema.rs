@@ -1,4 +1,4 @@
-//! Opening a connection, and what the database looks like.
+//! Opening of connections, and the schema.
 
 use std::path::Path;
 use std::thread;
@@ -11,23 +11,23 @@ use super::super::Durability;
 use super::super::error::{Error, Result};
 use super::fault::failed;
 
-/// How long a write waits for another process's.
+/// How long a write waits for another process.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What the log beside the database is cut back to, in bytes, after a large write made it longer.
+/// Size in bytes to which the write-ahead log is truncated after a large write.
 const LOG_LIMIT: i64 = 16 * 1024 * 1024;
 
-/// Marks the file as ours: `bubw`.
+/// SQLite's application id of these files: `bubw`.
 const APPLICATION_ID: i32 = 0x6275_6277;
 
 /// The version of the schema.
 const VERSION: i32 = 1;
 
-/// An entry's `place` is its tape's number, shifted by [`SHIFT`](super::read::SHIFT), and its id: a tape's entries lie
-/// together in their order, and every index, that of the search too, keeps them so. A number is never used again.
+/// An entry's `place` is its tape's number, shifted by [`SHIFT`](super::read::SHIFT), plus its id: a tape's entries are
+/// contiguous and in order, also in every index. Numbers are never reused.
 ///
-/// `gram` holds no text, only which grams (see [`grams`](super::grams)) stand in the entry at a place; it has the
-/// entries of a tape up to the id `indexed`. What is in `info` is counted again when it cannot be read.
+/// `gram` contains no text, only the grams (see [`grams`](super::grams)) of the entry at a place, for a tape's entries
+/// up to the id `indexed`. `info` is recomputed if it cannot be read.
 const TABLES: &str = "
     CREATE TABLE tape (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -56,11 +56,11 @@ const TABLES: &str = "
     );
 ";
 
-/// The connection that writes. Makes the tables in an empty file.
+/// The write connection. Creates the tables in an empty file.
 pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection> {
     let action = action(path);
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed(&action))?;
-    // As one transaction: another process may be making the tables.
+    // One transaction: another process may be creating the tables.
     let seen = connection.transaction().map_err(failed(&action))?;
     let ours = is_ours(path, &seen)?;
     seen.finish().map_err(failed(&action))?;
@@ -69,10 +69,10 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection> 
     }
     let settle = || {
         log_ahead(&connection)?;
-        // `NORMAL` loses the last writes with the power, and nothing else.
+        // With `NORMAL` a power loss loses the last writes only.
         let synchronous = if durability == Durability::Fsync { "FULL" } else { "NORMAL" };
         connection.pragma_update(None, "synchronous", synchronous)?;
-        // What is deleted leaves no bytes behind in the file.
+        // Overwrites deleted content in the file.
         connection.pragma_update(None, "secure_delete", true)?;
         connection.pragma_update(None, "journal_size_limit", LOG_LIMIT)
     };
@@ -80,7 +80,7 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection> 
     Ok(connection)
 }
 
-/// A connection that only reads.
+/// A read-only connection.
 pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
     connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
 }
@@ -99,7 +99,7 @@ fn connect(path: &Path, mode: OpenFlags) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Whether the tables are there; `false` in an empty file.
+/// Whether the tables exist; `false` for an empty file.
 fn is_ours(path: &Path, connection: &Connection) -> Result<bool> {
     let number =
         |query: &str| connection.query_row(query, (), |row| row.get::<_, i32>(0)).map_err(failed(&action(path)));
@@ -123,7 +123,7 @@ fn make(path: &Path, connection: &mut Connection) -> Result<()> {
     let action = action(path);
     let failed = failed(&action);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-    // Another process may have been first.
+    // Another process may have created them meanwhile.
     if is_ours(path, &transaction)? {
         return Ok(());
     }
@@ -133,8 +133,7 @@ fn make(path: &Path, connection: &mut Connection) -> Result<()> {
     transaction.commit().map_err(&failed)
 }
 
-/// Changes to the write-ahead log, which a database keeps from then on. SQLite does not wait here for a process that
-/// looks at the file at that moment.
+/// Switches to the write-ahead log, which the database keeps. SQLite does not wait here for a concurrent reader.
 fn log_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let pause = Duration::from_millis(10);
     let mut left = LOCK_TIMEOUT;

@@ -1,4 +1,4 @@
-//! A search by the index, and where that cannot help, through the whole tape.
+//! Searches by the full-text index, and where it does not help, through the whole tape.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use super::super::json;
 use super::super::search::{Collector, Hit};
 use super::read::{self, TapeReader, columns};
 
-/// After so many candidates it is asked whether the index helps at all.
+/// After this many candidates, check whether the index is selective enough.
 const INDEX_PROBE: i64 = 512;
 
-/// How many rows are read one after another in the time that one is looked up.
+/// How many rows can be scanned in the time of one lookup.
 const INDEX_COST: i64 = 6;
 
-/// Ends a search when it is dropped.
+/// Stops a search when it is dropped.
 #[derive(Default)]
 pub(super) struct Stop(Arc<AtomicBool>);
 
@@ -33,7 +33,7 @@ impl Drop for Stop {
     }
 }
 
-/// The answer of a search. `grams` tells the index what to look for; without it the whole tape is looked at.
+/// Runs a search. `grams` is the query of the index; without it the whole tape is scanned.
 ///
 /// Ends soon after `stop` is set, with the hits so far.
 pub(super) fn search(
@@ -64,13 +64,13 @@ pub(super) fn search(
     Ok(found.finish())
 }
 
-/// Looks at a row, and says whether it has seen enough.
+/// Examines a row; breaks when it needs no more.
 type Visit<'v> = dyn FnMut(&Row<'_>) -> rusqlite::Result<ControlFlow<()>> + 'v;
 
-/// What part of the tape is looked at, and how long.
+/// The part of the tape to search, and the stop flag.
 #[derive(Clone, Copy)]
 struct Limits<'s> {
-    /// The place in front of the first.
+    /// The `place` before the first.
     first: i64,
     last: i64,
     stop: &'s AtomicBool,
@@ -83,7 +83,7 @@ impl Limits<'_> {
     }
 }
 
-/// Shows `visit` all rows in which the words may stand, the last first.
+/// Passes all rows that may contain the words to `visit`, last first.
 fn literal_pass(
     seen: &TapeReader<'_>,
     grams: Option<&str>,
@@ -103,8 +103,8 @@ fn literal_pass(
     }
 }
 
-/// Shows `visit` what the index has, the last first. Where most rows turn out to be candidates, it leaves off, and says
-/// behind which place nothing is left.
+/// Passes the index's candidates to `visit`, last first. If most rows turn out to be candidates, stops and returns the
+/// `place` up to which rows remain.
 fn by_index(
     seen: &TapeReader<'_>,
     grams: &str,
@@ -135,7 +135,7 @@ fn by_index(
     Ok(None)
 }
 
-/// Shows `visit` the rows, the last first.
+/// Passes all rows to `visit`, last first.
 fn walk_back(seen: &TapeReader<'_>, limits: &Limits<'_>, visit: &mut Visit<'_>) -> rusqlite::Result<ControlFlow<()>> {
     let query = concat!("SELECT ", columns!(), " FROM entry WHERE place > ? AND place <= ? ORDER BY place DESC");
     let mut statement = seen.connection.prepare_cached(query)?;
@@ -148,8 +148,8 @@ fn walk_back(seen: &TapeReader<'_>, limits: &Limits<'_>, visit: &mut Visit<'_>) 
     Ok(ControlFlow::Continue(()))
 }
 
-/// The row as [`Entry::line`](super::super::entry::Entry::line) writes it, in memory that is used again: a look at a
-/// line costs less than reading the row as an entry.
+/// Writes the row like [`Entry::line`](super::super::entry::Entry::line), into a reused buffer: prefiltering a line
+/// costs less than parsing the row.
 fn write_line(row: &Row<'_>, line: &mut String) -> rusqlite::Result<()> {
     let text = |column: usize| row.get_ref(column)?.as_str().map_err(rusqlite::Error::from);
     line.clear();

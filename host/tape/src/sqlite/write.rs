@@ -1,4 +1,4 @@
-//! One write, inside its transaction.
+//! Writes within a transaction.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -11,7 +11,7 @@ use super::super::transaction::StoreTransaction;
 use super::grams;
 use super::read::{self, LARGEST_ID, TapeReader, columns};
 
-/// How many entries of a tape wait until the index of the search takes them, at most. A search looks at each of them.
+/// Maximum entries of a tape that are not in the full-text index yet. A search scans each of them.
 const BATCH: u64 = 128;
 
 /// Entries per step.
@@ -46,7 +46,7 @@ impl WriteTransaction<'_> {
         self.connection.prepare_cached(statement)?.execute(values).map(drop)
     }
 
-    /// Puts entries up to the id `last` into the index of the search, when there are enough of them. One by one, each
+    /// Adds entries up to the id `last` to the full-text index, if there are enough for a batch. Adding one at a time
     /// would cost twenty times an append.
     fn index(&self, seen: &TapeReader<'_>, last: u64) -> rusqlite::Result<()> {
         let indexed = seen.indexed()?;
@@ -96,7 +96,7 @@ impl StoreTransaction for WriteTransaction<'_> {
 
     fn sidecars(&mut self, tape: &str) -> Result<Vec<String>> {
         let run = || {
-            // Names are ASCII, so this is behind all that begin so.
+            // Names are ASCII, so this is after all names with the prefix.
             let first = format!("{tape}{SIDECAR}");
             let behind = format!("{first}\u{7f}");
             let query = "SELECT name FROM tape WHERE name >= ? AND name < ? AND archive = 0 ORDER BY name";
@@ -126,7 +126,7 @@ impl StoreTransaction for WriteTransaction<'_> {
         if let Some(last) = entries.last()
             && last.id > LARGEST_ID
         {
-            return Err(Error::invalid(format!("a tape in SQLite takes no id above {LARGEST_ID}")));
+            return Err(Error::invalid(format!("ids of a tape in SQLite are at most {LARGEST_ID}")));
         }
         if self.number(name)?.is_none() {
             let listed = !archive && is_listed(name);
@@ -166,7 +166,7 @@ impl StoreTransaction for WriteTransaction<'_> {
             }
         }
         if erased > 0 {
-            // Computed again by the next query.
+            // Recomputed by the next query.
             self.execute("UPDATE tape SET info = '' WHERE number = ?", (number,))?;
             self.execute("INSERT INTO gram (gram) VALUES ('optimize')", ())?;
             if let Some(receipt) = erasure.receipt() {

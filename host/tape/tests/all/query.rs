@@ -142,7 +142,7 @@ async fn without_an_anchor_there_is_nothing_behind_the_last_one() {
     assert_eq!(error.to_string(), "there is no anchor on the tape");
     room.tape().bootstrap().await.unwrap();
     let error = room.tape().query(&query).await.unwrap_err();
-    assert_eq!(error.to_string(), "`bad` is no ISO date or date and time");
+    assert_eq!(error.to_string(), "`bad` is not an ISO date or date and time");
 }
 
 #[tokio::test]

@@ -64,8 +64,8 @@ fn a_search_that_makes_no_sense_is_refused_with_what_to_give() {
         (search(" \n\t\u{3000}"), "there is nothing to search for: give at least one word"),
         (search(&"x ".repeat(33)), "a search takes at most 32 words, not 33: give fewer"),
         (search(&"x".repeat(1001)), "a search takes at most 1000 characters: give fewer or shorter words"),
-        (dated("bad", "2026-01-01"), "`bad` is no ISO date or date and time"),
-        (dated("2026-01-02", "2026-01-01"), "the first date lies behind the second"),
+        (dated("bad", "2026-01-01"), "`bad` is not an ISO date or date and time"),
+        (dated("2026-01-02", "2026-01-01"), "the first date is after the second"),
     ] {
         assert_eq!(refusal(&search), message);
         assert!(Matcher::new(&search).is_err());

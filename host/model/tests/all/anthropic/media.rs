@@ -71,15 +71,15 @@ async fn what_cannot_be_sent_is_told_by_the_number_of_its_message() {
     let table = [
         (
             json!({"type": "input_audio", "input_audio": {"data": "AA", "format": "wav"}}),
-            "holds audio, and this provider takes none",
+            "holds audio, which this provider does not accept",
         ),
         (
             json!({"type": "video_url", "video_url": {"url": "https://h/a"}}),
-            "holds video, and this provider takes none",
+            "holds video, which this provider does not accept",
         ),
         (
             json!({"type": "file", "file": {"file_id": "f"}}),
-            "names a file by its id, and this provider does not have it: send its data",
+            "names a file by its id, which this provider does not have: send its data",
         ),
         (json!({"type": "image_url"}), "has an image without an address"),
         (
@@ -92,14 +92,14 @@ async fn what_cannot_be_sent_is_told_by_the_number_of_its_message() {
         ),
         (
             json!({"type": "file", "file": {"file_data": "data:text/plain;base64,!"}}),
-            "has a file that is no valid base64",
+            "has a file that is not valid base64",
         ),
         (
             json!({"type": "image_url", "image_url": {"url": "data:image/svg+xml;base64,AA"}}),
             "holds a file of the type `image/svg+xml`: this provider takes JPEG, PNG, GIF, WebP, PDF and plain text",
         ),
-        (json!({"type": "smell\n"}), "has a part of the type `smell\\n`, which this provider does not know"),
-        (json!(7), "has a part that is no JSON object"),
+        (json!({"type": "smell\n"}), "has a part of the type `smell\\n`, which this provider does not support"),
+        (json!(7), "has a part that is not a JSON object"),
     ];
     for (part, what) in table {
         let server = Server::start([events(&words("ok"))]).await;
@@ -116,9 +116,9 @@ async fn messages_that_are_none_are_told_too() {
     for (message, what) in [
         (
             r#"{"role":"narrator","content":"a"}"#.to_owned(),
-            "has the role `narrator`, which this provider does not know",
+            "has the role `narrator`, which this provider does not support",
         ),
-        (r#"{"content":"a"}"#.to_owned(), "has the role ``, which this provider does not know"),
+        (r#"{"content":"a"}"#.to_owned(), "has the role ``, which this provider does not support"),
         (r#"{"role":"user","content":7}"#.to_owned(), "has a content that is neither a text nor a list of parts"),
         (deep, "is nested too deep"),
     ] {

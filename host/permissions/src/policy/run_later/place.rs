@@ -1,20 +1,20 @@
-//! Which files a call names, and where their paths lead.
+//! Paths in a call's arguments, and their resolution.
 
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 
-/// Arguments that hold what is written, under the names that tools of files give it. Every other text may be a path.
+/// Names of arguments that contain file content in file tools. Any other text may be a path.
 const TEXTS: &[&str] =
     &["content", "contents", "text", "body", "data", "old", "new", "old_string", "new_string", "diff"];
 
-/// The longest path that a system takes, in bytes.
+/// Maximum length of a path, in bytes.
 const MAX_PATH: usize = 4096;
 
-/// Links that are followed in one path, as Linux does.
+/// Maximum symbolic links in one path, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// The texts among the arguments that may be paths. The host cannot know which of them a plugin opens, so it takes every
-/// line of text but those that are known to be what is written; a name in front of a value counts where it looks like one.
+/// The texts among the arguments that may be paths. The host does not know which of them a plugin opens, so it includes
+/// every line except known file content; keys are included if they look like paths.
 pub fn named(arguments: &Value) -> Vec<&str> {
     let mut named = Vec::new();
     let mut left = vec![arguments];
@@ -25,7 +25,7 @@ pub fn named(arguments: &Value) -> Vec<&str> {
             Value::Object(fields) => {
                 let is_text = |name: &str| TEXTS.iter().any(|text| name.eq_ignore_ascii_case(text));
                 named.extend(fields.keys().map(String::as_str).filter(|name| name.contains(['.', '/'])));
-                // A list or an object is looked into all the same: edits come as lists of them.
+                // Lists and objects are searched anyway: edits are lists of objects.
                 left.extend(
                     fields.iter().filter(|(name, value)| !(is_text(name) && value.is_string())).map(|(_, value)| value),
                 );
@@ -33,20 +33,20 @@ pub fn named(arguments: &Value) -> Vec<&str> {
             _ => {}
         }
     }
-    // A plugin may pass over white space around a path.
+    // A plugin may trim white space around a path.
     let is_path = |text: &&str| !text.is_empty() && text.len() <= MAX_PATH && !text.contains('\n');
     named.into_iter().map(str::trim).filter(is_path).collect()
 }
 
-/// Where that path leads from the workspace: as it is written, and with links followed, also such that lead to nothing yet,
-/// because writing makes their target. Both begin where the workspace does, or are whole outside of it.
+/// Where the path leads from the workspace: as written, and with links followed, including dangling ones, whose target
+/// a write would create. Relative to the workspace, or absolute outside of it.
 pub fn resolve(workspace: &Path, path: &str) -> [PathBuf; 2] {
     let whole = workspace.join(path);
     let inside = |path: PathBuf| path.strip_prefix(workspace).map(Path::to_path_buf).unwrap_or(path);
     [inside(plain(&whole)), inside(followed(&whole))]
 }
 
-/// Without `.` and `..`, by the letters alone.
+/// Removes `.` and `..` lexically.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

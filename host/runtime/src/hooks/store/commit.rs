@@ -135,7 +135,7 @@ fn reset_of(last: u64, reset: &bub_tape::Reset) -> Result<wit::Reset> {
 fn entries(last: u64, drafts: &[Draft]) -> Result<(u64, Vec<entries::Entry>)> {
     let room = last.checked_add(drafts.len() as u64).is_some_and(|sum| sum < LARGEST_ID);
     if !room {
-        return Err(Error::InvalidInput(format!("no ids are left behind {last}")));
+        return Err(Error::InvalidInput(format!("no ids are left after {last}")));
     }
     let entries = (last + 1..).zip(drafts).map(|(id, draft)| entries::Entry {
         id,

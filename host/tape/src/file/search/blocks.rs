@@ -6,37 +6,37 @@ use std::os::unix::fs::FileExt;
 
 use super::super::super::entry::LONGEST_LINE;
 
-/// Large enough that a read costs little beside what is done with it.
+/// Large enough that reading costs little compared with searching.
 const BLOCK: u64 = 1024 * 1024;
 
 /// Whole lines of a file, from its end toward its beginning.
 pub(in super::super) struct Blocks<'f> {
     file: &'f File,
-    /// Nothing in front of this is read: the beginning of a line.
+    /// Start of the range: the beginning of a line.
     start: u64,
-    /// Where what was read begins.
+    /// Offset of what was read.
     at: u64,
     block: Vec<u8>,
-    /// The length of the rest of a line that `block` begins with, when it is not given out yet.
+    /// Length of the partial line at the start of `block` that was not returned yet.
     rest: usize,
-    /// The rest of the line that stands before `at`, in pieces, the last first: joined once, however many there are.
+    /// The pieces of a partial line, last first, joined once.
     pieces: Vec<Vec<u8>>,
     length: usize,
 }
 
 impl<'f> Blocks<'f> {
-    /// Lines before `end`, which is the end of the file or the beginning of a line.
+    /// Lines before `end`, which is the end of the file or the start of a line.
     pub(in super::super) fn new(file: &'f File, end: u64) -> Self {
         Self::between(file, 0, end)
     }
 
-    /// Lines from `start`, the beginning of one, to `end`.
+    /// Lines from `start`, the start of a line, to `end`.
     pub(in super::super) fn between(file: &'f File, start: u64, end: u64) -> Self {
         Self { file, start, at: end, block: Vec::new(), rest: 0, pieces: Vec::new(), length: 0 }
     }
 
-    /// The lines before those given out last, with newlines between them; `None`: the beginning. A line that is too long
-    /// to be read is left out.
+    /// The lines before those returned last, separated by newlines; `None` at the beginning. A line that exceeds the
+    /// maximum length is left out.
     pub(in super::super) fn next(&mut self) -> io::Result<Option<&[u8]>> {
         self.set_aside(self.rest);
         while self.at > self.start {
@@ -58,7 +58,7 @@ impl<'f> Blocks<'f> {
         Ok(None)
     }
 
-    /// Keeps the beginning of the block, which is the end of a line.
+    /// Sets aside the beginning of the block, which is the end of a line.
     fn set_aside(&mut self, length: usize) {
         self.rest = 0;
         self.length = self.length.saturating_add(length);
@@ -69,7 +69,7 @@ impl<'f> Blocks<'f> {
         }
     }
 
-    /// Puts the rest of its last line behind the block.
+    /// Appends the rest of its last line to the block.
     fn join(&mut self) {
         let last = memchr::memrchr(b'\n', &self.block).map_or(0, |newline| newline + 1);
         if self.length.saturating_add(self.block.len() - last) > LONGEST_LINE {
@@ -83,12 +83,12 @@ impl<'f> Blocks<'f> {
         self.length = 0;
     }
 
-    /// Reads the block before what was read.
+    /// Reads the preceding block.
     fn fill(&mut self) -> io::Result<()> {
         loop {
             let size = (self.at - self.start).min(BLOCK);
             self.block.resize(size as usize, 0);
-            // One long line does not cost its memory until the end.
+            // Releases the memory of a long line.
             self.block.shrink_to(2 * BLOCK as usize);
             match self.file.read_exact_at(&mut self.block, self.at - size) {
                 Ok(()) => {

@@ -32,10 +32,10 @@ async fn what_is_no_database_of_tapes_gives_one_line_and_stays_as_it_is() {
     let missing = dir.path().join("missing").join("tapes.db");
     let (of, not) = (missing.display(), missing.parent().unwrap().display());
     assert_eq!(refusal(&missing), format!("open the tapes in `{of}`: there is no directory `{not}`"));
-    assert_eq!(refusal(dir.path()), format!("open the tapes in `{}`: it is no file", dir.path().display()));
+    assert_eq!(refusal(dir.path()), format!("open the tapes in `{}`: it is not a file", dir.path().display()));
     for bytes in ["x", "no database", &"{\"id\": 1}\n".repeat(1000)] {
         std::fs::write(&path, bytes).unwrap();
-        assert_eq!(refusal(&path), format!("open the tapes in `{shown}`: the file is no SQLite database"));
+        assert_eq!(refusal(&path), format!("open the tapes in `{shown}`: the file is not a SQLite database"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), bytes);
     }
     std::fs::write(&path, "").unwrap();
@@ -124,9 +124,7 @@ async fn an_archive_takes_nothing_more() {
         assert_eq!(contents(&all(&**store, &archive).await), ["x"]);
     }
     let refused = stores[0].append(&archive(&*stores[0]).await, vec![message("user", "y")], None).await;
-    assert!(
-        matches!(refused, Err(Error::InvalidInput(text)) if text.ends_with("is an archive: it is never written again"))
-    );
+    assert!(matches!(refused, Err(Error::InvalidInput(text)) if text.ends_with("is an archive and cannot be written")));
 }
 
 async fn archive(store: &dyn Store) -> String {
