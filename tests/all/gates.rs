@@ -113,14 +113,14 @@ fn told<'a>(home: &Home, arguments: impl IntoIterator<Item = &'a str>) -> String
     crate::plugin_add::does(home, arguments)
 }
 
-const AWAY: &str = "every tool call is denied until it is back, or `on_fault = \"deny\"` is taken out of `[plugins.guard]` of config.toml";
+const AWAY: &str = "every tool call is denied until it is loaded again, or `on_fault = \"deny\"` is removed from `[plugins.guard]` of config.toml";
 
 #[test]
 fn a_gate_is_called_one_where_it_is_shown_and_its_removal_says_what_it_denies() {
     let home = guarded().strict();
     home.scripted("guard", programs::SCRIPTED, "");
     let means =
-        "where it breaks, tool calls and model calls are denied; where it is not there, every tool call is denied";
+        "where it breaks, tool calls and model calls are denied; while it is not loaded, every tool call is denied";
     assert!(told(&home, ["inspect", "guard"]).contains(&format!("gate (`on_fault = \"deny\"`): {means}\n")));
     assert!(told(&home, ["list"]).contains(&format!("is a gate: {means}\n")));
     let json: Value = serde_json::from_str(&told(&home, ["inspect", "guard", "--json"])).expect("it is JSON");
@@ -128,10 +128,7 @@ fn a_gate_is_called_one_where_it_is_shown_and_its_removal_says_what_it_denies() 
     told(&home, ["grant", "guard"]);
     let removed = told(&home, ["remove", "guard"]);
     assert!(removed.contains(&format!("it is a gate: {AWAY}\n")), "{removed}");
-    assert!(
-        removed.contains("it was asked about model calls: what it denied is no longer denied by it\n"),
-        "{removed}"
-    );
+    assert!(removed.contains("it was asked about model calls: it can no longer deny them\n"), "{removed}");
     // And so it is.
     assert!(told(&home, ["list"]).contains(&format!("guard        is a gate and not there: {AWAY}\n")));
     denies(&home);
@@ -153,7 +150,7 @@ fn the_removal_of_a_plugin_that_refuses_calls_says_that_it_refuses_them_no_longe
     told(&home, ["grant", "guard"]);
     assert!(!told(&home, ["inspect", "guard"]).contains("gate"));
     let removed = told(&home, ["remove", "guard"]);
-    let says = "it was asked about tool calls and model calls: what it denied is no longer denied by it\n";
+    let says = "it was asked about tool calls and model calls: it can no longer deny them\n";
     assert!(removed.contains(says) && !removed.contains("it is a gate"), "{removed}");
     let home = crate::plugin_add::new();
     home.plugin("upper", programs::PROMPT_UPPER);

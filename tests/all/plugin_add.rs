@@ -83,7 +83,7 @@ fn what_is_added_is_shown_first_with_what_it_sees_what_it_wants_and_what_is_dang
         "wants http:friend.example.com: talks to friend.example.com, because: to pass it on".to_owned(),
         "careful: it reads your conversation (hook:build-prompt, tape:read) and talks to friend.example.com: what you say can leave this machine".to_owned(),
         "careful: it talks to friend.example.com and steers the model (hook:build-prompt)".to_owned(),
-        "it does not hold all that it asks for; to give it: bub-wasm plugin grant talker hook:build-prompt tape:read http:friend.example.com".to_owned(),
+        "it requests further grants; to give them: bub-wasm plugin grant talker hook:build-prompt tape:read http:friend.example.com".to_owned(),
     ] {
         assert!(shown.contains(&line), "{line}\n{shown}");
     }
@@ -114,7 +114,7 @@ fn what_is_given_on_the_command_line_is_given_and_no_more() {
     assert_eq!(inspected(&home, "talker")["grants"], json!(["hook:build-prompt", "tape:read"]));
     // What is there already is given what is said, beside what it has.
     let said = does(&home, ["add", text(&path), "--grant", "http:friend.example.com"]);
-    assert!(said.contains("plugin `talker` is there already, with these very bytes"), "{said}");
+    assert!(said.contains("plugin `talker` is already installed with this content"), "{said}");
     let all = json!(["hook:build-prompt", "http:friend.example.com", "tape:read"]);
     assert_eq!(inspected(&home, "talker")["grants"], all);
 
@@ -158,8 +158,8 @@ fn what_is_no_plugin_is_refused_in_one_line_and_leaves_nothing_behind() {
         (&[text(&good), "--name", "a/b"], &["`a/b` is not a name for a plugin"]),
         (&[text(&good), "--name", &long], &["is not a name for a plugin", "at most 64"]),
         (&[text(&good), "--name", ""], &["`` is not a name for a plugin"]),
-        (&[text(&good), "--sha256", &other], &["is not what was meant", &sha256(&upper)]),
-        (&[text(&good), "--sha256", "abc"], &["`abc` is no SHA-256"]),
+        (&[text(&good), "--sha256", &other], &["has another SHA-256", &sha256(&upper)]),
+        (&[text(&good), "--sha256", "abc"], &["`abc` is not a SHA-256"]),
         (&[text(&directory)], &["is no file"]),
     ];
     for (arguments, naming) in cases {
@@ -233,7 +233,7 @@ fn a_person_at_the_terminal_decides_what_it_is_given() {
     let at = home.bub_home().join("plugins/upper.wasm");
 
     let terminal = add();
-    terminal.sees("Give `upper`: y all that it wants · e ask for each · n nothing · q do not add it? [n]");
+    terminal.sees("Give `upper`: y all that it requests · e ask for each · n nothing · q do not add it? [n]");
     terminal.answer("q").sees("upper.wasm` is not added");
     assert!(!at.exists());
     let terminal = add();
@@ -246,8 +246,8 @@ fn a_person_at_the_terminal_decides_what_it_is_given() {
     terminal.answer("y").sees("plugin `upper` may now: hook:build-prompt tape:read");
     terminal.ends();
     let terminal = add();
-    terminal.sees("Give `upper`: y all that it wants · e ask for each · n nothing? [n]");
-    terminal.answer("").sees("with these very bytes");
+    terminal.sees("Give `upper`: y all that it requests · e ask for each · n nothing? [n]");
+    terminal.answer("").sees("already installed with this content");
     terminal.ends();
     assert_eq!(inspected(&home, "upper")["grants"], json!(["hook:build-prompt", "tape:read"]));
 
@@ -257,7 +257,7 @@ fn a_person_at_the_terminal_decides_what_it_is_given() {
     ] });
     file(&home, "upper.wasm", &described(programs::PROMPT_UPPER, &second));
     let terminal = add();
-    terminal.sees("k what the version before had");
+    terminal.sees("k the grants of the previous version");
     terminal.answer("k").sees("to give it: bub-wasm plugin grant upper usage");
     terminal.ends();
     assert_eq!(inspected(&home, "upper")["grants"], json!(["hook:build-prompt", "tape:read"]));

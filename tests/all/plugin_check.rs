@@ -19,7 +19,7 @@ fn checked(home: &Home, plugin: &str) -> Value {
 #[track_caller]
 fn keeps(finished: &Finished, name: &str) {
     let last = finished.stdout.lines().next_back().unwrap_or_default();
-    let kept = format!("plugin `{name}` kept to its contract in all samples");
+    let kept = format!("plugin `{name}` followed its contract in all samples");
     assert!(finished.code == Some(0) && last.starts_with(&kept), "{finished}");
     // That it is well, and that something was not tried, are two things.
     let untried = finished.stdout.lines().filter(|line| line.starts_with("not tried: ")).count();
@@ -83,8 +83,8 @@ fn a_plugin_that_panics_is_told_of_with_what_to_do_and_the_call_is_kept() {
     assert_eq!(finished.code, Some(1), "{finished}");
     for line in [
         "broken: hook `build-prompt`, a first message: panicked: ",
-        "guest says no: 42\n  fix: answer with an `error` where it panics\n",
-        "to make it again: bub-wasm plugin check --repro ",
+        "guest says no: 42\n  fix: return an `error` where it panics\n",
+        "to repeat it: bub-wasm plugin check --repro ",
         "plugin `fault_panic` breaks its contract\n",
     ] {
         assert!(finished.stdout.contains(line), "{line}\n{finished}");
@@ -151,14 +151,14 @@ fn what_a_plugin_needs_and_does_not_name_is_noted() {
     let told = checked(&home, path.to_str().expect("UTF-8"));
     let notes = told["notes"].to_string();
     assert!(notes.contains("it was refused `model:offline:demo`") && notes.contains("add it to `wants`"), "{told:#}");
-    assert!(notes.contains("it wants `hook:run-model` and does not say why"), "{told:#}");
+    assert!(notes.contains("it requests `hook:run-model` without a reason"), "{told:#}");
 
     let manifest = json!({ "wants": [] });
     let path = file(&home, "upper.wasm", &described(programs::PROMPT_UPPER, &manifest));
     let told = checked(&home, path.to_str().expect("UTF-8"));
     let notes = told["notes"].to_string();
     assert!(
-        notes.contains("the manifest does not want `hook:build-prompt`") && notes.contains("never called"),
+        notes.contains("the manifest does not request `hook:build-prompt`") && notes.contains("never called"),
         "{told:#}"
     );
 }
@@ -249,7 +249,7 @@ fn what_was_not_tried_is_not_called_well() {
     assert_eq!(told["broken"], json!([]), "{told:#}");
     let untried = untried(&told);
     for (what, why) in [
-        ("`http:api.example.com`, which talks to api.example.com", "a trial sends no requests; --grant lets it"),
+        ("`http:api.example.com`, which talks to api.example.com", "a trial sends no requests; --grant allows them"),
         ("`secret:door`", "there are no secrets in a trial"),
         ("`process`", "a trial runs no programs"),
         ("`fs:/srv/notes:ro`", "no other directory"),
@@ -260,7 +260,7 @@ fn what_was_not_tried_is_not_called_well() {
     }
     let shown = plugin(&home, ["check", path]);
     let last =
-        format!("plugin `upper` kept to its contract in all samples; {} parts of it were not tried\n", untried.len());
+        format!("plugin `upper` followed its contract in all samples; {} parts of it were not tried\n", untried.len());
     assert!(shown.stdout.ends_with(&last), "{shown}");
     assert!(shown.stdout.contains("not tried: `secret:door`, which has the secret door sent to hosts"), "{shown}");
     // A secret that is granted is not there either.
@@ -291,7 +291,7 @@ fn each_hook_is_told_with_its_samples_and_one_that_had_a_single_kind_of_input_is
     );
     assert!(once.iter().any(|once| once["hook"] == "provide-model-options"), "{told:#}");
     let shown = plugin(&home, ["check", programs::SCRIPTED]);
-    assert!(shown.stdout.contains("tried with one kind of input only: hook `provide-model-options`: "), "{shown}");
+    assert!(shown.stdout.contains("tested with one kind of input only: hook `provide-model-options`: "), "{shown}");
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn a_hook_that_takes_too_long_keeps_no_other_from_being_tried() {
     let calls = told["hooks"].as_array().into_iter().flatten().find(|hook| hook["hook"] == "build-prompt");
     assert!(calls.is_some_and(|hook| hook["calls"] == 1), "{told:#}");
     let slow = untried(&told);
-    let says = "it took longer than 300 ms in a first message, and was not asked in the samples behind it";
+    let says = "it took longer than 300 ms in a first message, and was not called in later samples";
     assert!(slow.contains(&("hook `build-prompt`".to_owned(), says.to_owned())), "{told:#}");
 }
 

@@ -28,14 +28,14 @@ fn what_stands_at_an_address_is_added_when_it_is_what_was_meant() {
     let refused = |path: &str, sha: &str, naming: &[&str]| {
         plugin(&home, ["add", &at(path), "--sha256", sha]).refuses(naming);
     };
-    plugin(&home, ["add", &at("/upper.wasm")]).refuses(&["is not fetched without --sha256"]);
+    plugin(&home, ["add", &at("/upper.wasm")]).refuses(&["is not downloaded without --sha256"]);
     assert_eq!(server.heard().len(), 0, "nobody was asked");
-    refused("/upper.wasm", &other, &["is not what was meant", &meant]);
+    refused("/upper.wasm", &other, &["has another SHA-256", &meant]);
     refused("/gone.wasm", &meant, &["cannot be fetched", "status 404"]);
-    refused("/else/upper.wasm", &meant, &["cannot be fetched", "plugins come over https alone"]);
+    refused("/else/upper.wasm", &meant, &["cannot be fetched", "plugins are downloaded over https only"]);
     refused("", &meant, &["names no file; --name gives one"]);
     plugin(&home, ["add", "http://example.com/upper.wasm", "--sha256", &meant])
-        .refuses(&["cannot be fetched", "plugins come over https alone"]);
+        .refuses(&["cannot be fetched", "plugins are downloaded over https only"]);
     assert!(!home.bub_home().join("plugins/upper.wasm").exists());
 
     // What stands behind a path, and before a host, may be a key.

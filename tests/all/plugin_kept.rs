@@ -31,7 +31,7 @@ fn a_replaced_plugin_shows_what_is_new_and_holds_nothing_until_it_is_said() {
     home.run(["hi"]).finish().says("[cli:local]\nHI\n");
     let second = version("1.1.0", &["hook:build-prompt", "tape:read"]);
     let shown = add(&home, programs::PROMPT_UPPER, &second, &[]);
-    for line in ["it takes the place of version 1.0.0\n", "  + want tape:read\n", "bub-wasm plugin rollback notes"] {
+    for line in ["it replaces version 1.0.0\n", "  + want tape:read\n", "bub-wasm plugin rollback notes"] {
         assert!(shown.contains(line), "{line}\n{shown}");
     }
     assert!(!shown.contains("  - ") && !shown.contains("+ want hook:build-prompt"), "{shown}");
@@ -42,14 +42,14 @@ fn a_replaced_plugin_shows_what_is_new_and_holds_nothing_until_it_is_said() {
     );
 
     let shown = add(&home, programs::SCRIPTED, &version("2.0.0", &["hook:run-model"]), &[]);
-    for line in ["it takes the place of version 1.1.0\n", "  + hook run-model\n", "  - want tape:read\n"] {
+    for line in ["it replaces version 1.1.0\n", "  + hook run-model\n", "  - want tape:read\n"] {
         assert!(shown.contains(line), "{line}\n{shown}");
     }
     // The same in other bytes is the same.
     let mut same = version("2.0.1", &["hook:run-model"]);
     same["about"] = "the same".into();
     let shown = add(&home, programs::SCRIPTED, &same, &[]);
-    assert!(shown.contains("its hooks, tools, commands, imports and wants are the same"), "{shown}");
+    assert!(shown.contains("its hooks, tools, commands, imports and requested grants are the same"), "{shown}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn a_plugin_whose_grants_were_all_taken_away_follows_its_name_no_longer() {
     home.plugin("a", programs::PROMPT_UPPER);
     does(&home, ["grant", "a", "--follow"]);
     let said = does(&home, ["revoke", "a"]);
-    assert!(said.contains("is for the bytes that it has then; `--follow` says otherwise"), "{said}");
+    assert!(said.contains("are for the bytes that it has then, unless you give `--follow`"), "{said}");
     does(&home, ["grant", "a"]);
     assert_eq!(inspected(&home, "a")["other_bytes"], false);
     // Other bytes under the same name: nobody has said anything of them.

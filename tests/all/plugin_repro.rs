@@ -164,9 +164,9 @@ fn what_was_changed_since_it_broke_is_refused() {
     let (home, folder) = panicked();
     let component = fs::read(folder.join("component.wasm")).expect("it is kept");
     fs::write(folder.join("component.wasm"), [component.as_slice(), b"\0\x01\0"].concat()).expect("it can be written");
-    again(&home, &folder, &[]).refuses(&["component.wasm", "is not what broke: its sha256 is "]);
+    again(&home, &folder, &[]).refuses(&["component.wasm", "is not the plugin of the call: its sha256 is "]);
     fs::remove_file(folder.join("component.wasm")).expect("it is there");
-    again(&home, &folder, &[]).refuses(&["was not kept; name the plugin's file"]);
+    again(&home, &folder, &[]).refuses(&["was not recorded; name the plugin's file"]);
     ends_well(&again(&home, &folder, &[programs::PROMPT_UPPER]));
 }
 
@@ -181,8 +181,11 @@ fn what_cannot_be_made_again_is_said_in_one_line() {
             "what the call was given is not kept: it is too large",
         ),
         (|call| call["arguments"] = Value::Null, "what the call was given is not kept"),
-        (|call| call["turn"] = json!({ "left_out": "it is too large" }), "what the turn was like is not kept"),
-        (|call| call["config"] = json!({ "left_out": "it is too large" }), "its configuration is not kept"),
+        (|call| call["turn"] = json!({ "left_out": "it is too large" }), "the turn was too large to be recorded"),
+        (
+            |call| call["config"] = json!({ "left_out": "it is too large" }),
+            "its configuration was too large to be recorded",
+        ),
         (|call| call["hook"] = "store".into(), "does not say which of its functions was called"),
         (|call| call["hook"] = "ho\u{1b}[2Jok".into(), "calls of `ho [2Jok` cannot be made again"),
         (|call| call["plugin"] = "../../evil".into(), "a plugin's name has at most"),
@@ -197,7 +200,7 @@ fn what_cannot_be_made_again_is_said_in_one_line() {
         fs::write(folder.join("call.json"), text).expect("it can be written");
         again(&home, &folder, &[]).refuses(&["call.json` is not understood"]);
     }
-    again(&home, &home.workspace(), &[]).refuses(&["holds no call that broke"]);
+    again(&home, &home.workspace(), &[]).refuses(&["has no recorded call"]);
     // A build that has no such hook.
     fs::write(folder.join("call.json"), &original).expect("it can be written");
     again(&home, &folder, &[programs::ECHO]).refuses(&["plugin `weak` was not asked `build-prompt`"]);

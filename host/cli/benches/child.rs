@@ -1,11 +1,11 @@
-//! One run of the program, as a process of its own.
+//! Runs of the program as a process of its own.
 
 use bub_tests::Home;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use wait4::Wait4;
 
-/// `run hi` with what else is said. Wall time, and the largest resident set in bytes.
+/// Runs `run hi` with these options. Returns the wall time, and the peak resident set in bytes.
 pub fn run_once(home: &Home, options: &[&str]) -> (Duration, u64) {
     let mut command = command(home, options);
     let begun = Instant::now();
@@ -15,7 +15,7 @@ pub fn run_once(home: &Home, options: &[&str]) -> (Duration, u64) {
     (took, ended.rusage.maxrss)
 }
 
-/// `run hi` with what else is said, in that home and with nothing of the environment.
+/// The command `run hi` with these options, in that home and with an empty environment.
 pub fn command(home: &Home, options: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bub-wasm"));
     command

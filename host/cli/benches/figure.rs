@@ -1,18 +1,18 @@
-//! Samples, and the table that they are printed in.
+//! Samples, and the table of results.
 
 use std::time::{Duration, Instant};
 
-/// What was measured, in the order in which it was.
+/// Durations in the order of measurement.
 pub struct Samples(Vec<Duration>);
 
 impl Samples {
-    /// Takes samples that were measured elsewhere; there must be one at least.
+    /// Wraps durations that were measured elsewhere; at least one.
     pub fn new(samples: Vec<Duration>) -> Self {
         assert!(!samples.is_empty(), "nothing was measured");
         Self(samples)
     }
 
-    /// Times each of `count` runs of `work` after `warm_up` that do not count. `work` is given the number of the run.
+    /// Measures `count` runs of `work` after `warm_up` discarded ones. `work` gets the number of the run.
     pub async fn take(warm_up: usize, count: usize, mut work: impl AsyncFnMut(usize)) -> Self {
         let mut samples = Vec::with_capacity(count);
         for run in 0..warm_up + count {
@@ -26,12 +26,12 @@ impl Samples {
         Self::new(samples)
     }
 
-    /// As many samples are below it as above.
+    /// The median.
     pub fn median(&self) -> Duration {
         self.at(50)
     }
 
-    /// So many of a hundred samples are below it.
+    /// A percentile.
     pub fn at(&self, percent: usize) -> Duration {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
@@ -63,7 +63,7 @@ pub fn line(name: &str, value: &str, high: &str, target: Option<(String, bool)>)
     println!("{name:<48} {value:>10} {high:>10} {target:>10}{verdict}");
 }
 
-/// A time in the unit that suits it.
+/// A duration in a suitable unit.
 pub fn time(value: Duration) -> String {
     let micros = value.as_secs_f64() * 1e6;
     if micros < 1e3 { format!("{micros:.1} µs") } else { format!("{:.2} ms", micros / 1e3) }

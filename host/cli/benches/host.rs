@@ -1,4 +1,4 @@
-//! A host inside this process, as `serve` would have one.
+//! A host inside this process, as in `serve`.
 
 use bub_config::Config;
 use bub_model::Settings;
@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// A home with nothing in it.
+/// An empty home.
 pub fn home() -> Home {
     Home::new(env!("CARGO_BIN_EXE_bub-wasm"), env!("CARGO_TARGET_TMPDIR"))
 }
@@ -21,16 +21,16 @@ pub fn home() -> Home {
 /// A host in this process, with that model.
 pub async fn host(home: &Home, model: Settings) -> Arc<Host> {
     let mut config = Config::load(Some(&home.bub_home())).expect("an empty configuration");
-    // Whoever runs this may have a model of their own in the environment.
+    // The environment may configure a model.
     config.model = model;
-    // What compiles is the program, and not this one.
+    // The program compiles plugins in a child process, not this benchmark.
     config.program = env!("CARGO_BIN_EXE_bub-wasm").into();
     let host = Host::start(config, &home.workspace(), Box::new(Nowhere)).await;
     host.expect("the host starts")
 }
 
-/// What a turn says. It runs in a task, as turns of `serve` do: the thread that measures is none of the runtime's, and would
-/// be woken from another one for each event.
+/// Runs a turn and returns its answer. In a task, as in `serve`: the measuring thread is not one of the runtime's, and
+/// would be woken from another thread for each event.
 pub async fn said(host: &Arc<Host>, session: &str) -> String {
     let (host, message) = (host.clone(), message(session));
     let task = tokio::spawn(async move {
@@ -40,7 +40,7 @@ pub async fn said(host: &Arc<Host>, session: &str) -> String {
     task.await.expect("the turn ends")
 }
 
-/// A message of that session.
+/// A message to that session.
 pub fn message(session: &str) -> Envelope {
     Envelope {
         session_id: Some(session.to_owned()),
@@ -50,7 +50,7 @@ pub fn message(session: &str) -> Envelope {
     }
 }
 
-/// Drops what it gets.
+/// A channel that drops all messages.
 struct Nowhere;
 
 impl Channel for Nowhere {

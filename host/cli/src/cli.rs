@@ -95,7 +95,7 @@ enum Command {
     /// Compile a component, within bounds
     #[command(name = compiler::COMMAND, hide = true)]
     CompilePlugin(compiler::Arguments),
-    /// A name that is none of these, and what stands behind it
+    /// A command of a plugin, and its arguments
     #[command(external_subcommand)]
     OfPlugin(Vec<String>),
 }
@@ -111,7 +111,7 @@ pub fn main() -> ExitCode {
         // The reader of the output has closed it.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // It may quote what a stranger wrote.
+            // The message may quote untrusted text.
             let _ = writeln!(std::io::stderr(), "error: {}", one_line(&format!("{error:#}")));
             ExitCode::FAILURE
         }
@@ -151,7 +151,7 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
     });
     // Abandoned work, such as a blocked read, must not delay the exit.
     runtime.shutdown_background();
-    // Its tasks may not be gone before the process is, and with them not the programs that they look after.
+    // The process may exit before the runtime's tasks have ended their programs.
     bub_system::process::kill_all();
     outcome
 }

@@ -173,7 +173,7 @@ impl Server<'_> {
         let variable = provider.to_ascii_uppercase();
         match status {
             401 | 403 => {
-                let wrong = if self.endpoint.key.is_some() { "the key is refused" } else { "it wants a key" };
+                let wrong = if self.endpoint.key.is_some() { "the key is refused" } else { "it needs a key" };
                 let host = host.split(':').next().unwrap_or_default();
                 format!("{wrong}: set one by `bub-wasm secret set {provider} --host {host}` or `BUB_{variable}_API_KEY`, and try it by `bub-wasm doctor`")
             }

@@ -66,7 +66,7 @@ impl Server {
 pub async fn listen(gateway: Arc<Gateway>, auth: AuthState) -> Result<Server> {
     let wanted = gateway.host().config.serve.listen;
     let listener = TcpListener::bind(wanted).await.with_context(|| {
-        format!("`{wanted}` cannot be listened at; `serve.listen` of config.toml or `--listen` names another address")
+        format!("`{wanted}` is not available to listen on; `serve.listen` of config.toml or `--listen` names another address")
     })?;
     let address = listener.local_addr()?;
     let is_encrypted = auth.rules().tls.is_some();

@@ -17,7 +17,7 @@ const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const SESSION_ID: HeaderName = HeaderName::from_static("x-session-id");
 
-/// Headers that a request may have once: of two, a proxy could read one and this program the other.
+/// Headers that may occur only once: a proxy and this program could read different ones.
 const SINGLE: [HeaderName; 8] = [
     header::HOST,
     header::AUTHORIZATION,

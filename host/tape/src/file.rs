@@ -194,7 +194,7 @@ impl Store for FileStore {
     fn erase<'a>(&'a self, tape: &'a str, erasure: Erasure) -> Future<'a, u64> {
         Box::pin(async move {
             check_tape_name(tape)?;
-            let lock = self.lock("take entries out of", tape).await?;
+            let lock = self.lock("erase entries of", tape).await?;
             let (files, tape) = (Arc::clone(&self.files), tape.to_owned());
             // The lock is released when the work ends, even if the caller was cancelled.
             run_blocking(move |_| files.erase(&tape, lock.file(), &erasure)).await

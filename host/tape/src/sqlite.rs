@@ -93,7 +93,7 @@ impl Store for SqliteStore {
     fn erase<'a>(&'a self, tape: &'a str, erasure: Erasure) -> Future<'a, u64> {
         Box::pin(async move {
             let of = tape.to_owned();
-            let action = format!("take entries out of tape `{tape}`");
+            let action = format!("erase entries of tape `{tape}`");
             let erased = self.database.write(action, move |transaction| transaction.erase(&of, &erasure)).await?;
             if erased > 0 {
                 self.database.empty_log().await?;

@@ -12,7 +12,7 @@ fn strict() -> Home {
     home
 }
 
-const CHOICES: &str = "y all that it wants · n nothing? [n]";
+const CHOICES: &str = "y all that it requests · n nothing? [n]";
 
 fn opened(home: &Home) -> Terminal<'_> {
     home.bub(["chat"]).terminal(200, 40)

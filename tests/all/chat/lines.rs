@@ -70,7 +70,7 @@ fn ctrl_j_begins_a_new_line_and_loses_nothing_before_and_while_a_turn_runs() {
     chat.press(["Enter"]).until("both lines of the answer", |screen| screen.contains("\nfirst\nsecond\n"));
     chat.waits();
     chat.say(r#"TOOL:bash {"cmd": "until [ -e go ]; do sleep 0.05; done"}"#).sees("bash until");
-    chat.write("ECHO:third").press(["C-j"]).write("fourth").press(["Enter"]).sees("heard at the next step");
+    chat.write("ECHO:third").press(["C-j"]).write("fourth").press(["Enter"]).sees("added at the next step");
     std::fs::write(home.workspace().join("go"), "").expect("a file");
     chat.until("both lines of that answer", |screen| screen.contains("\nthird\nfourth\n"));
 }
@@ -83,7 +83,7 @@ fn a_terminal_that_is_closed_takes_no_line_of_the_history_with_it() {
     first.waits();
     first.say(r#"TOOL:bash {"cmd": "touch began; sleep 1000"}"#);
     first.until("the tool running", |_| home.workspace().join("began").exists());
-    first.say("ECHO:said meanwhile").sees("heard at the next step");
+    first.say("ECHO:said meanwhile").sees("added at the next step");
     let process = std::path::Path::new("/proc").join(first.process().to_string());
     drop(first);
     let began = std::time::Instant::now();

@@ -28,7 +28,7 @@ fn said(home: &Home) -> Vec<String> {
 fn a_message_is_heard_before_the_next_step_of_the_turn() {
     let home = trusting();
     let chat = busy(&home);
-    chat.say("ECHO:and be quick").sees("heard at the next step");
+    chat.say("ECHO:and be quick").sees("added at the next step");
     go(&home);
     chat.sees("\nand be quick");
     chat.waits();
@@ -57,7 +57,7 @@ fn a_command_waits_for_the_end_of_the_turn_and_a_comma_in_mid_turn_is_none() {
 fn who_ends_a_turn_has_what_was_not_heard_back_in_the_line() {
     let home = trusting();
     let chat = busy(&home);
-    chat.say("not yet heard").sees("heard at the next step");
+    chat.say("not yet heard").sees("added at the next step");
     chat.press(["C-c"]).sees("the turn was ended");
     chat.until("the message in the line", |screen| screen.lines().last().is_some_and(|line| line == "› not yet heard"));
     assert!(said(&home).iter().all(|said| !said.contains("not yet heard")));
@@ -109,9 +109,9 @@ fn what_is_said_before_the_first_step_stands_on_the_tape_in_its_order() {
         let chat = chat(&home, 100, &[]);
         chat.say("ECHO:the first").sees("Ctrl-C ends the turn");
         chat.say("ECHO:the second")
-            .until("it is heard", |screen| screen.matches("heard at the next step").count() == 1);
+            .until("it is heard", |screen| screen.matches("added at the next step").count() == 1);
         let third = if fails { "ERR500" } else { "ECHO:the third" };
-        chat.say(third).until("it is heard, too", |screen| screen.matches("heard at the next step").count() == 2);
+        chat.say(third).until("it is heard, too", |screen| screen.matches("added at the next step").count() == 2);
         go(&home);
         assert_eq!(holder.finish().code, Some(0));
         chat.waits();

@@ -17,7 +17,7 @@ fn a_sentence_that_is_being_typed_when_a_question_appears_approves_nothing_and_r
     let home = home();
     let chat = wary(&home);
     chat.say(WRITE).sees(CHOICES);
-    chat.say("ECHO:what about maybe later").sees("heard at the next step");
+    chat.say("ECHO:what about maybe later").sees("added at the next step");
     let screen = chat.sees(CHOICES);
     assert!(made(&home) == 0 && !screen.contains("yes, "), "{screen}");
     chat.answer("n").sees("\nwhat about maybe later");
@@ -35,7 +35,7 @@ fn a_draft_outlives_the_question_and_the_question_the_draft() {
     chat.after_delay().write("es, maybe").sees("› yes, maybe");
     assert_eq!(made(&home), 0);
     chat.press(["C-u"]).sees(CHOICES);
-    chat.write("ECHO:be quick").press(["Enter"]).sees("heard at the next step");
+    chat.write("ECHO:be quick").press(["Enter"]).sees("added at the next step");
     chat.sees(CHOICES);
     assert_eq!(made(&home), 0, "{}", chat.screen());
     chat.answer("y").sees("\nbe quick");

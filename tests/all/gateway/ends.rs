@@ -75,7 +75,7 @@ fn a_turn_that_does_not_end_in_time_is_the_next_processs() {
 fn whether_all_is_in_place_to_serve_is_said_without_serving() {
     let home = posting("flags = [\"webhook\"]");
     home.bub(["serve", "--check"]).finish().says(
-        "ready to serve at 127.0.0.1:8420\nno model is configured: `offline:demo` only repeats what it is told; \
+        "ready to serve at 127.0.0.1:8420\nno model is configured: `offline:demo` only repeats messages; \
          set `BUB_MODEL` or `model`\n",
     );
     home.configure("[serve]\nmax_turns = 0");

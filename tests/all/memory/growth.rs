@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A step of taking out entries at which a process may end, see `host/tape/src/fail.rs`.
+/// A step of an erasure at which a process may end, see `host/tape/src/failpoint.rs`.
 const STEPS: [&str; 4] = ["erase.begun", "erase.written", "erase.renamed", "erase.end"];
 
 /// A workspace's tape with so many versions of its memory, all of them months old, and one that was never sealed.
@@ -41,10 +41,10 @@ fn versions_that_were_replaced_long_ago_go_and_what_holds_and_what_is_no_zones_s
     let before = std::fs::metadata(home.tape_file(WORKSPACE)).expect("a tape").len();
     let last = entries(&home, WORKSPACE).last().cloned().expect("entries");
     let would = home.bub(["tape", "gc", "--dry-run"]).finish();
-    assert!(would.stdout.contains("of old versions of the memory would be taken out of 1 tape"), "{would}");
+    assert!(would.stdout.contains("of old versions of the memory would be erased from 1 tape"), "{would}");
     assert_eq!(held(&home).len(), 40);
     let said = gc(&home);
-    assert!(said.contains("118 entries of old versions of the memory were taken out of 1 tape"), "{said}");
+    assert!(said.contains("118 entries of old versions of the memory were erased from 1 tape"), "{said}");
     assert_eq!(held(&home), ["40"]);
     assert!(std::fs::metadata(home.tape_file(WORKSPACE)).expect("a tape").len() < before / 10);
     let left = entries(&home, WORKSPACE);

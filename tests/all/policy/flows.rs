@@ -82,7 +82,7 @@ fn an_address_that_the_owner_names_while_the_turn_runs_is_the_owners_word() {
     let chat = home.bub(["chat"]).model(&server).terminal(100, 40);
     chat.waits();
     chat.say(&format!("read {}/index", site.base())).sees("bash until");
-    chat.say(&format!("and then {}/named", site.base())).sees("heard at the next step");
+    chat.say(&format!("and then {}/named", site.base())).sees("added at the next step");
     std::fs::write(home.workspace().join("go"), "").expect("a file");
     chat.sees("Send a request to this address?");
     let asked = |path: &str| site.heard().iter().any(|request| request.starts_with(&format!("GET {path} ")));

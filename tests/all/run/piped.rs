@@ -31,7 +31,7 @@ fn what_is_piped_alone_is_the_message_and_no_command() {
         plain(&home, arguments).model(&server).input(",quit\n").finish().says("no command\n");
     }
     let finished = plain(&home, &["-"]).input(" \n").finish();
-    assert!(finished.code == Some(2) && finished.stderr.contains("there is nothing to say"), "{finished}");
+    assert!(finished.code == Some(2) && finished.stderr.contains("there is no message"), "{finished}");
 }
 
 #[test]
@@ -110,5 +110,5 @@ fn in_a_workspace_that_is_not_trusted_what_is_piped_is_another_authors() {
 #[test]
 fn nothing_at_all_to_say_is_not_understood() {
     let finished = plain(&home(), &[]).finish();
-    assert!(finished.code == Some(2) && finished.stderr.contains("there is nothing to say"), "{finished}");
+    assert!(finished.code == Some(2) && finished.stderr.contains("there is no message"), "{finished}");
 }

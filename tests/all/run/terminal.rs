@@ -99,7 +99,7 @@ fn the_answer_is_seen_while_it_is_said_and_a_request_that_is_made_again_too() {
         run.sees("and then it answers");
         run.ends()
     };
-    assert!(screen.contains("429: slow down") && screen.contains("asking again in"), "{screen}");
+    assert!(screen.contains("429: slow down") && screen.contains("retrying in"), "{screen}");
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn ctrl_c_ends_the_turn_and_gives_the_terminal_back() {
     let run = plain(&home, &["TOOL:bash {\"cmd\": \"touch begun; sleep 1000\"}"]).terminal(100, 30);
     let begun = home.workspace().join("begun");
     run.until("the tool running", |_| begun.exists());
-    run.press(["C-c"]).sees("the turn was ended; what it had done is on the tape");
+    run.press(["C-c"]).sees("the turn was ended; its entries so far are on the tape");
 }
 
 #[test]

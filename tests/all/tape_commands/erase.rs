@@ -60,7 +60,7 @@ fn what_is_gone_is_found_by_no_index_and_the_next_turn_goes_on() {
     home.run(["and more"]).model(&server).finish();
     tape(&home, ["info"]);
     let finished = tape(&home, ["erase", "--text", SECRET, "--yes"]);
-    assert!(finished.stdout.contains("taken out of tape `"), "{finished}");
+    assert!(finished.stdout.contains("erased from tape `"), "{finished}");
     let found = home.bub(["tape", "search", "number"]).finish();
     assert!(!found.stdout.contains(SECRET), "{found}");
     home.run(["go on"]).model(&server).finish().says("[cli:local]\nthree\n");
@@ -103,13 +103,13 @@ fn what_was_forgotten_can_be_taken_out_without_saying_it_again() {
     home.run([&format!(",memory.save content='Phone: {SECRET}'") as &str]).finish();
     home.run([&format!(",memory.forget {SECRET}") as &str]).finish();
     let finished = tape(&home, ["erase", "--forgotten", "--yes"]);
-    assert!(finished.stdout.contains("taken out of tape `"), "{finished}");
+    assert!(finished.stdout.contains("erased from tape `"), "{finished}");
     for session in ["cli:local", ""] {
         let text = fs::read_to_string(home.tape_file(session)).expect("the tape is there");
         assert!(!text.contains(SECRET), "{session}: {text}");
     }
     let again = home.bub(["tape", "erase", "--forgotten", "--yes"]).finish();
-    again.refuses(&["no entry that could be taken out"]);
+    again.refuses(&["no entry that can be erased"]);
 }
 
 #[test]
@@ -176,12 +176,12 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
     let home = home_with_secret();
     let before = lines(&home, NAME);
     for (words, naming) in [
-        (&["erase", NAME][..], &["say what is taken out"][..]),
+        (&["erase", NAME][..], &["say what to erase"][..]),
         (&["erase", NAME, "99"], &["no entry 99"]),
         (&["erase", NAME, "x"], &["`x` is no id"]),
         (&["erase", NAME, "--text", "a"], &["at least 3 characters"]),
         (&["erase", NAME, "3", "--text", "abc"], &["go without"]),
-        (&["erase", "--text", "not said anywhere", NAME], &["no entry that could be taken out"]),
+        (&["erase", "--text", "not said anywhere", NAME], &["no entry that can be erased"]),
     ] {
         let words = ["tape"].iter().chain(words).copied().chain(["--yes"]);
         home.bub(words).finish().refuses(naming);
@@ -206,7 +206,7 @@ fn a_tape_in_a_database_loses_the_entry_and_the_file_its_bytes() {
     let server = Server::new(["one", "two"].map(Answer::text));
     home.run(["my number is zebra-quagga-0100"]).model(&server).finish();
     let finished = tape(&home, ["erase", "--text", "zebra-quagga-0100", "--yes"]);
-    assert!(finished.stdout.contains("taken out of tape `"), "{finished}");
+    assert!(finished.stdout.contains("erased from tape `"), "{finished}");
     let everywhere =
         std::process::Command::new("grep").args(["-rl", "zebra-quagga-0100"]).arg(home.bub_home()).output();
     let everywhere = String::from_utf8(everywhere.expect("grep runs").stdout).expect("names");

@@ -63,7 +63,7 @@ fn lines_that_hold_no_entry_are_named_by_their_number() {
 #[test]
 fn a_torn_last_line_is_found_and_a_whole_one_without_its_end_is_well() {
     let (first, second) = (message(1, "user", "hi"), message(2, "user", "ho"));
-    finds(&[&first, &second[..30]], &[("torn", "line 2, the last, is half an entry of 30 B")]);
+    finds(&[&first, &second[..30]], &[("torn", "line 2, the last, is incomplete: 30 B")]);
     finds(&[&first, second.trim_end()], &[]);
 }
 
@@ -108,7 +108,7 @@ fn what_was_set_aside_and_what_was_interrupted_is_told() {
     fs::write(home.tapes_dir().join(format!("{NAME}.jsonl.torn")), "# half\n").expect("it can be written");
     let finished = verify(&home, &[NAME]);
     assert_eq!(finished.code, Some(1), "{finished}");
-    assert!(finished.stdout.contains("7 B of half lines"), "{finished}");
+    assert!(finished.stdout.contains("7 B of torn lines"), "{finished}");
 }
 
 #[test]

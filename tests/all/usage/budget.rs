@@ -118,7 +118,7 @@ fn doctor_says_what_is_left_of_the_budget() {
     assert_eq!(finding(&home()), (String::new(), String::new()));
     let home = home_that_has_spent();
     let (state, text) = finding(&home);
-    assert!(state == "note" && text.starts_with("today's is spent: 110 tokens of 100"), "{state} {text}");
+    assert!(state == "note" && text.starts_with("today's budget is used up: 110 tokens of 100"), "{state} {text}");
     home.configure("[budget]\ntokens_per_day = 1000");
     assert_eq!(finding(&home), ("ok".to_owned(), "110 of 1000 tokens are used today".to_owned()));
 }

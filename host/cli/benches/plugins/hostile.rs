@@ -1,5 +1,5 @@
-//! Four quiet sessions by themselves, and beside four that mean harm: one spins, one eats memory, one floods the host with
-//! calls, one traps. Whoever knows the quarantine breaks two calls of three, and stays out of it; so do these.
+//! Latency of four quiet sessions alone, and beside four hostile ones: one loops, one allocates, one floods the host
+//! with calls, one traps. They break two of three calls, so that the quarantine never applies.
 
 use crate::figure::{Samples, line, time};
 use crate::host::{home, host, message, said};
@@ -13,18 +13,18 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Quiet turns by themselves, and as many beside the others. A debug build shows no more than that it runs.
+/// Turns per state. A debug build only shows that the benchmark runs.
 const TURNS: usize = if cfg!(debug_assertions) { 32 } else { 1_000 };
 
-/// Quiet sessions, and how often the two states take turns, so that what else the machine does meets both.
+/// Quiet sessions, and alternations between the two states, so that other load on the machine affects both.
 const SESSIONS: usize = 4;
 const ROUNDS: usize = 4;
 
-/// How often slower the slow ones may be beside the others.
+/// The maximum slowdown of the slowest turns.
 const TARGET: f64 = 2.0;
 const SLOW: usize = 95;
 
-/// What the hostile sessions ask for.
+/// The actions of the hostile sessions.
 const DEEDS: [&str; 4] = ["spin", "eat", "flood", "trap"];
 
 pub async fn figures() {
@@ -54,7 +54,7 @@ fn print(name: &str, [alone, beside]: [Samples; 2], broken: usize) {
     line("  calls that broke meanwhile", &broken.to_string(), "", None);
 }
 
-/// A host whose plugin does what messages say, within the limits that a plugin has unless configured.
+/// A host whose plugin performs the actions that messages name, with default limits.
 async fn hostile_host() -> (Home, Arc<Host>) {
     let home = home();
     home.plugin("echo", programs::ECHO);
@@ -65,7 +65,7 @@ async fn hostile_host() -> (Home, Arc<Host>) {
     (home, host)
 }
 
-/// How long each turn of the quiet sessions took.
+/// The durations of the quiet sessions' turns.
 async fn quiet(host: &Arc<Host>, rest: Duration) -> Vec<Duration> {
     let sessions = (0..SESSIONS).map(|session| {
         let host = host.clone();
@@ -90,7 +90,7 @@ async fn quiet(host: &Arc<Host>, rest: Duration) -> Vec<Duration> {
     samples
 }
 
-/// The hostile sessions while they are at it.
+/// The running hostile sessions.
 struct Hostile {
     is_over: Arc<AtomicBool>,
     broken: Arc<AtomicUsize>,
@@ -108,18 +108,18 @@ impl Hostile {
                         turn(&host, deed, true).await;
                         broken.fetch_add(1, Ordering::Relaxed);
                     }
-                    // It comes soon, and the next begins without a pause.
+                    // The turn fails soon, and the next begins immediately.
                     turn(&host, deed, false).await;
                 }
             })
         });
         let begun = Self { is_over, broken, sessions: sessions.into() };
-        // Time enough for each to be at it.
+        // Let each of them start.
         tokio::time::sleep(Duration::from_millis(50)).await;
         begun
     }
 
-    /// Waits for the last call of each. How many broke.
+    /// Waits for the last call of each. Returns the number of failed calls.
     async fn end(self) -> usize {
         self.is_over.store(true, Ordering::Relaxed);
         for session in self.sessions {
@@ -129,7 +129,7 @@ impl Hostile {
     }
 }
 
-/// A turn of the session that asks for this deed, which breaks the plugin, or for nothing, which does not.
+/// A turn of a hostile session that performs the action, which fails, or none.
 async fn turn(host: &Arc<Host>, deed: &str, asks: bool) {
     let mut message = message(&format!("hostile:{deed}"));
     if asks {

@@ -1,6 +1,5 @@
-//! What plugins of others cost: how soon one that is dropped in serves, what becomes of turns while plugins change under
-//! them or mean harm, and what twenty of them cost at the start. Words behind `--` name the parts that are wanted: `start`,
-//! `swap`, `hostile`.
+//! Costs of third-party plugins: time from installing a plugin to its first turn, turns while plugins change or are
+//! hostile, and the start with twenty plugins. Arguments after `--` select parts: `start`, `swap`, `hostile`.
 
 #[path = "../child.rs"]
 mod child;

@@ -8,18 +8,18 @@ use bub_tests::{Home, programs};
 use std::fs;
 use std::time::Duration;
 
-/// Plugins that are dropped in.
+/// Number of plugins.
 const PLUGINS: usize = 20;
 
 const WARM_UP: usize = 5;
 const RUNS: usize = 40;
 
-/// What they may cost together.
+/// The target for all of them together.
 const TARGET: Duration = Duration::from_millis(10);
 
 const TARGET_MEMORY: u64 = 80_000_000;
 
-/// Runs with and without take turns, so that what else the machine does meets both.
+/// Alternates runs with and without plugins, so that other load on the machine affects both.
 pub fn figures() {
     let homes = [home(), home()];
     let bytes = fs::read(programs::PROMPT_UPPER).expect("it was built");

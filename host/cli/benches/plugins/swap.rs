@@ -1,4 +1,4 @@
-//! Plugins that change while turns run.
+//! Changes of plugins while turns run.
 
 use crate::figure::{Samples, line};
 use crate::host::{home, host, said};
@@ -12,20 +12,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// The size of a version, in bytes.
+/// Size of a version, in bytes.
 const SIZE: usize = 100_000;
 
-/// How often the time from the file to the turn is taken.
+/// Number of measurements from file to turn.
 const ROUNDS: usize = 30;
 
-/// Until the first turn is served.
+/// The target for the first turn of a new version.
 const TARGET: Duration = Duration::from_millis(500);
 
-/// Turns that run while plugins change, and the sessions that they are in.
+/// Number of turns while plugins change, and of their sessions.
 const TURNS: usize = 10_000;
 const SESSIONS: usize = 4;
 
-/// Between two turns of a session.
+/// Pause between two turns of a session.
 const REST: Duration = Duration::from_millis(5);
 
 pub async fn figures() {
@@ -33,10 +33,10 @@ pub async fn figures() {
     many_turns().await;
 }
 
-/// What the two kinds of versions say to `hi`.
+/// The answers of the two kinds of versions to `hi`.
 const SAYS: [&str; 2] = ["[echo] hi", "0"];
 
-/// A host with the plugin `p` in its first version, whose grants are for whatever bytes come.
+/// A host with the first version of plugin `p`, whose grants apply to any bytes.
 async fn swapping() -> (Home, Arc<Host>, Versions) {
     let home = home();
     home.configure("[plugins.p]\nfollow = true\ngrants = [\"hook:*\"]");
@@ -47,7 +47,7 @@ async fn swapping() -> (Home, Arc<Host>, Versions) {
     (home, host, versions)
 }
 
-/// Ever new versions of a plugin: no two have the same bytes, so that each is compiled.
+/// Versions of a plugin with distinct bytes, so that each is compiled.
 struct Versions {
     dir: PathBuf,
     kinds: [Vec<u8>; 2],
@@ -63,7 +63,7 @@ impl Versions {
         Self { dir: home.bub_home().join("plugins"), kinds }
     }
 
-    /// Renames version `number` into the directory; the moment at which that was.
+    /// Renames version `number` into the directory; returns the time before the rename.
     fn drop_in(&self, number: usize) -> Instant {
         let bytes = with_section(&self.kinds[number % 2], "version", &number.to_le_bytes());
         let beside = self.dir.join("p.wasm.part");
@@ -74,7 +74,7 @@ impl Versions {
     }
 }
 
-/// From the making of a file, which is then renamed, to the end of the first turn that it serves.
+/// Measures from creating the file to the end of the first turn that uses it.
 async fn first_turn() {
     let (_home, host, versions) = swapping().await;
     let _watch = host.watch();
@@ -89,7 +89,7 @@ async fn first_turn() {
     samples.print("from a file of 100 KB to a turn that it serves", Some(TARGET));
 }
 
-/// Turns of several sessions while one version follows the other. Each is answered, and by a version that was whole.
+/// Runs turns of several sessions while versions change. Each must be answered by a complete version.
 async fn many_turns() {
     let (_home, host, versions) = swapping().await;
     let watch = host.watch();
@@ -117,7 +117,7 @@ async fn many_turns() {
                 let kind = SAYS.iter().position(|says| *says == answer);
                 let kind = kind.unwrap_or_else(|| panic!("a turn was answered by nobody: `{answer}`"));
                 counts[kind].fetch_add(1, Ordering::Relaxed);
-                // Without a rest all turns would be over after a handful of versions.
+                // Without a pause all turns would end after a few versions.
                 tokio::time::sleep(REST).await;
             }
             samples

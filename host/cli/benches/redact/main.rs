@@ -1,11 +1,10 @@
-//! What it costs to look for secrets in what comes back: bytes of texts in a second, against looking for each spelling by
-//! itself, which finds fewer of them.
+//! Throughput of redaction, compared with a separate search for each encoding, which finds fewer secrets.
 
 use bub_redact::{Patterns, RedactStream, encodings};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// How much of each text is read.
+/// Bytes of each text.
 const BYTES: usize = 4 << 20;
 
 fn main() {

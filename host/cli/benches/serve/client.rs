@@ -1,11 +1,11 @@
-//! One connection to the program, and turns asked for on it one after the other.
+//! A connection to the program, for sequential turns.
 
 use std::io;
 use std::net::SocketAddr;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
-/// A connection that is kept.
+/// A kept-alive connection.
 pub struct Client {
     stream: BufReader<TcpStream>,
     token: String,
@@ -18,7 +18,7 @@ impl Client {
         Ok(Self { stream: BufReader::new(stream), token: token.to_owned() })
     }
 
-    /// Asks for a turn. The answer's status and its body.
+    /// Requests a turn. Returns status and body.
     pub async fn turn(&mut self, session: &str, content: &str, key: Option<&str>) -> io::Result<(u16, String)> {
         let body = serde_json::json!({ "content": content, "session_id": session }).to_string();
         let key = key.map_or_else(String::new, |key| format!("Idempotency-Key: {key}\r\n"));

@@ -1,5 +1,5 @@
-//! A process that is killed every few seconds, in front of a model that is slow, breaks off and talks nonsense, beside a plugin
-//! that breaks: every message that was taken has its turn on its tape, once and in order.
+//! Durability under SIGKILL: the process is killed every few seconds, with a model that is slow, disconnects and sends
+//! invalid data, and a faulty plugin. Every accepted message must be on its tape, once and in order.
 
 use crate::client::Client;
 use crate::program::Program;
@@ -14,16 +14,16 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-/// How long it goes on.
+/// Duration of the benchmark.
 const LONG: Duration = Duration::from_secs(120);
 
-/// People who talk at the same time, each in a session of their own.
+/// Concurrent users, each with a session.
 const PEOPLE: usize = 16;
 
-/// How long a person waits for an answer before they ask again.
+/// Timeout after which a user repeats a message.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Where the program is at the moment, and the token that it takes.
+/// The current address of the program, and its token.
 type Place = Option<(std::net::SocketAddr, String)>;
 
 pub async fn figures() {
@@ -55,7 +55,7 @@ pub async fn figures() {
         program.kill();
         kills += 1;
     }
-    // The last one lives, so that everybody has their answer.
+    // The last process stays alive, so that all messages are answered.
     let program = Program::start(&home, &environment);
     places.send_replace(Some((program.address, program.token.clone())));
     stop.store(true, Ordering::Relaxed);
@@ -73,7 +73,7 @@ pub async fn figures() {
     println!("  every message stands on its tape once, in order");
 }
 
-/// Says one message after the other, each until it is answered.
+/// Sends messages one after the other, each until it is answered.
 async fn talk(
     person: usize,
     mut place: watch::Receiver<Place>,
@@ -107,7 +107,7 @@ async fn talk(
     (person, message)
 }
 
-/// What of a tape a model can see holds every message once, in order.
+/// Checks that the context of a tape has every message once, in order.
 fn check(tape: &[Value], person: usize, count: usize) {
     let in_context = |entry: &&Value| entry["meta"]["context"] != false;
     let users = tape.iter().filter(in_context).filter(|entry| entry["payload"]["role"] == "user");
@@ -118,7 +118,7 @@ fn check(tape: &[Value], person: usize, count: usize) {
     }
 }
 
-/// A model that does what models do on a bad day.
+/// An unreliable model server.
 async fn unreliable(listener: TcpListener) {
     for request in 0_usize.. {
         let Ok((stream, _)) = listener.accept().await else { return };
@@ -129,7 +129,7 @@ async fn unreliable(listener: TcpListener) {
 async fn answer(mut stream: TcpStream, request: usize) {
     let mut heard = Vec::new();
     let mut buffer = [0; 16 << 10];
-    // To the end of its body, which says how long it is.
+    // Reads the body to its declared length.
     loop {
         let Ok(read @ 1..) = stream.read(&mut buffer).await else { return };
         heard.extend_from_slice(&buffer[..read]);

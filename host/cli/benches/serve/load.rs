@@ -1,4 +1,4 @@
-//! Many sessions at once.
+//! Load of many concurrent sessions.
 
 use crate::client::Client;
 use crate::figure::{Samples, line, print_memory, time};
@@ -14,16 +14,16 @@ const SESSIONS: usize = 1_000;
 const TURNS: usize = 20_000;
 const CONNECTIONS: usize = 64;
 
-/// Turns a second that are asked of it.
+/// Target throughput, in turns per second.
 const AIM: f64 = 800.0;
 
-/// How long turns may take at half of that.
+/// Target latency at half of that throughput.
 const LATENCY: Duration = Duration::from_millis(25);
 
-/// Memory that it may hold, in bytes.
+/// Target memory, in bytes.
 const MEMORY: u64 = 250_000_000;
 
-/// Who answers.
+/// The model.
 #[derive(Clone, Copy)]
 pub enum Model {
     Stub,
@@ -55,7 +55,7 @@ pub async fn figures(name: &str, model: Model) {
     }
 }
 
-/// Every session's turns one after the other, many sessions at once.
+/// Runs all sessions concurrently, each with sequential turns.
 async fn as_fast_as_it_goes(program: &Arc<Program>) {
     let mut workers = JoinSet::new();
     for worker in 0..CONNECTIONS {
@@ -76,7 +76,7 @@ async fn as_fast_as_it_goes(program: &Arc<Program>) {
     workers.join_all().await;
 }
 
-/// So many turns a second, whatever becomes of them: a turn that waits for its connection has begun to wait.
+/// Runs turns at a fixed rate. Latency includes waiting for a connection.
 async fn paced(program: &Arc<Program>, rate: f64, turns: usize) -> Samples {
     let next = Arc::new(AtomicUsize::new(0));
     let begun = Instant::now();
@@ -103,7 +103,7 @@ async fn paced(program: &Arc<Program>, rate: f64, turns: usize) -> Samples {
     Samples::new(workers.join_all().await.concat())
 }
 
-/// Every message of every session stands on its tape, once and in order.
+/// Checks that every message of every session is on its tape, once and in order.
 fn check_tapes(home: &Home) {
     for session in 0..SESSIONS {
         let tape = tape::read(&home.tape_file(&format!("load:{session}")));

@@ -1,5 +1,5 @@
-//! What `serve` takes: the program as a process of its own, and whoever asks it beside it on the same machine. Words behind
-//! `--` name the parts that are wanted: `stub`, `agent`, `kill`.
+//! Throughput and latency of `serve`, as a process of its own, with clients on the same machine. Arguments after `--`
+//! select parts: `stub`, `agent`, `kill`.
 
 mod client;
 #[allow(dead_code, reason = "not every benchmark takes its samples one behind the other")]

@@ -1,4 +1,4 @@
-//! The program that serves, as a process of its own.
+//! The server as a process of its own.
 
 use bub_tests::Home;
 use std::fs;
@@ -31,20 +31,20 @@ impl Program {
         let line = lines.next().expect("it says where it listens").expect("it can be read");
         let address = line.rsplit('/').next().and_then(|address| address.parse().ok());
         let address = address.unwrap_or_else(|| panic!("no address in `{line}`"));
-        // What it says further on must not fill the pipe.
+        // Drain the output, so that the pipe does not fill up.
         std::thread::spawn(move || lines.for_each(drop));
         let token = fs::read_to_string(home.bub_home().join("serve.token")).expect("its token").trim().to_owned();
         Self { child, address, token }
     }
 
-    /// The most memory that it has held so far, in bytes.
+    /// The peak memory so far, in bytes.
     pub fn peak(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the kernel counts");
         line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
     }
 
-    /// Ends it where it stands.
+    /// Kills the process.
     pub fn kill(mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

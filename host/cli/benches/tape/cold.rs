@@ -1,4 +1,4 @@
-//! A cold start: a process that has seen nothing of the tape builds the view.
+//! Cold starts: a new process builds the view of a tape.
 
 use crate::tapes::NAME;
 use bub_tape::{FileStore, Tape, view};
@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What one cold start took.
+/// The cost of one cold start.
 pub struct Cold {
     /// From opening the directory to the view.
     pub took: Duration,
@@ -15,7 +15,7 @@ pub struct Cold {
     pub memory: u64,
 }
 
-/// Measures, and prints for [`measure`].
+/// Builds the view and prints the result for [`measure`].
 pub fn look(dir: &Path) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("tokio starts");
     let begun = Instant::now();
@@ -25,7 +25,7 @@ pub fn look(dir: &Path) {
     println!("{} {} {}", begun.elapsed().as_nanos(), resident(), window.len());
 }
 
-/// Starts a process that looks, and returns what it saw.
+/// Starts a process for a cold start, and returns its result.
 pub fn measure(dir: &Path) -> Cold {
     let program = std::env::current_exe().expect("the program has a path");
     let output = Command::new(program).arg("--cold").arg(dir).output().expect("it starts");

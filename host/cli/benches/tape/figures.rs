@@ -1,4 +1,4 @@
-//! What is measured, and what it is held to.
+//! The measurements and their targets.
 
 use crate::cold;
 use crate::figure::{Samples, print_memory};
@@ -16,7 +16,7 @@ const LITERAL: Duration = Duration::from_millis(40);
 const FORGIVING: Duration = Duration::from_millis(400);
 const SQLITE: Duration = Duration::from_millis(5);
 
-/// One line a figure and size.
+/// Prints one line per measurement and size.
 pub async fn figures() {
     let room = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("there is room for tapes");
     let empty = room.path().join("empty");

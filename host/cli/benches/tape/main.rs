@@ -1,6 +1,6 @@
-//! What a tape costs, at a thousand, a hundred thousand and a million entries of about 240 bytes. `cargo bench --bench tape`
-//! prints one line a figure. What must not grow with the tape is held to one and a half times what it costs at a thousand
-//! entries, in the same run; the rest to targets of their own.
+//! Costs of tapes with a thousand, a hundred thousand and a million entries of about 240 bytes. `cargo bench --bench
+//! tape` prints one line per measurement. Costs that must not grow with the tape may be 1.5 times those at a thousand
+//! entries in the same run; others have targets of their own.
 
 mod cold;
 mod figures;
@@ -11,7 +11,7 @@ mod figure;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    // A cold start is measured in a process of its own, which is this program again.
+    // Cold starts are measured in a process of their own, which is this program again.
     if let (Some("--cold"), Some(dir)) = (arguments.next().as_deref(), arguments.next()) {
         return cold::look(dir.as_ref());
     }

@@ -1,4 +1,4 @@
-//! The tapes that are measured.
+//! The measured tapes.
 
 use bub_tape::{Draft, handoff};
 use std::io::{BufWriter, Write};
@@ -7,15 +7,15 @@ use std::path::Path;
 /// The name of the tape in each directory.
 pub const NAME: &str = "00000000000000aa__00000000000000bb";
 
-/// Entries behind the latest anchor.
+/// Entries after the latest anchor.
 pub const WINDOW: usize = 200;
 
-/// Stands in three entries near the beginning of each tape: so few that all of it is searched, and so many that nothing has
-/// to be forgiven.
+/// Occurs in three entries near the beginning of each tape: few enough that the whole tape is searched, and enough that
+/// typing errors are not considered.
 pub const RARE: &str = "chrysoprase";
 
-/// The drafts of a tape of that length: a run event every ten entries, an anchor every thousand, the last one `WINDOW`
-/// entries before the end.
+/// The drafts of a tape: a run event every ten entries, an anchor every thousand, the last one `WINDOW` entries before
+/// the end.
 pub fn drafts(entries: usize) -> impl Iterator<Item = Draft> {
     (0..entries).flat_map(move |number| -> Vec<Draft> {
         if number + WINDOW == entries || number % 1000 == 0 {
@@ -32,7 +32,7 @@ pub fn drafts(entries: usize) -> impl Iterator<Item = Draft> {
     })
 }
 
-/// Writes the tape's file as the program would have.
+/// Writes the tape's file in the program's format.
 pub fn write(dir: &Path, entries: usize) {
     std::fs::create_dir_all(dir).expect("the directory can be made");
     let file = std::fs::File::create(dir.join(format!("{NAME}.jsonl"))).expect("the tape can be made");

@@ -1,4 +1,4 @@
-//! Turns and hooks inside one process, as `serve` would run them.
+//! Turns and hooks inside one process, as in `serve`.
 
 use crate::figure::{Samples, line, time};
 use crate::host::{home, host, message, said};
@@ -33,7 +33,7 @@ pub async fn figures() {
     }
 }
 
-/// A store, an instance of the builtin guest, a call that copies an envelope in and an id out, and their end.
+/// Creates a store and an instance of the builtin guest, copies an envelope in and an id out, and drops them.
 async fn hook_call() {
     let home = home();
     let host = host(&home, Settings::new("offline:demo")).await;
@@ -47,7 +47,7 @@ async fn hook_call() {
     samples.print("hook call on a fresh instance", Some(Duration::from_micros(25)));
 }
 
-/// What it costs a guest that a call of the host is gated: the time of one gated call, less that of one that is not.
+/// The cost of a permission check: the time of a gated host call, less that of an ungated one.
 async fn granted_call() {
     let rounds = 20_000;
     let mut each = Vec::new();
@@ -63,8 +63,8 @@ async fn granted_call() {
     print_derived("what a grant adds to a call of the host", dearer, Duration::from_micros(1));
 }
 
-/// The stages of a turn through the builtin guest, with a model hook that says the message back. Nothing is written
-/// on the tape.
+/// The stages of a turn through the builtin guest, with a model hook that echoes the message. Nothing is written to the
+/// tape.
 async fn empty_turn() {
     let home = home();
     home.plugin("echo", programs::ECHO);
@@ -74,9 +74,9 @@ async fn empty_turn() {
     samples.print("turn with a stub model", Some(Duration::from_millis(1)));
 }
 
-/// The first turn of a session: the agent's loop, one request on a kept connection, a new tape. What the request
-/// itself costs is measured with a client that does nothing else, and taken off. That client asks without a pause, so
-/// what it takes to wake a server that has gone to sleep meanwhile is counted as the host's own.
+/// The first turn of a session: the agent loop, one request on a kept-alive connection, a new tape. The cost of the
+/// request is measured with a bare client and subtracted. That client sends without pauses, so waking an idle server
+/// counts as the host's cost.
 async fn agent_turn() {
     let (warm_up, count) = (50, 500);
     let home = home();
@@ -102,8 +102,8 @@ async fn agent_turn() {
     );
 }
 
-/// A turn of 30 steps, in each but the last of which the model calls three tools at once; as a whole, less the same requests
-/// by themselves. What the tools' own guests do is part of it.
+/// A turn of 30 steps, with three concurrent tool calls in all but the last; in total, and less the bare requests. It
+/// includes the tools' guests.
 async fn conversation() {
     let (warm_up, count) = (5, 40);
     let home = home();
@@ -134,13 +134,13 @@ async fn conversation() {
     print_derived("  the difference, a step: the host's own", own, Duration::from_micros(500));
 }
 
-/// Requests one after the other on one connection, by a client that does nothing else.
+/// Sequential requests on one connection, by a bare client.
 async fn bare(server: &Server, bodies: &[String], warm_up: usize, count: usize) -> Samples {
     let client = reqwest::Client::builder().tls_certs_only([]).build().expect("a client");
     let url = format!("{}/chat/completions", server.base());
     Samples::take(warm_up, count, async |_| {
         let (client, url, bodies) = (client.clone(), url.clone(), bodies.to_vec());
-        // In a task, as the turn is.
+        // In a task, like the turn.
         let task = tokio::spawn(async move {
             for body in bodies {
                 let request = client.post(&url).header("content-type", "application/json");
@@ -154,12 +154,12 @@ async fn bare(server: &Server, bodies: &[String], warm_up: usize, count: usize) 
     .await
 }
 
-/// One turn, and that it answered what it should.
+/// Runs one turn and checks its answer.
 pub(super) async fn turn(host: &Arc<Host>, session: &str, expected: &str) {
     assert_eq!(said(host, session).await, expected);
 }
 
-/// A line for a time that was not measured by itself.
+/// A line for a derived duration.
 pub(super) fn print_derived(name: &str, value: Duration, target: Duration) {
     line(name, &time(value), "", Some((time(target), value <= target)));
 }

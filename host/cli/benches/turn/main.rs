@@ -1,6 +1,6 @@
-//! What a turn costs. `cargo bench` prints one line a figure: its median, its 90th percentile and the target that it is
-//! held to. Figures drift with the machine and its load; those of one run can be compared with each other. Words behind `--`
-//! name the parts that are wanted: `process`, `unindexed`, `hook`, `grant`, `stub`, `agent`, `steps`, `memory`, `selection`.
+//! Costs of a turn. `cargo bench` prints one line per measurement: its median, 90th percentile and target. Results vary
+//! with the machine and its load; compare those of one run only. Arguments after `--` select parts: `process`,
+//! `unindexed`, `hook`, `grant`, `stub`, `agent`, `steps`, `memory`, `selection`.
 
 #[path = "../child.rs"]
 mod child;
@@ -17,16 +17,16 @@ mod selection;
 
 use tokio::runtime::Builder;
 
-/// The program's own, so that a turn costs here what it costs there.
+/// The program's own allocator, so that costs are comparable.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    // The same runtime that the program has.
+    // The program's own runtime configuration.
     let runtime = Builder::new_multi_thread().enable_all().build().expect("tokio starts");
     figure::heading();
-    // Before anything else: the kernel counts what its parent held at the start as a child's memory too, and with its
-    // engines and their pools this process would hold more than the children do.
+    // Before anything else: the kernel counts the parent's memory at the start as a child's too, and with its engines
+    // and their pools this process would use more memory than the children.
     if parts::wants("process") {
         runtime.block_on(process::figures());
     }

@@ -1,4 +1,4 @@
-//! What memory adds to the system prompt of a turn, by how long its tapes are.
+//! The cost of memory in the system prompt of a turn, by length of the tapes.
 
 use super::in_process::{print_derived, turn};
 use crate::figure::Samples;
@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 
 const SESSION: &str = "bench";
 
-/// The session whose tape is the workspace's.
+/// The session id of the workspace's tape.
 const WORKSPACE: &str = "";
 
-/// Entries of the two tapes. The zones stand at their beginnings, where a look from the end comes last.
+/// Lengths of the two tapes in entries. Their sections are at the beginning, the worst case for a search from the end.
 const LENGTHS: [usize; 2] = [1_000, 1_000_000];
 
 /// Turns of each kind.
@@ -27,7 +27,7 @@ pub async fn figures() {
     for entries in LENGTHS {
         places.push([place(entries, false).await, place(entries, true).await]);
     }
-    // One of each kind after the other, so that what else the machine does meets all of them.
+    // Alternate the kinds, so that other load on the machine affects all of them.
     let mut added = [(); LENGTHS.len()].map(|()| Vec::new());
     for run in 0..TURNS + 50 {
         for (kinds, added) in places.iter().zip(&mut added) {
@@ -48,8 +48,7 @@ pub async fn figures() {
     }
 }
 
-/// Where a turn's model hook asks for the system prompt once and says that it did, with no other plugin than memory, or
-/// without it.
+/// A home whose model hook requests the system prompt once, with the memory plugin alone or without any.
 async fn place(entries: usize, with_memory: bool) -> (Home, Arc<Host>) {
     let home = home().bare();
     home.configure(&format!("[plugins.memory]\nenabled = {with_memory}"));
@@ -64,7 +63,7 @@ async fn place(entries: usize, with_memory: bool) -> (Home, Arc<Host>) {
     (home, host)
 }
 
-/// A tape with a zone at its beginning and an anchor near its end.
+/// Writes a tape with a section at its beginning and an anchor near its end.
 fn write(home: &Home, session: &str, entries: usize) {
     std::fs::create_dir_all(home.tapes_dir()).expect("the directory can be made");
     let mut file = BufWriter::new(File::create(home.tape_file(session)).expect("the tape can be made"));

@@ -1,4 +1,4 @@
-//! Whole runs of the program, from the start of the process to its end, with compiled code in the cache.
+//! Whole runs of the program, from process start to exit, with compiled code in the cache.
 
 use crate::child::{command, run_once};
 use crate::figure::{Samples, print_memory};
@@ -14,14 +14,13 @@ use std::time::{Duration, Instant};
 const WARM_UP: usize = 3;
 const RUNS: usize = 20;
 
-/// Entries of the long tape; the last one of its anchors is the end of it.
+/// Entries of the long tape, which ends with an anchor.
 const ENTRIES: usize = 10_000;
 
 const TARGET: Duration = Duration::from_millis(60);
 const TARGET_MEMORY: u64 = 60_000_000;
 
-/// On a tape with nothing on it, and on a long one. The two should not differ: a turn costs what stands behind the
-/// latest anchor.
+/// Compares an empty and a long tape. The costs should be equal: a turn depends on the entries after the latest anchor.
 pub async fn figures() {
     let home = Home::new(env!("CARGO_BIN_EXE_bub-wasm"), env!("CARGO_TARGET_TMPDIR"));
     fill(&home, "empty", 0).await;
@@ -30,14 +29,13 @@ pub async fn figures() {
     measure(&home, "long", "`run`, offline model, 10,000 entries");
 }
 
-/// Entries of tapes that have no index: a turn on the longer one should take at most twice as long.
+/// Lengths of tapes without an index: a turn on the longer one should take at most twice as long.
 const UNINDEXED: [usize; 2] = [1_000, 1_000_000];
 
-/// The time to the answer of the first turn on a tape whose index was deleted, and the ratio of the two lengths in this run
-/// of the benchmark.
+/// The time to the answer of the first turn on a tape whose index was deleted, and the ratio between the two lengths.
 pub async fn unindexed_figures() {
     let home = Home::new(env!("CARGO_BIN_EXE_bub-wasm"), env!("CARGO_TARGET_TMPDIR"));
-    // `run_once` names no cache, so it lies in the home.
+    // `run_once` sets no cache directory, so it is in the home.
     let index = home.bub_home().join("cache/index");
     let mut medians = Vec::new();
     for entries in UNINDEXED {
@@ -47,7 +45,7 @@ pub async fn unindexed_figures() {
         let length = tape.metadata().expect("the tape is there").len();
         let mut samples = Vec::new();
         for run in 0..WARM_UP + RUNS {
-            // A home that keeps no index yet has no such folder.
+            // A home without an index has no such directory.
             let _ = std::fs::remove_dir_all(&index);
             let took = answer_once(&home, &["--session-id", &session]);
             if run >= WARM_UP {
@@ -63,7 +61,7 @@ pub async fn unindexed_figures() {
     println!("  ratio of the two: {ratio:.2} (target: 2)");
 }
 
-/// The anchor and the event that says so are the last two entries.
+/// The last two entries are the anchor and its event.
 async fn fill(home: &Home, session: &str, entries: usize) {
     let store = FileStore::open(home.tapes_dir()).expect("the tapes can be kept");
     let name = tape_name(&home.workspace(), session);
@@ -100,13 +98,13 @@ fn measure(home: &Home, session: &str, name: &str) {
     print_memory("  peak memory, of all runs", peak, TARGET_MEMORY);
 }
 
-/// Takes off what a run has written, so that the next one finds what it found.
+/// Truncates the tape, so that the next run starts from the same state.
 fn cut(tape: &Path, length: u64) {
     let file = OpenOptions::new().write(true).open(tape).expect("the tape is there");
     file.set_len(length).expect("the tape can be cut");
 }
 
-/// The time to the first byte of the answer. What the program does behind its answer is waited for and does not count.
+/// The time to the first byte of the answer, without the work after it.
 fn answer_once(home: &Home, options: &[&str]) -> Duration {
     let mut command = command(home, options);
     let begun = Instant::now();

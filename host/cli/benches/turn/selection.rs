@@ -1,5 +1,5 @@
-//! What it costs to build a context: of a tape of a thousand entries, and of one of a million that has no other anchor
-//! than its first. `tape context --against` says what a selection took, in a process whose components are warm.
+//! The cost of building a context, for a tape of a thousand entries, and for one of a million whose only anchor is the
+//! first. `tape context --against` reports the duration of a selection in a process with warm components.
 
 use crate::figure::Samples;
 use bub_tests::{Home, programs};
@@ -8,14 +8,14 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::time::Duration;
 
-/// Processes that are asked; each answers once.
+/// Number of processes; each measures once.
 const RUNS: usize = 15;
 
 pub fn figures() {
     let few = selected(1_000);
     few.print("context of 1,000 entries (380 KB)", Some(Duration::from_millis(3)));
     let many = selected(1_000_000);
-    // Only the window is read: it costs the same, but for where the disk keeps it.
+    // Only the window is read, so the cost differs only by disk placement.
     many.print("context of 1,000,000 entries, no anchor", Some(2 * few.median()));
 }
 
@@ -32,12 +32,12 @@ fn selected(entries: usize) -> Samples {
         assert_eq!(side["selector"], "context-builder", "{compared}");
         Duration::from_micros(side["micros"].as_u64().expect("it says how long it took"))
     };
-    // What is derived from the tape is made once.
+    // Builds the index once.
     ask();
     Samples::new((0..RUNS).map(|_| ask()).collect())
 }
 
-/// Turns of six entries, of 380 bytes each on average.
+/// Writes turns of six entries, of 380 bytes each on average.
 fn write(file: File, entries: usize) {
     let mut file = BufWriter::new(file);
     let words = "what is said of the stone and of the weather in 上海 is said at some length, ".repeat(6);

@@ -52,7 +52,7 @@ const BUB_COMMANDS: [(&str, &str); 6] = [
     ),
     (
         "onboard",
-        "settings stand in config.toml and .env: `bub-wasm doctor` says what is missing, `doctor --config` shows all keys",
+        "settings are in config.toml and .env: `bub-wasm doctor` says what is missing, `doctor --config` shows all keys",
     ),
     ("login", "`bub-wasm secret set openai --host api.openai.com` keeps a key; there is no login by a browser"),
 ];

@@ -1,4 +1,4 @@
-//! `completions` and `man`: what shells and `man` know of the command line, generated from its definition.
+//! `completions` and `man`: shell completions and manual pages, generated from the command line's definition.
 
 use super::Arguments as Program;
 use anyhow::{Context, Result};
@@ -28,10 +28,10 @@ pub(super) struct Man {
 /// Prints a completion script. Neither a home nor a configuration is needed.
 pub(super) fn completions(arguments: &Completions) -> Result<ExitCode> {
     let mut script = Vec::new();
-    // Into memory first: clap panics where it cannot write.
+    // Into memory first: clap panics if a write fails.
     clap_complete::generate(arguments.shell, &mut visible(&Program::command()), NAME, &mut script);
     if arguments.shell == Shell::Bash {
-        // clap_complete 4.6 spells a name with a hyphen in two ways, and then finds no subcommand:
+        // clap_complete 4.6 writes a hyphenated name in two ways, and then finds no subcommand:
         // https://github.com/clap-rs/clap/issues/6421
         script = String::from_utf8(script)?.replace("bub__subcmd__wasm", "bub__wasm").into_bytes();
     }
@@ -48,7 +48,7 @@ pub(super) fn man(arguments: &Man) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The command line without the commands that `--help` does not show either: not every generator leaves them out.
+/// The command line without hidden commands, which some generators include.
 pub(super) fn visible(command: &Command) -> Command {
     let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned();
     Command::new(NAME)

@@ -83,7 +83,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     diagnostics.push(proxy::diagnostic(&host).await);
     diagnostics.extend(plugins(&host));
     if arguments.bundle.is_none() {
-        // What a plugin said when it broke may quote a conversation.
+        // The output of a plugin at a fault may quote a conversation.
         diagnostics.extend(quarantined(&host));
     }
     diagnostics.extend(grants::diagnostics(&host));
@@ -91,7 +91,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     diagnostics.extend(budget(&host));
     diagnostics.extend(tapes::diagnostics(&host).await);
     for found in &mut diagnostics {
-        // Texts of plugins and servers are among them.
+        // They contain texts of plugins and servers.
         (found.what, found.text) = (host.config.redact(&found.what), host.config.redact(&found.text));
     }
     if let (Some(file), Some(log)) = (&arguments.bundle, recorded) {
@@ -172,7 +172,7 @@ async fn reach(host: &Host) -> Diagnostic {
         Err(error) => return diagnostic(what, State::Wrong, error.message),
         Ok((provider, _)) if host.plugins().provider(provider).is_some() => {
             let text = match label == bub_config::DEFAULT_MODEL {
-                true => "answers by itself and is no language model; set `BUB_MODEL` to talk to one",
+                true => "is a demo without a language model; set `BUB_MODEL` to talk to one",
                 false => "a plugin answers",
             };
             return diagnostic(what, State::Well, text);
@@ -198,7 +198,7 @@ fn plugins(host: &Arc<Host>) -> Vec<Diagnostic> {
         let missing = host.grants.missing(plugin);
         if host.grants.is_for_other_bytes(plugin) {
             let text = format!(
-                "its bytes are not those that were granted; {} confirms them",
+                "its bytes differ from those that were granted; {} confirms them",
                 grant_command(&plugin.name, &missing)
             );
             diagnostics.push(diagnostic(what, State::Note, text));
@@ -240,14 +240,14 @@ fn budget(host: &Host) -> Option<Diagnostic> {
         }
         Ok(used) => {
             let text = format!(
-                "today's is spent: {used} tokens of {limit}, and no model is called before midnight; `tokens_per_day` in `[budget]` of config.toml raises it"
+                "today's budget is used up: {used} tokens of {limit}, and no model is called before midnight; `tokens_per_day` in `[budget]` of config.toml raises it"
             );
             diagnostic("budget", State::Note, text)
         }
         Err(error) => {
             let dir = host.budget.usage_log().dir().display();
             let text = format!(
-                "what was spent cannot be read in `{dir}`, and no model is called: {}",
+                "the usage log cannot be read in `{dir}`, and no model is called: {}",
                 plain(&error.to_string())
             );
             diagnostic("budget", State::Wrong, text)

@@ -63,7 +63,7 @@ fn begin(title: &str, intro: &str) -> String {
 fn table(page: &mut String, head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
     let mut row = |cells: Vec<String>| {
         let cells: Vec<String> = cells.iter().map(|cell| cell.replace('\n', " ").replace('|', "\\|")).collect();
-        // A string takes what is written.
+        // Writing to a string cannot fail.
         let _ = writeln!(page, "| {} |", cells.join(" | "));
     };
     row(head.iter().map(|cell| (*cell).to_owned()).collect());
@@ -71,7 +71,7 @@ fn table(page: &mut String, head: &[&str], rows: impl IntoIterator<Item = Vec<St
     rows.into_iter().for_each(row);
 }
 
-/// With a capital letter in front and a full stop behind.
+/// Capitalizes the text and adds a full stop.
 fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
@@ -99,7 +99,7 @@ const EXIT_CODES: [(u8, &str); 6] = [
         1,
         "The command failed; one line on stderr that begins with `error:` says why. `doctor`, `plugin check` and `tape verify` also use it for what they found.",
     ),
-    (2, "The command line is wrong, or there is nothing to say."),
+    (2, "The command line is wrong, or there is no message."),
     (
         super::denied::EXIT_CODE,
         "`run` and `chat`: the turn ended, but tool calls were denied because no approval could be requested.",

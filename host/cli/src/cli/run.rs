@@ -143,7 +143,7 @@ pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace:
 }
 
 fn nothing_said() -> ExitCode {
-    eprintln!("error: there is nothing to say: `bub-wasm run MESSAGE`, or pipe a text to `bub-wasm run -`");
+    eprintln!("error: there is no message: `bub-wasm run MESSAGE`, or pipe a text to `bub-wasm run -`");
     ExitCode::from(2)
 }
 

@@ -55,9 +55,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     if arguments.check {
         println!("ready to serve at {}", host.config.serve.listen);
         if host.config.model.model == DEFAULT_MODEL {
-            println!(
-                "no model is configured: `{DEFAULT_MODEL}` only repeats what it is told; set `BUB_MODEL` or `model`"
-            );
+            println!("no model is configured: `{DEFAULT_MODEL}` only repeats messages; set `BUB_MODEL` or `model`");
         }
         host.close().await;
         return Ok(ExitCode::SUCCESS);

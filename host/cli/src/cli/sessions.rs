@@ -112,7 +112,7 @@ async fn rename(arguments: &Rename, config: Config, workspace: &Path) -> Result<
     let event = name_session(&arguments.name)?;
     let location = TapeLocation::open(config, workspace).await?;
     let session = find_by_name(&location, &arguments.session).await?;
-    let tapes = location.tapes().context("nothing was ever kept here")?;
+    let tapes = location.tapes().context("there are no tapes yet")?;
     // The rename waits for the running turn.
     let (turn, _) = tapes.begin(&session.tape).await?;
     let written = async {

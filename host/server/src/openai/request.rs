@@ -201,7 +201,7 @@ impl Request {
             return Err(ApiError::invalid_param("tools", message));
         }
         if self.n.is_some_and(|n| n != 1) {
-            return Err(ApiError::invalid_param("n", "there is one answer: `n` is 1"));
+            return Err(ApiError::invalid_param("n", "only one answer is supported: `n` must be 1"));
         }
         if self.response_format.as_ref().is_some_and(|format| format.kind != "text") {
             return Err(ApiError::invalid_param(
@@ -226,7 +226,7 @@ impl Request {
         }
         match self.messages.last() {
             Some(last) if last.role == "user" => Ok(()),
-            _ => Err(ApiError::invalid_param("messages", "the last message is what the user says: its role is `user`")),
+            _ => Err(ApiError::invalid_param("messages", "the last message must have the role `user`")),
         }
     }
 

@@ -32,7 +32,7 @@ struct Cuts {
 impl Directory {
     /// Under the lock of the tape's family, whose file is `lock`.
     pub(super) fn erase(&self, tape: &str, lock: &File, erasure: &Erasure) -> Result<u64> {
-        let action = || failed("take entries out of", tape);
+        let action = || failed("erase entries of", tape);
         check_tape_name(tape)?;
         // Recover an interrupted write first: its record has offsets in the file.
         self.recover(family(tape), lock).map_err(action())?;
@@ -45,7 +45,7 @@ impl Directory {
         let cuts = cuts(&file, length, erasure).map_err(action())?;
         let Some(cuts) = cuts else {
             let message = format!(
-                "the ids on tape `{tape}` do not grow, so taking out an entry would give others new ones: copy it with `bub-wasm tape fork`, and take it out of the copy"
+                "the ids on tape `{tape}` do not increase, so erasing an entry would renumber others: copy the tape with `bub-wasm tape fork`, and erase the entry in the copy"
             );
             return Err(Error::invalid(message));
         };

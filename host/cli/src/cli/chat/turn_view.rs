@@ -266,7 +266,7 @@ impl RunningTurn<'_> {
         let said = match (&unheard, admission) {
             (Some(_), _) => "waits for the end of this turn",
             (None, Admission::Drop) => "dropped by a plugin",
-            (None, _) => "heard at the next step",
+            (None, _) => "added at the next step",
         };
         self.later.extend(unheard.map(|message| *message));
         let shown = text::cut(line, Screen::width().saturating_sub(said.len() + 5));
@@ -335,7 +335,7 @@ impl RunningTurn<'_> {
         };
         match &failure {
             Some(Failure::Cancelled) => {
-                self.tell("the turn was ended; what it had done is on the tape", Style::dim);
+                self.tell("the turn was ended; its entries so far are on the tape", Style::dim);
             }
             Some(failure) if !self.said_error => {
                 self.tell(&failure.user_message(), Style::red);

@@ -127,7 +127,7 @@ impl View {
             TurnEvent::Event(_) => {}
             TurnEvent::Retry { why, pause } => {
                 self.pause(width);
-                let line = format!("{}; asking again in {:.1} s", text::line(&why), pause.as_secs_f64());
+                let line = format!("{}; retrying in {:.1} s", text::line(&why), pause.as_secs_f64());
                 self.lines.extend(text::fold(&line, width).iter().map(|line| self.style.dim(line)));
             }
             TurnEvent::ToolBegins { call, name, arguments, nested } => {

@@ -1,7 +1,7 @@
-//! `doctor --bundle`: what a bug report needs, in one file that can be given away.
+//! `doctor --bundle`: a bug report in one file without secrets.
 //!
-//! **Invariant**: a value gets into a bundle because it is known to be harmless, not because it is not known to be a secret:
-//! texts of the configuration are shown by a list of keys, variables by a list of names, and everything else is `***`.
+//! **Invariant**: a bundle is built from an allowlist, not a denylist: texts of the configuration are shown by a list
+//! of keys, variables by a list of names, and everything else is `***`.
 
 mod redact;
 
@@ -109,7 +109,7 @@ fn plugins(host: &Host) -> Value {
         })
     };
     let failed = set.failed.iter().map(|(name, reason)| json!({ "name": mask(name), "reason": mask(reason) }));
-    // Neither whose message broke it nor what it said then.
+    // Without the messages of the failed calls, and without their senders.
     let held = host.quarantined().into_iter();
     let held = held.map(|held| json!({ "name": held.plugin, "hook": held.hook, "seconds": held.left.as_secs() }));
     json!({

@@ -21,7 +21,7 @@ pub(super) fn diagnostics(host: &Arc<Host>) -> Vec<Diagnostic> {
         if !is_there {
             let hint = bub_types::suggest::hint(name, names.iter().copied());
             let text =
-                format!("there is no plugin of that name; take the table out of config.toml, or rename it{hint}");
+                format!("there is no plugin of that name; remove the table from config.toml, or rename it{hint}");
             diagnostics.push(diagnostic(format!("`[plugins.{}]`", one_line(name)), State::Note, text));
         }
     }

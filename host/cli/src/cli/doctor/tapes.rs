@@ -45,10 +45,10 @@ async fn counts(tapes: &Tapes) -> Result<Diagnostic> {
             says.push(format!("{} unreadable {lines}", info.unreadable));
         }
         if tapes.journals().dir().join(format!("{name}.jsonl.torn")).exists() {
-            says.push("half lines that were set aside".to_owned());
+            says.push("torn lines that were set aside".to_owned());
         }
         if tapes.journals().left(name)?.is_some() {
-            says.push("an interrupted turn, which the next one puts on the tape".to_owned());
+            says.push("an interrupted turn, which the next one recovers".to_owned());
         }
         if !says.is_empty() {
             ailing.push(format!("`{name}` has {}", says.join(", ")));

@@ -59,7 +59,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         return Ok(ExitCode::FAILURE);
     }
     if is_there {
-        writeln!(out, "plugin `{name}` is there already, with these very bytes")?;
+        writeln!(out, "plugin `{name}` is already installed with this content")?;
     } else {
         files.install(&bytes)?;
         let back =
@@ -78,19 +78,17 @@ async fn bytes(from: &str, shown: &str, sha256: Option<&str>) -> Result<Vec<u8>>
     if let Some(expected) = sha256
         && !plugin::is_digest(expected)
     {
-        bail!("`{}` is no SHA-256, which has 64 hex digits", one_line(expected));
+        bail!("`{}` is not a SHA-256 digest, which has 64 hex digits", one_line(expected));
     }
     let bytes = match (fetch::is_address(from), sha256) {
-        (true, None) => bail!(
-            "`{shown}` is not fetched without --sha256: who answers there today may answer with something else tomorrow"
-        ),
+        (true, None) => bail!("`{shown}` is not downloaded without --sha256, because its content may change"),
         (true, Some(_)) => fetch::bytes(from).await.with_context(|| format!("`{shown}` cannot be fetched"))?,
         (false, _) => plugin::bytes_of(Path::new(from)).with_context(|| format!("`{shown}` is not added"))?,
     };
     if let Some(expected) = sha256 {
         let digest = plugin::digest(&bytes);
         if !expected.eq_ignore_ascii_case(&digest) {
-            bail!("`{shown}` is not what was meant: its sha256 is {digest}, not `{}`", one_line(expected));
+            bail!("`{shown}` has another SHA-256: {digest}, not `{}`", one_line(expected));
         }
     }
     Ok(bytes)

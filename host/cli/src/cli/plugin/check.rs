@@ -188,7 +188,7 @@ impl Report<'_> {
         }
         for path in &self.kept {
             let path = shell_word(&path.to_string_lossy());
-            writeln!(out, "the call is kept; to make it again: bub-wasm plugin check --repro {path}")?;
+            writeln!(out, "the call is recorded; to repeat it: bub-wasm plugin check --repro {path}")?;
         }
         for Diagnostic { place, what, fix, .. } in self.diagnostics.notes() {
             writeln!(out, "note: {place}: {what}")?;
@@ -198,15 +198,15 @@ impl Report<'_> {
             writeln!(out, "not tried: {what}: {why}")?;
         }
         for (hook, sample) in self.coverage.once() {
-            writeln!(out, "tried with one kind of input only: hook `{hook}`: {sample}")?;
+            writeln!(out, "tested with one kind of input only: hook `{hook}`: {sample}")?;
         }
         let name = &self.plugin.name;
         match (self.diagnostics.is_broken(), self.untested.len() as u64) {
             (true, _) => writeln!(out, "plugin `{name}` breaks its contract")?,
-            (false, 0) => writeln!(out, "plugin `{name}` kept to its contract in all samples")?,
+            (false, 0) => writeln!(out, "plugin `{name}` followed its contract in all samples")?,
             (false, untested) => {
                 let parts = text::count(untested, "part of it was", "parts of it were");
-                writeln!(out, "plugin `{name}` kept to its contract in all samples; {parts} not tried")?;
+                writeln!(out, "plugin `{name}` followed its contract in all samples; {parts} not tried")?;
             }
         }
         Ok(())

@@ -50,13 +50,13 @@ pub(super) fn name_of(from: &str) -> Option<String> {
 /// The address is invalid, does not answer in time or with success, is too large, or does not use TLS: plain HTTP is for
 /// loopback alone.
 pub(super) async fn bytes(from: &str) -> Result<Vec<u8>> {
-    let url = Url::parse(from).context("it is no address")?;
+    let url = Url::parse(from).context("it is not a URL")?;
     check(&url)?;
     let is_plain = url.scheme() == "http";
     let redirects = Policy::custom(move |attempt| match check(attempt.url()) {
         Err(error) => attempt.error(error.to_string()),
         Ok(()) if attempt.url().scheme() == "http" && !is_plain => attempt.error(OVER_TLS),
-        Ok(()) if attempt.previous().len() > MAX_REDIRECTS => attempt.error("it leads on and on"),
+        Ok(()) if attempt.previous().len() > MAX_REDIRECTS => attempt.error("it redirects too often"),
         Ok(()) => attempt.follow(),
     });
     let builder = Client::builder().redirect(redirects).timeout(TIMEOUT);
@@ -77,7 +77,7 @@ pub(super) async fn bytes(from: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-const OVER_TLS: &str = "plugins come over https alone";
+const OVER_TLS: &str = "plugins are downloaded over https only";
 
 fn check(url: &Url) -> Result<()> {
     let is_here = match url.host_str() {

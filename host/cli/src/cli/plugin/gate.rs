@@ -27,7 +27,7 @@ pub(super) fn of(plugin: &Plugin) -> Option<String> {
     }
     let judged = judged(|hook| plugin.implements(hook));
     let breaks = judged.map(|calls| format!("where it breaks, {calls} are denied; ")).unwrap_or_default();
-    Some(format!("{breaks}where it is not there, every tool call is denied"))
+    Some(format!("{breaks}while it is not loaded, every tool call is denied"))
 }
 
 /// The notice about the removal of a plugin that refuses calls: without a gate, tool calls are denied.
@@ -45,6 +45,6 @@ pub(super) fn absent(config: &Config, is_there: impl Fn(&str) -> bool) -> impl I
 /// The notice that calls are denied while a gate is missing.
 pub(super) fn away(name: &str) -> String {
     format!(
-        "every tool call is denied until it is back, or `{SETTING}` is taken out of `[plugins.{name}]` of config.toml"
+        "every tool call is denied until it is loaded again, or `{SETTING}` is removed from `[plugins.{name}]` of config.toml"
     )
 }

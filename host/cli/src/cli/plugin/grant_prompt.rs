@@ -93,10 +93,10 @@ pub(super) fn ask(plugin: &Plugin, before: &Grants, leave: Option<&'static str>)
     let wanted = plugin.wanted();
     let kept: Vec<String> = wanted.iter().filter(|grant| before.allow(grant)).cloned().collect();
     let choices = [
-        Choice { key: "y", label: "all that it wants", is_offered: !wanted.is_empty() },
+        Choice { key: "y", label: "all that it requests", is_offered: !wanted.is_empty() },
         Choice {
             key: "k",
-            label: "what the version before had",
+            label: "the grants of the previous version",
             is_offered: !kept.is_empty() && kept.len() < wanted.len(),
         },
         Choice { key: "e", label: "ask for each", is_offered: wanted.len() > 1 },
@@ -158,7 +158,7 @@ pub(super) fn apply(out: &mut impl Write, host: &Host, plugin: &Plugin, decision
     let missing = host.grants.missing(plugin);
     if !missing.is_empty() {
         let command = grant_command(&plugin.name, &missing);
-        writeln!(out, "it does not hold all that it asks for; to give it: {command}")?;
+        writeln!(out, "it requests further grants; to give them: {command}")?;
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ pub(super) fn check(plugin: &Plugin, grants: &[String]) -> Result<()> {
 /// A grant is invalid.
 pub(super) fn check_form(grants: &[String]) -> Result<()> {
     let checked = grants.iter().try_for_each(|grant| Grants::check(grant));
-    checked.map_err(|reason| anyhow::anyhow!("what was to be granted is {reason}"))
+    checked.map_err(|reason| anyhow::anyhow!("cannot grant {reason}"))
 }
 
 pub(super) fn grant(
@@ -44,7 +44,7 @@ pub(super) fn grant(
     follow: bool,
 ) -> Result<()> {
     if follow && plugin.source == Source::Workspace {
-        bail!("plugin `{}` is the workspace's, and what it may do is for these bytes alone", plugin.name);
+        bail!("plugin `{}` belongs to the workspace, and its grants are for these bytes alone", plugin.name);
     }
     let grants = if grants.is_empty() { plugin.wanted() } else { grants };
     check(plugin, &grants)?;
@@ -84,7 +84,7 @@ pub(super) fn revoke(out: &mut impl Write, host: &Host, plugin: &Plugin, grants:
     let stops_following = write(host, plugin, &left, false)?;
     writeln!(out, "plugin `{}` no longer may: {}", plugin.name, gone.join(" "))?;
     if stops_following {
-        writeln!(out, "what it is granted next is for the bytes that it has then; `--follow` says otherwise")?;
+        writeln!(out, "its next grants are for the bytes that it has then, unless you give `--follow`")?;
     }
     Ok(())
 }

@@ -29,12 +29,9 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
     });
     files.remove()?;
     let mut out = std::io::stdout();
-    writeln!(
-        out,
-        "plugin `{name}` is gone, with what it was granted; to bring it back: bub-wasm plugin rollback {name}"
-    )?;
+    writeln!(out, "plugin `{name}` is removed with its grants; to restore both: bub-wasm plugin rollback {name}")?;
     if let Some(calls) = &released {
-        writeln!(out, "it was asked about {calls}: what it denied is no longer denied by it")?;
+        writeln!(out, "it was asked about {calls}: it can no longer deny them")?;
     }
     if is_gate {
         writeln!(out, "it is a gate: {}", gate::away(name))?;

@@ -57,7 +57,7 @@ pub(super) fn hooks(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
                 queries(plugin, hook),
                 because(plugin, &grant)
             )?,
-            false => writeln!(out, "hook {hook}: is never asked, because its manifest does not want `{grant}`")?,
+            false => writeln!(out, "hook {hook}: is never called, because its manifest does not request `{grant}`")?,
         }
     }
     Ok(())
@@ -98,7 +98,7 @@ pub(super) fn difference(out: &mut impl Write, before: &Plugin, after: &Plugin) 
         version if version.is_empty() => format!(" {}", &before.digest[..12]),
         version => version,
     };
-    writeln!(out, "it takes the place of version{named}")?;
+    writeln!(out, "it replaces version{named}")?;
     let mut is_same = true;
     for (what, of) in PARTS {
         let (old, new) = (of(before), of(after));
@@ -112,7 +112,7 @@ pub(super) fn difference(out: &mut impl Write, before: &Plugin, after: &Plugin) 
         }
     }
     if is_same {
-        writeln!(out, "  its hooks, tools, commands, imports and wants are the same")?;
+        writeln!(out, "  its hooks, tools, commands, imports and requested grants are the same")?;
     }
     Ok(())
 }

@@ -29,11 +29,11 @@ pub(super) async fn run(name: &str, config: Config, workspace: &Path) -> Result<
     host.grants.reload_now();
     let given: Vec<String> = host.grants.given(&candidate, |given| given.iter().map(one_line).collect());
     match given.is_empty() {
-        true => writeln!(out, "it serves again; it was granted nothing")?,
-        false => writeln!(out, "it serves again, and may what it might then: {}", given.join(" "))?,
+        true => writeln!(out, "it is active again, without grants")?,
+        false => writeln!(out, "it is active again, with its earlier grants: {}", given.join(" "))?,
     }
     if files.has_previous() {
-        writeln!(out, "the version that it replaces is kept in turn; to go back: bub-wasm plugin rollback {name}")?;
+        writeln!(out, "the replaced version is kept; to go back: bub-wasm plugin rollback {name}")?;
     }
     Ok(ExitCode::SUCCESS)
 }

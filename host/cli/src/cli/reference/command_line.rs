@@ -42,7 +42,7 @@ fn options<'a>(page: &mut String, all: impl Iterator<Item = &'a Arg>) {
     table(page, &["Argument", "Meaning"], rows);
 }
 
-/// As it is typed: `-w, --workspace DIR`.
+/// An option as it is typed: `-w, --workspace DIR`.
 fn written(arg: &Arg) -> String {
     let takes_value = arg.get_action().takes_values();
     let names = arg.get_value_names().unwrap_or_default();

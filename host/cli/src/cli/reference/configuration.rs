@@ -1,12 +1,11 @@
-//! All keys of config.toml: their types from the types that read them, defaults and meanings from what `doctor --config`
-//! prints.
+//! All keys of config.toml: types from the deserialized types, defaults and descriptions from `doctor --config`.
 
 use super::{begin, sentence, table};
 use crate::cli::doctor::settings::Key;
 use anyhow::{Result, bail};
 use bub_config::typed_keys;
 
-/// What users write in place of names that they choose.
+/// Placeholders for names that users choose.
 const NAMES: [(&str, &str); 4] = [
     ("windows.*", "windows.MODEL"),
     ("plugins.*", "plugins.NAME"),
@@ -49,12 +48,12 @@ pub(super) fn page(described: &[Key]) -> Result<String> {
     }
     groups.into_iter().for_each(|(group, rows)| write(&mut page, group, rows));
     if let Some(key) = described.iter().find(|key| !types.iter().any(|(path, _)| path == key.name)) {
-        bail!("`{}` is described in host/cli/src/cli/doctor/settings.rs and is no key of config.toml", key.name);
+        bail!("`{}` is described in host/cli/src/cli/doctor/settings.rs and is not a key of config.toml", key.name);
     }
     Ok(page.trim_end().to_owned() + "\n")
 }
 
-/// A key under the name that users read, and its type.
+/// A key as users see it, and its type.
 fn known(path: &str, kind: String) -> (String, String) {
     let named = NAMES.iter().find_map(|(anonymous, name)| {
         let rest = path.strip_prefix(anonymous)?;

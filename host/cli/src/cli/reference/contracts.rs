@@ -4,7 +4,7 @@ use super::{begin, sentence, table};
 use anyhow::{Context, Result};
 use bub_types::hook::{DispatchMode, HOOKS};
 
-/// The contracts in which hooks are.
+/// The contracts that define hooks.
 const CONTRACTS: [&str; 5] = [
     include_str!("../../../../../wit/deps/bub-hooks/hooks.wit"),
     include_str!("../../../../../wit/deps/bub-context/context.wit"),
@@ -13,7 +13,7 @@ const CONTRACTS: [&str; 5] = [
     include_str!("../../../../../wit/deps/bub-channel/channel.wit"),
 ];
 
-/// The one that is too long to be shown whole.
+/// The one that is too long to be shown completely.
 const TAPE: &str = include_str!("../../../../../wit/deps/bub-tape/tape.wit");
 
 pub(super) fn hooks() -> Result<String> {
@@ -49,7 +49,7 @@ pub(super) fn hooks() -> Result<String> {
     Ok(page)
 }
 
-/// What the comment before an interface says, and the interface.
+/// The comment of an interface, and its text.
 fn interface(contract: &str, name: &str) -> Option<(String, String)> {
     let lines: Vec<&str> = contract.lines().collect();
     let start = lines.iter().position(|line| *line == format!("interface {name} {{"))?;

@@ -129,7 +129,7 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-/// What a reference leads to; anything else as it stands.
+/// Resolves a `$ref`; other values are returned unchanged.
 fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     let target = value["$ref"].as_str().and_then(|reference| document.pointer(reference.strip_prefix('#')?));
     target.unwrap_or(value)

@@ -82,7 +82,7 @@ impl Output {
                 }
             }
             TurnEvent::Retry { why, pause } => {
-                self.tell(&format!("{}; asking again in {:.1} s", one_line(&why), pause.as_secs_f64()))?
+                self.tell(&format!("{}; retrying in {:.1} s", one_line(&why), pause.as_secs_f64()))?
             }
         }
         Ok(())
@@ -99,7 +99,7 @@ impl Output {
                 let brief = text::cut(&brief(name, arguments), WIDTH);
                 self.tell(&format!("still running after {seconds} s: {brief}"))
             }
-            None => self.tell(&format!("the model has said nothing for {seconds} s; Ctrl-C ends the turn")),
+            None => self.tell(&format!("no output from the model for {seconds} s; Ctrl-C ends the turn")),
         }
     }
 

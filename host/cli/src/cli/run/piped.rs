@@ -30,8 +30,7 @@ pub(super) fn read(waits: bool) -> Result<Option<String>> {
         },
         (false, Kind::Other) => return Ok(None),
     };
-    let text =
-        String::from_utf8(bytes).ok().context("standard input is no text: send a file along by `--attach FILE`")?;
+    let text = String::from_utf8(bytes).ok().context("standard input is not text: attach a file by `--attach FILE`")?;
     Ok(Some(text).filter(|text| !text.trim().is_empty()))
 }
 
@@ -72,7 +71,7 @@ fn first() -> Result<Option<Vec<u8>>> {
         Err(_) => {
             let seconds = FIRST_BYTE_TIMEOUT.as_secs();
             tracing::warn!(
-                "nothing came on standard input within {seconds} s, so it is left out: `-` behind the message waits for it"
+                "nothing came on standard input within {seconds} s, so it is ignored: `-` after the message waits for it"
             );
             Ok(None)
         }

@@ -29,7 +29,7 @@ pub(in crate::cli) async fn find_by_name(location: &TapeLocation, word: &str) ->
                 sessions.iter().flat_map(|session| session.id().into_iter().chain(session.about.name.as_deref()));
             let hint = match suggest::nearest(word, known) {
                 Some(near) => format!("did you mean `{}`?", text::line(near)),
-                None => "`bub-wasm sessions` lists those there are".to_owned(),
+                None => "`bub-wasm sessions` lists them".to_owned(),
             };
             bail!("this workspace has no session `{shown}`: {hint}");
         }

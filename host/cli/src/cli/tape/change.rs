@@ -52,7 +52,7 @@ pub(super) async fn handoff(arguments: &Handoff, config: Config, workspace: &Pat
     let found = arguments.tape_arg.find(config, workspace).await?;
     found.require_own()?;
     let name = found.tape.name();
-    let tapes = found.location.tapes().context("nothing was ever kept here")?;
+    let tapes = found.location.tapes().context("there are no tapes yet")?;
     // The handoff waits for the running turn, so that no phase starts within it.
     let (turn, recovered) = tapes.begin(name).await?;
     let written = async {
@@ -65,7 +65,7 @@ pub(super) async fn handoff(arguments: &Handoff, config: Config, workspace: &Pat
     written?;
     if let Some(recovered) = recovered {
         let entries = text::count(recovered.entries as u64, "entry", "entries");
-        writeln!(std::io::stderr(), "an interrupted turn was put on the tape first, with {entries}")?;
+        writeln!(std::io::stderr(), "an interrupted turn was recovered first, with {entries}")?;
     }
     let anchor = found.tape.last_anchor(Some(&arguments.name), None).await?.context("the anchor is gone again")?;
     let mut out = std::io::stdout().lock();

@@ -86,11 +86,11 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         let entries = text::count(remembered, "entry", "entries");
         writeln!(
             std::io::stderr(),
-            "{entries} of the memory that is in use hold it and stay: forget it first, with ,memory.forget"
+            "{entries} of the current memory contain it and are kept: forget it first, with ,memory.forget"
         )?;
     }
     if plans.is_empty() && archived == 0 && trash == 0 {
-        bail!("no entry that could be taken out is meant by that");
+        bail!("no entry that can be erased matches");
     }
     if !arguments.yes && !confirm(&plans, archived, trash)? {
         bail!("the tapes stay as they are");
@@ -116,7 +116,7 @@ fn read(arguments: &Arguments) -> Result<(Option<String>, EraseFilter)> {
     let mut entries = BTreeSet::new();
     for id in ids {
         let Ok(id) = id.parse() else {
-            bail!("`{}` is no id of an entry: `bub-wasm tape show` shows them", text::line(id))
+            bail!("`{}` is not the id of an entry: `bub-wasm tape show` shows them", text::line(id))
         };
         entries.insert(id);
     }
@@ -127,12 +127,12 @@ fn read(arguments: &Arguments) -> Result<(Option<String>, EraseFilter)> {
         (Some(text), _) => EraseFilter::Text(Words::new([text.as_str()])),
         (None, true) => EraseFilter::Forgotten,
         (None, false) if entries.is_empty() => {
-            bail!("say what is taken out: ids of entries, `--text TEXT`, or `--forgotten`")
+            bail!("say what to erase: ids of entries, `--text TEXT`, or `--forgotten`")
         }
         (None, false) => return Ok((Some(named.unwrap_or_default()), EraseFilter::Ids(entries))),
     };
     if !entries.is_empty() {
-        bail!("ids of entries go without `--text` and `--forgotten`");
+        bail!("ids of entries cannot be combined with `--text` or `--forgotten`");
     }
     Ok((named, wanted))
 }
@@ -291,7 +291,7 @@ fn confirm(plans: &[Plan], archived: u64, trash: usize) -> Result<bool> {
     }
     let what = what.join(", ");
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        bail!("there is no terminal to ask whether {what} are to go for good: give `--yes`");
+        bail!("there is no terminal to ask whether {what} are to be erased permanently: give `--yes`");
     }
     let mut terminal = std::io::stderr();
     write!(terminal, "take out {what} for good? [y/N] ")?;
@@ -319,11 +319,11 @@ fn tell(as_json: bool, erased: &[(String, u64)], traces: &[Traces]) -> Result<()
     }
     for (tape, entries) in erased {
         let entries = text::count(*entries, "entry", "entries");
-        writeln!(out, "{entries} taken out of tape `{tape}`; the receipt is its last entry")?;
+        writeln!(out, "{entries} erased from tape `{tape}`; the receipt is its last entry")?;
     }
     for traces in traces {
         for (path, entries) in &traces.archives {
-            writeln!(out, "{} taken out of archive `{}`", text::count(*entries, "entry", "entries"), shown(path))?;
+            writeln!(out, "{} erased from archive `{}`", text::count(*entries, "entry", "entries"), shown(path))?;
         }
         for path in &traces.trash {
             writeln!(out, "removed from the trash: `{}`", shown(path))?;

@@ -58,7 +58,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     if compacted.entries > 0 {
         let entries = text::count(compacted.entries, "entry", "entries");
         let tapes = text::count(compacted.tapes, "tape", "tapes");
-        writeln!(out, "{entries} of old versions of the memory {would} taken out of {tapes}")?;
+        writeln!(out, "{entries} of old versions of the memory {would} erased from {tapes}")?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -74,7 +74,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
     if torn > 0 {
         rows.push((
             "torn",
-            format!("{} of half lines were set aside; bub-wasm tape verify says more", text::bytes(torn)),
+            format!("{} of torn lines were set aside; bub-wasm tape verify says more", text::bytes(torn)),
         ));
     }
     if ends_torn {

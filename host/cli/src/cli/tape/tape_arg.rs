@@ -127,10 +127,10 @@ fn path(given: &str, config: &Config) -> Option<PathBuf> {
 async fn in_directory(given: &str, path: &Path, config: &Config, workspace: &Path) -> Result<ResolvedTape> {
     let shown = text::line(given);
     let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".jsonl"));
-    let Some(name) = name else { bail!("`{shown}` is no path to a `.jsonl`") };
+    let Some(name) = name else { bail!("`{shown}` is not a path to a `.jsonl`") };
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !dir.is_dir() {
-        bail!("there is no tape `{shown}`: its directory is not there");
+        bail!("there is no tape `{shown}`: its directory does not exist");
     }
     let location = TapeLocation::in_directory(dir, config, workspace)?;
     if check_tape_name(name).is_err() {

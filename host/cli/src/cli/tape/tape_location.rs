@@ -197,7 +197,7 @@ impl TapeLocation {
 pub(super) fn require_listed(name: &str) -> Result<()> {
     check_tape_name(name)?;
     if !is_listed(name) {
-        bail!("`{name}` is no name of a session's tape, which has two parts with `__` between them");
+        bail!("`{name}` is not the name of a session's tape, which has two parts with `__` between them");
     }
     Ok(())
 }
@@ -223,7 +223,7 @@ fn tapes(store: FileStore, dir: &Path, config: &Config) -> Tapes {
 ///
 /// No tape was ever stored.
 pub(super) fn store(location: &TapeLocation) -> Result<&Arc<dyn Store>> {
-    Ok(location.tapes().context("nothing was ever kept here")?.store())
+    Ok(location.tapes().context("there are no tapes yet")?.store())
 }
 
 /// Indexes a tape for the next command. A failure only costs time.

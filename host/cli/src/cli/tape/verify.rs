@@ -79,15 +79,15 @@ async fn look(tape: &Tape, location: &TapeLocation) -> Result<(u64, Vec<Diagnost
         diagnostics.push(Diagnostic {
             what: "more",
             text: format!("{} more", verified.untold),
-            advice: "mend what is told, then look again".to_owned(),
+            advice: "fix the reported problem, then verify again".to_owned(),
         });
     }
     let torn = file.as_ref().map_or(0, |file| set_aside(file));
     if torn > 0 {
         diagnostics.push(Diagnostic {
             what: "set_aside",
-            text: format!("{} of half lines were set aside in `{name}.jsonl.torn`", text::bytes(torn)),
-            advice: "see whether something is missed, then delete that file".to_owned(),
+            text: format!("{} of torn lines were set aside in `{name}.jsonl.torn`", text::bytes(torn)),
+            advice: "check whether the file has anything that is missing, then delete it".to_owned(),
         });
     }
     if let Some(tapes) = location.tapes()
@@ -97,7 +97,7 @@ async fn look(tape: &Tape, location: &TapeLocation) -> Result<(u64, Vec<Diagnost
         diagnostics.push(Diagnostic {
             what: "interrupted",
             text: format!("an interrupted turn of {entries} is not on the tape yet"),
-            advice: "the next turn or handoff of the session puts it there".to_owned(),
+            advice: "the next turn or handoff of the session recovers it".to_owned(),
         });
     }
     Ok((verified.entries, diagnostics))
@@ -132,12 +132,12 @@ fn diagnostic(fault: &Fault, tape: &str) -> Diagnostic {
     let (what, text, advice) = match fault {
         Fault::Unreadable { line } => (
             "unreadable",
-            format!("line {line} holds no entry and is passed over"),
+            format!("line {line} has no entry and is skipped"),
             format!("look at it: sed -n {line}p {}.jsonl", tape.trim_end_matches(".jsonl")),
         ),
         Fault::Torn { line, bytes } => (
             "torn",
-            format!("line {line}, the last, is half an entry of {}", text::bytes(*bytes)),
+            format!("line {line}, the last, is incomplete: {}", text::bytes(*bytes)),
             "the next append sets it aside, unless a process is writing it now".to_owned(),
         ),
         Fault::Order { id, before, read_as } => (

@@ -1,4 +1,4 @@
-//! Takes out of a bundle what may be a secret.
+//! Redaction of bundles.
 
 use anyhow::{Context, Result};
 use bub_redact::REPLACEMENT;
@@ -7,9 +7,9 @@ use toml::{Table, Value};
 /// A hash in hex has this many digits.
 const DIGEST_LENGTH: usize = 64;
 
-/// `config.toml` without comments and without texts other than those that are listed here.
+/// `config.toml` without comments, and without texts other than those listed here.
 pub(super) fn config(text: &str) -> Result<String> {
-    let table: Table = text.parse().context("config.toml is no TOML")?;
+    let table: Table = text.parse().context("config.toml is not TOML")?;
     Ok(redact_table(&table, &mut Vec::new()).to_string())
 }
 
@@ -28,7 +28,7 @@ fn redact_value(value: &Value, path: &mut Vec<String>) -> Value {
     let is_plugins_own = matches!(keys[..], ["plugins" | "trusted_plugins", _, "config", ..]);
     match value {
         Value::Boolean(_) => value.clone(),
-        // What a plugin is told may be a person's number, or hold data in its keys.
+        // A plugin's settings may contain personal data, also in their keys.
         _ if is_plugins_own && keys.len() > 3 => REPLACEMENT.into(),
         Value::Table(table) => redact_table(table, path).into(),
         Value::Array(list) => list.iter().map(|one| redact_value(one, path)).collect::<Vec<_>>().into(),
@@ -41,7 +41,7 @@ fn redact_value(value: &Value, path: &mut Vec<String>) -> Value {
     }
 }
 
-/// Whether a text of the configuration is shown: it names a model, a plugin or a choice among a few words.
+/// Whether a text of the configuration is shown: names of models and plugins, and enumerated values.
 fn is_shown(keys: &[&str]) -> bool {
     match keys {
         [key] => {
@@ -60,7 +60,7 @@ fn is_digest(text: &str) -> bool {
     text.len() == DIGEST_LENGTH && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The text without what looks like a key, without names and passwords in addresses, and without the user's home.
+/// Removes what looks like a key, names and passwords in addresses, and the user's home.
 pub(super) fn mask(text: impl AsRef<str>) -> String {
     let home = std::env::home_dir().filter(|home| home.components().count() > 1);
     let home = home.as_deref().and_then(|home| home.to_str());

@@ -121,10 +121,10 @@ impl Coverage {
         let mut untested = Vec::new();
         let mut tell = |what: String, why: String| untested.push(UntestedItem { what: one_line(&what), why });
         for hook in Self::not_asked(plugin, counts) {
-            tell(format!("hook `{hook}`"), "no sample asks it".to_owned());
+            tell(format!("hook `{hook}`"), "no sample calls it".to_owned());
         }
         for (hook, (sample, limit)) in &self.slow {
-            let why = format!("it took longer than {limit} in {sample}, and was not asked in the samples behind it");
+            let why = format!("it took longer than {limit} in {sample}, and was not called in later samples");
             tell(format!("hook `{hook}`"), why);
         }
         let is_hook = |grant: &String| grant.starts_with("hook:");
@@ -137,7 +137,7 @@ impl Coverage {
         }
         let sends = plugin.imports().iter().any(|import| import.starts_with(HTTP));
         if plugin.wants.is_none() && sends && !self.used.iter().any(|grant| grant.starts_with("http:")) {
-            let why = "a trial sends none: `--grant http:HOST` lets it, and a manifest says to which it goes";
+            let why = "a trial sends none: `--grant http:HOST` allows it, and a manifest names the hosts";
             tell("its requests".to_owned(), why.to_owned());
         }
         let left_out =
@@ -152,11 +152,11 @@ impl Coverage {
         match (kind, holds) {
             // In a trial, the grant gives access to nothing.
             ("secret", _) => Some("there are no secrets in a trial"),
-            ("http", false) => Some("a trial sends no requests; --grant lets it"),
-            ("process", false) => Some("a trial runs no programs; --grant lets it"),
-            ("fs", false) => Some("a trial has its workspace and no other directory; --grant opens it"),
+            ("http", false) => Some("a trial sends no requests; --grant allows them"),
+            ("process", false) => Some("a trial runs no programs; --grant allows them"),
+            ("fs", false) => Some("a trial has its workspace and no other directory; --grant allows others"),
             ("model", false) => Some("a trial has the model `offline` alone"),
-            (_, false) => Some("a trial does not give it; --grant does"),
+            (_, false) => Some("a trial does not grant it; --grant does"),
             (_, true) if is_quiet || self.is_used(grant) => None,
             (_, true) => Some("no sample led to its use"),
         }

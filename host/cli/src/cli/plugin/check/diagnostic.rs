@@ -79,13 +79,13 @@ impl Diagnostics {
     /// Adds diagnostics that need no run.
     pub(super) fn read(&mut self, plugin: &Plugin) {
         for hook in plugin.gated().filter(|hook| !plugin.asks_for(&hook_grant(hook))) {
-            let what = format!("it is exported, and the manifest does not want `{}`", hook_grant(hook));
+            let what = format!("it is exported, but the manifest does not request `{}`", hook_grant(hook));
             let fix = "it cannot be granted, so it is never called: add it to `wants`, or do not export it";
             self.note((hook, None), &what, fix);
         }
         for want in plugin.manifest.wants.iter().filter(|want| want.why.trim().is_empty()) {
-            let fix = "people decide by it: say in `why` what it is for";
-            self.note(("", Some("manifest")), &format!("it wants `{}` and does not say why", want.grant), fix);
+            let fix = "users decide by the reason: state it in `why`";
+            self.note(("", Some("manifest")), &format!("it requests `{}` without a reason", want.grant), fix);
         }
         for tool in plugin.tools.iter().filter(|tool| tool.description.trim().is_empty()) {
             let fix = "a model chooses tools by their descriptions: write one";
@@ -104,11 +104,11 @@ impl Diagnostics {
         match failure {
             Some(Failure::Hook { hook, plugin: by, error }) if by == plugin.name => {
                 let what = format!("it answers with an error of kind {}: {}", error.kind.name(), error.message);
-                let fix = "that ends the turn: answer `none` where the plugin has nothing to say";
+                let fix = "that ends the turn: return `none` if the plugin has no answer";
                 self.note((hook, Some(sample)), &what, fix);
             }
             Some(failure @ Failure::Deadline(_)) => {
-                let fix = "wait for nothing that may not come: give each wait a limit of its own";
+                let fix = "give each wait a timeout of its own";
                 self.push(true, ("", Some(sample)), &failure.to_string(), fix);
             }
             _ => {}
@@ -122,7 +122,7 @@ impl Diagnostics {
             Outcome::Refused(reason) => {
                 // The fault is reported already.
                 if !self.is_broken() {
-                    self.note(("channel", None), &reason, "give it a name that is free");
+                    self.note(("channel", None), &reason, "use a name that is free");
                 }
                 return;
             }
@@ -130,7 +130,7 @@ impl Diagnostics {
         };
         self.channel = Some(tried.told);
         for (sample, why) in tried.refused {
-            let fix = "the host takes the others and not this one: bring it as the comment on `arrival` in wit/ says";
+            let fix = "the host rejects this one: follow the comment on `arrival` in wit/";
             self.push(true, ("channel", Some(sample)), &why, fix);
         }
         for (sample, failure) in tried.calls {
@@ -146,7 +146,7 @@ impl Diagnostics {
 
     /// Adds a command that did not end.
     pub(super) fn goes_on(&mut self, sample: &str) {
-        let fix = "where that is what it is for, nothing; else end it";
+        let fix = "nothing if that is intended; otherwise let it end";
         self.note(("run-command", Some(sample)), "it still ran after 5 s, and was ended", fix);
     }
 
@@ -175,15 +175,15 @@ impl Diagnostics {
             Some("plugin.denied") if text("plugin") == plugin.name && text("reason") == "grant" => {
                 let grant = text("grant");
                 let fix = match (&plugin.wants, plugin.asks_for(&grant)) {
-                    (None, _) => "it is not announced: give the plugin a manifest, and name the grant in `wants`",
-                    (_, true) => "a trial gives nothing that reaches outside of it: --grant gives it",
-                    (_, false) => "the manifest does not want it, so it cannot be granted: add it to `wants`",
+                    (None, _) => "it is not requested: give the plugin a manifest, and name the grant in `wants`",
+                    (_, true) => "a trial grants nothing outside of its sandbox; --grant does",
+                    (_, false) => "the manifest does not request it, so it cannot be granted: add it to `wants`",
                 };
                 self.note(("", Some(sample)), &format!("it was refused `{grant}`"), fix);
             }
             // An error of the plugin in a hook that ends nothing.
             Some("plugin.error") if text("message").contains(&format!("of plugin `{}`: ", plugin.name)) => {
-                self.note((&text("hook"), Some(sample)), &text("message"), "the turn went on without it");
+                self.note((&text("hook"), Some(sample)), &text("message"), "the turn continued without it");
             }
             _ => {}
         }
@@ -193,23 +193,23 @@ impl Diagnostics {
 /// How to fix a fault.
 pub(super) fn fix(fault: &FaultKind) -> &'static str {
     match fault {
-        FaultKind::Trap(_) => "answer with an `error` where the guest traps: an index, a division, an `unreachable`",
-        FaultKind::Panic(_) => "answer with an `error` where it panics",
+        FaultKind::Trap(_) => "return an `error` where the guest traps: an index, a division, an `unreachable`",
+        FaultKind::Panic(_) => "return an `error` where it panics",
         FaultKind::OutOfFuel { .. } => {
             "do less in one call, or ask for `fuel` in `[plugins.NAME.limits]` and say so in the README"
         }
         FaultKind::OutOfMemory(_) => {
-            "hold less at once, or ask for `memory_mib` in `[plugins.NAME.limits]` and say so in the README"
+            "use less memory at a time, or ask for `memory_mib` in `[plugins.NAME.limits]` and say so in the README"
         }
         FaultKind::Deadline(_) => {
-            "end sooner, and give each wait a limit of its own; `deadline_ms` in `[plugins.NAME.limits]` is the bound"
+            "return sooner, and give each wait a timeout of its own; `deadline_ms` in `[plugins.NAME.limits]` is the bound"
         }
-        FaultKind::StackOverflow => "bound the recursion, or make a loop of it",
-        FaultKind::TooMuchOutput(_) => "hand over less at once, in several calls or by reference",
+        FaultKind::StackOverflow => "limit the recursion, or use a loop",
+        FaultKind::TooMuchOutput(_) => "pass less at once, in several calls or by reference",
         FaultKind::TooMuchKept(_) | FaultKind::FilledTurn { .. } => "write and emit less in one turn",
         FaultKind::TooManyCalls(_) => "ask the host for pages instead of single entries; `calls` is the bound",
-        FaultKind::TooManyHandles(_) => "drop what the host has lent once it was used",
-        FaultKind::Contract(_) => "answer as the comment on that function in wit/ says",
-        FaultKind::OpenCircuit(_) => "mend what broke before",
+        FaultKind::TooManyHandles(_) => "drop handles of the host once they are used",
+        FaultKind::Contract(_) => "follow the comment on that function in wit/",
+        FaultKind::OpenCircuit(_) => "fix the earlier faults",
     }
 }

@@ -65,7 +65,7 @@ pub(super) async fn run(
     let sandbox = Sandbox::start(own, subject).await?;
     let told: Option<TurnSnapshot> = match &call.turn {
         Value::Null => None,
-        turn if turn.get("left_out").is_some() => bail!("what the turn was like is not kept: it was too large"),
+        turn if turn.get("left_out").is_some() => bail!("the turn was too large to be recorded"),
         turn => Some(serde_json::from_value(turn.clone()).with_context(|| not_understood(dir))?),
     };
     let again = Replay { plugin: &sandbox.plugin, hook: &call.hook, arguments: call.arguments, turn: told };
@@ -76,7 +76,7 @@ pub(super) async fn run(
     drop(hush);
     let (hook, name) = (one_line(&call.hook), &call.plugin);
     let Some((_, count)) = count else {
-        bail!("plugin `{name}` was not asked `{hook}`: this build does not export it, or does not ask for its grant");
+        bail!("plugin `{name}` was not asked `{hook}`: this build does not export it, or does not request its grant");
     };
     let error = made.map(|failure| failure.to_string()).filter(|_| count.fault.is_none());
     let mut out = std::io::stdout().lock();
@@ -105,7 +105,7 @@ fn not_understood(dir: &Path) -> String {
 
 fn read(dir: &Path) -> Result<Call> {
     let path = dir.join(CALL);
-    let missing = || format!("`{}` holds no call that broke", one_line(&dir.to_string_lossy()));
+    let missing = || format!("`{}` has no recorded call", one_line(&dir.to_string_lossy()));
     ensure!(path.is_file(), missing());
     let mut text = String::new();
     let file = std::fs::File::open(&path).with_context(missing)?;
@@ -121,11 +121,15 @@ fn kept(dir: &Path, digest: &str) -> Result<Vec<u8>> {
     let path = dir.join(COMPONENT);
     let shown = one_line(&path.to_string_lossy());
     if !path.exists() {
-        bail!("`{shown}` was not kept; name the plugin's file: bub-wasm plugin check --repro DIR FILE");
+        bail!("`{shown}` was not recorded; name the plugin's file: bub-wasm plugin check --repro DIR FILE");
     }
     let bytes = plugin::bytes_of(&path).with_context(|| format!("`{shown}`"))?;
     let found = plugin::digest(&bytes);
-    ensure!(found == digest, "`{shown}` is not what broke: its sha256 is {found}, not `{}`", one_line(digest));
+    ensure!(
+        found == digest,
+        "`{shown}` is not the plugin of the call: its sha256 is {found}, not `{}`",
+        one_line(digest)
+    );
     Ok(bytes)
 }
 
@@ -133,7 +137,7 @@ fn kept(dir: &Path, digest: &str) -> Result<Vec<u8>> {
 fn settings(call: &Call) -> Result<bub_config::Plugin> {
     let config = match &call.config {
         Value::Object(config) if config.get("left_out").is_none() => config.clone(),
-        Value::Object(_) => bail!("its configuration is not kept: it was too large"),
+        Value::Object(_) => bail!("its configuration was too large to be recorded"),
         _ => Map::new(),
     };
     let mut limits = call.limits.clone();
