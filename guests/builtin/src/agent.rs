@@ -1,4 +1,4 @@
-//! The agent loop: ask the model, run the tools it calls, and again, until it calls none.
+//! The agent loop: call the model, run the tools that it requests, and repeat until it requests none.
 
 use std::time::Instant;
 
@@ -16,16 +16,16 @@ use crate::settings::Settings;
 use crate::{Error, Prompt, Turn, content, json, overflow, toolset};
 use serde_json::{Value, json};
 
-/// The anchor behind which a turn goes on whose messages were longer than the model takes.
+/// The anchor of an automatic handoff after a request exceeded the model's context.
 const OVERFLOW_ANCHOR: &str = "auto_handoff/context_overflow";
 
-/// The key of the turn's state under which a selector finds what a request may take.
+/// The key of the turn's state that tells a selector the input budget.
 const ROOM: &str = "context_room";
 
-/// Tokens of a provider's refusal that an anchor keeps.
+/// Maximum tokens of a provider's error in an anchor.
 const ERROR: u64 = 150;
 
-/// Answers a prompt. What is said goes out as it comes; what happened goes on the tape, a step at a time.
+/// Answers a prompt. Output is streamed; entries are appended to the tape after each step.
 pub fn run(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
     if content::is_empty(prompt) {
         let answer = "error: empty prompt";
@@ -57,7 +57,7 @@ pub fn run(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
     }
 }
 
-/// The event that ends a stream: all that was said, the steps it took, and what the last model call used.
+/// The event that ends a stream: the whole text, the number of steps, and the usage of the last model call.
 pub fn last_event(text: &str, steps: u64, usage: Option<&str>) -> StreamEvent {
     let usage = usage.map(json::value);
     StreamEvent::Final(json!({"text": text, "steps": steps, "usage": usage}).to_string())
@@ -67,30 +67,30 @@ struct Agent<'a> {
     turn: &'a Turn,
     tape: Tape,
     settings: Settings,
-    /// Those of the turn: it ends with the plugins that it began with, and what they may do is looked at in each call.
+    /// The tools of the turn, which keeps the plugins that it began with. Grants are checked at each call.
     tools: Vec<ToolSpec>,
-    /// What the turn is about; later steps have prompts of their own.
+    /// The prompt of the turn; later steps have prompts of their own.
     asked: &'a Prompt,
-    /// Messages that were taken from the session's queue and do not stand on the tape yet: nobody else has them.
+    /// Messages that were taken from the session's queue and are not on the tape yet.
     steering: Vec<Prompt>,
-    /// A user message of this turn stands on the tape.
+    /// Whether a user message of this turn is on the tape.
     recorded: bool,
-    /// Requests of this turn that were too long for the provider.
+    /// Number of requests in this turn that exceeded the context.
     refused: u32,
-    /// What a request may take, where a provider has refused a longer one.
+    /// The input budget, if a provider has refused a longer request.
     room: Option<u64>,
-    /// The turn has begun a phase of its own because room was short: it does so once.
+    /// Whether the turn has handed off because of its budget, which it does at most once.
     handed_off: bool,
-    /// The messages of the latest request: what the next phase has to know of is among them.
+    /// The messages of the latest request, from which a handoff's summary is made.
     sent: Vec<String>,
     said: String,
     usage: Option<String>,
-    /// The system prompt that stands last on the tape, and the entry that this loop has written last.
+    /// The last system prompt on the tape, and the id of the last entry that this loop has written.
     told: Option<(String, u64)>,
 }
 
 impl Agent<'_> {
-    /// All steps; how many there were.
+    /// Runs all steps; returns their number.
     fn work(&mut self) -> Result<u64, Error> {
         self.remember_room()?;
         self.write(record::start(self.turn, &self.settings.model, self.asked))?;
@@ -113,7 +113,7 @@ impl Agent<'_> {
                     self.write(record::step_end(step, began, Ending::Done))?;
                     return Ok(step);
                 }
-                // The step has begun the next phase itself, before the provider was asked.
+                // The step handed off before the provider was called.
                 Err(error) if is_budget(&error) => {
                     self.write(record::step_end(step, began, Ending::HandedOff(&error)))?;
                     self.allow_another(step)?;
@@ -123,7 +123,7 @@ impl Agent<'_> {
                     self.refused += 1;
                     let sent = overflow::weigh(&self.settings.model, &self.sent, &self.tools);
                     self.keep_to(overflow::room(&error, sent))?;
-                    // The turn hands off once: behind its anchor only what it says itself can still be too long.
+                    // The turn hands off once: after its anchor only the turn's own entries can be too long.
                     let ending = if self.refused == 1 {
                         self.hand_off(&error)?;
                         Ending::HandedOff(&error)
@@ -135,7 +135,7 @@ impl Agent<'_> {
                     prompt = self.asked.clone();
                 }
                 Err(error) => {
-                    // The step's own error is the one to report, also where it cannot be written down.
+                    // Report the step's own error, even if it cannot be recorded.
                     let _ = self.write(record::step_end(step, began, Ending::Failed(&error)));
                     return Err(error);
                 }
@@ -143,7 +143,7 @@ impl Agent<'_> {
         }
     }
 
-    /// One model call and the tools it asks for. `true`: there is reason for another step.
+    /// Runs a model call and the tools that it requests. `true`: another step is needed.
     fn step(&mut self, step: u64, prompt: &Prompt) -> Result<bool, Error> {
         self.take_steering()?;
         let system = stages::system_prompt(self.turn, prompt)?;
@@ -153,7 +153,7 @@ impl Agent<'_> {
             said.iter().map(|prompt| json::text(&record::user_message(content::of(prompt)))).collect();
         let mut messages = stages::messages(self.turn, prompt, &system, &new, Some(model))?;
         let mut has_tools = true;
-        // Behind the handoff of this turn the request is shorter already, so it is cut only where that was not enough.
+        // After the turn's handoff the request is short already, so it is only cut if that did not suffice.
         if let Some(room) = self.room.filter(|_| self.refused != 1) {
             (messages, has_tools) = overflow::shorten(model, messages, &self.tools, room);
         }
@@ -168,7 +168,7 @@ impl Agent<'_> {
                 budget::tell(&self.tape, &weight)?;
                 messages.push(json!({ "role": "system", "content": notice }).to_string());
             }
-            // Where even the new phase is too long, the provider says so.
+            // If even the new phase is too long, the provider reports it.
             Verdict::HandOff(_) | Verdict::Fits => {}
         }
         let run_id = self.turn.new_run_id();
@@ -204,16 +204,16 @@ impl Agent<'_> {
         self.usage = answer.usage.or(self.usage.take());
 
         if answer.calls.is_empty() {
-            // What is said during the last step stays in the queue and is a turn of its own.
+            // Messages that arrive during the last step stay in the queue, for a turn of their own.
             return Ok(self.settings.max_steps != Some(step) && self.take_steering()?);
         }
-        // Only now: should the listener have left, the tape knows all the same what the tools did.
+        // Only now: the tape has the tools' results even if the listener has left.
         self.turn.emit(&StreamEvent::ToolResults(json::text(&Value::Array(results))))?;
         Ok(true)
     }
 
-    /// What the step is about, in the order in which it was said: the message that the turn is about came before all that was
-    /// said while it ran, and the prompt of a later step comes behind that.
+    /// The user messages of a step, in order: the turn's prompt, messages that arrived meanwhile, and the prompt of a
+    /// later step.
     fn said_by(&self, step: u64, prompt: &Prompt) -> Vec<Prompt> {
         let steering = self.steering.iter();
         match step == 1 || !self.recorded {
@@ -231,14 +231,14 @@ impl Agent<'_> {
         Ok(results.iter().map(record::result).collect())
     }
 
-    /// Is anybody waiting to be heard?
+    /// Takes messages from the session's queue; returns whether there were any.
     fn take_steering(&mut self) -> Result<bool, Error> {
         self.steering.extend(stages::steering(self.turn)?);
         Ok(!self.steering.is_empty())
     }
 
-    /// The prompt of the next step; none ends the loop. When somebody wants it ended but a person has said
-    /// something meanwhile, that is what the next step is about.
+    /// The prompt of the next step; `None` ends the loop. If a plugin ends it but a user message has arrived, that
+    /// message is the prompt.
     fn next_prompt(&mut self, prompt: &Prompt) -> Result<Option<Prompt>, Error> {
         let next = stages::continue_prompt(self.turn, prompt)?;
         Ok(next.map(Prompt::Text).or_else(|| self.steering.pop()))
@@ -254,7 +254,7 @@ impl Agent<'_> {
         }
     }
 
-    /// What an earlier turn of this phase has learned of the model's room.
+    /// Restores the budget that an earlier turn of this phase has learned.
     fn remember_room(&mut self) -> Result<(), Error> {
         let anchor = self.tape.last_anchor(None, None)?;
         match anchor.and_then(|anchor| overflow::known(&anchor.payload, &self.settings.model)) {
@@ -263,17 +263,17 @@ impl Agent<'_> {
         }
     }
 
-    /// From here on requests take no more than that; the selector is told so.
+    /// Limits further requests to that budget, and tells the selector.
     fn keep_to(&mut self, room: u64) -> Result<(), Error> {
         self.room = Some(room);
         self.turn.set(ROOM, &room.to_string())
     }
 
-    /// Goes on behind a new anchor, where there is room again.
+    /// Hands off: starts a new phase with a new anchor.
     fn hand_off(&self, error: &Error) -> Result<(), Error> {
         let error = bub_estimate::to_tokens(&error.message, ERROR);
         let mut state = json!({"reason": "context_length_exceeded", "error": error});
-        // What is asked now is asked again behind the anchor.
+        // The prompt is repeated after the anchor.
         let asked = content::text(self.asked);
         let room = self.room.unwrap_or(u64::MAX);
         budget::add_summary(&mut state, &self.sent, &asked, room);
@@ -284,8 +284,8 @@ impl Agent<'_> {
         Ok(())
     }
 
-    /// Whether another system prompt stands last on the tape, or none. Looked at in every step: a tool may have reset the
-    /// tape, and others may write to it. Where its newest entry is this loop's own, nobody has.
+    /// Whether the last system prompt on the tape differs, or there is none. Checked in every step: a tool may have
+    /// reset the tape, and others may write to it. If the newest entry is this loop's own, nothing has changed.
     fn is_new(&self, system: &str) -> Result<bool, Error> {
         if let Some((told, last)) = &self.told
             && self.tape.tail(None, 1)?.first().is_some_and(|newest| newest.id == *last)
@@ -310,8 +310,8 @@ impl Agent<'_> {
         Ok(entry.and_then(|entry| json::value(&entry.payload).get("content")?.as_str().map(str::to_owned)))
     }
 
-    /// Puts what was taken from the queue on the tape when the turn fails. The host adds the turn's own message
-    /// only where it finds none, so that goes with it. The turn has failed already: an error here adds nothing.
+    /// Writes messages that were taken from the queue to the tape after a failure. The host adds the turn's prompt only
+    /// if it finds no message, so the prompt is written too. Errors are ignored: the turn has failed already.
     fn keep_steering(&self) {
         if self.steering.is_empty() {
             return;
@@ -330,7 +330,7 @@ impl Agent<'_> {
     }
 }
 
-/// Whether that is the error of a step that has handed off before the provider was asked.
+/// Whether it is the error of a step that handed off before calling the provider.
 fn is_budget(error: &Error) -> bool {
     error.kind == ErrorKind::ContextLength && error.details.as_ref().is_some_and(|details| details.contains("estimate"))
 }

@@ -1,4 +1,4 @@
-//! One model call, from the request to the whole answer.
+//! A single model call.
 
 use crate::bub::model::chat;
 use crate::bub::model::exchange::{Event, Request};
@@ -11,11 +11,12 @@ pub struct Answer {
     pub text: String,
     /// Each with an id.
     pub calls: Vec<ToolCall>,
-    /// As the provider counts, a JSON object.
+    /// As the provider reports it, a JSON object.
     pub usage: Option<String>,
 }
 
-/// Asks, and hands on what comes while it comes; text is added to `said` too, which keeps it when the call fails.
+/// Calls the model and forwards events as they arrive. Text is also appended to `said`, which keeps it if the call
+/// fails.
 pub fn ask(turn: &Turn, request: &Request, said: &mut String) -> Result<Answer, Error> {
     let completion = chat::complete(turn, request)?;
     let mut answer = Answer::default();
@@ -46,7 +47,7 @@ pub fn ask(turn: &Turn, request: &Request, said: &mut String) -> Result<Answer, 
     Ok(answer)
 }
 
-/// A result is told from another by the id of its call.
+/// Results are matched to calls by id.
 fn identify(calls: &mut [ToolCall], before: usize) {
     for (index, call) in calls.iter_mut().enumerate() {
         call.id.get_or_insert_with(|| format!("call_{}", before + index));

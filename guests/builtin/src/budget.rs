@@ -1,4 +1,4 @@
-//! The model's window: whether a request stays within it, and what is done before it does not.
+//! The context window: whether a request fits, and what to do before it does not.
 
 use crate::bub::model::chat;
 use crate::bub::tape::entries::{Query, Start};
@@ -9,43 +9,43 @@ use crate::{Error, content, json, record};
 use bub_estimate::{Intent, Ratio, Spoken};
 use serde_json::{Value, json};
 
-/// The anchor behind which a turn goes on whose messages would be longer than the model takes.
+/// The anchor of an automatic handoff before a request exceeds the context.
 pub const BUDGET_ANCHOR: &str = "auto_handoff/context_budget";
 
-/// The event that says that the model was told.
+/// The event that records that the model was warned.
 const TOLD: &str = "context_budget";
 
 /// The tool by which a model hands off.
 const HANDOFF: &str = "tape.handoff";
 
-/// Tokens of the summary that a handoff leaves to the next phase.
+/// Maximum tokens of a handoff's summary.
 const SUMMARY: u64 = 800;
 
-/// Tokens of one text that go into it, and of a tool's result.
+/// Maximum tokens of one text in it, and of a tool's result.
 const TEXT: u64 = 200;
 const RESULT: u64 = 60;
 
-/// Characters of the goal that a handoff carries along.
+/// Maximum characters of the goal in a handoff.
 const GOAL: usize = 400;
 
-/// What a request weighs, against what there is room for.
+/// The estimated size of a request, and the budget.
 pub struct Weight {
     pub estimate: u64,
     pub window: u64,
 }
 
-/// What is to be done with a request.
+/// What to do with a request.
 pub enum Verdict {
-    /// It fits, or nothing is known of the model.
+    /// Send it: it fits, or the window is unknown.
     Fits,
-    /// It is sent, with this message behind it: the model can hand off itself.
+    /// Send it with this warning: the model can hand off itself.
     Tell(Weight, String),
-    /// The next phase has to begin before it is sent.
+    /// Hand off before it is sent.
     HandOff(Weight),
 }
 
-/// Weighs a request. A model is told once a phase that room is short, where the request still fits its window and the
-/// model could do something about it.
+/// Judges a request. A model is warned once per phase that space is short, if the request still fits and the model can
+/// hand off.
 pub fn judge(
     tape: &Tape,
     model: &str,
@@ -55,7 +55,7 @@ pub fn judge(
 ) -> Result<Verdict, Error> {
     let (Some(room), Some(window)) = (chat::input_budget(model), chat::window(model)) else { return Ok(Verdict::Fits) };
     let ratio = Ratio::kept(chat::token_calibration(model));
-    // Most requests are far from the end, and need not be read to see that.
+    // Most requests are far below the limit, which is visible without estimating exactly.
     let most = messages.iter().map(|message| bub_estimate::chat::message_at_most(message)).sum::<Option<u64>>();
     let offered =
         tools.iter().map(|tool| bub_estimate::chat::tool_at_most(&tool.name, &tool.description, &tool.parameters));
@@ -87,7 +87,7 @@ fn notice(weight: &Weight) -> String {
     )
 }
 
-/// Whether the model was told since the phase began.
+/// Whether the model was warned in this phase.
 fn is_told(tape: &Tape) -> Result<bool, Error> {
     let newest = Query {
         start: Start::First,
@@ -104,39 +104,39 @@ fn is_told(tape: &Tape) -> Result<bool, Error> {
     Ok(told.is_some_and(|told| told.id > phase))
 }
 
-/// Writes down that the model was told, out of context.
+/// Records the warning, out of context.
 pub fn tell(tape: &Tape, weight: &Weight) -> Result<(), Error> {
     let mut event = record::event(TOLD, json!({ "estimate": weight.estimate, "window": weight.window }));
     event.meta = r#"{"context": false}"#.to_owned();
     tape.append(&[event]).map(drop)
 }
 
-/// The error that a step ends with which has to begin anew in the next phase.
+/// The error of a step that hands off before sending.
 pub fn exceeded(weight: &Weight) -> Error {
     let Weight { estimate, window } = weight;
     let message = format!("the request would take about {estimate} tokens, and the model takes {window}");
     Error { kind: ErrorKind::ContextLength, message, details: Some(json!({ "estimate": estimate }).to_string()) }
 }
 
-/// The state of a handoff that the budget made.
+/// The state of an automatic handoff.
 pub fn state(weight: &Weight, messages: &[String], asked: &str) -> Value {
     let mut state = json!({ "reason": "context_budget", "estimate": weight.estimate, "window": weight.window });
     add_summary(&mut state, messages, asked, weight.window);
     state
 }
 
-/// Puts into a handoff's state what the request said that could not be sent, but for `asked`, which is asked again, and the
-/// goal of the thread; nothing where it said nothing. `room`: what a request may take.
+/// Adds a summary of the request that could not be sent to a handoff's state, without `asked`, which is repeated, and
+/// the goal of the thread; nothing if there is none. `room`: the input budget.
 pub fn add_summary(state: &mut Value, messages: &[String], asked: &str, room: u64) {
     let messages: Vec<Value> = messages.iter().map(|message| json::value(message)).collect();
     if let Some(goal) = goal(&messages) {
         state["goal"] = goal;
     }
     let asked = said(asked).trim();
-    // In front stands who the agent is, which the next phase is told anyway.
+    // Skips the agent's own system prompt, which the next phase gets anyway.
     let texts: Vec<String> =
         messages.iter().filter_map(words).filter(|text| asked.is_empty() || text.trim() != asked).collect();
-    // What was too long to be sent must not come back through its summary: of each text so much is looked at.
+    // Content that was too long must not return through the summary, so each text is truncated.
     let note = |left: usize| format!("[... {left} characters left out ...]");
     let texts: Vec<String> = texts.iter().map(|text| bub_estimate::ends(text, TEXT, note)).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -146,8 +146,8 @@ pub fn add_summary(state: &mut Value, messages: &[String], asked: &str, room: u6
     }
 }
 
-/// What the thread is about, for who speaks now: their latest message that says what is to be done, or what the handoff before
-/// has carried along. None once the task has ended.
+/// The goal of the thread for the current sender: their latest message that states a task, or the goal of the previous
+/// handoff. `None` once the task has ended.
 fn goal(messages: &[Value]) -> Option<Value> {
     let mut speaker = None;
     for message in messages.iter().rev() {
@@ -180,13 +180,13 @@ fn goal(messages: &[Value]) -> Option<Value> {
     None
 }
 
-/// What a message says: of a result the beginning, of the agent's own instructions nothing.
+/// The text of a message: of a result the beginning, of the agent's own instructions none.
 fn words(message: &Value) -> Option<String> {
     let content = &message["content"];
     let text = content.as_str().map_or_else(|| content::of_parts(content), str::to_owned);
     match message["role"].as_str()? {
         "tool" => Some(bub_estimate::to_tokens(&text, RESULT).to_owned()),
-        // What a selector or an earlier handoff has put together is marked by its label.
+        // Messages of a selector or an earlier handoff are marked by a label.
         "system" if !text.starts_with('[') || text.starts_with("[CRITICAL") => None,
         "assistant" if text.starts_with("[Anchor created: ") => {
             let (_, state) = text.split_once("]: ")?;
@@ -196,7 +196,7 @@ fn words(message: &Value) -> Option<String> {
     }
 }
 
-/// What was said, without the context and the date in front of it.
+/// The text without the context and the date before it.
 fn said(text: &str) -> &str {
     match text.split_once("---Date: ").and_then(|(_, rest)| rest.split_once("---\n")) {
         Some((_, said)) => said,

@@ -1,4 +1,4 @@
-//! The date as tapes write it.
+//! Dates in the format of tapes.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,7 +9,7 @@ pub fn now() -> String {
     date(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
-/// A fraction of zero is left out, as Python's `isoformat` does.
+/// A zero fraction is omitted, as by Python's `isoformat`.
 fn date(since_epoch: Duration) -> String {
     let seconds = since_epoch.as_secs();
     let (year, month, day) = civil(seconds / DAY);
@@ -21,8 +21,8 @@ fn date(since_epoch: Duration) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}+00:00")
 }
 
-/// Year, month and day of a day counted from 1970-01-01. Years are counted from March here, so that the leap
-/// day is the last of its year, and in eras of 400 years, after which the calendar repeats itself.
+/// Year, month and day of a day counted from 1970-01-01. Years start in March here, so that the leap day is the last of
+/// its year, in eras of 400 years, the calendar's period.
 fn civil(days: u64) -> (u64, u64, u64) {
     const ERA: u64 = 146_097;
     // From 0000-03-01 to 1970-01-01.
@@ -30,7 +30,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
     let (era, day) = (days / ERA, days % ERA);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
-    // Months of 31 and 30 days in turn, by a line through their beginnings.
+    // Months of 31 and 30 days alternate, approximated by a line.
     let month = (5 * day + 2) / 153;
     let day = day - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };

@@ -1,4 +1,4 @@
-//! Commands: a line that begins with a comma names a tool and its arguments; no model is asked.
+//! Comma commands: a line that begins with a comma names a tool and its arguments; no model is called.
 
 mod arguments;
 mod words;
@@ -10,11 +10,11 @@ use crate::bub::types::types::{ErrorKind, StreamEvent, ToolCall};
 use crate::{Error, Prompt, Turn, agent, content, json, nearest, record};
 use serde_json::{Value, json};
 
-/// The tool that gets a line that names no other tool.
+/// The tool for lines that name no other tool.
 const SHELL: &str = "bash";
 
-/// Runs the command, says what it gave, and writes down that it ran, or why it did not: arguments that make no sense are
-/// an event of their own. A line that cannot be read names no command, and leaves none, as with Bub.
+/// Runs a command, emits its output, and records that it ran or why not: invalid arguments are recorded as an event. A
+/// line that cannot be parsed is not recorded, as in Bub.
 pub fn run(turn: &Turn, prompt: &Prompt) -> Result<(), Error> {
     let text = content::text(prompt);
     let line = text.trim();
@@ -43,7 +43,7 @@ fn call(turn: &Turn, line: &str, name: &str, rest: &[String]) -> Result<String, 
             let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
             let meant = nearest::meant(name, &names);
             let has_shell = runs_any(turn) && names.contains(&SHELL);
-            // A slip in a tool's name must not run as a program, and a program that is called like one must run.
+            // A misspelled tool must not run as a program, but a program of that name must run.
             if !has_shell || (!meant.is_empty() && !is_program(turn, name)) {
                 return Err(Error::new(ErrorKind::NotFound, unknown(name, &meant)));
             }
@@ -63,10 +63,10 @@ fn invoke(turn: &Turn, tool: String, arguments: &Value) -> Result<Result<String,
     results.pop().ok_or_else(|| invalid("the command gave no result".to_owned()))
 }
 
-/// Whether the shell knows a program, or a word of its own, of that name.
+/// Whether the shell has a program or builtin of that name.
 fn is_program(turn: &Turn, name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
-    // Anything else is the shell's own grammar.
+    // Anything else is shell syntax.
     if name.starts_with('-') || !name.chars().all(is_plain) {
         return true;
     }
@@ -82,7 +82,7 @@ fn unknown(name: &str, meant: &[&str]) -> String {
     }
 }
 
-/// Whether what names no tool may go to the shell: as the channel is configured.
+/// Whether the channel is configured to pass unknown commands to the shell.
 fn runs_any(turn: &Turn) -> bool {
     turn.get("_commands").is_some_and(|commands| json::value(&commands) == "all")
 }
@@ -98,7 +98,7 @@ mod tests {
 
     const EDGES: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/edges.json"));
 
-    /// The recorded lines with what the original made of them. Other subjects hold Python's `NaN`, which is no JSON.
+    /// The recorded lines with the original's results. Others contain Python's `NaN`, which is not JSON.
     fn recorded() -> Vec<Value> {
         let (_, list) = EDGES.split_once("\"command_grammar\": ").unwrap();
         let cases = serde_json::Deserializer::from_str(list).into_iter::<Vec<Value>>().next().unwrap().unwrap();
@@ -106,8 +106,7 @@ mod tests {
         cases
     }
 
-    /// What stands in order and what has a name, as the original keeps them apart. Here the schema gives a name to what
-    /// stands in order.
+    /// Positional and named arguments as in the original. Here the schema names positional ones.
     fn as_original(arguments: &Value) -> Value {
         let (mut in_order, mut named) = (Vec::new(), Map::new());
         for (key, value) in arguments.as_object().unwrap() {
@@ -130,8 +129,8 @@ mod tests {
                 continue;
             };
             let read = read.unwrap();
-            // On purpose: where the original has a command without a name, which fails as soon as it is looked for, here
-            // is none.
+            // An intended difference: the original parses a command with an empty name, which fails at lookup; here
+            // there is none.
             let name = read.first().map_or("", String::as_str);
             let rest = read.get(1..).unwrap_or_default();
             let arguments = arguments::of(name, &schema, rest).unwrap();

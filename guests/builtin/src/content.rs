@@ -1,9 +1,9 @@
-//! A prompt as the model reads it, and as the tape keeps it.
+//! Prompts in the formats of the model and of the tape.
 
 use crate::{Prompt, json};
 use serde_json::Value;
 
-/// The `content` of a chat message: a text, or all the parts.
+/// The `content` of a chat message: a string, or content parts.
 pub fn of(prompt: &Prompt) -> Value {
     match prompt {
         Prompt::Text(text) => text.as_str().into(),
@@ -11,7 +11,7 @@ pub fn of(prompt: &Prompt) -> Value {
     }
 }
 
-/// The words of a prompt that was not answered, and of media what they are: they may be why it was not.
+/// The text of a prompt that was not answered, with descriptions of media, which may be the reason.
 pub fn words(prompt: &Prompt) -> String {
     let word = |part: &Value| match text_of(part) {
         Some(text) => Some(text.to_owned()),
@@ -25,7 +25,7 @@ pub fn words(prompt: &Prompt) -> String {
     }
 }
 
-/// The text alone, for events and for whoever wants one string.
+/// The text alone, as one string.
 pub fn text(prompt: &Prompt) -> String {
     match of(prompt) {
         Value::String(text) => text,
@@ -34,12 +34,12 @@ pub fn text(prompt: &Prompt) -> String {
     }
 }
 
-/// The words of a message's parts.
+/// The text of a message's parts.
 pub fn of_parts(content: &Value) -> String {
     content.as_array().into_iter().flatten().filter_map(text_of).collect::<Vec<_>>().join("\n")
 }
 
-/// Is there nothing to ask? Parts without a text are something: a picture can be a question.
+/// Whether the prompt is empty. Parts without text are not: an image can be a question.
 pub fn is_empty(prompt: &Prompt) -> bool {
     match of(prompt) {
         Value::String(text) => text.trim().is_empty(),

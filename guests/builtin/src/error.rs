@@ -1,4 +1,4 @@
-//! Errors, made and named.
+//! Construction and names of errors.
 
 use crate::bub::types::types::{Error, ErrorKind};
 
@@ -9,7 +9,7 @@ impl Error {
 }
 
 impl ErrorKind {
-    /// As tapes write it.
+    /// The name on tapes.
     pub fn tape_name(self) -> &'static str {
         match self {
             ErrorKind::InvalidInput => "invalid_input",

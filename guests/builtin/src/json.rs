@@ -1,13 +1,13 @@
-//! JSON that comes from the host, and that goes there.
+//! JSON to and from the host.
 
 use serde_json::Value;
 
-/// The value of a text. The host hands over JSON only; should a text be none, it stands for itself.
+/// Parses a text. The host passes valid JSON only; anything else becomes a string.
 pub fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
 
-/// The text of a value. `Display` says the same, and takes twice as long over it.
+/// Serializes a value, twice as fast as `Display`.
 pub fn text(value: &Value) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| value.to_string())
 }

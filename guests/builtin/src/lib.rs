@@ -1,5 +1,5 @@
-//! The builtin plugin: the stages of a turn as they are when nobody else answers them. An ordinary guest: it
-//! imports nothing that a stranger's plugin could not be granted.
+//! The builtin plugin: the default implementations of the stages of a turn. It is an ordinary guest, with imports that
+//! any plugin could be granted.
 
 wit_bindgen::generate!({
     inline: "
@@ -32,7 +32,7 @@ wit_bindgen::generate!({
     generate_all,
 });
 
-/// What this plugin says of itself: the host reads it without running anything.
+/// The manifest, which the host reads without running the component.
 #[used]
 #[unsafe(link_section = "bub:manifest")]
 static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
@@ -109,7 +109,7 @@ impl hooks::system_prompt::Guest for Builtin {
 
 impl hooks::save_state::Guest for Builtin {
     fn save_state(turn: Turn, _output: String, failure: Option<Error>) -> Result<(), Error> {
-        // The tape is the state, and it is written as the turn goes: all that is left is to say how it ended.
+        // The tape is written during the turn; only the turn's end remains to be recorded.
         if let Some(Error { kind, message, .. }) = failure {
             log(
                 Level::Debug,

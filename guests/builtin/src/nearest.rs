@@ -1,6 +1,6 @@
-//! What somebody may have meant.
+//! Suggestions for misspelled names.
 
-/// The name that a slip of the keyboard away from what was written: one letter, or two of a longer name.
+/// The name within one edit of `written`, or two for a longer name.
 pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = |name: &str| if name.chars().count() > 6 { 2 } else { 1 };
     names
@@ -11,7 +11,7 @@ pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> O
         .map(|(_, name)| name)
 }
 
-/// The same, or else what stands behind a whole word of its beginning: `tape` for `tape.info`.
+/// The same, or else a name of which `written` is a whole first part: `tape` for `tape.info`.
 pub fn meant<'a>(written: &str, names: &[&'a str]) -> Vec<&'a str> {
     if let Some(name) = nearest(written, names.iter().copied()) {
         return vec![name];

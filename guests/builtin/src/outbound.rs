@@ -1,22 +1,22 @@
-//! What goes back to the channel: the answer, or what went wrong.
+//! Outbound messages: answers and errors.
 
 use crate::bub::types::types::ErrorKind;
 use crate::{Envelope, Error, MessageKind};
 
-/// The answer, to where the message came from, of the message's kind.
+/// The answer, to the message's channel, with the message's kind.
 pub fn answer(message: Envelope, session_id: String, content: String) -> Envelope {
     let kind = message.kind;
     let output_channel = message.output_channel.clone();
     Envelope { session_id: Some(session_id), kind, output_channel, ..reply(message, content) }
 }
 
-/// An error, to the channel that the message came from, whatever channel answers go to. None where it would
-/// help nobody: the person has left, or a broken channel would be told that it is broken.
+/// An error, to the channel of the message even if answers go elsewhere. `None` if delivery is pointless: the user has
+/// left, or the channel itself is broken.
 pub fn failure(stage: &str, error: &Error, message: Envelope) -> Option<Envelope> {
     if stage == "dispatch_outbound" || error.kind == ErrorKind::Cancelled {
         return None;
     }
-    // Which stage failed is for the log; the message says what is wrong and what to do.
+    // The stage is for the log; the message states the problem and the remedy.
     let content = error.message.clone();
     let session_id = message.session_id.clone();
     Some(Envelope { session_id, kind: MessageKind::Error, ..reply(message, content) })

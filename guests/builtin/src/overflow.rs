@@ -1,4 +1,4 @@
-//! A request that a provider has refused for its length: what room there is after all, and a request that keeps to it.
+//! Requests that a provider has refused for their length: learning the limit, and shortening.
 
 use crate::bub::model::chat;
 use crate::bub::tools::schema::ToolSpec;
@@ -6,19 +6,19 @@ use crate::{Error, json};
 use bub_estimate::Ratio;
 use serde_json::{Value, json};
 
-/// Requests that a turn makes shorter in place of one that was refused, at most.
+/// Maximum shortened retries per turn.
 pub const MAX_REFUSED: u32 = 4;
 
-/// Of a room that is known to be too much, this much is not used: estimates are estimates.
+/// The margin below a learned limit, because sizes are estimates.
 const SLACK: u64 = 20;
 
-/// No request is made shorter than that.
+/// The minimum size of a shortened request.
 const LEAST: u64 = 256;
 
-/// A text is cut to that many tokens before the next longest one is.
+/// A text is cut to this many tokens before the next longest one is.
 const HEAD: u64 = 48;
 
-/// What a request weighs: its messages, and the tools that it offers.
+/// The estimated size of a request: messages and tools.
 pub fn weigh(model: &str, messages: &[String], tools: &[ToolSpec]) -> u64 {
     let ratio = Ratio::kept(chat::token_calibration(model));
     let messages: u64 = messages.iter().map(|message| bub_estimate::chat::message(&json::value(message))).sum();
@@ -29,8 +29,8 @@ fn offered(tools: &[ToolSpec]) -> u64 {
     tools.iter().map(|tool| bub_estimate::chat::tool(&tool.name, &tool.description, &tool.parameters)).sum()
 }
 
-/// Tokens, by our own estimate, that a request may take of which this one was refused: by what the provider says of it, or
-/// half where it says nothing.
+/// The input budget after a refusal, in our own estimate: derived from the provider's message, or half of the request
+/// without numbers in it.
 pub fn room(error: &Error, sent: u64) -> u64 {
     let room = match numbers(&error.message) {
         Some((limit, asked)) => {
@@ -43,9 +43,9 @@ pub fn room(error: &Error, sent: u64) -> u64 {
     (room - room / SLACK).clamp(LEAST, sent.max(LEAST))
 }
 
-/// The limit that an error names and what was asked for, as in "maximum context length is 8192 tokens, however your messages
-/// resulted in 9001 tokens" and "prompt is too long: 210000 tokens > 200000 maximum": the greatest number, and the greatest
-/// below it.
+/// Parses limit and size from an error such as "maximum context length is 8192 tokens, however your messages resulted
+/// in 9001 tokens" or "prompt is too long: 210000 tokens > 200000 maximum": the greatest number, and the greatest below
+/// it.
 fn numbers(message: &str) -> Option<(u64, u64)> {
     let plain: String = message.replace([',', '_'], "");
     let numbers = plain.split(|character: char| !character.is_ascii_digit());
@@ -59,12 +59,12 @@ fn numbers(message: &str) -> Option<(u64, u64)> {
     }
 }
 
-/// The same messages within that room: the longest text is cut first, results of tools before what people said, and the
-/// agent's own instructions last. Each keeps both of its ends. Whether the tools have room as well.
+/// Shortens messages to that budget: longest texts first, tool results before user messages, the system prompt last.
+/// Head and tail of each are kept. Returns whether the tools fit too.
 pub fn shorten(model: &str, mut messages: Vec<String>, tools: &[ToolSpec], room: u64) -> (Vec<String>, bool) {
     let ratio = Ratio::kept(chat::token_calibration(model));
     let mut parsed: Vec<Value> = messages.iter().map(|message| json::value(message)).collect();
-    // Where the tools alone take the room, an answer without them is better than none.
+    // If the tools alone exceed the budget, an answer without them is better than none.
     let has_tools = ratio.correct(offered(tools)) + LEAST <= room || tools.is_empty();
     let fixed = if has_tools { offered(tools) } else { 0 };
     let weight = |parsed: &[Value]| ratio.correct(parsed.iter().map(bub_estimate::chat::message).sum::<u64>() + fixed);
@@ -84,7 +84,7 @@ pub fn shorten(model: &str, mut messages: Vec<String>, tools: &[ToolSpec], room:
             let short = bub_estimate::ends(words, most, |left| {
                 format!("[... {left} characters left out: too long for the model ...]")
             });
-            // What cannot be said in fewer words is not looked at again.
+            // A text that does not get shorter is skipped from now on.
             *text = if bub_estimate::estimate(&short) < tokens { short.into() } else { "".into() };
             messages[at] = parsed[at].to_string();
         }
@@ -92,7 +92,7 @@ pub fn shorten(model: &str, mut messages: Vec<String>, tools: &[ToolSpec], room:
     (messages, has_tools)
 }
 
-/// Texts that may be cut at that rank: message, part, tokens.
+/// Texts of that rank that may be cut: message, part, tokens.
 fn texts(messages: &[Value], rank: usize) -> impl Iterator<Item = (usize, Option<usize>, u64)> {
     let of_rank = move |(_, message): &(usize, &Value)| {
         let own = match message["role"].as_str() {
@@ -112,12 +112,12 @@ fn texts(messages: &[Value], rank: usize) -> impl Iterator<Item = (usize, Option
     })
 }
 
-/// What was learned, as the state of a handoff keeps it for later turns.
+/// Stores the learned budget in a handoff's state, for later turns.
 pub fn learned(state: &mut Value, model: &str, room: u64) {
     state["room"] = json!({ "model": model, "tokens": room });
 }
 
-/// The same, of an anchor's payload; none of another model.
+/// Reads it from an anchor's payload; `None` for another model.
 pub fn known(anchor: &str, model: &str) -> Option<u64> {
     let anchor = json::value(anchor);
     let room = &anchor["state"]["room"];
@@ -149,7 +149,7 @@ mod tests {
             let room = room(&error(message), 9_001);
             assert!(room < limit && room > limit * 9 / 10, "{message}: {room}");
         }
-        // Of a request that we take to be half as long, the room is half as much.
+        // If the provider counts twice our estimate, the budget is halved too.
         assert!(room(&error("9001 tokens > 8192 maximum"), 4_500) < 4_096);
         assert_eq!(room(&error("the prompt is too long"), 10_000), 4_750);
         assert_eq!(room(&error("0 > 99999999999999999999999"), 100), LEAST);

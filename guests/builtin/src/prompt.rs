@@ -1,14 +1,14 @@
-//! From a message to what the model is asked.
+//! Construction of prompts from messages.
 
 use crate::bub::types::types::{MediaItem, MediaKind, Passage, Provenance};
 use crate::{Envelope, MessageKind, Prompt, Turn, json, state};
 use serde_json::{Value, json};
 
-/// What the later steps of an agent loop ask. Tapes carry this sentence and scripts know it: it does not change.
+/// The prompt of later steps. Tapes contain this sentence and scripts match it, so it must not change.
 const CONTINUE: &str = "Continue the task until all targets are completed.";
 
-/// The message with its context and date in front, then the passages as quotations, then the sender's words; a command stays
-/// as it is. With media, content parts.
+/// A prompt: the context and date, quotations of the passages, then the sender's text; a command is unchanged. With
+/// media, content parts.
 pub fn of_message(message: Envelope, started: &str) -> Prompt {
     if message.kind == MessageKind::Command {
         return Prompt::Text(message.content);
@@ -28,7 +28,7 @@ pub fn of_message(message: Envelope, started: &str) -> Prompt {
                     text.push_str(&format!("\n[{}: {why}]", name(media)));
                 }
             }
-            // The model is told of what it does not get.
+            // The model is informed of omitted media.
             Err(why) => text.push_str(&format!("\n[{}: {why}]", name(media))),
         }
     }
@@ -39,7 +39,7 @@ pub fn of_message(message: Envelope, started: &str) -> Prompt {
     Prompt::Parts(Value::Array(parts).to_string())
 }
 
-/// A passage with its author in front. Each of its lines is marked, so that none of them passes for the sender's.
+/// A passage with its author. Each line is marked, so that none looks like the sender's.
 fn quotation(passage: &Passage) -> String {
     let is_end = |c: char| matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
     let author = passage.author.as_deref().unwrap_or_default().replace(is_end, " ");
@@ -54,8 +54,8 @@ fn quotation(passage: &Passage) -> String {
     format!("> {head}\n{lines}\n")
 }
 
-/// What the model is told of a medium that the sender passed on. One that is attached is told of by its passage, or the
-/// sender chose it from a place where others write.
+/// The notice about media that another author attached. Forwarded media are described by their passage, or the sender
+/// chose them.
 fn not_the_senders(provenance: Provenance) -> Option<&'static str> {
     match provenance {
         Provenance::Written | Provenance::Attached => None,
@@ -74,7 +74,7 @@ pub fn to_continue(turn: &Turn) -> String {
     }
 }
 
-/// A content part, or why there is none.
+/// A content part, or the reason why there is none.
 fn part(media: &MediaItem) -> Result<Value, &'static str> {
     let url = media.url.as_str();
     if url.is_empty() {
@@ -91,7 +91,7 @@ fn part(media: &MediaItem) -> Result<Value, &'static str> {
     }
 }
 
-/// What a medium is called where it is not sent.
+/// The description of media that are not sent.
 fn name(media: &MediaItem) -> String {
     let kind = match media.kind {
         MediaKind::Image => "image",
@@ -106,11 +106,11 @@ fn name(media: &MediaItem) -> String {
     }
 }
 
-/// Sound is sent along, never fetched by the model's side: only what is in the URL itself is a part.
+/// Audio must be inline: only data in the URL itself is accepted.
 fn audio(url: &str) -> Option<Value> {
     let (head, data) = url.strip_prefix("data:audio/")?.split_once(',')?;
     let subtype = head.strip_suffix(";base64")?.split(';').next()?;
-    // Providers know formats by the names of file endings.
+    // Providers name formats by file extensions.
     let format = match subtype {
         "mpeg" => "mp3",
         "x-wav" | "wave" | "vnd.wave" => "wav",

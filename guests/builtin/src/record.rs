@@ -1,4 +1,4 @@
-//! What lands on the tape: the entries of a step and the events around it, as Bub writes them.
+//! Entries and events of a step, in Bub's format.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ pub enum Ending<'a> {
     Done,
     Continue,
     HandedOff(&'a Error),
-    /// The request is made again, shorter.
+    /// The request is repeated, shortened.
     Shortened(&'a Error),
     Failed(&'a Error),
 }
@@ -34,7 +34,7 @@ pub fn step_start(step: u64, prompt: &Prompt) -> Draft {
     event("loop.step.start", json!({"step": step, "prompt": content::text(prompt)}))
 }
 
-/// The event behind the last entry of a step that began at `began`.
+/// The event after the last entry of a step that began at `began`.
 pub fn step_end(step: u64, began: Instant, ending: Ending) -> Draft {
     let elapsed = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (status, error) = match ending {
@@ -52,20 +52,20 @@ pub fn step_end(step: u64, began: Instant, ending: Ending) -> Draft {
     event("loop.step", data)
 }
 
-/// A step that came to its end.
+/// A completed step.
 pub struct Step<'a> {
     pub run_id: &'a str,
     pub model: &'a str,
-    /// What the user said, the prompt last.
+    /// The user messages; the prompt is last.
     pub said: &'a [Prompt],
     pub answer: &'a Answer,
-    /// One for each call of the answer.
+    /// One per call of the answer.
     pub results: &'a [Value],
 }
 
 impl Step<'_> {
-    /// The user's messages, then the answer in words or else the calls and their results, then the event that says
-    /// what it cost. Words that came with calls are not kept.
+    /// The user messages, then the answer or the calls and their results, then the usage event. Text that came with
+    /// calls is not kept.
     pub fn entries(&self) -> Vec<Draft> {
         let entry = |kind, payload| draft(kind, &payload, &meta(self.run_id));
         let mut entries: Vec<Draft> = self.said.iter().map(|said| user(self.run_id, said)).collect();
@@ -94,7 +94,7 @@ fn user(run_id: &str, prompt: &Prompt) -> Draft {
     draft("message", &user_message(content::of(prompt)), &meta(run_id))
 }
 
-/// What the user said in a turn that failed.
+/// The user messages of a turn that failed.
 pub fn unanswered(run_id: &str, prompt: &Prompt) -> Draft {
     draft("message", &user_message(content::words(prompt).into()), &meta(run_id))
 }
@@ -103,7 +103,7 @@ pub fn user_message(content: Value) -> Value {
     json!({"role": "user", "content": content})
 }
 
-/// The result of a tool call: what the tool answered, or the error as an object that the model can read.
+/// The result of a tool call: the tool's answer, or the error as an object that the model can read.
 pub fn result(result: &Result<String, Error>) -> Value {
     let error = match result {
         Ok(answer) => return json::value(answer),
@@ -116,13 +116,13 @@ pub fn result(result: &Result<String, Error>) -> Value {
     value
 }
 
-/// A call as chat messages have it, under the name that the model used.
+/// A call as in chat messages, with the model's name for the tool.
 fn call(call: &ToolCall) -> Value {
     let function = json!({"arguments": call.arguments, "name": toolset::model_name(&call.name)});
     json!({"id": call.id, "function": function, "type": "function"})
 }
 
-/// That a command ran: its line without the comma, and what it gave.
+/// Records a command: its line without the comma, and its output.
 pub fn command(line: &str, name: &str, status: &str, began: Instant, output: &str) -> Draft {
     let elapsed = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let data = json!({

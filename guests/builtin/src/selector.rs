@@ -1,9 +1,9 @@
-//! The default selection: everything since the latest anchor, as it stands.
+//! The default selection: everything since the latest anchor, unchanged.
 
 use crate::Error;
 use crate::exports::bub::context::selector::{Part, Selected, View};
 
-/// Ids asked for at once: the most that the host gives.
+/// Ids per request: the host's maximum.
 const BATCH: u32 = 4_096;
 
 pub fn everything(view: &View) -> Result<Selected, Error> {

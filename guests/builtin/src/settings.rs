@@ -1,4 +1,4 @@
-//! What the loop takes from the turn and from the configuration.
+//! Settings of the loop, from the turn and the configuration.
 
 use crate::bub::plugin::config;
 use crate::bub::types::types::{ErrorKind, ModelChoice, ModelOptions};
@@ -9,16 +9,16 @@ use serde_json::Value;
 pub struct Settings {
     /// `provider:model`.
     pub model: String,
-    /// Steps that a turn may take; none: as many as it needs.
+    /// Maximum steps of a turn; `None`: unlimited.
     pub max_steps: Option<u64>,
-    /// Tokens that one answer may have.
+    /// Maximum tokens of one answer.
     pub max_tokens: Option<u32>,
-    /// How much the model is to think; none: as it likes.
+    /// The reasoning effort; `None`: the model's default.
     pub reasoning_effort: Option<String>,
 }
 
 impl Settings {
-    /// The turn's own model goes before the session's, and that before the configured one.
+    /// The turn's own model overrides the session's, which overrides the configured one.
     pub fn of(turn: &Turn) -> Result<Settings, Error> {
         let named = |text: Option<String>| text.map(|text| json::value(&text)).filter(|model| !model.is_null());
         let session = session::chosen_model(turn)?.map(Value::String);
@@ -35,8 +35,8 @@ impl Settings {
     }
 }
 
-/// The models of the configuration, the one that is asked first in front. What a session has chosen instead stands on
-/// its tape, which is not at hand without a turn: the tool `model` puts it in.
+/// The configured models, the primary one first. A session's choice is on its tape, which is not accessible without a
+/// turn; the tool `model` adds it.
 pub fn offered() -> ModelOptions {
     let configured = |key: &str| config::get(key).map(|text| json::value(&text));
     let current = configured("model").and_then(|model| model.as_str().map(str::to_owned));
@@ -49,7 +49,7 @@ pub fn offered() -> ModelOptions {
     ModelOptions { choices: current.clone().into_iter().chain(fallback).map(choice).collect(), current }
 }
 
-/// A whole number above 0, or nothing.
+/// A positive whole number, or none.
 fn number(key: &str) -> Result<Option<u64>, Error> {
     let Some(value) = config::get(key).map(|text| json::value(&text)).filter(|value| !value.is_null()) else {
         return Ok(None);

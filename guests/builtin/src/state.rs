@@ -1,10 +1,10 @@
-//! What a message says about its session and its turn.
+//! Session id and turn state of a message.
 
 use crate::Envelope;
 use crate::json;
 use serde_json::{Map, Value};
 
-/// Stands for a channel or a chat that has no name.
+/// The default name of a channel or chat.
 const UNNAMED: &str = "default";
 
 /// The message's own session id, else `channel:chat_id`.
@@ -18,7 +18,7 @@ pub fn session_id(message: Envelope) -> String {
         .unwrap_or_else(|| format!("{}:{}", named(message.channel), named(message.chat_id)))
 }
 
-/// The turn state: `context`, the message's context in one line, and `model`, where the message asks for one.
+/// The turn state: `context`, the message's context on one line, and `model`, if the message requests one.
 pub fn of_message(context: &[(String, String)]) -> Value {
     let mut state = Map::new();
     let line = line(context);
@@ -34,13 +34,13 @@ pub fn of_message(context: &[(String, String)]) -> Value {
     Value::Object(state)
 }
 
-/// `key=value|key=value`, less the keys that begin with `_`.
+/// `key=value|key=value`, without keys that begin with `_`.
 pub fn line(context: &[(String, String)]) -> String {
     let visible = context.iter().filter(|(key, _)| !key.starts_with('_'));
     visible.map(|(key, value)| format!("{key}={}", shown(value))).collect::<Vec<_>>().join("|")
 }
 
-/// The names of `null`, `true` and `false` are those that the tapes of Bub carry.
+/// `null`, `true` and `false` are named as on Bub's tapes.
 fn shown(value: &str) -> String {
     match json::value(value) {
         Value::String(text) => text,

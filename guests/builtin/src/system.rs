@@ -1,4 +1,4 @@
-//! The system prompt: what an agent is told about itself, its workspace and its tools.
+//! The system prompt: instructions, the workspace's file, and the tools.
 
 use crate::bub::tools::schema::ToolSpec;
 use crate::bub::types::types::{CutOrder, SystemPart};
@@ -9,8 +9,8 @@ const AGENT: &str = include_str!("system.md");
 const WORKSPACE_FILE: &str = "AGENTS.md";
 const WORKSPACE_TAG: &str = "workspace_instructions";
 
-/// The agent's own part, then the workspace's, then the tools; a part that says nothing is left out. The request offers the
-/// tools once more, and the workspace's file can be read: these two are cut first.
+/// The agent's own part, then the workspace's, then the tools; empty parts are omitted. The last two are cut first: the
+/// request contains the tools anyway, and the workspace's file can be read.
 pub fn parts(turn: &Turn) -> Result<Vec<SystemPart>, Error> {
     let workspace = turn.workspace_instructions(WORKSPACE_FILE).unwrap_or_default();
     let tools = listed(&toolset::offered(turn)?);
@@ -22,7 +22,7 @@ pub fn parts(turn: &Turn) -> Result<Vec<SystemPart>, Error> {
     ])
 }
 
-/// Between marks, and in such a way that the text cannot end the quotation itself.
+/// Quotes a text between marks that the text cannot close itself.
 fn quoted(text: &str) -> String {
     if text.is_empty() {
         return String::new();
@@ -36,7 +36,7 @@ fn quoted(text: &str) -> String {
     )
 }
 
-/// A line for each tool, under the name by which the model calls it.
+/// One line per tool, with the model's name for it.
 fn listed(tools: &[ToolSpec]) -> String {
     if tools.is_empty() {
         return String::new();
@@ -55,7 +55,7 @@ fn listed(tools: &[ToolSpec]) -> String {
     list
 }
 
-/// The words of a text with one space between them, which is how most descriptions are written.
+/// The text with single spaces, which most descriptions already have.
 fn one_line(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let is_plain = |byte: &u8| (b'!'..=b'~').contains(byte);

@@ -1,5 +1,4 @@
-//! The tools that belong to the agent loop itself: what it put aside, which model it asks and what that used, and
-//! further agents.
+//! The tools of the agent loop itself: spilled results, the choice of model, usage, and subagents.
 
 mod choice;
 mod help;
@@ -13,7 +12,7 @@ use crate::bub::types::types::ErrorKind;
 use crate::{Error, Turn, json};
 use serde_json::{Value, json};
 
-/// All of them, in the order in which they are offered.
+/// All of them, in the order of a request.
 pub fn list() -> Vec<ToolSpec> {
     vec![
         ToolSpec {
@@ -107,7 +106,7 @@ pub fn call(turn: &Turn, name: &str, arguments: &str) -> Result<String, Error> {
     Ok(Value::from(text).to_string())
 }
 
-/// A tool for people that only reads.
+/// A read-only tool for people.
 fn tool(name: &str, description: &str, parameters: Value) -> ToolSpec {
     ToolSpec {
         name: name.to_owned(),

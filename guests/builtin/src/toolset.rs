@@ -1,4 +1,4 @@
-//! The tools that a model is offered.
+//! The tools offered to a model.
 
 use crate::bub::plugin::log::{Level, log};
 use crate::bub::tools::schema::ToolSpec;
@@ -6,7 +6,7 @@ use crate::bub::tools::toolbox;
 use crate::bub::types::types::ErrorKind;
 use crate::{Error, Turn};
 
-/// Those of the turn that are for models. Without the grant there are none: an agent can do without tools.
+/// The turn's tools for models. Without the grant there are none: an agent works without tools too.
 pub fn offered(turn: &Turn) -> Result<Vec<ToolSpec>, Error> {
     match toolbox::list_tools(turn) {
         Ok(tools) => Ok(tools.into_iter().filter(|tool| tool.for_model).collect()),
@@ -18,7 +18,7 @@ pub fn offered(turn: &Turn) -> Result<Vec<ToolSpec>, Error> {
     }
 }
 
-/// The name by which models know a tool: they take no dots.
+/// The name of a tool for models, which accept no dots.
 pub fn model_name(name: &str) -> String {
     name.replace('.', "_")
 }

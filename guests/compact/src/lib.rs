@@ -1,5 +1,4 @@
-//! A selector of one page: the last exchanges as they are, and in front of them a line for each older one: what was asked,
-//! and how it was answered.
+//! A minimal selector: the last exchanges unchanged, preceded by one line per older exchange with question and answer.
 
 wit_bindgen::generate!({
     inline: "
@@ -13,7 +12,7 @@ wit_bindgen::generate!({
     generate_all,
 });
 
-/// What this plugin says of itself: the host reads it without running anything.
+/// The manifest, which the host reads without running the component.
 #[used]
 #[unsafe(link_section = "bub:manifest")]
 static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
@@ -24,10 +23,10 @@ use bub::types::types::Error;
 use exports::bub::context::selector::{Guest, Part, Selected, View};
 use serde_json::{Value, json};
 
-/// Characters of a question, and of its answer, that a line holds.
+/// Maximum characters of a question, and of its answer, in a line.
 const SHOWN: usize = 80;
 
-/// An exchange: its entries, what was asked and what was said last.
+/// An exchange: its entries, the question and the last answer.
 #[derive(Default)]
 struct Exchange {
     ids: Vec<u64>,
@@ -69,7 +68,7 @@ fn add(exchanges: &mut Vec<Exchange>, entry: &Entry) {
     exchange.ids.push(entry.id);
     let text = payload["content"].as_str().unwrap_or_default();
     match payload["role"].as_str() {
-        // The first is what the person asked; later ones are the loop's own.
+        // The first one is the user's; later ones are the loop's own.
         Some("user") if exchange.asked.is_empty() => exchange.asked = short(text),
         Some("assistant") => exchange.answered = short(text),
         _ => {}
@@ -80,7 +79,7 @@ fn line(exchange: &Exchange) -> String {
     format!("- {} -> {}", exchange.asked, exchange.answered)
 }
 
-/// The last lines of a text, which are what was said behind date and context, as one.
+/// The last lines of a text, after date and context, joined.
 fn short(text: &str) -> String {
     let said = text.split_once("---\n").map_or(text, |(_, said)| said);
     let line = said.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,8 +1,8 @@
-//! The budget: what each part may take, and the count of what it has taken.
+//! The token budget: shares of each part, and accounting.
 
 use serde_json::{Map, Value};
 
-/// Percent of the whole for each part.
+/// Percentage of each part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shares {
     pub system_prompt: u64,
@@ -30,7 +30,7 @@ pub struct Budget {
     pub retrieved: u64,
     pub recent_messages: u64,
     pub current_input: u64,
-    /// What rounding down and shares below a hundred leave over.
+    /// The remainder of rounding and of shares below 100 percent.
     pub reserved: u64,
 }
 
@@ -53,7 +53,7 @@ impl Budget {
     }
 }
 
-/// What tokens are counted under. The first five are the parts of the budget; the others count too.
+/// Categories of tokens. The first five are the parts of the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Category {
     SystemPrompt,
@@ -67,7 +67,7 @@ pub enum Category {
 
 const NAMES: [&str; 7] = ["systemPrompt", "summary", "retrieved", "recentMessages", "currentInput", "pinning", "tools"];
 
-/// Counts by category, and refuses what would exceed the total.
+/// Counts by category; refuses to exceed the total.
 #[derive(Debug, Clone)]
 pub struct Tracker {
     total: u64,
@@ -79,7 +79,7 @@ impl Tracker {
         Self { total, breakdown: [0; NAMES.len()] }
     }
 
-    /// Counts them, if there is room for them.
+    /// Allocates tokens, if available.
     #[must_use]
     pub fn allocate(&mut self, category: Category, tokens: u64) -> bool {
         if tokens > self.left() {
@@ -89,7 +89,7 @@ impl Tracker {
         true
     }
 
-    /// Gives back what was counted and is not needed.
+    /// Returns unused tokens.
     pub fn release(&mut self, category: Category, tokens: u64) {
         self.breakdown[category as usize] -= tokens.min(self.breakdown[category as usize]);
     }

@@ -1,6 +1,6 @@
-//! The whole list of messages, in the order of the original's build: system prompt, summary, memories, recent messages,
-//! current input, pinned instruction. The two last are given their room first: they must be there. Each other step is sure of
-//! its share; what one does not use is lent to those that would be cut, and the rest goes to the recent messages.
+//! Builds the messages in the original's order: system prompt, summary, memories, recent messages, current input,
+//! pinned instruction. The last two are allocated first, since they are mandatory. Every other step is guaranteed its
+//! share; unused tokens are lent to steps that would be cut, and the rest goes to the recent messages.
 
 mod input;
 #[cfg(test)]
@@ -29,13 +29,13 @@ use left::{Covered, Left};
 use serde_json::{Value, json};
 use system::Cut;
 
-/// What is to be sent, as far as the selection does not decide it.
+/// The inputs that the selection does not decide.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     pub system_prompt: String,
-    /// What it is made of.
+    /// Its parts.
     pub system_parts: Vec<system::Part>,
-    /// The words of the current prompt.
+    /// The text of the current prompt.
     pub prompt: String,
     /// User messages that are not on the tape yet.
     pub said: Vec<Value>,
@@ -43,25 +43,25 @@ pub struct Request {
     pub tools: Vec<(String, String, String)>,
     /// The tape's last id when the turn began.
     pub began: u64,
-    /// What the model's window leaves, where it is known.
+    /// The input budget of the model, if known.
     pub room: Option<u64>,
     pub scale: Scale,
 }
 
-/// What was built.
+/// The result.
 #[derive(Debug)]
 pub struct Built {
     pub system_prompt: Option<String>,
-    /// The parts of it that were shortened.
+    /// The parts that were shortened.
     pub cuts: Vec<Cut>,
     pub before: Vec<Value>,
     pub history: Vec<Unit>,
-    /// In place of what was said, where it had to be cut.
+    /// Replaces the user messages, if they were cut.
     pub said: Option<Vec<Value>>,
     pub after: Vec<Value>,
     pub tracker: Tracker,
     pub metadata: Value,
-    /// A line for each step.
+    /// One line per step.
     pub log: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ pub struct Built {
 ///
 /// # Errors
 ///
-/// The window leaves fewer tokens than hold a conversation, or the tape cannot be read.
+/// The budget is too small for a conversation, or the tape cannot be read.
 pub fn context(options: &Options, request: &Request, source: &dyn Source) -> Result<Built, Error> {
     let total = request.room.map_or(options.total_budget, |room| room.min(options.total_budget));
     if total < LEAST_BUDGET {
@@ -102,19 +102,19 @@ pub fn context(options: &Options, request: &Request, source: &dyn Source) -> Res
     let (system_prompt, cuts) = build.system_prompt(system, needs);
     let head = head.and_then(|head| build.phase(head, needs));
     let shown = summary.as_ref().and_then(|summary| build.summary(summary, needs));
-    // Of the system prompt what is really sent is compared: a memory that was cut off it is told.
+    // Compare with the system prompt as it is sent, possibly cut.
     let sent = system_prompt.as_deref().unwrap_or(&request.system_prompt);
     let told = build.memories(retrieval::unsent(&found, sent, options), needs);
     let (fitted, quoting) = build.recent(&window, &own, naming);
 
     let window_start = fitted.units.first().map_or(request.began.saturating_add(1), Unit::id);
     let mut history: Vec<Unit> = head.into_iter().chain(fitted.units).collect();
-    // Where no room is left for the exchange, what the user said in it stays.
+    // If there is no room for the exchange, its user messages are kept.
     let kept: Vec<u64> = history.iter().map(Unit::id).collect();
     history.extend(own.into_iter().filter(|own| !kept.contains(&own.id())));
     history.sort_by_key(Unit::id);
     let kept: Vec<u64> = history.iter().map(Unit::id).collect();
-    // Before the first message of a tape without an anchor stands entry 0.
+    // On a tape without an anchor the first message follows entry 0.
     let begins = if anchor.is_some() { phase } else { phase.saturating_sub(1) };
     let covered = Covered {
         phase: begins,
@@ -156,7 +156,7 @@ pub fn context(options: &Options, request: &Request, source: &dyn Source) -> Res
 }
 
 impl Request {
-    /// What the user says in this request, newest first.
+    /// The user messages of this request, newest first.
     fn spoken(&self) -> impl Iterator<Item = String> {
         self.said
             .iter()
@@ -167,7 +167,7 @@ impl Request {
 }
 
 impl Built {
-    /// As the host takes it: the notes are what was decided, and what it costs.
+    /// The selection for the host; the notes record the decisions and their costs.
     pub fn selected(self) -> Selected {
         let mut notes = json!({ "tokenStats": self.tracker.stats(), "metadata": self.metadata });
         if !self.cuts.is_empty() {
@@ -187,7 +187,7 @@ fn own(message: &Value) -> Part {
     Part::Message(message.to_string())
 }
 
-/// What stands on the tape as it stands there, and what was cut as a message in its place.
+/// Ids of unchanged entries, and messages for those that were cut.
 fn parts(unit: &Unit) -> Vec<Part> {
     match unit {
         Unit::Message { id, .. } => vec![Part::Entry(*id)],
@@ -210,14 +210,14 @@ struct Build<'a> {
     log: Vec<String>,
 }
 
-/// What the steps want that can be cut, in tokens; each is sure of its share, and what others do not need is lent.
+/// Tokens that the optional steps need; each is guaranteed its share, and unused tokens are lent.
 #[derive(Debug, Clone, Copy, Default)]
 struct Needs {
     system_prompt: u64,
     /// The phase's anchor and the summary.
     summary: u64,
     retrieved: u64,
-    /// Of the recent messages, no more than their share: what they take beyond it is what the others leave.
+    /// The recent messages, up to their share; beyond it they get only what the others leave.
     recent: u64,
 }
 
@@ -235,14 +235,13 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Counts what was measured against what is left.
+    /// Allocates measured tokens.
     fn take(&mut self, category: Category, tokens: u64) {
         let taken = self.tracker.allocate(category, tokens);
         debug_assert!(taken, "{category:?} was given more than there is");
     }
 
-    /// Tools are not the selection's to leave out: where they weigh more than the budget, the least stays that holds a
-    /// conversation.
+    /// The selection cannot omit tools: if they exceed the budget, the minimum for a conversation remains.
     fn tools(&mut self, total: u64) {
         let weights = self.request.tools.iter().map(|(name, about, parameters)| chat::tool(name, about, parameters));
         let tools: u64 = weights.map(|tokens| self.scale.0.correct(tokens)).sum();
@@ -250,21 +249,21 @@ impl<'a> Build<'a> {
         self.log.push(format!("[0] tools: {tools} tokens"));
     }
 
-    /// 1. Always there: its share is set aside before all else. How much was.
+    /// 1. Mandatory: its share is reserved first. Returns its size.
     fn system_share(&mut self) -> u64 {
         let share = self.system_weight().min(self.budget.system_prompt).min(self.tracker.left());
         self.take(Category::SystemPrompt, share);
         share
     }
 
-    /// Room to name what will be left out, where there is something that could be. How much was set aside.
+    /// Reserves tokens for naming omitted messages, if there may be any. Returns their number.
     fn name_what_is_left(&mut self, has_history: bool) -> u64 {
         let room = if has_history { self.naming_room().min(self.tracker.left()) } else { 0 };
         self.take(Category::Summary, room);
         room
     }
 
-    /// What is left when each has what it needs of its share, but for the parts that are told already.
+    /// Tokens left when each part has what it needs of its share, without those already allocated.
     fn lendable(&self, others: u64) -> u64 {
         self.tracker.left().saturating_sub(others)
     }
@@ -290,7 +289,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// The rest of step 1: whole where others leave the room, else cut. The text where it had to be cut.
+    /// The rest of step 1: whole if there is room, else cut. Returns the text if it was cut.
     fn system_prompt(&mut self, share: u64, needs: Needs) -> (Option<String>, Vec<Cut>) {
         let others = needs.summary.min(self.budget.summary) + needs.retrieved.min(self.budget.retrieved) + needs.recent;
         let most = share + self.lendable(others);
@@ -309,8 +308,7 @@ impl<'a> Build<'a> {
         (text, cuts)
     }
 
-    /// The goal of the thread: what this turn says is to be done, or what an earlier one has said where this one only goes
-    /// on with it.
+    /// The goal of the thread: the task of this turn, or an earlier one that this turn continues.
     fn goal(&mut self, source: &dyn Source, window: &Window, anchor: Option<&str>, phase: u64) -> Option<Goal> {
         if !self.options.enable_instruction_pinning {
             return None;
@@ -325,7 +323,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// 6. The goal once more, if there is room for it.
+    /// 6. The goal once more, if there is room.
     fn pin(&mut self, window: &Window, goal: Option<&Goal>) -> Option<Value> {
         let goal = goal?;
         let task = ActiveTask::of(window.exchanges.last(), self.request.began);
@@ -339,7 +337,7 @@ impl<'a> Build<'a> {
         Some(system(&text))
     }
 
-    /// The anchor that this phase begins with: its state is what the phase before has left to this one.
+    /// The anchor of this phase, with the state from the previous phase.
     fn phase(&mut self, anchor: Phase, needs: Needs) -> Option<Unit> {
         let mut unit = anchor.unit;
         let lent = self.lendable(needs.retrieved.min(self.budget.retrieved) + needs.recent);
@@ -352,7 +350,7 @@ impl<'a> Build<'a> {
         self.tracker.allocate(Category::Summary, tokens).then_some(unit)
     }
 
-    /// A summary of what was said before this phase is none of its own: the anchor's state is in its place.
+    /// A summary of an earlier phase is ignored: the anchor's state replaces it.
     fn newest_summary(&mut self, source: &dyn Source, phase: u64) -> Option<Summary> {
         match Summary::newest(source) {
             Ok(summary) => summary.filter(|summary| summary.through >= phase),
@@ -363,13 +361,13 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// 2. What the thread was about before the window, cut to its share and what is lent.
+    /// 2. The summary of what precedes the window, cut to its share and lent tokens.
     fn summary(&mut self, summary: &Summary, needs: Needs) -> Option<String> {
         let shown = summary.shown(self.language);
         let lent = self.lendable(needs.retrieved.min(self.budget.retrieved) + needs.recent);
         let text = self.scale.cut(&shown, lent.max(self.budget.summary.min(self.tracker.left())));
         let tokens = self.scale.plain(text);
-        // A label with nothing behind it says nothing.
+        // A label without content is useless.
         let is_short = summary.content.is_empty() || !text.contains('\n');
         if is_short || !self.tracker.allocate(Category::Summary, tokens) {
             self.log.push("[2] summary: no room, skipped".to_owned());
@@ -379,7 +377,7 @@ impl<'a> Build<'a> {
         Some(text.to_owned())
     }
 
-    /// The summary, and behind it what is left out and neither in it nor in the window.
+    /// The summary, followed by quotations or ranges of messages that are neither in it nor in the window.
     fn earlier(&mut self, summary: Option<String>, left: &Left, naming: u64) -> Option<Value> {
         let told = summary.as_ref().map_or(0, |summary| self.scale.plain(summary));
         self.tracker.release(Category::Summary, naming + told);
@@ -402,7 +400,7 @@ impl<'a> Build<'a> {
         Some(system(&text))
     }
 
-    /// 3. What is remembered of what is asked.
+    /// 3. Memories about the question.
     fn find(&mut self, source: &dyn Source, window: &Window, own: &[Unit]) -> Vec<Memory> {
         if !self.options.enable_memory_retrieval {
             return Vec::new();
@@ -413,7 +411,7 @@ impl<'a> Build<'a> {
         if question.trim().is_empty() {
             return Vec::new();
         }
-        // What the window will hold at least.
+        // The minimum of the window.
         let rest = self.tracker.left().saturating_sub(self.budget.retrieved);
         let held = window.fit(self.options, self.compression(), rest, own);
         let window_start = held.units.first().map_or(self.request.began.saturating_add(1), Unit::id);
@@ -422,7 +420,7 @@ impl<'a> Build<'a> {
         found.memories
     }
 
-    /// As many of them as there is room for, with how many.
+    /// As many of them as fit, with their number.
     fn memories(&mut self, mut memories: Vec<Memory>, needs: Needs) -> Option<(Value, usize)> {
         let most = self.lendable(needs.recent).max(self.budget.retrieved.min(self.tracker.left()));
         loop {
@@ -437,8 +435,8 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// 4. The sliding window: its own share, and what the others have left. Where it cannot hold everything, what the
-    /// summary's share still has is kept for quoting the newest of the rest: how much.
+    /// 4. The sliding window: its share, and what the others have left. If it cannot hold everything, the rest of the
+    /// summary's share is reserved for quotations; returns its size.
     fn recent(&mut self, window: &Window, own: &[Unit], naming: u64) -> (Fitted, u64) {
         let all = |fitted: &Fitted| {
             let there: usize = window.exchanges.iter().map(|exchange| exchange.units.len()).sum();

@@ -1,10 +1,10 @@
-//! Results of tools, shortened: head, tail, what was left out, and how to read the rest.
+//! Shortening of tool results: head, tail, a notice of the omission, and how to read the rest.
 
 use crate::scale::Scale;
 use crate::thread::{Results, Unit};
 use bub_estimate::chat;
 
-/// A long result is cut to this part of what counts as long.
+/// The fraction of the threshold to which a long result is cut.
 const PART: u64 = 4;
 
 /// How results are shortened.
@@ -13,12 +13,12 @@ pub struct Compression {
     pub scale: Scale,
     /// Tokens above which a result is long.
     pub above: u64,
-    /// Whether the model is offered a search of the tape.
+    /// Whether the model can search the tape.
     pub searchable: bool,
 }
 
 impl Compression {
-    /// Shortens the long results of a unit; how many there were.
+    /// Shortens the long results of a unit; returns their number.
     pub fn shorten(&self, unit: &mut Unit) -> u64 {
         let Unit::Calls { results, .. } = unit else { return 0 };
         let mut count = 0;
@@ -32,11 +32,11 @@ impl Compression {
         count
     }
 
-    /// Makes room: the longest results are cut until all together weigh at most so much. Whether that could be done.
+    /// Cuts the longest results until all together have at most that many tokens. Returns whether that succeeded.
     pub fn squeeze(&self, results: &mut Results, most: u64) -> bool {
         let weight = |results: &Results, at: usize| self.scale.0.correct(results.messages[at].1);
         let mut order: Vec<usize> = (0..results.messages.len()).collect();
-        // The short ones first: what they do not need is left to the long ones.
+        // Short ones first: their unused tokens are left to the long ones.
         order.sort_by_key(|at| weight(results, *at));
         let mut left = most;
         for (done, at) in order.iter().enumerate() {
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_result_of_a_thousand_tokens_stays_and_a_longer_one_is_shortened() {
-        // A message weighs 4 more than its text, and its name 1.
+        // A message has 4 tokens besides its text, and its name 1.
         let exact = unit(&"abcd".repeat(995));
         let mut same = exact.clone();
         assert_eq!(PLAIN.shorten(&mut same), 0);

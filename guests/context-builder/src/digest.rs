@@ -1,5 +1,4 @@
-//! Summaries of what has left the window: in parts, each from where the last one ended, so that however much leaves at once
-//! nothing is passed over.
+//! Summaries of messages that have left the window, in contiguous parts, so that none is skipped.
 
 use crate::Error;
 use crate::bub::tape::entries::Entry;
@@ -8,53 +7,53 @@ use crate::thread::{self, Unit, exchanges};
 use crate::window::CONTINUE;
 use serde_json::Value;
 
-/// Entries of one part, at most.
+/// Maximum entries of a part.
 pub const PART: usize = 1_024;
 
-/// Tokens of one part, at most: as many as a summary is made of without skipping most of them.
+/// Maximum tokens of a part, which one summary can represent.
 const PART_TOKENS: u64 = 16_000;
 
-/// Parts that are made behind one turn by quoting, and by asking a model. The others wait for the next turn; until then
-/// the request names them.
+/// Maximum parts per turn, by quotation and by a model. Further ones wait for the next turn; requests name them until
+/// then.
 const PARTS: usize = 64;
 const ASKED: usize = 4;
 
-/// Tokens of one message that go into a summary: both of its ends. What was too long for a request must not come back
+/// Maximum tokens of one message in a summary, head and tail: content that was too long for a request must not return
 /// through its summary.
 const LINE: u64 = 400;
 
-/// Tokens of a tool's result that do.
+/// Maximum tokens of a tool result.
 const RESULT: u64 = 60;
 
-/// The thread whose messages have left the window, and where its summaries are kept.
+/// The thread to summarize, and where its summaries are stored.
 pub trait Thread {
-    /// The next entries behind that one, oldest first, at most so many; fewer: there are no more.
+    /// At most `max` entries after that one, oldest first; fewer at the end.
     fn next(&self, after: u64, max: usize) -> Result<Vec<Entry>, Error>;
-    /// Asks a model to summarise, where one is named: the summary before, and the lines.
+    /// Summarizes with a model, if one is configured: the previous summary, and new lines.
     fn ask(&self, before: Option<&Summary>, lines: &[String]) -> Option<Result<String, Error>>;
-    /// A line for the log.
+    /// Logs a warning.
     fn warn(&self, line: &str);
-    /// Keeps it, and whether a model made it.
+    /// Stores a summary, with whether a model made it.
     fn keep(&self, summary: &Summary, messages: usize, is_asked: bool) -> Result<(), Error>;
 }
 
-/// What is summarised, and when.
+/// What is summarized, and when.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
-    /// The anchor that the phase begins with, or 0.
+    /// The phase's anchor, or 0.
     pub phase: u64,
-    /// The first entry that the window holds.
+    /// The first entry in the window.
     pub window_start: u64,
     pub after_messages: u64,
     pub after_tokens: u64,
-    /// Tokens of a summary.
+    /// Maximum tokens of a summary.
     pub most: u64,
 }
 
-/// Makes the next summaries, when enough has left the window since the last one. A model that fails is not asked again for
-/// the other parts: sentences are quoted, which needs nobody.
+/// Makes the next summaries, when enough has left the window since the last one. After a model's failure the remaining
+/// parts are summarized by quotation, without a model.
 pub fn summarise(thread: &dyn Thread, rule: Rule, last: Option<Summary>) -> Result<(), Error> {
-    // What was said before this phase is in its anchor.
+    // Earlier phases are summarized in the anchor's state.
     let mut last = last.filter(|last| last.through >= rule.phase);
     let mut after = last.as_ref().map_or(rule.phase, |last| last.through);
     let mut is_due = false;
@@ -62,7 +61,7 @@ pub fn summarise(thread: &dyn Thread, rule: Rule, last: Option<Summary>) -> Resu
     let mut asked = 0;
     for _ in 0..PARTS {
         let Some(part) = Part::next(thread, after, rule)? else { return Ok(()) };
-        // Where a first part is too small, so is the rest: it is the last one.
+        // If the first part is too small, it is also the last one.
         is_due |=
             summary::is_due(part.messages as u64, part.tokens, rule.after_messages, rule.after_tokens) || part.is_full;
         if !is_due {
@@ -78,7 +77,7 @@ pub fn summarise(thread: &dyn Thread, rule: Rule, last: Option<Summary>) -> Resu
             }
             None => (quote(last.as_ref(), &part.lines, rule.most), false),
         };
-        // Of a part that says nothing the summary before still holds, and now covers it too.
+        // For a part without content, the previous summary is extended to cover it.
         let before = || last.as_ref().map(|last| last.content.clone()).unwrap_or_default();
         let content = if content.trim().is_empty() { before() } else { content };
         let summary = Summary { content, through: part.through };
@@ -93,18 +92,18 @@ pub fn summarise(thread: &dyn Thread, rule: Rule, last: Option<Summary>) -> Resu
     Ok(())
 }
 
-/// A part of what has left the window.
+/// A part of the messages that have left the window.
 struct Part {
     lines: Vec<String>,
     messages: usize,
     tokens: u64,
     through: u64,
-    /// There may be more behind it.
+    /// Whether more may follow.
     is_full: bool,
 }
 
 impl Part {
-    /// The next one; none where nothing is left.
+    /// The next part; `None` at the end.
     fn next(thread: &dyn Thread, after: u64, rule: Rule) -> Result<Option<Self>, Error> {
         let mut entries = thread.next(after, PART)?;
         let mut is_full = entries.len() == PART;
@@ -126,7 +125,7 @@ impl Part {
             lines.push(line);
         }
         entries.truncate(taken);
-        // Anchors of zones, and those that a phase begins with, are no messages.
+        // Section and phase anchors are not messages.
         entries.retain(|entry| entry.kind != "anchor");
         let units: Vec<Unit> = exchanges(&entries).into_iter().flat_map(|exchange| exchange.units).collect();
         let messages = units.iter().map(Unit::len).sum();
@@ -135,14 +134,15 @@ impl Part {
     }
 }
 
-/// Without a model: the sentences that say most, those of the last summary among them.
+/// Without a model: the most informative sentences, including those of the previous summary.
 fn quote(last: Option<&Summary>, lines: &[String], most: u64) -> String {
     let before = last.map(|last| last.content.as_str());
     let texts: Vec<&str> = before.into_iter().chain(lines.iter().map(String::as_str)).collect();
     bub_estimate::extract(&texts, most.saturating_sub(16))
 }
 
-/// A line of the conversation: who, and what, in about so many tokens; none of what is no message, or says nothing.
+/// A line of the conversation with its speaker, in about that many tokens; `None` for entries that are not messages or
+/// have no text.
 pub fn line(entry: &Entry, most: u64) -> Option<String> {
     let payload: Value = serde_json::from_str(&entry.payload).ok()?;
     match entry.kind.as_str() {

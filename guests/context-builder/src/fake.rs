@@ -1,4 +1,4 @@
-//! A tape for tests, as the host would show it.
+//! A tape for tests, as the host shows it.
 
 use crate::bub::context::recall;
 use crate::bub::tape::entries::{Entry, Query};
@@ -60,7 +60,7 @@ impl Tape {
         self.push("tool_result", json!({ "results": [text] }))
     }
 
-    /// Calls with a short result each.
+    /// Calls with short results.
     pub fn calls(&mut self, names: &[&str]) -> &mut Self {
         let results: Vec<String> = names.iter().map(|name| format!("{name} is done")).collect();
         self.call(names).push("tool_result", json!({ "results": results }))
@@ -76,13 +76,13 @@ impl Tape {
     }
 }
 
-/// A tape, its sidecars, what the host knows beside them, and what was asked.
+/// A tape, its sidecars, the host's other data, and recorded queries.
 #[derive(Default)]
 pub struct Store {
     pub tape: Tape,
     pub sidecars: BTreeMap<String, Tape>,
     pub known: Vec<(recall::Source, String)>,
-    /// What reading beyond the window ends with.
+    /// The error of reads beyond the window.
     pub broken: Option<ErrorKind>,
     pub asked: RefCell<Vec<u32>>,
     pub read: RefCell<usize>,
@@ -129,7 +129,7 @@ impl Source for Store {
         Ok(found)
     }
 
-    /// What shares a word with the question, as the host would answer it.
+    /// Texts that share a word with the question, as the host would return them.
     fn recall(&self, question: &str, options: &recall::Options) -> Result<recall::Answer, Error> {
         self.asked.borrow_mut().push(options.timeout_ms);
         if let Some(kind) = self.broken {

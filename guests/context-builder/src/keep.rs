@@ -1,5 +1,5 @@
-//! What is kept behind a turn, in the sidecars: the exchange, to be found again, and the summary of what has left the
-//! window. Nothing here ends a turn: it is over.
+//! Data stored after a turn, in the sidecars: the exchange for retrieval, and summaries. Errors are only logged, since
+//! the turn is over.
 
 use crate::bub::model::chat;
 use crate::bub::model::exchange::{Event, Request};
@@ -13,10 +13,11 @@ use crate::summary::{self, Summary};
 use crate::{Error, ErrorKind, SELECTED, SIDECAR, log_line};
 use serde_json::{Value, json};
 
-/// Sessions that leave nothing behind.
+/// Prefix of ephemeral sessions.
 const PASSING: &str = "temp/";
 
-/// Keeps what the turn has left, where this plugin selected for it. Its note says so, and is looked for before the options.
+/// Stores the data of a turn for which this plugin selected. The selection's note tells, and is checked before the
+/// options.
 pub fn after_turn(turn: &Turn, options: impl FnOnce() -> Result<Options, Error>) -> Result<(), Error> {
     if turn.session_id().starts_with(PASSING) {
         return Ok(());
@@ -34,7 +35,7 @@ pub fn after_turn(turn: &Turn, options: impl FnOnce() -> Result<Options, Error>)
     Ok(())
 }
 
-/// The next summaries, when enough has left the window since the last one.
+/// Makes the next summaries, when enough has left the window.
 fn summarise(turn: &Turn, tape: &Tape, options: &Options, metadata: &Value) -> Result<(), Error> {
     let Some(window_start) = metadata["windowStart"].as_u64() else { return Ok(()) };
     let sidecar = tape.sidecar(SIDECAR)?;
@@ -54,7 +55,7 @@ fn summarise(turn: &Turn, tape: &Tape, options: &Options, metadata: &Value) -> R
     )
 }
 
-/// The thread behind its turn.
+/// The thread after its turn.
 struct Behind<'a> {
     turn: &'a Turn,
     tape: &'a Tape,
@@ -141,8 +142,8 @@ fn newest(tape: &Tape, name: &str) -> Result<Option<Entry>, Error> {
     Ok(tape.query(&source::newest_events(name, 1))?.next(1)?.pop())
 }
 
-/// At once, past the turn's fork, which is on the tape already. Should somebody else have written, what they wrote stands:
-/// one summary at a time is made of a session.
+/// Writes immediately, bypassing the turn's fork, which is merged already. On a conflict the other writer's entry
+/// stays: there is one summary at a time per session.
 fn write(sidecar: &Tape, name: &str, data: &Value) -> Result<(), Error> {
     let last = sidecar.tail(None, 1)?.last().map_or(0, |entry| entry.id);
     let payload = json!({ "name": name, "data": data }).to_string();

@@ -1,19 +1,19 @@
-//! The language of the labels: as it is set, or as the user writes.
+//! The language of labels: configured, or the user's.
 
 use crate::options::{Language, Speech};
 use crate::thread;
 
-/// Messages that are looked at, the newest.
+/// The newest messages that are examined.
 const LOOKED_AT: usize = 3;
 
-/// Fewer letters than these leave the word to the message before.
+/// Minimum letters of a message; otherwise the previous one decides.
 const ENOUGH: u64 = 4;
 
-/// A Chinese character says about as much as so many letters.
+/// A Chinese character counts as this many letters.
 const HAN: u64 = 4;
 
 impl Speech {
-    /// `said`: what the user said, newest first.
+    /// `said`: user messages, newest first.
     pub fn of(self, said: impl Iterator<Item = impl AsRef<str>>) -> Language {
         match self {
             Self::Always(language) => language,
@@ -22,7 +22,7 @@ impl Speech {
     }
 }
 
-/// Chinese where what the user said last is written in Chinese characters for the most part, without kana.
+/// Chinese if the user's last text is mostly in Chinese characters without kana.
 fn spoken(said: impl Iterator<Item = impl AsRef<str>>) -> Language {
     let (mut chinese, mut others) = (0, 0);
     for text in said.take(LOOKED_AT) {

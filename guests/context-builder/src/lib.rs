@@ -21,7 +21,7 @@ wit_bindgen::generate!({
     generate_all,
 });
 
-/// What this plugin says of itself: the host reads it without running anything.
+/// The manifest, which the host reads without running the component.
 #[used]
 #[unsafe(link_section = "bub:manifest")]
 static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
@@ -60,10 +60,10 @@ use options::Options;
 use scale::Scale;
 use serde_json::{Map, Value};
 
-/// This plugin's sidecar: the summary.
+/// This plugin's sidecar for summaries.
 const SIDECAR: &str = "context-builder";
 
-/// The event in which the host keeps a selector's notes.
+/// The event with the notes of a selection.
 const SELECTED: &str = "context.selected";
 
 struct ContextBuilder;
@@ -142,7 +142,7 @@ fn configured(key: &str) -> Option<Value> {
     serde_json::from_str(&config::get(key)?).ok()
 }
 
-/// A line of the log.
+/// Logs a line.
 fn log_line(warns: bool, line: &str) {
     log(if warns { Level::Warn } else { Level::Debug }, line);
 }

@@ -1,12 +1,12 @@
-//! The options: those of the configuration, and over them those of the session; each checked.
+//! Options: validated values of the configuration, overridden by the session's.
 
 use crate::budget::Shares;
 use serde_json::{Map, Value, json};
 
-/// Fewer tokens hold no conversation.
+/// The minimum budget of a conversation.
 pub const LEAST_BUDGET: u64 = 512;
 
-/// What the selector and the hook go by.
+/// All options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     pub total_budget: u64,
@@ -29,36 +29,36 @@ pub struct Options {
     pub summary_after_tokens: u64,
 }
 
-/// Of the labels.
+/// The language of labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     Chinese,
     English,
 }
 
-/// How the language of the labels is found.
+/// How the language of labels is determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speech {
-    /// That of what the user says.
+    /// The language of the user.
     Conversation,
     Always(Language),
 }
 
-/// Where memories are looked for.
+/// Sources of memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Category {
     /// The long-term memory.
     UserPreference,
     /// The daily notes.
     Note,
-    /// What was said.
+    /// The conversation.
     History,
 }
 
-/// What a value must be.
+/// The type of a value.
 enum Kind {
     Flag,
-    /// From, to.
+    /// Minimum and maximum.
     Number(u64, u64),
     Fraction,
     Word(&'static [&'static str]),
@@ -66,7 +66,7 @@ enum Kind {
     Text,
 }
 
-/// An option: its key, what holds unless it is set, what it must be, what it is for.
+/// An option: key, default, type and description.
 pub struct Key {
     pub name: &'static str,
     default: fn() -> Value,
@@ -80,7 +80,7 @@ const MANY: u64 = 100_000_000;
 
 macro_rules! keys {
     ($($name:literal = $default:tt, $kind:expr, $about:literal;)*) => {
-        /// All options, in the order in which they are shown.
+        /// All options, in display order.
         pub const KEYS: &[Key] =
             &[$(Key { name: $name, default: || json!($default), kind: $kind, about: $about }),*];
     };
@@ -116,7 +116,7 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// There is none; the sentence says which there are.
+    /// There is none; the message lists the options.
     pub fn named(name: &str) -> Result<&'static Self, String> {
         KEYS.iter().find(|key| key.name == name).ok_or_else(|| {
             let all: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
@@ -124,11 +124,11 @@ impl Key {
         })
     }
 
-    /// The value as the option has it: what a person types is text.
+    /// Converts a value to the option's type: typed values are texts.
     ///
     /// # Errors
     ///
-    /// It is none that the option takes.
+    /// The value is invalid.
     pub fn accept(&self, value: Value) -> Result<Value, String> {
         let value = self.typed(value);
         if self.takes(&value) {
@@ -176,18 +176,18 @@ impl Key {
         }
     }
 
-    /// What a tool's schema says of it.
+    /// The JSON Schema for a tool.
     pub fn schema(&self) -> Value {
         json!({ "description": format!("{} [default: {}].", self.about, (self.default)()) })
     }
 }
 
 impl Options {
-    /// Reads each from the configuration, and the session's own over it.
+    /// Reads each option from the configuration, overridden by the session.
     ///
     /// # Errors
     ///
-    /// One is not what it must be, or all shares are more than the whole.
+    /// A value is invalid, or all shares together exceed 100 percent.
     pub fn read(configured: impl Fn(&str) -> Option<Value>, session: &Map<String, Value>) -> Result<Self, String> {
         let all = values(configured, session)?;
         let number = |name: &str| all[name].as_u64().unwrap_or_default();
@@ -235,11 +235,11 @@ impl Options {
     }
 }
 
-/// The value of each option by its key.
+/// The effective value of each option, by key.
 ///
 /// # Errors
 ///
-/// One is not what it must be.
+/// A value is invalid.
 pub fn values(
     configured: impl Fn(&str) -> Option<Value>,
     session: &Map<String, Value>,
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!((options.total_budget, options.sliding_window_size), (48_000, 20));
         assert_eq!(options.shares, Shares::ORIGINAL);
         assert!(options.enable_summary && options.enable_memory_retrieval);
-        // The original logs each step and labels in Chinese; here who looks for it sets it.
+        // The original logs each step and labels in Chinese; here both must be configured.
         assert_eq!((options.debug, options.language), (false, Speech::Conversation));
         assert!(options.enable_tool_result_compression && options.enable_instruction_pinning);
         assert!(!options.include_current_input);

@@ -1,9 +1,9 @@
-//! Instruction pinning: the goal once more at the end, where results of tools do not wash it away.
+//! Instruction pinning: repeats the goal at the end, after long tool results.
 //!
-//! The goal is the thread's. A message that says what is to be done is the goal; one that only goes on ("continue", "yes",
-//! "继续") leaves the goal as it is, and so does what the agent loop says to itself. It ends with the next such message, with
-//! a word that ends it ("thanks", "stop", "谢谢"), with `,context done`, and with a handoff; an automatic handoff, which begins
-//! a phase in the middle of the work, carries it along in its state.
+//! The goal belongs to the thread. A message that states a task is the goal; one that only goes on ("continue", "yes",
+//! "继续") does not change it, and neither do the agent loop's own prompts. It ends with the next task, with a closing
+//! word ("thanks", "stop", "谢谢"), with `,context done`, and with a handoff; an automatic handoff, which begins a phase
+//! in the middle of the work, stores it in its state.
 
 use crate::Error;
 use crate::bub::tape::entries::{Query, Start};
@@ -14,16 +14,16 @@ use crate::window::{CONTINUE, Window};
 use bub_estimate::{Intent, intent, spoken};
 use serde_json::Value;
 
-/// Characters of the goal that are repeated.
+/// Maximum characters of the repeated goal.
 const GOAL: usize = 200;
 
-/// Messages that are looked through for a goal beyond the window.
+/// Messages beyond the window that are searched for a goal.
 const LOOKED_AT: u32 = 256;
 
-/// The event that says that the task is done.
+/// The event that marks the task as done.
 pub const DONE: &str = "context.goal";
 
-/// The goal, and what the user says now where that is another thing.
+/// The goal, and the user's current message if it differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Goal {
     pub text: String,
@@ -31,7 +31,7 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// As much of it as is repeated.
+    /// The repeated text.
     pub fn shown(&self) -> String {
         let (goal, dots) = beginning(self.text.trim(), GOAL);
         format!("{goal}{dots}")
@@ -45,18 +45,18 @@ fn beginning(text: &str, most: usize) -> (&str, &str) {
     }
 }
 
-/// Where a goal is looked for.
+/// Where to search for a goal.
 pub struct Asked<'a> {
     pub source: &'a dyn Source,
     pub window: &'a Window,
     pub request: &'a Request,
-    /// The anchor that the phase begins with.
+    /// The phase's anchor.
     pub anchor: Option<&'a str>,
     /// Its id, or that of the first entry.
     pub phase: u64,
 }
 
-/// What messages that were looked at come to.
+/// The result of a search.
 enum Found {
     Goal(String),
     Ended,
@@ -64,7 +64,7 @@ enum Found {
 }
 
 impl Asked<'_> {
-    /// The goal; none where nothing is to be done.
+    /// The goal; `None` without a task.
     pub fn goal(&self) -> Result<Option<Goal>, Error> {
         let began = self.request.began;
         let mut own: Vec<String> = self.window.own_input(began).into_iter().map(|(_, text)| text.to_owned()).collect();
@@ -77,13 +77,13 @@ impl Asked<'_> {
             return Ok(None);
         }
         let latest = own.last().map(|latest| spoken(latest).words.trim().to_owned()).filter(|words| !words.is_empty());
-        // The first task of a turn is what it is about: what is said meanwhile adds to it.
+        // The first task of a turn is its goal: later messages add to it.
         match first_task(own.iter().map(|text| spoken(text).words)) {
             Found::Goal(text) => return Ok(Some(Goal { text, latest: None })),
             Found::Ended => return Ok(None),
             Found::Nothing => {}
         }
-        // Of several people in a conversation each goes on with their own task: nobody's words become another's order.
+        // In a group, each person continues their own task: one person's words must not become another's order.
         let sender = own.first().and_then(|text| spoken(text).sender);
         let done = source::newest_id(self.source, DONE)?.unwrap_or_default();
         let text = match self.earlier(done, sender) {
@@ -98,7 +98,7 @@ impl Asked<'_> {
         Ok(text.map(|text| Goal { text, latest }))
     }
 
-    /// The prompt with which the turn began: behind an anchor of the turn's own it stands on no message.
+    /// The prompt of the turn: after an anchor of the turn itself, no visible message contains it.
     fn begun(&self) -> Result<Option<String>, Error> {
         if !self.request.prompt.starts_with(CONTINUE) {
             return Ok(Some(self.request.prompt.clone()));
@@ -108,7 +108,7 @@ impl Asked<'_> {
         Ok(found.first().and_then(source::data).and_then(|data| data["prompt"].as_str().map(str::to_owned)))
     }
 
-    /// What earlier turns of the window say, newest first.
+    /// Earlier turns of the window, newest first.
     fn earlier(&self, done: u64, sender: Option<&str>) -> Found {
         for exchange in self.window.exchanges.iter().rev() {
             let asked = exchange.units.iter().filter_map(|unit| match unit {
@@ -130,7 +130,7 @@ impl Asked<'_> {
         Found::Nothing
     }
 
-    /// The same of what has left the window, in this phase: earlier ones may hold what this conversation must not see.
+    /// The same beyond the window, in this phase: earlier phases may contain what this conversation must not see.
     fn beyond(&self, done: u64, sender: Option<&str>) -> Result<Found, Error> {
         let first = self.window.exchanges.first().and_then(|exchange| exchange.units.first()).map(Unit::id);
         let messages = Query {
@@ -155,7 +155,7 @@ impl Asked<'_> {
         Ok(Found::Nothing)
     }
 
-    /// The goal that an automatic handoff has carried along.
+    /// The goal in the state of an automatic handoff.
     fn carried(&self, sender: Option<&str>) -> Option<String> {
         let payload: Value = serde_json::from_str(self.anchor?).ok()?;
         let is_automatic = payload["name"].as_str()?.starts_with("auto_handoff/");
@@ -165,7 +165,7 @@ impl Asked<'_> {
     }
 }
 
-/// The first of them that says what is to be done; ended, where one that says that comes without.
+/// The first message that states a task; `End` if an ending comes before any task.
 fn first_task<'a>(said: impl Iterator<Item = &'a str>) -> Found {
     let mut found = Found::Nothing;
     for text in said {
@@ -182,16 +182,16 @@ fn first_task<'a>(said: impl Iterator<Item = &'a str>) -> Found {
     found
 }
 
-/// The task of a turn: what its calls of tools have come to.
+/// The progress of a turn: its tool calls.
 #[derive(Debug, Default, PartialEq)]
 pub struct ActiveTask {
-    /// Names of the tools, in the order of the calls.
+    /// Names of the called tools, in order.
     calls: Vec<String>,
     failed: usize,
 }
 
 impl ActiveTask {
-    /// What was called in this turn: behind the entry with which it began.
+    /// The calls of this turn, after the entry with which it began.
     pub fn of(exchange: Option<&Exchange>, began: u64) -> Self {
         let mut task = Self::default();
         for unit in exchange.map_or([].as_slice(), |exchange| exchange.units.as_slice()) {
@@ -205,7 +205,7 @@ impl ActiveTask {
         task
     }
 
-    /// In a line; empty while nothing was called.
+    /// One line; empty without calls.
     pub fn status(&self) -> String {
         let Some(last) = self.calls.last() else { return String::new() };
         let mut counted: Vec<(&str, usize)> = Vec::new();
@@ -227,7 +227,7 @@ impl ActiveTask {
     }
 }
 
-/// The instruction for a goal; none without one.
+/// The instruction for a goal; `None` without one.
 pub fn instruction(goal: &Goal, task: &ActiveTask) -> Option<String> {
     if goal.text.trim().is_empty() {
         return None;

@@ -1,18 +1,18 @@
-//! Long-term retrieval: what the memory, the daily notes and earlier conversations hold that the question is about. The host
-//! keeps the index and decides who may be told what.
+//! Long-term retrieval from memory, daily notes and earlier conversations. The host keeps the index and decides on
+//! access.
 
 use crate::bub::context::recall;
 use crate::options::{Category, Language, Options};
 use crate::source::Source;
 use crate::{Error, ErrorKind};
 
-/// Hits that are asked for: some stand in the system prompt, which is cut only later.
+/// Requested hits: some may be in the system prompt, which is cut later.
 const HITS: u32 = 64;
 
-/// Characters of a memory that are shown.
+/// Maximum characters of a memory.
 const SHOWN: usize = 300;
 
-/// Something that could be remembered.
+/// A retrieved memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {
     pub content: String,
@@ -20,22 +20,22 @@ pub struct Memory {
     pub similarity: f64,
 }
 
-/// What was found, and what could not be asked.
+/// The hits, and failed queries.
 #[derive(Debug, Default)]
 pub struct Found {
     pub memories: Vec<Memory>,
-    /// What happened in place of an answer, a line each.
+    /// One line per failure.
     pub missed: Vec<String>,
 }
 
-/// The memories that are near enough, nearest first. `window_start`: the first entry that is shown anyway.
+/// Memories above the threshold, nearest first. `window_start`: the first entry that is in the context anyway.
 pub fn search(source: &dyn Source, question: &str, options: &Options, window_start: u64) -> Found {
     let asked = recall::Options {
         sources: options.categories.iter().map(of_category).collect(),
         limit: HITS,
         min_score: options.min_similarity,
         timeout_ms: u32::try_from(options.retrieval_timeout_ms).unwrap_or(u32::MAX),
-        // What is really sent of the system prompt is known later.
+        // The final system prompt is not known yet.
         sent: Vec::new(),
         window_start: Some(window_start),
     };
@@ -48,14 +48,14 @@ pub fn search(source: &dyn Source, question: &str, options: &Options, window_sta
     }
 }
 
-/// Those that do not stand in the system prompt as it is sent, as many as are wanted.
+/// Memories that are not in the final system prompt, up to the maximum.
 pub fn unsent(memories: &[Memory], system_prompt: &str, options: &Options) -> Vec<Memory> {
     let most = usize::try_from(options.retrieval_limit).unwrap_or(usize::MAX);
     let new = memories.iter().filter(|memory| !system_prompt.contains(&memory.content));
     new.take(most).map(|memory| Memory { content: shown(&memory.content), ..memory.clone() }).collect()
 }
 
-/// As the model reads them; none where there are none.
+/// The message for the model; `None` without memories.
 pub fn message(memories: &[Memory], language: Language) -> Option<String> {
     if memories.is_empty() {
         return None;
@@ -76,7 +76,7 @@ fn of_category(category: &Category) -> recall::Source {
     }
 }
 
-/// A time-out is told from a failure.
+/// Distinguishes a timeout from a failure.
 fn why(error: &Error) -> String {
     match error.kind {
         ErrorKind::Temporary => format!("memories are skipped: {}", error.message),
@@ -88,7 +88,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Not endless.
+/// Truncates a line.
 fn shown(line: &str) -> String {
     match line.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}...", &line[..end]),

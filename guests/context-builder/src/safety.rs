@@ -1,9 +1,9 @@
-//! The safety net: the current input is in the messages, whatever happens.
+//! The safety net: the current input is always in the messages.
 
-/// As much of the input as shows that a message is it.
+/// The length of the input's beginning that identifies it.
 const HEAD: usize = 20;
 
-/// Whether the last message is a user's and holds the beginning of the prompt. There is nothing to lose of an empty one.
+/// Whether the last message is a user's and contains the beginning of the prompt. An empty prompt cannot be lost.
 pub fn is_there(last: Option<&str>, prompt: &str) -> bool {
     let end = prompt.char_indices().nth(HEAD).map_or(prompt.len(), |(end, _)| end);
     prompt.is_empty() || last.is_some_and(|last| last.contains(&prompt[..end]))

@@ -1,9 +1,9 @@
-//! Weights as they are corrected by what the provider has reported.
+//! Estimates corrected by the provider's reports.
 
 use bub_estimate::Ratio;
 use serde_json::Value;
 
-/// The measure of one turn.
+/// The correction of one turn.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Scale(pub Ratio);
 
@@ -12,7 +12,7 @@ impl Scale {
         self.0.correct(bub_estimate::estimate(text))
     }
 
-    /// A message that is a text.
+    /// A text message.
     pub fn plain(self, text: &str) -> u64 {
         self.0.correct(bub_estimate::chat::plain(text))
     }
@@ -21,17 +21,17 @@ impl Scale {
         self.0.correct(bub_estimate::chat::message(message))
     }
 
-    /// The beginning of a text, so that a message of it weighs at most so much; none when there is no room for any.
+    /// The beginning of a text whose message has at most that many tokens; empty if none fits.
     pub fn cut(self, text: &str, most: u64) -> &str {
         bub_estimate::to_tokens(text, self.room(most))
     }
 
-    /// Both ends of a text, so that a message of them weighs at most so much.
+    /// Head and tail of a text whose message has at most that many tokens.
     pub fn ends(self, text: &str, most: u64, note: impl Fn(usize) -> String) -> String {
         bub_estimate::ends(text, self.room(most), note)
     }
 
-    /// The largest estimate of a text whose message weighs at most so much.
+    /// The maximum estimate of a text whose message has at most that many tokens.
     fn room(self, most: u64) -> u64 {
         let mut room = (most as f64 / self.0.value()) as u64;
         while room > 0 && self.0.correct(room) > most {

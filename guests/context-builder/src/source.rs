@@ -1,4 +1,4 @@
-//! Where entries come from: the view that the host lends, behind what the selection needs of it.
+//! The source of entries: an abstraction of the host's view.
 
 use crate::bub::context::recall::{self, Answer, Options};
 use crate::bub::context::view::View;
@@ -11,9 +11,9 @@ pub trait Source {
     fn tail(&self, before: Option<u64>, max: u32) -> Result<Vec<Entry>, Error>;
     /// The first entry of the window.
     fn first(&self) -> Result<Option<Entry>, Error>;
-    /// What a query finds beyond the window, on the tape or in a sidecar; `temporary` when it is not there in time.
+    /// Runs a query beyond the window, on the tape or in a sidecar; `temporary` on a timeout.
     fn query(&self, sidecar: Option<&str>, query: &Query, max: u32, timeout_ms: u32) -> Result<Vec<Entry>, Error>;
-    /// What memory, notes and earlier conversations know of a question.
+    /// Retrieves from memory, notes and earlier conversations.
     fn recall(&self, question: &str, options: &Options) -> Result<Answer, Error>;
 }
 
@@ -35,15 +35,15 @@ impl Source for View {
     }
 }
 
-/// For what is looked up in passing, in milliseconds.
+/// The timeout of optional lookups, in milliseconds.
 pub const PATIENCE: u32 = 500;
 
-/// Events, the newest first, as many as `limit`.
+/// Events, newest first, at most `limit`.
 pub fn newest_events(name: &str, limit: u32) -> Query {
     Query { name: Some(name.to_owned()), newest_first: true, limit: Some(limit), ..events(Start::First) }
 }
 
-/// Events from there on.
+/// Events from that start on.
 pub fn events(start: Start) -> Query {
     Query {
         start,
@@ -60,7 +60,7 @@ pub fn events(start: Start) -> Query {
 /// The data of the newest event of that name that this plugin could have written.
 pub fn newest(source: &dyn Source, sidecar: Option<&str>, name: &str) -> Result<Option<Value>, Error> {
     let found = match source.query(sidecar, &newest_events(name, 1), 1, PATIENCE) {
-        // There is no sidecar yet, or this plugin may have none.
+        // There is no sidecar yet, or no grant for it.
         Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Denied) => return Ok(None),
         found => found?,
     };
@@ -72,7 +72,7 @@ pub fn newest_id(source: &dyn Source, name: &str) -> Result<Option<u64>, Error> 
     Ok(source.query(None, &newest_events(name, 1), 1, PATIENCE)?.first().map(|entry| entry.id))
 }
 
-/// What an event says.
+/// The data of an event.
 pub fn data(entry: &Entry) -> Option<Value> {
     serde_json::from_str::<Value>(&entry.payload).ok()?.get("data").cloned()
 }

@@ -5,10 +5,10 @@ use crate::source::{self, Source};
 use crate::{Error, SIDECAR};
 use serde_json::{Value, json};
 
-/// The event that holds it.
+/// The event of a summary.
 pub const EVENT: &str = "context.summary";
 
-/// What the summary of a thread says, and up to where.
+/// A summary and the range that it covers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     pub content: String,
@@ -17,24 +17,24 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The newest one.
+    /// The newest summary.
     pub fn newest(source: &dyn Source) -> Result<Option<Self>, Error> {
         Ok(source::newest(source, Some(SIDECAR), EVENT)?.and_then(|data| Self::of(&data)))
     }
 
-    /// What a record says. One without a word covers messages of which nothing was worth a sentence.
+    /// Parses a record. One with empty content covers messages without anything to summarize.
     pub fn of(data: &Value) -> Option<Self> {
         let content = data.get("content")?.as_str()?.trim().to_owned();
         let through = data.get("through")?.as_u64()?;
         Some(Self { content, through })
     }
 
-    /// As it is kept: who made it is for people.
+    /// The record to store; its author is for people.
     pub fn record(&self, messages: usize, by: &str) -> Value {
         json!({ "content": self.content, "through": self.through, "messages": messages, "by": by })
     }
 
-    /// As the model reads it.
+    /// The message for the model.
     pub fn shown(&self, language: Language) -> String {
         format!("{}\n{}", label(language), self.content)
     }
@@ -47,7 +47,7 @@ pub fn label(language: Language) -> &'static str {
     }
 }
 
-/// Whether enough has left the window since the last summary for another one.
+/// Whether enough has left the window since the last summary.
 pub fn is_due(messages: u64, tokens: u64, after_messages: u64, after_tokens: u64) -> bool {
     messages >= after_messages || tokens >= after_tokens
 }

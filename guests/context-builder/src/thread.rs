@@ -1,4 +1,4 @@
-//! Entries as exchanges: what a person said, and all that came of it.
+//! Grouping of entries into exchanges: a user message and everything that follows from it.
 
 use crate::bub::tape::entries::Entry;
 use bub_estimate::chat;
@@ -12,14 +12,14 @@ pub struct Exchange {
     pub units: Vec<Unit>,
 }
 
-/// What is taken or left as a whole.
+/// A unit that is included or omitted as a whole.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Unit {
-    /// An anchor or a message. `asked` is what a user said, if it is that.
+    /// An anchor or a message. `asked` is the text of a user message.
     Message { id: u64, tokens: u64, asked: Option<String> },
-    /// A message in place of one that stands on the tape.
+    /// Replaces a message of the tape.
     Cut { id: u64, message: Value },
-    /// Calls of tools with their results.
+    /// Tool calls with their results.
     Calls { id: u64, call_tokens: u64, names: Vec<String>, results: Results },
 }
 
@@ -27,11 +27,11 @@ pub enum Unit {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Results {
     pub id: u64,
-    /// Each as a chat message, with its own estimate.
+    /// Chat messages with their estimates.
     pub messages: Vec<(Value, u64)>,
-    /// Whether they are no longer what the tape says.
+    /// Whether they were shortened.
     pub cut: bool,
-    /// How many say that the tool failed.
+    /// Number of failed results.
     pub failed: usize,
 }
 
@@ -50,7 +50,7 @@ impl Unit {
         }
     }
 
-    /// Each message's own estimate, so that each can be corrected by itself.
+    /// The estimate of each message, so that each can be corrected separately.
     pub fn weights(&self) -> Vec<u64> {
         match self {
             Self::Message { tokens, .. } => vec![*tokens],
@@ -61,7 +61,7 @@ impl Unit {
         }
     }
 
-    /// How many chat messages it is.
+    /// Number of chat messages.
     pub fn len(&self) -> usize {
         match self {
             Self::Message { .. } | Self::Cut { .. } => 1,
@@ -70,9 +70,9 @@ impl Unit {
     }
 }
 
-/// What an entry is to a thread.
+/// The role of an entry in a thread.
 enum Item {
-    /// A turn of the agent loop begins, or has come to its end.
+    /// Begin or end of a turn of the agent loop.
     Begin,
     End,
     Message(Unit),
@@ -93,9 +93,9 @@ struct Call {
     name: Option<String>,
 }
 
-/// Splits entries, in the order of the tape, into exchanges. An exchange begins with a turn of the agent loop; on a tape
-/// that does not say where turns begin, with what a user said. Calls without all their results are left out, and so are
-/// results without their calls: no model takes them.
+/// Groups entries into exchanges, in order. An exchange begins with a turn of the agent loop or, on a tape without that
+/// event, with a user message. Calls without all their results and results without calls are omitted: no model accepts
+/// them.
 pub fn exchanges(entries: &[Entry]) -> Vec<Exchange> {
     let mut thread = Thread::default();
     entries.iter().for_each(|entry| thread.push(entry));
@@ -106,9 +106,9 @@ pub fn exchanges(entries: &[Entry]) -> Vec<Exchange> {
 #[derive(Default)]
 struct Thread {
     exchanges: Vec<Exchange>,
-    /// The current exchange is a turn of the agent loop, in which a user may say several things.
+    /// Whether the current exchange is a turn of the agent loop, which may have several user messages.
     in_turn: bool,
-    /// Calls that wait for their results.
+    /// Calls without results so far.
     waiting: Option<(u64, u64, Vec<Call>)>,
 }
 
@@ -183,7 +183,7 @@ struct EventData {
     status: Option<String>,
 }
 
-/// A message that is a text and nothing else, which most are: it is read where it stands.
+/// A message that is a plain text, the common case: borrowed from the payload.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Said<'a> {
@@ -197,7 +197,7 @@ fn item(entry: &Entry) -> Item {
     match entry.kind.as_str() {
         "event" => event(&entry.payload),
         "anchor" => {
-            // As the host renders it, but for the spaces of the state.
+            // As the host renders it, except for spaces in the state.
             let tokens = chat::plain(&entry.payload) + chat::plain("[Anchor created]");
             Item::Message(Unit::Message { id: entry.id, tokens, asked: None })
         }
@@ -228,7 +228,7 @@ fn item(entry: &Entry) -> Item {
 }
 
 fn event(payload: &str) -> Item {
-    // Most events are none of these; a look is cheaper than reading them.
+    // Most events are others; a substring search is cheaper than parsing.
     if !payload.contains("loop.") {
         return Item::Nothing;
     }
@@ -246,7 +246,7 @@ fn object(payload: &str) -> Option<Value> {
     serde_json::from_str::<Value>(payload).ok().filter(Value::is_object)
 }
 
-/// The words of a message: its text, or the texts of its parts.
+/// The text of a message, or of its parts.
 pub fn words(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -257,7 +257,7 @@ pub fn words(content: &Value) -> String {
     }
 }
 
-/// What the user typed, without what the builtin stages put in front of it: the context and the date.
+/// The user's own text, without the context and date before it.
 pub fn typed(prompt: &str) -> &str {
     let mut at = 0;
     for line in prompt.split_inclusive('\n').take(2) {
@@ -292,7 +292,7 @@ mod tests {
         let mut tape = Tape::default();
         tape.assistant("hello").user("one").assistant("1").user("two").calls(&["a"]).assistant("2");
         assert_eq!(shape(&tape), [vec![1], vec![2, 3], vec![4, 5, 7]]);
-        // A message that came by another way than the loop, behind a turn of the loop.
+        // A message from another source than the loop, after a turn of the loop.
         let mut tape = Tape::default();
         tape.start().user("one").assistant("1").end().user("two").assistant("2");
         assert_eq!(shape(&tape), [vec![2, 3], vec![5, 6]]);

@@ -1,4 +1,4 @@
-//! `,context`: the options of this session, to look at and to change.
+//! `,context`: shows and changes the options of this session.
 
 use crate::bub::tape::entries::Draft;
 use crate::bub::tools::schema::{Effect, ToolSpec};
@@ -7,12 +7,12 @@ use crate::options::{self, KEYS, Key, Options};
 use crate::{Error, ErrorKind, SELECTED, configured, pin, source};
 use serde_json::{Map, Value, json};
 
-/// The event that holds what the session has set, all of it.
+/// The event with all options that the session has set.
 pub const EVENT: &str = "context.settings";
 
 pub const NAME: &str = "context";
 
-/// The name under which this plugin selects.
+/// The name of this selector.
 const NAMED: &str = "context-builder";
 
 pub fn spec() -> ToolSpec {
@@ -47,7 +47,7 @@ pub fn call(turn: &Turn, arguments: &Map<String, Value>) -> Result<String, Error
             for (key, value) in given {
                 session.insert(key.clone(), Key::named(&key).and_then(|key| key.accept(value)).map_err(invalid)?);
             }
-            // All together: shares that are right one by one may be too much.
+            // Validated together: shares that are valid separately may exceed 100 percent.
             Options::read(configured, &session).map_err(invalid)?;
             write(turn, &session)?;
             show(&session)
@@ -66,7 +66,7 @@ pub fn call(turn: &Turn, arguments: &Map<String, Value>) -> Result<String, Error
     }
 }
 
-/// What the latest selection of the session came to: what was cut, what is not shown, and the goal.
+/// The latest selection of the session: cuts, omissions and the goal.
 fn latest(turn: &Turn) -> Result<String, Error> {
     let entry = turn.tape()?.query(&source::newest_events(SELECTED, 1))?.next(1)?.pop();
     let Some(notes) = entry.as_ref().and_then(source::data).filter(|notes| notes["selector"] == NAMED) else {
@@ -112,13 +112,13 @@ fn append(turn: &Turn, name: &str, data: &Value) -> Result<(), Error> {
     turn.tape()?.append(&[draft]).map(drop)
 }
 
-/// What the session has set.
+/// The options that the session has set.
 pub fn session(turn: &Turn) -> Result<Map<String, Value>, Error> {
     let entry = turn.tape()?.query(&source::newest_events(EVENT, 1))?.next(1)?.pop();
     Ok(entry.and_then(|entry| source::data(&entry)?.as_object().cloned()).unwrap_or_default())
 }
 
-/// A line for each option, and a star where the session has its own.
+/// One line per option, with a star for the session's own.
 fn show(session: &Map<String, Value>) -> Result<String, Error> {
     let values = options::values(configured, session).map_err(invalid)?;
     let line = |key: &Key| {

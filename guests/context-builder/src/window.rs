@@ -1,4 +1,4 @@
-//! The sliding window: the newest exchanges, whole, as many as there is room for.
+//! The sliding window: the newest exchanges, whole, as many as fit.
 
 use crate::Error;
 use crate::bub::tape::entries::Entry;
@@ -9,42 +9,43 @@ use crate::source::Source;
 use crate::thread::{Exchange, Unit, exchanges};
 use serde_json::Value;
 
-/// Entries that are read at once: at first as many as twenty exchanges of a plain conversation have.
+/// Entries per read; initially about twenty exchanges of a plain conversation.
 const FIRST: u32 = 160;
 const NEXT: u32 = 256;
 
-/// Entries that are read at most. An exchange that has more is seen from there on.
+/// Maximum entries that are read. A longer exchange is truncated.
 const MOST: usize = 8_192;
 
-/// How the loop asks for its later steps: no words of the user's.
+/// The loop's own prompt for later steps.
 pub const CONTINUE: &str = "Continue the task until all targets are completed.";
 
-/// The anchor of a phase, and what the model reads of it.
+/// The phase's anchor, and its rendering.
 pub struct Phase {
     pub unit: Unit,
     pub text: String,
 }
 
-/// What was read of the thread.
+/// The entries that were read.
 pub struct Window {
-    /// In the order of the tape; the last one may be this turn's.
+    /// In order; the last one may be this turn's.
     pub exchanges: Vec<Exchange>,
-    /// The first entry that was read, where there may be others before it.
+    /// The first entry that was read, if there may be earlier ones.
     pub unread_before: Option<u64>,
 }
 
-/// What is taken of it.
+/// The selected part.
 #[derive(Debug, Default)]
 pub struct Fitted {
     pub units: Vec<Unit>,
     pub tokens: u64,
     pub compressed: u64,
-    /// Exchanges that were taken.
+    /// Number of included exchanges.
     pub rounds: u64,
 }
 
 impl Window {
-    /// Reads from the end as far back as could be taken: behind `after`, `sliding_window_size` exchanges, so many tokens.
+    /// Reads backward as far as may be included: after `after`, at most `sliding_window_size` exchanges and that many
+    /// tokens.
     pub fn read(source: &dyn Source, after: u64, options: &Options, scale: Scale, most: u64) -> Result<Self, Error> {
         let mut entries: Vec<Entry> = Vec::new();
         let mut size = FIRST;
@@ -63,7 +64,7 @@ impl Window {
                 let unread_before = entries.first().map(|entry| entry.id);
                 return Ok(Self { exchanges, unread_before });
             }
-            // The first one may begin further back.
+            // The first one may be incomplete.
             let whole = exchanges.get(1..).unwrap_or_default();
             let weight: u64 = whole.iter().map(|exchange| weigh(&exchange.units, scale)).sum();
             if whole.len() as u64 >= options.sliding_window_size || (weight > most && whole.len() > 1) {
@@ -75,7 +76,7 @@ impl Window {
         }
     }
 
-    /// What the user said, newest first.
+    /// User messages, newest first.
     pub fn spoken(&self) -> impl Iterator<Item = String> {
         let units = self.exchanges.iter().rev().flat_map(|exchange| exchange.units.iter().rev());
         units.filter_map(|unit| match unit {
@@ -84,8 +85,8 @@ impl Window {
         })
     }
 
-    /// What the user said in this turn and stands on the tape already: it is the current input of later steps. What the
-    /// loop says to itself is not.
+    /// The user messages of this turn that are on the tape: the current input of later steps, without the loop's own
+    /// prompts.
     pub fn own_input(&self, began: u64) -> Vec<(&Unit, &str)> {
         let units = self.exchanges.last().map_or([].as_slice(), |exchange| exchange.units.as_slice());
         let own = units.iter().filter_map(|unit| match unit {
@@ -97,7 +98,7 @@ impl Window {
         own.collect()
     }
 
-    /// The anchor that the phase begins with, taken out of the window: it has a place of its own.
+    /// Removes the phase's anchor from the window, since it has its own place.
     pub fn take_phase(&mut self, first: Option<&Entry>) -> Option<Phase> {
         let entry = first.filter(|first| first.kind == "anchor")?;
         self.exchanges.iter_mut().for_each(|exchange| exchange.units.retain(|unit| unit.id() != entry.id));
@@ -108,14 +109,14 @@ impl Window {
         Some(Phase { unit, text: format!("[Anchor created: {name}]: {}", payload["state"]) })
     }
 
-    /// Takes what fits: the last exchange as far as it goes, then older ones, whole, newest first, until one does not fit.
-    /// What has its place in `placed` is there already and weighs nothing here.
+    /// Selects what fits: the last exchange as far as possible, then older ones, whole, newest first. Entries in
+    /// `placed` are included already and cost nothing here.
     pub fn fit(&self, options: &Options, compression: Compression, most: u64, placed: &[Unit]) -> Fitted {
         let mut fitted = Fitted::default();
         let Some((last, older)) = self.exchanges.split_last() else { return fitted };
         let mut taken = vec![shrink(&last.units, compression, most, placed, &mut fitted)];
         fitted.rounds = u64::from(!taken[0].is_empty());
-        // Behind a hole nothing older is shown: an exchange that is missing in the middle is misleading.
+        // Stop at the first gap: a conversation with a missing exchange in the middle is misleading.
         let whole = taken[0].len() == last.units.len();
         let room = usize::try_from(options.sliding_window_size).unwrap_or(usize::MAX).saturating_sub(1);
         for exchange in older.iter().rev().take(if whole { room } else { 0 }) {
@@ -138,8 +139,8 @@ impl Window {
     }
 }
 
-/// The last exchange in so many tokens. Its results stay as they are while they fit; then older ones are shortened, then
-/// left out with their calls, and last of all the newest is cut. What the user said is left out last.
+/// Reduces the last exchange to that many tokens. First older results are shortened, then omitted with their calls,
+/// then the newest is cut. User messages are omitted last.
 fn shrink(units: &[Unit], compression: Compression, most: u64, placed: &[Unit], fitted: &mut Fitted) -> Vec<Unit> {
     let scale = compression.scale;
     let in_place = |unit: &Unit| placed.iter().find(|placed| placed.id() == unit.id());
@@ -186,7 +187,7 @@ fn shrink(units: &[Unit], compression: Compression, most: u64, placed: &[Unit], 
     units
 }
 
-/// What a model would be told by them.
+/// The tokens of these units.
 pub fn weigh(units: &[Unit], scale: Scale) -> u64 {
     units.iter().map(|unit| weigh_one(unit, scale)).sum()
 }
@@ -195,7 +196,7 @@ pub fn weigh_one(unit: &Unit, scale: Scale) -> u64 {
     unit.weights().into_iter().map(|weight| scale.0.correct(weight)).sum()
 }
 
-/// A user message in place of one that is too long: both ends of what was said.
+/// A shortened user message: head and tail.
 pub fn cut_input(id: u64, text: &str, scale: Scale, most: u64) -> Unit {
     let message = user(&scale.ends(text, most, |left| format!("[... {left} characters left out ...]")));
     Unit::Cut { id, message }

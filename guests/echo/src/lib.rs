@@ -1,7 +1,7 @@
-//! Answers every message with its own text. A plugin is this much: copy the directory and change it.
+//! Answers every message with its own text. The minimal plugin: copy the directory and change it.
 
 wit_bindgen::generate!({
-    // What this plugin implements. It imports nothing but what the hook itself brings along.
+    // The implemented hook. There are no imports beyond the hook's own.
     inline: "
         package my:echo@0.1.0;
         world echo {
@@ -12,7 +12,7 @@ wit_bindgen::generate!({
     generate_all,
 });
 
-/// What this plugin says of itself: the host reads it without running anything.
+/// The manifest, which the host reads without running the component.
 #[used]
 #[unsafe(link_section = "bub:manifest")]
 static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
@@ -22,10 +22,10 @@ use exports::bub::hooks::run_model::{Error, Guest, Prompt, Turn};
 struct Echo;
 
 impl Guest for Echo {
-    /// `Ok(Some(text))` is the answer, `Ok(None)` leaves it to the next plugin, `Err` ends the turn.
+    /// `Ok(Some(text))` is the answer, `Ok(None)` passes to the next plugin, `Err` ends the turn.
     fn run_model(turn: Turn, _prompt: Prompt) -> Result<Option<String>, Error> {
-        // The prompt is what `build-prompt` made of the message: sender and date stand in front. The
-        // message itself is what the person wrote.
+        // The prompt is the output of `build-prompt`, with sender and date before the text. The message is what the
+        // sender wrote.
         Ok(Some(format!("[echo] {}", turn.message().content)))
     }
 }

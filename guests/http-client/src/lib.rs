@@ -1,4 +1,4 @@
-//! One request over `wasi:http`, and the whole of its answer.
+//! A single HTTP request over `wasi:http`, with the whole response.
 
 use std::time::Duration;
 use wasip2::http::outgoing_handler;
@@ -7,42 +7,42 @@ use wasip2::http::types::{
 };
 use wasip2::io::streams::{OutputStream, StreamError};
 
-/// Bytes that are written or read at once.
+/// Bytes per read or write.
 const PIECE: u64 = 64 << 10;
 
-/// What is asked.
+/// A request.
 pub struct Request<'a> {
-    /// `http:` or `https:`. A mark `{{secret:NAME}}` may stand in its path and its query.
+    /// `http:` or `https:`. Path and query may contain placeholders `{{secret:NAME}}`.
     pub url: &'a str,
-    /// A mark may stand in their values.
+    /// Values may contain placeholders.
     pub headers: &'a [(&'a str, String)],
-    /// None: it is a GET.
+    /// `None`: a GET request.
     pub body: Option<&'a [u8]>,
 }
 
-/// What was answered.
+/// A response.
 pub struct Response {
     /// 200, 404, ...
     pub status: u16,
-    /// In the order in which they came.
+    /// In order.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// All of it.
+    /// The whole body.
     pub body: Vec<u8>,
 }
 
 impl Response {
-    /// The first header of that name, if it is a text.
+    /// The first header of that name, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         let (_, value) = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
         std::str::from_utf8(value).ok()
     }
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 pub struct NoAnswer {
     /// For people.
     pub why: String,
-    /// Whether another try could have one.
+    /// Whether a retry may succeed.
     pub is_temporary: bool,
 }
 
@@ -58,16 +58,16 @@ fn parts(url: &str) -> Option<(Scheme, &str, &str)> {
     (!authority.is_empty()).then_some((scheme, authority, path))
 }
 
-/// Whether that is an address with a host.
+/// Whether that is a URL with a host.
 pub fn is_address(url: &str) -> bool {
     parts(url).is_some()
 }
 
-/// Sends it, and waits so long for the head of the answer and for each piece of its body.
+/// Sends a request. `patience` limits the wait for the response's head and for each part of its body.
 ///
 /// # Errors
 ///
-/// [`NoAnswer`]. An answer of any status is one.
+/// [`NoAnswer`]. A response of any status is not an error.
 pub fn send(request: &Request<'_>, patience: Duration) -> Result<Response, NoAnswer> {
     let headers = Fields::new();
     for (name, value) in request.headers {
@@ -89,14 +89,14 @@ pub fn send(request: &Request<'_>, patience: Duration) -> Result<Response, NoAns
         .map_err(|()| wrong())?;
     let options = RequestOptions::new();
     let nanoseconds = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
-    // A host that knows no such bounds has bounds of its own.
+    // A host that does not support these timeouts has its own.
     let _ = options.set_first_byte_timeout(Some(nanoseconds));
     let _ = options.set_between_bytes_timeout(Some(nanoseconds));
     let body = outgoing.body().map_err(|()| refused("there is no body to write to".to_owned()))?;
     let coming = outgoing_handler::handle(outgoing, Some(options)).map_err(no_answer)?;
     if let Some(bytes) = request.body {
         let stream = body.write().map_err(|()| refused("the body cannot be written".to_owned()))?;
-        // A server that hangs up in the middle says why in its answer, or there is none.
+        // If the server disconnects, its response says why, or there is none.
         let _ = write(&stream, bytes);
     }
     let _ = OutgoingBody::finish(body, None);
@@ -155,7 +155,7 @@ fn no_answer(code: ErrorCode) -> NoAnswer {
         ErrorCode::HttpResponseBodySize(_) => refused("the answer is larger than an answer may be".to_owned()),
         ErrorCode::HttpRequestUriInvalid => refused("the address leads nowhere".to_owned()),
         ErrorCode::InternalError(Some(why)) => {
-            // The server's address stands in front, and is said by whoever shows this.
+            // Remove the server's address, which the caller adds.
             let behind = why.strip_prefix('`').and_then(|rest| rest.split_once("`: ")).map(|(_, why)| why.to_owned());
             NoAnswer { why: behind.unwrap_or(why), is_temporary: true }
         }

@@ -1,4 +1,4 @@
-//! Arguments of the tools, read into what they are.
+//! Parsing of the tools' arguments.
 
 use crate::scope::Scope;
 use crate::{Error, ErrorKind, day, error};
@@ -36,7 +36,7 @@ pub struct Scoped {
     pub scope: Option<String>,
 }
 
-/// A number of days; from a comma command it comes as a text.
+/// A number of days; text if it comes from a comma command.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub enum Days {
@@ -44,7 +44,7 @@ pub enum Days {
     Text(String),
 }
 
-/// From a comma command it comes as a text.
+/// Text if it comes from a comma command.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub enum Flag {
@@ -79,17 +79,17 @@ impl Flag {
 
 /// # Errors
 ///
-/// `invalid-input`, when they are not what the tool takes.
+/// `invalid-input` if they are invalid.
 pub fn read<T: DeserializeOwned>(arguments: &str) -> Result<T, Error> {
     serde_json::from_str(arguments).map_err(|wrong| error(ErrorKind::InvalidInput, format!("the arguments: {wrong}")))
 }
 
-/// The scopes that are meant: the one that is named, or else `unset`.
+/// The scopes: the named one, or else `unset`.
 pub fn scopes(named: Option<&str>, unset: &[Scope]) -> Result<Vec<Scope>, Error> {
     named.map_or(Ok(unset.to_vec()), |named| Ok(vec![Scope::named(named)?]))
 }
 
-/// The day that is meant: the one that is named, or else today.
+/// The day: the named one, or else today.
 pub fn day(named: Option<&str>, today: &str) -> Result<String, Error> {
     match named {
         None => Ok(today.to_owned()),

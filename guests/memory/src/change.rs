@@ -1,41 +1,40 @@
-//! How a zone is changed: it is read, and written anew under the next version.
+//! Changes of a section: read, modify, and write the next version.
 
 use crate::snapshot::Snapshot;
 use crate::{Draft, Error, ErrorKind, error, zone};
 
-/// How often a change is tried again when somebody else wrote in between.
+/// Retries after a concurrent write.
 const RETRIES: usize = 5;
 
-/// The most that a zone may hold, in bytes.
+/// Maximum size of a section, in bytes.
 pub const MAX_ZONE: usize = 1 << 20;
 
-/// A tape that holds a zone.
+/// A tape with a section.
 pub trait Shelf {
-    /// What holds; none: no zone was written yet. And what a write must name so that it is refused when somebody else
-    /// wrote in between.
+    /// The current version (`None` before the first), and the last id, which a write must name to detect conflicts.
     fn read(&self) -> Result<(Option<Snapshot>, u64), Error>;
 
-    /// Writes a zone, all of it or nothing.
+    /// Writes a version atomically.
     ///
     /// # Errors
     ///
-    /// `conflict`, when something was written since `seen` was read.
+    /// `conflict` if anything was written since `seen` was read.
     fn write(&self, seen: u64, entries: &[Draft]) -> Result<(), Error>;
 }
 
-/// What a change makes of a zone.
+/// The result of a change.
 pub enum Changed<T> {
-    /// It is to be written.
+    /// Write the section.
     Write(T),
-    /// It stays as it is.
+    /// Leave it unchanged.
     Leave(T),
 }
 
-/// Changes the zone. `change` sees what holds at that moment, and is asked again when somebody else was faster.
+/// Changes the section. `change` gets the current version, and is called again after a conflict.
 ///
 /// # Errors
 ///
-/// What `change` says; `conflict`, when somebody else was faster each time; `invalid-input`, when the zone takes no more.
+/// Errors of `change`; `conflict` after the last retry; `invalid-input` if the section is too large.
 pub fn change<T>(shelf: &impl Shelf, change: impl Fn(&mut Snapshot) -> Result<Changed<T>, Error>) -> Result<T, Error> {
     for tried in 0..=RETRIES {
         let (found, seen) = shelf.read()?;
@@ -54,7 +53,7 @@ pub fn change<T>(shelf: &impl Shelf, change: impl Fn(&mut Snapshot) -> Result<Ch
     Err(error(ErrorKind::Conflict, "others are writing to this memory: try again"))
 }
 
-/// The next version, if there is one and the zone is not too large.
+/// Increments the version; fails if the section is too large.
 fn advance(zone: &mut Snapshot) -> Result<(), Error> {
     if zone.bytes() > MAX_ZONE {
         let message = format!(

@@ -1,27 +1,27 @@
-//! Days and moments. A day is a date as it is written, `2026-02-10`: such dates compare as texts.
+//! Days and dates. A day is written as `2026-02-10`; such dates compare as texts.
 
 use jiff::civil::Date;
 use jiff::{Span, Timestamp};
 
-/// The day of a moment as the host writes it, with the user's offset: `2026-02-10T09:00:00+08:00`.
+/// The day of a date with the user's offset: `2026-02-10T09:00:00+08:00`.
 pub fn of(moment: &str) -> String {
     moment.chars().take(10).collect()
 }
 
-/// So many days before that one.
+/// The day that many days earlier.
 pub fn before(day: &str, days: i64) -> String {
     let date = parse(day).and_then(|date| date.checked_sub(Span::new().try_days(days).ok()?).ok());
-    // Before all days that can be written.
+    // Before all valid days.
     date.map_or_else(String::new, |date| date.to_string())
 }
 
-/// Whether that is a day.
+/// Whether that is a valid day.
 pub fn is_one(day: &str) -> bool {
-    // Other spellings would be other days.
+    // Another spelling would compare as another day.
     parse(day).is_some_and(|date| date.to_string() == day)
 }
 
-/// This moment, UTC, as tapes write it.
+/// The current time in UTC, in the format of tapes.
 pub fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00").to_string()
 }

@@ -1,10 +1,10 @@
-//! All that is remembered, for people.
+//! Export of memory for people.
 
 use crate::block::TAINTED;
 use crate::scope::Scope;
 use crate::snapshot::{Part, Snapshot};
 
-/// One zone as Markdown.
+/// One section as Markdown.
 pub fn one(scope: Scope, zone: &Snapshot) -> String {
     let mut text = format!("# Memory of this {}\n\nVersion {}.\n", scope.name(), zone.version);
     let mut add = |heading: &str, part: &Part| {
@@ -18,14 +18,14 @@ pub fn one(scope: Scope, zone: &Snapshot) -> String {
     text
 }
 
-/// Several zones, those that hold anything.
+/// Several sections, without empty ones.
 pub fn all(zones: &[(Scope, Snapshot)]) -> String {
     let zones: Vec<String> =
         zones.iter().filter(|(_, zone)| !zone.is_empty()).map(|(scope, zone)| one(*scope, zone)).collect();
     if zones.is_empty() { "(nothing is remembered)".to_owned() } else { zones.join("\n") }
 }
 
-/// What the zones hold, without their texts.
+/// A summary of the sections without their texts.
 pub fn summary(zones: &[(Scope, Snapshot)]) -> String {
     zones.iter().map(|(scope, zone)| of_one(*scope, zone)).collect::<Vec<_>>().join("\n\n")
 }

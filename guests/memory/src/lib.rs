@@ -1,7 +1,7 @@
-//! Memory: what the user wants remembered, kept as a zone of the tape.
+//! Memory: a section of the tape with long-term memory and daily notes.
 //!
-//! A zone holds a long-term memory and daily notes. Each session has one on its own tape, and its workspace one on the
-//! tape that all sessions share. Whoever changes a zone writes all of it anew under the next version.
+//! Each session has a section on its own tape, and its workspace one on the tape that all sessions share. A change
+//! writes the whole section under the next version.
 
 wit_bindgen::generate!({
     inline: "
@@ -20,7 +20,7 @@ wit_bindgen::generate!({
     generate_all,
 });
 
-/// What this plugin says of itself: the host reads it without running anything.
+/// The manifest, which the host reads without running the component.
 #[used]
 #[unsafe(link_section = "bub:manifest")]
 static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
@@ -45,7 +45,7 @@ use exports::bub::hooks::before_reset::{self, Attachment};
 use exports::bub::hooks::system_prompt;
 use exports::bub::tools::tools::{ToolSpec, Turn};
 
-/// The copy beside an archive.
+/// The attachment of an archive.
 const COPY: &str = "export.md";
 
 struct Memory;
@@ -57,7 +57,7 @@ impl system_prompt::Guest for Memory {
 }
 
 impl before_reset::Guest for Memory {
-    /// What is thrown away without an archive is to be gone, so there is no copy of it either.
+    /// A reset without an archive discards everything, so there is no copy either.
     fn before_reset(turn: Turn, archive: bool) -> Result<Vec<Attachment>, Error> {
         if !archive {
             return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! The zones of a turn, on their tapes.
+//! The memory sections of a turn.
 
 use crate::bub::tape::tape::Tape;
 use crate::change::Shelf;
@@ -7,25 +7,25 @@ use crate::scope::Scope;
 use crate::snapshot::Snapshot;
 use crate::{Draft, Error, zone};
 
-/// The session's sidecar that holds its zone: an anchor on the tape itself would move the view of Bub, which begins behind
-/// the newest anchor of any name.
+/// The session's sidecar for its section: an anchor on the tape itself would move the view of Bub, which begins at the
+/// newest anchor of any name.
 const SIDECAR: &str = "memory";
 
-/// The session's zone, in a sidecar of its tape. Only the session's own turn writes there, so what is written joins the
-/// turn's other writes. Tapes of earlier versions hold a zone themselves, which is read as long as its version is the
-/// higher one, and never written again.
+/// The session's section, in a sidecar of its tape. Only the session's own turn writes there, so writes join the
+/// turn's. Tapes of earlier versions contain the section themselves, which is read while its version is higher, but
+/// never written.
 pub struct Session {
     tape: Tape,
     sidecar: Tape,
 }
 
-/// The zone on the workspace's tape. Any session may write there at any moment, so what is written is there at once.
+/// The section on the workspace's tape. Any session may write there at any time, so writes take effect immediately.
 pub struct Workspace(Tape);
 
 impl Session {
     /// # Errors
     ///
-    /// `denied`, without the grant.
+    /// `denied` without the grant.
     pub fn of(turn: &Turn) -> Result<Self, Error> {
         let tape = turn.tape()?;
         let sidecar = tape.sidecar(SIDECAR)?;
@@ -47,7 +47,7 @@ impl Shelf for Session {
 
 impl Shelf for Workspace {
     fn read(&self) -> Result<(Option<Snapshot>, u64), Error> {
-        // In front of the zone: what is written between the two makes the write a conflict.
+        // Read before the section: a write in between then causes a conflict.
         let last = self.0.tail(None, 1)?.first().map_or(0, |last| last.id);
         Ok((snapshot(&self.0)?, last))
     }
@@ -61,11 +61,11 @@ fn snapshot(tape: &Tape) -> Result<Option<Snapshot>, Error> {
     Ok(zone::read(&tape.section(zone::NAME)?))
 }
 
-/// The zone of that scope; none: no zone was written yet.
+/// The section of that scope; `None` before the first version.
 ///
 /// # Errors
 ///
-/// `denied`, without the grant.
+/// `denied` without the grant.
 pub fn read(turn: &Turn, scope: Scope) -> Result<Option<Snapshot>, Error> {
     match scope {
         Scope::Session => Ok(Session::of(turn)?.read()?.0),
@@ -73,11 +73,11 @@ pub fn read(turn: &Turn, scope: Scope) -> Result<Option<Snapshot>, Error> {
     }
 }
 
-/// Changes the zone of that scope.
+/// Changes the section of that scope.
 ///
 /// # Errors
 ///
-/// Those of [`change`](crate::change::change), and `denied`, without the grant.
+/// Those of [`change`](crate::change::change), and `denied` without the grant.
 pub fn change<T>(
     turn: &Turn,
     scope: Scope,

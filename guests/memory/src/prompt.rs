@@ -1,4 +1,4 @@
-//! The part of the system prompt that is memory's, and what is done before the first one of a turn.
+//! Memory's part of the system prompt, and cleanup at the beginning of a turn.
 
 use crate::bub::plugin::config;
 use crate::bub::plugin::log::{Level, log};
@@ -10,13 +10,13 @@ use crate::snapshot::Snapshot;
 use crate::{CutOrder, Error, SystemPart, block, day, memory};
 use serde_json::Value;
 
-/// The key of the turn's state under which it is kept that the turn has begun.
+/// The key of the turn's state that records that the turn has begun.
 const BEGUN: &str = "memory_begun";
 
-/// Days for which notes are kept, unless configured.
+/// Default retention of notes, in days.
 const RETENTION_DAYS: i64 = 30;
 
-/// Sessions of turns inside turns that leave nothing behind.
+/// Prefix of ephemeral sessions.
 const PASSING: &str = "temp/";
 
 const RULE: &str = "When the user tells you what will matter in later conversations (a preference, a fact about them or \
@@ -24,13 +24,12 @@ const RULE: &str = "When the user tells you what will matter in later conversati
                     to correct it, with all of the long-term memory, old and new, because it replaces what stands there; \
                     `memory.daily` for what was done today.";
 
-/// The date, the rule, and what is remembered. Nobody would be helped by an error, which ends the turn: what cannot be read
-/// is left out and said in the log.
+/// The date, the rule, and the memory. Unreadable parts are omitted and logged, because an error would end the turn.
 pub fn of(turn: &Turn) -> Vec<SystemPart> {
     let today = day::of(&turn.started());
     let is_first = turn.get(BEGUN).is_none();
     if is_first {
-        // Else it is done once more.
+        // On failure it is repeated.
         let _ = turn.set(BEGUN, "true");
     }
     let mut zones = Vec::new();
@@ -44,7 +43,7 @@ pub fn of(turn: &Turn) -> Vec<SystemPart> {
         }
     }
     let may_write = may_write(turn);
-    // A model that is not told them answers wrongly; the rule it can do without.
+    // The model needs date and memory to answer correctly, but not the rule.
     let date = part("date", format!("Today is {today}."), CutOrder::Last);
     let rule = may_write.then(|| part("memory-rule", RULE.to_owned(), CutOrder::Normal));
     let memory = block::of(&zones, &today, may_write).map(|block| part("memory", block, CutOrder::Last));
@@ -55,20 +54,20 @@ fn part(name: &str, text: String, cut: CutOrder) -> SystemPart {
     SystemPart { name: name.to_owned(), text, cut }
 }
 
-/// The zones that the turn may see. What the owner has told the agent in other sessions is not for strangers.
+/// The scopes that the turn may see. The owner's memory of other sessions is not shown to others.
 pub fn seen(turn: &Turn) -> impl Iterator<Item = Scope> {
     let is_stranger = turn.principal() == Principal::Anonymous;
     scope::ALL.into_iter().filter(move |scope| *scope == Scope::Session || !is_stranger)
 }
 
-/// Whether the turn may call the tools that write.
+/// Whether the turn may call the writing tools.
 fn may_write(turn: &Turn) -> bool {
     let allowed = turn.get("allowed_tools").and_then(|tools| serde_json::from_str::<Value>(&tools).ok());
     let lists = |tools: Value| tools.as_array().is_none_or(|tools| tools.iter().any(|tool| tool == "memory.save"));
     turn.principal() == Principal::Owner && allowed.is_none_or(lists)
 }
 
-/// The zone as it holds. When a turn begins old notes are dropped; nothing is written where nothing is remembered.
+/// The current section. Expired notes are dropped when a turn begins; an empty section is not written.
 fn zone(turn: &Turn, scope: Scope, today: &str, is_first: bool) -> Result<Snapshot, Error> {
     let found = memory::read(turn, scope)?;
     let may_change = scope == Scope::Session || turn.principal() == Principal::Owner;
@@ -81,7 +80,7 @@ fn zone(turn: &Turn, scope: Scope, today: &str, is_first: bool) -> Result<Snapsh
     }
     match prune(turn, scope, today) {
         Ok(()) => Ok(memory::read(turn, scope)?.unwrap_or_default()),
-        // It is tried again in the next turn.
+        // Retried in the next turn.
         Err(error) => {
             log(Level::Warn, &format!("the {}'s memory stays as it is: {}", scope.name(), error.message));
             Ok(zone)
@@ -89,7 +88,7 @@ fn zone(turn: &Turn, scope: Scope, today: &str, is_first: bool) -> Result<Snapsh
     }
 }
 
-/// Whether notes have grown old, and none were dropped today.
+/// Whether notes have expired, and none were dropped today.
 fn is_due(zone: &Snapshot, today: &str) -> bool {
     zone.pruned.as_deref() != Some(today) && zone.clone().prune(today, retention_days()) > 0
 }
@@ -105,7 +104,7 @@ fn prune(turn: &Turn, scope: Scope, today: &str) -> Result<(), Error> {
     })
 }
 
-/// What is no number of days counts as if it were not there.
+/// An invalid number of days counts as unset.
 fn retention_days() -> i64 {
     let days = config::get("retention_days").and_then(|days| days.trim().parse().ok());
     days.filter(|days| (1..=36_500).contains(days)).unwrap_or(RETENTION_DAYS)

@@ -1,4 +1,4 @@
-//! Recalling: what the zones hold, and what was said.
+//! Recall: search in the sections and the conversation.
 
 use crate::block::TAINTED;
 use crate::bub::tape::entries::{Hit, Search};
@@ -7,19 +7,19 @@ use crate::scope::Scope;
 use crate::snapshot::{Part, Snapshot};
 use crate::{Error, day};
 
-/// Stands in front of what is recalled: what was recalled before is not found again.
+/// Marks the output, so that recalled text is not found again.
 pub const MARK: &str = "[memory.recall]";
 
-/// What the tape's own search writes in front.
+/// Marks the output of the tape's own search.
 const TAPE_MARK: &str = "[tape.search]";
 
-/// Hits of the conversation that are shown.
+/// Maximum hits of the conversation.
 const HITS: usize = 10;
 
-/// How much of a hit is shown, in characters.
+/// Maximum characters of a hit.
 const MAX_HIT: usize = 500;
 
-/// The texts of the zones, of notes those of the last `days` days; with a query the lines that hold its words.
+/// The texts of the sections, with notes of the last `days` days; with a query, the lines that contain its words.
 pub fn of_zones(zones: &[(Scope, Snapshot)], query: Option<&str>, today: &str, days: i64) -> Vec<String> {
     let first = day::before(today, days - 1);
     let mut found = Vec::new();
@@ -36,7 +36,7 @@ pub fn of_zones(zones: &[(Scope, Snapshot)], query: Option<&str>, today: &str, d
     found
 }
 
-/// The lines of a text that hold all words; all of it without a query.
+/// The lines of a text that contain all words; all without a query.
 fn matching(part: &Part, query: Option<&str>) -> Option<String> {
     let text = match query {
         None => part.content.clone(),
@@ -53,18 +53,18 @@ fn matching(part: &Part, query: Option<&str>) -> Option<String> {
     (!text.is_empty()).then(|| format!("{tainted}{text}"))
 }
 
-/// What was said with these words, a line each, newest first.
+/// Messages with these words, one per line, newest first.
 ///
 /// # Errors
 ///
-/// What the search says: that the query is too long, for one.
+/// Errors of the search, such as a query that is too long.
 pub fn of_tape(tape: &Tape, query: &str) -> Result<Vec<String>, Error> {
     let hits = tape.search(&Search {
         text: query.to_owned(),
         kinds: vec!["message".to_owned(), "tool_result".to_owned()],
         since: None,
         until: None,
-        // Some are left out.
+        // Some are filtered out.
         limit: 3 * HITS as u32,
         patience: None,
     })?;

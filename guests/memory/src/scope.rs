@@ -1,25 +1,25 @@
-//! Whose memory is meant.
+//! Scopes of memory.
 
 use crate::{Error, ErrorKind, error};
 
-/// Which of the two zones.
+/// The scope of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// On the workspace's own tape, which all its sessions read.
+    /// The workspace's own tape, which all its sessions read.
     Workspace,
-    /// On the session's tape.
+    /// The session's tape.
     Session,
 }
 
-/// Both, in the order in which they are shown.
+/// Both, in display order.
 pub const ALL: [Scope; 2] = [Scope::Workspace, Scope::Session];
 
 impl Scope {
-    /// As an argument has it.
+    /// Parses an argument.
     ///
     /// # Errors
     ///
-    /// `invalid-input`, when there is no such scope.
+    /// `invalid-input` if there is no such scope.
     pub fn named(name: &str) -> Result<Self, Error> {
         let named = ALL.into_iter().find(|scope| scope.name() == name);
         let wrong = || format!("there is no scope `{name}`: it is `workspace` or `session`");
@@ -33,7 +33,7 @@ impl Scope {
         }
     }
 
-    /// For headings.
+    /// The name for headings.
     pub fn whose(self) -> &'static str {
         match self {
             Self::Workspace => "",

@@ -1,17 +1,17 @@
-//! A zone as it is read: the long-term memory and the daily notes.
+//! A version of a section: the long-term memory and the daily notes.
 
 use crate::day;
 
-/// How many days may have notes.
+/// Maximum number of days with notes.
 const MAX_NOTES: usize = 366;
 
-/// One text of a zone.
+/// A text of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub content: String,
     /// UTC.
     pub updated_at: String,
-    /// Text from outside was in the turn that wrote it.
+    /// Whether the writing turn was tainted.
     pub tainted: bool,
 }
 
@@ -23,25 +23,25 @@ pub struct Note {
     pub part: Part,
 }
 
-/// What a zone holds at one moment.
+/// The content of one version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// 0: nothing was written yet.
+    /// 0: before the first version.
     pub version: u64,
     pub long_term: Option<Part>,
-    /// The day on which old notes were last taken out.
+    /// The day on which expired notes were last removed.
     pub pruned: Option<String>,
-    /// A day once, the newest first.
+    /// One per day, newest first.
     notes: Vec<Note>,
 }
 
 impl Snapshot {
-    /// Nothing, under that version.
+    /// An empty section with that version.
     pub fn empty(version: u64) -> Self {
         Self { version, ..Self::default() }
     }
 
-    /// Whether nothing is remembered.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.long_term.is_none() && self.notes.is_empty()
     }
@@ -66,17 +66,17 @@ impl Snapshot {
         self.long_term.iter().chain(self.notes.iter().map(|note| &note.part))
     }
 
-    /// Bytes of all texts.
+    /// Total bytes of all texts.
     pub fn bytes(&self) -> usize {
         self.parts().map(|part| part.content.len()).sum()
     }
 
-    /// Replaces the long-term memory; an empty text is none.
+    /// Replaces the long-term memory; an empty text removes it.
     pub fn save(&mut self, part: Part) {
         self.long_term = Some(part).filter(|part| !part.content.is_empty());
     }
 
-    /// Puts a text behind the long-term memory. `false`: its lines stand there already.
+    /// Appends a text to the long-term memory. `false`: its lines are there already.
     pub fn add(&mut self, part: Part) -> bool {
         let Some(old) = self.long_term.take() else {
             self.save(part);
@@ -93,7 +93,7 @@ impl Snapshot {
         true
     }
 
-    /// The lines of the long-term memory that `content` does not hold; none: all of them stand in it.
+    /// The lines of the long-term memory that `content` lacks; `None` if there are none.
     pub fn lost_by(&self, content: &str) -> Option<Part> {
         let old = self.long_term.as_ref()?;
         let stands = |line: &str| content.contains(line.trim());
@@ -108,7 +108,7 @@ impl Snapshot {
         self.notes.insert(at, Note { date: date.to_owned(), part });
     }
 
-    /// Puts a text behind the notes of a day. The first of a day get a heading.
+    /// Appends a text to the notes of a day. The first one gets a heading.
     pub fn add_note(&mut self, date: &str, part: Part) {
         let merged = match self.note(date) {
             Some(old) => Part {
@@ -121,12 +121,12 @@ impl Snapshot {
         self.set_note(date, merged);
     }
 
-    /// Whether another day may have notes.
+    /// Whether that day may have notes, within the maximum.
     pub fn takes_day(&self, date: &str) -> bool {
         self.notes.len() < MAX_NOTES || self.note(date).is_some()
     }
 
-    /// Drops notes of more than so many days ago. How many days that were.
+    /// Drops notes older than that many days. Returns the number of days dropped.
     pub fn prune(&mut self, today: &str, retention_days: i64) -> usize {
         let before = self.notes.len();
         let cutoff = day::before(today, retention_days);
@@ -134,14 +134,13 @@ impl Snapshot {
         before - self.notes.len()
     }
 
-    /// Forgets all of it.
+    /// Removes everything.
     pub fn clear(&mut self) {
         self.long_term = None;
         self.notes.clear();
     }
 
-    /// Drops what matches: of the texts the lines in which that stands, upper or lower case; where it is a date, that day.
-    /// What was dropped, a line each.
+    /// Removes lines that contain the query, ignoring case; if it is a date, that day. Returns one line per removal.
     pub fn forget(&mut self, query: &str, now: &str) -> Vec<String> {
         let wanted = query.to_lowercase();
         let mut dropped = Vec::new();
@@ -165,8 +164,8 @@ impl Snapshot {
 }
 
 impl Part {
-    /// What is left of it, and the lines that are not: those in which `wanted` stands, in lower case. A heading goes when
-    /// nothing is left under it.
+    /// Splits the text into the rest and the removed lines, which contain `wanted` (in lower case). A heading without
+    /// lines is removed.
     fn without(self, wanted: &str, heading: Option<&str>, now: &str) -> (Option<Self>, Vec<String>) {
         let is_heading = |line: &str| Some(line) == heading;
         let goes = |line: &str| !is_heading(line) && line.to_lowercase().contains(wanted);

@@ -1,4 +1,4 @@
-//! What a model is told of the tools.
+//! Tool specifications.
 
 use crate::bub::tools::schema::{Effect, ToolSpec};
 use serde_json::{Value, json};

@@ -11,37 +11,38 @@ use crate::scope::{ALL, Scope};
 use crate::snapshot::{Part, Snapshot};
 use crate::{Error, ErrorKind, day, error, export, prompt, recall};
 
-/// A long-term memory should be no longer, in bytes: it stands in every request.
+/// Recommended maximum of the long-term memory, in bytes: it is part of every request.
 const LONG: usize = 4 << 10;
 
-/// No text of a zone may be longer, in bytes.
+/// Maximum length of a text, in bytes.
 const TOO_LONG: usize = 64 << 10;
 
-/// Days whose notes are recalled, unless said otherwise.
+/// Default number of days whose notes are recalled.
 const RECALLED: i64 = 7;
 
-/// What was cleared stands on the tape.
+/// The notice that cleared text stays on the tape.
 const CLEARED: &str = "It is found by no recall and no search any more. The tape still holds it, and so does the \
                        conversation in which it was said.";
 
-/// What was forgotten stands on the tape, and who can change that.
+/// The notice that forgotten text stays on the tape, and how to erase it.
 const ERASED: &str = "The files of the tapes still hold it, and so do archives of them: only the user takes it out, with \
                       `bub-wasm tape erase --forgotten`.";
 
-/// Texts that are looked for at once.
+/// Maximum texts per search.
 const MAX_TEXTS: usize = 256;
 
-/// A shorter text stands nearly everywhere: it is forgotten in the memory alone. In characters.
+/// Minimum length of a query, in characters: shorter ones occur nearly everywhere, and are forgotten in the memory
+/// only.
 const SHORTEST: usize = 3;
 
-/// Of a line that was dropped from the memory, only one of so many characters is looked for in what was said.
+/// Minimum length of a removed line, in characters, to be forgotten in the conversation.
 const SHORTEST_LINE: usize = 8;
 
-/// Lines that a save has replaced and that are shown, and bytes of them.
+/// Maximum replaced lines that are shown, and their bytes.
 const SHOWN_LINES: usize = 40;
 const SHOWN_BYTES: usize = 4 << 10;
 
-/// Bytes of one of them.
+/// Maximum bytes of such a line.
 const SHOWN_LINE: usize = 400;
 
 /// Calls the tool of that name.
@@ -76,7 +77,7 @@ fn save(turn: &Turn, Save { content, scope }: Save) -> Result<String, Error> {
     Ok(format!("saved to long-term memory{note}{}", lost.map(|lost| replaced(&lost)).unwrap_or_default()))
 }
 
-/// Says which lines a save has taken away, so that they can be said again.
+/// Lists the lines that a save has removed, so that they can be restored.
 fn replaced(lost: &Part) -> String {
     let all = lost.content.lines().count();
     let mut shown = String::new();
@@ -225,21 +226,21 @@ fn forget(turn: &Turn, Forget { query, dry_run, scope }: &Forget) -> Result<Stri
     })
 }
 
-/// What of the query is looked for in what was said: a date names a day's notes, and stands in many texts.
+/// The texts to forget in the conversation: not a date, which selects notes and occurs in many texts.
 fn said(query: &str) -> Vec<String> {
     let is_text = !day::is_one(query) && query.chars().count() >= SHORTEST;
     is_text.then(|| query.to_owned()).into_iter().collect()
 }
 
-/// The text of a line that was dropped, without where it stood and what makes it an item of a list.
+/// The text of a removed line, without its origin and its list marker.
 fn text_of(line: &str) -> Option<String> {
     let (_, text) = line.split_once(": ")?;
     let text = text.trim_start_matches(['-', '*', '#', ' ']).trim();
     (text.chars().count() >= SHORTEST_LINE).then(|| text.to_owned())
 }
 
-/// Has what was said with these texts forgotten: on the session's tape, or on those of all sessions of the workspace where
-/// its memory is meant. None: there is nothing to look for, or it is not the owner who speaks.
+/// Forgets entries with these texts: on the session's tape, or with workspace scope on those of all its sessions.
+/// `None`: there are no texts, or the principal is not the owner.
 fn conversation(
     turn: &Turn,
     scopes: &[Scope],
@@ -255,13 +256,14 @@ fn conversation(
     tape.forget(&texts, dry_run).map(Some)
 }
 
-/// The zones that the turn may see.
+/// The sections that the turn may see.
 fn zones(turn: &Turn, wanted: &[Scope]) -> Result<Vec<(Scope, Snapshot)>, Error> {
     let seen = prompt::seen(turn).filter(|scope| wanted.contains(scope));
     seen.map(|scope| Ok((scope, memory::read(turn, scope)?.unwrap_or_default()))).collect()
 }
 
-/// A text as it is written now. What the owner types as a command is the owner's own word, whatever the conversation holds.
+/// A text with the current date and taint. A comma command of the owner is untainted, whatever the conversation
+/// contains.
 fn part(turn: &Turn, content: String) -> Part {
     let is_typed = turn.principal() == Principal::Owner && turn.message().kind == MessageKind::Command;
     Part { content, updated_at: day::now(), tainted: turn.tainted() && !is_typed }

@@ -1,10 +1,10 @@
-//! A zone as it stands on a tape.
+//! Conversion of a section to and from entries.
 
 use crate::snapshot::{Part, Snapshot};
 use crate::{Draft, Entry};
 use serde_json::{Value, json};
 
-/// The zone's name: its anchors are `memory/open` and `memory/seal`.
+/// The section's name: its anchors are `memory/open` and `memory/seal`.
 pub const NAME: &str = "memory";
 
 const OPEN: &str = "memory/open";
@@ -12,7 +12,7 @@ const SEAL: &str = "memory/seal";
 const LONG_TERM: &str = "memory.long_term";
 const DAILY: &str = "memory.daily";
 
-/// Reads a zone from its open to its seal; none where there is none. What is not memory's is passed over.
+/// Parses a section from its open to its seal; `None` without one. Other entries are ignored.
 pub fn read(entries: &[Entry]) -> Option<Snapshot> {
     let seal = entries.last()?;
     let anchor: Value = serde_json::from_str(&seal.payload).ok()?;
@@ -42,11 +42,11 @@ pub fn read(entries: &[Entry]) -> Option<Snapshot> {
     Some(zone)
 }
 
-/// The entries of a zone. The notes stand oldest first.
+/// The entries of a section, with the notes oldest first.
 pub fn write(zone: &Snapshot) -> Vec<Draft> {
     let anchor =
         |name: &str, meta: Value| draft("anchor", json!({ "name": name, "state": { "version": zone.version } }), meta);
-    // What is not tainted says so, or the host would say that it is, in a turn that is.
+    // Untainted text is marked explicitly, or the host would mark it in a tainted turn.
     let mut entries = vec![anchor(OPEN, json!({ "zone": true, "tainted": false }))];
     let mark = |part: &Part| json!({ "zone": true, "tainted": part.tainted });
     if let Some(part) = &zone.long_term {

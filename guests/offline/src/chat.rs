@@ -1,15 +1,15 @@
-//! OpenAI chat messages, reduced to what a script looks at.
+//! OpenAI chat messages, reduced to the fields that scripts use.
 
 use serde_json::{Map, Value};
 
-/// Who said it, and the text of it.
+/// Role and text.
 #[derive(Debug)]
 pub struct Message {
     pub role: String,
     pub text: String,
 }
 
-/// The messages of a request; the error is the place, from 0, of the first that is no JSON object.
+/// Parses the messages of a request; the error is the index, from 0, of the first that is not a JSON object.
 pub fn parse(messages: &[String]) -> Result<Vec<Message>, usize> {
     let parsed = messages.iter().enumerate().map(|(place, message)| {
         let message: Map<String, Value> = serde_json::from_str(message).map_err(|_| place)?;
@@ -20,7 +20,7 @@ pub fn parse(messages: &[String]) -> Result<Vec<Message>, usize> {
     parsed.collect()
 }
 
-/// Content is a text, or a list of parts of which the texts count.
+/// Content is a string, or the text parts of a list.
 fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

@@ -1,5 +1,5 @@
-//! The provider `offline`: answers without a model and without a network, the same every time. What a fresh
-//! installation runs until a model is configured, and what tests script.
+//! The provider `offline`: deterministic answers without a model and a network. The default of a fresh installation,
+//! and scriptable for tests.
 
 wit_bindgen::generate!({
     inline: "
@@ -12,7 +12,7 @@ wit_bindgen::generate!({
     generate_all,
 });
 
-/// What this plugin says of itself: the host reads it without running anything.
+/// The manifest, which the host reads without running the component.
 #[used]
 #[unsafe(link_section = "bub:manifest")]
 static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
@@ -29,7 +29,7 @@ use script::{Answer, Failure};
 
 /// The one model of this provider: `offline:demo`.
 const MODEL: &str = "demo";
-/// Characters in one piece of streamed text: small, so that whoever shows or tests a stream sees one.
+/// Characters per chunk of streamed text: small, so that streaming is visible.
 const PIECE: usize = 8;
 
 struct Offline;

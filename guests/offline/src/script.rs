@@ -1,18 +1,18 @@
-//! What is answered to what: decided from the messages alone, so that a run can be repeated.
+//! Scripted answers, determined by the messages alone.
 
 use crate::chat::Message;
 
-/// What `OVERFLOW` fails with.
+/// The error of `OVERFLOW`.
 pub const OVERFLOW: &str = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens. \
     Please reduce the length of the messages.";
-/// What `ERR500` fails with.
+/// The error of `ERR500`.
 pub const INTERNAL: &str = "internal error, as `ERR500` asks for";
 
-/// The prompt of an agent loop's later steps begins so; the script is the message before it.
+/// The beginning of the agent loop's prompt for later steps; the script is the message before it.
 const CONTINUE: &str = "Continue the task";
 const CALL: &str = "TOOL:";
 const ECHO: &str = "ECHO:";
-/// How much of a tool's result, or of the user's line, an answer repeats, in characters.
+/// Maximum characters of a tool's result, or of the user's line, in an answer.
 const REPEATED: usize = 200;
 
 #[derive(Debug, PartialEq)]
@@ -34,7 +34,7 @@ pub struct Call {
     pub arguments: String,
 }
 
-/// The answer to a conversation. The script is the latest user message that is no continue prompt.
+/// The answer to a conversation. The script is the latest user message that is not a continue prompt.
 pub fn answer(messages: &[Message]) -> Answer {
     let user = |message: &&Message| message.role == "user";
     let script = messages.iter().rposition(|message| user(&message) && !message.text.starts_with(CONTINUE));
@@ -61,7 +61,7 @@ pub fn answer(messages: &[Message]) -> Answer {
         if let Some(result) = after.iter().rfind(|message| message.role == "tool") {
             return text(&format!("tool said: {}", start_of(&result.text)));
         }
-        // The mark was cut off the first call.
+        // The prefix was cut off the first call.
         let first = format!("{CALL}{calls}");
         let calls: Vec<Call> = first.split(";;").filter_map(call).collect();
         if !calls.is_empty() {
@@ -77,7 +77,7 @@ pub fn answer(messages: &[Message]) -> Answer {
     }
 }
 
-/// `TOOL:name {arguments}`, wherever in the part it stands.
+/// Parses `TOOL:name {arguments}` anywhere in the part.
 fn call(part: &str) -> Option<Call> {
     part.match_indices(CALL).find_map(|(at, _)| {
         let rest = part.get(at + CALL.len()..)?;
@@ -87,7 +87,7 @@ fn call(part: &str) -> Option<Call> {
     })
 }
 
-/// From the brace behind the name to the last one of the part: whether it is JSON is for others to find out.
+/// From the brace after the name to the last one of the part; not validated as JSON.
 fn arguments(rest: &str) -> &str {
     let rest = rest.trim_start();
     let braced = rest.rfind('}').and_then(|end| rest.get(..=end));
@@ -98,7 +98,7 @@ fn text(text: &str) -> Answer {
     Answer::Text { reasoning: None, text: text.to_owned() }
 }
 
-/// The answer to what is no script: says what this is, and what to do about it.
+/// The answer to other text: explains this provider.
 fn plain(script: &str) -> Answer {
     let line = script.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
     text(&format!(

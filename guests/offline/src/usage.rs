@@ -1,4 +1,4 @@
-//! What an answer would have cost, at four characters a token.
+//! Estimated usage, at four characters per token.
 
 use crate::chat::Message;
 use crate::script::Call;
@@ -6,13 +6,12 @@ use serde_json::json;
 
 const CHARACTERS_PER_TOKEN: usize = 4;
 
-/// The usage of an answer in words.
+/// The usage of a text answer.
 pub fn of_text(messages: &[Message], text: &str) -> String {
     usage(messages, text.chars().count())
 }
 
-/// The usage of an answer that calls tools: a pair of name and arguments each, in a JSON list, counted as Python
-/// prints it, since the recorded runs were counted so.
+/// The usage of tool calls: a JSON list of names and arguments, in Python's format, as in the recorded runs.
 pub fn of_calls(messages: &[Message], calls: &[Call]) -> String {
     let brackets = 2;
     let pairs: usize = calls.iter().map(|call| 4 + quoted(&call.name) + quoted(&call.arguments)).sum();
@@ -33,12 +32,12 @@ fn usage(messages: &[Message], said: usize) -> String {
     .to_string()
 }
 
-/// Characters of a string in ASCII-only JSON, its quotation marks included.
+/// The length of a string in ASCII-only JSON, with quotation marks.
 fn quoted(text: &str) -> usize {
     let escaped = |character| match character {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
         ' '..='~' => 1,
-        // `\uXXXX` for each half of a surrogate pair.
+        // `\uXXXX` for each UTF-16 code unit.
         other => 6 * other.len_utf16(),
     };
     2 + text.chars().map(escaped).sum::<usize>()

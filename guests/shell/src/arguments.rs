@@ -5,16 +5,16 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// Seconds that a command has where nothing is said.
+/// Default timeout of a command, in seconds.
 pub const TIMEOUT: u64 = 30;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     pub cmd: String,
-    /// Where it starts; none: in the workspace.
+    /// The working directory; `None`: the workspace.
     pub cwd: Option<String>,
-    /// Seconds; none: [`TIMEOUT`].
+    /// Timeout in seconds; `None`: [`TIMEOUT`].
     #[serde(default, deserialize_with = "whole_or_none")]
     pub timeout_seconds: Option<u64>,
     #[serde(default, deserialize_with = "yes_or_no")]
@@ -25,10 +25,10 @@ pub struct Run {
 #[serde(deny_unknown_fields)]
 pub struct Output {
     pub shell_id: String,
-    /// Bytes of output to pass over; none: none.
+    /// Offset of the output in bytes; `None`: 0.
     #[serde(default, deserialize_with = "whole_or_none")]
     pub offset: Option<u64>,
-    /// Bytes to give; none: all that are kept.
+    /// Maximum bytes; `None`: all that are kept.
     #[serde(default, deserialize_with = "whole_or_none")]
     pub limit: Option<u64>,
 }
@@ -39,7 +39,7 @@ pub struct Kill {
     pub shell_id: String,
 }
 
-/// Reads the arguments of that tool.
+/// Parses the arguments of that tool.
 ///
 /// # Errors
 ///
@@ -48,7 +48,7 @@ pub fn parse<T: DeserializeOwned>(tool: &str, arguments: &str) -> Result<T, Erro
     let wrong = |reason: serde_json::Error| {
         Error::new(ErrorKind::InvalidInput, format!("the arguments of `{}`: {reason}", tool.replace('.', "_")))
     };
-    // From a value and not from the text: a place in the text says nothing to who did not write it as text.
+    // From a value, not from the text: positions in the text are meaningless to callers who did not write it.
     let value: Value = serde_json::from_str(arguments).map_err(wrong)?;
     serde_json::from_value(value).map_err(wrong)
 }

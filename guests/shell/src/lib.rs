@@ -13,7 +13,7 @@ wit_bindgen::generate!({
     generate_all,
 });
 
-/// What this plugin says of itself: the host reads it without running anything.
+/// The manifest, which the host reads without running the component.
 #[used]
 #[unsafe(link_section = "bub:manifest")]
 static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
@@ -46,8 +46,8 @@ impl exports::bub::tools::tools::Guest for Shell {
     }
 }
 
-/// A text as JSON. It may be a megabyte, and six times as much in JSON: how much is counted first, so that nothing has to
-/// grow.
+/// Serializes a text. It may be a megabyte, and six times as much in JSON, so the length is counted first to allocate
+/// once.
 fn json(text: &str) -> Result<String, Error> {
     let unwritten = |error: serde_json::Error| Error::new(ErrorKind::Unknown, error.to_string());
     let mut count = Count(0);
@@ -57,7 +57,7 @@ fn json(text: &str) -> Result<String, Error> {
     String::from_utf8(json).map_err(|error| Error::new(ErrorKind::Unknown, error.to_string()))
 }
 
-/// Counts what is written to it.
+/// Counts written bytes.
 struct Count(usize);
 
 impl std::io::Write for Count {

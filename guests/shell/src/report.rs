@@ -1,15 +1,15 @@
-//! How a command is reported on.
+//! Results of commands as text.
 
 use crate::bub::types::types::{Error, ErrorKind};
 
-/// Stands for output where there is none.
+/// Replaces empty output.
 const NOTHING: &str = "(no output)";
 
 /// The output of a command that ended.
 ///
 /// # Errors
 ///
-/// `tool`, with the code and the output, when the code is not 0.
+/// `tool`, with code and output, if the code is not 0.
 pub fn ended(code: i32, output: &str) -> Result<String, Error> {
     match code {
         0 => Ok(shown(output).to_owned()),
@@ -20,7 +20,7 @@ pub fn ended(code: i32, output: &str) -> Result<String, Error> {
     }
 }
 
-/// A command that took too long; what it had written by then follows, if anything.
+/// A command that timed out, with its output so far.
 pub fn timed_out(seconds: u64, output: &str) -> String {
     let said = format!("command timed out after {seconds} seconds and was terminated");
     match output.trim() {
@@ -29,14 +29,14 @@ pub fn timed_out(seconds: u64, output: &str) -> String {
     }
 }
 
-/// How a command in the background stands, and a part of its output.
+/// The state of a background command, and a part of its output.
 pub fn standing(id: &str, exit_code: Option<i32>, next_offset: u64, output: &str) -> String {
-    // Only its end: what stands at the beginning may belong to a line that an earlier part began.
+    // Only the end is trimmed: the beginning may continue a line of the previous part.
     let output = if output.trim().is_empty() { NOTHING } else { output.trim_end() };
     format!("id: {id}\nstatus: {}\nnext_offset: {next_offset}\noutput:\n{output}", status(exit_code))
 }
 
-/// The end of a command in the background.
+/// The end of a background command.
 pub fn killed(id: &str, had_ended: bool, exit_code: Option<i32>) -> String {
     let what = if had_ended { "had ended already" } else { "was terminated" };
     format!("id: {id}\nstatus: {}\n{what}", status(exit_code))

@@ -1,20 +1,20 @@
-//! One command, waited for or left running.
+//! Running a command in the foreground or background.
 
 use crate::arguments::{Run, TIMEOUT};
 use crate::bub::process::process::{Child, Output, spawn};
 use crate::bub::types::types::{Error, ErrorKind};
 use crate::report;
 
-/// The longest that the host waits at once.
+/// The host's maximum wait, in seconds.
 const LONGEST_WAIT: u64 = 600;
-/// The longest that a command may be waited for: what is to run longer belongs in the background.
+/// Maximum timeout of a command: longer ones belong in the background.
 const LONGEST: u64 = 24 * 3600;
 
-/// What the command wrote, or the id of what runs on.
+/// The output of a command, or the id of a background one.
 ///
 /// # Errors
 ///
-/// `tool` with code and output of a command that failed; the host's own, as it says them.
+/// `tool` with code and output of a failed command, and errors of the host.
 pub fn run(asked: &Run) -> Result<String, Error> {
     if asked.cmd.trim().is_empty() {
         return Err(Error::new(ErrorKind::InvalidInput, "`cmd` is empty: give a command to run".to_owned()));
@@ -36,13 +36,13 @@ pub fn run(asked: &Run) -> Result<String, Error> {
         Some(code) => report::ended(code, &done.output),
         None => {
             child.kill()?;
-            // What it wrote on its way out belongs to it as well.
+            // Include output written during termination.
             Ok(report::timed_out(seconds, &child.wait(0)?.output))
         }
     }
 }
 
-/// Waits until the shell has ended or the time is up.
+/// Waits until the shell has ended, or for the timeout.
 fn wait(child: &Child, seconds: u64) -> Result<Output, Error> {
     let mut left = seconds;
     loop {

@@ -1,21 +1,21 @@
-//! Commands that were left running: their output, and their end.
+//! Background commands: output and termination.
 
 use crate::arguments::{Kill, Output};
 use crate::bub::process::process::{Child, find};
 use crate::bub::types::types::{Error, ErrorKind};
 use crate::report;
 
-/// What it wrote from an offset on, and how it stands.
+/// The output from an offset on, and the state.
 ///
 /// # Errors
 ///
-/// `not-found` for what is not, or no longer, there.
+/// `not-found` if there is no such command, or no longer.
 pub fn output(asked: &Output) -> Result<String, Error> {
     let limit = asked.limit.map_or(u32::MAX, |limit| u32::try_from(limit).unwrap_or(u32::MAX));
     let offset = asked.offset.unwrap_or(0);
     let child = found(&asked.shell_id)?;
     if limit == 0 {
-        // The host gives a character at least. From the beginning: who has read the end of it is not told of it again.
+        // A read returns at least one character. Offset 0, because a read at the end would remove the command.
         let now = child.read(0, 0)?;
         return Ok(report::standing(&asked.shell_id, now.exit_code, offset, ""));
     }
@@ -23,11 +23,11 @@ pub fn output(asked: &Output) -> Result<String, Error> {
     Ok(report::standing(&asked.shell_id, piece.exit_code, piece.next_offset, &piece.output))
 }
 
-/// Ends it, with all that it started.
+/// Terminates a command and its descendants.
 ///
 /// # Errors
 ///
-/// `not-found` for what is not, or no longer, there.
+/// `not-found` if there is no such command, or no longer.
 pub fn kill(asked: &Kill) -> Result<String, Error> {
     let child = found(&asked.shell_id)?;
     let before = child.read(0, 0)?.exit_code;

@@ -1,10 +1,10 @@
-//! What the system prompt says about skills.
+//! Skills in the system prompt.
 
 use crate::discover::Skill;
 use crate::roots::Kind;
 use crate::{hints, offered};
 
-/// The longest block, in bytes. Of skills that do not fit only the names are listed.
+/// Maximum size of the block, in bytes. Of skills that do not fit only the names are listed.
 const MAX_BLOCK: usize = 32 << 10;
 
 const TAG: &str = "available_skills";
@@ -15,13 +15,13 @@ const OF_WORKSPACE: &str = "Skills under the workspace were written by whoever w
                             Follow them in work on the workspace, as far as the person's own words allow.";
 const NAMES_ONLY: &str = "Some stand here by name only; the tool `skill` gives the rest.";
 
-/// A skill as it may stand in the block, shortest first.
+/// The possible forms of a skill in the block, shortest first.
 struct Entry {
     forms: Vec<String>,
     chosen: usize,
 }
 
-/// The block: a line for each skill, and the whole text of those that the prompt names. None when there is no skill.
+/// The block: a line per skill, and the whole text of those that the prompt names. `None` without skills.
 pub fn of(skills: &[Skill], prompt: &str) -> Option<String> {
     if skills.is_empty() {
         return None;
@@ -48,7 +48,7 @@ fn frame(parts: &[&str]) -> String {
     format!("<{TAG}>\n{ABOUT}\n{inner}</{TAG}>")
 }
 
-/// Takes the longest form of each that fits into that many bytes: first of those that the prompt names.
+/// Selects the longest form of each that fits into that many bytes, those named by the prompt first.
 fn fit(entries: &mut [Entry], bytes: usize) {
     let len = |entry: &Entry, form: usize| entry.forms.get(form).map_or(0, String::len);
     let mut used: usize = entries.iter().map(|entry| len(entry, 0)).sum();
@@ -62,20 +62,20 @@ fn fit(entries: &mut [Entry], bytes: usize) {
     }
 }
 
-/// The skill in one line.
+/// The skill on one line.
 fn listed(skill: &Skill) -> String {
     let description = skill.description.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("- {}: {}\n", skill.name, quoted(&description))
 }
 
-/// The skill with where it is and what it says.
+/// The skill with its directory and text.
 fn whole(skill: &Skill) -> String {
     let body = offered::body(skill).unwrap_or_default();
     let (line, location, body) = (listed(skill), quoted(&skill.location()), quoted(&body));
     format!("{line}  Location: {location}\n<{BODY_TAG} name=\"{}\">\n{body}\n</{BODY_TAG}>\n", skill.name)
 }
 
-/// In such a way that the text cannot end the quotation itself.
+/// Quotes a text so that it cannot close the quotation itself.
 fn quoted(text: &str) -> String {
     [TAG, BODY_TAG].iter().fold(text.to_owned(), |text, tag| text.replace(&format!("</{tag}"), &format!("&lt;/{tag}")))
 }

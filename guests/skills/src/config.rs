@@ -1,13 +1,13 @@
-//! `${config.a.b}`: values of the configuration in a skill's text, and never a key.
+//! `${config.a.b}`: values of the configuration in a skill's text, without keys.
 
 use crate::bub::plugin::config;
 use serde_json::Value;
 
-/// Words that end the names of what nobody should read in a prompt.
+/// Last words of the names of secret values.
 const SECRET_NAMES: [&str; 9] =
     ["key", "keys", "token", "tokens", "secret", "secrets", "password", "passwd", "credentials"];
 
-/// How keys begin whose makers let them be recognized.
+/// Known prefixes of keys.
 const SECRET_VALUES: [&str; 12] = [
     "sk-",
     "ghp_",
@@ -23,8 +23,8 @@ const SECRET_VALUES: [&str; 12] = [
     "{{secret:",
 ];
 
-/// The value at that path, as text: a list or a map is JSON, which is YAML as well. Empty where there is none, and where
-/// it looks like a key: a text that stands in a prompt is sent to a model and kept on a tape.
+/// The value at that path as text; lists and maps as JSON, which is valid YAML. Empty if it is missing or looks like a
+/// key, since a prompt is sent to a model and kept on a tape.
 pub fn text(path: &str) -> String {
     at(path, |name| config::get(name).and_then(|text| serde_json::from_str(&text).ok()))
 }
@@ -32,7 +32,7 @@ pub fn text(path: &str) -> String {
 fn at(path: &str, get: impl Fn(&str) -> Option<Value>) -> String {
     let mut names = path.split('.').map(str::trim);
     let Some(first) = names.next().filter(|_| !path.split('.').any(names_a_secret)) else { return String::new() };
-    // The program's own settings are written with hyphens, and those of the original with underscores.
+    // This program's settings are hyphenated, the original's have underscores.
     let found = get(first).or_else(|| get(&first.replace('_', "-")));
     let found = names.try_fold(found.unwrap_or_default(), |value, name| value.get(name).cloned());
     match clean(found.unwrap_or_default()) {
@@ -42,7 +42,7 @@ fn at(path: &str, get: impl Fn(&str) -> Option<Value>) -> String {
     }
 }
 
-/// The value without what looks like a key.
+/// The value without parts that look like keys.
 fn clean(value: Value) -> Value {
     match value {
         Value::String(text) if looks_secret(&text) => Value::Null,
@@ -55,7 +55,7 @@ fn clean(value: Value) -> Value {
     }
 }
 
-/// Whether the last word of the name is one of those; `apiKey` ends with the word `key` too.
+/// Whether the last word of the name is one of those; `apiKey` ends with `key` too.
 fn names_a_secret(name: &str) -> bool {
     let name = name.trim();
     let start = name.rfind(|character: char| !character.is_ascii_alphanumeric()).map_or(0, |at| at + 1);

@@ -1,4 +1,4 @@
-//! Which skills there are.
+//! Discovery of skills.
 
 use crate::frontmatter;
 use crate::roots::{Kind, Root};
@@ -6,43 +6,42 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// The file that makes a directory a skill, and how much of it there may be, in bytes.
+/// The file that makes a directory a skill, and its maximum size in bytes.
 const FILE: &str = "SKILL.md";
 const MAX_FILE: u64 = 64 << 10;
 
-/// Skills that are taken.
+/// Maximum number of skills.
 const MAX_SKILLS: usize = 256;
 
-/// Entries of one directory that are looked at, and files that are opened, over all. Each costs some calls of the host,
-/// whose number is bounded.
+/// Maximum entries of one directory, and maximum opened files in total. Each costs host calls, whose number is limited.
 const MAX_ENTRIES: usize = 1024;
 const MAX_OPENED: usize = 512;
 
-/// How much of a file is read to find its front matter, in bytes: at once, because each read is a call of the host.
+/// Bytes that are read to find the front matter, in one read, because each is a host call.
 const HEAD: usize = frontmatter::MAX_YAML + 64;
 
-/// A skill that may be used.
+/// An available skill.
 #[derive(Debug, Clone)]
 pub struct Skill {
     pub name: String,
     pub description: String,
     pub kind: Kind,
-    /// The directory as everybody else knows it.
+    /// The directory, as the user knows it.
     pub shown: String,
-    /// The file as this plugin finds it.
+    /// The file, as this plugin opens it.
     file: PathBuf,
 }
 
-/// Something about skills that the user may want to know.
+/// A notice about skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// Whether it is likely to be a surprise.
+    /// Whether it is a warning.
     pub warns: bool,
     pub text: String,
 }
 
 impl Skill {
-    /// Where its `SKILL.md` is.
+    /// The path of its `SKILL.md`.
     pub fn location(&self) -> String {
         format!("{}/{FILE}", self.shown)
     }
@@ -51,13 +50,13 @@ impl Skill {
     ///
     /// # Errors
     ///
-    /// Why the file cannot be read any more.
+    /// Why the file cannot be read.
     pub fn body(&self) -> Result<String, String> {
         read(&self.file).map(|text| frontmatter::split(&text).1.trim().to_owned())
     }
 }
 
-/// The skills of those directories by name, and what is to be said about them. The first of a name is the one that counts.
+/// The skills of those directories by name, and notices. The first one with a name takes precedence.
 pub fn all(roots: &[Root]) -> (Vec<Skill>, Vec<Note>) {
     let mut found: Vec<Skill> = Vec::new();
     let mut notes = Vec::new();
@@ -97,7 +96,7 @@ fn warning(text: String) -> Note {
     Note { warns: true, text }
 }
 
-/// The names of a directory that can be those of skills, in order. A directory that cannot be read holds none.
+/// The entries of a directory with valid names, in order; empty if it cannot be read.
 fn names(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).into_iter().flatten().take(MAX_ENTRIES).flatten();
     let entries = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_symlink()));
@@ -107,10 +106,10 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// The skill in the directory of that name; none, when it has no `SKILL.md` and so is something else.
+/// The skill in that directory; `None` without a `SKILL.md`.
 fn look(root: &Root, name: &str) -> Result<Option<Skill>, String> {
     let file = root.path.join(name).join(FILE);
-    // A pipe would be waited for. A link that leads out of the directory is refused by the host.
+    // Opening a pipe would block. The host refuses a link out of the directory.
     let bytes = match fs::metadata(&file) {
         Ok(meta) if meta.len() > MAX_FILE => return Err(too_large()),
         Ok(meta) if meta.is_file() => usize::try_from(meta.len()).unwrap_or(HEAD).min(HEAD),
@@ -124,7 +123,7 @@ fn look(root: &Root, name: &str) -> Result<Option<Skill>, String> {
     Ok(Some(Skill { name, description, kind: root.kind, shown, file }))
 }
 
-/// The beginning of the file, up to the last whole character.
+/// The beginning of the file, up to the last complete character.
 fn head(file: &Path, bytes: usize) -> Result<String, String> {
     let mut text = vec![0; bytes];
     let mut filled = 0;

@@ -1,19 +1,19 @@
-//! The front matter of a `SKILL.md`: what stands between two lines of three hyphens at its beginning.
+//! The front matter of a `SKILL.md`: YAML between two lines of three hyphens.
 
 use serde_json::{Map, Value};
 
-/// The longest name, and the longest description, in characters.
+/// Maximum length of name and description, in characters.
 const MAX_NAME: usize = 64;
 const MAX_DESCRIPTION: usize = 1024;
 
-/// The longest front matter that is parsed, in bytes, and what it may be made of. Two hundred of them are parsed in a call
-/// that has five seconds; one that took them all would hide the skills beside it.
+/// Maximum size of front matter in bytes, and limits on its structure. Two hundred skills are parsed in a call with
+/// five seconds; a single one must not use them up.
 pub const MAX_YAML: usize = 8 << 10;
 const MAX_NODES: usize = 512;
 const MAX_DEPTH: usize = 16;
 
-/// The front matter, with its keys in lower case, and the text behind it. Without front matter, or where it is no YAML
-/// mapping, there are no keys.
+/// The front matter with lower-case keys, and the text after it. Without front matter, or if it is not a YAML mapping,
+/// there are no keys.
 pub fn split(text: &str) -> (Map<String, Value>, &str) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match cut(text) {
@@ -22,7 +22,7 @@ pub fn split(text: &str) -> (Map<String, Value>, &str) {
     }
 }
 
-/// The text between the marks, and what stands behind the second.
+/// The text between the marks, and the text after the second.
 fn cut(text: &str) -> Option<(&str, &str)> {
     let mut lines = text.split_inclusive('\n');
     let first = lines.next().filter(|line| is_mark(line))?;
@@ -46,7 +46,7 @@ fn fields(yaml: &str) -> Map<String, Value> {
         return Map::new();
     }
     let options = serde_saphyr::options! {
-        // Anchors unfold to more than was written, and no front matter needs them.
+        // Anchors can expand exponentially, and front matter needs none.
         budget: serde_saphyr::budget! {
             max_anchors: 0,
             max_nodes: MAX_NODES,
@@ -66,7 +66,7 @@ fn fields(yaml: &str) -> Map<String, Value> {
 ///
 /// # Errors
 ///
-/// What the front matter lacks.
+/// What is missing.
 pub fn check(dir: &str, fields: &Map<String, Value>) -> Result<(String, String), &'static str> {
     let name = fields.get("name").and_then(Value::as_str).map(str::trim).ok_or("its front matter has no `name`")?;
     if name != dir {
@@ -86,7 +86,7 @@ pub fn check(dir: &str, fields: &Map<String, Value>) -> Result<(String, String),
     Ok((name.to_owned(), description.to_owned()))
 }
 
-/// Words of lower-case letters and digits with single hyphens between them.
+/// Words of lower-case letters and digits, separated by single hyphens.
 pub fn is_name(name: &str) -> bool {
     let is_word =
         |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());

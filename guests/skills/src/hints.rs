@@ -1,9 +1,9 @@
-//! `$name` in a prompt: the person means a skill.
+//! `$name` in a prompt refers to a skill.
 
 use crate::Prompt;
 use serde_json::Value;
 
-/// The prompt as text: of parts, their text parts, one a line.
+/// The prompt as text; of content parts, the text parts, one per line.
 pub fn text(prompt: &Prompt) -> String {
     match prompt {
         Prompt::Text(text) => text.clone(),
@@ -15,7 +15,7 @@ pub fn text(prompt: &Prompt) -> String {
     }
 }
 
-/// What stands behind dollar signs: letters, digits, `_`, `.` and `-`, as many as there are.
+/// Names after dollar signs: letters, digits, `_`, `.` and `-`.
 pub fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split('$').skip(1).filter_map(|rest| {
         let is_part = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
@@ -24,7 +24,7 @@ pub fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether the text names that skill. The full stop of a sentence is none of the name.
+/// Whether the text names that skill. A final full stop is not part of the name.
 pub fn mean(text: &str, skill: &str) -> bool {
     names(text).any(|name| name == skill || name.trim_end_matches(['.', '-', '_']) == skill)
 }

@@ -1,5 +1,5 @@
-//! Skills: directories with a `SKILL.md` that says how a kind of task is done. The system prompt lists them, and the tool
-//! `skill` hands one out.
+//! Skills: directories with a `SKILL.md` that describes how to do a kind of task. The system prompt lists them, and the
+//! tool `skill` returns one.
 
 wit_bindgen::generate!({
     inline: "
@@ -15,7 +15,7 @@ wit_bindgen::generate!({
     generate_all,
 });
 
-/// What this plugin says of itself: the host reads it without running anything.
+/// The manifest, which the host reads without running the component.
 #[used]
 #[unsafe(link_section = "bub:manifest")]
 static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");

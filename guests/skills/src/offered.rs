@@ -6,20 +6,20 @@ use crate::exports::bub::tools::tools::Turn;
 use crate::{Error, config, roots, template};
 use serde_json::Value;
 
-/// The key of the turn's state that says which skills it may use: a list of names, or nothing for all of them.
+/// The key of the turn's state with the allowed skills: a list of names, or absent for all.
 const ALLOWED: &str = "allowed_skills";
 
-/// The key under which it is kept that this turn's notes were said.
+/// The key that records that this turn's notices were logged.
 const TOLD: &str = "skills_told";
 
-/// Notes that are said in one turn.
+/// Maximum notices per turn.
 const MAX_NOTES: usize = 32;
 
-/// Those that the turn may use, by name. What is odd about the rest is said in the log, once a turn.
+/// The skills that the turn may use, by name. Notices are logged once per turn.
 ///
 /// # Errors
 ///
-/// `denied`, when no directory of skills may be opened.
+/// `denied` if no directory of skills may be opened.
 pub fn of(turn: &Turn) -> Result<Vec<Skill>, Error> {
     let (mut skills, notes) = discover::all(&roots::open(&turn.workspace())?);
     tell_once(turn, &notes);
@@ -28,8 +28,8 @@ pub fn of(turn: &Turn) -> Result<Vec<Skill>, Error> {
     Ok(skills)
 }
 
-/// The same for the system prompt, where nobody would be helped by an error: it ends the turn, and whoever took the
-/// grants away wants an agent without skills, not none. So it is said in the log.
+/// The same for the system prompt, where an error would end the turn: without grants the agent has no skills, which is
+/// logged.
 pub fn or_none(turn: &Turn) -> Vec<Skill> {
     of(turn).unwrap_or_else(|Error { message, .. }| {
         tell_once(turn, &[Note { warns: true, text: format!("there are no skills: {message}") }]);
@@ -40,7 +40,7 @@ pub fn or_none(turn: &Turn) -> Vec<Skill> {
 fn tell_once(turn: &Turn, notes: &[Note]) {
     if turn.get(TOLD).is_none() && !notes.is_empty() {
         notes.iter().take(MAX_NOTES).for_each(tell);
-        // Said once more at worst.
+        // On failure the notices are repeated.
         let _ = turn.set(TOLD, "true");
     }
 }
@@ -50,7 +50,7 @@ fn tell(note: &Note) {
     log(level, &note.text);
 }
 
-/// Whether a turn with that value may use the skill. A value that is no list allows none.
+/// Whether a turn with that value may use the skill. A value that is not a list allows none.
 fn allows(allowed: Option<&Value>, skill: &str) -> bool {
     match allowed {
         None | Some(Value::Null) => true,
@@ -59,7 +59,7 @@ fn allows(allowed: Option<&Value>, skill: &str) -> bool {
     }
 }
 
-/// The skill's text with what is filled in.
+/// The skill's text with placeholders filled in.
 ///
 /// # Errors
 ///

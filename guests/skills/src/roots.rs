@@ -1,41 +1,41 @@
-//! The directories in which skills lie.
+//! The directories of skills.
 
 use crate::Error;
 use crate::bub::plugin::config;
 use std::path::PathBuf;
 
-/// What opens the directories of skills, the user's first. Each by itself is enough to have skills.
+/// Grants for the directories of skills, the user's first. One suffices.
 const GRANTS: [&str; 3] =
     ["fs:~/.agents/skills:ro", "fs:<workspace>/.agents/skills:ro", "fs:<workspace>/.agent/skills:ro"];
 
-/// The workspace's directory of skills, and where it used to be, as the host opens them.
+/// The workspace's directory of skills, and its former place, as the host opens them.
 const OF_WORKSPACE: [&str; 2] = [".agents/skills", ".agent/skills"];
 
 /// One directory of skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
-    /// Under which path this plugin finds it.
+    /// The path for this plugin.
     pub path: PathBuf,
-    /// Under which path everybody else does.
+    /// The path for users.
     pub shown: String,
     pub kind: Kind,
 }
 
-/// Whose skills lie in a directory.
+/// The owner of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     User,
     Workspace,
-    /// The workspace's, where they used to lie.
+    /// The workspace, at the former place.
     Legacy,
 }
 
-/// Those that the host has opened, the user's first: a workspace's skill never takes the name of the user's. None where
-/// there is no such directory.
+/// The directories that the host has opened, the user's first, so that a workspace's skill never replaces one of the
+/// user. Empty if there are none.
 ///
 /// # Errors
 ///
-/// `denied`, when none may be opened.
+/// `denied` if none may be opened.
 pub fn open(workspace: &str) -> Result<Vec<Root>, Error> {
     let opened = wasip2::filesystem::preopens::get_directories();
     let roots = of(opened.into_iter().map(|(_, name)| name).collect(), workspace);
@@ -51,7 +51,7 @@ fn any_is_granted() -> Result<(), Error> {
     if workspaces.into_iter().any(|grant| config::granted(grant).is_ok()) { Ok(()) } else { denied }
 }
 
-/// An absolute directory is the user's: the workspace's are opened under the name that they have in it.
+/// An absolute directory is the user's: the workspace's have relative names.
 fn of(mut opened: Vec<String>, workspace: &str) -> Vec<Root> {
     opened.sort();
     let users = opened.iter().filter(|name| name.starts_with('/'));

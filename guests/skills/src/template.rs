@@ -1,10 +1,10 @@
-//! What is filled into a skill's text.
+//! Placeholders in a skill's text.
 
-/// What stands for Python on the machine where the skill's scripts run.
+/// Python's command on the machine of the skill's scripts.
 const PYTHON: &str = "python3";
 
-/// Fills in `$SKILL_DIR`, `$PYTHON`, `${config.a.b}` and `$$`, each also in braces. Any other dollar sign stays what it is.
-/// What was filled in is not looked at again.
+/// Fills in `$SKILL_DIR`, `$PYTHON`, `${config.a.b}` and `$$`, each also in braces. Other dollar signs are kept.
+/// Inserted text is not processed again.
 pub fn render(text: &str, skill_dir: &str, config: impl Fn(&str) -> String) -> String {
     let mut rendered = String::with_capacity(text.len());
     let mut rest = text;
@@ -29,7 +29,7 @@ pub fn render(text: &str, skill_dir: &str, config: impl Fn(&str) -> String) -> S
     rendered
 }
 
-/// The name behind a dollar sign, and what comes after it.
+/// The name after a dollar sign, and the rest.
 fn variable(text: &str) -> Option<(&str, &str)> {
     match text.strip_prefix('{') {
         Some(braced) => braced.split_once('}'),

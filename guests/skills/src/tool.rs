@@ -11,8 +11,8 @@ pub const NAME: &str = "skill";
 const DESCRIPTION: &str =
     "Lists the skills that there are, or gives the text of one. A skill says how a kind of task is done.";
 
-/// What the toolbox offers. It is not marked as reading from outside: the user's own skills are no stranger's text, and
-/// for those of a workspace that is not trusted the host taints the turn, where it opens their directory.
+/// The tool's specification. It does not declare `reads-outside`: the user's own skills are trusted, and for those of
+/// an untrusted workspace the host taints the turn when it opens their directory.
 pub fn spec() -> ToolSpec {
     let name = json!({
         "anyOf": [{ "type": "string" }, { "type": "null" }],
@@ -28,7 +28,7 @@ pub fn spec() -> ToolSpec {
     }
 }
 
-/// One call: a JSON text.
+/// Runs a call; returns JSON.
 pub fn call(skills: &[Skill], arguments: &str) -> Result<String, Error> {
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
     let text = match arguments.get("name") {
@@ -56,9 +56,9 @@ fn one(skills: &[Skill], name: &str) -> Result<String, Error> {
     Ok(format!("Location: {}\n---\n{body}", skill.location()))
 }
 
-/// What may have been meant; else, that there is a list.
+/// A suggestion, or else the hint that there is a list.
 fn unknown(skills: &[Skill], name: &str) -> String {
-    // A name can be as long as a model makes it.
+    // A model may write a name of any length.
     let shown: String = name.chars().take(64).collect();
     let written = shown.to_lowercase();
     let near = skills

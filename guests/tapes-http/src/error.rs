@@ -1,4 +1,4 @@
-//! Errors as the host shows them.
+//! Errors for the host.
 
 use crate::bub::types::types::{Error, ErrorKind};
 
@@ -6,12 +6,12 @@ pub fn error(kind: ErrorKind, message: impl Into<String>) -> Error {
     Error { kind, message: message.into(), details: None }
 }
 
-/// Trying again may help, but not here: that was done.
+/// A temporary failure, after all retries.
 pub fn failed(message: impl Into<String>) -> Error {
     error(ErrorKind::Temporary, message)
 }
 
-/// Something stands in the configuration that cannot be meant.
+/// An invalid configuration.
 pub fn misconfigured(message: impl Into<String>) -> Error {
     error(ErrorKind::Config, message)
 }

@@ -1,4 +1,4 @@
-//! Keeps the tapes on another machine, over HTTP. `README.md` says what goes over the wire.
+//! A tape store over HTTP. `README.md` defines the protocol.
 
 wit_bindgen::generate!({
     inline: "
@@ -14,7 +14,7 @@ wit_bindgen::generate!({
     generate_all,
 });
 
-/// What this plugin says of itself: the host reads it without running anything.
+/// The manifest, which the host reads without running the component.
 #[used]
 #[unsafe(link_section = "bub:manifest")]
 static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
@@ -36,7 +36,7 @@ struct Tapes;
 
 impl Guest for Tapes {
     fn commit(batches: Vec<Batch>, key: Option<String>) -> Result<Outcome, Error> {
-        // All are of one tape and its sidecars: it is named by any of them.
+        // All batches belong to one tape and its sidecars.
         let Some(first) = batches.first() else { return Ok(Outcome::Stored) };
         let tape = wire::family(&first.tape).to_owned();
         let own = batches.iter().find(|batch| batch.tape == tape).and_then(|batch| batch.last);
@@ -59,7 +59,7 @@ impl Guest for Tapes {
     }
 
     fn tail(tape: String, before: Option<u64>, max: u32) -> Result<Page, Error> {
-        // Without `after` it is the newest that are asked for.
+        // Without `after` the newest are requested.
         page(Path::of_tape(&tape, "entries").maybe("before", before).with("max", max))
     }
 
@@ -89,7 +89,7 @@ impl Guest for Tapes {
 }
 
 impl store_query::Guest for Tapes {
-    /// One request. A server that does not know the path is of an earlier version.
+    /// Sends a query. A server that does not know the path has an earlier version.
     fn query(tape: String, condition: Condition, newest_first: bool, max: u32) -> Result<Option<Candidates>, Error> {
         let path = Path::of_tape(&tape, "query").with("after", condition.after).maybe("before", condition.before);
         let path = path.maybe("kinds", list(condition.kinds)).maybe("name", condition.name);
@@ -104,7 +104,7 @@ impl store_query::Guest for Tapes {
     }
 }
 
-/// A list as JSON; nothing for an empty one.
+/// A list as JSON; `None` for an empty one.
 fn list<T: Into<Value>>(elements: Vec<T>) -> Option<Value> {
     (!elements.is_empty()).then(|| Value::from(elements))
 }

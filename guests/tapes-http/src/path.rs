@@ -10,7 +10,7 @@ impl Path {
         Self(path.to_owned())
     }
 
-    /// What belongs to a tape. Its name is letters, digits, `_`, `.` and `-`, and stands in a path as it is.
+    /// A path of a tape. Its name consists of letters, digits, `_`, `.` and `-`, which need no encoding.
     pub fn of_tape(tape: &str, what: &str) -> Self {
         Self(format!("/v1/tapes/{tape}/{what}"))
     }
@@ -23,7 +23,7 @@ impl Path {
         for byte in value.to_string().bytes() {
             match byte {
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => self.0.push(char::from(byte)),
-                // A string takes what is written.
+                // Writing to a string cannot fail.
                 _ => drop(write!(self.0, "%{byte:02X}")),
             }
         }

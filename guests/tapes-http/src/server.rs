@@ -1,4 +1,4 @@
-//! The server of the configuration, asked until it answers or there is no time left.
+//! The configured server, with retries until a deadline.
 
 use crate::bub::plugin::{config, secrets};
 use crate::bub::types::types::{Error, ErrorKind};
@@ -9,33 +9,33 @@ use serde_json::Value;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
 
-/// How long one call tries, unless configured: less than the five seconds that the host gives it.
+/// Default deadline of one call: below the five seconds that the host allows.
 const PATIENCE: Duration = Duration::from_millis(4_000);
 
-/// How often one call tries.
+/// Maximum attempts.
 const TRIES: u32 = 4;
 
-/// The wait before the second try; each further one is twice as long.
+/// Delay before the second attempt; it doubles for each further one.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The longest that one try waits for an answer: there has to be time for another.
+/// Timeout of one attempt, so that there is time for another.
 const ONE_TRY: Duration = Duration::from_millis(2_500);
 
 pub struct Server {
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     url: String,
-    /// The mark that the host replaces by the secret.
+    /// The placeholder that the host replaces by the secret.
     token: Option<String>,
     patience: Duration,
 }
 
-/// What the server answered to a request that it understood: 200, or the 412 of a write.
+/// A response to a valid request: 200, or 412 for a write.
 pub struct Answer(Response);
 
 impl Server {
     /// # Errors
     ///
-    /// `config` when there is no `url` in the configuration, or it is none.
+    /// `config` if the configuration has no valid `url`.
     pub fn new() -> Result<Self, Error> {
         let Some(Value::String(url)) = setting("url") else {
             return Err(misconfigured(
@@ -61,12 +61,12 @@ impl Server {
 
     /// # Errors
     ///
-    /// What the server refused, or why it could not be asked.
+    /// The server's refusal, or why it cannot be reached.
     pub fn get(&self, path: &Path) -> Result<Answer, Error> {
         self.understood(self.ask(path, Vec::new(), None)?, false)
     }
 
-    /// The same; none when the server does not know the path.
+    /// Like [`Server::get`]; `None` if the server does not know the path.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl Server {
         }
     }
 
-    /// A write, which is repeated under the same key where nobody knows what became of it.
+    /// Sends a write, which is repeated with the same key if the outcome is uncertain.
     ///
     /// # Errors
     ///
@@ -149,25 +149,25 @@ impl Answer {
 
     /// # Errors
     ///
-    /// It is no UTF-8.
+    /// It is not UTF-8.
     pub fn text(&self) -> Result<&str, Error> {
         std::str::from_utf8(&self.0.body).map_err(|_| failed("the server answered what is no text"))
     }
 
     /// # Errors
     ///
-    /// It is no JSON.
+    /// It is not JSON.
     pub fn json(&self) -> Result<Value, Error> {
         serde_json::from_slice(&self.0.body).map_err(|_| failed("the server answered what is no JSON"))
     }
 }
 
-/// Whether the same request may be answered another time.
+/// Whether a retry may succeed.
 fn is_temporary(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }
 
-/// The server's own sentence, when it has one.
+/// The server's error message, if any.
 fn said(response: &Response) -> String {
     let json: Value = serde_json::from_slice(&response.body).unwrap_or_default();
     match json["error"]["message"].as_str() {
@@ -180,7 +180,7 @@ fn setting(key: &str) -> Option<Value> {
     serde_json::from_str(&config::get(key)?).ok()
 }
 
-/// A key for a write that nobody but this call repeats.
+/// A random key for a write.
 fn chance() -> String {
     let half = || RandomState::new().build_hasher().finish();
     format!("once-{:016x}{:016x}", half(), half())

@@ -1,21 +1,21 @@
-//! Entries as lines of a tape, byte for byte, and the body of a write.
+//! Entries as tape lines, byte for byte, and bodies of writes.
 
 use crate::bub::tape::entries::Entry;
 use crate::exports::bub::tape::store::Batch;
 use serde_json::json;
 
-/// The tape that a sidecar stands beside; for any other tape itself.
+/// The tape of a sidecar; any other tape itself.
 pub fn family(tape: &str) -> &str {
     tape.split_once("__sidecar__").map_or(tape, |(family, _)| family)
 }
 
-/// One line about the write, then for each batch one about it and one an entry: what a reset keeps, then what is
-/// written.
+/// The body of a write: a line for the write, then for each batch a line and one per entry, first those that a reset
+/// keeps, then the new ones.
 pub fn body(batches: &[Batch], key: Option<&str>) -> String {
     let all =
         || batches.iter().flat_map(|batch| batch.reset.iter().flat_map(|reset| &reset.kept).chain(&batch.entries));
     let length = all().map(|entry| entry.payload.len() + entry.meta.len() + 256).sum::<usize>();
-    // A text that grows needs thrice its length, of a memory that is not large.
+    // Allocated once: growing would take three times the memory.
     let mut body = String::with_capacity(length + 1024 * batches.len());
     body.push_str(&format!("{}\n", json!({ "key": key, "batches": batches.len() })));
     for batch in batches {
@@ -35,8 +35,8 @@ pub fn body(batches: &[Batch], key: Option<&str>) -> String {
     body
 }
 
-/// The entry as it stands on a tape. Payload and meta are put there as they are: what is no JSON for this crate's
-/// parser (`NaN`, a number of a thousand digits) is none of its business.
+/// The entry's line. Payload and meta are inserted verbatim: they may not be JSON for this crate's parser (`NaN`, a
+/// number of a thousand digits).
 pub fn line(entry: &Entry) -> String {
     format!(
         r#"{{"id": {}, "kind": {}, "payload": {}, "meta": {}, "date": {}}}"#,
@@ -52,8 +52,8 @@ fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Takes a line apart again; none when it is not spelled as on a tape. What stands in payload and meta is not looked
-/// at: the host does.
+/// Splits a line; `None` if it does not have the format of a tape. Payload and meta are not validated: the host does
+/// that.
 pub fn cut(line: &str) -> Option<Entry> {
     let rest = line.strip_prefix(r#"{"id": "#)?;
     let (id, rest) = rest.split_once(r#", "kind": "#)?;
@@ -72,7 +72,7 @@ pub fn cut(line: &str) -> Option<Entry> {
     })
 }
 
-/// A string or an object in front, and what stands behind it.
+/// Splits a leading string or object from the rest.
 fn value(text: &str) -> Option<(&str, &str)> {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     for (at, byte) in text.bytes().enumerate() {

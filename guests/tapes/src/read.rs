@@ -1,14 +1,14 @@
-//! Looking at the tape.
+//! Tools that read the tape.
 
 use crate::bub::tape::entries::{Entry, Search};
 use crate::bub::tape::tape::Tape;
 use crate::bub::types::types::Error;
 use serde_json::Value;
 
-/// Anchors that are listed.
+/// Maximum anchors that are listed.
 const ANCHORS: usize = 20;
 
-/// Stands in front of what a search gives: a search does not find what another one has given.
+/// The prefix of search results, which later searches skip.
 const MARK: &str = "[tape.search]";
 
 pub fn info(tape: &Tape) -> Result<String, Error> {
@@ -57,7 +57,7 @@ pub fn search(tape: &Tape, arguments: &Value) -> Result<String, Error> {
 pub fn anchors(tape: &Tape) -> Result<String, Error> {
     let mut entries: Vec<Entry> = Vec::new();
     while entries.len() < ANCHORS {
-        // One after the other, because a query would also find those of zones, of which there may be any number.
+        // One at a time, because a query would also return section anchors, of which there may be any number.
         let Some(anchor) = tape.last_anchor(None, entries.last().map(|entry| entry.id))? else { break };
         entries.push(anchor);
     }

@@ -1,10 +1,10 @@
-//! Changing the tape.
+//! Tools that change the tape.
 
 use crate::bub::tape::tape::Tape;
 use crate::bub::types::types::Error;
 use serde_json::{Value, json};
 
-/// The anchor that every tape begins with.
+/// The first anchor of every tape.
 const SESSION_START: &str = "session/start";
 
 pub fn handoff(tape: &Tape, arguments: &Value) -> Result<String, Error> {

@@ -1,4 +1,4 @@
-//! What the agent says, on Telegram.
+//! Delivery of answers on Telegram.
 
 use crate::api::{Api, Refusal};
 use crate::bub::plugin::log::{Level, log};
@@ -12,17 +12,17 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
 
-/// What goes on is marked by this, while it is written.
+/// Marks an answer that is still being written.
 const GOES_ON: &str = " …";
 
-/// How long a delivery that has begun waits in all for Telegram to take the rest of it: less than the host waits.
+/// Maximum total delay of a delivery by rate limits: less than the host's timeout.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Delivers a message. Its handle names the messages that it became.
+/// Delivers a message. Its handle contains the ids of the Telegram messages.
 ///
 /// # Errors
 ///
-/// What Telegram refused. `temporary`: nothing stands there yet, unless Telegram went away in the middle.
+/// Telegram's refusal. `temporary`: nothing was delivered yet, unless the connection broke.
 pub fn send(message: &Envelope) -> Result<Option<String>, Error> {
     let settings = Settings::read();
     let mut talk = Talk::new(Api::new(&settings), message)?;
@@ -34,7 +34,7 @@ pub fn send(message: &Envelope) -> Result<Option<String>, Error> {
     Ok((!ids.is_empty()).then(|| ids.join(",")))
 }
 
-/// Puts the message in the place of what was sent. While it grows, what there is no room for waits for the end.
+/// Replaces a delivered message. While it grows, overflow is withheld until the end.
 ///
 /// # Errors
 ///
@@ -56,19 +56,19 @@ pub fn update(handle: &str, message: &Envelope) -> Result<(), Error> {
     for piece in pieces.iter().skip(ids.len()) {
         talk.say(piece)?;
     }
-    // It has become shorter than it was.
+    // It has become shorter.
     for id in ids.iter().skip(pieces.len().max(1)) {
         talk.remove(*id);
     }
     talk.attach(&message.media)
 }
 
-/// Whether the answer is still being written: the host says so.
+/// Whether the answer is still being written, according to the host.
 fn is_growing(message: &Envelope) -> bool {
     message.context.iter().any(|(key, value)| key == "_partial" && value == "true")
 }
 
-/// The messages that it becomes, so many at the most. What a command answers is shown as it is.
+/// The Telegram messages of an answer, at most `room`. The output of a command is not formatted.
 fn shown(message: &Envelope, room: usize) -> Vec<Piece> {
     let is_markdown = message.kind == MessageKind::Normal;
     let spans = if is_markdown { markdown::read(&message.content) } else { markdown::plain(&message.content) };
@@ -76,7 +76,7 @@ fn shown(message: &Envelope, room: usize) -> Vec<Piece> {
         return cut(&spans, LONGEST);
     }
     let mut pieces = cut(&spans, LONGEST - GOES_ON.len());
-    // Nobody is told twice that a long answer begins.
+    // A long answer begins only once.
     pieces.truncate(room.min(1));
     for piece in &mut pieces {
         piece.html.push_str(GOES_ON);
@@ -88,9 +88,9 @@ fn shown(message: &Envelope, room: usize) -> Vec<Piece> {
 /// One delivery.
 struct Talk<'a> {
     api: Api<'a>,
-    /// Where to: the chat, and in it the topic.
+    /// The chat and, in it, the topic.
     place: Map<String, Value>,
-    /// The messages that stand there already.
+    /// Ids of the delivered messages.
     ids: Vec<i64>,
     began: Instant,
 }
@@ -124,7 +124,7 @@ impl<'a> Talk<'a> {
         match self.formatted("editMessageText", json!({ "message_id": id }), piece) {
             Ok(_) => Ok(()),
             Err(refusal) if refusal.says("message is not modified") => Ok(()),
-            // Somebody has taken it away, or it is too old.
+            // It was deleted, or is too old.
             Err(refusal) if refusal.says("message to edit not found") || refusal.says("message can't be edited") => {
                 self.say(piece)
             }
@@ -138,12 +138,12 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// With its looks; without them, where Telegram does not take them.
+    /// Sends with formatting; without it, if Telegram rejects it.
     fn formatted(&mut self, method: &str, more: Value, piece: &Piece) -> Result<Value, Refusal> {
         let arguments = |text: &str, mode: Option<&str>| {
             let mut arguments = more.as_object().cloned().unwrap_or_default();
             arguments.insert("text".to_owned(), text.into());
-            // A preview would fetch what a model, or whoever has talked to it, has put into an address.
+            // A preview would fetch an address that a model, or an attacker, chose.
             arguments.insert("link_preview_options".to_owned(), json!({ "is_disabled": true }));
             arguments.extend(mode.map(|mode| ("parse_mode".to_owned(), mode.into())));
             Value::Object(arguments)
@@ -171,8 +171,8 @@ impl<'a> Talk<'a> {
         })
     }
 
-    /// A group that became another is followed. What has begun is finished here, if it can be: tried again as a whole its
-    /// beginning would stand there twice.
+    /// Retries after rate limits, and follows a group that became a supergroup. A partial delivery is completed here if
+    /// possible, since a retry of the whole would repeat its beginning.
     fn patiently(&mut self, ask: impl Fn(&Self) -> Result<Value, Refusal>) -> Result<Value, Refusal> {
         loop {
             let refusal = match ask(self) {
@@ -192,14 +192,14 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// What goes along with the message, each in one of its own.
+    /// Sends attachments, each as a message of its own.
     fn attach(&mut self, media: &[MediaItem]) -> Result<(), Error> {
         for item in media {
             let sent = self.patiently(|talk| talk.file(item));
             match sent {
                 Ok(said) => self.ids.extend(said["message_id"].as_i64()),
                 Err(refusal) if refusal.is_temporary => return Err(refusal.into()),
-                // The words are there already; that one picture is no good is no reason to say them again.
+                // The text was delivered already; a failed attachment must not repeat it.
                 Err(refusal) => {
                     let name = item.filename.as_deref().unwrap_or("a file");
                     let plain = format!("[{name} could not be sent: {}]", refusal.why);
@@ -216,7 +216,7 @@ impl<'a> Talk<'a> {
             return self.file_as("sendDocument", "document", item);
         }
         match self.file_as("sendPhoto", "photo", item) {
-            // Too large, too long and narrow, or nothing that Telegram shows: it goes as a file.
+            // Too large, an unsupported shape or format: send it as a file.
             Err(refusal) if refusal.code == 400 || refusal.code == 413 => {
                 self.file_as("sendDocument", "document", item)
             }
@@ -239,7 +239,7 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// What a file is called that has no name: as what it is.
+/// The default file name for a media type.
 fn named(mime_type: &str) -> String {
     let ending = mime_type.rsplit('/').next().unwrap_or_default();
     let is_plain = !ending.is_empty() && ending.len() < 5 && ending.chars().all(|c| c.is_ascii_alphanumeric());

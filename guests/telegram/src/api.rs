@@ -1,4 +1,4 @@
-//! The Bot API. The token stands in the path of each request as a mark; the host puts it there.
+//! The Bot API. The request path contains a placeholder for the token, which the host replaces.
 
 use crate::bub::types::types::{Error, ErrorKind};
 use crate::multipart::Form;
@@ -11,28 +11,28 @@ use std::time::Duration;
 /// The name of the secret.
 pub const TOKEN: &str = "telegram_token";
 
-/// How long an answer is waited for, beside what it may take its time for.
+/// Timeout of a response, in addition to the long-polling time.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// How long for that of a request with a file in it, and for a file.
+/// Timeout for uploads and downloads.
 const LONG_PATIENCE: Duration = Duration::from_secs(40);
 
-/// Why something was not done.
+/// Why a request failed.
 #[derive(Debug)]
 pub struct Refusal {
-    /// Telegram's number; 0, when it did not answer.
+    /// Telegram's error code; 0 without an answer.
     pub code: i64,
-    /// Telegram's words, or those of the network.
+    /// Telegram's error message, or the network's.
     pub why: String,
-    /// Seconds until it may be asked again, where Telegram says so.
+    /// Telegram's retry delay, in seconds.
     pub retry_after: Option<u64>,
-    /// What a group that grew is called from here on.
+    /// The new id of a group that became a supergroup.
     pub moved_to: Option<i64>,
-    /// Another try may do better.
+    /// Whether a retry may succeed.
     pub is_temporary: bool,
 }
 
-/// What every answer is.
+/// The envelope of every answer.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Said {
@@ -50,7 +50,7 @@ struct Parameters {
     migrate_to_chat_id: Option<i64>,
 }
 
-/// A Bot API server, and the bot on it.
+/// A Bot API server with its bot.
 pub struct Api<'a> {
     base: &'a str,
 }
@@ -60,7 +60,7 @@ impl<'a> Api<'a> {
         Self { base: &settings.api }
     }
 
-    /// Calls a method. `seconds` is how long it may take its time.
+    /// Calls a method. `seconds`: additional time for long polling.
     ///
     /// # Errors
     ///
@@ -87,11 +87,11 @@ impl<'a> Api<'a> {
         said(&answer.map_err(Refusal::from)?)
     }
 
-    /// A file that somebody sent, when it has at most `most` bytes.
+    /// Downloads a file of at most `most` bytes.
     ///
     /// # Errors
     ///
-    /// [`Refusal`]; without a number when it is larger.
+    /// [`Refusal`]; with code 0 if it is larger.
     pub fn file(&self, id: &str, most: u64) -> Result<Vec<u8>, Refusal> {
         let found = self.call("getFile", &json!({ "file_id": id }), 0)?;
         let path = found["file_path"].as_str().unwrap_or_default();
@@ -112,7 +112,7 @@ impl<'a> Api<'a> {
 fn said(answer: &Response) -> Result<Value, Refusal> {
     let Ok(said) = serde_json::from_slice::<Said>(&answer.body) else {
         let why = format!("status {} without a word of telegram", answer.status);
-        // Something stands between here and there.
+        // The answer of a proxy.
         return Err(Refusal { is_temporary: answer.status >= 500, ..Refusal::lasting(&why) });
     };
     if said.ok {
@@ -133,7 +133,7 @@ impl Refusal {
         Self { code: 0, why: why.to_owned(), retry_after: None, moved_to: None, is_temporary: false }
     }
 
-    /// Whether Telegram says this of what was asked.
+    /// Whether Telegram's message contains these words.
     pub fn says(&self, words: &str) -> bool {
         self.code == 400 && self.why.to_lowercase().contains(words)
     }

@@ -1,4 +1,4 @@
-//! What came on Telegram since the last poll.
+//! Long polling for updates.
 
 use crate::api::Api;
 use crate::bub::plugin::log::{Level, log};
@@ -14,23 +14,23 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Files of one poll together, in bytes: what they are in base64 has to cross to the host at once.
+/// Maximum bytes of all files in one poll, which cross to the host at once in base64.
 const MAX_FILES: u64 = 6_000_000;
 
-/// Files of one poll: each is two requests, and whatever else came waits for them.
+/// Maximum files in one poll: each takes two requests, which delay other updates.
 const MAX_FETCHED: usize = 8;
 
-/// People who are told in one poll that they are not allowed. The others are when they write again.
+/// Maximum people who are notified of a refusal in one poll. Others are notified when they write again.
 const MAX_TOLD: usize = 5;
 
-/// For how long it is taken for granted who the bot is, in seconds.
+/// How long the bot's identity is cached, in seconds.
 const KNOWN_FOR: i64 = 24 * 3600;
 
-/// Waits for what comes, and says where to go on.
+/// Waits for updates, and returns them with the next cursor.
 ///
 /// # Errors
 ///
-/// What Telegram refused; nothing is lost then.
+/// Telegram's refusal; no update is lost.
 pub fn poll(cursor: Option<&str>) -> Result<Inbox, Error> {
     let settings = Settings::read();
     let api = Api::new(&settings);
@@ -51,7 +51,7 @@ pub fn poll(cursor: Option<&str>) -> Result<Inbox, Error> {
             Ok(update) => match reader.read(update, &mut cursor, arrivals.is_empty()) {
                 Read::Arrival(arrival) => arrivals.push(*arrival),
                 Read::Nothing => {}
-                // It comes with the next poll, which begins at it.
+                // The next poll starts with this update.
                 Read::Full => break,
             },
             Err(error) => log(Level::Warn, &format!("update {id} is not understood, and left out: {error}")),
@@ -61,7 +61,7 @@ pub fn poll(cursor: Option<&str>) -> Result<Inbox, Error> {
     Ok(Inbox { arrivals, cursor: cursor.write(), wait_ms: 0 })
 }
 
-/// Who the bot is.
+/// The bot's identity.
 fn who(api: &Api<'_>, cursor: &mut Cursor) -> Result<Me, Error> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs() as i64);
     if let Some(me) = cursor.me.as_ref().filter(|me| (me.at..me.at + KNOWN_FOR).contains(&now)) {
@@ -79,11 +79,11 @@ fn who(api: &Api<'_>, cursor: &mut Cursor) -> Result<Me, Error> {
     Ok(me)
 }
 
-/// What became of an update.
+/// The result of processing an update.
 enum Read {
     Arrival(Box<Arrival>),
     Nothing,
-    /// There is no more room for its file.
+    /// There is no room for its file.
     Full,
 }
 
@@ -95,7 +95,7 @@ struct Reader<'a> {
     files: u64,
     fetched: usize,
     told: usize,
-    /// Pictures that were sent together with one that calls the bot belong to it.
+    /// Albums of which one picture addresses the bot: all their pictures belong to it.
     albums: HashSet<String>,
 }
 
@@ -121,7 +121,7 @@ impl Reader<'_> {
         let (provenance, author) = origin::of(&message);
         let mut notes: Vec<(Provenance, String)> = Vec::new();
         if let Some(told) = media::told(&message) {
-            // A card says what the person on it is called, by whoever filled it in.
+            // A contact card's name is chosen by its author.
             let of_card = message.contact.is_some() && provenance == Provenance::Written;
             notes.push((if of_card { Provenance::Attached } else { provenance }, told));
         }
@@ -137,7 +137,7 @@ impl Reader<'_> {
             Some(attached) => notes.push((attached.provenance, format!("[{}]", attached.name()))),
             None => {}
         }
-        // Somebody joined, a title changed: nobody has said anything.
+        // A service message without content, such as a join or a new title.
         if message.words().is_empty() && notes.is_empty() && files.is_empty() {
             return Read::Nothing;
         }
@@ -147,7 +147,7 @@ impl Reader<'_> {
         Read::Arrival(Box::new(Arrival { message, active: is_active }))
     }
 
-    /// Whether whoever speaks there may speak to the bot. A person who may not is told so, once.
+    /// Whether the speaker may use the bot. A person who may not is notified once.
     fn listens(&mut self, message: &Message, is_edit: bool, cursor: &mut Cursor) -> bool {
         if !message.is_private() {
             return self.settings.allows_chat(&message.chat);
@@ -182,7 +182,7 @@ impl Reader<'_> {
         is_active
     }
 
-    /// The file of the message, or else of the one that it asks about.
+    /// The file of the message, or else of the one that it replies to.
     fn attached(&self, message: &Message, is_active: bool) -> Option<Attached> {
         let answered = || {
             let answered = origin::answered(message).filter(|_| is_active)?;
@@ -193,8 +193,8 @@ impl Reader<'_> {
         media::of(message).or_else(answered)
     }
 
-    /// What the model is to read beside the sender's own words: what the message cites, then what of it is another
-    /// author's. A line of the sender's that begins with a comma may be a command, which takes nothing along.
+    /// Passages besides the sender's own words: citations, then parts by other authors. A line that begins with a comma
+    /// may be a command, which has no passages.
     fn passages(
         &self,
         message: &Message,
@@ -218,7 +218,7 @@ impl Reader<'_> {
     }
 }
 
-/// What the sender wrote for this message. A line that begins with a comma may be a command, and stays as it is.
+/// The sender's own words. A line that begins with a comma may be a command, and is unchanged.
 fn content(message: &Message, is_edit: bool, provenance: Provenance, notes: &[(Provenance, String)]) -> String {
     let words = message.words();
     let is_written = provenance == Provenance::Written;
@@ -250,7 +250,7 @@ fn envelope(
     media: Vec<MediaItem>,
 ) -> Envelope {
     let chat = message.chat.id;
-    // An edit is another message: what it says is new.
+    // An edit is a new message.
     let edit = message.edit_date.filter(|_| is_edit).map(|date| format!("/{date}")).unwrap_or_default();
     let sender = origin::sender(&message);
     let thread = message.message_thread_id.filter(|_| message.is_topic_message);
@@ -269,7 +269,7 @@ fn envelope(
     }
 }
 
-/// What Bub's adapter tells of a message.
+/// The context fields of Bub's adapter.
 fn context(message: &Message, is_edit: bool) -> Vec<(String, String)> {
     let username = message.from.as_ref().and_then(|from| from.username.as_deref());
     let date = jiff::Timestamp::from_second(message.date).map(|date| date.to_string()).unwrap_or_default();
@@ -280,7 +280,7 @@ fn context(message: &Message, is_edit: bool) -> Vec<(String, String)> {
         ("date", json!(date)),
     ];
     if let Some(title) = &message.chat.title {
-        // Whoever administers the group gives it its title: plugins may read it, and no prompt holds it.
+        // A group's administrators choose its title: plugins may read it, but no prompt contains it.
         context.push(("_chat_title", json!(one_line(title))));
     }
     if let Some(reply) = message.reply_to_message.as_deref().filter(|_| origin::answered(message).is_some()) {

@@ -1,9 +1,9 @@
-//! Whether a message in a group is meant for the bot.
+//! Whether a message in a group addresses the bot.
 
 use crate::cursor::Me;
 use crate::update::Message;
 
-/// A reply to the bot, its name behind an `@`, the name that people see, or one of the words that call it.
+/// A reply to the bot, its user name with `@`, its display name, or a configured word.
 pub fn is_called(me: &Me, words: &[String], message: &Message) -> bool {
     let replied = message.reply_to_message.as_ref().and_then(|reply| reply.from.as_ref());
     let entities = message.entities.iter().chain(&message.caption_entities);
@@ -17,7 +17,7 @@ pub fn is_called(me: &Me, words: &[String], message: &Message) -> bool {
     names.filter(|name| name.chars().count() > 1).any(|name| is_word(&text, &name.to_lowercase()))
 }
 
-/// Whether `name` stands in the text as a word. Scripts without spaces have no ends of words.
+/// Whether `name` occurs as a word. Scripts without spaces have no word boundaries.
 fn is_word(text: &str, name: &str) -> bool {
     let goes_on = |c: Option<char>| c.is_some_and(|c| (c.is_alphanumeric() && c < '\u{2e80}') || c == '_');
     let edges = (name.chars().next(), name.chars().next_back());

@@ -1,18 +1,18 @@
-//! What is known from one poll to the next: the host keeps it.
+//! The state between polls, which the host stores.
 
 use serde::{Deserialize, Serialize};
 
-/// People whose refusal is remembered. Who comes back behind so many others is told once more.
+/// Maximum remembered refusals. Older people are notified again.
 const MAX_REFUSED: usize = 500;
 
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 pub struct Cursor {
-    /// The number of the first update that has not come yet; 0: whatever there is.
+    /// The next update's number; 0: any.
     pub offset: i64,
-    /// Who the bot is.
+    /// The bot's identity.
     pub me: Option<Me>,
-    /// Who was told already that they may not talk to it; the latest last.
+    /// People who were notified of their refusal; latest last.
     pub refused: Vec<i64>,
 }
 
@@ -21,12 +21,12 @@ pub struct Me {
     pub id: i64,
     pub username: String,
     pub name: String,
-    /// When it was asked, in seconds since 1970: people rename their bots.
+    /// When it was fetched, in seconds since 1970: bots can be renamed.
     pub at: i64,
 }
 
 impl Cursor {
-    /// What the host kept; anew, where that is none of ours.
+    /// Parses the stored cursor; a new one if it is invalid.
     pub fn read(text: Option<&str>) -> Self {
         text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
     }
@@ -35,7 +35,7 @@ impl Cursor {
         serde_json::to_string(self).unwrap_or_else(|_| format!("{{\"offset\":{}}}", self.offset))
     }
 
-    /// Whether this person has not been refused yet; from here on they have.
+    /// Records a refusal; returns whether it is new.
     pub fn refuses(&mut self, user: i64) -> bool {
         if self.refused.contains(&user) {
             return false;

@@ -1,5 +1,4 @@
-//! A bot on Telegram: long polls in, messages out. It keeps nothing between calls; what has to be known next time stands
-//! in the cursor.
+//! A Telegram bot: long polling and message delivery. Its state between calls is in the cursor.
 
 wit_bindgen::generate!({
     inline: "
@@ -15,7 +14,7 @@ wit_bindgen::generate!({
     generate_all,
 });
 
-/// What this plugin says of itself: the host reads it without running anything.
+/// The manifest, which the host reads without running the component.
 #[used]
 #[unsafe(link_section = "bub:manifest")]
 static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
@@ -44,11 +43,11 @@ impl Guest for Telegram {
         Description {
             name: "telegram".to_owned(),
             needs_debounce: true,
-            // Without a token there is nobody to ask; the host has nothing to complain of then.
+            // Without a token there is nothing to poll, which is not an error.
             supports_polling: !matches!(secrets::matches(api::TOKEN, ""), Err(error) if error.kind == ErrorKind::NotFound),
             webhook: false,
             supports_edits: true,
-            // What is sent twice stands there twice.
+            // A repeated send would appear twice.
             deduplicates: false,
         }
     }

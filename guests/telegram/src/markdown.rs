@@ -1,9 +1,8 @@
-//! Markdown, as models write it, as letters that each know how they look. Telegram has no headings, lists, tables and
-//! rules: they become what people make of them there.
+//! Markdown of models as formatted spans. Telegram has no headings, lists, tables and rules, so they are emulated.
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-/// How a letter looks. The outer ones come first.
+/// A format, outer ones first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Look {
     Quote,
@@ -16,14 +15,14 @@ pub enum Look {
     Block(String),
 }
 
-/// A piece of text that looks the same throughout.
+/// A text with uniform formatting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     pub text: String,
     pub looks: Vec<Look>,
 }
 
-/// Reads Markdown. What is no Markdown comes out as it is.
+/// Parses Markdown. Other text is unchanged.
 pub fn read(text: &str) -> Vec<Span> {
     let options = Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
     let mut reader = Reader::default();
@@ -33,7 +32,7 @@ pub fn read(text: &str) -> Vec<Span> {
     reader.spans
 }
 
-/// The text as it is.
+/// Unformatted text.
 pub fn plain(text: &str) -> Vec<Span> {
     vec![Span { text: text.to_owned(), looks: Vec::new() }]
 }
@@ -42,13 +41,13 @@ pub fn plain(text: &str) -> Vec<Span> {
 struct Reader {
     spans: Vec<Span>,
     looks: Vec<Look>,
-    /// The number of the next item of each list that is open; none where items have no numbers.
+    /// The number of the next item of each open list; `None` for unordered ones.
     lists: Vec<Option<u64>>,
-    /// How many quotations are open: Telegram has none within another.
+    /// Number of open quotations: Telegram cannot nest them.
     quotes: usize,
-    /// A paragraph or the like has ended, and what follows stands apart from it: in so many line ends.
+    /// Line breaks before the next block.
     apart: usize,
-    /// The cells of a table's row so far.
+    /// The cells of the current row.
     row: Vec<String>,
     /// All rows of a table.
     rows: Vec<Vec<String>>,
@@ -131,7 +130,7 @@ impl Reader {
             }
             TagEnd::CodeBlock => {
                 self.looks.pop();
-                // The fence's own line end is none of the code.
+                // The last line break before a fence is not part of the code.
                 if let Some(last) = self.spans.last_mut().filter(|last| last.text.ends_with('\n')) {
                     last.text.pop();
                 }
@@ -161,7 +160,7 @@ impl Reader {
         self.say(&format!("{}{mark}", "  ".repeat(depth)));
     }
 
-    /// Columns below each other, in letters of one width.
+    /// Renders a table with aligned columns, in monospace.
     fn table(&mut self) {
         let rows = std::mem::take(&mut self.rows);
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
@@ -193,7 +192,7 @@ impl Reader {
         }
         if self.apart > 0 && !self.spans.is_empty() {
             let ends = "\n".repeat(self.apart);
-            // Between two paragraphs of a quotation it goes on.
+            // A quotation continues between its paragraphs.
             let is_quoted = self.quotes > 0 && self.spans.last().is_some_and(|last| last.looks.contains(&Look::Quote));
             let looks = if is_quoted { vec![Look::Quote] } else { Vec::new() };
             self.spans.push(Span { text: ends, looks });
@@ -207,7 +206,7 @@ impl Reader {
     }
 }
 
-/// Those that Telegram takes together: code is code and nothing else, a link leads somewhere, and nothing is twice.
+/// Formats that Telegram can combine: code excludes others, links need a target, and there are no duplicates.
 fn allowed(looks: &[Look]) -> Vec<Look> {
     let mut allowed: Vec<Look> = Vec::new();
     let code = looks.iter().find(|look| matches!(look, Look::Code | Look::Block(_)));

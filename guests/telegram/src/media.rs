@@ -1,4 +1,4 @@
-//! What a message has besides words.
+//! Attachments of messages.
 
 use crate::api::Api;
 use crate::bub::types::types::{MediaItem, MediaKind, Provenance};
@@ -7,21 +7,21 @@ use crate::update::{File, Message};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// The largest file that is taken, in bytes.
+/// Maximum size of a file, in bytes.
 pub const MAX_FILE: u64 = 2_000_000;
 
 /// A file of a message.
 pub struct Attached {
     kind: MediaKind,
-    /// For people.
+    /// A description for people.
     what: &'static str,
     mime_type: String,
     pub file: File,
-    /// Whose it is.
+    /// The provenance.
     pub provenance: Provenance,
 }
 
-/// The file of a message; of a photo the largest that may be taken.
+/// The file of a message; of a photo the largest acceptable size.
 pub fn of(message: &Message) -> Option<Attached> {
     let fits = |file: &&File| file.file_size.is_none_or(|size| size <= MAX_FILE);
     let photo = message.photo.iter().rev().find(fits).or(message.photo.last());
@@ -42,7 +42,7 @@ pub fn of(message: &Message) -> Option<Attached> {
 }
 
 impl Attached {
-    /// As it is named where it is not taken along.
+    /// The name of an omitted file.
     pub fn name(&self) -> String {
         match &self.file.file_name {
             Some(name) => format!("{} {name}", self.what),
@@ -50,28 +50,28 @@ impl Attached {
         }
     }
 
-    /// The same, as another's.
+    /// Sets the provenance.
     pub fn of(self, provenance: Provenance) -> Self {
         Self { provenance, ..self }
     }
 
-    /// How much room it may take, in bytes.
+    /// Maximum size, in bytes.
     pub fn weight(&self) -> u64 {
         self.file.file_size.unwrap_or(MAX_FILE).min(MAX_FILE)
     }
 
-    /// The file itself. The host looks at what it really is.
+    /// Downloads the file. The host detects its actual type.
     ///
     /// # Errors
     ///
-    /// Why it is left out, for whoever reads the message.
+    /// Why it is omitted, for the reader of the message.
     pub fn fetch(self, api: &Api<'_>) -> Result<MediaItem, String> {
         if let Some(size) = self.file.file_size.filter(|size| *size > MAX_FILE) {
             let (size, most) = (size as f64 / 1e6, MAX_FILE / 1_000_000);
             return Err(format!("{size:.1} MB, and at most {most} MB are taken"));
         }
         let fetch = || api.file(&self.file.file_id, MAX_FILE);
-        // Once more: the message itself does not come again.
+        // Retried once: the message will not arrive again.
         let bytes = fetch().or_else(|refusal| if refusal.is_temporary { fetch() } else { Err(refusal) });
         let bytes = bytes.map_err(|refusal| format!("it could not be fetched: {}", refusal.why))?;
         let url = format!("data:{};base64,{}", self.mime_type, STANDARD.encode(bytes));
@@ -80,7 +80,7 @@ impl Attached {
     }
 }
 
-/// What else there is to tell.
+/// Descriptions of other content.
 pub fn told(message: &Message) -> Option<String> {
     let of = |text: &Option<String>| text.clone().unwrap_or_default();
     let told = if let Some(sticker) = &message.sticker {

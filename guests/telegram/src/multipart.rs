@@ -1,6 +1,6 @@
-//! A form with a file in it, as browsers send it.
+//! Multipart forms with a file.
 
-/// What parts one field from the next. In no file by chance, and files of malice only spoil their own form.
+/// The boundary. No file contains it by chance, and a malicious one only breaks its own form.
 const BOUNDARY: &str = "----bub-wasm-4f7c2b9e1d6a8350";
 
 pub struct Form {
@@ -19,7 +19,7 @@ impl Form {
     }
 
     pub fn file(mut self, name: &str, filename: &str, mime_type: &str, bytes: &[u8]) -> Self {
-        // What would end the name, or the line.
+        // Characters that would end the name or the line.
         let filename: String =
             filename.chars().map(|c| if c.is_control() || c == '"' || c == '\\' { '_' } else { c }).collect();
         let mime_type: String = mime_type.chars().filter(|c| c.is_ascii_graphic()).collect();
@@ -29,7 +29,7 @@ impl Form {
         self
     }
 
-    /// The content type, and the body.
+    /// Returns content type and body.
     pub fn finish(mut self) -> (String, Vec<u8>) {
         self.body.extend_from_slice(format!("--{BOUNDARY}--\r\n").as_bytes());
         (format!("multipart/form-data; boundary={BOUNDARY}"), self.body)

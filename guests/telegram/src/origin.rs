@@ -1,17 +1,17 @@
-//! Whose the parts of a message are: the sender's, or another author's whom they answer, forward or let speak.
+//! Provenance of a message's parts: the sender's own, quoted, forwarded, or by another author.
 
 use crate::bub::types::types::{Passage, Provenance};
 use crate::media;
 use crate::update::Message;
 use serde_json::Value;
 
-/// What is shown of a message that is replied to, in characters.
+/// Maximum characters of a quoted message.
 const MAX_QUOTE: usize = 1_000;
 
-/// What is shown of a name, in characters.
+/// Maximum characters of a name.
 const MAX_NAME: usize = 64;
 
-/// Whose a message is, as Telegram delivers it; the author's name where it is not the sender's own.
+/// Provenance of a message, and its author if that is not the sender.
 pub fn of(message: &Message) -> (Provenance, Option<String>) {
     if let Some(author) = forwarded(message) {
         return (Provenance::Forwarded, author);
@@ -23,8 +23,8 @@ pub fn of(message: &Message) -> (Provenance, Option<String>) {
     }
 }
 
-/// The message that this one answers, here or in another chat. In a topic every message answers its first one, which says
-/// nothing.
+/// The message that this one replies to, here or in another chat. In a topic every message replies to the first one,
+/// which is ignored.
 pub fn answered(message: &Message) -> Option<&Message> {
     let reply = message
         .reply_to_message
@@ -33,17 +33,17 @@ pub fn answered(message: &Message) -> Option<&Message> {
     reply.or(message.external_reply.as_deref())
 }
 
-/// Whether the sender of a message wrote the one that it answers, too.
+/// Whether the sender also wrote the message replied to.
 pub fn answers_own(message: &Message, answered: &Message) -> bool {
     let is_same = sender(message).is_some() && sender(message) == sender(answered);
     is_same && of(answered).0 == Provenance::Written
 }
 
-/// What a message cites of the one that it answers. `me`: the bot's id.
+/// The citation of the message replied to. `me`: the bot's id.
 pub fn cited(message: &Message, me: i64) -> Option<Passage> {
     let part = message.quote.as_ref().map(|quote| quote.text.as_str());
     let Some(answered) = answered(message) else {
-        // The part alone: where it comes from, Telegram does not say.
+        // Only the quoted part; Telegram does not reveal its origin.
         let text = part.filter(|_| message.reply_to_message.is_none())?;
         return Some(Passage { provenance: Provenance::Quoted, author: None, text: shortened(text) });
     };
@@ -61,27 +61,27 @@ pub fn cited(message: &Message, me: i64) -> Option<Passage> {
     Some(Passage { provenance, author, text: shortened(&text.unwrap_or_default()) })
 }
 
-/// The name of the user or the chat that speaks, as others see it.
+/// The display name of the sending user or chat.
 pub fn speaker(message: &Message) -> String {
     let chat = message.sender_chat.as_ref().and_then(|chat| chat.title.clone());
     let name = chat.or_else(|| message.from.as_ref().map(|from| from.full_name())).unwrap_or_default();
     one_line(&name)
 }
 
-/// The id of the user or the chat that speaks.
+/// The id of the sending user or chat.
 pub fn sender(message: &Message) -> Option<i64> {
     message.sender_chat.as_ref().map(|chat| chat.id).or(message.from.as_ref().map(|from| from.id))
 }
 
-/// Names are whatever people like: none of them ends a line, or begins what would look like another fact.
+/// Names are arbitrary: escapes line ends and anything that looks like another field.
 pub fn one_line(name: &str) -> String {
     let plain = name.chars().map(|c| if c.is_control() || "|=:\u{2028}\u{2029}".contains(c) { ' ' } else { c });
     let name: String = plain.take(MAX_NAME).collect();
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The author of a message that was forwarded, by the present fields and by those of older servers. A form of origin that
-/// is not known is one all the same.
+/// The author of a forwarded message, by the current fields and those of older servers. An unknown form of origin
+/// counts as forwarded too.
 fn forwarded(message: &Message) -> Option<Option<String>> {
     let origin = message.forward_origin.as_ref();
     let is_old = message.forward_date.is_some() || message.forward_sender_name.is_some();

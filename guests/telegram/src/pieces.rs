@@ -1,8 +1,8 @@
-//! A text in messages that Telegram takes: each with its own tags, none longer than a message may be.
+//! Splitting of a text into Telegram messages, each with balanced tags and within the length limit.
 
 use crate::markdown::{Look, Span};
 
-/// How long a message may be, in UTF-16 code units without its tags: so Telegram counts.
+/// Maximum length of a message in UTF-16 code units without tags, as Telegram counts.
 pub const LONGEST: usize = 4_096;
 
 /// One message.
@@ -14,11 +14,11 @@ pub struct Piece {
     pub plain: String,
 }
 
-/// A letter, and which of the spans it stood in.
+/// A character, and the index of its span.
 type Letter = (char, usize);
 
-/// Cuts where a person would: between paragraphs, lines or words, in this order. What is open at a cut is closed before
-/// it, and opened again behind it.
+/// Splits between paragraphs, lines or words, in this order of preference. Open tags are closed before a split and
+/// reopened after it.
 pub fn cut(spans: &[Span], longest: usize) -> Vec<Piece> {
     let letters: Vec<Letter> =
         spans.iter().enumerate().flat_map(|(at, span)| span.text.chars().map(move |c| (c, at))).collect();
@@ -34,7 +34,7 @@ pub fn cut(spans: &[Span], longest: usize) -> Vec<Piece> {
     pieces
 }
 
-/// Where the first piece ends.
+/// The end of the first piece.
 fn end(letters: &[Letter], longest: usize) -> usize {
     let mut units = 0;
     let fits = letters.iter().take_while(|(c, _)| {
@@ -47,7 +47,7 @@ fn end(letters: &[Letter], longest: usize) -> usize {
     }
     let is = |at: usize, wanted: char| letters.get(at).is_some_and(|(c, _)| *c == wanted);
     let late = |cut: &usize| *cut > fits / 2;
-    // A cut stands before the line ends or the space, which are taken off the next piece.
+    // Splits before line ends or the space, which are trimmed from the next piece.
     let blank = |at: usize| letters.get(at).is_some_and(|(c, _)| c.is_whitespace());
     let paragraph = (1..=fits).rev().find(|at| is(*at, '\n') && is(at + 1, '\n')).filter(late);
     let line = || (1..=fits).rev().find(|at| is(*at, '\n')).filter(late);
@@ -56,14 +56,14 @@ fn end(letters: &[Letter], longest: usize) -> usize {
     paragraph.or_else(line).or_else(word).unwrap_or_else(letter).max(1)
 }
 
-/// Whether what stands there belongs to the letter before it.
+/// Whether the character belongs to the cluster before it.
 fn joins(letters: &[Letter], at: usize) -> bool {
     let is_joint = |c: char| matches!(c, '\u{200d}' | '\u{fe0f}' | '\u{300}'..='\u{36f}' | '\u{1f3fb}'..='\u{1f3ff}');
     let before = letters.get(at.wrapping_sub(1)).is_some_and(|(c, _)| *c == '\u{200d}');
     before || letters.get(at).is_some_and(|(c, _)| is_joint(*c))
 }
 
-/// Without blank lines at its beginning and white space at its end. Of code a line's indentation stays.
+/// Trims blank lines at the beginning and white space at the end. Indentation of code is kept.
 fn trimmed<'l>(letters: &'l [Letter], spans: &[Span]) -> &'l [Letter] {
     let is_code =
         |at: usize| spans.get(at).is_some_and(|span| span.looks.iter().any(|look| matches!(look, Look::Block(_))));
@@ -75,7 +75,7 @@ fn trimmed<'l>(letters: &'l [Letter], spans: &[Span]) -> &'l [Letter] {
     }
 }
 
-/// None, when there is nothing to see in it.
+/// `None` if nothing in it is visible.
 fn piece_of(letters: &[Letter], spans: &[Span]) -> Option<Piece> {
     if letters.is_empty() {
         return None;

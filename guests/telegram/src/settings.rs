@@ -1,23 +1,23 @@
-//! Whom the bot listens to, and where Telegram is.
+//! Settings: allowed users and chats, and the API address.
 
 use crate::bub::plugin::config;
 use crate::update::{Chat, User};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Where the Bot API is, unless configured.
+/// The default Bot API address.
 const API: &str = "https://api.telegram.org";
 
-/// How long one question for news waits for them, in seconds. The host waits a minute for an answer.
+/// Long-polling timeout, in seconds. The host's is a minute.
 const POLL: u64 = 50;
 
-/// `[plugins.telegram.config]`, whose form the host has checked.
+/// `[plugins.telegram.config]`, validated by the host.
 pub struct Settings {
-    /// Numbers as text; names in small letters, without their `@`.
+    /// Ids as text; user names in lower case, without `@`.
     users: Vec<String>,
     chats: Vec<String>,
     pub mention: Vec<String>,
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     pub api: String,
     pub poll_seconds: u64,
 }
@@ -35,15 +35,15 @@ impl Settings {
         }
     }
 
-    /// Whether this person may talk to the bot in private.
+    /// Whether this person may use the bot in private.
     pub fn allows_user(&self, user: &User) -> bool {
-        // No name begins with a digit, so that none can be taken for a number.
+        // No user name begins with a digit, so ids and names cannot be confused.
         let name = user.username.as_ref().filter(|name| name.starts_with(char::is_alphabetic));
         let name = name.map(|name| name.to_lowercase());
         self.users.iter().any(|allowed| *allowed == user.id.to_string() || Some(allowed) == name.as_ref())
     }
 
-    /// Whether the bot listens in this group.
+    /// Whether the bot is active in this group.
     pub fn allows_chat(&self, chat: &Chat) -> bool {
         self.chats.contains(&chat.id.to_string())
     }

@@ -1,4 +1,4 @@
-//! What Telegram tells, as far as it is looked at. Names are Telegram's own.
+//! Telegram's updates, reduced to the fields that are used. Names are Telegram's own.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub struct Message {
     pub message_thread_id: Option<i64>,
     pub is_topic_message: bool,
     pub from: Option<User>,
-    /// Who speaks in the name of a group or a channel.
+    /// The group or channel in whose name the message was sent.
     pub sender_chat: Option<Chat>,
     pub chat: Chat,
     pub date: i64,
@@ -27,13 +27,14 @@ pub struct Message {
     pub entities: Vec<Entity>,
     pub caption_entities: Vec<Entity>,
     pub reply_to_message: Option<Box<Message>>,
-    /// The message of another chat that this one answers. Telegram tells less of it; its origin is that of a forward.
+    /// The message of another chat that this one replies to. Telegram provides fewer fields; its origin is that of a
+    /// forward.
     pub external_reply: Option<Box<Message>>,
     /// The part of it that is quoted.
     pub quote: Option<Quote>,
     /// The inline bot whose result was sent.
     pub via_bot: Option<User>,
-    /// Where a forwarded message comes from: any form of it makes it one.
+    /// The origin of a forwarded message, in any form.
     #[serde(alias = "origin")]
     pub forward_origin: Option<Value>,
     pub forward_from: Option<Value>,
@@ -56,7 +57,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// What was written, also below a picture.
+    /// The text, or the caption.
     pub fn words(&self) -> &str {
         self.text.as_deref().or(self.caption.as_deref()).unwrap_or_default()
     }
@@ -103,7 +104,7 @@ pub struct Quote {
     pub text: String,
 }
 
-/// Also one size of a photo.
+/// Also a size of a photo.
 #[derive(Deserialize, Default, Clone)]
 #[serde(default)]
 pub struct File {

@@ -1,13 +1,13 @@
-//! Where a request goes, and where a redirect leads.
+//! URLs of requests and redirects.
 
 use crate::bub::types::types::Error;
 use url::Url;
 
-/// Reads the URL that somebody asked for.
+/// Parses a requested URL.
 ///
 /// # Errors
 ///
-/// `invalid-input` for what is no URL of a page.
+/// `invalid-input` if it is not the URL of a page.
 pub fn parse(text: &str) -> Result<Url, Error> {
     let text = text.trim();
     let mut url = Url::parse(text).map_err(|reason| {
@@ -19,11 +19,11 @@ pub fn parse(text: &str) -> Result<Url, Error> {
     Ok(url)
 }
 
-/// The URL that a redirect leads to.
+/// Resolves a redirect.
 ///
 /// # Errors
 ///
-/// `invalid-input`, when it leads to no page.
+/// `invalid-input` if it does not lead to a page.
 pub fn follow(from: &Url, location: &str) -> Result<Url, Error> {
     let mut url = from
         .join(location)
@@ -43,7 +43,7 @@ fn check(url: &Url) -> Result<(), Error> {
     Ok(())
 }
 
-/// The grant that lets a request to that URL pass.
+/// The grant that allows a request to that URL.
 pub fn grant(url: &Url) -> String {
     let scheme = if url.scheme() == "http" { "http://" } else { "" };
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();

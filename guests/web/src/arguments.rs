@@ -5,9 +5,9 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-/// Seconds that a page has where nothing is said.
+/// Default timeout of a page, in seconds.
 pub const TIMEOUT: u64 = 10;
-/// The most that can be asked for.
+/// Maximum timeout.
 pub const MAX_TIMEOUT: u64 = 300;
 
 #[derive(Debug, Deserialize)]
@@ -22,7 +22,7 @@ pub struct Fetch {
 }
 
 impl Fetch {
-    /// Seconds for all of it, redirects and body included.
+    /// Total timeout in seconds, including redirects and body.
     ///
     /// # Errors
     ///
@@ -36,7 +36,7 @@ impl Fetch {
         }
     }
 
-    /// The headers as text; numbers and the like as JSON writes them.
+    /// The headers as text; other values as JSON.
     pub fn headers(&self) -> Vec<(String, String)> {
         let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let given = self.headers.iter().flatten().filter(|(_, value)| !value.is_null());
@@ -44,7 +44,7 @@ impl Fetch {
     }
 }
 
-/// Reads the arguments of that tool.
+/// Parses the arguments of that tool.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ impl Fetch {
 pub fn parse<T: DeserializeOwned>(tool: &str, arguments: &str) -> Result<T, Error> {
     let wrong =
         |reason: serde_json::Error| Error::invalid(format!("the arguments of `{}`: {reason}", tool.replace('.', "_")));
-    // From a value and not from the text: a place in the text says nothing to who did not write it as text.
+    // From a value, not from the text: positions in the text are meaningless to callers who did not write it.
     let value: Value = serde_json::from_str(arguments).map_err(wrong)?;
     serde_json::from_value(value).map_err(wrong)
 }

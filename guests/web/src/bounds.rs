@@ -1,19 +1,19 @@
-//! How much of a page is read. Its tree is held in memory, and reading a tag takes the longer, the deeper it stands.
+//! Limits on the structure of a page. Its tree is in memory, and parsing a tag takes longer at greater depth.
 
-/// Tags that are read: each is a node.
+/// Maximum tags: each is a node.
 const MAX_TAGS: usize = 60_000;
-/// Tags that may be open at once.
+/// Maximum open tags.
 const MAX_OPEN: usize = 400;
 
-/// Elements that are never open, or that are closed by the next one without being told.
+/// Void elements, and those that the next one closes implicitly.
 const NOT_NESTED: &[&str] = &[
     "area", "base", "body", "br", "col", "dd", "dt", "embed", "head", "hr", "html", "img", "input", "li", "link",
     "meta", "option", "p", "param", "source", "tbody", "td", "tfoot", "th", "thead", "tr", "track", "wbr",
 ];
-/// Elements in which no tag begins but their own end.
+/// Elements whose content is raw text up to their end tag.
 const RAW: &[&str] = &["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"];
 
-/// Where reading ends; none: at the end.
+/// Where to truncate the page; `None`: not at all.
 pub fn end(html: &str) -> Option<usize> {
     let (mut tags, mut open, mut at) = (0_usize, 0_usize, 0_usize);
     while let Some(begin) = find(html, at, "<") {
@@ -37,7 +37,7 @@ pub fn end(html: &str) -> Option<usize> {
             return Some(begin);
         }
         if !is_end && RAW.contains(&name.as_str()) {
-            // As it is written by nearly everybody; another spelling only counts more tags than there are.
+            // The usual spelling; with another one, more tags are counted than there are.
             at = find(html, at, &format!("</{name}")).unwrap_or(at);
         }
     }

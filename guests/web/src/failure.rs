@@ -1,11 +1,11 @@
-//! How fetching fails, worded for whoever asked.
+//! Errors of fetching.
 
 use crate::address;
 use crate::bub::types::types::{Error, ErrorKind};
 use url::Url;
 use wasip2::http::types::ErrorCode;
 
-/// What the host or the network said.
+/// An error of the host or the network.
 pub fn of_code(url: &Url, code: &ErrorCode, seconds: u64, has_secret: bool) -> Error {
     let grant = address::grant(url);
     let command = format!("bub-wasm plugin grant web {grant}");
@@ -39,19 +39,19 @@ pub fn of_code(url: &Url, code: &ErrorCode, seconds: u64, has_secret: bool) -> E
     }
 }
 
-/// The time is up.
+/// The timeout.
 pub fn late(url: &Url, seconds: u64) -> Error {
     let message = format!("`{url}` took longer than {seconds} seconds; give it more by `timeout`, or try again later");
     Error::new(ErrorKind::Temporary, message)
 }
 
-/// The connection did not come about, or broke.
+/// The connection failed.
 pub fn broken(url: &Url, reason: &str) -> Error {
     let reason = if reason.is_empty() { "the connection broke" } else { reason };
     Error::new(ErrorKind::Tool, format!("`{url}` could not be fetched: {reason}"))
 }
 
-/// An answer that is none of success.
+/// A response without success.
 pub fn of_status(url: &Url, status: u16) -> Error {
     let (kind, help) = match status {
         401 | 403 => (ErrorKind::Tool, "; it wants to know who asks, which `headers` can say"),
@@ -62,7 +62,7 @@ pub fn of_status(url: &Url, status: u16) -> Error {
     Error::new(kind, format!("`{url}` answered with status {status}{help}"))
 }
 
-/// An answer that is no text.
+/// A response that is not text.
 pub fn binary(url: &Url, content_type: Option<&str>, length: Option<u64>) -> Error {
     let what = content_type.map_or_else(|| "of no declared type".to_owned(), |what| format!("`{what}`"));
     let size = length.map_or_else(|| "of unknown size".to_owned(), |length| format!("{length} bytes"));

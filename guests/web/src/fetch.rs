@@ -1,4 +1,4 @@
-//! A page, from the request through its redirects to its text.
+//! Fetching of a page: request, redirects and conversion.
 
 use crate::arguments::Fetch;
 use crate::bub::types::types::{Error, ErrorKind};
@@ -7,16 +7,16 @@ use crate::request::{self, Deadline, Response};
 use crate::{address, failure, markdown};
 use url::Url;
 
-/// Redirects that are followed.
+/// Maximum redirects.
 const MAX_REDIRECTS: usize = 10;
-/// Bytes of a page that are read.
+/// Maximum bytes of a page.
 const MAX_BODY: usize = 2 << 20;
 
 /// The page as text.
 ///
 /// # Errors
 ///
-/// `denied` where the host lets no request through; all else names the URL.
+/// `denied` if the host refuses the request; other errors name the URL.
 pub fn fetch(asked: Fetch) -> Result<String, Error> {
     let deadline = Deadline::after(asked.timeout()?);
     let mut headers = asked.headers();
@@ -33,7 +33,7 @@ pub fn fetch(asked: Fetch) -> Result<String, Error> {
         };
         let next = address::follow(&url, &location)?;
         if next.origin() != url.origin() {
-            // What was meant for one host is not for another to see.
+            // Headers for one host must not be sent to another.
             headers = request::HEADERS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         }
         url = next;
@@ -42,7 +42,7 @@ pub fn fetch(asked: Fetch) -> Result<String, Error> {
     Err(Error::new(ErrorKind::Tool, message))
 }
 
-/// The text of an answer that is no redirect.
+/// The text of a response that is not a redirect.
 fn read(url: &Url, response: Response, deadline: &Deadline) -> Result<String, Error> {
     if !(200..300).contains(&response.status) {
         return Err(failure::of_status(url, response.status));
@@ -64,7 +64,7 @@ fn read(url: &Url, response: Response, deadline: &Deadline) -> Result<String, Er
         return Err(failure::binary(url, content_type.as_deref(), length.or((!is_cut).then_some(body.len() as u64))));
     }
     let text = page::decode(&body, content_type.as_deref(), kind, is_cut);
-    // Two copies are one too many where memory is bounded.
+    // Memory is limited, so drop one of the two copies.
     drop(body);
     let (text, was_cut) = match kind {
         Kind::Html => markdown::of_html(text, url),

@@ -1,4 +1,4 @@
-//! The tool `web.fetch`: a page of the web, as Markdown. Where it may go is the host's matter, at every request.
+//! The tool `web.fetch`: a web page as Markdown. The host checks each request.
 
 wit_bindgen::generate!({
     inline: "
@@ -12,7 +12,7 @@ wit_bindgen::generate!({
     generate_all,
 });
 
-/// What this plugin says of itself: the host reads it without running anything.
+/// The manifest, which the host reads without running the component.
 #[used]
 #[unsafe(link_section = "bub:manifest")]
 static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");

@@ -1,11 +1,11 @@
-//! HTML as Markdown.
+//! Conversion of HTML to Markdown.
 
 use crate::{bounds, prune};
 use htmd::HtmlToMarkdown;
 use htmd::options::{BulletListMarker, Options};
 use url::Url;
 
-/// The content of a page, and whether its end was left out.
+/// The content of a page, and whether it was truncated.
 pub fn of_html(html: String, url: &Url) -> (String, bool) {
     let end = bounds::end(&html);
     let html = end.and_then(|end| html.get(..end)).unwrap_or(&html);
@@ -57,7 +57,7 @@ mod tests {
         let part = "word ".repeat(100);
         let page = format!("<title>T</title><div>menu</div><main><h1>Head</h1><p>{part}</p></main><div>more</div>");
         assert_eq!(markdown(&page), format!("# Head\n\n{}", part.trim_end()));
-        // One that is as good as empty is filled by a script, or is not the main part after all.
+        // A nearly empty main element is filled by a script, or not the main part.
         assert!(markdown("<main></main><p>all of it</p>").contains("all of it"));
     }
 

@@ -1,22 +1,22 @@
-//! What a page is made of, and its bytes as text.
+//! Types and encodings of pages.
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
-/// How far into a page its own word on its encoding is looked for, as browsers do.
+/// Bytes in which a page's declared encoding is searched, as in browsers.
 const PROLOGUE: usize = 1024;
 
-/// What can be done with a page.
+/// The kind of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Html,
     Text,
     Binary,
-    /// Nobody has said.
+    /// Not declared.
     Unknown,
 }
 
 impl Kind {
-    /// By the `content-type`.
+    /// From the `content-type`.
     pub fn of_type(content_type: Option<&str>) -> Kind {
         let Some(content_type) = content_type else { return Kind::Unknown };
         let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -34,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// By what is there, where nobody has said, or where it is plainly something else.
+    /// From the content, if the type is not declared or evidently wrong.
     pub fn sniffed(self, body: &[u8]) -> Kind {
         let head = body.get(..PROLOGUE).unwrap_or(body);
         let is_wide = head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]);
@@ -47,15 +47,15 @@ impl Kind {
         let start = String::from_utf8_lossy(head).trim_start_matches('\u{feff}').trim_start().to_ascii_lowercase();
         match () {
             () if start.starts_with("<!doctype html") || start.starts_with("<html") => Kind::Html,
-            // A character may be cut at the end of the head.
+            // The last character may be truncated.
             () if is_wide || std::str::from_utf8(head).is_err_and(|error| error.error_len().is_some()) => Kind::Binary,
             () => Kind::Text,
         }
     }
 }
 
-/// The text: by the mark at its beginning, by what the server said, by what the page says of itself, as UTF-8 where it is
-/// that, else as the web's old default.
+/// Decodes the text: by byte order mark, the server's encoding, the page's own declaration, as UTF-8 if valid, or else
+/// the web's legacy default.
 pub fn decode(body: &[u8], content_type: Option<&str>, kind: Kind, is_cut: bool) -> String {
     let declared = content_type.and_then(charset).or_else(|| {
         let head = body.get(..PROLOGUE).unwrap_or(body);
@@ -69,7 +69,7 @@ pub fn decode(body: &[u8], content_type: Option<&str>, kind: Kind, is_cut: bool)
     text.to_owned()
 }
 
-/// What stands behind `charset=`.
+/// The encoding after `charset=`.
 fn charset(text: &str) -> Option<&'static Encoding> {
     let lower = text.to_ascii_lowercase();
     let (_, behind) = lower.split_once("charset")?;

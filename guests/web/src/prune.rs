@@ -1,27 +1,27 @@
-//! What of a page's tree is content.
+//! Extraction of a page's content.
 
 use markup5ever_rcdom::{Node, NodeData};
 use std::rc::Rc;
 use url::Url;
 
-/// Elements that say nothing, or nothing about the page's subject.
+/// Elements without content about the page's subject.
 const NOISE: &[&str] = &[
     "script", "style", "noscript", "template", "head", "nav", "footer", "aside", "form", "iframe", "svg", "canvas",
     "object", "embed", "audio", "video", "button", "select", "input", "textarea", "dialog", "link", "meta", "base",
 ];
-/// Nesting beyond which only the text counts: the converter goes down by recursion.
+/// Maximum nesting; deeper elements are reduced to text, because the converter is recursive.
 const MAX_DEPTH: usize = 150;
-/// Characters that a main part has at least: one with fewer is filled by a script.
+/// Minimum characters of a main part: a shorter one is filled by a script.
 const MIN_MAIN: usize = 200;
 
-/// What the page is called.
+/// The title.
 pub fn title(tree: &Rc<Node>) -> Option<String> {
     let title = find(tree, |node| name(node) == Some("title"))?;
     let text = text(&title).split_whitespace().collect::<Vec<_>>().join(" ");
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// The part of the tree that is content, its links whole.
+/// The content of the page, with absolute links.
 pub fn content(tree: &Rc<Node>, url: &Url) -> Rc<Node> {
     let base = find(tree, |node| name(node) == Some("base") && attribute(node, "href").is_some());
     let base = base.and_then(|base| url.join(&attribute(&base, "href")?).ok());
@@ -33,7 +33,7 @@ pub fn content(tree: &Rc<Node>, url: &Url) -> Rc<Node> {
     find(tree, is_main).filter(is_enough).unwrap_or_else(|| tree.clone())
 }
 
-/// Takes out what is no content. By a stack of its own, as the page decides how deep it is nested.
+/// Removes other elements. Iterative, since the page controls its depth.
 fn clean(tree: &Rc<Node>, base: &Url) {
     let mut left = vec![(tree.clone(), 0, false)];
     while let Some((node, depth, is_code)) = left.pop() {
@@ -65,14 +65,14 @@ fn is_noise(node: &Rc<Node>) -> bool {
         || is_mark(node)
 }
 
-/// A sign beside a heading that leads to the heading.
+/// A symbol next to a heading that links to it.
 fn is_mark(node: &Rc<Node>) -> bool {
     let leads_here = || attribute(node, "href").is_some_and(|target| target.starts_with('#'));
     name(node) == Some("a") && leads_here() && !text(node).contains(char::is_alphanumeric)
 }
 
-/// Makes a link or an image absolute; what leads nowhere from outside of the page is no link, and code has none. What
-/// shows when a pointer rests on it is left out.
+/// Makes a link or an image absolute. Links within the page, and all links in code, are replaced by their text; titles
+/// are removed.
 fn make_whole(node: &Node, base: &Url, is_code: bool) {
     let NodeData::Element { attrs, .. } = &node.data else { return };
     let key = match name(node) {
@@ -96,7 +96,7 @@ fn make_whole(node: &Node, base: &Url, is_code: bool) {
     });
 }
 
-/// The first element in the order of the page that is so.
+/// The first matching element in document order.
 fn find(tree: &Rc<Node>, is_it: impl Fn(&Node) -> bool) -> Option<Rc<Node>> {
     let mut left = vec![tree.clone()];
     while let Some(node) = left.pop() {
@@ -108,7 +108,7 @@ fn find(tree: &Rc<Node>, is_it: impl Fn(&Node) -> bool) -> Option<Rc<Node>> {
     None
 }
 
-/// The nodes of text below, in order.
+/// The text nodes below, in order.
 fn texts(tree: &Rc<Node>) -> Vec<Rc<Node>> {
     let (mut left, mut found) = (vec![tree.clone()], Vec::new());
     while let Some(node) = left.pop() {

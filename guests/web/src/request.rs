@@ -1,4 +1,4 @@
-//! One request over `wasi:http`.
+//! A single request over `wasi:http`.
 
 use crate::bub::types::types::Error;
 use crate::failure;
@@ -11,17 +11,17 @@ use wasip2::http::types::{
 use wasip2::io::poll::{Pollable, poll};
 use wasip2::io::streams::StreamError;
 
-/// What is sent unless the caller says otherwise. Compressed answers could not be read.
+/// Default headers. Compressed responses are not supported.
 pub const HEADERS: &[(&str, &str)] = &[
     ("accept", "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.5"),
     ("accept-encoding", "identity"),
     ("user-agent", concat!("bub-wasm/", env!("CARGO_PKG_VERSION"))),
 ];
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const PIECE: u64 = 64 << 10;
 
-/// When all of it must be done.
+/// The deadline of the whole request.
 pub struct Deadline {
     seconds: u64,
     at: u64,
@@ -36,7 +36,7 @@ impl Deadline {
     ///
     /// # Errors
     ///
-    /// `temporary` once the time is up.
+    /// `temporary` after the deadline.
     fn wait(&self, ready: &Pollable, url: &Url) -> Result<(), Error> {
         if ready.ready() {
             return Ok(());
@@ -50,7 +50,7 @@ impl Deadline {
     }
 }
 
-/// An answer, its body not read yet.
+/// A response whose body was not read yet.
 pub struct Response {
     pub status: u16,
     incoming: IncomingResponse,
@@ -60,7 +60,7 @@ pub struct Response {
 ///
 /// # Errors
 ///
-/// As [`failure::of_code`] words them.
+/// Those of [`failure::of_code`].
 pub fn send(url: &Url, headers: &[(String, String)], deadline: &Deadline) -> Result<Response, Error> {
     let fields = Fields::new();
     for (name, value) in headers {
@@ -77,7 +77,7 @@ pub fn send(url: &Url, headers: &[(String, String)], deadline: &Deadline) -> Res
     let nothing = request.body().map_err(unfit)?;
     let options = RequestOptions::new();
     let patience = Some(deadline.seconds.saturating_mul(1_000_000_000));
-    // Whoever does not know these is held by the deadline all the same.
+    // A host that does not support these timeouts is bounded by the deadline.
     let _ = options.set_first_byte_timeout(patience);
     let _ = options.set_between_bytes_timeout(patience);
     let failed = |code: ErrorCode| failure::of_code(url, &code, deadline.seconds, has_secret(url, headers));
@@ -89,7 +89,7 @@ pub fn send(url: &Url, headers: &[(String, String)], deadline: &Deadline) -> Res
     Ok(Response { status: incoming.status(), incoming })
 }
 
-/// The host fills in secrets by their marks, and refuses those that may not go there.
+/// The host replaces placeholders of secrets, and refuses those that may not be sent there.
 fn has_secret(url: &Url, headers: &[(String, String)]) -> bool {
     let is_marked = |text: &str| text.contains("{{secret:");
     headers.iter().any(|(_, value)| is_marked(value)) || url.as_str().contains("secret:")
@@ -101,7 +101,7 @@ impl Response {
         values.first().map(|value| String::from_utf8_lossy(value).trim().to_owned())
     }
 
-    /// Where the answer sends on to.
+    /// The target of a redirect.
     pub fn location(&self) -> Option<String> {
         matches!(self.status, 301 | 302 | 303 | 307 | 308).then(|| self.header("location")).flatten()
     }
@@ -110,7 +110,7 @@ impl Response {
     ///
     /// # Errors
     ///
-    /// `temporary` once the time is up; `tool` when the connection broke.
+    /// `temporary` after the deadline; `tool` if the connection broke.
     pub fn body(&self, url: &Url, deadline: &Deadline, max: usize) -> Result<(Vec<u8>, bool), Error> {
         let body: IncomingBody = self.incoming.consume().map_err(|()| failure::broken(url, ""))?;
         let stream = body.stream().map_err(|()| failure::broken(url, ""))?;

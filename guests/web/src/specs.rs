@@ -1,4 +1,4 @@
-//! What the tool says of itself.
+//! The tool specification.
 
 use crate::arguments::TIMEOUT;
 use crate::bub::tools::schema::{Effect, ToolSpec};

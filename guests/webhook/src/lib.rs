@@ -1,4 +1,4 @@
-//! A channel to copy: messages come in as signed requests, and answers go out as signed requests.
+//! An example channel: signed requests for messages and answers.
 
 wit_bindgen::generate!({
     inline: "
@@ -13,7 +13,7 @@ wit_bindgen::generate!({
     generate_all,
 });
 
-/// What this plugin says of itself: the host reads it without running anything.
+/// The manifest, which the host reads without running the component.
 #[used]
 #[unsafe(link_section = "bub:manifest")]
 static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
@@ -26,14 +26,14 @@ use serde::Deserialize;
 use serde_json::json;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The name of the secret that both sides know. It signs; this plugin never sees it.
+/// The name of the shared secret. It is used for signatures; this plugin never sees it.
 const SECRET: &str = "webhook";
 
-/// What a sender says. A field that is not named here is refused: it may be a part whose origin would go unsaid.
+/// An incoming message. Unknown fields are rejected: they could be parts of unknown provenance.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Said {
-    /// The sender's own, so that a message that comes twice is one.
+    /// The sender's id of the message, for deduplication.
     id: String,
     /// What the sender wrote, and nothing else.
     #[serde(default)]
@@ -66,7 +66,7 @@ struct SaidMedia {
     url: String,
 }
 
-/// Where a part comes from, in the words of the contract.
+/// The provenance of a part.
 #[derive(Deserialize, Default, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
 enum Origin {
@@ -118,7 +118,7 @@ impl Guest for Webhook {
             supports_polling: false,
             webhook: true,
             supports_edits: false,
-            // Whoever takes the answers knows them by their key.
+            // The receiver deduplicates by key.
             deduplicates: true,
         }
     }
@@ -131,7 +131,7 @@ impl Guest for Webhook {
         if request.method != "POST" {
             return Ok(answer(405, "messages come by POST"));
         }
-        // A secret that is not there is the owner's to know, not the stranger's.
+        // A missing secret is reported to the owner, not to the caller.
         if !is_signed(&request)? {
             return Ok(answer(401, "the signature is missing, wrong or too old"));
         }
@@ -196,7 +196,7 @@ impl Guest for Webhook {
     }
 }
 
-/// Whether whoever knows the secret has signed it, not long ago.
+/// Whether the request has a recent valid signature.
 fn is_signed(request: &WebhookRequest) -> Result<bool, Error> {
     let header = |name: &str| request.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     let (Some((_, timestamp)), Some((_, signed))) = (header("bub-timestamp"), header("bub-signature")) else {
@@ -205,7 +205,7 @@ fn is_signed(request: &WebhookRequest) -> Result<bool, Error> {
     let window = setting("window_seconds").unwrap_or(300);
     let is_fresh = timestamp.parse::<u64>().is_ok_and(|at| at.abs_diff(now()) <= window);
     let expected = signature(timestamp, &request.body)?;
-    // As long for a wrong one as for the right one, wherever they begin to differ.
+    // Compared in constant time.
     let differing = expected.bytes().zip(signed.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     Ok(is_fresh && expected.len() == signed.len() && differing == 0)
 }

@@ -1,5 +1,5 @@
-//! A selector of one page: the last exchanges, and nothing else. It reads the tape from its end, so that it costs the same
-//! however long the tape is.
+//! A minimal selector: the last exchanges only. It reads the tape from its end, so its cost does not depend on the
+//! length.
 
 wit_bindgen::generate!({
     inline: "
@@ -13,7 +13,7 @@ wit_bindgen::generate!({
     generate_all,
 });
 
-/// What this plugin says of itself: the host reads it without running anything.
+/// The manifest, which the host reads without running the component.
 #[used]
 #[unsafe(link_section = "bub:manifest")]
 static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
@@ -35,7 +35,7 @@ impl Guest for Window {
         while exchanges < wanted && !is_all {
             let page = view.tail(taken.last().map(|oldest| oldest.id), 64)?;
             is_all = page.is_empty();
-            // Newest first: an exchange is there once its first message is.
+            // Newest first: an exchange is complete when its first message is reached.
             for entry in page.into_iter().rev() {
                 exchanges += u64::from(begins(&entry));
                 taken.push(entry);

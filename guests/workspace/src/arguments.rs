@@ -9,10 +9,10 @@ use serde_json::Value;
 #[serde(deny_unknown_fields)]
 pub struct Read {
     pub path: String,
-    /// Lines to pass over.
+    /// Lines to skip.
     #[serde(default, deserialize_with = "whole")]
     pub offset: u64,
-    /// Lines to give; none: all that are left.
+    /// Maximum lines; `None`: all remaining.
     #[serde(default, deserialize_with = "whole_or_none")]
     pub limit: Option<u64>,
 }
@@ -30,12 +30,12 @@ pub struct Edit {
     pub path: String,
     pub old: String,
     pub new: String,
-    /// The first line in which `old` is looked for, counted from 0.
+    /// The first line in which `old` is searched, from 0.
     #[serde(default, deserialize_with = "whole")]
     pub start: u64,
 }
 
-/// Reads the arguments of that tool.
+/// Parses the arguments of that tool.
 ///
 /// # Errors
 ///
@@ -44,12 +44,12 @@ pub fn parse<T: DeserializeOwned>(tool: &str, arguments: &str) -> Result<T, Erro
     let wrong = |reason: serde_json::Error| {
         Error::new(ErrorKind::InvalidInput, format!("the arguments of `{}`: {reason}", tool.replace('.', "_")))
     };
-    // From a value and not from the text: a place in the text says nothing to who did not write it as text.
+    // From a value, not from the text: positions in the text are meaningless to callers who did not write it.
     let value: Value = serde_json::from_str(arguments).map_err(wrong)?;
     serde_json::from_value(value).map_err(wrong)
 }
 
-/// A number, also one written as text, as models and command lines do; none is 0.
+/// A number, also one written as text, as models and command lines do; `null` is 0.
 fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     whole_or_none(deserializer).map(Option::unwrap_or_default)
 }

@@ -1,5 +1,4 @@
-//! The one directory that the host opens, and the files in it. What leads out of it is refused by the host, wherever a
-//! path goes and whatever happens to the links on its way: nothing here decides that.
+//! The directory that the host opens, and its files. The host refuses paths that escape it, also over symbolic links.
 
 use crate::bub::types::types::Error;
 use crate::failure;
@@ -9,9 +8,9 @@ use wasip2::filesystem::types::{Descriptor, DescriptorFlags, DescriptorType, Err
 
 /// The name under which the host opens the workspace.
 const NAME: &str = ".";
-/// Bytes that are read or written at once: the most that the host reads.
+/// Bytes per read or write: the host's maximum.
 const PIECE: usize = 64 << 10;
-/// Bytes that are read of one file: beyond, lines are not looked for.
+/// Maximum bytes of a file that are scanned for lines.
 const MAX_SCANNED: u64 = 256 << 20;
 
 /// The workspace, as the host opened it.
@@ -20,40 +19,40 @@ pub struct Directory(Descriptor);
 /// An open regular file.
 pub struct File {
     descriptor: Descriptor,
-    /// Bytes that it had when it was opened.
+    /// The size when it was opened.
     pub size: u64,
 }
 
 /// Why reading stopped.
 pub enum Stop {
     Failed(ErrorCode),
-    /// So much was read, and the lines that were asked for had not come.
+    /// The limit was reached before the requested lines.
     TooFar,
 }
 
 impl Directory {
     /// # Errors
     ///
-    /// `denied` when the host opened none.
+    /// `denied` if the host opened none.
     pub fn open() -> Result<Directory, Error> {
         let workspace = get_directories().into_iter().find(|(_, name)| name == NAME);
         workspace.map(|(descriptor, _)| Directory(descriptor)).ok_or_else(failure::closed)
     }
 
-    /// Opens a file that is there, to read it.
+    /// Opens an existing file for reading.
     pub fn open_to_read(&self, place: &Place) -> Result<File, Error> {
         self.look(place)?;
         self.opened(place, OpenFlags::empty(), DescriptorFlags::READ)
     }
 
-    /// Opens a file that is there, to read it and to write it anew.
+    /// Opens an existing file for reading and replacing.
     pub fn open_to_edit(&self, place: &Place) -> Result<File, Error> {
         self.look(place)?;
         self.want_writable()?;
         self.opened(place, OpenFlags::empty(), DescriptorFlags::READ | DescriptorFlags::WRITE)
     }
 
-    /// Opens a file to write it, and makes it and the directories above it where they are missing.
+    /// Opens a file for writing; creates it and its missing parents.
     pub fn open_to_write(&self, place: &Place) -> Result<File, Error> {
         match self.0.stat_at(PathFlags::SYMLINK_FOLLOW, &place.inside) {
             Ok(stat) => want_regular(stat.type_, place)?,
@@ -62,7 +61,7 @@ impl Directory {
                 for parent in place.parents() {
                     match self.0.create_directory_at(parent) {
                         Ok(()) | Err(ErrorCode::Exist) => {}
-                        // `..` and `.` are there and cannot be made: whether they lead on is for the opening to say.
+                        // `..` and `.` exist and cannot be created: opening decides whether they escape.
                         Err(_) if parent.ends_with('.') => {}
                         Err(code) => return Err(failure::of_code(code, place)),
                     }
@@ -74,13 +73,13 @@ impl Directory {
         self.opened(place, OpenFlags::CREATE, DescriptorFlags::WRITE)
     }
 
-    /// Before opening: who opens a pipe waits for its other end.
+    /// Checked before opening: opening a pipe would block.
     fn look(&self, place: &Place) -> Result<(), Error> {
         let stat = self.0.stat_at(PathFlags::SYMLINK_FOLLOW, &place.inside);
         want_regular(stat.map_err(|code| failure::of_code(code, place))?.type_, place)
     }
 
-    /// The code for a directory that may only be read is that of a path that leads out.
+    /// A read-only directory gives the same error code as an escaping path.
     fn want_writable(&self) -> Result<(), Error> {
         let flags = self.0.get_flags().unwrap_or(DescriptorFlags::MUTATE_DIRECTORY);
         if flags.contains(DescriptorFlags::MUTATE_DIRECTORY) { Ok(()) } else { Err(failure::read_only()) }
@@ -89,7 +88,7 @@ impl Directory {
     fn opened(&self, place: &Place, how: OpenFlags, flags: DescriptorFlags) -> Result<File, Error> {
         let failed = |code| failure::of_code(code, place);
         let descriptor = self.0.open_at(PathFlags::SYMLINK_FOLLOW, &place.inside, how, flags).map_err(failed)?;
-        // Once more: it may be another than the one that was looked at.
+        // Checked again: it may have been replaced.
         let stat = descriptor.stat().map_err(failed)?;
         want_regular(stat.type_, place)?;
         Ok(File { descriptor, size: stat.size })
@@ -104,7 +103,7 @@ fn want_regular(found: DescriptorType, place: &Place) -> Result<(), Error> {
 }
 
 impl File {
-    /// Hands over the file from its beginning, until its end or until `take` wants no more.
+    /// Passes the file's content to `take`, until the end or until it returns `false`.
     pub fn pieces(&self, mut take: impl FnMut(&[u8]) -> bool) -> Result<(), Stop> {
         let mut offset = 0;
         while offset < MAX_SCANNED {
@@ -117,7 +116,7 @@ impl File {
         Err(Stop::TooFar)
     }
 
-    /// Puts these bytes in the place of all that the file holds. In place, so that its permissions and its links stay.
+    /// Replaces the file's content in place, so that its permissions and links are kept.
     pub fn replace(&self, bytes: &[u8], place: &Place) -> Result<(), Error> {
         let failed = |code| failure::of_code(code, place);
         let mut offset = 0;

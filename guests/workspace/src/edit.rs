@@ -1,39 +1,39 @@
-//! Replacing a text by another.
+//! Replacement of text.
 
 use crate::bub::types::types::{Error, ErrorKind};
 use crate::place::Place;
 
-/// Lines that are looked at for one that is like the text that was not found.
+/// Maximum lines that are compared with a text that was not found.
 const MAX_COMPARED: usize = 20_000;
-/// Characters of a line that are compared and shown.
+/// Maximum characters of a line that are compared and shown.
 const LONGEST_SHOWN: usize = 160;
-/// Lines that are shown.
+/// Maximum lines that are shown.
 const MAX_SHOWN: usize = 3;
-/// From here on a line is like another: of 1.
+/// The similarity, of 1, from which on lines are suggested.
 const LIKE: f64 = 0.5;
 
-/// What came of it.
+/// The result.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Done {
     pub text: String,
-    /// How often `old` stood there.
+    /// Number of replacements.
     pub places: usize,
 }
 
 /// Why nothing was replaced.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Miss {
-    /// With the lines that are most like it, each with its number from 0 up.
+    /// With the most similar lines, numbered from 0.
     NotFound { old: String, nearest: Vec<(u64, String)> },
-    /// What would come of it has more bytes than that.
+    /// The result would exceed this many bytes.
     TooLarge(usize),
 }
 
-/// What can be said without the file.
+/// Checks that do not need the file.
 ///
 /// # Errors
 ///
-/// A sentence for whoever asked.
+/// A message for the caller.
 pub fn check(old: &str, new: &str) -> Result<(), String> {
     if old.is_empty() {
         return Err("`old` is empty: name the text to replace, or write the whole file with `fs_write`".to_owned());
@@ -44,8 +44,8 @@ pub fn check(old: &str, new: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Replaces every `old` that begins in line `start` or behind it. All else stays as it is, to the last line end. Where
-/// the file's lines end with `\r\n`, `old` is found and `new` written with the same ends, however they were given.
+/// Replaces every `old` that begins at line `start` or later. Everything else is unchanged. If the file's lines end
+/// with `\r\n`, both texts are converted to these line ends.
 ///
 /// # Errors
 ///
@@ -68,7 +68,7 @@ pub fn replace(text: &str, old: &str, new: &str, start: u64, max: usize) -> Resu
 }
 
 impl Miss {
-    /// For whoever asked, with what to do.
+    /// A message for the caller, with a remedy.
     pub fn into_error(self, place: &Place, start: u64) -> Error {
         let message = match self {
             Miss::TooLarge(max) => {
@@ -87,7 +87,7 @@ impl Miss {
     }
 }
 
-/// Where that line begins; the end, when there are not so many.
+/// The offset of that line; the end if there are fewer.
 fn line_start(text: &str, line: u64) -> usize {
     let Some(before) = line.checked_sub(1) else { return 0 };
     let before = usize::try_from(before).unwrap_or(usize::MAX);
@@ -105,7 +105,7 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// The lines that are most like the first line of `old`, most alike first.
+/// The lines most similar to the first line of `old`, most similar first.
 fn nearest(tail: &str, old: &str, start: u64) -> Vec<(u64, String)> {
     let wanted = shown(old.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default());
     if wanted.is_empty() {
@@ -117,7 +117,7 @@ fn nearest(tail: &str, old: &str, start: u64) -> Vec<(u64, String)> {
             // A model may write any number.
             let number = start.saturating_add(behind);
             let line = shown(line);
-            // A line that holds it but for the white space around is as near as can be.
+            // A line that equals it except for surrounding white space has the highest similarity.
             let likeness = match line.trim() {
                 "" => 0.0,
                 line if line.contains(&wanted) => 1.0,

@@ -1,11 +1,11 @@
-//! What goes wrong with files, worded for whoever asked.
+//! Errors of file operations.
 
 use crate::bub::types::types::{Error, ErrorKind};
 use crate::lines::Unfit;
 use crate::place::Place;
 use wasip2::filesystem::types::ErrorCode;
 
-/// The one grant, as the host says it. In quotes: a shell takes `<` for something else.
+/// The command for the grant. Quoted, because shells interpret `<`.
 const GRANT: &str = "bub-wasm plugin grant workspace 'fs:<workspace>:rw'";
 
 impl Error {
@@ -28,7 +28,7 @@ pub fn read_only() -> Error {
     Error::new(ErrorKind::Denied, message)
 }
 
-/// More bytes than are taken.
+/// The content exceeds the maximum.
 pub fn too_large(place: &Place, size: u64, max: usize) -> Error {
     let message = format!(
         "`{}` has {size} bytes, and at most {} MiB are written or edited at once; use `bash` for it",
@@ -38,7 +38,7 @@ pub fn too_large(place: &Place, size: u64, max: usize) -> Error {
     Error::new(ErrorKind::InvalidInput, message)
 }
 
-/// The lines that were asked for stand behind so many bytes.
+/// The requested lines are beyond the scanned bytes.
 pub fn too_far(place: &Place, scanned: u64) -> Error {
     let message = format!(
         "the first {} MiB of `{}` do not reach the end of what was asked for; read it with `bash`, as by `sed -n` or `tail`",
@@ -48,7 +48,7 @@ pub fn too_far(place: &Place, scanned: u64) -> Error {
     Error::new(ErrorKind::InvalidInput, message)
 }
 
-/// What was read is no text, or too much of it.
+/// The content is not text, or too much.
 pub fn unfit(place: &Place, unfit: Unfit) -> Error {
     let message = match unfit {
         Unfit::Binary(at) => format!(
@@ -64,7 +64,7 @@ pub fn unfit(place: &Place, unfit: Unfit) -> Error {
     Error::new(ErrorKind::InvalidInput, message)
 }
 
-/// No file to read or write, whatever it is.
+/// Not a regular file.
 pub fn not_regular(place: &Place, is_directory: bool) -> Error {
     let message = match is_directory {
         true => format!("`{}` is a directory; list it with `bash`, as by `ls`", place.shown),
@@ -73,7 +73,7 @@ pub fn not_regular(place: &Place, is_directory: bool) -> Error {
     Error::new(ErrorKind::InvalidInput, message)
 }
 
-/// A code of the file system.
+/// An error code of the file system.
 pub fn of_code(code: ErrorCode, place: &Place) -> Error {
     let path = &place.shown;
     let (kind, message) = match code {

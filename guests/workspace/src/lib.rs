@@ -1,5 +1,5 @@
-//! The tools `fs.read`, `fs.write` and `fs.edit`: the files of the workspace, through the one directory that the host
-//! opens, and no others.
+//! The tools `fs.read`, `fs.write` and `fs.edit`: files of the workspace, through the one directory that the host
+//! opens.
 
 wit_bindgen::generate!({
     inline: "
@@ -13,7 +13,7 @@ wit_bindgen::generate!({
     generate_all,
 });
 
-/// What this plugin says of itself: the host reads it without running anything.
+/// The manifest, which the host reads without running the component.
 #[used]
 #[unsafe(link_section = "bub:manifest")]
 static MANIFEST: [u8; include_bytes!("../manifest.json").len()] = *include_bytes!("../manifest.json");
@@ -33,9 +33,9 @@ use bub::types::types::{Error, ErrorKind};
 use directory::Directory;
 use place::Place;
 
-/// The most text that one reading gives, in bytes.
+/// Maximum text of one read, in bytes.
 const MAX_READ: usize = 2 << 20;
-/// The largest file that is written or edited, in bytes.
+/// Maximum size of a file that is written or edited, in bytes.
 const MAX_FILE: usize = 8 << 20;
 
 struct Workspace;
@@ -57,7 +57,7 @@ impl exports::bub::tools::tools::Guest for Workspace {
     }
 }
 
-/// The lines asked for.
+/// Reads the requested lines.
 fn read(workspace: &str, asked: Read) -> Result<String, Error> {
     let place = Place::of(workspace, &asked.path)?;
     let file = Directory::open()?.open_to_read(&place)?;
@@ -66,7 +66,7 @@ fn read(workspace: &str, asked: Read) -> Result<String, Error> {
     window.text().map_err(|unfit| failure::unfit(&place, unfit))
 }
 
-/// Puts the content where the path says, over what stood there.
+/// Replaces the content of a file.
 fn write(workspace: &str, asked: &Write) -> Result<String, Error> {
     let place = Place::of(workspace, &asked.path)?;
     if asked.content.len() > MAX_FILE {
@@ -76,7 +76,7 @@ fn write(workspace: &str, asked: &Write) -> Result<String, Error> {
     Ok(format!("wrote: {}", place.shown))
 }
 
-/// Replaces a text by another, everywhere from a line on.
+/// Replaces a text everywhere from a line on.
 fn edit(workspace: &str, asked: &Edit) -> Result<String, Error> {
     let place = Place::of(workspace, &asked.path)?;
     edit::check(&asked.old, &asked.new).map_err(|reason| Error::new(ErrorKind::InvalidInput, reason))?;
@@ -87,7 +87,7 @@ fn edit(workspace: &str, asked: &Edit) -> Result<String, Error> {
     let mut bytes = Vec::new();
     file.pieces(|piece| {
         bytes.extend_from_slice(piece);
-        // It may grow while it is read.
+        // The file may grow while it is read.
         bytes.len() <= MAX_FILE
     })
     .map_err(|stop| stop.into_error(&place))?;

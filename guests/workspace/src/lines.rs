@@ -1,19 +1,19 @@
-//! Text of a file, in lines.
+//! Lines of text files.
 
-/// Why bytes are no text to show.
+/// Why content cannot be shown.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// The byte at that offset of what was read.
+    /// A byte that is not text, at that offset.
     Binary(usize),
     /// More than that many bytes.
     TooMuch(usize),
 }
 
-/// Takes a file piece by piece and keeps the lines that were asked for.
+/// Extracts a range of lines from chunks of a file.
 pub struct Window {
-    /// Lines still to pass over.
+    /// Remaining lines to skip.
     skip: u64,
-    /// Lines still to keep.
+    /// Remaining lines to keep.
     left: u64,
     max: usize,
     kept: Vec<u8>,
@@ -21,12 +21,12 @@ pub struct Window {
 }
 
 impl Window {
-    /// Keeps `limit` lines behind the first `offset`, at most `max` bytes of them.
+    /// Keeps `limit` lines after the first `offset`, at most `max` bytes.
     pub fn new(offset: u64, limit: Option<u64>, max: usize) -> Window {
         Window { skip: offset, left: limit.unwrap_or(u64::MAX), max, kept: Vec::new(), is_full: false }
     }
 
-    /// Takes the next piece; whether more of the file is wanted.
+    /// Processes the next chunk; returns whether more is needed.
     pub fn take(&mut self, mut piece: &[u8]) -> bool {
         while self.skip > 0 {
             let Some(end) = piece.iter().position(|byte| *byte == b'\n') else { return true };
@@ -47,11 +47,11 @@ impl Window {
         self.left > 0
     }
 
-    /// The lines, joined by `\n`, without one at the end.
+    /// The lines, joined by `\n`, without a trailing one.
     ///
     /// # Errors
     ///
-    /// [`Unfit`], where they are too many or no text.
+    /// [`Unfit`] if they are too long or not text.
     pub fn text(self) -> Result<String, Unfit> {
         if self.is_full {
             return Err(Unfit::TooMuch(self.max));
@@ -61,11 +61,11 @@ impl Window {
     }
 }
 
-/// UTF-8 without a zero byte: what an editor would show as text.
+/// Validates UTF-8 without zero bytes: what an editor would show as text.
 ///
 /// # Errors
 ///
-/// [`Unfit::Binary`] with the first byte that is none.
+/// [`Unfit::Binary`] with the first invalid byte.
 pub fn decode(bytes: Vec<u8>) -> Result<String, Unfit> {
     let zero = bytes.iter().position(|byte| *byte == 0);
     match String::from_utf8(bytes) {
@@ -81,7 +81,7 @@ pub fn decode(bytes: Vec<u8>) -> Result<String, Unfit> {
 mod tests {
     use super::*;
 
-    /// The same in pieces of one, two, ... bytes.
+    /// The same in chunks of one, two, ... bytes.
     fn window(text: &str, offset: u64, limit: Option<u64>, max: usize) -> Result<String, Unfit> {
         let mut outcomes: Vec<_> = (1..=text.len().max(1))
             .map(|size| {

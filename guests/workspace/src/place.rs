@@ -1,23 +1,23 @@
-//! Where a path points: as the workspace's directory takes it, and as it is shown.
+//! Paths: for the directory, and for display.
 
 use crate::bub::types::types::{Error, ErrorKind};
 
-/// A path that somebody asked for.
+/// A requested path.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Place {
-    /// As the directory takes it. Nothing is decided by it: whether it leads out is found out by whoever follows it.
+    /// The path for the directory. Not validated here: the host decides whether it escapes.
     pub inside: String,
     /// The whole path, for results and errors.
     pub shown: String,
 }
 
 impl Place {
-    /// A relative path is taken from the workspace on; an absolute one into the workspace is made relative to it, and any
-    /// other is left as it is, for the directory to refuse.
+    /// A relative path is relative to the workspace; an absolute one in the workspace is made relative, and any other
+    /// is unchanged, for the directory to refuse.
     ///
     /// # Errors
     ///
-    /// `invalid-input` when the path is empty.
+    /// `invalid-input` if the path is empty.
     pub fn of(workspace: &str, path: &str) -> Result<Place, Error> {
         if path.is_empty() {
             return Err(Error::new(
@@ -39,7 +39,7 @@ impl Place {
         Ok(Place { inside: path.to_owned(), shown: format!("{workspace}/{}", named.join("/")) })
     }
 
-    /// The directories above it, outermost first, as the directory takes them.
+    /// The parent directories, outermost first.
     pub fn parents(&self) -> impl Iterator<Item = &str> {
         let inside = self.inside.trim_end_matches('/');
         inside.match_indices('/').map(|(at, _)| &inside[..at]).filter(|parent| !parent.is_empty())

@@ -1,4 +1,4 @@
-//! What the tools say of themselves.
+//! Tool specifications.
 
 use crate::bub::tools::schema::{Effect, ToolSpec};
 use serde_json::{Value, json};

@@ -1,18 +1,18 @@
-//! Words of a command as the arguments of a tool.
+//! Conversion of a command's words to a tool's arguments.
 
 use super::invalid;
 use crate::Error;
 use serde_json::{Map, Value};
 
-/// `key=value` is an argument by its name; what stands before the first of these are arguments in the order of the
-/// schema. A value becomes what the schema says that it is, where it can be read so; the tool complains about the rest.
+/// `key=value` is a named argument; words before the first of them are positional, in the order of the schema. Values
+/// are converted to the schema's types if possible; the tool reports others.
 pub fn of(tool: &str, schema: &Value, words: &[String]) -> Result<Value, Error> {
     let none = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
     let mut arguments: Map<String, Value> = Map::new();
     let mut named = false;
     let mut places = properties.keys();
-    // A tool that takes one text takes all of the words: nobody quotes a name.
+    // A tool with a single text argument gets all words, without quoting.
     let line = words.join(" ");
     let is_text = properties.len() == 1 && properties.values().all(|schema| kinds(schema) == ["string"]);
     if is_text && words.len() > 1 && !words.iter().any(|word| word.contains('=')) {
@@ -43,7 +43,7 @@ pub fn of(tool: &str, schema: &Value, words: &[String]) -> Result<Value, Error> 
     Ok(Value::Object(arguments))
 }
 
-/// The value as the schema has it; the text itself where it cannot be that.
+/// Converts a value to the schema's type; otherwise it stays a string.
 fn read(schema: &Value, text: &str) -> Value {
     let parsed = |text: &str| serde_json::from_str::<Value>(text).ok();
     let kinds = kinds(schema);

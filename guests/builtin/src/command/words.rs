@@ -1,10 +1,10 @@
-//! A line as words, by the rules of a shell's quotes.
+//! Splitting of a line into words, with shell quoting.
 
 use super::invalid;
 use crate::Error;
 
-/// The words of a line. Single quotes take everything as it stands; in double quotes a backslash stands before a double
-/// quote or another backslash, outside of quotes before anything. There are no comments.
+/// Splits a line. Single quotes are literal; in double quotes a backslash escapes a double quote or backslash, outside
+/// of quotes any character. There are no comments.
 pub fn split(line: &str) -> Result<Vec<String>, Error> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

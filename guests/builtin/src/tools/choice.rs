@@ -1,20 +1,20 @@
-//! What a session may choose: names of models, and efforts.
+//! Validation of choices of a session: models and reasoning efforts.
 //!
-//! A model is refused by what is certain: its form, and its provider. Which models a provider has, only its server knows,
-//! and new ones appear there every week: a name that no list here has is taken, with a word where it looks like a slip.
+//! A model is rejected only for certain errors: its syntax and its provider. Only a provider's server knows its models,
+//! and new ones appear every week, so an unlisted name is accepted, with a hint if it looks misspelled.
 
 use crate::bub::plugin::config;
 use crate::bub::types::types::ModelOptions;
 use crate::{json, nearest};
 use serde_json::{Map, Value};
 
-/// What servers know. OpenAI's and Anthropic's names together; a model may know fewer.
+/// Efforts of OpenAI and Anthropic; a model may support fewer.
 const EFFORTS: [&str; 6] = ["minimal", "low", "medium", "high", "xhigh", "max"];
 
-/// Leaves it to the model.
+/// Leaves the effort to the model.
 const NO_EFFORT: &str = "none";
 
-/// The providers that can be asked, each with whether a key is at hand; `*`, where one address serves every name.
+/// The available providers, each with whether there is a key; `*` if one address serves every name.
 pub fn providers() -> Map<String, Value> {
     match config::get("providers").map(|text| json::value(&text)) {
         Some(Value::Object(providers)) => providers,
@@ -22,11 +22,11 @@ pub fn providers() -> Map<String, Value> {
     }
 }
 
-/// What is to be said about a model that can be chosen: nothing, or a sentence with a blank in front.
+/// Checks a model; returns a hint (with a leading space) or an empty text.
 ///
 /// # Errors
 ///
-/// Why it cannot be chosen, with what could be meant.
+/// Why it cannot be chosen, with a suggestion.
 pub fn check_model(model: &str, providers: &Map<String, Value>, offered: &ModelOptions) -> Result<String, String> {
     let ids: Vec<&str> =
         offered.choices.iter().map(|choice| choice.id.as_str()).chain(offered.current.as_deref()).collect();
@@ -45,7 +45,7 @@ pub fn check_model(model: &str, providers: &Map<String, Value>, offered: &ModelO
     let slug = provider.to_ascii_lowercase().replace(['-', '.'], "_");
     let is_offered = ids.contains(&model);
     let known = providers.get(&slug).or_else(|| providers.get(provider)).or_else(|| providers.get("*"));
-    // Without a list nothing is known of providers.
+    // Without a list, providers are unknown.
     if known.is_none() && !is_offered && !providers.is_empty() {
         let names: Vec<&str> = providers.keys().map(String::as_str).collect();
         let meant = nearest::nearest(&slug, names.iter().copied());
@@ -64,7 +64,7 @@ pub fn check_model(model: &str, providers: &Map<String, Value>, offered: &ModelO
     Ok(slip.map(|id| format!(" It is not among those configured; did you mean `{id}`?")).unwrap_or_default())
 }
 
-/// The model that is meant by a name without its provider, or nearly.
+/// The model that a name without its provider, or a misspelled one, refers to.
 fn named<'a>(written: &str, ids: &[&'a str]) -> Option<&'a str> {
     let names = || ids.iter().filter_map(|id| Some((id.split_once(':')?.1, *id)));
     let exact = names().find(|(name, _)| *name == written).map(|(_, id)| id);
@@ -76,7 +76,7 @@ fn named<'a>(written: &str, ids: &[&'a str]) -> Option<&'a str> {
 
 /// # Errors
 ///
-/// It is none, with those that there are.
+/// It is unknown; the message lists the known ones.
 pub fn check_effort(effort: &str) -> Result<(), String> {
     if effort == NO_EFFORT || EFFORTS.contains(&effort) {
         return Ok(());

@@ -1,15 +1,15 @@
-//! `help`: what can be said behind a comma.
+//! `help`: lists the comma commands.
 
 use crate::bub::tools::schema::ToolSpec;
 use crate::bub::tools::toolbox;
 use crate::{Error, Turn, json};
 use serde_json::Value;
 
-/// Columns of a line, and those of the command in it.
+/// Columns of a line, and of the command in it.
 const WIDTH: usize = 76;
 const COMMAND: usize = 28;
 
-/// A paragraph for each tool, with the arguments that it must have.
+/// A paragraph per tool, with its required arguments.
 pub fn text(turn: &Turn) -> Result<String, Error> {
     let mut text = "A line that begins with `,` is a command: `,name`, then its arguments in their order\n\
                     or as `key=value`. Put a text of several words in quotes.\n"
@@ -23,7 +23,7 @@ pub fn text(turn: &Turn) -> Result<String, Error> {
     Ok(text.trim_end().to_owned())
 }
 
-/// The command, and beside it the first sentence about it, on as many lines as it takes.
+/// The command, followed by the first sentence of its description, wrapped.
 fn paragraph(tool: &ToolSpec) -> String {
     let schema = json::value(&tool.parameters);
     let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -45,7 +45,7 @@ fn laid_out(command: &str, about: &str) -> String {
             _ => lines.push(word.to_owned()),
         }
     }
-    // A long command has its line to itself.
+    // A long command has a line of its own.
     if command.chars().count() > COMMAND || lines.is_empty() {
         lines.insert(0, String::new());
     }

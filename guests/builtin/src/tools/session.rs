@@ -1,4 +1,4 @@
-//! What a session asks in place of what is configured: events on its tape.
+//! Choices of a session that override the configuration: events on its tape.
 
 use super::{choice, invalid};
 use crate::bub::tape::entries::{Query, Start};
@@ -13,26 +13,26 @@ const SELECTOR: &str = "selector_switch";
 
 const NAME: &str = "session.name";
 
-/// The longest name, in characters.
+/// Maximum length of a name, in characters.
 const MAX_NAME: usize = 100;
 
-/// The name that is none.
+/// Removes the name.
 const NO_NAME: &str = "none";
 
-/// The choice that lifts the session's own.
+/// Removes the session's own choice.
 const DEFAULT: &str = "default";
 
-/// The model that the session has chosen, if it has.
+/// The session's model, if it has chosen one.
 pub fn chosen_model(turn: &Turn) -> Result<Option<String>, Error> {
     newest(turn, MODEL, "model")
 }
 
-/// The effort that the session has chosen, if it has.
+/// The session's effort, if it has chosen one.
 pub fn chosen_effort(turn: &Turn) -> Result<Option<String>, Error> {
     newest(turn, EFFORT, "reasoning_effort")
 }
 
-/// Switches to that model; without one, says which there are.
+/// Switches to that model; without one, lists the models.
 pub fn model(turn: &Turn, arguments: &Value) -> Result<String, Error> {
     if arguments.get("model_id").is_none_or(Value::is_null) {
         let offered = stages::model_options(turn)?;
@@ -45,7 +45,7 @@ pub fn model(turn: &Turn, arguments: &Value) -> Result<String, Error> {
     Ok(format!("Session model set to {model} (applies from the next turn).{remark}"))
 }
 
-/// Lets that plugin select; without one, says which there are.
+/// Switches to that selector; without one, lists the selectors.
 pub fn selector(turn: &Turn, arguments: &Value) -> Result<String, Error> {
     let SelectorList { names: selectors, active, why } = stages::selectors(turn)?;
     if arguments.get("name").is_none_or(Value::is_null) {
@@ -71,7 +71,7 @@ pub fn reasoning_effort(turn: &Turn, arguments: &Value) -> Result<String, Error>
     Ok(format!("Session reasoning effort set to {effort} (applies from the next turn)."))
 }
 
-/// Gives the session that name; without one, says which it has.
+/// Names the session; without a name, returns the current one.
 pub fn name(turn: &Turn, arguments: &Value) -> Result<String, Error> {
     if arguments.get("name").is_none_or(Value::is_null) {
         return Ok(match newest(turn, NAME, "name")? {
@@ -91,8 +91,7 @@ pub fn name(turn: &Turn, arguments: &Value) -> Result<String, Error> {
     })
 }
 
-/// One model a line, the one that is asked from the next turn on behind a star. The session's own choice may be one that
-/// nobody offers.
+/// One model per line, with a star for the one of the next turn, which may be unlisted.
 fn listed(offered: &ModelOptions, chosen: Option<String>) -> String {
     let current = chosen.or_else(|| offered.current.clone());
     let is_offered = |id: &String| offered.choices.iter().any(|choice| choice.id == *id);
@@ -115,7 +114,7 @@ fn word(arguments: &Value, key: &str) -> Result<String, Error> {
     word.map(str::to_owned).ok_or_else(|| invalid(format!("`{key}` must not be empty")))
 }
 
-/// What the newest event of that name says under `key`. The tape finds it without being read through.
+/// The value of `key` in the newest event of that name, found without reading the whole tape.
 fn newest(turn: &Turn, event: &str, key: &str) -> Result<Option<String>, Error> {
     let query = Query {
         start: Start::First,

@@ -1,4 +1,4 @@
-//! `spill.read`: chunks of what was put aside.
+//! `spill.read`: reads parts of spilled results.
 
 use super::invalid;
 use crate::bub::tape::entries::{Entry, Query, Start};
@@ -38,7 +38,7 @@ pub fn read(turn: &Turn, arguments: &Value) -> Result<String, Error> {
     Ok(format!("{text}\n[chunks {first} to {} of {chunks}]", end - 1))
 }
 
-/// The entry behind the anchor of that name.
+/// The entry after the anchor of that name.
 fn behind(tape: &Tape, anchor: &str) -> Result<Option<Entry>, Error> {
     let query = Query {
         start: Start::AfterAnchor(anchor.to_owned()),

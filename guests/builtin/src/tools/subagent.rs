@@ -1,4 +1,4 @@
-//! `subagent`: a turn inside the turn.
+//! `subagent`: runs a sub-turn.
 
 use super::invalid;
 use crate::bub::turn::subturn::{self, Request};

@@ -1,12 +1,12 @@
-//! `usage`: what the session and the day have used.
+//! `usage`: the usage of the session and of the day.
 
 use crate::bub::model::usage::{self, Row};
 use crate::{Error, Turn};
 
-/// How far back the session is looked at, in days.
+/// Days of the session's usage.
 const DAYS: u32 = 30;
 
-/// The session's models and the day's, a line each.
+/// One line per model of the session and of the day.
 pub fn text(turn: &Turn) -> Result<String, Error> {
     let session = usage::session(turn, DAYS)?;
     let today = usage::today()?;

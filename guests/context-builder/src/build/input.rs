@@ -1,5 +1,5 @@
-//! The current input: what the user says in this request, what stands on the tape of it in later steps, and the safety net
-//! should nobody say it.
+//! The current input: user messages of this request, those already on the tape in later steps, and a safety net that
+//! adds the prompt if it is missing.
 
 use super::Build;
 use crate::budget::Category;
@@ -8,19 +8,19 @@ use crate::thread::{self, Unit};
 use crate::window::{Window, cut_input, user, weigh_one};
 use serde_json::{Value, json};
 
-/// The original's floor of what the safety net appends.
+/// The original's minimum for the safety net.
 const NET: u64 = 500;
 
-/// What an earlier message of the same request keeps where the last one takes all.
+/// Minimum tokens of an earlier message when the last one takes the rest.
 const LITTLE: u64 = 24;
 
 impl Build<'_> {
-    /// 5. What the user says now, before anything else gets room: it is cut only where it is longer than all that is left.
+    /// 5. The user's current messages, allocated before everything else: cut only if they exceed the whole remainder.
     pub(super) fn said(&mut self) -> Option<Vec<Value>> {
         let share = if self.options.include_current_input { self.budget.current_input.max(NET) } else { u64::MAX };
         let mut left = share.min(self.tracker.left());
         let mut said = self.request.said.clone();
-        // Each earlier one keeps a little, whatever the last one takes.
+        // Each earlier message keeps a minimum, whatever the last one needs.
         let mut others = said.len().saturating_sub(1) as u64 * LITTLE;
         let mut is_cut = false;
         for message in said.iter_mut().rev() {
@@ -39,7 +39,7 @@ impl Build<'_> {
         is_cut.then_some(said)
     }
 
-    /// A message in so many tokens: its media where they fit, and both ends of its words.
+    /// A message cut to a number of tokens: its media if they fit, and head and tail of its text.
     fn shortened(&self, message: &Value, most: u64) -> Value {
         let note = |left: usize| format!("[... {left} characters left out ...]");
         let text = thread::words(&message["content"]);
@@ -59,8 +59,8 @@ impl Build<'_> {
         short
     }
 
-    /// The same of later steps: what the user said in this turn stands on the tape by then. It leaves room for the safety
-    /// net, where that is needed.
+    /// The current input in later steps, when this turn's user messages are on the tape. Leaves room for the safety net
+    /// if needed.
     pub(super) fn own_input(&mut self, window: &Window) -> Vec<Unit> {
         let own = window.own_input(self.request.began);
         let net = if self.says_prompt(own.last().map(|(_, text)| (*text).to_owned())) { 0 } else { self.net_room() };
@@ -80,18 +80,18 @@ impl Build<'_> {
         placed
     }
 
-    /// Whether the last thing that the user says is the prompt: it stands in this request, or is `own`, of this turn.
+    /// Whether the last user message is the prompt: in this request, or `own`, of this turn.
     fn says_prompt(&self, own: Option<String>) -> bool {
         let last = self.request.said.last().map(|message| thread::words(&message["content"])).or(own);
         safety::is_there(last.as_deref(), &self.request.prompt)
     }
 
-    /// What the safety net takes: its share, but not less than the original's floor.
+    /// Tokens for the safety net: its share, at least the original's minimum.
     fn net_room(&self) -> u64 {
         self.scale.message(&user(&self.request.prompt)).min(self.budget.current_input.max(NET))
     }
 
-    /// Should nobody else say it, the current input is appended.
+    /// Appends the current input if no message contains it.
     pub(super) fn safety_net(&mut self, own: &[Unit]) -> Option<Value> {
         let last = own.last().and_then(|last| match last {
             Unit::Message { asked, .. } => asked.clone(),
@@ -104,7 +104,7 @@ impl Build<'_> {
         let most = self.net_room().min(self.tracker.left());
         let note = |left| format!("[... {left} characters left out ...]");
         let message = user(&self.scale.ends(&self.request.prompt, most, note));
-        // A message without a word weighs something too.
+        // A message without text has a size too.
         if !self.tracker.allocate(Category::CurrentInput, self.scale.message(&message)) {
             self.log.push("[5] the current input is missing: no room".to_owned());
             return None;

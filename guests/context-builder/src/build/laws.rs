@@ -1,4 +1,4 @@
-//! What holds for any tape and any budget.
+//! Properties for any tape and any budget.
 
 use super::*;
 use crate::fake::{Store, Tape};
@@ -7,7 +7,7 @@ use bub_estimate::Ratio;
 use proptest::prelude::*;
 use serde_json::Map;
 
-/// One thing that happens on a tape.
+/// One event on a tape.
 #[derive(Debug, Clone)]
 pub(super) enum Deed {
     Start,
@@ -15,7 +15,7 @@ pub(super) enum Deed {
     User(String),
     Assistant(String),
     Tools(Vec<String>),
-    /// A call whose result never came, and a result without a call.
+    /// A call without a result, and a result without a call.
     Call,
     Result(String),
     Anchor(String),
@@ -51,7 +51,7 @@ fn tape() -> impl Strategy<Value = Tape> {
     )
 }
 
-/// Lets it happen on a tape.
+/// Applies it to a tape.
 pub(super) fn happen(tape: &mut Tape, deed: Deed) {
     match deed {
         Deed::Start => tape.start(),
@@ -69,7 +69,7 @@ pub(super) fn happen(tape: &mut Tape, deed: Deed) {
     };
 }
 
-/// The messages of the request, as the host will render them.
+/// The messages of the request as the host renders them.
 fn messages(built: &Built, request: &Request, tape: &Tape) -> Vec<Value> {
     let system = built.system_prompt.clone().unwrap_or_else(|| request.system_prompt.clone());
     let entry = |id: u64| {
@@ -124,7 +124,7 @@ proptest! {
         prop_assert!(weight <= total, "{weight} of {total}");
         prop_assert!(built.tracker.used() <= total);
 
-        // Its beginning: of one that is too long both ends stay. Of an empty one there is nothing to lose.
+        // Its beginning: head and tail of a cut message are kept. An empty one cannot be lost.
         let head: String = prompt.chars().take(20).collect();
         let there = messages.iter().any(|message| message["role"] == "user" && thread::words(&message["content"]).contains(&head));
         prop_assert!(there || prompt.is_empty(), "{prompt:?} is not in {messages:?}");
@@ -147,7 +147,7 @@ proptest! {
     }
 }
 
-/// What a long input of this turn must not take is the room of a prompt that stands nowhere else.
+/// A long input of this turn must not take the room of a prompt that is nowhere else.
 #[test]
 fn a_prompt_that_nobody_says_has_room_beside_two_long_inputs() {
     let long = "a line of a text\n".repeat(400);

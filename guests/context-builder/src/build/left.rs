@@ -1,5 +1,5 @@
-//! What a request leaves out of its phase: quoted behind the summary as far as there is room, and the rest named. No message
-//! is missing in silence.
+//! Messages of the phase that a request omits: quoted after the summary as far as there is room, and otherwise named by
+//! range. No message is omitted silently.
 
 use super::Build;
 use crate::Error;
@@ -11,27 +11,27 @@ use crate::thread::{Exchange, exchanges};
 use crate::window::Window;
 use std::collections::BTreeMap;
 
-/// Entries that are looked at to be quoted: as many as are read at once.
+/// Entries considered for quotation: one page.
 const LOOKED_AT: u32 = 256;
 
-/// Tokens of a message that are quoted.
+/// Maximum tokens of a quoted message.
 const QUOTED: u64 = 40;
 
-/// Ranges that are named one by one; of more the whole is named.
+/// Maximum ranges that are named separately; beyond it, one range spans all.
 const RANGES: usize = 3;
 
-/// What of a phase is not in a request.
+/// The part of a phase that is not in a request.
 #[derive(Debug, Default)]
 pub struct Left {
-    /// Its ranges of entries, from and to, in order.
+    /// Ranges of entries, in order.
     ranges: Vec<(u64, u64)>,
-    /// The lines that are quoted, oldest first.
+    /// Quoted lines, oldest first.
     quoted: Vec<String>,
-    /// Entries that are quoted.
+    /// Ids of quoted entries.
     pub ids: Vec<u64>,
 }
 
-/// The label of the lines that no summary holds yet.
+/// The label of lines that no summary covers yet.
 fn label(language: Language) -> &'static str {
     match language {
         Language::Chinese => "[此后]",
@@ -44,12 +44,12 @@ impl Left {
         self.ranges.is_empty() && self.quoted.is_empty()
     }
 
-    /// What is named, for the notes.
+    /// The named ranges, for the notes.
     pub fn ranges(&self) -> &[(u64, u64)] {
         &self.ranges
     }
 
-    /// The lines for the model, behind the summary where there is one.
+    /// The lines for the model, after the summary if there is one.
     pub fn shown(&self, language: Language, is_searchable: bool) -> String {
         let mut lines = Vec::new();
         if !self.quoted.is_empty() {
@@ -63,7 +63,7 @@ impl Left {
     }
 }
 
-/// The line that names entries which are not shown.
+/// The line that names omitted entries.
 fn note(ranges: &[(u64, u64)], language: Language, is_searchable: bool) -> String {
     let range = |(from, to): &(u64, u64)| if from == to { from.to_string() } else { format!("{from}-{to}") };
     let ranges: Vec<String> = match ranges {
@@ -80,16 +80,16 @@ fn note(ranges: &[(u64, u64)], language: Language, is_searchable: bool) -> Strin
 }
 
 impl Build<'_> {
-    /// What naming takes at most: it has its room from the beginning, because there must be room for it.
+    /// Maximum tokens for naming, which are reserved from the beginning.
     pub(super) fn naming_room(&self) -> u64 {
         let widest = [(u64::MAX, u64::MAX - 1); RANGES];
-        // A message of its own, with a label in front of it.
+        // A separate message with a label.
         let note = note(&widest, self.language, self.is_searchable());
         self.scale.plain(&format!("{}\n{note}", summary::label(self.language)))
     }
 
-    /// What the request leaves out: the units of the window that are not among `kept`, what was not read, and what the
-    /// summary covers where it is not shown. As much as `room` holds is quoted, the newest.
+    /// The omitted entries: units of the window that are not in `kept`, entries that were not read, and those that a
+    /// summary covers if it is not shown. The newest are quoted, as far as `room` allows.
     pub(super) fn left(
         &self,
         source: &dyn Source,
@@ -131,12 +131,12 @@ impl Build<'_> {
         let mut left = Left::default();
         let mut room = room.saturating_sub(self.scale.text(label(self.language)) + 1);
         for entry in lines.iter().rev() {
-            // A result is quoted for its call too.
+            // A result is quoted by its call.
             let unit =
                 missing.iter().find(|(first, last)| **last == entry.id || **first == entry.id && **first == **last);
             let Some((&id, _)) = unit else { continue };
             let Some(line) = digest::line(entry, QUOTED) else {
-                // Nothing is lost of a message without words, or of the loop's own.
+                // Messages without text and the loop's own are not lost.
                 missing.remove(&id);
                 continue;
             };
@@ -151,7 +151,7 @@ impl Build<'_> {
         }
         left.quoted.reverse();
         left.ids.reverse();
-        // The state of the phase before, where there was no room for a word of it.
+        // The state of the previous phase, if there was no room for it.
         if covered.has_anchor && !is_kept(covered.phase) {
             missing.insert(covered.phase, covered.phase);
         }
@@ -163,7 +163,7 @@ impl Build<'_> {
         }
         all.sort_unstable();
         for (from, to) in missing {
-            // Of one range are those between which nothing is that is there.
+            // Ranges are merged if no included entry lies between them.
             match left.ranges.last_mut() {
                 Some(last) if !shown_between(&all, last.1, from, &left.ids, kept) => last.1 = last.1.max(to),
                 _ => left.ranges.push((from, to)),
@@ -177,19 +177,19 @@ impl Build<'_> {
     }
 }
 
-/// Whether a unit that the request has, in full or quoted, lies between the two.
+/// Whether a unit in the request, whole or quoted, lies between the two.
 fn shown_between(all: &[u64], from: u64, to: u64, quoted: &[u64], kept: &[u64]) -> bool {
     let first = all.partition_point(|id| *id <= from);
     all[first..].iter().take_while(|id| **id < to).any(|id| kept.binary_search(id).is_ok() || quoted.contains(id))
 }
 
-/// What the summary of a phase stands for.
+/// The range that the summary of a phase covers.
 #[derive(Debug, Clone, Copy)]
 pub struct Covered {
-    /// The anchor that the phase begins with, or 0.
+    /// The phase's anchor, or 0.
     pub phase: u64,
     pub has_anchor: bool,
-    /// The last entry that the summary covers; that of the phase where there is none.
+    /// The last entry that the summary covers; the phase's anchor without a summary.
     pub through: u64,
     pub is_shown: bool,
 }

@@ -1,5 +1,4 @@
-//! No message is lost: at any moment each one of the phase is in the window, in the summary, quoted behind it, or named as
-//! not shown.
+//! No message is lost: each message of the phase is always in the window, in the summary, quoted, or named as omitted.
 
 use super::laws::{Deed, deed, happen, text};
 use super::*;
@@ -13,20 +12,20 @@ use proptest::prelude::*;
 use serde_json::Map;
 use std::cell::{Cell, RefCell};
 
-/// Who summarises behind a turn.
+/// The summarizer after a turn.
 #[derive(Debug, Clone, Copy)]
 enum Summariser {
     Quotes,
     Model,
-    /// A model that fails each second time.
+    /// A model that fails every second time.
     Fails,
-    /// The program ends behind the first part.
+    /// The program ends after the first part.
     Cancelled,
-    /// Nothing happens behind the turn.
+    /// Nothing happens after the turn.
     Never,
 }
 
-/// What stands behind a turn: the raw tape, with the zone anchors that no view shows.
+/// The state after a turn: the raw tape, with section anchors that no view shows.
 struct Behind<'a> {
     raw: &'a Tape,
     by: Summariser,
@@ -67,7 +66,7 @@ impl Thread for Behind<'_> {
     }
 }
 
-/// A tape with what no view shows, and what was derived from it.
+/// A tape with entries that no view shows, and data derived from it.
 struct World {
     raw: Tape,
     options: Options,
@@ -79,7 +78,7 @@ impl World {
         Self { raw, options, store: Store::default() }
     }
 
-    /// As the host shows it: without zone anchors.
+    /// The tape as the host shows it: without section anchors.
     fn seen(&self) -> Tape {
         Tape(self.raw.0.iter().filter(|entry| !entry.meta.contains("zone")).cloned().collect())
     }
@@ -94,7 +93,7 @@ impl World {
         (request, built)
     }
 
-    /// What the hook behind the turn does.
+    /// Runs the hook after the turn.
     fn behind(&mut self, built: &Built, by: Summariser) -> Result<usize, Error> {
         let phase = self.raw.0.iter().rfind(|entry| entry.kind == "anchor" && !entry.meta.contains("zone"));
         let rule = Rule {
@@ -150,7 +149,7 @@ impl World {
         units.iter().filter(|unit| !is_there(unit)).map(Unit::id).collect()
     }
 
-    /// A message without a word.
+    /// Whether a message has no text.
     fn says_nothing(&self, id: u64) -> bool {
         let entry = self.raw.0.iter().find(|entry| entry.id == id).unwrap();
         entry.kind == "message" && digest::line(entry, 100).is_none()
@@ -178,7 +177,7 @@ fn summariser() -> impl Strategy<Value = Summariser> {
     ]
 }
 
-/// What happens in one turn: an anchor of a zone, perhaps a handoff, and what was said and done.
+/// The events of one turn: a section anchor, perhaps a handoff, and messages.
 fn turn() -> impl Strategy<Value = (bool, bool, Vec<Deed>, Summariser)> {
     (prop::bool::weighted(0.5), prop::bool::weighted(0.05), prop::collection::vec(deed(), 0..14), summariser())
 }
@@ -210,7 +209,7 @@ proptest! {
             if hands_off {
                 let raw = &mut world.raw;
                 raw.anchor("phase", json!({ "summary": "so far" }));
-                // What is before the anchor is another phase's, which the host shows no more.
+                // Entries before the anchor belong to another phase, which the host does not show.
                 let anchor = raw.0.pop().unwrap();
                 raw.0.clear();
                 raw.0.push(anchor);
@@ -238,7 +237,7 @@ fn zone_anchors_are_not_counted_as_messages() {
     assert_eq!(world.behind(&built, Summariser::Quotes).unwrap(), 0, "two messages have left, and ten are due");
 }
 
-/// A tape that comes from elsewhere, or one on which another selector was in charge so far.
+/// An imported tape, or one on which another selector was active before.
 #[test]
 fn more_than_1024_entries_that_leave_at_once_are_summarised_in_parts() {
     let mut raw = Tape::default();
@@ -298,7 +297,7 @@ fn a_model_that_fails_is_asked_once_a_turn_and_sentences_are_quoted() {
     assert!(by.len() >= 6 && by.iter().all(|by| by == "extract"), "{by:?}");
 }
 
-/// What was too long for a request must not come back through its summary.
+/// Content that was too long for a request must not return through its summary.
 #[test]
 fn one_enormous_message_is_cut_in_the_summary() {
     let mut raw = Tape::default();

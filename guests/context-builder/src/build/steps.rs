@@ -29,7 +29,7 @@ fn built(options: &Options, request: &Request, store: &Store) -> Built {
     context(options, request, store).unwrap()
 }
 
-/// What the request is, with roles and texts.
+/// Roles and texts of the request.
 fn roles(built: &Built) -> Vec<(String, String)> {
     let message =
         |message: &Value| (message["role"].as_str().unwrap_or_default().to_owned(), thread::words(&message["content"]));
@@ -60,7 +60,7 @@ fn part(name: &str, text: &str, cut: CutOrder) -> system::Part {
     system::Part { name: name.to_owned(), text: text.to_owned(), cut }
 }
 
-/// A request whose system prompt is made of these.
+/// A request with these parts of the system prompt.
 fn prompted(parts: Vec<system::Part>) -> Request {
     let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
     Request { system_prompt: texts.join("\n\n"), system_parts: parts, ..request("hello") }
@@ -73,7 +73,7 @@ fn step_1_a_long_system_prompt_is_whole_as_long_as_nobody_else_needs_the_room() 
     let alone = built(&small, &long, &Store::default());
     assert_eq!((&alone.system_prompt, alone.tracker.of(Category::SystemPrompt)), (&None, 3_000));
     assert!(alone.cuts.is_empty());
-    // A long conversation takes its share of 55 percent, and no more.
+    // A long conversation is limited to its share of 55 percent.
     let mut tape = Tape::default();
     for _ in 0..19 {
         tape.start().user("q").assistant(&"abcd".repeat(290)).end();
@@ -126,7 +126,7 @@ fn step_2_the_summary_stands_under_its_label_with_the_id_it_covers() {
 #[test]
 fn step_2_a_summary_of_an_earlier_phase_or_one_that_cannot_be_read_stops_nothing() {
     let mut store = summarised(8);
-    // The phase begins behind what it covers.
+    // The phase begins after the covered entries.
     store.tape.0.drain(..20);
     assert_eq!(built(&options(), &request("hello"), &store).metadata["usedSummary"], false);
     let mut store = summarised(8);
@@ -161,7 +161,7 @@ fn step_4_shares_that_are_not_used_go_to_the_recent_messages() {
     for _ in 0..10 {
         tape.start().user("q").assistant(&"abcd".repeat(90)).end();
     }
-    // Each exchange weighs 99, ten 990: more than the share of 55 percent.
+    // Each exchange has 99 tokens, ten have 990: more than the share of 55 percent.
     let small = Options { total_budget: 1_200, enable_instruction_pinning: false, ..options() };
     let there = built(&small, &request("hello"), &Store::of(tape));
     assert!(there.tracker.of(Category::RecentMessages) > 660, "{:?}", there.tracker);
@@ -310,7 +310,7 @@ fn the_state_of_the_phases_anchor_is_told_first() {
     let there = built(&options(), &request("hello"), &Store::of(tape.clone()));
     assert_eq!(ids(&there)[0], 1, "although the window begins later");
     assert!(ids(&there)[1] > 10);
-    // One that is too long for what others leave is cut.
+    // One that exceeds the remainder is cut.
     let mut long = Tape::default();
     long.anchor("phase", json!({ "summary": "a long story ".repeat(1_000) })).start().user("q").assistant("a").end();
     let small = Options { total_budget: 2_000, ..options() };

@@ -1,4 +1,4 @@
-//! The system prompt in the room that there is for it: whole, or cut part by part in the order that their plugins want.
+//! Fitting the system prompt into its budget: whole, or cut part by part in the order that plugins declare.
 
 use super::Build;
 use crate::bub::types::types::CutOrder;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// A part of the system prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// Who wrote it, and what it is: `memory/date`.
+    /// Author and name: `memory/date`.
     pub name: String,
     pub text: String,
     pub cut: CutOrder,
@@ -28,7 +28,7 @@ impl Cut {
     }
 }
 
-/// Less of a part than this says nothing, so it goes.
+/// The minimum size of a part; a smaller one is dropped.
 const LEAST: u64 = 16;
 
 impl Build<'_> {
@@ -38,7 +38,7 @@ impl Build<'_> {
         if text.is_empty() { 0 } else { self.scale.plain(text) }
     }
 
-    /// The text where it had to be cut to that weight, and what was cut.
+    /// Cuts the system prompt to that size; returns the text and the cuts, if any.
     pub(super) fn cut_system(&self, most: u64) -> (Option<String>, Vec<Cut>) {
         if self.system_weight() <= most {
             return (None, Vec::new());
@@ -48,8 +48,7 @@ impl Build<'_> {
     }
 }
 
-/// Cuts parts until all together weigh at most so much: those that come first in order before the others, and of equals the
-/// longest.
+/// Cuts parts until all together have at most `most` tokens: by cut order, and of equals the longest first.
 pub fn fit(parts: &[Part], most: u64, scale: Scale) -> (String, Vec<Cut>) {
     let mut texts: Vec<String> = parts.iter().map(|part| part.text.clone()).collect();
     let joined = |texts: &[String]| {
@@ -65,7 +64,7 @@ pub fn fit(parts: &[Part], most: u64, scale: Scale) -> (String, Vec<Cut>) {
                 break;
             }
             let tokens = weight(&texts[at]);
-            // Rounding, and scripts that weigh by their share, may leave a little more than what was taken off.
+            // Rounding and mixed scripts may leave slightly more than intended.
             let shorter = shortened(&texts[at], tokens.saturating_sub(over + 2), scale);
             texts[at] = if shorter.len() < texts[at].len() { shorter } else { String::new() };
         }
@@ -79,8 +78,8 @@ pub fn fit(parts: &[Part], most: u64, scale: Scale) -> (String, Vec<Cut>) {
     (joined(&texts), cuts)
 }
 
-/// The beginning of a part, with a word on what is missing, and the line that closes it where it has one: what is quoted
-/// must not be left open.
+/// The beginning of a part with a notice of the omission, and its closing line if it has one: a quotation must be
+/// closed.
 fn shortened(text: &str, most: u64, scale: Scale) -> String {
     let (body, close) = match text.rsplit_once('\n') {
         Some((body, last)) if last.starts_with("</") => (body, format!("\n{last}")),

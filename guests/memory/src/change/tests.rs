@@ -1,4 +1,4 @@
-//! Two writers and a tape on which a write can be cut off between any two entries.
+//! Two concurrent writers, with writes interrupted between any two entries.
 
 use super::*;
 use crate::snapshot::tests::part;
@@ -6,12 +6,12 @@ use crate::{Entry, zone};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A tape as the host keeps it, for as many writers as there are.
+/// A shared tape, as the host keeps it.
 #[derive(Default, Clone)]
 struct Tape(Rc<RefCell<Vec<Entry>>>);
 
-/// A writer's view of it. `before_write` is what others do between its reading and its writing, and `cut` after how many
-/// entries its next write is cut off.
+/// A writer's view. `before_write` runs between its read and its write; `cut` is the number of entries after which its
+/// next write is interrupted.
 struct Writer {
     tape: Tape,
     before_write: RefCell<Vec<Box<dyn FnOnce()>>>,
@@ -32,7 +32,7 @@ impl Tape {
         }
     }
 
-    /// The whole zone of the highest version, as the host finds it.
+    /// The complete section with the highest version, as the host finds it.
     fn zone(&self) -> Option<Snapshot> {
         let tape = self.0.borrow();
         let version = |entry: &Entry, name: &str| {
@@ -70,7 +70,7 @@ impl Shelf for Writer {
         }
         if let Some(cut) = self.cut.borrow_mut().take() {
             self.tape.append(entries.get(..cut).unwrap_or(entries));
-            // Whoever crashed has heard nothing, be it written or not.
+            // A crashed writer does not know whether it was written.
             return Err(error(ErrorKind::Unknown, "crashed"));
         }
         self.tape.append(entries);
@@ -85,7 +85,7 @@ fn note(writer: &Writer, text: &str) -> Result<(), Error> {
     })
 }
 
-/// Which of these the zone does not hold.
+/// The texts that the section does not contain.
 fn lost(tape: &Tape, texts: &[String]) -> Vec<String> {
     let zone = tape.zone().unwrap_or_default();
     let content = zone.note("2026-02-10").map_or("", |part| part.content.as_str());
@@ -145,7 +145,7 @@ fn five_conflicts_are_survived_and_a_sixth_is_said() {
     }
 }
 
-/// Numbers that look random and are the same each time.
+/// Deterministic pseudo-random numbers.
 struct Chance(u64);
 
 impl Chance {
@@ -155,8 +155,8 @@ impl Chance {
     }
 }
 
-/// Two writers in any order, one writing between the other's reading and writing, each cut off between any two entries of
-/// a write, and other entries among theirs.
+/// Two writers in any order, one writing between the other's read and write, each interrupted between any two entries,
+/// with other entries in between.
 #[test]
 fn whatever_happens_the_zone_holds_every_write_that_was_acknowledged() {
     for seed in 0..300 {
