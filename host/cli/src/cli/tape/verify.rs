@@ -143,7 +143,7 @@ fn diagnostic(fault: &Fault, tape: &str) -> Diagnostic {
         Fault::Order { id, before, read_as } => (
             "order",
             format!("entry {id} follows entry {before}, and is read as entry {read_as}"),
-            "nothing is lost; two programs that count for themselves must not write one tape".to_owned(),
+            "nothing is lost; two programs that assign ids independently must not write one tape".to_owned(),
         ),
         Fault::Repeated { first, last, original } => (
             "repeated",
