@@ -89,7 +89,7 @@ fn what_names_no_host_is_refused_with_the_words_of_the_user() {
         ("api.test?a", "a path or query"),
         ("api.test#a", "a path or query"),
         ("api.test\\a", "a path or query"),
-        ("me@api.test", "a user's name"),
+        ("me@api.test", "a user name"),
         ("api .test", "a space or control character"),
         ("api\n.test", "a space or control character"),
         ("::1", "in brackets"),
