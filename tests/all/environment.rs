@@ -46,7 +46,7 @@ fn a_program_gets_the_variables_that_it_needs_and_no_key() {
     assert!(!printed.contains("k-openai") && !printed.contains("k-database"), "{printed}");
 
     home.configure("[process]\nenv = [\"BUB_API_KEY\"]");
-    home.run(["hi"]).finish().refuses(&["`process.env` of config.toml: `BUB_API_KEY` is bub-wasm's own"]);
+    home.run(["hi"]).finish().refuses(&["`process.env` of config.toml: `BUB_API_KEY` is a variable of bub-wasm"]);
 }
 
 #[test]

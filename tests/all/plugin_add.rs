@@ -258,7 +258,7 @@ fn a_person_at_the_terminal_decides_what_it_is_given() {
     file(&home, "upper.wasm", &described(programs::PROMPT_UPPER, &second));
     let terminal = add();
     terminal.sees("k the grants of the previous version");
-    terminal.answer("k").sees("to give it: bub-wasm plugin grant upper usage");
+    terminal.answer("k").sees("to give them: bub-wasm plugin grant upper usage");
     terminal.ends();
     assert_eq!(inspected(&home, "upper")["grants"], json!(["hook:build-prompt", "tape:read"]));
 }

@@ -194,7 +194,7 @@ fn what_reaches_outside_is_given_by_name() {
     );
     fs::write(home.bub_home().join("plugins/trier.wasm"), bytes).expect("it can be written");
     let refused = checked(&home, "trier")["notes"].to_string();
-    assert!(refused.contains("it was refused `process`") && refused.contains("--grant gives it"), "{refused}");
+    assert!(refused.contains("it was refused `process`") && refused.contains("--grant does"), "{refused}");
     let finished = plugin(&home, ["check", "trier", "--grant", "process", "--json"]);
     assert!(!finished.stdout.contains("it was refused `process`"), "{finished}");
 }

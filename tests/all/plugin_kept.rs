@@ -93,7 +93,7 @@ fn a_removed_plugin_is_gone_with_its_grants_and_can_be_brought_back_with_them() 
     add(&home, programs::PROMPT_UPPER, &version("1.0.0", &["hook:build-prompt"]), &["--yes"]);
     home.configure("[plugins.notes]\non_fault = \"skip\"");
     let said = does(&home, ["remove", "notes"]);
-    assert!(said.contains("plugin `notes` is gone") && said.contains("bub-wasm plugin rollback notes"), "{said}");
+    assert!(said.contains("plugin `notes` is removed") && said.contains("bub-wasm plugin rollback notes"), "{said}");
     assert!(said.contains("`[plugins.notes]` of config.toml"), "{said}");
     let left = table(&home);
     assert_eq!(left.keys().collect::<Vec<_>>(), ["on_fault"], "{left}");

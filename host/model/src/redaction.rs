@@ -46,7 +46,7 @@ impl Redaction {
 
     /// `text` on one line, without keys and control characters, cut to 500 characters.
     pub(crate) fn line(&self, text: &str) -> String {
-        // Twice: `one_line` truncates, which can leave half a key, and it removes invisible characters, which can complete one.
+        // Twice: `one_line` can leave half a key by truncation, or complete one by removing invisible characters.
         let line = one_line(&self.shown.redact_text(text));
         clipped(&self.shown.redact_text(&line), MAX_CHARS)
     }

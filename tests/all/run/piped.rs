@@ -75,7 +75,7 @@ fn what_is_no_text_or_too_long_is_refused_before_anything_is_asked() {
     let long = "x".repeat((1 << 20) + 1);
     plain(&home, &["review"]).model(&server).input(&long).finish().refuses(&["more than 1 MiB"]);
     let under = plain(&home, &["review"]).model(&server).under("printf '\\377\\376' > bad; exec < bad");
-    under.finish().refuses(&["no text", "--attach"]);
+    under.finish().refuses(&["not text", "--attach"]);
     assert!(server.requests().is_empty());
 }
 

@@ -155,7 +155,7 @@ fn what_an_agent_cannot_do_is_refused_in_one_line() {
     };
     let tools = with("tools", json!([{ "type": "function", "function": { "name": "f" } }]));
     assert_eq!(tools.refused(400, "its own tools").json()["error"]["param"], "tools");
-    with("n", json!(2)).refused(400, "`n` is 1");
+    with("n", json!(2)).refused(400, "`n` must be 1");
     with("response_format", json!({ "type": "json_object" })).refused(400, "response_format");
     with("messages", json!([])).refused(400, "the last message");
     with("messages", json!([{ "role": "assistant", "content": "hi" }])).refused(400, "the last message");
@@ -167,7 +167,7 @@ fn what_an_agent_cannot_do_is_refused_in_one_line() {
     let keyed = serve.ask("POST", PATH).header("idempotency-key", "k").json(&said("hi")).send();
     keyed.refused(400, "needs a session");
     serve.ask("POST", PATH).header("x-session-id", "temp/mine").json(&said("hi")).send().refused(400, "temp/");
-    assert!(model.requests().is_empty(), "nothing of it reached the model");
+    assert!(model.requests().is_empty(), "no request reached the model");
 }
 
 #[test]

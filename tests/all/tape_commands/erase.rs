@@ -117,7 +117,7 @@ fn what_is_still_remembered_stays_and_is_said() {
     let home = home();
     home.run([",memory.save content='Likes tea.'"]).finish();
     let finished = home.bub(["tape", "erase", "--text", "likes tea", "--yes"]).finish();
-    assert!(finished.stderr.contains("stay: forget it first, with ,memory.forget"), "{finished}");
+    assert!(finished.stderr.contains("1 entry; forget it first, with ,memory.forget"), "{finished}");
     assert!(home.run([",memory.export"]).finish().stdout.contains("Likes tea."));
 }
 
@@ -178,9 +178,9 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
     for (words, naming) in [
         (&["erase", NAME][..], &["say what to erase"][..]),
         (&["erase", NAME, "99"], &["no entry 99"]),
-        (&["erase", NAME, "x"], &["`x` is no id"]),
+        (&["erase", NAME, "x"], &["`x` is not the id"]),
         (&["erase", NAME, "--text", "a"], &["at least 3 characters"]),
-        (&["erase", NAME, "3", "--text", "abc"], &["go without"]),
+        (&["erase", NAME, "3", "--text", "abc"], &["cannot be combined"]),
         (&["erase", "--text", "not said anywhere", NAME], &["no entry that can be erased"]),
     ] {
         let words = ["tape"].iter().chain(words).copied().chain(["--yes"]);

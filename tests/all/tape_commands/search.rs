@@ -44,7 +44,7 @@ fn what_makes_no_sense_is_refused() {
     for (words, naming) in [
         (&["search", " ", BUBS][..], "at least one word"),
         (&["search", "x", BUBS, "--since", "yesterday"], "`yesterday`"),
-        (&["search", "x", BUBS, "--since", "2026-11-22", "--until", "2026-11-21"], "behind"),
+        (&["search", "x", BUBS, "--since", "2026-11-22", "--until", "2026-11-21"], "after the second"),
     ] {
         home.bub(std::iter::once("tape").chain(words.iter().copied())).finish().refuses(&[naming]);
     }

@@ -99,8 +99,8 @@ fn what_names_no_host_is_refused_with_the_words_of_the_user() {
         ("**", "a `*`"),
         ("*.*.test", "a `*`"),
         ("*..test", "a `*`"),
-        ("*.10.0.0.1", "below an address"),
-        ("*.1.2", "below an address"),
+        ("*.10.0.0.1", "subdomains of an address"),
+        ("*.1.2", "subdomains of an address"),
         ("*.[::1]", "in brackets"),
     ] {
         let error = Target::parse(grant).expect_err(grant).to_string();

@@ -86,7 +86,7 @@ pub(super) async fn run(arguments: &Arguments, config: Config, workspace: &Path)
         let entries = text::count(remembered, "entry", "entries");
         writeln!(
             std::io::stderr(),
-            "{entries} of the current memory contain it and are kept: forget it first, with ,memory.forget"
+            "not erased because the current memory contains it: {entries}; forget it first, with ,memory.forget"
         )?;
     }
     if plans.is_empty() && archived == 0 && trash == 0 {
