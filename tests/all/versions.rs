@@ -1,7 +1,7 @@
 //! Which versions of the contracts are served.
 
 use crate::home;
-use bub_runtime::plugin::SERVED;
+use bub_runtime::guest::SERVED;
 use bub_tests::{Answer, Home, Server, programs};
 use std::collections::BTreeSet;
 use std::fs;

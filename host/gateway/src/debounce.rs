@@ -1,24 +1,12 @@
 //! Merges several messages of a chat into one turn: the turn starts when the chat pauses. A message that is not addressed
 //! to the agent counts only in a chat that has addressed it recently, and waits longer.
 
-use super::Gateway;
-use super::TurnOutcome;
-use super::inbox_db::{Accepted, NewMessage};
 use super::task::Task;
-use anyhow::Result;
-use bub_runtime::hooks::Arrival;
-use bub_tape::failpoint;
 use bub_types::MessageKind;
 use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{Instant, sleep_until};
-
-/// The defaults, which are those of Bub.
-const ACTIVE_DELAY: Duration = Duration::from_secs(1);
-const PASSIVE_DELAY: Duration = Duration::from_secs(10);
-const ACTIVE_WINDOW: Duration = Duration::from_secs(60);
+use tokio::time::Instant;
 
 /// Chats without a waiting message that are remembered.
 const MAX_IDLE_CHATS: usize = 4096;
@@ -38,17 +26,17 @@ struct Chat {
 
 /// The delays of a channel.
 #[derive(Clone, Copy)]
-struct Delays {
+pub(crate) struct Delays {
     /// After a message that is addressed to the agent.
-    active: Duration,
+    pub(crate) active: Duration,
     /// After one that is not.
-    passive: Duration,
+    pub(crate) passive: Duration,
     /// How long after a message to the agent the others count.
-    window: Duration,
+    pub(crate) window: Duration,
 }
 
 /// What to do with a message from a channel.
-enum DebounceDecision {
+pub(crate) enum DebounceDecision {
     /// It starts a turn now.
     Run(Task),
     /// It was merged into a waiting message, whose task runs already.
@@ -59,95 +47,13 @@ enum DebounceDecision {
     Ignore(Task),
 }
 
-impl Gateway {
-    /// Accepts the messages of a channel in order, and stores its new cursor with them.
-    ///
-    /// Cancel safe: messages that are stored are processed even if the caller drops the future.
-    pub(super) async fn receive_arrivals(
-        self: &Arc<Self>,
-        arrivals: Vec<Arrival>,
-        cursor: Option<(String, String)>,
-    ) -> Result<()> {
-        if arrivals.is_empty() && cursor.is_none() {
-            return Ok(());
-        }
-        self.message_tasks.spawn(Arc::clone(self).accept_arrivals(arrivals, cursor)).await?
-    }
-
-    async fn accept_arrivals(self: Arc<Self>, arrivals: Vec<Arrival>, cursor: Option<(String, String)>) -> Result<()> {
-        let new = |Arrival { message, active }| NewMessage { message, identity: None, is_active: active };
-        let messages: Vec<NewMessage> = arrivals.into_iter().map(new).collect();
-        let accepted = self.inbox_db.accept(messages.clone(), cursor).await?;
-        failpoint::point("gateway.taken");
-        for (NewMessage { message, is_active, .. }, accepted) in messages.into_iter().zip(accepted) {
-            let Accepted::New(number) = accepted else {
-                tracing::debug!("a duplicate message on channel `{}` is ignored", message.channel);
-                continue;
-            };
-            let (task, reply) = Task::from_stored(number, message.into());
-            self.pending_replies.lock().insert(number, reply);
-            self.debounce(task, is_active).await;
-        }
-        Ok(())
-    }
-
-    /// Queues a message, or lets it wait for others where its channel is debounced.
-    pub(super) async fn debounce(self: &Arc<Self>, task: Task, is_active: bool) {
-        let delays = self.delays(&task.said.message.channel);
-        let session = task.said.message.session_id.clone().unwrap_or_default();
-        match self.debounce.decide(&session, task, is_active, delays) {
-            DebounceDecision::Run(task) => self.admit_stored(task).await,
-            DebounceDecision::Merged => {}
-            DebounceDecision::Wait => {
-                drop(self.message_tasks.spawn(Arc::clone(self).run_when_due(session)));
-            }
-            DebounceDecision::Ignore(task) => {
-                let outcome = TurnOutcome::silent(session);
-                self.finish(vec![task], outcome, Vec::new()).await;
-            }
-        }
-    }
-
-    async fn run_when_due(self: Arc<Self>, session: String) {
-        while let Some(due) = self.debounce.due(&session) {
-            sleep_until(due).await;
-            if let Some(task) = self.debounce.take_due(&session) {
-                return self.admit_stored(task).await;
-            }
-        }
-    }
-
-    async fn admit_stored(self: &Arc<Self>, task: Task) {
-        let channel = task.said.message.channel.clone();
-        if let Err(refusal) = self.admit(task).await {
-            // It stays in the inbox database for the next process.
-            tracing::error!("a message on channel `{channel}` waits for the next start: {refusal:?}");
-        }
-    }
-
-    fn delays(&self, channel: &str) -> Delays {
-        let host = self.host();
-        let (settings, unset) = (host.config.channel(channel), host.config.debounce_defaults);
-        let given = |seconds: Option<f64>, otherwise: Duration| {
-            seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(otherwise)
-        };
-        let is_debounced = self.channels.get(channel).is_some_and(|channel| channel.needs_debounce);
-        let delay = |set: Option<f64>, unset: Duration| given(set, if is_debounced { unset } else { Duration::ZERO });
-        Delays {
-            active: delay(settings.debounce_seconds, given(unset.debounce_seconds, ACTIVE_DELAY)),
-            passive: delay(settings.max_wait_seconds, given(unset.max_wait_seconds, PASSIVE_DELAY)),
-            window: given(settings.active_time_window, given(unset.active_time_window, ACTIVE_WINDOW)),
-        }
-    }
-}
-
 impl Debounce {
     /// The number of chats with a waiting message.
     pub(crate) fn len(&self) -> usize {
         self.0.lock().values().filter(|chat| chat.waiting.is_some()).count()
     }
 
-    fn decide(&self, session: &str, task: Task, is_active: bool, delays: Delays) -> DebounceDecision {
+    pub(crate) fn decide(&self, session: &str, task: Task, is_active: bool, delays: Delays) -> DebounceDecision {
         // A command is a single message.
         if task.said.message.kind == MessageKind::Command {
             return DebounceDecision::Run(task);
@@ -185,12 +91,12 @@ impl Debounce {
         }
     }
 
-    fn due(&self, session: &str) -> Option<Instant> {
+    pub(crate) fn due(&self, session: &str) -> Option<Instant> {
         self.0.lock().get(session).filter(|chat| chat.waiting.is_some()).and_then(|chat| chat.due)
     }
 
     /// The waiting message of a chat, if it is due.
-    fn take_due(&self, session: &str) -> Option<Task> {
+    pub(crate) fn take_due(&self, session: &str) -> Option<Task> {
         let mut chats = self.0.lock();
         let chat = chats.get_mut(session).filter(|chat| chat.due.is_some_and(|due| due <= Instant::now()))?;
         chat.due = None;

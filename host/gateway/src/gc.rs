@@ -1,6 +1,6 @@
 //! Garbage collection beside the turns, soon after the start and once a day.
 
-use super::Gateway;
+use super::gateway::Gateway;
 use bub_runtime::host::{Compacted, compact_memories, leftovers};
 use bub_types::text;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Shows an answer while the model writes it, on channels that can edit what they have sent.
 
-use super::Gateway;
+use super::gateway::Gateway;
 use bub_runtime::hooks::GuestChannel;
 use bub_runtime::host::Host;
 use bub_runtime::turn::{CallScope, TurnEvent};

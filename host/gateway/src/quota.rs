@@ -1,7 +1,5 @@
 //! Quotas of HTTP callers: sessions that they have started, and bytes that they have added to tapes today.
 
-use super::Gateway;
-use bub_types::Envelope;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 
@@ -54,66 +52,29 @@ impl ByteCounts {
         }
         day
     }
-}
 
-impl Gateway {
-    /// Charges a message whose session is known, before it waits for its turn.
+    /// Counts bytes of a caller, unless the day's total would exceed the limit. Returns the day and the caller's total.
     ///
     /// # Errors
     ///
-    /// A quota is used up.
-    pub(super) async fn charge_message(
-        &self,
-        session: &str,
-        account: &QuotaAccount,
-        message: &Envelope,
-    ) -> Result<(), QuotaExceeded> {
-        let media: usize = message.media.iter().map(|media| media.url.len()).sum();
-        let passages: usize = message.passages.iter().map(|passage| passage.text.len()).sum();
-        self.charge_bytes(account, message.content.len() + passages + media).await?;
-        self.start_session(session, account).await
-    }
-
-    /// Charges the bytes that a message adds to its tape.
-    ///
-    /// # Errors
-    ///
-    /// The quota of today is used up; nothing is charged.
-    async fn charge_bytes(&self, account: &QuotaAccount, bytes: usize) -> Result<(), QuotaExceeded> {
-        let Some(limit) = account.bytes_per_day else { return Ok(()) };
-        let (day, total) = {
-            let mut day = self.byte_counts.day();
-            let used = day.bytes.get(&account.caller).copied().unwrap_or_default();
-            let total = used.saturating_add(bytes as u64);
-            if total > limit {
-                return Err(QuotaExceeded { key: "record_mib_per_day", limit: limit >> 20 });
-            }
-            day.bytes.insert(account.caller.clone(), total);
-            (day.number, total)
-        };
-        self.store_bytes(account, day, total).await;
-        Ok(())
-    }
-
-    /// Charges the bytes that an answer adds to its tape, even beyond the quota.
-    pub(super) async fn charge_answer(&self, account: &QuotaAccount, bytes: usize) {
-        if account.bytes_per_day.is_none() {
-            return;
+    /// The quota of today is used up; nothing is counted.
+    pub(crate) fn charge(&self, account: &QuotaAccount, bytes: usize, limit: u64) -> Result<(i64, u64), QuotaExceeded> {
+        let mut day = self.day();
+        let used = day.bytes.get(&account.caller).copied().unwrap_or_default();
+        let total = used.saturating_add(bytes as u64);
+        if total > limit {
+            return Err(QuotaExceeded { key: "record_mib_per_day", limit: limit >> 20 });
         }
-        let (day, total) = {
-            let mut day = self.byte_counts.day();
-            let number = day.number;
-            let used = day.bytes.entry(account.caller.clone()).or_default();
-            *used = used.saturating_add(bytes as u64);
-            (number, *used)
-        };
-        self.store_bytes(account, day, total).await;
+        day.bytes.insert(account.caller.clone(), total);
+        Ok((day.number, total))
     }
 
-    async fn store_bytes(&self, account: &QuotaAccount, day: i64, bytes: u64) {
-        if let Err(error) = self.inbox_db.set_byte_count(account.caller.clone(), day, bytes).await {
-            // The count in memory holds until the process ends.
-            tracing::error!("the bytes that caller `{}` added to tapes are not stored: {error}", account.caller);
-        }
+    /// Counts bytes of a caller, even beyond the quota. Returns the day and the caller's total.
+    pub(crate) fn add(&self, account: &QuotaAccount, bytes: usize) -> (i64, u64) {
+        let mut day = self.day();
+        let number = day.number;
+        let used = day.bytes.entry(account.caller.clone()).or_default();
+        *used = used.saturating_add(bytes as u64);
+        (number, *used)
     }
 }

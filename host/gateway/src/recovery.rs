@@ -1,6 +1,7 @@
 //! Recovery of turns that an earlier process started. The tape decides: the messages of a turn that ended are on it.
 
-use super::{Gateway, TurnOutcome};
+use super::TurnOutcome;
+use super::gateway::Gateway;
 use bub_runtime::error::Failure;
 use bub_tape::{Entry, Query, Start, TAKEN, json};
 use bub_types::{Envelope, Error, ErrorKind};

@@ -1,15 +1,16 @@
 //! Runs the messages of a session, one turn at a time.
 
+use super::TurnOutcome;
+use super::gateway::Gateway;
 use super::inbox_db::{MessageNumber, Outbound};
 use super::recovery::RecoveredTurn;
 use super::task::Task;
-use super::{Gateway, TurnOutcome};
 use bub_runtime::channel::{Channel, reply};
 use bub_runtime::error::Failure;
 use bub_runtime::host::{Host, RuntimeEvent};
-use bub_runtime::turn::{EPHEMERAL_PREFIX, Steering, TurnOptions, run_turn};
+use bub_runtime::turn::{Steering, TurnOptions, run_turn};
 use bub_tape::{failpoint, run_id};
-use bub_types::{Envelope, MessageKind};
+use bub_types::{Envelope, MessageKind, is_ephemeral};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::future::Future;
@@ -151,7 +152,7 @@ impl Gateway {
             }
         }
         if let Some(account) = tasks.iter().find_map(|task| task.quota_account.as_ref())
-            && !outcome.session_id.starts_with(EPHEMERAL_PREFIX)
+            && !is_ephemeral(&outcome.session_id)
         {
             self.charge_answer(account, outcome.model_output.len()).await;
         }

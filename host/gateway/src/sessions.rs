@@ -1,10 +1,7 @@
 //! The sessions of this home. A tape's name is a hash of its session, so this index alone tells which tapes a caller with a
 //! session prefix may reach.
 
-use super::Gateway;
 use super::quota::{QuotaAccount, QuotaExceeded};
-use bub_runtime::turn::EPHEMERAL_PREFIX;
-use bub_tape::tape_name;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -33,63 +30,39 @@ impl Sessions {
         }
         Self(Mutex::new(index))
     }
-}
 
-impl SessionIndex {
-    /// Returns whether the session is new.
-    fn insert(&mut self, session: String, tape: String) -> bool {
-        self.sessions_by_tape.insert(tape.clone(), session.clone());
-        self.tapes_by_session.insert(session, tape).is_none()
+    /// Whether the session is known.
+    pub(crate) fn contains(&self, session: &str) -> bool {
+        self.0.lock().tapes_by_session.contains_key(session)
     }
-}
 
-impl Gateway {
-    /// Records a session that a caller starts.
+    /// Adds a session. Returns whether it is new.
+    pub(crate) fn insert(&self, session: &str, tape: &str) -> bool {
+        self.0.lock().insert(session.to_owned(), tape.to_owned())
+    }
+
+    /// Adds a session that a caller starts. Returns whether it is new.
     ///
     /// # Errors
     ///
-    /// The caller's quota of sessions is used up; the session is not recorded.
-    pub(super) async fn start_session(&self, session: &str, account: &QuotaAccount) -> Result<(), QuotaExceeded> {
-        let tape = {
-            let mut index = self.sessions.0.lock();
-            if index.tapes_by_session.contains_key(session) {
-                return Ok(());
-            }
-            let started = index.started_by_caller.entry(account.caller.clone()).or_default();
-            if let Some(limit) = account.sessions.filter(|limit| *started >= *limit) {
-                return Err(QuotaExceeded { key: "sessions", limit });
-            }
-            *started += 1;
-            let tape = tape_name(&self.host().workspace, session);
-            index.insert(session.to_owned(), tape.clone());
-            tape
-        };
-        self.store_session(session, tape, Some(account.caller.clone())).await;
-        Ok(())
-    }
-
-    /// Records a session with a message, unless it is ephemeral.
-    pub(super) async fn record_session(&self, session: &str) {
-        if session.starts_with(EPHEMERAL_PREFIX) || self.sessions.0.lock().tapes_by_session.contains_key(session) {
-            return;
+    /// The caller's quota of sessions is used up; the session is not added.
+    pub(crate) fn start(&self, session: &str, tape: &str, account: &QuotaAccount) -> Result<bool, QuotaExceeded> {
+        let mut index = self.0.lock();
+        if index.tapes_by_session.contains_key(session) {
+            return Ok(false);
         }
-        let tape = tape_name(&self.host().workspace, session);
-        let is_new = self.sessions.0.lock().insert(session.to_owned(), tape.clone());
-        if is_new {
-            self.store_session(session, tape, None).await;
+        let started = index.started_by_caller.entry(account.caller.clone()).or_default();
+        if let Some(limit) = account.sessions.filter(|limit| *started >= *limit) {
+            return Err(QuotaExceeded { key: "sessions", limit });
         }
-    }
-
-    async fn store_session(&self, session: &str, tape: String, caller: Option<String>) {
-        if let Err(error) = self.inbox_db.insert_session(session.to_owned(), tape, caller).await {
-            // It is listed until the process ends, and again after its next message.
-            tracing::error!("session `{session}` is not stored: {error}");
-        }
+        *started += 1;
+        index.insert(session.to_owned(), tape.to_owned());
+        Ok(true)
     }
 
     /// At most `max` sessions whose ids begin with `session_prefix`, in order after `after`, each with its tape.
-    pub fn sessions(&self, session_prefix: &str, after: Option<&str>, max: usize) -> Vec<(String, String)> {
-        let index = self.sessions.0.lock();
+    pub(crate) fn list(&self, session_prefix: &str, after: Option<&str>, max: usize) -> Vec<(String, String)> {
+        let index = self.0.lock();
         let first = match after.filter(|after| *after >= session_prefix) {
             Some(after) => Bound::Excluded(after),
             None => Bound::Included(session_prefix),
@@ -99,13 +72,16 @@ impl Gateway {
         matching.map(|(session, tape)| (session.clone(), tape.clone())).collect()
     }
 
-    /// The session of a tape, if it had a message through this gateway.
-    pub fn session_of(&self, tape: &str) -> Option<String> {
-        self.sessions.0.lock().sessions_by_tape.get(tape).cloned()
+    /// The session of a tape.
+    pub(crate) fn session_of(&self, tape: &str) -> Option<String> {
+        self.0.lock().sessions_by_tape.get(tape).cloned()
     }
+}
 
-    /// Whether a turn of the session runs, and how many messages wait for theirs.
-    pub fn load_of(&self, session: &str) -> (bool, usize) {
-        self.session_queues.load(session)
+impl SessionIndex {
+    /// Returns whether the session is new.
+    fn insert(&mut self, session: String, tape: String) -> bool {
+        self.sessions_by_tape.insert(tape.clone(), session.clone());
+        self.tapes_by_session.insert(session, tape).is_none()
     }
 }

@@ -2,6 +2,7 @@
 
 use super::channels::Channels;
 use super::debounce::Debounce;
+use super::gateway::Gateway;
 use super::inbox_db::{InboxDb, PendingMessage};
 use super::lock::ServeLock;
 use super::outbox::Outbox;
@@ -10,7 +11,7 @@ use super::session_queues::SessionQueues;
 use super::sessions::Sessions;
 use super::task::Task;
 use super::turn_limiter::TurnLimiter;
-use super::{Gateway, HTTP, Refusal};
+use super::{HTTP, Refusal};
 use anyhow::Result;
 use bub_runtime::host::Host;
 use bub_runtime::turn::AttributedMessage;

@@ -1,5 +1,6 @@
 //! The hooks and their dispatch modes. This module alone decides what `none`, an error or a fault of a plugin means.
 
+mod callable;
 mod channel;
 mod commands;
 mod embed;
@@ -14,7 +15,8 @@ mod stages;
 mod store;
 
 use crate::error::Failure;
-use crate::plugin::{CallContext, CallFuture, GuestCall, Plugin, call};
+use crate::guest::{CallContext, CallFuture, GuestCall, call};
+use crate::plugin::Plugin;
 use crate::turn::CallScope;
 use bub_config::OnFault;
 use bub_types::Error;

@@ -1,20 +1,13 @@
 //! What a plugin may import, one file a WIT interface. A grant is checked where the import is served, and nowhere else.
 
-pub mod approvals;
-pub mod budget;
+mod approvals;
 pub mod chat;
 mod config;
-pub mod flow;
-pub mod fs;
-pub mod grant_registry;
 pub mod grant_risk;
-pub mod guard;
-pub mod http;
 mod log;
 pub mod process;
 mod recall;
 mod secrets;
-pub mod selection;
 mod sidecars;
 pub mod sink;
 mod spill;

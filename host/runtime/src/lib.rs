@@ -7,6 +7,8 @@
 
 pub mod channel;
 pub mod error;
+pub mod flow;
+pub mod guest;
 pub mod hooks;
 pub mod host;
 pub mod imports;

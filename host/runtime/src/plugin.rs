@@ -1,62 +1,56 @@
-//! Loads plugins and calls their exports.
-//! Each call has a fresh instance, from an `InstancePre` that is created once: sessions share no state, stores need no
-//! mutex, and an instance that faulted is dropped. Embedded plugins reuse their instances for the calls of one turn
-//! (`instance_pool`).
+//! Plugins: their bytes are found, compiled, linked and described here, and their faults are counted.
+//! The module knows neither turns nor hooks. It links and queries plugins through the traits of `code`, which the layer
+//! that calls guests implements.
 
-pub mod bindings;
 mod cache;
-mod call;
+mod code;
 mod command;
 pub mod compiler;
 pub mod compiling;
-mod determinism;
+mod digest;
 mod discovery;
 mod embedded;
 mod engine;
 mod fault;
-mod host_call_hook;
+mod grant_registry;
 mod image;
-mod instance;
-mod instance_pool;
 mod json;
+mod line_rate;
 mod load;
+mod loaded;
 mod manifest;
 mod meter;
-mod output;
+mod open_circuit;
 mod private;
 pub mod quarantine;
 mod registry;
 mod schema;
 mod set;
-mod signature;
-pub mod store;
 mod tool;
+mod tool_name;
 mod wants;
 
-pub use bindings::SERVED;
 pub use cache::Cache;
-pub use call::{CallContext, CallFuture, GuestCall, Running, call, running};
+pub use code::{CodeLinker, ExportQuery, Introduction, LinkedCode, Queried};
 pub use command::Command;
-pub use embedded::embedded;
-pub use engine::Engines;
-pub use engine::open_pagemap;
-pub use fault::{Fault, FaultKind};
-pub use fault::{contract, too_much_held};
+pub use digest::{digest, is_digest};
+pub use discovery::{MAX_FILE, bytes_of, digest_of, user_dir, workspace_dir};
+pub use embedded::{embedded, is_embedded};
+pub(crate) use engine::YIELD_INTERVAL;
+pub use engine::{Engines, open_pagemap};
+pub(crate) use fault::Break;
+pub use fault::{Fault, FaultKind, contract, too_much_held};
+pub use grant_registry::GrantRegistry;
 pub use json::{check as check_json, object as json_object, parse as parse_json};
-pub use quarantine::Caller;
-pub use quarantine::OpenCircuit;
-
-pub use discovery::{bytes_of, digest_of, is_embedded, user_dir, workspace_dir};
-pub use instance_pool::InstancePool;
-pub use load::{MAX_FILE, digest, is_digest};
-pub use load::{Plugin, Source};
+pub use load::LoadContext;
+pub use loaded::{Plugin, Source};
 pub use manifest::{AfterTurnScope, GrantRequest, Manifest};
 pub use meter::{Count, Meter};
+pub use open_circuit::OpenCircuit;
 pub use private::PrivateDir;
-pub use registry::Untrusted;
-pub use registry::{PluginRegistry, probe};
-pub use set::PluginSet;
-pub use set::{CALLED_BY_NAME, grant_command, is_called, model_name};
-pub use store::LOAD;
-pub use tool::Tool;
-pub use tool::{Offer, effect_name};
+pub use quarantine::Caller;
+pub use registry::{PluginRegistry, Untrusted, probe};
+pub use set::{PluginSet, grant_command};
+pub use tool::{Offer, Tool, effect_name};
+pub use tool_name::{is_called, model_name};
+pub use wants::CALLED_BY_NAME;

@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use bub_config::Scope;
 use bub_gateway::{HTTP, Submission, TurnOutcome};
 use bub_runtime::channel::{kind_of, message};
-use bub_runtime::turn::EPHEMERAL_PREFIX;
+use bub_types::EPHEMERAL_PREFIX;
 use bub_types::{Envelope, Error, ErrorKind};
 use request::Request;
 use serde_json::{Value, json};

@@ -67,7 +67,7 @@ fn is_model_gone(host: &Host, calls: &CallScope) -> bool {
         return false;
     }
     match calls.provider(provider) {
-        Some(plugin) => calls.open_circuit(plugin, &bub_runtime::plugin::CallContext::outside("complete")).is_some(),
+        Some(plugin) => calls.open_circuit(plugin, &bub_runtime::guest::CallContext::outside("complete")).is_some(),
         None => false,
     }
 }

@@ -106,7 +106,7 @@ fn submission(bearer: &Bearer, headers: &HeaderMap, turn: TurnRequest) -> Result
 pub(super) fn session(bearer: &Bearer, named: Option<String>, chat_id: &str) -> Result<String, ApiError> {
     let session = named.unwrap_or_else(|| format!("{}{HTTP}:{chat_id}", bearer.session_prefix));
     let is_plain = (1..=256).contains(&session.len()) && !session.chars().any(char::is_control);
-    if !is_plain || session.starts_with("temp/") {
+    if !is_plain || bub_types::is_ephemeral(&session) {
         return Err(ApiError::bad_request(
             "a session's id has 1 to 256 bytes, no control characters, and does not begin with `temp/`",
         ));

@@ -24,6 +24,7 @@ pub mod hook;
 mod message;
 mod model;
 pub mod plugin_name;
+mod session;
 pub mod suggest;
 pub mod text;
 mod tool;
@@ -33,6 +34,7 @@ pub use message::{
     CutOrder, Envelope, MediaItem, MediaKind, MessageKind, Passage, Principal, Prompt, Provenance, SystemPart,
 };
 pub use model::{ModelChoice, ModelOptions, StreamEvent};
+pub use session::{EPHEMERAL_PREFIX, is_ephemeral};
 pub use tool::{Effect, ToolCall, ToolSpec};
 
 /// JSON as text, as in the contracts. This crate does not parse it.

@@ -12,6 +12,8 @@ type Module = Vec<String>;
 static USE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?m)^\s*(pub(?:\([^)]*\))?\s+)?use\s+([^;]*);").expect("an expression"));
 static INLINE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b(?:crate|super)(?:::\w+)+").expect("an expression"));
+/// `pub(in crate::turn)` says who may see an item, and imports nothing.
+static VISIBILITY: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\bpub\([^)]*\)").expect("an expression"));
 static COMMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"//[^\n]*").expect("an expression"));
 
 /// The files of a crate, without their comments.
@@ -85,7 +87,9 @@ impl Files {
                 .filter(|found| found.get(1).is_none())
                 .flat_map(|found| leaves(&found[2], &[]))
                 .collect();
-            paths.extend(INLINE.find_iter(&USE.replace_all(text, "")).map(|path| parts(path.as_str())));
+            let rest = USE.replace_all(text, "");
+            let rest = VISIBILITY.replace_all(&rest, "");
+            paths.extend(INLINE.find_iter(&rest).map(|path| parts(path.as_str())));
             let used = paths.iter().filter_map(|path| {
                 let (mut to, rest) = self.resolve(module, path)?;
                 // A name may be handed on several times.

@@ -2,7 +2,7 @@
 
 use super::{LITTLE_FUEL, NO_FUEL};
 use crate::home;
-use bub_runtime::plugin::SERVED;
+use bub_runtime::guest::SERVED;
 use bub_tests::{Answer, Finished, Home, Server, programs};
 use std::collections::BTreeSet;
 

@@ -8,8 +8,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use bub_permissions::policy::{ApprovalMode, Flow, PolicyInput, decide};
-use bub_runtime::imports::flow::address::{Addresses, meant, written};
-use bub_runtime::imports::flow::{Conversation, Reach, Reading, of_request};
+use bub_runtime::flow::address::{Addresses, meant, written};
+use bub_runtime::flow::{Conversation, Reach, Reading, of_request};
 use bub_test_support::Chance;
 use bub_test_support::fuzz::Budget;
 use bub_types::{Effect, Principal};

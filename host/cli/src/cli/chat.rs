@@ -97,7 +97,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
     let (channel, channel_events) = ChatChannel::new(is_interactive, denied.clone());
     let host = progress::start(config, &workspace, Box::new(channel)).await?;
     pending_plugins.decide(&host)?;
-    host.plugins().announce(&host);
+    host.plugins().announce(&host.grants, &host.quarantined());
     let resumed = match &resume {
         Some(wanted) => match resume::choose(&host, wanted.as_deref(), is_interactive).await? {
             Choice::Session(session) => Some(session),

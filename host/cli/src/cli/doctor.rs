@@ -203,7 +203,7 @@ fn plugins(host: &Arc<Host>) -> Vec<Diagnostic> {
             );
             diagnostics.push(diagnostic(what, State::Note, text));
         } else if plugin.source != Source::Embedded && !missing.is_empty() {
-            let text = format!("{}; {}", set.lack(host, plugin).0, grant_command(&plugin.name, &missing));
+            let text = format!("{}; {}", set.lack(&host.grants, plugin).0, grant_command(&plugin.name, &missing));
             diagnostics.push(diagnostic(what, State::Note, text));
         } else {
             diagnostics.push(diagnostic(what, State::Well, plugin.hooks.join(" ")));

@@ -128,7 +128,7 @@ pub(super) async fn run(mut arguments: Arguments, mut config: Config, workspace:
     let denied = DeniedCalls::default();
     let (channel, channel_events) = ChatChannel::new(is_interactive, denied.clone());
     let host = progress::start(config, workspace, Box::new(channel)).await?;
-    host.plugins().announce(&host);
+    host.plugins().announce(&host.grants, &host.quarantined());
     let (outcome, code) = match is_interactive {
         true => chat::run_once(SingleMessage { host: &host, channel_events, message }, &denied).await?,
         false => unattended(&host, channel_events, message, format, &denied).await?,

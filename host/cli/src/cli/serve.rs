@@ -60,7 +60,7 @@ pub(super) async fn run(arguments: Arguments, mut config: Config, workspace: &Pa
         host.close().await;
         return Ok(ExitCode::SUCCESS);
     }
-    host.plugins().announce(&host);
+    host.plugins().announce(&host.grants, &host.quarantined());
     let gateway = Gateway::start(host.clone()).await?;
     let server = bub_server::listen(gateway.clone(), auth.clone()).await?;
     let command_line = CommandLine { listen: arguments.listen, insecure_http: arguments.insecure_http };

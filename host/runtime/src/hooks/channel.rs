@@ -12,8 +12,9 @@ use super::call_one;
 use super::guest_call::guest_call;
 use crate::channel::OWN;
 use crate::error::Failure;
-use crate::plugin::bindings::channel::channel::Description;
-use crate::plugin::{CallContext, Plugin, contract};
+use crate::guest::CallContext;
+use crate::guest::bindings::channel::channel::Description;
+use crate::plugin::{Plugin, contract};
 use crate::turn::CallScope;
 use bub_permissions::hook_grant;
 use bub_types::text::one_line;
@@ -21,7 +22,7 @@ use bub_types::{Envelope, Error};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use crate::plugin::bindings::channel::channel::WebhookRequest;
+pub use crate::guest::bindings::channel::channel::WebhookRequest;
 pub use webhook::WebhookResponse;
 
 /// The hook's name, and that of the call in which a channel says what it is.

@@ -3,7 +3,7 @@
 use super::call_one;
 use super::guest_call::guest_call;
 use crate::error::Failure;
-use crate::plugin::CallContext;
+use crate::guest::CallContext;
 use crate::turn::CallScope;
 
 /// Runs the command of that name: what it has to say, or none, when no plugin has such a command.

@@ -3,8 +3,9 @@
 use super::guest_call::guest_call;
 use super::{call_one, report_failure};
 use crate::error::Failure;
-use crate::plugin::bindings::model_exports::embedder::Purpose;
-use crate::plugin::{CallContext, Plugin, contract};
+use crate::guest::CallContext;
+use crate::guest::bindings::model_exports::embedder::Purpose;
+use crate::plugin::{Plugin, contract};
 use crate::turn::Turn;
 use bub_model::check_vectors;
 use bub_types::text::one_line;

@@ -1,10 +1,10 @@
 //! What all hook calls have in common: load the interface, lend the turn, call the export.
 
 use super::Answer;
-use crate::imports::turn::TurnHandle;
-use crate::plugin::GuestCall;
+use crate::guest::GuestCall;
+use crate::guest::State;
+use crate::guest::handles::TurnHandle;
 use crate::plugin::quarantine::RecordGuard;
-use crate::plugin::store::State;
 use crate::turn::Turn;
 use std::sync::Arc;
 use wasmtime::Store;

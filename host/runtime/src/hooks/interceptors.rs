@@ -3,10 +3,11 @@
 use super::guest_call::guest_call;
 use super::{call_one, report_failure};
 use crate::error::Failure;
-use crate::plugin::bindings::exported::after_llm_call::LlmResult;
-use crate::plugin::bindings::exported::before_llm_call::{LlmDecision, LlmRequest};
-use crate::plugin::bindings::exported::before_tool_call::ToolDecision;
-use crate::plugin::{CallContext, Plugin, check_json, contract, json_object};
+use crate::guest::CallContext;
+use crate::guest::bindings::exported::after_llm_call::LlmResult;
+use crate::guest::bindings::exported::before_llm_call::{LlmDecision, LlmRequest};
+use crate::guest::bindings::exported::before_tool_call::ToolDecision;
+use crate::plugin::{Plugin, check_json, contract, json_object};
 use crate::turn::Turn;
 use bub_config::OnFault;
 use bub_types::{Error, ToolCall};

@@ -3,7 +3,8 @@
 use super::guest_call::guest_call;
 use super::{call_first, call_one, report_failure, skip_or_fail};
 use crate::error::Failure;
-use crate::plugin::{CallContext, OpenCircuit, Plugin, contract};
+use crate::guest::CallContext;
+use crate::plugin::{OpenCircuit, Plugin, contract};
 use crate::turn::{SystemPrompt, Turn};
 use bub_types::{Error, ErrorKind, Prompt, StreamEvent, SystemPart};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ pub async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<Strin
     hooks.iter().for_each(|hook| turn.passes_over_ungranted(hook));
     for plugin in turn.scope.plugins.iter().rev() {
         let Some(hook) = hooks.into_iter().find(|hook| turn.scope.may_answer(plugin, hook)) else { continue };
-        if let Some(circuit) = turn.scope.open_circuit(plugin, &CallContext::of(hook, turn)) {
+        if let Some(circuit) = turn.scope.open_circuit(plugin, &CallContext::for_turn(hook, turn)) {
             skipped.get_or_insert(circuit);
             continue;
         }
@@ -32,7 +33,7 @@ pub async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<Strin
             Ok(output) => return Ok(output),
             // What was said stays said: nobody else can start over behind it.
             Err(failure) if turn.streamed().1 > 0 => return Err(failure),
-            Err(failure) => skip_or_fail(&turn.scope, &CallContext::of(hook, turn), plugin, failure).await?,
+            Err(failure) => skip_or_fail(&turn.scope, &CallContext::for_turn(hook, turn), plugin, failure).await?,
         }
     }
     match skipped {
@@ -55,7 +56,7 @@ fn unavailable(circuit: &OpenCircuit) -> String {
 
 async fn run_whole(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> Result<Option<String>, Failure> {
     let ask = guest_call!(turn; run_model.call_run_model(prompt));
-    let output = call_one(&turn.scope, plugin, CallContext::of("run-model", turn), ask).await?;
+    let output = call_one(&turn.scope, plugin, CallContext::for_turn("run-model", turn), ask).await?;
     if let Some(text) = &output {
         let said = StreamEvent::Text(text.clone());
         turn.record_stream_event(&said);
@@ -72,7 +73,7 @@ async fn run_stream(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> 
         (Ok(false), (_, 0)) => Ok(Ok(None)),
         (Ok(false), _) => Err(contract("it passed on after it had emitted events")),
     });
-    call_one(&turn.scope, plugin, CallContext::of("run-model-stream", turn), ask).await
+    call_one(&turn.scope, plugin, CallContext::for_turn("run-model-stream", turn), ask).await
 }
 
 /// The prompt of the next step; none ends the loop.
@@ -110,7 +111,7 @@ pub async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Res
             Err(failure) => return Err(failure),
         }
     }
-    let told = SystemPrompt::of(parts);
+    let told = SystemPrompt::from_parts(parts);
     turn.cache_system_prompt(is_whole.then_some(made), &told);
     Ok(told)
 }

@@ -2,7 +2,7 @@
 
 use super::guest_call::guest_call;
 use super::{call_one, report_failure};
-use crate::plugin::CallContext;
+use crate::guest::CallContext;
 use crate::turn::Turn;
 use bub_types::text::one_line;
 use bub_types::{ModelChoice, ModelOptions};

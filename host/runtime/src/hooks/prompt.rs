@@ -3,7 +3,8 @@
 use super::guest_call::guest_call;
 use super::{call_one, skip_or_fail};
 use crate::error::Failure;
-use crate::plugin::{CallContext, Plugin, contract, parse_json};
+use crate::guest::CallContext;
+use crate::plugin::{Plugin, contract, parse_json};
 use crate::turn::Turn;
 use bub_types::{Error, Prompt};
 use serde_json::Value;
@@ -17,7 +18,7 @@ pub async fn build_prompt(turn: &Arc<Turn>) -> Result<Option<Prompt>, Failure> {
 
 /// The same, where somebody behind all of them has made that already.
 pub(super) async fn build_over(turn: &Arc<Turn>, base: Option<Prompt>) -> Result<Option<Prompt>, Failure> {
-    let context = CallContext::of("build-prompt", turn);
+    let context = CallContext::for_turn("build-prompt", turn);
     let asked: Vec<&Arc<Plugin>> = turn.scope.callable(&context).collect();
     made(turn, &context, &asked, base.as_ref()).await
 }
@@ -34,7 +35,7 @@ fn made<'a>(
 ) -> Making<'a> {
     Box::pin(async move {
         let Some((plugin, behind)) = asked.split_first() else { return Ok(base.cloned()) };
-        let (answer, under) = if plugin.ready.exports.adds_to_prompt() {
+        let (answer, under) = if plugin.code.adds_to_prompt() {
             let under = made(turn, context, behind, base).await?;
             let shown = under.clone().filter(|prompt| !is_empty(prompt));
             let shown = &shown.unwrap_or_else(|| Prompt::Text(crate::channel::shown(&turn.message)));

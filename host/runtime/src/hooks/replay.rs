@@ -2,11 +2,11 @@
 //! belongs to the call.
 
 use crate::error::Failure;
-use crate::imports::view::{About, View};
+use crate::guest::bindings::exported::admit_message::SessionLoad;
+use crate::guest::bindings::exported::before_llm_call::LlmRequest;
+use crate::guest::view::{About, View};
 use crate::imports::{chat, toolbox};
 use crate::plugin::Plugin;
-use crate::plugin::bindings::exported::admit_message::SessionLoad;
-use crate::plugin::bindings::exported::before_llm_call::LlmRequest;
 use crate::turn::{CallScope, SystemPrompt, Turn, TurnOptions, TurnSnapshot};
 use bub_tape::{Draft, tape_name};
 use bub_types::hook::HOOKS;
@@ -48,7 +48,7 @@ pub async fn replay_call(scope: &Arc<CallScope>, call: Replay<'_>) -> Result<Opt
         Some(told) => {
             let (open, cancel) = watch::channel(false);
             let prompt = told.prompt().to_owned();
-            let turn = Turn::again(scope, told, TurnOptions::new(cancel)).await.map_err(failed)?;
+            let turn = Turn::from_snapshot(scope, told, TurnOptions::new(cancel)).await.map_err(failed)?;
             (prompt, Some((open, turn)))
         }
         None => (String::new(), None),

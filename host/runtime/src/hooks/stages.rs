@@ -3,8 +3,9 @@
 use super::guest_call::guest_call;
 use super::{call_all, call_first, call_one, report_failure};
 use crate::error::Failure;
-use crate::plugin::bindings::exported::admit_message::{Decision, SessionLoad};
-use crate::plugin::{AfterTurnScope, CallContext, Plugin, check_json, contract, parse_json};
+use crate::guest::CallContext;
+use crate::guest::bindings::exported::admit_message::{Decision, SessionLoad};
+use crate::plugin::{AfterTurnScope, Plugin, check_json, contract, parse_json};
 use crate::turn::{CallScope, Turn};
 use bub_types::{Envelope, Error};
 use serde_json::{Map, Value};
@@ -70,7 +71,7 @@ pub async fn load_state(turn: &Arc<Turn>) -> Result<(), Failure> {
         }
         Err(error) => Ok(Err(error)),
     });
-    let loaded = call_all(&turn.scope, &CallContext::of("load-state", turn), ask).await?;
+    let loaded = call_all(&turn.scope, &CallContext::for_turn("load-state", turn), ask).await?;
     for state in loaded.into_iter().rev() {
         for (key, value) in state {
             if !host_owned(&key) {
@@ -100,7 +101,7 @@ pub async fn save_state(turn: &Arc<Turn>, output: &str, failure: Option<&Failure
     let failure = failure.map(Failure::to_error);
     let failure = failure.as_ref();
     let ask = guest_call!(turn; save_state.call_save_state(output, failure));
-    call_all(&turn.scope, &CallContext::of("save-state", turn), ask).await.map(drop)
+    call_all(&turn.scope, &CallContext::for_turn("save-state", turn), ask).await.map(drop)
 }
 
 /// All batches joined, the latest registered plugin's first.
@@ -109,7 +110,7 @@ pub async fn render_outbound(turn: &Arc<Turn>, output: &str) -> Result<Vec<Envel
         check_contexts(answer.as_deref().unwrap_or_default())?;
         Ok(answer)
     });
-    let batches = call_all(&turn.scope, &CallContext::of("render-outbound", turn), ask).await?;
+    let batches = call_all(&turn.scope, &CallContext::for_turn("render-outbound", turn), ask).await?;
     Ok(batches.into_iter().flatten().collect())
 }
 
@@ -146,7 +147,7 @@ pub async fn notify_observers(
     message: Option<&Envelope>,
 ) {
     let context = match (turn, message.and_then(|message| message.session_id.as_deref())) {
-        (Some(turn), _) => CallContext::of("on-error", turn),
+        (Some(turn), _) => CallContext::for_turn("on-error", turn),
         (None, session) => CallContext::about("on-error", session.unwrap_or_default()),
     };
     let context = match message {
@@ -179,7 +180,7 @@ pub async fn notify_observers(
 
 /// Tells the observers that the answer is delivered.
 pub async fn after_turn(turn: &Arc<Turn>, output: &str) {
-    let context = CallContext::of("after-turn", turn);
+    let context = CallContext::for_turn("after-turn", turn);
     let wants = |plugin: &&Arc<Plugin>| match plugin.manifest.after_turn {
         AfterTurnScope::Every => true,
         AfterTurnScope::Selected => turn.has_selected(&plugin.name),

@@ -15,9 +15,10 @@ mod validate;
 use super::guest_call::guest_call;
 use super::{Answer, call_one};
 use crate::error::Failure;
-use crate::plugin::bindings::tape_exports::store as wit;
-use crate::plugin::bindings::tape_exports::store::Outcome as Written;
-use crate::plugin::{CallContext, GuestCall, Plugin};
+use crate::guest::bindings::tape_exports::store as wit;
+use crate::guest::bindings::tape_exports::store::Outcome as Written;
+use crate::guest::{CallContext, GuestCall};
+use crate::plugin::Plugin;
 use crate::turn::CallScope;
 use bub_permissions::hook_grant;
 use bub_tape::{Candidates, Commit, Condition, Entry, Error, Future, Lookup, Outcome, Result, Store};
@@ -146,7 +147,7 @@ fn from_page(page: wit::Page) -> impl DoubleEndedIterator<Item = Entry> {
     page.entries.into_iter().map(from_entry)
 }
 
-fn from_entry(entry: crate::plugin::bindings::entries::Entry) -> Entry {
+fn from_entry(entry: crate::guest::bindings::entries::Entry) -> Entry {
     let [kind, payload, meta, date] = [entry.kind, entry.payload, entry.meta, entry.date].map(Arc::from);
     Entry { id: entry.id, kind, payload, meta, date }
 }

@@ -1,18 +1,12 @@
-//! What the owner has said about tool calls that are asked for, for as long as this process runs.
+//! Asks the owner about tool calls.
 
 use crate::channel::{ApprovalDecision, ApprovalRequest};
+use crate::host::ApprovalKey;
 use crate::plugin::{Plugin, Source, Tool, effect_name, model_name};
 use crate::turn::Turn;
-use bub_tape::json;
 use bub_types::Effect;
 use bub_types::text::one_line;
 use bub_types::{Error, ToolCall};
-use parking_lot::{Mutex, MutexGuard};
-use sha2::{Digest, Sha256};
-use std::collections::HashMap;
-
-/// Decisions that are remembered.
-const MAX_ANSWERS: usize = 4096;
 
 /// Asks by itself, beside the plugins that do.
 const HOST: &str = "";
@@ -44,62 +38,6 @@ impl Asker {
     }
 }
 
-/// What an answer that is to last was given about: one call, or one tool.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct ApprovalKey {
-    session: String,
-    asker: String,
-    tool: String,
-    /// What the tool was when the owner was asked: the digest of its plugin.
-    plugin: String,
-    /// What the call does, and SHA-256 of its arguments as [`json::normalise`] prints them. None: every call of the tool,
-    /// which only a refusal may mean.
-    call: Option<(&'static str, [u8; 32])>,
-}
-
-impl ApprovalKey {
-    fn of_tool(turn: &Turn, asker: &Asker, (plugin, tool): (&Plugin, &Tool)) -> Self {
-        Self {
-            session: turn.outermost().session_id.clone(),
-            asker: asker.name.clone(),
-            tool: tool.name.clone(),
-            plugin: plugin.digest.clone(),
-            call: None,
-        }
-    }
-
-    /// The same for a call that does this with exactly these arguments. Members keep their order and their number: a tool may make
-    /// another call of them than the one that the owner saw.
-    fn with(self, effect: Effect, arguments: &str) -> Self {
-        let normal = json::normalise(arguments);
-        let arguments = normal.as_deref().unwrap_or(arguments);
-        Self { call: Some((effect_name(effect), Sha256::digest(arguments).into())), ..self }
-    }
-}
-
-/// The answers that last for this process: calls that are made without asking, and tools that are not called.
-#[derive(Default)]
-pub struct Approvals(Mutex<HashMap<ApprovalKey, bool>>);
-
-impl Approvals {
-    fn lock(&self) -> MutexGuard<'_, HashMap<ApprovalKey, bool>> {
-        self.0.lock()
-    }
-
-    fn get(&self, key: &ApprovalKey) -> Option<bool> {
-        self.lock().get(key).copied()
-    }
-
-    fn keep(&self, keys: impl IntoIterator<Item = ApprovalKey>, may: bool) {
-        let mut kept = self.lock();
-        for key in keys {
-            if kept.len() < MAX_ANSWERS || kept.contains_key(&key) {
-                kept.insert(key, may);
-            }
-        }
-    }
-}
-
 /// Lets the owner decide about a call that these want to be asked about, showing it as it will be made. `always` holds for
 /// a call of that tool with exactly these arguments and that effect in that session, `never` for the tool in that session;
 /// both include turns inside its turns, and hold for the asker that asked. `effect` is what this call does, which may be
@@ -115,8 +53,9 @@ pub(super) async fn consent(
     askers: Vec<Asker>,
 ) -> Result<(), Error> {
     let host = &turn.scope.host;
-    let of_tool = |asker: &Asker| ApprovalKey::of_tool(turn, asker, (plugin, tool));
-    let of_call = |asker: &Asker| of_tool(asker).with(effect, &call.arguments);
+    let session = &turn.outermost().session_id;
+    let of_tool = |asker: &Asker| ApprovalKey::new(session, &asker.name, &tool.name, &plugin.digest);
+    let of_call = |asker: &Asker| of_tool(asker).with_call(effect, &call.arguments);
     let name = model_name(&tool.name);
     let mut open = Vec::new();
     for asker in askers {

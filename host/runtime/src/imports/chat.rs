@@ -7,80 +7,24 @@ mod request;
 use self::call::ModelCall;
 pub use self::call::ask_provider;
 use self::request::Request;
-use super::turn::TurnHandle;
-use crate::plugin::Running;
-use crate::plugin::bindings::chat::{Host, HostCompletion};
-use crate::plugin::bindings::exchange;
-use crate::plugin::store::State;
+use crate::guest::Running;
+use crate::guest::State;
+use crate::guest::bindings::chat::{Host, HostCompletion};
+use crate::guest::bindings::exchange;
+use crate::guest::completion::Completion;
+use crate::guest::handles::TurnHandle;
 use crate::turn::Turn;
 use bub_model::Event;
 use bub_model::local_stream::LocalStream;
 use bub_types::{Error, ErrorKind, ToolCall};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
-use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
 /// Events that wait between model and guest.
 const EVENTS: usize = 64;
-
-/// Bytes of text from which on nothing is joined to it.
-const JOINED: usize = 64 << 10;
-
-/// What one event stands for on its way to the guest: an error ends the stream.
-type Outcome = std::result::Result<Event, Error>;
-
-/// A model call in progress, in the task of the guest that waits for it. Dropping it ends the request: the call notices that
-/// nobody listens any more.
-pub struct Completion {
-    exchange: LocalStream<BoxFuture<'static, ()>, Outcome>,
-    /// What came behind pieces of text that were joined, and was none.
-    ahead: Option<Outcome>,
-}
-
-impl Completion {
-    /// The next event. Pieces of text that are there already are one: each costs a call of the guest, and most guests make
-    /// one more of it.
-    async fn next(&mut self) -> Option<Outcome> {
-        let mut event = match self.ahead.take() {
-            Some(event) => event,
-            None => self.exchange.next().await?,
-        };
-        while let Ok(joined) = &mut event
-            && let Event::Text(text) | Event::Reasoning(text) = joined
-            && text.len() < JOINED
-            && let Some(further) = self.exchange.try_next()
-        {
-            match (joined, further) {
-                (Event::Text(text), Ok(Event::Text(further))) => text.push_str(&further),
-                (Event::Reasoning(text), Ok(Event::Reasoning(further))) => text.push_str(&further),
-                (_, further) => {
-                    self.ahead = Some(further);
-                    break;
-                }
-            }
-        }
-        Some(event)
-    }
-
-    /// From here on it goes on by itself.
-    fn stand_alone(&mut self) {
-        // Without a runtime the program ends, and nobody is left to be told.
-        if let (Some(exchange), Ok(runtime)) = (self.exchange.take(), Handle::try_current()) {
-            runtime.spawn(exchange);
-        }
-    }
-}
-
-impl Drop for Completion {
-    /// What was used has to be paid, and observers have to be told.
-    fn drop(&mut self) {
-        self.exchange.close();
-        self.stand_alone();
-    }
-}
 
 impl exchange::Host for State {}
 
@@ -97,7 +41,7 @@ impl Host for State {
         };
         let (sender, events) = mpsc::channel(EVENTS);
         let exchange: BoxFuture<'static, ()> = Box::pin(exchange.run(sender));
-        let mut completion = Completion { exchange: LocalStream::new(exchange, events), ahead: None };
+        let mut completion = Completion::new(LocalStream::new(exchange, events));
         // A guest waits for one at a time, and means several to go on side by side.
         for other in self.table.iter_mut().filter_map(|entry| entry.downcast_mut::<Completion>()) {
             other.stand_alone();

@@ -1,7 +1,7 @@
 //! `bub:plugin/config`: the plugin's own table, and behind it what every agent loop needs of the whole program.
 
-use crate::plugin::bindings::config::Host;
-use crate::plugin::store::State;
+use crate::guest::State;
+use crate::guest::bindings::config::Host;
 use bub_permissions::Grants;
 use bub_types::Error;
 use serde_json::{Value, json};

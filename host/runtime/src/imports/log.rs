@@ -1,7 +1,7 @@
 //! `bub:plugin/log`: a guest's lines in the host's log, one line each, under the plugin's name.
 
-use crate::plugin::bindings::log::{Host, Level};
-use crate::plugin::store::State;
+use crate::guest::State;
+use crate::guest::bindings::log::{Host, Level};
 use bub_types::text::one_line;
 use wasmtime::Result;
 

@@ -1,16 +1,14 @@
 //! `bub:process/process`: programs of the machine, on behalf of a plugin.
 
-use crate::plugin::bindings::process::{Host, HostChild, Output};
-use crate::plugin::store::State;
+use crate::guest::State;
+use crate::guest::bindings::process::{Host, HostChild, Output};
+use crate::guest::handles::Child;
 use bub_system::process;
 use bub_system::process::{Environment, Program};
 use bub_types::{Error, ErrorKind};
 use std::time::Duration;
 use wasmtime::Result;
 use wasmtime::component::Resource;
-
-/// A program that a guest started or found.
-pub struct Child(process::Child);
 
 /// The longest that one `wait` waits; a guest asks again.
 const MAX_WAIT: Duration = Duration::from_secs(600);

@@ -6,9 +6,9 @@
 
 mod embedding;
 
-use super::view::View;
-use crate::plugin::bindings::recall::{Answer, Hit, Host, Options, Source};
-use crate::plugin::store::State;
+use crate::guest::State;
+use crate::guest::bindings::recall::{Answer, Hit, Host, Options, Source};
+use crate::guest::view::View;
 use crate::turn::Turn;
 use bub_recall::{QueryVector, RecallHit, RecallQuery, Source as PassageSource, Workspace};
 use bub_tape::{Tapes, workspace_tape_name};

@@ -1,7 +1,7 @@
 //! `bub:plugin/secrets`: secrets that a guest names and never holds.
 
-use crate::plugin::bindings::secrets::Host;
-use crate::plugin::store::State;
+use crate::guest::State;
+use crate::guest::bindings::secrets::Host;
 use bub_egress::secret;
 use bub_types::{Error, ErrorKind};
 use wasmtime::Result;

@@ -1,17 +1,13 @@
 //! `bub:model/sink`: where a provider puts what it produces.
 
-use crate::plugin::bindings::exchange;
-use crate::plugin::bindings::sink::{Host, HostSink};
+use crate::guest::State;
+use crate::guest::bindings::exchange;
+use crate::guest::bindings::sink::{Host, HostSink};
+use crate::guest::handles::Sink;
 use crate::plugin::check_json;
-use crate::plugin::store::State;
-use bub_model::Event;
 use bub_types::Error;
-use tokio::sync::mpsc;
 use wasmtime::Result;
 use wasmtime::component::Resource;
-
-/// The reader's end of a model call that a guest answers.
-pub struct Sink(pub mpsc::Sender<Event>);
 
 impl Host for State {}
 

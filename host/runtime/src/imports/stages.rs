@@ -1,19 +1,18 @@
 //! `bub:turn/stages`: what an agent loop asks the other plugins for, so that it can be a guest like any other.
 
-use super::selection::Selection;
-use super::turn::TurnHandle;
-use super::view::{About, View};
+use crate::guest::State;
+use crate::guest::bindings::stages::{Host, SelectorList};
+use crate::guest::handles::TurnHandle;
+use crate::guest::selection::{Selected, Selection};
+use crate::guest::view::{About, View};
 use crate::hooks;
-use crate::plugin::bindings::stages::{Host, SelectorList};
 use crate::plugin::check_json;
-use crate::plugin::store::State;
 use crate::turn::Turn;
 use bub_tape::{Lookup, json};
 use bub_types::ToolSpec;
 use bub_types::{Error, ModelOptions, Prompt};
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
@@ -127,20 +126,6 @@ pub struct Request {
     pub view: View,
     /// What was selected, and by whom.
     pub selected: Selected,
-}
-
-/// What a selector has made of a view.
-pub struct Selected {
-    /// Its name, or what stands in its place.
-    pub by: String,
-    /// The selected messages.
-    pub selection: Selection,
-    /// How long selecting took.
-    pub took: Duration,
-    /// Units; of a plugin.
-    pub fuel: u64,
-    /// Why it is not what was asked for: everything stands in its place.
-    pub fallback: Option<String>,
 }
 
 impl Request {

@@ -1,9 +1,9 @@
 //! `bub:turn/subturn`: a turn inside a turn.
 
 use super::approvals::{Asker, consent};
-use super::turn::TurnHandle;
-use crate::plugin::bindings::subturn::{Host, Request};
-use crate::plugin::store::State;
+use crate::guest::State;
+use crate::guest::bindings::subturn::{Host, Request};
+use crate::guest::handles::TurnHandle;
 use crate::plugin::{Plugin, Tool};
 use crate::turn::{DenialReason, Inner, Turn};
 use bub_permissions::policy::{Flow, PolicyInput, Verdict, decide};

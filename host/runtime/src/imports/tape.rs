@@ -4,11 +4,12 @@ mod convert;
 mod writing;
 
 use super::sidecars::owner;
+use crate::guest::State;
+use crate::guest::bindings::entries;
+use crate::guest::bindings::entries::{Draft, Entry, Forgotten, Hit, Info};
+use crate::guest::bindings::tape::{Host, HostCursor, HostTape};
+use crate::guest::handles::{Cursor, TapeHandle};
 use crate::hooks;
-use crate::plugin::bindings::entries;
-use crate::plugin::bindings::entries::{Draft, Entry, Forgotten, Hit, Info};
-use crate::plugin::bindings::tape::{Host, HostCursor, HostTape};
-use crate::plugin::store::State;
 use crate::turn::{DenialReason, Turn};
 use bub_tape::Tape;
 use bub_types::{Error, Principal};
@@ -17,56 +18,9 @@ use std::time::Duration;
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
-pub use convert::{attach, current, from_query, into_entries, into_hits, into_info, taint};
+pub use convert::{attach, current, from_query, into_entries, into_hits, into_info};
 use convert::{into_entry, weight};
 use writing::prepared;
-
-/// A tape in a guest's hands.
-#[derive(Clone)]
-pub struct TapeHandle {
-    tape: Tape,
-    /// The turn that the guest has it for: it knows which run ids it gave out.
-    turn: Arc<Turn>,
-    /// Whether it is the workspace's own, which all its sessions read.
-    is_shared: bool,
-}
-
-impl TapeHandle {
-    /// A handle to `tape` for a call of `turn`.
-    pub fn new(tape: Tape, turn: Arc<Turn>) -> Self {
-        Self { tape, turn, is_shared: false }
-    }
-
-    /// The workspace's own tape.
-    pub fn shared(tape: Tape, turn: Arc<Turn>) -> Self {
-        Self { is_shared: true, ..Self::new(tape, turn) }
-    }
-
-    /// Another tape by way of this one: its fork, its sidecar.
-    fn beside(&self, tape: Tape) -> Self {
-        Self { tape, turn: Arc::clone(&self.turn), is_shared: self.is_shared }
-    }
-
-    /// Refuses to change what all sessions of the workspace read, unless it is the owner who speaks.
-    fn may_change(&self) -> Result<(), Error> {
-        match self.turn.principal() {
-            Principal::Owner => Ok(()),
-            _ if !self.is_shared => Ok(()),
-            _ => {
-                Err(Error::denied("only the owner may write to the workspace's own tape, which all its sessions read"))
-            }
-        }
-    }
-}
-
-/// A position in a result. It holds what it reads from, so that it outlives the handle it came from.
-pub struct Cursor {
-    cursor: bub_tape::Cursor,
-    turn: Arc<Turn>,
-}
-
-/// In the meta of an entry: text from outside may be in it. Whoever reads it is tainted by it.
-const TAINTED_MARK: &str = "tainted";
 
 /// The longest zone that crosses, in bytes.
 const MAX_SECTION: usize = 4 << 20;

@@ -6,10 +6,9 @@ mod run_concurrently;
 pub use call::ask;
 
 use self::run_concurrently::{Work, run_concurrently};
-use super::turn::TurnHandle;
-use crate::plugin::bindings::toolbox::Host;
-use crate::plugin::store::State;
-use crate::plugin::{Plugin, Tool, is_called};
+use crate::guest::State;
+use crate::guest::bindings::toolbox::Host;
+use crate::guest::handles::TurnHandle;
 use crate::turn::Turn;
 use bub_types::{Effect, ToolSpec};
 use bub_types::{Error, ToolCall};
@@ -56,9 +55,9 @@ impl Host for State {
         // What changes something happens in the order in which it was asked for; what only reads waits for nobody.
         let mut changes = Vec::new();
         for (at, call) in calls.into_iter().enumerate() {
-            let granted = self.granted(&format!("tools:{}", dotted(&turn, &call.name)));
+            let granted = self.granted(&format!("tools:{}", turn.dotted(&call.name)));
             let job = Job { at, call, granted };
-            if tool_of(&turn, &job.call.name).is_some_and(|(_, tool)| tool.effect == Effect::Read) {
+            if turn.tool(&job.call.name).is_some_and(|(_, tool)| tool.effect == Effect::Read) {
                 running.push(Box::pin(jobs(turn.clone(), depth, places.clone(), vec![job])));
             } else {
                 changes.push(job);
@@ -107,15 +106,4 @@ async fn jobs(
         outcomes.push((at, outcome));
     }
     outcomes
-}
-
-/// The tool of that name, as a model or a person writes it, and whose it is.
-fn tool_of<'a>(turn: &'a Turn, name: &str) -> Option<(&'a Arc<Plugin>, &'a Tool)> {
-    let mut tools = turn.scope.plugins.iter().flat_map(|plugin| plugin.tools.iter().map(move |tool| (plugin, tool)));
-    tools.find(|(_, tool)| is_called(&tool.name, name) && turn.has_tool(&tool.name))
-}
-
-/// The name of a tool as its plugin gave it, for a name as a model writes it. A name that nobody has stays as it is.
-pub fn dotted(turn: &Turn, name: &str) -> String {
-    tool_of(turn, name).map_or_else(|| name.to_owned(), |(_, tool)| tool.name.clone())
 }

@@ -1,9 +1,9 @@
 //! `bub:turn/turn`: the turn in progress.
 
-use super::tape::TapeHandle;
+use crate::guest::State;
+use crate::guest::bindings::turn::{Host, HostTurn};
+use crate::guest::handles::{TapeHandle, TurnHandle};
 use crate::hooks;
-use crate::plugin::bindings::turn::{Host, HostTurn};
-use crate::plugin::store::State;
 use crate::plugin::{check_json, parse_json};
 use crate::turn::{DenialReason, TaintSource, Turn};
 use bub_types::{Envelope, Error, ErrorKind, MessageKind, Principal, StreamEvent};
@@ -15,10 +15,6 @@ use std::path::Path;
 use std::sync::Arc;
 use wasmtime::Result;
 use wasmtime::component::Resource;
-
-/// A guest's handle of the turn. It goes with the instance; the turn lives until it ends.
-#[derive(Clone)]
-pub struct TurnHandle(pub Arc<Turn>);
 
 /// The largest value of a key of the turn's state, in bytes.
 const MAX_VALUE: usize = 1 << 20;

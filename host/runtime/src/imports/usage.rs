@@ -1,9 +1,9 @@
 //! `bub:model/usage`: what model calls have used.
 
-use super::turn::TurnHandle;
+use crate::guest::State;
+use crate::guest::bindings::usage::{Host, Row};
+use crate::guest::handles::TurnHandle;
 use crate::host;
-use crate::plugin::bindings::usage::{Host, Row};
-use crate::plugin::store::State;
 use bub_model::usage::{Session, Sum, report};
 use bub_types::text::plain;
 use bub_types::{Error, ErrorKind};

@@ -1,6 +1,5 @@
 //! A command, as its plugin described it: `bub-wasm NAME` runs it.
 
-use super::bindings::exported::commands;
 use anyhow::{Result, bail};
 use bub_types::text::one_line;
 
@@ -51,17 +50,17 @@ pub struct Command {
     pub about: String,
 }
 
-/// The commands that a plugin lists.
+/// The commands that a plugin lists: the name of each, and what it does.
 ///
 /// # Errors
 ///
 /// There are too many, two have one name, or a name is invalid or reserved.
-pub(super) fn accept(listed: Vec<commands::Command>) -> Result<Vec<Command>> {
+pub(super) fn accept(listed: Vec<(String, String)>) -> Result<Vec<Command>> {
     if listed.len() > MAX_COMMANDS {
         bail!("it has {} commands; at most {MAX_COMMANDS} are taken", listed.len());
     }
     let mut commands: Vec<Command> = Vec::new();
-    for commands::Command { name, about } in listed {
+    for (name, about) in listed {
         if !is_name(&name) {
             let shown: String = name.chars().take(MAX_NAME).flat_map(char::escape_debug).collect();
             bail!(

@@ -6,9 +6,9 @@
 
 use super::cache::{Cache, Key, Note};
 use super::compiling::Running;
+use super::discovery::MAX_FILE;
 use super::engine::{Engines, precompile};
 use super::image::MAX_IMAGE;
-use super::load::MAX_FILE;
 use bub_config::Limits;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io::{self, Read, Write};
@@ -69,7 +69,7 @@ pub(super) async fn component(
     (name, bytes, digest): (&str, &[u8], &str),
     limits: &Limits,
 ) -> wasmtime::Result<Component> {
-    let engine = &engines.pooled.engine;
+    let engine = &engines.pooled;
     let key = Key::new(engine, digest);
     if let Some(component) = cache.component(engine, &key) {
         return Ok(component);
@@ -113,7 +113,7 @@ pub(super) fn embedded(
     cache: &Cache,
     (name, bytes, digest): (&str, &[u8], &str),
 ) -> wasmtime::Result<Component> {
-    let engine = &engines.pooled.engine;
+    let engine = &engines.pooled;
     let key = Key::new(engine, digest);
     if let Some(component) = cache.component(engine, &key) {
         return Ok(component);

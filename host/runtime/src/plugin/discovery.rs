@@ -1,7 +1,8 @@
 //! Finds plugin files, checks that they are complete, and reads them.
 
-use super::embedded::EMBEDDED;
-use super::load::{MAX_FILE, Source, digest};
+use super::digest::digest;
+use super::embedded::is_embedded;
+use super::loaded::Source;
 use anyhow::{Context, Result, bail};
 use bub_config::Config;
 use bub_types::text::one_line;
@@ -13,6 +14,9 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+
+/// The largest component file that is read, in bytes. A Python guest has 18 MB.
+pub const MAX_FILE: u64 = 64 << 20;
 
 /// Files of one directory that are loaded, in order of their names. Each is read and hashed at every start.
 const MAX_FILES: usize = 64;
@@ -97,11 +101,6 @@ fn list(dir: &Path, source: Source) -> Vec<PluginFile> {
         files.truncate(MAX_FILES);
     }
     files
-}
-
-/// Whether the program carries a guest of that name.
-pub fn is_embedded(name: &str) -> bool {
-    EMBEDDED.iter().any(|embedded| embedded.name == name)
 }
 
 /// The outcome of reading a file.

@@ -46,3 +46,8 @@ pub(super) static EMBEDDED: [Embedded; 10] = [
 pub fn embedded() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     EMBEDDED.iter().map(|guest| (guest.name, guest.grants))
 }
+
+/// Whether the program carries a guest of that name.
+pub fn is_embedded(name: &str) -> bool {
+    EMBEDDED.iter().any(|embedded| embedded.name == name)
+}

@@ -1,9 +1,6 @@
 //! The engines that all plugins share, and how they bound what a guest may do.
 
-use super::bindings::Hookspecs;
-use super::store::State;
 use std::num::NonZeroUsize;
-use wasmtime::component::{HasSelf, Linker};
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Result};
 
 /// Instances that the pool holds at once. Four times the turns that one machine runs at once, and more: a model hook
@@ -13,24 +10,18 @@ const POOL: [(u32, u64); 4] = [(256, 4 << 30), (64, 4 << 30), (64, 256 << 20), (
 /// Fuel units between two yields to tokio: every 50 to 80 µs of a tight loop, so that a busy guest never holds a worker
 /// thread for long. Finer costs speed: where a thread is free, each yield wakes it, which takes longer than what most calls
 /// of guests compute.
-pub(super) const YIELD_INTERVAL: u64 = 1_000_000;
+pub(crate) const YIELD_INTERVAL: u64 = 1_000_000;
 
 /// Frames of a guest that are looked at when it was ended: more than recursion hides.
 const FRAMES: usize = 32;
 
-/// An engine with everything that a guest may import.
-pub struct LinkedEngine {
-    pub engine: Engine,
-    pub linker: Linker<State>,
-}
-
 /// The engine of the first choice, and one that never runs out of slots.
 pub struct Engines {
     /// The engine whose instances come from the pool.
-    pub pooled: LinkedEngine,
+    pub pooled: Engine,
     /// Where calls go when the pool is full. A call inside a call must never wait for a slot: the one that it sits in
     /// is not free before it returns.
-    on_demand: std::sync::OnceLock<LinkedEngine>,
+    on_demand: std::sync::OnceLock<Engine>,
     settings: Settings,
     /// Instances that the pool holds; none where there is no pool.
     slots: u32,
@@ -56,9 +47,8 @@ impl Engines {
             config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots, reservation)));
             match Engine::new(&config) {
                 Ok(engine) => {
-                    let pooled = LinkedEngine::new(engine)?;
                     return Ok(Self {
-                        pooled,
+                        pooled: engine,
                         on_demand: std::sync::OnceLock::new(),
                         settings: Settings { reservation },
                         slots,
@@ -70,7 +60,7 @@ impl Engines {
         }
         // There is little address space: memories start small, move when they grow, and are checked at every access.
         let reservation = 0;
-        let pooled = LinkedEngine::new(Engine::new(&config(reservation)?)?)?;
+        let pooled = Engine::new(&config(reservation)?)?;
         Ok(Self {
             pooled,
             on_demand: std::sync::OnceLock::new(),
@@ -82,7 +72,7 @@ impl Engines {
     }
 
     /// Instances that the pool holds; none where there is no pool.
-    pub(super) fn slots(&self) -> u32 {
+    pub(crate) fn slots(&self) -> u32 {
         self.slots
     }
 
@@ -105,24 +95,13 @@ impl Engines {
     }
 
     /// The engine whose instances are allocated on demand.
-    pub fn on_demand(&self) -> Result<&LinkedEngine> {
-        if let Some(bench) = self.on_demand.get() {
-            return Ok(bench);
+    pub fn on_demand(&self) -> Result<&Engine> {
+        if let Some(engine) = self.on_demand.get() {
+            return Ok(engine);
         }
         // The same settings but for the allocator, so that the same compiled code fits both.
-        let bench = LinkedEngine::new(Engine::new(&config(self.settings.reservation)?)?)?;
-        Ok(self.on_demand.get_or_init(|| bench))
-    }
-}
-
-impl LinkedEngine {
-    fn new(engine: Engine) -> Result<Self> {
-        let mut linker = Linker::new(&engine);
-        wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-        crate::imports::guard::add_to_linker(&mut linker)?;
-        wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker)?;
-        Hookspecs::add_to_linker::<State, HasSelf<State>>(&mut linker, State::counted)?;
-        Ok(Self { engine, linker })
+        let engine = Engine::new(&config(self.settings.reservation)?)?;
+        Ok(self.on_demand.get_or_init(|| engine))
     }
 }
 

@@ -1,22 +1,17 @@
 //! How a call ends when the guest broke it.
 
-use super::quarantine::OpenCircuit;
-use super::store::State;
+use super::open_circuit::OpenCircuit;
 use bub_types::text::one_line;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use wasmtime::{Error, FrameInfo, Trap, WasmBacktrace};
+use wasmtime::Error;
 
 /// Characters that a fault's line shows of what the guest wrote.
 const SHOWN: usize = 800;
 
 /// What Python's tracebacks begin with.
 const TRACEBACK: &str = "Traceback (most recent call last)";
-
-/// Callers that are shown of the function that ran at last, and the longest name of one, in characters.
-const CALLERS: usize = 2;
-const MAX_NAME: usize = 120;
 
 /// A call that the guest broke. Its instance is gone; the next call gets a new one.
 #[derive(Debug, Clone)]
@@ -124,7 +119,7 @@ impl fmt::Display for FaultKind {
 
 /// Ends a call from inside the host with a fault that is not wasmtime's.
 #[derive(Debug)]
-pub(super) struct Break(pub FaultKind);
+pub(crate) struct Break(pub FaultKind);
 
 impl fmt::Display for Break {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -144,60 +139,6 @@ pub fn too_much_held(limit: usize) -> Error {
     Error::new(Break(FaultKind::TooMuchKept(limit)))
 }
 
-/// Names what ended a call. wasmtime gives a type to traps only; what else its limits say is known by its text, all
-/// of which stands here, so that an update that rewords it has one place to be mended (and a test that says so).
-pub(super) fn classify(error: &Error, state: &State) -> FaultKind {
-    if let Some(Break(kind)) = error.downcast_ref::<Break>() {
-        return kind.clone();
-    }
-    if let Some(limit) = state.limiter.exceeded() {
-        return FaultKind::OutOfMemory(limit);
-    }
-    let limits = &state.plugin.limits;
-    match error.downcast_ref::<Trap>() {
-        Some(Trap::OutOfFuel) => return FaultKind::OutOfFuel { units: limits.fuel, place: place(error) },
-        Some(Trap::StackOverflow) => return FaultKind::StackOverflow,
-        Some(trap) => {
-            return match panic_message(&state.output.tail()) {
-                Some(message) => FaultKind::Panic(message),
-                None => FaultKind::Trap(match place(error) {
-                    Some(place) => format!("{trap}, in {place}"),
-                    None => trap.to_string(),
-                }),
-            };
-        }
-        None => {}
-    }
-    let text = error.root_cause().to_string();
-    if text.contains("fuel allocated for hostcalls has been exhausted") {
-        FaultKind::TooMuchOutput(limits.output_bytes())
-    } else if text.contains("handle limit exceeded") || text.contains("resource table has no free keys") {
-        FaultKind::TooManyHandles(super::store::MAX_HANDLES)
-    } else {
-        FaultKind::Trap(one_line(&text))
-    }
-}
-
-/// The functions of the guest that ran, the innermost first, by the names that it gives them. None, where it gives none.
-fn place(error: &Error) -> Option<String> {
-    let trace = error.downcast_ref::<WasmBacktrace>()?;
-    let mut names: Vec<String> = Vec::new();
-    for name in trace.frames().iter().filter_map(FrameInfo::func_name) {
-        let name = one_line(&format!("{:#}", rustc_demangle::demangle(name)));
-        let name: String = name.chars().take(MAX_NAME).collect();
-        // A function that calls itself is one.
-        if !name.is_empty() && names.last() != Some(&name) {
-            names.push(name);
-        }
-    }
-    let (innermost, callers) = names.split_first()?;
-    let callers: Vec<String> = callers.iter().take(CALLERS).map(|name| format!("`{name}`")).collect();
-    Some(match callers.is_empty() {
-        true => format!("`{innermost}`"),
-        false => format!("`{innermost}`, called from {}", callers.join(", from ")),
-    })
-}
-
 /// The end of what a guest wrote, in one line: a traceback from where it begins, if that is not too long.
 fn end_of(output: &str) -> String {
     let begins = output.rfind(TRACEBACK).unwrap_or_default();
@@ -206,13 +147,4 @@ fn end_of(output: &str) -> String {
         Some((cut, _)) if cut > 0 => format!("... {}", &line[cut..]),
         _ => line,
     }
-}
-
-/// A Rust guest that panics says so on its stderr and then runs into `unreachable`.
-fn panic_message(stderr: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(stderr);
-    let at = text.rfind("panicked at ")?;
-    let message = text[at..].trim_end();
-    let message = message.split("\nnote: run with").next().unwrap_or(message);
-    Some(one_line(message.trim_start_matches("panicked at ")))
 }

@@ -33,7 +33,7 @@ pub struct Meter(Mutex<HashMap<String, BTreeMap<&'static str, Count>>>);
 
 impl Meter {
     /// One call more.
-    pub(super) fn add(&self, plugin: &str, hook: &'static str, took: Duration, fuel: u64, fault: Option<&Fault>) {
+    pub(crate) fn add(&self, plugin: &str, hook: &'static str, took: Duration, fuel: u64, fault: Option<&Fault>) {
         let mut all = self.all();
         // A name is copied once, not for each call.
         if !all.contains_key(plugin) {

@@ -9,22 +9,23 @@
 
 mod breaker;
 mod breaker_store;
+mod call_recorder;
 mod caller;
 mod crash_report;
 
-use super::call::CallContext;
 use super::fault::Fault;
-use super::load::{Plugin, Source};
+use super::loaded::{Plugin, Source};
+use super::open_circuit::OpenCircuit;
+use breaker::Key;
 use breaker_store::BreakerStore;
+pub use call_recorder::{CallRecorder, RecordGuard};
 pub use caller::Caller;
-pub use crash_report::{CALL, COMPONENT, Call, CallRecorder, MAX_BYTES, RecordGuard, adopt};
+pub(crate) use crash_report::CrashContext;
+pub use crash_report::{CALL, COMPONENT, DIR, MAX_BYTES, adopt};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-
-/// Below `$BUB_HOME`: the quarantine state and crash reports.
-pub const DIR: &str = "quarantine";
 
 /// The circuit breakers of all plugins.
 pub struct Quarantine {
@@ -34,66 +35,33 @@ pub struct Quarantine {
     slow: Option<Mutex<BTreeMap<Key, String>>>,
 }
 
-/// A hook of a plugin in quarantine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpenCircuit {
-    /// The plugin's name when it broke.
-    pub plugin: String,
-    /// SHA-256 of its bytes, in hex.
-    pub digest: String,
-    /// The export that broke.
-    pub hook: String,
-    /// The caller that the quarantine is for; none: all callers.
-    pub caller: Option<String>,
-    /// The session that the quarantine is for; none: all sessions.
-    pub session: Option<String>,
-    /// The time until a trial call.
-    pub left: Duration,
-    /// Its latest fault.
-    pub fault: String,
-}
-
-impl std::fmt::Display for OpenCircuit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let whose = self
-            .caller
-            .as_ref()
-            .map(|caller| format!("for `{}` ", bub_types::text::one_line(caller)))
-            .unwrap_or_default();
-        let scope = match self.session.as_deref() {
-            None => format!("{whose}in all sessions"),
-            Some("") => format!("{whose}outside of sessions"),
-            Some(session) => format!("{whose}in session `{}`", bub_types::text::one_line(session)),
-        };
-        write!(
-            f,
-            "in quarantine {scope} for {} s, because it kept breaking (at last: {}); to lift it: bub-wasm plugin unquarantine {}",
-            self.left.as_secs().max(1),
-            self.fault,
-            self.plugin
-        )
-    }
+/// Whose call of which hook it is: what faults are counted by.
+#[derive(Debug, Clone, Copy)]
+pub struct CircuitKey<'a> {
+    /// The export's name.
+    pub hook: &'static str,
+    /// The caller that caused the call.
+    pub caller: &'a Caller,
+    /// The session of the call; empty: none.
+    pub session: &'a str,
 }
 
 /// A call that was let through.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Permit {
+pub(crate) struct Permit {
     /// Whether its outcome decides if others follow.
     is_trial: bool,
     /// How long it has to wait first.
-    pub(super) wait: Duration,
+    pub(crate) wait: Duration,
 }
 
 /// What a fault has led to.
-pub(super) struct Consequence {
+pub(crate) struct Consequence {
     /// The quarantine that starts now, if any.
-    pub(super) circuit: Option<OpenCircuit>,
+    pub(crate) circuit: Option<OpenCircuit>,
     /// The path of the crash report.
-    pub(super) reproducer: Option<PathBuf>,
+    pub(crate) reproducer: Option<PathBuf>,
 }
-
-/// Digest and hook: what faults are counted by.
-type Key = (String, String);
 
 fn key(plugin: &Plugin, hook: &str) -> Key {
     (plugin.digest.clone(), hook.to_owned())
@@ -113,7 +81,7 @@ impl Quarantine {
 
     /// A quarantine for a trial, where faults do not open circuits; only hooks that exceeded their deadline are not
     /// called again.
-    pub fn of_trial(home: &Path) -> Self {
+    pub fn for_trial(home: &Path) -> Self {
         Self { slow: Some(Mutex::default()), ..Self::new(home) }
     }
 
@@ -137,33 +105,33 @@ impl Quarantine {
     }
 
     /// The open circuit for the plugin in that context, if there is one.
-    pub fn open_circuit(&self, plugin: &Plugin, context: &CallContext) -> Option<OpenCircuit> {
+    pub fn open_circuit(&self, plugin: &Plugin, call: CircuitKey<'_>) -> Option<OpenCircuit> {
         if self.slow.is_some() {
-            return self.too_slow(plugin, context.hook);
+            return self.too_slow(plugin, call.hook);
         }
         let mut breaker_store = self.breaker_store();
         let breakers = breaker_store.read();
         if breakers.is_empty() || plugin.source == Source::Embedded {
             return None;
         }
-        let key = key(plugin, context.hook);
-        breakers.get(&key)?.open_circuit(&key, &context.caller(), context.session(), now())
+        let key = key(plugin, call.hook);
+        breakers.get(&key)?.open_circuit(&key, call.caller, call.session, now())
     }
 
     /// Permits a call to start. After the pause of an open circuit one trial call is permitted until its outcome is
     /// known.
-    pub(super) fn begin(&self, plugin: &Plugin, context: &CallContext) -> Result<Permit, Box<OpenCircuit>> {
+    pub(crate) fn begin(&self, plugin: &Plugin, call: CircuitKey<'_>) -> Result<Permit, Box<OpenCircuit>> {
         if self.slow.is_some() {
-            return self.too_slow(plugin, context.hook).map_or(Ok(Permit::default()), |circuit| Err(Box::new(circuit)));
+            return self.too_slow(plugin, call.hook).map_or(Ok(Permit::default()), |circuit| Err(Box::new(circuit)));
         }
         let mut breaker_store = self.breaker_store();
         // Fast path: usually there is no breaker, and every guest call passes here.
         if breaker_store.read().is_empty() {
             return Ok(Permit::default());
         }
-        let key = key(plugin, context.hook);
+        let key = key(plugin, call.hook);
         let Some(breaker) = breaker_store.read().get(&key) else { return Ok(Permit::default()) };
-        let (caller, session) = (&context.caller(), context.session());
+        let CircuitKey { caller, session, .. } = call;
         if plugin.source == Source::Embedded {
             return Ok(Permit { is_trial: false, wait: breaker.back_off(caller, session) });
         }
@@ -186,13 +154,13 @@ impl Quarantine {
     }
 
     /// Records a success.
-    pub(super) fn succeeded(&self, plugin: &Plugin, context: &CallContext, permit: Permit) {
+    pub(crate) fn succeeded(&self, plugin: &Plugin, call: CircuitKey<'_>, permit: Permit) {
         let mut breaker_store = self.breaker_store();
         if breaker_store.read().is_empty() {
             return;
         }
-        let key = key(plugin, context.hook);
-        let (caller, session) = (&context.caller(), context.session());
+        let key = key(plugin, call.hook);
+        let CircuitKey { caller, session, .. } = call;
         if breaker_store.read().get(&key).is_none_or(|breaker| !breaker.knows(caller, session) && !permit.is_trial) {
             return;
         }
@@ -206,23 +174,23 @@ impl Quarantine {
     }
 
     /// Records a fault of the plugin.
-    pub(super) fn faulted(
+    pub(crate) fn faulted(
         &self,
-        (plugin, context, permit): (&Plugin, &CallContext, Permit),
+        (plugin, call, permit): (&Plugin, CircuitKey<'_>, Permit),
         fault: &Fault,
-        call: Call<'_>,
+        report: &CrashContext<'_>,
     ) -> Consequence {
         let key = key(plugin, fault.hook);
         if self.slow.is_some() {
             return Consequence {
                 circuit: None,
-                reproducer: crash_report::keep(&self.dir, plugin, fault, context.session(), call),
+                reproducer: crash_report::keep(&self.dir, plugin, fault, call.session, report),
             };
         }
         // The fault's text goes into a file and into log lines.
-        let text = call.host.config.redact(&bub_types::text::one_line(&fault.kind.to_string()));
+        let text = (report.redact)(&bub_types::text::one_line(&fault.kind.to_string()));
         let text: String = text.chars().take(200).collect();
-        let (caller, session) = (&context.caller(), context.session());
+        let CircuitKey { caller, session, .. } = call;
         let circuit = self.breaker_store().change(|breakers| {
             let breaker = breakers.entry(key.clone()).or_default();
             breaker.plugin.clone_from(&plugin.name);
@@ -233,12 +201,12 @@ impl Quarantine {
                 .then(|| breaker.open_circuit(&key, caller, session, now()))
                 .flatten()
         });
-        let reproducer = crash_report::keep(&self.dir, plugin, fault, session, call);
+        let reproducer = crash_report::keep(&self.dir, plugin, fault, session, report);
         Consequence { circuit, reproducer }
     }
 
     /// Records an exceeded deadline.
-    pub(super) fn was_slow(&self, plugin: &Plugin, fault: &Fault) {
+    pub(crate) fn was_slow(&self, plugin: &Plugin, fault: &Fault) {
         if let Some(slow) = &self.slow {
             let mut slow = slow.lock();
             slow.entry(key(plugin, fault.hook)).or_insert_with(|| fault.kind.to_string());
@@ -251,11 +219,11 @@ impl Quarantine {
         breaker_store.read().iter().flat_map(|(key, breaker)| breaker.open_circuits(key, now())).collect()
     }
 
-    /// Removes the breakers of the plugin with that name or digest. Returns their number.
+    /// Removes the breakers of the plugin with that name or digest, which lifts its quarantine. Returns their number.
     ///
     /// # Errors
     /// Fails if the change cannot be stored.
-    pub fn release(&self, plugin: &str) -> anyhow::Result<usize> {
+    pub fn lift(&self, plugin: &str) -> anyhow::Result<usize> {
         let mut breaker_store = self.breaker_store();
         let released = breaker_store.change(|breakers| {
             let before = breakers.len();

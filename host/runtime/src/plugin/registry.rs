@@ -1,10 +1,11 @@
 //! Loaded plugins, kept from one set to the next: unchanged files are not read again, and a version that does not load
 //! leaves the previous one active.
 
-use super::discovery::{FileFingerprint, PluginFile, ReadOutcome, is_embedded, read_component, user_dir};
-use super::embedded::EMBEDDED;
-use super::load::{Candidate, Plugin, Source, compile, digest, query_exports};
-use crate::host::Host;
+use super::digest::digest;
+use super::discovery::{FileFingerprint, PluginFile, ReadOutcome, read_component, user_dir};
+use super::embedded::{EMBEDDED, is_embedded};
+use super::load::{Candidate, LoadContext, compile, query_exports};
+use super::loaded::{Plugin, Source};
 use anyhow::{Result, bail};
 use bub_config::Limits;
 use bub_config::OnFault;
@@ -69,14 +70,14 @@ pub struct Untrusted {
 
 impl PluginRegistry {
     /// The embedded guests that are not switched off, each as the configuration has it.
-    pub(super) async fn load_embedded(&mut self, host: &Arc<Host>) {
+    pub(super) async fn load_embedded(&mut self, with: &LoadContext<'_>) {
         for embedded in &EMBEDDED {
-            let settings = host.config.plugin(embedded.name);
+            let settings = with.config.plugin(embedded.name);
             if !settings.enabled {
                 self.embedded.remove(embedded.name);
                 continue;
             }
-            let load_settings = LoadSettings::for_embedded(host, embedded.name, &settings);
+            let load_settings = LoadSettings::for_embedded(with, embedded.name, &settings);
             if self.embedded.contains_key(embedded.name)
                 && self.load_settings.get(embedded.name) == Some(&load_settings)
             {
@@ -93,7 +94,7 @@ impl PluginRegistry {
                 limits: load_settings.limits,
                 settings: &settings,
             };
-            let loaded = load(host, candidate).await;
+            let loaded = load(with, candidate).await;
             self.embedded.insert(embedded.name, loaded.map_err(|error| format!("{error:#}")));
             self.load_settings.insert(embedded.name, load_settings);
         }
@@ -104,9 +105,9 @@ impl PluginRegistry {
     /// # Errors
     ///
     /// One of them does not load with it. Then they are as they were.
-    pub async fn renew_embedded(&mut self, host: &Arc<Host>) -> Result<()> {
+    pub async fn renew_embedded(&mut self, with: &LoadContext<'_>) -> Result<()> {
         let before = (self.embedded.clone(), self.load_settings.clone());
-        self.load_embedded(host).await;
+        self.load_embedded(with).await;
         let broken = self.embedded.iter().find_map(|(name, made)| Some((*name, made.as_ref().err()?.clone())));
         if let Some((name, reason)) = broken {
             (self.embedded, self.load_settings) = before;
@@ -117,12 +118,12 @@ impl PluginRegistry {
 
     /// Looks at these files, and loads what has changed. With `waits` a file that somebody may still be writing to stays as
     /// it was, and [`Self::is_unfinished`] says so.
-    pub(super) async fn refresh(&mut self, host: &Arc<Host>, files: &[PluginFile], waits: bool) {
+    pub(super) async fn refresh(&mut self, with: &LoadContext<'_>, files: &[PluginFile], waits: bool) {
         self.is_unfinished = false;
         self.slots.retain(|found, _| files.contains(found));
         for found in files {
             let entry = self.slots.entry(found.clone()).or_default();
-            match entry.refresh(host, found, waits).await {
+            match entry.refresh(with, found, waits).await {
                 Ok(true) => {}
                 Ok(false) => self.is_unfinished = true,
                 Err(error) => entry.latest = Some(LoadOutcome::Failed(format!("{error:#}"))),
@@ -133,20 +134,20 @@ impl PluginRegistry {
 
 impl RegistryEntry {
     /// `false`: somebody may still be writing to it.
-    async fn refresh(&mut self, host: &Arc<Host>, found: &PluginFile, waits: bool) -> Result<bool> {
+    async fn refresh(&mut self, with: &LoadContext<'_>, found: &PluginFile, waits: bool) -> Result<bool> {
         let named = check_name(&found.name).map_err(|error| anyhow::anyhow!("{error}; rename the file"));
-        if let Err(error) = named.and_then(|()| check_taken(host, found)) {
+        if let Err(error) = named.and_then(|()| check_taken(with, found)) {
             // Not the file is wrong but its name: no version of it serves, and it is looked at when the name is free.
             *self = Self::default();
             return Err(error);
         }
         // What is no longer trusted does not serve on in anybody's place.
         let is_trusted = |plugin: &mut Arc<Plugin>| {
-            plugin.source != Source::Workspace || host.grants.trusted(&plugin.digest).is_some()
+            plugin.source != Source::Workspace || with.grants.trusted(&plugin.digest).is_some()
         };
         self.serving = self.serving.take_if(is_trusted);
         let fingerprint = FileFingerprint::of(&found.path);
-        if fingerprint.is_some() && fingerprint == self.fingerprint && self.is_as_it_was(host, found) {
+        if fingerprint.is_some() && fingerprint == self.fingerprint && self.is_as_it_was(with, found) {
             return Ok(true);
         }
         self.fingerprint = None;
@@ -157,7 +158,7 @@ impl RegistryEntry {
         self.fingerprint = Some(fingerprint);
         let digest = digest(&bytes);
         let settings = match found.source {
-            Source::Workspace => match host.grants.trusted(&digest) {
+            Source::Workspace => match with.grants.trusted(&digest) {
                 Some(trusted) => trusted.settings(),
                 None => {
                     self.serving = None;
@@ -165,9 +166,9 @@ impl RegistryEntry {
                     return Ok(true);
                 }
             },
-            _ => host.config.plugin(&found.name),
+            _ => with.config.plugin(&found.name),
         };
-        let load_settings = Some(LoadSettings::for_file(host, found, &settings));
+        let load_settings = Some(LoadSettings::for_file(with, found, &settings));
         if let Some(LoadOutcome::Plugin(plugin)) = &self.latest
             && plugin.digest == digest
             && self.load_settings == load_settings
@@ -176,44 +177,44 @@ impl RegistryEntry {
         }
         self.load_settings = load_settings;
         self.digest.clone_from(&digest);
-        let candidate = Candidate::for_file(host, found, (&bytes, digest), &settings);
-        self.latest = Some(LoadOutcome::Plugin(load(host, candidate).await?));
+        let candidate = Candidate::for_file(with, found, (&bytes, digest), &settings);
+        self.latest = Some(LoadOutcome::Plugin(load(with, candidate).await?));
         Ok(true)
     }
 
     /// Whether what the user says of the bytes is what it was when they were looked at.
-    fn is_as_it_was(&self, host: &Host, found: &PluginFile) -> bool {
+    fn is_as_it_was(&self, with: &LoadContext<'_>, found: &PluginFile) -> bool {
         let settings = match (&self.latest, found.source) {
-            (Some(LoadOutcome::Untrusted(digest)), _) => return host.grants.trusted(digest).is_none(),
-            (_, Source::Workspace) => host.grants.trusted(&self.digest).map(bub_config::Trusted::settings),
-            _ => Some(host.config.plugin(&found.name)),
+            (Some(LoadOutcome::Untrusted(digest)), _) => return with.grants.trusted(digest).is_none(),
+            (_, Source::Workspace) => with.grants.trusted(&self.digest).map(bub_config::Trusted::settings),
+            _ => Some(with.config.plugin(&found.name)),
         };
-        let now = settings.map(|settings| LoadSettings::for_file(host, found, &settings));
+        let now = settings.map(|settings| LoadSettings::for_file(with, found, &settings));
         now.is_some() && now == self.load_settings
     }
 }
 
 impl LoadSettings {
-    fn for_embedded(host: &Host, name: &str, settings: &bub_config::Plugin) -> Self {
+    fn for_embedded(with: &LoadContext<'_>, name: &str, settings: &bub_config::Plugin) -> Self {
         let (on_fault, config) = (settings.on_fault, settings.config.clone());
-        Self { limits: host.config.limits_of(name), on_fault, config, reserved: Vec::new() }
+        Self { limits: with.config.limits_of(name), on_fault, config, reserved: Vec::new() }
     }
 
-    fn for_file(host: &Host, found: &PluginFile, settings: &bub_config::Plugin) -> Self {
+    fn for_file(with: &LoadContext<'_>, found: &PluginFile, settings: &bub_config::Plugin) -> Self {
         let limits = match found.source {
-            Source::Workspace => host.config.limits_with(settings),
-            _ => host.config.limits_of(&found.name),
+            Source::Workspace => with.config.limits_with(settings),
+            _ => with.config.limits_of(&found.name),
         };
-        let reserved = EMBEDDED.iter().map(|guest| guest.name).filter(|name| host.config.plugin(name).enabled);
+        let reserved = EMBEDDED.iter().map(|guest| guest.name).filter(|name| with.config.plugin(name).enabled);
         let (on_fault, config) = (settings.on_fault, settings.config.clone());
         Self { limits, on_fault, config, reserved: reserved.collect() }
     }
 }
 
 /// What is about the user's own plugin of a name must not be about a stranger's.
-fn check_taken(host: &Host, found: &PluginFile) -> Result<()> {
+fn check_taken(with: &LoadContext<'_>, found: &PluginFile) -> Result<()> {
     let name = &found.name;
-    if is_embedded(name) && (found.source == Source::Workspace || host.config.plugin(name).enabled) {
+    if is_embedded(name) && (found.source == Source::Workspace || with.config.plugin(name).enabled) {
         let or = match found.source {
             Source::Workspace => "rename the file".to_owned(),
             _ => {
@@ -222,7 +223,7 @@ fn check_taken(host: &Host, found: &PluginFile) -> Result<()> {
         };
         bail!("the name is taken by an embedded plugin; {or}");
     }
-    if found.source == Source::Workspace && host.grants.speaks_of(name) {
+    if found.source == Source::Workspace && with.grants.speaks_of(name) {
         bail!("the name is taken by `[plugins.{name}]` of config.toml; rename the file");
     }
     Ok(())
@@ -231,12 +232,12 @@ fn check_taken(host: &Host, found: &PluginFile) -> Result<()> {
 impl<'a> Candidate<'a> {
     /// These bytes with their digest, as the file that they stand in, or are to stand in.
     fn for_file(
-        host: &Host,
+        with: &LoadContext<'_>,
         found: &'a PluginFile,
         bytes: (&'a [u8], String),
         settings: &'a bub_config::Plugin,
     ) -> Self {
-        let LoadSettings { limits, reserved, .. } = LoadSettings::for_file(host, found, settings);
+        let LoadSettings { limits, reserved, .. } = LoadSettings::for_file(with, found, settings);
         Self {
             name: &found.name,
             source: found.source,
@@ -256,16 +257,16 @@ impl<'a> Candidate<'a> {
 /// # Errors
 ///
 /// Why they would not load.
-pub async fn probe(host: &Arc<Host>, name: &str, bytes: &[u8]) -> Result<Arc<Plugin>> {
+pub async fn probe(with: &LoadContext<'_>, name: &str, bytes: &[u8]) -> Result<Arc<Plugin>> {
     check_name(name)?;
-    let path = user_dir(&host.config).join(format!("{name}.wasm"));
+    let path = user_dir(with.config).join(format!("{name}.wasm"));
     let found = PluginFile { source: Source::User, name: name.to_owned(), path };
-    check_taken(host, &found)?;
-    let settings = host.config.plugin(name);
-    load(host, Candidate::for_file(host, &found, (bytes, digest(bytes)), &settings)).await
+    check_taken(with, &found)?;
+    let settings = with.config.plugin(name);
+    load(with, Candidate::for_file(with, &found, (bytes, digest(bytes)), &settings)).await
 }
 
-async fn load(host: &Arc<Host>, candidate: Candidate<'_>) -> Result<Arc<Plugin>> {
-    let plugin = compile(host, candidate).await?;
-    Ok(Arc::new(query_exports(host, plugin).await?))
+async fn load(with: &LoadContext<'_>, candidate: Candidate<'_>) -> Result<Arc<Plugin>> {
+    let plugin = compile(with, candidate).await?;
+    Ok(Arc::new(query_exports(with, plugin).await?))
 }

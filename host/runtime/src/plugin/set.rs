@@ -2,15 +2,15 @@
 
 use super::discovery::{self, PluginFile};
 use super::embedded::EMBEDDED;
-use super::load::{Plugin, Source};
+use super::grant_registry::GrantRegistry;
+use super::load::LoadContext;
+use super::loaded::{Plugin, Source};
+use super::open_circuit::OpenCircuit;
 use super::registry::{LoadOutcome, PluginRegistry, Untrusted};
-use crate::host::Host;
+use super::tool_name::{is_called, model_name};
 use anyhow::{Result, bail};
 use bub_permissions::{hook_grant, shell_word};
 use std::sync::Arc;
-
-/// Exports that are called by name only: they need no grant.
-pub const CALLED_BY_NAME: [&str; 3] = ["tools", "commands", "manifest"];
 
 /// The plugins that serve, and the ones that could not be loaded.
 #[derive(Default)]
@@ -30,10 +30,10 @@ impl PluginSet {
     /// The embedded guests that are not switched off, then `$BUB_HOME/plugins/*.wasm` by file name, then those of the
     /// workspace whose bytes are trusted. A file that does not load is named in `failed`; the others serve, and so does the
     /// version of it that served before. With `waits` a file that is still being written to stays as it was.
-    pub async fn load(host: &Arc<Host>, registry: &mut PluginRegistry, waits: bool) -> Self {
-        registry.load_embedded(host).await;
-        let files = discovery::files(&host.config, &host.workspace);
-        registry.refresh(host, &files, waits).await;
+    pub async fn load(with: &LoadContext<'_>, registry: &mut PluginRegistry, waits: bool) -> Self {
+        registry.load_embedded(with).await;
+        let files = discovery::files(with.config, with.workspace);
+        registry.refresh(with, &files, waits).await;
         let mut set = Self::default();
         for embedded in &EMBEDDED {
             let admitted = match registry.embedded.get(embedded.name) {
@@ -78,9 +78,9 @@ impl PluginSet {
     }
 
     /// Logs which plugins are not called, with the command that changes it. Revoked grants are not reported.
-    pub fn announce(&self, host: &Host) {
-        self.announce_new(host, &Self::default());
-        for circuit in host.quarantined() {
+    pub fn announce(&self, grants: &GrantRegistry, quarantined: &[OpenCircuit]) {
+        self.announce_new(grants, &Self::default());
+        for circuit in quarantined {
             if let Some(plugin) = self.plugins.iter().find(|plugin| plugin.digest == circuit.digest) {
                 tracing::warn!("hook `{}` of plugin `{}` is {circuit}", circuit.hook, plugin.name);
             }
@@ -88,7 +88,7 @@ impl PluginSet {
     }
 
     /// The same of those that `before` did not have.
-    fn announce_new(&self, host: &Host, before: &Self) {
+    fn announce_new(&self, grants: &GrantRegistry, before: &Self) {
         for file in self.untrusted.iter().filter(|file| !before.untrusted.contains(file)) {
             tracing::warn!(
                 "plugin `{}` of this workspace is not run; if you trust it: bub-wasm plugin trust {}",
@@ -99,16 +99,16 @@ impl PluginSet {
         let is_new = |plugin: &&Arc<Plugin>| match plugin.source {
             _ if before.has(plugin) => false,
             Source::Embedded => false,
-            Source::User => host.grants.is_undecided(plugin),
-            Source::Workspace => host.grants.given(plugin, |given| given.iter().next().is_none()),
+            Source::User => grants.is_undecided(plugin),
+            Source::Workspace => grants.given(plugin, |given| given.iter().next().is_none()),
         };
         for plugin in self.plugins.iter().filter(is_new) {
-            let missing = host.grants.missing(plugin);
+            let missing = grants.missing(plugin);
             if missing.is_empty() {
                 continue;
             }
-            let (lacks, to) = self.lack(host, plugin);
-            let why = match host.grants.is_for_other_bytes(plugin) {
+            let (lacks, to) = self.lack(grants, plugin);
+            let why = match grants.is_for_other_bytes(plugin) {
                 true => ": its grants are not for these bytes",
                 false => "",
             };
@@ -124,7 +124,7 @@ impl PluginSet {
     }
 
     /// Tells the log how this set differs from the one before it.
-    pub fn log_changes(&self, host: &Host, before: &Self) {
+    pub fn log_changes(&self, grants: &GrantRegistry, before: &Self) {
         for plugin in self.plugins.iter().filter(|plugin| !before.has(plugin)) {
             let how = match before.plugins.iter().find(|old| old.name == plugin.name) {
                 Some(old) if old.digest == plugin.digest => "serves with other settings",
@@ -136,7 +136,7 @@ impl PluginSet {
         for old in before.plugins.iter().filter(|old| !self.plugins.iter().any(|plugin| plugin.name == old.name)) {
             tracing::info!("plugin `{}` is gone", old.name);
         }
-        self.announce_new(host, before);
+        self.announce_new(grants, before);
     }
 
     /// Whether that very version of the plugin is in the set.
@@ -145,13 +145,13 @@ impl PluginSet {
     }
 
     /// What the plugin would have to be granted to be asked all that it implements.
-    fn missing_hook_grants(&self, host: &Host, plugin: &Plugin) -> Vec<String> {
-        plugin.gated().map(hook_grant).filter(|grant| !host.grants.allows(plugin, grant)).collect()
+    fn missing_hook_grants(&self, grants: &GrantRegistry, plugin: &Plugin) -> Vec<String> {
+        plugin.gated().map(hook_grant).filter(|grant| !grants.allows(plugin, grant)).collect()
     }
 
     /// What a plugin lacks that asks for more than it has, and what giving it would do.
-    pub fn lack(&self, host: &Host, plugin: &Plugin) -> (&'static str, &'static str) {
-        match self.missing_hook_grants(host, plugin).is_empty() {
+    pub fn lack(&self, grants: &GrantRegistry, plugin: &Plugin) -> (&'static str, &'static str) {
+        match self.missing_hook_grants(grants, plugin).is_empty() {
             true => ("does not hold all that it asks for", "to give it"),
             false => ("is not asked", "to let it answer"),
         }
@@ -235,15 +235,4 @@ impl PluginSet {
 pub fn grant_command(plugin: &str, grants: &[String]) -> String {
     let grants: Vec<String> = grants.iter().map(|grant| shell_word(&bub_types::text::one_line(grant))).collect();
     format!("bub-wasm plugin grant {plugin} {}", grants.join(" ")).trim_end().to_owned()
-}
-
-/// A tool's name as the model sees it: providers allow no dots.
-pub fn model_name(name: &str) -> String {
-    name.replace('.', "_")
-}
-
-/// Whether models would call both by one name.
-pub fn is_called(name: &str, other: &str) -> bool {
-    let as_written = |byte: u8| if byte == b'.' { b'_' } else { byte };
-    name.len() == other.len() && name.bytes().map(as_written).eq(other.bytes().map(as_written))
 }

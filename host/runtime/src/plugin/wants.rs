@@ -1,9 +1,11 @@
 //! What a plugin asks for.
 
-use super::load::Plugin;
-use super::set::CALLED_BY_NAME;
+use super::loaded::Plugin;
 use bub_permissions::hook_grant;
 use std::collections::BTreeSet;
+
+/// Exports that are called by name only: they need no grant.
+pub const CALLED_BY_NAME: [&str; 3] = ["tools", "commands", "manifest"];
 
 impl Plugin {
     /// The hooks that it implements and is asked only where it was granted them: all but what is called by name.
@@ -39,7 +41,7 @@ impl Plugin {
 
     /// The names of all that the component imports, granted or not.
     pub fn imports(&self) -> BTreeSet<String> {
-        let component = self.ready.pre.component();
+        let component = self.code.component();
         component.component_type().imports(component.engine()).map(|(name, _)| name.to_owned()).collect()
     }
 }

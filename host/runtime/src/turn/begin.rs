@@ -2,17 +2,19 @@
 
 mod caller;
 
-use super::audit::{Audit, Taint};
-use super::finalize::EPHEMERAL_PREFIX;
-use super::progress::{CallScope, Progress, StreamedOutput, Turn};
-use super::{TaintSource, TurnOptions};
+use super::audit::Audit;
+use super::data::{Progress, StreamedOutput, Turn};
+use super::options::TurnOptions;
+use super::scope::CallScope;
+use super::taint::{Taint, TaintSource};
 use crate::channel::foreign;
 use crate::error::Failure;
+use crate::guest::InstancePool;
 use crate::host::Host;
-use crate::plugin::{Caller, InstancePool};
+use crate::plugin::Caller;
 use bub_config::Commands;
 use bub_tape::Tape;
-use bub_types::{Envelope, Principal};
+use bub_types::{Envelope, Principal, is_ephemeral};
 use jiff::Zoned;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
@@ -49,7 +51,7 @@ impl Turn {
         };
         let earlier = options.take_history();
         // A session that is kept knows itself what was said before.
-        if !earlier.is_empty() && session_id.starts_with(EPHEMERAL_PREFIX) {
+        if !earlier.is_empty() && is_ephemeral(&session_id) {
             tape.bootstrap().await?;
             tape.append(earlier).await?;
         }
@@ -147,7 +149,7 @@ fn taint(principal: Principal, message: &Envelope) -> Option<(TaintSource, Strin
 /// The turn's fork of its tape, when no other turn of the session runs.
 pub(super) async fn open(scope: &Arc<CallScope>, name: &str, session_id: &str) -> Result<Tape, Failure> {
     let tapes = scope.host.tapes_of(scope);
-    if session_id.starts_with(EPHEMERAL_PREFIX) {
+    if is_ephemeral(session_id) {
         return Ok(tapes.open(name)?.fork());
     }
     let (tape, recovered) = tapes.begin(name).await?;

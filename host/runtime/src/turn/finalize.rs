@@ -2,21 +2,18 @@
 
 mod forget;
 
-use super::Turn;
-use super::audit::DENIED;
+use super::data::Turn;
+use super::denial::DENIED;
 use crate::error::Failure;
 use crate::host::cutoff;
 use bub_tape::{Draft, SESSION_MARK, SessionMark};
-use bub_types::{Envelope, MessageKind};
+use bub_types::{Envelope, MessageKind, is_ephemeral};
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::Duration;
 
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// Sessions whose turns leave nothing behind.
-pub const EPHEMERAL_PREFIX: &str = "temp/";
 
 impl Turn {
     /// Writes an event that says what happened without being conversation: no selector sees it. Once the turn's writes
@@ -25,7 +22,7 @@ impl Turn {
         let event = bub_tape::event(name, &data.to_string())?.with_meta("context", "false")?;
         let tape = self.tape().await?;
         let tape = match self.is_settled() {
-            true if self.session_id.starts_with(EPHEMERAL_PREFIX) => return Ok(()),
+            true if is_ephemeral(&self.session_id) => return Ok(()),
             true => tape.stored(),
             false => tape,
         };
@@ -62,7 +59,7 @@ impl Turn {
         self.forget_own().await?;
         self.mark_tape().await?;
         self.mark_settled();
-        if !self.session_id.starts_with(EPHEMERAL_PREFIX) {
+        if !is_ephemeral(&self.session_id) {
             self.tape.merge().await?;
         }
         Ok(())
@@ -72,7 +69,7 @@ impl Turn {
     pub fn session_mark(&self) -> Option<SessionMark> {
         let (id, workspace) = (self.session_id.clone(), self.workspace.to_string_lossy().into_owned());
         let mark = SessionMark { id, workspace, channel: self.message.channel.clone() };
-        (!self.session_id.starts_with(EPHEMERAL_PREFIX) && mark.is_of(self.tape.name())).then_some(mark)
+        (!is_ephemeral(&self.session_id) && mark.is_of(self.tape.name())).then_some(mark)
     }
 
     /// Says whose tape it is on one that began without it: in another program, or as a copy.
@@ -115,7 +112,7 @@ impl Turn {
 
     /// Behind the answer: a long tape that has no index gets one, for the turns that come.
     pub(super) async fn index_tape(&self) {
-        if !self.session_id.starts_with(EPHEMERAL_PREFIX)
+        if !is_ephemeral(&self.session_id)
             && let Err(error) = self.tape.index().await
         {
             tracing::debug!("the tape is not indexed: {error}");
@@ -127,7 +124,7 @@ impl Turn {
         let config = &self.scope.host.config;
         let workspace = bub_tape::workspace_tape_name(&self.workspace);
         let mark = config.index_dir().join(format!("{workspace}.zones"));
-        if self.session_id.starts_with(EPHEMERAL_PREFIX) || self.shared.is_some() || !is_due(&mark) {
+        if is_ephemeral(&self.session_id) || self.shared.is_some() || !is_due(&mark) {
             return;
         }
         let (tapes, cutoff) = (self.scope.host.tapes_of(&self.scope), cutoff(config.tapes.memory_history_days));
@@ -149,7 +146,7 @@ impl Turn {
     /// The same for a failure behind the model stage: the conversation is on the tape already.
     pub(super) async fn finalize_late<T>(&self, outcome: Result<T, Failure>) -> Result<T, Failure> {
         if let Err(failure) = &outcome
-            && !self.session_id.starts_with(EPHEMERAL_PREFIX)
+            && !is_ephemeral(&self.session_id)
         {
             self.tape.stored().append(vec![error_entry(failure)?]).await?;
         }

@@ -3,14 +3,13 @@
 //! Turns inside a turn share it. Addresses are on the tape, as `turn.addresses`, for the turns that follow; what was read is
 //! not, because what a model can say of earlier turns stands in its requests.
 
-use super::{EPHEMERAL_PREFIX, Turn};
-use crate::imports::flow::address;
-use crate::imports::flow::address::{Address, Addresses};
-use crate::imports::flow::{Conversation, Reading};
-use crate::imports::toolbox::dotted;
+use super::data::Turn;
+use super::named::{Flows, Named};
+use crate::flow::address;
+use crate::flow::{Conversation, Reading};
 use crate::plugin::{Plugin, Tool, is_called};
 use bub_tape::{Lookup, json};
-use bub_types::Principal;
+use bub_types::{Principal, is_ephemeral};
 use parking_lot::MutexGuard;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -21,63 +20,8 @@ const ADDRESSES: &str = "turn.addresses";
 /// Bytes of results that a turn keeps to compare them.
 const MAX_READ: usize = 4 << 20;
 
-/// Pages of which a part was put aside, in one conversation.
-const MAX_SPILLED: usize = 64;
-
 /// The tool that reads what was put aside.
 const SPILL_READER: &str = "spill.read";
-
-/// What a turn knows for judging flows.
-#[derive(Debug, Default)]
-pub(super) struct Flows {
-    /// What the owner said while the turn ran.
-    steered: Vec<String>,
-    /// What was named in this conversation; none, before it was looked for.
-    earlier: Option<Named>,
-    /// What was named in this turn.
-    named: Named,
-    read: Vec<(String, String)>,
-    bytes: usize,
-}
-
-/// What stands in an event of addresses.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Named {
-    /// By the owner.
-    owner: Addresses,
-    /// On pages.
-    pages: Addresses,
-    /// Handles of what was put aside of pages.
-    spilled: Vec<String>,
-}
-
-impl Named {
-    fn parse(data: &Value) -> Self {
-        let texts = |key: &str| data[key].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let mut named = Self::default();
-        named.owner.extend(texts("owner").filter_map(Address::parse));
-        named.pages.extend(texts("pages").filter_map(Address::parse));
-        named.spilled = texts("spilled").map(str::to_owned).take(MAX_SPILLED).collect();
-        named
-    }
-
-    fn extend(&mut self, later: &Self) {
-        self.owner.extend(later.owner.iter());
-        self.pages.extend(later.pages.iter());
-        for handle in &later.spilled {
-            if !self.spilled.contains(handle) {
-                self.spilled.push(handle.clone());
-            }
-        }
-        let over = self.spilled.len().saturating_sub(MAX_SPILLED);
-        self.spilled.drain(..over);
-    }
-
-    fn data(&self) -> Value {
-        let texts = |addresses: &Addresses| addresses.iter().map(Address::text).collect::<Vec<_>>();
-        serde_json::json!({ "owner": texts(&self.owner), "pages": texts(&self.pages), "spilled": self.spilled })
-    }
-}
 
 impl Turn {
     fn flows(&self) -> MutexGuard<'_, Flows> {
@@ -169,7 +113,7 @@ impl Turn {
                     let call = message["tool_call_id"].as_str().and_then(|id| calls.get(id));
                     let (name, arguments) = call.cloned().unwrap_or_default();
                     if !self.is_page(&name, &arguments, earlier) {
-                        texts.push((read_by(&dotted(self, &name)), text));
+                        texts.push((read_by(&self.dotted(&name)), text));
                     }
                 }
                 Some("user") => {}
@@ -207,7 +151,7 @@ impl Turn {
 
     /// Writes down which addresses are known from here on, where this turn has named any: a turn that has not costs nothing.
     pub(super) async fn write_addresses(&self, has_failed: bool) -> bub_tape::Result<()> {
-        let is_kept = self.parent.is_none() && !self.session_id.starts_with(EPHEMERAL_PREFIX);
+        let is_kept = self.parent.is_none() && !is_ephemeral(&self.session_id);
         if !is_kept || !(has_failed || self.has_opened_tape()) {
             return Ok(());
         }
@@ -224,13 +168,6 @@ impl Turn {
         let mut all = earlier.clone();
         all.extend(&named);
         if all == earlier { Ok(()) } else { self.append_event(ADDRESSES, &all.data()).await }
-    }
-}
-
-impl Flows {
-    fn has_spilled(&self, handle: &str) -> bool {
-        let earlier = self.earlier.iter().flat_map(|earlier| &earlier.spilled);
-        earlier.chain(&self.named.spilled).any(|known| known == handle)
     }
 }
 

@@ -1,7 +1,6 @@
 //! The messages of a turn's requests. Each request repeats the one before and says a little more, so what was found out of a
 //! message is kept for the next one.
 
-use super::Turn;
 use crate::plugin::json_object;
 use bub_model::RawObject;
 use memchr::memmem::Finder;
@@ -73,47 +72,43 @@ impl Sent {
     fn find(&self, from: usize, text: &str) -> Option<(usize, &Message)> {
         self.latest.iter().enumerate().skip(from).take(REACH).find(|(_, message)| message.as_ref() == text)
     }
-}
 
-impl Turn {
     /// The messages of a request, each looked at unless the request before had it too.
     ///
     /// # Errors
     ///
     /// What one of them is instead of a JSON object.
-    pub fn messages(&self, texts: &[String]) -> Result<Vec<Message>, String> {
-        let mut sent = self.sent.lock();
+    pub(super) fn messages(&mut self, texts: &[String]) -> Result<Vec<Message>, String> {
         let mut messages = Vec::with_capacity(texts.len());
         let mut next = 0;
         for text in texts {
-            messages.push(match sent.find(next, text) {
+            messages.push(match self.find(next, text) {
                 Some((at, known)) => {
                     next = at + 1;
                     known.clone()
                 }
                 None => {
                     let message = Message::new(text)?;
-                    sent.bytes = sent.bytes.saturating_add(text.len());
-                    if sent.bytes <= MAX_KEPT {
-                        sent.all.push(message.clone());
+                    self.bytes = self.bytes.saturating_add(text.len());
+                    if self.bytes <= MAX_KEPT {
+                        self.all.push(message.clone());
                     }
                     message
                 }
             });
         }
         let bytes: usize = texts.iter().map(String::len).sum();
-        sent.latest = if bytes <= MAX_KEPT { messages.clone() } else { Vec::new() };
-        sent.earlier = sent.earlier.or(Some(sent.all.len()));
+        self.latest = if bytes <= MAX_KEPT { messages.clone() } else { Vec::new() };
+        self.earlier = self.earlier.or(Some(self.all.len()));
         Ok(messages)
     }
 
     /// What the models of this turn were told: each message, whether it was said before the turn, and whether there were more
     /// than are kept.
-    pub(super) fn request_messages(&self) -> (Vec<(Message, bool)>, bool) {
-        let sent = self.sent.lock();
-        let earlier = sent.earlier.unwrap_or_default();
-        let all = sent.all.iter().enumerate().map(|(at, message)| (message.clone(), at < earlier));
-        (all.collect(), sent.bytes > MAX_KEPT)
+    pub(super) fn all(&self) -> (Vec<(Message, bool)>, bool) {
+        let earlier = self.earlier.unwrap_or_default();
+        let all = self.all.iter().enumerate().map(|(at, message)| (message.clone(), at < earlier));
+        (all.collect(), self.bytes > MAX_KEPT)
     }
 }
 

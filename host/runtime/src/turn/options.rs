@@ -1,11 +1,9 @@
 //! How a caller takes part in a turn: cancellation, a listener for its events, and steering messages.
 
-use super::Turn;
 use crate::channel::Channel;
-use crate::host::RuntimeEvent;
 use bub_config::Commands;
 use bub_tape::Draft;
-use bub_types::{Envelope, Error, Principal, StreamEvent};
+use bub_types::{Envelope, Principal, StreamEvent};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -135,7 +133,7 @@ pub struct TurnOptions {
     pub(super) cancel: Cancel,
     /// For a nested turn: cancelled when the call that waits for it is dropped.
     abandoned: Option<Cancel>,
-    listener: Option<Listener>,
+    pub(super) listener: Option<Listener>,
     steering: Steering,
     pub(super) identity: Option<Identity>,
     channel: Option<Arc<dyn Channel>>,
@@ -242,42 +240,5 @@ impl TurnOptions {
 async fn cancelled(mut cancel: Cancel) {
     if cancel.wait_for(|cancelled| *cancelled).await.is_err() {
         std::future::pending::<()>().await;
-    }
-}
-
-impl Turn {
-    /// Sends an event to the listener, and waits while the listener is slow.
-    ///
-    /// # Errors
-    /// Fails if the listener is gone.
-    pub async fn emit(&self, event: StreamEvent) -> Result<(), Error> {
-        let Some(listener) = &self.options.listener else { return Ok(()) };
-        let left = |_| Error::new(bub_types::ErrorKind::Cancelled, "whoever listened has left");
-        listener.send(TurnEvent::Event(event)).await.map_err(left)
-    }
-
-    /// Tells the outermost turn's listener that a model request is retried. A slow listener misses it.
-    pub fn publish_retry(&self, why: &str, pause: Duration) {
-        if let Some(listener) = &self.outermost().options.listener {
-            let _ = listener.try_send(TurnEvent::Retry { why: why.to_owned(), pause });
-        }
-    }
-
-    /// Tells the outermost turn's listener of a tool call.
-    pub async fn publish_tool_event(&self, turn_event: TurnEvent) {
-        let event = match &turn_event {
-            TurnEvent::ToolBegins { name, .. } => Some(RuntimeEvent::ToolBegins { tool: name.clone() }),
-            TurnEvent::ToolEnds { took, error, .. } => {
-                Some(RuntimeEvent::ToolEnds { took: *took, error: error.clone() })
-            }
-            TurnEvent::Event(_) | TurnEvent::Retry { .. } => None,
-        };
-        if let Some(event) = event {
-            self.scope.host.events.publish(event, &self.outermost().session_id);
-        }
-        if let Some(listener) = &self.outermost().options.listener {
-            // A listener that is gone does not affect the tool.
-            let _ = listener.send(turn_event).await;
-        }
     }
 }

@@ -1,13 +1,16 @@
 //! Previews a turn up to its first model call, without side effects.
 
-use super::{CallScope, Identity, Turn, TurnOptions, build_prompt};
+use super::data::Turn;
+use super::options::{Identity, TurnOptions};
+use super::pipeline::build_prompt;
+use super::scope::CallScope;
 use crate::channel::{kind_of, message};
 use crate::error::Failure;
+use crate::guest::view::About;
 use crate::hooks;
 use crate::host::Host;
 use crate::imports::stages;
 use crate::imports::stages::Request;
-use crate::imports::view::About;
 use anyhow::Result;
 use bub_tape::{Fork, MAX_SENT, Store, Tape, workspace_tape_name};
 use bub_types::text::one_line;

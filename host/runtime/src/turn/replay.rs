@@ -1,6 +1,9 @@
 //! Restores a turn from its snapshot, to replay a call.
 
-use super::{CallScope, TaintSource, Turn, TurnOptions};
+use super::data::Turn;
+use super::options::TurnOptions;
+use super::scope::CallScope;
+use super::taint::TaintSource;
 use crate::error::Failure;
 use crate::plugin::Caller;
 use bub_types::{Envelope, Error, ErrorKind, Principal};
@@ -38,7 +41,11 @@ impl Turn {
     /// # Errors
     ///
     /// The tape cannot be written.
-    pub async fn again(scope: &Arc<CallScope>, told: TurnSnapshot, options: TurnOptions) -> Result<Arc<Self>, Failure> {
+    pub async fn from_snapshot(
+        scope: &Arc<CallScope>,
+        told: TurnSnapshot,
+        options: TurnOptions,
+    ) -> Result<Arc<Self>, Failure> {
         let turn = Self::begin(scope, told.session, told.message, options).await?;
         let held = || Failure::Tape(Error::new(ErrorKind::Conflict, "the turn is held by somebody else"));
         let mut turn = Arc::into_inner(turn).ok_or_else(held)?;

@@ -1,6 +1,9 @@
 //! What is said to a session while a turn of it runs: made a prompt by the same hooks as any message, and never lost.
 
-use super::{AttributedMessage, TaintSource, Turn, build_prompt};
+use super::data::Turn;
+use super::options::AttributedMessage;
+use super::pipeline::build_prompt;
+use super::taint::TaintSource;
 use crate::error::Failure;
 use bub_tape::{Draft, Entry, json};
 use bub_types::{Envelope, MessageKind, Principal, Prompt};

@@ -1,21 +1,20 @@
 //! A turn inside a turn: the same plugins, a prompt of its own, and no more than its parent may.
 
-use super::finalize::EPHEMERAL_PREFIX;
-use super::progress::Turn;
-use super::{Cancel, DenialReason, Identity, Prompt, TurnOptions, run_model};
+use super::data::Turn;
+use super::denial::DenialReason;
+use super::lifetime::MAX_NESTED;
+use super::options::{Cancel, Identity, TurnOptions};
+use super::pipeline::run_model;
 use crate::error::Failure;
 use crate::plugin::model_name;
 use bub_config::Commands;
 use bub_tape::{Tape, tape_name};
-use bub_types::{Envelope, Error, ErrorKind, MessageKind};
+use bub_types::{EPHEMERAL_PREFIX, Envelope, Error, ErrorKind, MessageKind, Prompt, is_ephemeral};
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-
-/// How deep turns inside turns may go.
-pub(super) const MAX_NESTED: usize = 3;
 
 /// The session that is the parent's own.
 const INHERIT: &str = "inherit";
@@ -150,7 +149,7 @@ impl Turn {
                 Ok((session.to_owned(), self.tape().await?.fork()))
             }
             Some("") => Err(refused(ErrorKind::InvalidInput, "the session of a turn inside a turn needs a name")),
-            Some(session) if session.starts_with(EPHEMERAL_PREFIX) => Err(refused(
+            Some(session) if is_ephemeral(session) => Err(refused(
                 ErrorKind::InvalidInput,
                 format!(
                     "a session's name does not begin with `{EPHEMERAL_PREFIX}`; `temp` is a session that is not kept"
@@ -187,11 +186,6 @@ impl Turn {
         Ok(Some(tools))
     }
 
-    /// Whether the turn may see and call that tool, by the name that its plugin gave it.
-    pub fn has_tool(&self, name: &str) -> bool {
-        self.allowed_tools.as_ref().is_none_or(|allowed| allowed.contains(name))
-    }
-
     /// The turn that all this happens in: itself, when it is inside of none.
     pub fn outermost(&self) -> &Self {
         self.ancestors().last().map_or(self, |turn| turn)
@@ -206,7 +200,7 @@ impl Turn {
     /// around it whose session is.
     pub fn billed_session(&self) -> &str {
         let around = self.ancestors().map(|turn| turn.session_id.as_str());
-        let kept = std::iter::once(self.session_id.as_str()).chain(around).find(|id| !id.starts_with(EPHEMERAL_PREFIX));
+        let kept = std::iter::once(self.session_id.as_str()).chain(around).find(|id| !is_ephemeral(id));
         kept.unwrap_or(&self.session_id)
     }
 

@@ -6,9 +6,9 @@
 
 use anyhow::{Context, Result};
 use bub_config::Config;
-use bub_runtime::turn::EPHEMERAL_PREFIX;
 use bub_system::files::Draft;
 use bub_tape::tape_name;
+use bub_types::is_ephemeral;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder};
 use std::io::{ErrorKind, Write};
@@ -84,7 +84,7 @@ impl Sessions {
 
     /// Records a use of the session. A failure only affects continuing it later.
     pub(in crate::cli) fn note(&self, session: &str, workspace: &Path) {
-        if session.is_empty() || session.starts_with(EPHEMERAL_PREFIX) {
+        if session.is_empty() || is_ephemeral(session) {
             return;
         }
         if let Err(error) = self.write(session, workspace) {

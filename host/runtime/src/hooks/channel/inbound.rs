@@ -4,8 +4,8 @@
 
 use super::{Arrival, GuestChannel, Inbox};
 use crate::channel::{attach, kind_of, session_of};
+use crate::guest::bindings::channel::channel as wit;
 use crate::host::RuntimeEvent;
-use crate::plugin::bindings::channel::channel as wit;
 use crate::plugin::{check_json, contract};
 use crate::turn::CallScope;
 use bub_types::text::one_line;

@@ -2,7 +2,7 @@
 
 use super::{Arrival, GuestChannel, WebhookRequest, inbound};
 use crate::error::Failure;
-use crate::plugin::bindings::channel::channel as wit;
+use crate::guest::bindings::channel::channel as wit;
 use crate::plugin::contract;
 use crate::turn::CallScope;
 use bub_types::Error;

@@ -1,7 +1,7 @@
 //! A write to a plugin that keeps tapes: the host gives the ids, the plugin says whether they are still the next ones.
 
 use super::{GuestStore, Written, wit};
-use crate::plugin::bindings::entries;
+use crate::guest::bindings::entries;
 use bub_tape::{Batch, Commit, Draft, Error, Outcome, Result, Store};
 use std::io;
 

@@ -1,8 +1,8 @@
 //! A plugin that keeps tapes is asked to find entries, where it exports `store-query`.
 
 use super::{GuestStore, from_entry, validate};
+use crate::guest::bindings::tape_exports::store_query as query;
 use crate::hooks::guest_call::guest_call;
-use crate::plugin::bindings::tape_exports::store_query as query;
 use bub_tape::{Candidates, Condition, Result, check_tape_name};
 
 /// Entries that may fit, at most `max`; none where the plugin cannot say.

@@ -1,9 +1,9 @@
 //! What a plugin that keeps tapes answers, judged before anybody uses it.
 
 use super::from_entry;
-use crate::plugin::bindings::entries::Entry;
-use crate::plugin::bindings::tape_exports::store::{Outcome, Page};
-use crate::plugin::bindings::tape_exports::store_query::{Candidates, Condition};
+use crate::guest::bindings::entries::Entry;
+use crate::guest::bindings::tape_exports::store::{Outcome, Page};
+use crate::guest::bindings::tape_exports::store_query::{Candidates, Condition};
 use crate::plugin::contract;
 use bub_tape::{Lookup, check_tape_name, json};
 use bub_types::Error;

@@ -2,15 +2,16 @@
 
 use super::metering::weight;
 use super::request::Request;
-use super::{EVENTS, Outcome, grant_of, into_call, into_error};
+use super::{EVENTS, grant_of, into_call, into_error};
+use crate::guest::bindings::exchange;
+use crate::guest::bindings::exported::after_llm_call::LlmResult;
+use crate::guest::completion::Outcome;
+use crate::guest::handles::Sink;
+use crate::guest::{CallContext, Running, call};
 use crate::hooks;
 use crate::hooks::LlmVerdict;
 use crate::host::RuntimeEvent;
-use crate::imports::sink::Sink;
-use crate::imports::toolbox::dotted;
-use crate::plugin::bindings::exchange;
-use crate::plugin::bindings::exported::after_llm_call::LlmResult;
-use crate::plugin::{CallContext, Plugin, Running, call};
+use crate::plugin::Plugin;
 use crate::turn::{Denial, DenialReason, Turn};
 use bub_model::Event;
 use bub_model::local_stream::LocalStream;
@@ -245,7 +246,7 @@ impl<'a> ResponseRecorder<'a> {
     /// A call as the rest of the host knows it: with the tool's own name, and with an id.
     fn named(&self) -> impl Fn((usize, bub_model::ToolCall)) -> bub_model::ToolCall {
         |(at, call)| bub_model::ToolCall {
-            name: dotted(self.turn, &call.name),
+            name: self.turn.dotted(&call.name),
             id: call.id.or_else(|| Some(format!("call_{at}"))),
             arguments: call.arguments,
         }

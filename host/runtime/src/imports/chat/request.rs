@@ -1,7 +1,7 @@
 //! A model call as it goes to the chain of hooks, to a model's server or to a plugin that is a provider.
 
-use crate::plugin::bindings::exchange;
-use crate::plugin::bindings::exported::before_llm_call::LlmRequest;
+use crate::guest::bindings::exchange;
+use crate::guest::bindings::exported::before_llm_call::LlmRequest;
 use crate::plugin::{Offer, check_json};
 use crate::turn::{Message, Turn};
 use bub_model::RawObject;

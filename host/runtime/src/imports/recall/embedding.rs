@@ -1,8 +1,8 @@
 //! Texts become vectors: by a plugin that is an embedder, or by the configured model, within budgets and on the account.
 
+use crate::guest::bindings::model_exports::embedder::Purpose;
 use crate::hooks;
 use crate::plugin::Plugin;
-use crate::plugin::bindings::model_exports::embedder::Purpose;
 use crate::turn::Turn;
 use bub_model::Embedded;
 use bub_model::usage::{Call, Tokens};

@@ -1,11 +1,9 @@
 //! What crosses between a guest and a tape.
 
-use super::TAINTED_MARK;
-use crate::plugin::bindings::entries;
-use crate::plugin::bindings::entries::{Draft, Entry, Hit, Info};
-use crate::turn::{TaintSource, Turn};
-use bub_tape::{Tape, json};
-use bub_types::MessageKind;
+use crate::guest::bindings::entries;
+use crate::guest::bindings::entries::{Draft, Entry, Hit, Info};
+use crate::turn::Turn;
+use bub_tape::Tape;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -36,19 +34,9 @@ pub async fn current(tape: &Tape) -> bub_tape::Result<BTreeMap<String, (u64, u64
     Ok(BTreeMap::from([(bub_tape::MEMORY.to_owned(), (ends(zone.first()), ends(zone.last())))]))
 }
 
-/// An entry that says that text from outside is in it taints the turn that reads it, but for what the owner typed as a
-/// command, which is no part of the conversation.
-pub fn taint(turn: &Turn, entry: &bub_tape::Entry) {
-    if turn.message.kind != MessageKind::Command && json::get(&entry.meta, TAINTED_MARK) == Some("true") {
-        turn.taint(TaintSource::outside("entry"), || {
-            format!("entry {} of a tape is in the conversation, and holds text that somebody else wrote", entry.id)
-        });
-    }
-}
-
 /// An entry as guests see it: with marks in the place of a message's media.
 pub(super) fn into_entry(turn: &Turn, entry: bub_tape::Entry) -> Entry {
-    taint(turn, &entry);
+    turn.taint_by_entry(&entry);
     let payload = match &*entry.kind {
         "message" => turn.scope.media.extract(&entry.payload).into_owned(),
         _ => entry.payload.to_string(),

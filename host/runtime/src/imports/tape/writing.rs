@@ -1,9 +1,9 @@
 //! What a guest writes to a tape: checked, signed by the host, and with the taint of its turn.
 
-use super::{TAINTED_MARK, TapeHandle};
-use crate::plugin::bindings::entries::Draft;
-use crate::plugin::store::State;
-use crate::turn::{DenialReason, TAINTED};
+use crate::guest::State;
+use crate::guest::bindings::entries::Draft;
+use crate::guest::handles::TapeHandle;
+use crate::turn::{DenialReason, TAINTED, TAINTED_MARK};
 use bub_tape::json;
 use bub_types::Error;
 use std::borrow::Cow;

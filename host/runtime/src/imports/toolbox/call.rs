@@ -1,17 +1,16 @@
 //! One tool call, from its caller to the guest and back.
 
-use super::super::approvals::{Asker, about, consent};
-use super::super::flow::{self, Reach};
-use super::super::turn::TurnHandle;
-use super::super::{fs, spill};
-use super::{dotted, tool_of};
 use crate::channel::ApprovalRequest;
 use crate::error::Failure;
+use crate::flow::{self, Reach};
+use crate::guest::handles::TurnHandle;
+use crate::guest::wasi::directories;
+use crate::guest::{CallContext, GuestCall, Running, call};
 use crate::hooks;
 use crate::hooks::ToolVerdict;
-use crate::plugin::{
-    CallContext, GuestCall, Plugin, Running, Tool, call, check_json, contract, effect_name, model_name, parse_json,
-};
+use crate::imports::approvals::{Asker, about, consent};
+use crate::imports::spill;
+use crate::plugin::{Plugin, Tool, check_json, contract, effect_name, model_name, parse_json};
 use crate::turn::{DenialReason, TaintSource, Turn, TurnEvent};
 use bub_permissions::policy::{ApprovalMode, Flow, PolicyInput, Verdict, decide, destructive, run_later};
 use bub_types::Effect;
@@ -27,7 +26,7 @@ static CALLS: AtomicU64 = AtomicU64::new(0);
 
 /// Runs one call, and notifies the listener.
 pub(super) async fn run(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<String, Error> {
-    let call = ToolCall { name: dotted(turn, &call.name), ..call };
+    let call = ToolCall { name: turn.dotted(&call.name), ..call };
     let (number, began) = (CALLS.fetch_add(1, Ordering::Relaxed), Instant::now());
     let (name, arguments) = (call.name.clone(), call.arguments.clone());
     turn.publish_tool_event(TurnEvent::ToolBegins { call: number, name, arguments, nested: turn.nesting() }).await;
@@ -61,7 +60,7 @@ async fn intercepted(turn: &Arc<Turn>, depth: u32, call: ToolCall) -> Result<Str
     };
     let result = hooks::after_tool_call(turn, depth, &call, outcome).await?;
     // What a command answers is no part of the conversation.
-    let tool = tool_of(turn, &call.name).filter(|_| !turn.is_typed(depth));
+    let tool = turn.tool(&call.name).filter(|_| !turn.is_typed(depth));
     if let Some((plugin, tool)) = tool {
         turn.record_result(plugin, tool, &call.arguments, &result);
     }
@@ -79,7 +78,7 @@ async fn decided(
     call: &ToolCall,
     guest_closure: Vec<(String, String)>,
 ) -> Result<String, Error> {
-    let Some((plugin, tool)) = tool_of(turn, &call.name) else {
+    let Some((plugin, tool)) = turn.tool(&call.name) else {
         return Err(unknown(turn, &call.name));
     };
     let (arguments, parsed) = arguments(turn, tool, call).inspect_err(|error| {
@@ -240,7 +239,7 @@ fn shows_workspace(turn: &Turn, plugin: &Plugin, tool: &Tool) -> bool {
         return false;
     }
     let grants = &turn.scope.host.grants;
-    grants.allows(plugin, "process") || grants.targets(plugin, "fs:").iter().any(|held| fs::is_workspace(held))
+    grants.allows(plugin, "process") || grants.targets(plugin, "fs:").iter().any(|held| directories::is_workspace(held))
 }
 
 /// The arguments, as text and as the object that they are, if the tool takes them.

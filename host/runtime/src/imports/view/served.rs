@@ -1,11 +1,12 @@
 //! `bub:context/view` as a guest calls it.
 
-use super::View;
-use crate::imports::tape::{MAX_BATCH, TapeHandle, current, from_query, into_entries, into_hits, into_info};
-use crate::plugin::bindings::entries;
-use crate::plugin::bindings::entries::Hit;
-use crate::plugin::bindings::view::{Host, HostView, WrittenPart};
-use crate::plugin::store::State;
+use crate::guest::State;
+use crate::guest::bindings::entries;
+use crate::guest::bindings::entries::Hit;
+use crate::guest::bindings::view::{Host, HostView, WrittenPart};
+use crate::guest::handles::TapeHandle;
+use crate::guest::view::View;
+use crate::imports::tape::{MAX_BATCH, current, from_query, into_entries, into_hits, into_info};
 use bub_tape::Search;
 use bub_types::ToolSpec;
 use bub_types::{Error, ErrorKind, Prompt};
@@ -120,7 +121,10 @@ impl HostView for State {
     }
 
     async fn system_parts(&mut self, view: Resource<View>) -> Result<Vec<WrittenPart>> {
-        Ok(self.table.get(&view)?.about.system.parts.to_vec())
+        let parts = &self.table.get(&view)?.about.system.parts;
+        let written =
+            |part: &crate::turn::WrittenPart| WrittenPart { plugin: part.plugin.clone(), part: part.part.clone() };
+        Ok(parts.iter().map(written).collect())
     }
 
     async fn model(&mut self, view: Resource<View>) -> Result<String> {

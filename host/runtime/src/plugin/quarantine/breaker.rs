@@ -4,10 +4,13 @@
 //! callers that the configuration trusts have seen it: the owner in two sessions, or two of owner and peers.
 
 use super::caller::{Caller, Trust};
-use super::{Key, OpenCircuit};
+use crate::plugin::open_circuit::OpenCircuit;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+
+/// Digest and hook: what faults are counted by.
+pub(super) type Key = (String, String);
 
 /// Faults in a row that open it.
 const FAULTS: u32 = 3;

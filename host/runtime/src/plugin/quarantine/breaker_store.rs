@@ -1,8 +1,7 @@
 //! Stores the circuit breakers in a file, which one process at a time changes.
 
 use super::super::private::PrivateDir;
-use super::Key;
-use super::breaker::Breaker;
+use super::breaker::{Breaker, Key};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};

@@ -1,17 +1,18 @@
 //! Crash reports: the component, the arguments of the call and its turn.
 //! One folder for each digest and hook, bounded in number and size, readable by the user alone; secrets are redacted.
 
-use super::super::discovery::{ReadOutcome, read_component};
-use super::super::embedded::EMBEDDED;
-use super::super::load::{Plugin, digest};
-use super::super::private::PrivateDir;
-use super::Fault;
-use crate::host::Host;
-use crate::turn::Turn;
-use parking_lot::Mutex;
+use super::call_recorder::CallRecorder;
+use crate::plugin::digest::digest;
+use crate::plugin::discovery::{ReadOutcome, read_component};
+use crate::plugin::embedded::EMBEDDED;
+use crate::plugin::fault::Fault;
+use crate::plugin::loaded::Plugin;
+use crate::plugin::private::PrivateDir;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+
+/// Below `$BUB_HOME`: the quarantine state and crash reports.
+pub const DIR: &str = "quarantine";
 
 /// Reports that are kept; the oldest is removed first.
 const MAX_FOLDERS: usize = 20;
@@ -28,55 +29,24 @@ pub const COMPONENT: &str = "component.wasm";
 /// What a call's arguments may be, in bytes of JSON: the component has to fit beside them.
 const MAX_CALL: usize = 2 << 20;
 
-/// Records the arguments of a call, in case it faults.
-#[derive(Clone, Default)]
-pub struct CallRecorder(Arc<Mutex<Option<Value>>>);
-
-/// Records the arguments when it is dropped without [`RecordGuard::discard`]: when the guest traps or its deadline ends
-/// it.
-pub struct RecordGuard<F: FnOnce() -> Value> {
-    recorder: CallRecorder,
-    arguments: Option<F>,
-}
-
-impl CallRecorder {
-    /// Records `arguments` unless [`RecordGuard::discard`] is called.
-    pub fn record<F: FnOnce() -> Value>(&self, arguments: F) -> RecordGuard<F> {
-        RecordGuard { recorder: self.clone(), arguments: Some(arguments) }
-    }
-
-    fn take(&self) -> Option<Value> {
-        self.0.lock().take()
-    }
-}
-
-impl<F: FnOnce() -> Value> RecordGuard<F> {
-    /// Discards the arguments: the call succeeded.
-    pub fn discard(mut self) {
-        self.arguments = None;
-    }
-}
-
-impl<F: FnOnce() -> Value> Drop for RecordGuard<F> {
-    fn drop(&mut self) {
-        if let Some(arguments) = self.arguments.take() {
-            *self.recorder.0.lock() = Some(arguments());
-        }
-    }
-}
-
-/// A call that faulted.
-pub struct Call<'a> {
-    /// The host of the call.
-    pub host: &'a Host,
+/// What a report says of the call beside its fault.
+pub(crate) struct CrashContext<'a> {
+    /// Removes secrets from a text.
+    pub(crate) redact: &'a (dyn Fn(&str) -> String + Sync),
     /// Has the arguments.
-    pub recorder: CallRecorder,
-    /// The turn, if the call had one.
-    pub turn: Option<&'a Turn>,
+    pub(crate) recorder: CallRecorder,
+    /// What hooks saw of the turn, if the call had one.
+    pub(crate) turn: Option<&'a (dyn Fn() -> Value + Sync)>,
 }
 
 /// Writes the report, once for each digest and hook. Returns its path, if it could be written.
-pub(super) fn keep(dir: &Path, plugin: &Plugin, fault: &Fault, session: &str, call: Call<'_>) -> Option<PathBuf> {
+pub(super) fn keep(
+    dir: &Path,
+    plugin: &Plugin,
+    fault: &Fault,
+    session: &str,
+    report: &CrashContext<'_>,
+) -> Option<PathBuf> {
     let name = format!("{}-{}-{}", plugin.name, fault.hook, &plugin.digest[..12]);
     let path = dir.join(&name);
     if path.exists() {
@@ -86,7 +56,7 @@ pub(super) fn keep(dir: &Path, plugin: &Plugin, fault: &Fault, session: &str, ca
         make_room(&dir)?;
         let folder = dir.folder(&name)?;
         let component = component(plugin);
-        let text = describe(plugin, fault, session, &call, component.is_some());
+        let text = describe(plugin, fault, session, report, component.is_some());
         let wrong = |error: std::io::Error| format!("cannot be written: {error}");
         folder.write(CALL, &[text.as_bytes()]).map_err(wrong)?;
         component.map_or(Ok(()), |bytes| folder.write(COMPONENT, &[&bytes])).map_err(wrong)
@@ -115,7 +85,7 @@ fn component(plugin: &Plugin) -> Option<Vec<u8>> {
 /// Takes what is kept in another folder of this kind into the one below that home, as if it had broken here. Where each is;
 /// what cannot be kept is told to the log.
 pub fn adopt(from: &Path, home: &Path) -> Vec<PathBuf> {
-    let to = home.join(super::DIR);
+    let to = home.join(DIR);
     let Ok(folders) = std::fs::read_dir(from) else { return Vec::new() };
     let folders = folders.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
     let mut names: Vec<_> = folders.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect();
@@ -147,7 +117,7 @@ fn copy(from: &Path, to: &Path, name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn describe(plugin: &Plugin, fault: &Fault, session: &str, call: &Call<'_>, has_component: bool) -> String {
+fn describe(plugin: &Plugin, fault: &Fault, session: &str, context: &CrashContext<'_>, has_component: bool) -> String {
     let limits = &plugin.limits;
     let mut report = json!({
         "plugin": plugin.name,
@@ -155,7 +125,7 @@ fn describe(plugin: &Plugin, fault: &Fault, session: &str, call: &Call<'_>, has_
         "version": plugin.manifest.version,
         "digest": plugin.digest,
         "component": has_component.then_some(COMPONENT),
-        "contract": plugin.ready.exports.version(fault.hook),
+        "contract": plugin.code.version(fault.hook),
         "host": env!("CARGO_PKG_VERSION"),
         "at": jiff::Timestamp::now().to_string(),
         "hook": fault.hook,
@@ -170,8 +140,8 @@ fn describe(plugin: &Plugin, fault: &Fault, session: &str, call: &Call<'_>, has_
         },
         "output": fault.output.as_deref(),
         "config": plugin.config,
-        "arguments": call.recorder.take(),
-        "turn": call.turn.map(Turn::snapshot),
+        "arguments": context.recorder.take(),
+        "turn": context.turn.map(|snapshot| snapshot()),
     });
     // The largest part is left out first, and marked as such.
     for part in ["turn", "arguments", "config"] {
@@ -180,7 +150,7 @@ fn describe(plugin: &Plugin, fault: &Fault, session: &str, call: &Call<'_>, has_
         }
         report[part] = json!({ "left_out": "it is too large" });
     }
-    call.host.config.redact(&format!("{report:#}"))
+    (context.redact)(&format!("{report:#}"))
 }
 
 fn make_room(dir: &PrivateDir) -> Result<(), String> {

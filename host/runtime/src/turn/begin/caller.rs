@@ -1,9 +1,9 @@
 //! Whose message a turn is about, to quarantine and quotas.
 
-use super::super::{CallScope, Identity, Turn};
 use super::principal;
 use crate::host::Host;
 use crate::plugin::Caller;
+use crate::turn::{CallScope, Identity, Turn};
 use bub_config::Quota;
 use bub_tape::Media;
 use bub_types::Envelope;

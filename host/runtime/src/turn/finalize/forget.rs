@@ -1,6 +1,6 @@
 //! What the owner has had forgotten while the turn runs.
 
-use super::super::Turn;
+use crate::turn::Turn;
 use bub_tape::{Draft, Entry, Tape, Words};
 
 /// Names of tapes that are asked for at once.

@@ -1,0 +1,225 @@
+//! The only way to call a guest: an instance with its limits and deadline, and a typed fault when it breaks them.
+
+use super::bindings::Exports;
+use super::classify::classify;
+use super::context::CallContext;
+use super::instance::GuestInstance;
+use super::running::{LOAD, RUNNING, Running};
+use super::state::State;
+use crate::host::{Host, RuntimeEvent};
+use crate::plugin::quarantine::{CallRecorder, CircuitKey, Consequence, CrashContext, Permit};
+use crate::plugin::{Fault, FaultKind, Plugin};
+use crate::turn::Turn;
+use serde_json::Value;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use wasmtime::component::Instance;
+use wasmtime::{Result, Store};
+
+/// The deadline of `after-turn`.
+const AFTER_TURN_DEADLINE: Duration = Duration::from_secs(60);
+
+/// The deadline of a channel's delivery or webhook: that of one HTTP request.
+const DELIVERY: Duration = Duration::from_secs(60);
+
+/// A plugin's instance during one call.
+///
+/// `'c` is how long what the caller lends lives: its name here is what lets a boxed future borrow both from the visit
+/// and from the caller.
+pub struct GuestCall<'a, 'c> {
+    /// The plugin's exports, by their indices in the component.
+    pub exports: &'a Exports,
+    /// The store of the instance.
+    pub store: &'a mut Store<State>,
+    /// The instance.
+    pub instance: Instance,
+    lent: PhantomData<&'a &'c ()>,
+}
+
+/// The future of a guest call. Boxed, because the compiler cannot yet show that an async closure that borrows its
+/// arguments is `Send`.
+pub type CallFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// Calls an export of `plugin` in an instance of its own.
+///
+/// # Errors
+///
+/// A [`Fault`], when the guest trapped or broke a limit or its contract. What the guest itself calls an error is in `T`.
+#[tracing::instrument(name = "hook", skip_all, fields(hook = context.hook, plugin = plugin.name))]
+pub async fn call<'c, T: Send>(
+    host: &Arc<Host>,
+    plugin: &Arc<Plugin>,
+    context: CallContext,
+    run: impl for<'a> FnOnce(GuestCall<'a, 'c>) -> CallFuture<'a, T> + Send,
+) -> std::result::Result<T, Fault> {
+    let hook = context.hook;
+    let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind, output: None };
+    let session = context.session().to_owned();
+    // Calls during loading are not counted: the plugin is not in use yet.
+    let previews = context.turn.as_ref().is_some_and(|turn| turn.is_preview());
+    let counts = hook != LOAD && !previews;
+    let permit = match (counts, previews) {
+        (true, _) => host.quarantine.begin(plugin, context.circuit_key()),
+        (false, true) => host
+            .quarantine
+            .open_circuit(plugin, context.circuit_key())
+            .map_or(Ok(Permit::default()), |circuit| Err(Box::new(circuit))),
+        (false, false) => Ok(Permit::default()),
+    };
+    let permit = permit.map_err(|circuit| fault(FaultKind::OpenCircuit(circuit)))?;
+    if !permit.wait.is_zero() {
+        tokio::time::sleep(permit.wait).await;
+    }
+    let limit = deadline(host, plugin, &context);
+    let turn = context.turn.clone();
+    let live = GuestInstance::new(host, plugin, &context);
+    let mut live = live.map_err(|error| fault(FaultKind::Trap(format!("{error:#}"))))?;
+    let (began, mut busy) = (Instant::now(), Duration::ZERO);
+    let outcome = tokio::time::timeout(
+        limit,
+        RUNNING.scope(
+            Running::new(plugin, hook),
+            timed(&mut busy, async {
+                let instance = live.instance(host, plugin, &context).await?;
+                run(GuestCall { exports: &live.ready.exports, store: &mut live.store, instance, lent: PhantomData })
+                    .await
+            }),
+        ),
+    )
+    .await;
+    let (took, fuel) = (began.elapsed(), live.fuel(plugin));
+    if let Some(turn) = &turn {
+        turn.fuel.fetch_add(fuel, Ordering::Relaxed);
+    }
+    live.store.data().output.end();
+    let broken = match outcome {
+        Ok(Ok(value)) => {
+            host.meter.add(&plugin.name, hook, took, fuel, None);
+            // A call that made the turn hold too much is not a success.
+            if counts && !turn.as_ref().is_some_and(|turn| turn.is_large_consumer(plugin)) {
+                host.quarantine.succeeded(plugin, context.circuit_key(), permit);
+            }
+            if let Some(turn) = &turn {
+                live.rest(plugin, turn);
+            }
+            return Ok(value);
+        }
+        Ok(Err(error)) => classify(&error, live.store.data()),
+        Err(_) => FaultKind::Deadline(limit),
+    };
+    let broken = Fault { output: live.store.data().output.shown(), ..fault(broken) };
+    if let Some((holder, broken)) = turn.as_deref().and_then(|turn| filled(turn, plugin, &broken)) {
+        host.meter.add(&plugin.name, hook, took, fuel, None);
+        host.meter.add(&holder.name, broken.hook, Duration::ZERO, 0, Some(&broken));
+        host.events.publish(
+            RuntimeEvent::Fault { plugin: holder.name.clone(), hook: broken.hook, what: broken.kind.to_string() },
+            &session,
+        );
+        if !previews {
+            let call = (&*holder, context.circuit_key(), Permit::default());
+            let consequence = faulted(host, call, &broken, CallRecorder::default(), turn.as_deref());
+            tell(turn.as_deref(), &holder, consequence).await;
+        }
+        return Err(broken);
+    }
+    host.meter.add(&plugin.name, hook, took, fuel, Some(&broken));
+    host.events
+        .publish(RuntimeEvent::Fault { plugin: plugin.name.clone(), hook, what: broken.kind.to_string() }, &session);
+    if matches!(broken.kind, FaultKind::Deadline(_)) {
+        host.quarantine.was_slow(plugin, &broken);
+    }
+    // A deadline that was spent waiting for a model, a page or a disk is not the plugin's fault.
+    let only_waited = matches!(broken.kind, FaultKind::Deadline(_)) && busy < limit / 2;
+    if counts && !only_waited {
+        let recorder = live.store.data().recorder.clone();
+        let call = (&**plugin, context.circuit_key(), permit);
+        let consequence = faulted(host, call, &broken, recorder, turn.as_deref());
+        tell(turn.as_deref(), plugin, consequence).await;
+    }
+    Err(broken)
+}
+
+/// Records a fault, with a crash report of the call.
+fn faulted(
+    host: &Host,
+    call: (&Plugin, CircuitKey<'_>, Permit),
+    fault: &Fault,
+    recorder: CallRecorder,
+    turn: Option<&Turn>,
+) -> Consequence {
+    let redact = |text: &str| host.config.redact(text);
+    let snapshot = || turn.map_or(Value::Null, Turn::snapshot);
+    let context = CrashContext { redact: &redact, recorder, turn: turn.is_some().then_some(&snapshot) };
+    host.quarantine.faulted(call, fault, &context)
+}
+
+/// A fault that is another plugin's: the call ran out of room, and by then another plugin made the turn hold so much that
+/// handing it over takes half of that room. The call ends all the same, because the turn has no room for what it does.
+fn filled(turn: &Turn, plugin: &Arc<Plugin>, broken: &Fault) -> Option<(Arc<Plugin>, Fault)> {
+    let (FaultKind::OutOfMemory(limit) | FaultKind::TooMuchOutput(limit) | FaultKind::TooMuchKept(limit)) = broken.kind
+    else {
+        return None;
+    };
+    let holder =
+        turn.largest_consumer().filter(|holder| holder.bytes >= limit / 2 && holder.plugin.name != plugin.name)?;
+    let kind = FaultKind::FilledTurn { bytes: holder.bytes, broke: Box::new(broken.clone()) };
+    let fault = Fault { plugin: holder.plugin.name.clone(), hook: holder.hook, kind, output: None };
+    Some((holder.plugin, fault))
+}
+
+/// Reports a new quarantine: in the log, and on the tape of the turn that it broke.
+async fn tell(turn: Option<&Turn>, plugin: &Plugin, Consequence { circuit, reproducer }: Consequence) {
+    let Some(circuit) = circuit else { return };
+    let shown = reproducer.as_ref().map(|path| format!("; what broke it: `{}`", path.display())).unwrap_or_default();
+    tracing::warn!("hook `{}` of plugin `{}` is {circuit}{shown}", circuit.hook, plugin.name);
+    if let Some(turn) = turn {
+        let data = serde_json::json!({
+            "plugin": plugin.name,
+            "digest": circuit.digest,
+            "hook": circuit.hook,
+            "everywhere": circuit.session.is_none() && circuit.caller.is_none(),
+            "caller": circuit.caller,
+            "seconds": circuit.left.as_secs(),
+            "fault": circuit.fault,
+            "reproducer": reproducer,
+        });
+        if let Err(error) = turn.append_event("plugin.quarantined", &data).await {
+            tracing::warn!("the quarantine is not on the tape: {error}");
+        }
+    }
+}
+
+/// Adds the time that the future spends working, without waiting, to `busy`.
+async fn timed<T>(busy: &mut Duration, future: impl Future<Output = T>) -> T {
+    let mut future = std::pin::pin!(future);
+    std::future::poll_fn(|context| {
+        let start = Instant::now();
+        let polled = future.as_mut().poll(context);
+        *busy += start.elapsed();
+        polled
+    })
+    .await
+}
+
+/// What waits for a model or a person has the turn's deadline only, and so has a command, for which a person waits who
+/// can end it; everything else has a short one of its own, also when the turn's time is over: its state is still saved,
+/// and its failure still told.
+fn deadline(host: &Host, plugin: &Plugin, context: &CallContext) -> Duration {
+    match context.hook {
+        "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" | "run-command" => {
+            let own = plugin.limits.turn_deadline();
+            // The turn notices the end of its time first: it is then the turn that was too long, not the plugin.
+            let left = context.turn.as_ref().map_or(own, |turn| turn.time_left() + Duration::from_secs(1));
+            if own < host.config.limits().turn_deadline() { left.min(own) } else { left }
+        }
+        // Behind the answer a model may be asked once more, for a summary.
+        "after-turn" => plugin.limits.deadline().max(AFTER_TURN_DEADLINE),
+        // These go over the network, and may ask more than once.
+        "send" | "update" | "receive" => plugin.limits.deadline().max(DELIVERY),
+        _ => plugin.limits.deadline(),
+    }
+}

@@ -1,0 +1,61 @@
+//! The context of a guest call.
+
+use crate::plugin::Caller;
+use crate::plugin::quarantine::CircuitKey;
+use crate::turn::Turn;
+use std::sync::{Arc, LazyLock};
+
+/// The context of a call: its export, its turn and its nesting depth.
+#[derive(Clone)]
+pub struct CallContext {
+    /// The export's name.
+    pub hook: &'static str,
+    /// The turn, if the call has one.
+    pub turn: Option<Arc<Turn>>,
+    /// How many other calls this one is nested in.
+    pub depth: u32,
+    /// Replaces the session where there is no turn.
+    about: Option<Arc<str>>,
+    /// The caller where there is no turn, if it is known.
+    caller: Option<Caller>,
+}
+
+impl CallContext {
+    /// A call without a turn.
+    pub fn outside(hook: &'static str) -> Self {
+        Self { hook, turn: None, depth: 0, about: None, caller: None }
+    }
+
+    /// A call without a turn, for a message or a tape: faults are counted for that session.
+    pub fn about(hook: &'static str, session: &str) -> Self {
+        Self { hook, turn: None, depth: 0, about: Some(session.into()), caller: None }
+    }
+
+    /// Sets the caller.
+    pub fn caused_by(self, caller: Caller) -> Self {
+        Self { caller: Some(caller), ..self }
+    }
+
+    /// Whose call of which hook it is, for the quarantine.
+    pub fn circuit_key(&self) -> CircuitKey<'_> {
+        static UNKNOWN: LazyLock<Caller> = LazyLock::new(Caller::unknown);
+        let caller = self.turn.as_ref().map(|turn| turn.caller()).or(self.caller.as_ref());
+        CircuitKey { hook: self.hook, caller: caller.unwrap_or(&UNKNOWN), session: self.session() }
+    }
+
+    /// The session of the call; empty if there is none.
+    pub fn session(&self) -> &str {
+        let turn = self.turn.as_ref().map(|turn| turn.session_id.as_str());
+        turn.or(self.about.as_deref()).unwrap_or_default()
+    }
+
+    /// A call that the host makes by itself on behalf of a turn.
+    pub fn for_turn(hook: &'static str, turn: &Arc<Turn>) -> Self {
+        Self::inside(hook, turn, 0)
+    }
+
+    /// A call that sits in `depth` others.
+    pub fn inside(hook: &'static str, turn: &Arc<Turn>, depth: u32) -> Self {
+        Self { hook, turn: Some(turn.clone()), depth, about: None, caller: None }
+    }
+}

@@ -1,0 +1,63 @@
+//! What guests hold handles to. The methods that guests call on them are in `imports`.
+
+use crate::turn::Turn;
+use bub_model::Event;
+use bub_system::process;
+use bub_tape::Tape;
+use bub_types::{Error, Principal};
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// A guest's handle of the turn. It goes with the instance; the turn lives until it ends.
+#[derive(Clone)]
+pub struct TurnHandle(pub Arc<Turn>);
+
+/// A tape in a guest's hands.
+#[derive(Clone)]
+pub struct TapeHandle {
+    pub(crate) tape: Tape,
+    /// The turn that the guest has it for: it knows which run ids it gave out.
+    pub(crate) turn: Arc<Turn>,
+    /// Whether it is the workspace's own, which all its sessions read.
+    pub(crate) is_shared: bool,
+}
+
+impl TapeHandle {
+    /// A handle to `tape` for a call of `turn`.
+    pub fn new(tape: Tape, turn: Arc<Turn>) -> Self {
+        Self { tape, turn, is_shared: false }
+    }
+
+    /// The workspace's own tape.
+    pub fn shared(tape: Tape, turn: Arc<Turn>) -> Self {
+        Self { is_shared: true, ..Self::new(tape, turn) }
+    }
+
+    /// Another tape by way of this one: its fork, its sidecar.
+    pub(crate) fn beside(&self, tape: Tape) -> Self {
+        Self { tape, turn: Arc::clone(&self.turn), is_shared: self.is_shared }
+    }
+
+    /// Refuses to change what all sessions of the workspace read, unless it is the owner who speaks.
+    pub(crate) fn may_change(&self) -> Result<(), Error> {
+        match self.turn.principal() {
+            Principal::Owner => Ok(()),
+            _ if !self.is_shared => Ok(()),
+            _ => {
+                Err(Error::denied("only the owner may write to the workspace's own tape, which all its sessions read"))
+            }
+        }
+    }
+}
+
+/// A position in a result. It holds what it reads from, so that it outlives the handle it came from.
+pub struct Cursor {
+    pub(crate) cursor: bub_tape::Cursor,
+    pub(crate) turn: Arc<Turn>,
+}
+
+/// The reader's end of a model call that a guest answers.
+pub struct Sink(pub mpsc::Sender<Event>);
+
+/// A program that a guest started or found.
+pub struct Child(pub(crate) process::Child);

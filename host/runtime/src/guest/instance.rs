@@ -1,0 +1,117 @@
+//! A store with an instance in it: what one call of a guest runs in.
+
+use super::context::CallContext;
+use super::host_call_hook::Pace;
+use super::linked::LinkedExports;
+use super::state::{MAX_HANDLES, State};
+use crate::host::Host;
+use crate::plugin::{Plugin, Source, YIELD_INTERVAL};
+use crate::turn::Turn;
+use std::sync::Arc;
+use wasmtime::component::Instance;
+use wasmtime::{PoolConcurrencyLimitError, Result, Store};
+
+pub(super) struct GuestInstance<'p> {
+    pub(super) store: Store<State>,
+    /// What the instance is made of.
+    pub(super) ready: &'p LinkedExports,
+    /// None before it is made.
+    instance: Option<Instance>,
+    /// Whether another call of the turn may have it.
+    may_rest: bool,
+}
+
+/// An instance between two calls of a turn.
+struct Idle {
+    store: Store<State>,
+    instance: Instance,
+}
+
+impl<'p> GuestInstance<'p> {
+    /// The one that waits for the turn's next call, or a store of its own.
+    pub(super) fn new(host: &Arc<Host>, plugin: &'p Arc<Plugin>, context: &CallContext) -> Result<Self> {
+        let is_pooled = host.engines.fits_pool(plugin.limits.memory_bytes());
+        let may_rest = is_pooled && may_rest(plugin, context);
+        let rested = context.turn.as_ref().filter(|_| may_rest).and_then(|turn| turn.idle.take(plugin));
+        if let Some(idle) = rested.and_then(|idle| idle.downcast::<Idle>().ok()) {
+            let Idle { mut store, instance } = *idle;
+            store.data_mut().resume(context.hook, context.turn.clone(), context.depth);
+            bound(&mut store, plugin)?;
+            return Ok(Self {
+                store,
+                ready: LinkedExports::from_code(&*plugin.code)?,
+                instance: Some(instance),
+                may_rest,
+            });
+        }
+        let (store, ready) = store(host, plugin, context, !is_pooled)?;
+        Ok(Self { store, ready, instance: None, may_rest })
+    }
+
+    /// The instance, made now unless it is there. Where the pool is full it is made on demand.
+    pub(super) async fn instance(
+        &mut self,
+        host: &Arc<Host>,
+        plugin: &'p Arc<Plugin>,
+        context: &CallContext,
+    ) -> Result<Instance> {
+        if let Some(instance) = self.instance {
+            return Ok(instance);
+        }
+        let made = match self.ready.pre.instantiate_async(&mut self.store).await {
+            Err(error) if error.is::<PoolConcurrencyLimitError>() => {
+                (self.store, self.ready) = store(host, plugin, context, true)?;
+                self.may_rest = false;
+                self.ready.pre.instantiate_async(&mut self.store).await?
+            }
+            made => made?,
+        };
+        self.instance = Some(made);
+        Ok(made)
+    }
+
+    /// Fuel that the call has used.
+    pub(super) fn fuel(&self, plugin: &Plugin) -> u64 {
+        self.store.get_fuel().map_or(0, |left| plugin.limits.fuel.saturating_sub(left))
+    }
+
+    /// The call has ended well: the next one of the turn may have the instance, if that may be.
+    pub(super) fn rest(mut self, plugin: &Arc<Plugin>, turn: &Turn) {
+        if let (Some(instance), true) = (self.instance, self.may_rest)
+            && self.store.data_mut().rest()
+        {
+            let slots = self.store.data().host.engines.slots();
+            turn.idle.put(plugin, Box::new(Idle { store: self.store, instance }), slots);
+        }
+    }
+}
+
+/// Whether that call may have an instance that another has had before.
+fn may_rest(plugin: &Plugin, context: &CallContext) -> bool {
+    plugin.source == Source::Embedded && context.turn.is_some()
+}
+
+fn store<'p>(
+    host: &Arc<Host>,
+    plugin: &'p Arc<Plugin>,
+    context: &CallContext,
+    on_demand: bool,
+) -> Result<(Store<State>, &'p LinkedExports)> {
+    let code = if on_demand { plugin.on_demand(&host.engines, &*host.linker)? } else { &*plugin.code };
+    let ready = LinkedExports::from_code(code)?;
+    let state = State::new(host.clone(), plugin.clone(), context.hook, context.turn.clone(), context.depth);
+    let mut store = Store::new(ready.pre.component().engine(), state);
+    store.limiter(|state| &mut state.limiter);
+    store.set_max_component_handles(MAX_HANDLES);
+    store.call_hook_async(Pace);
+    bound(&mut store, plugin)?;
+    Ok((store, ready))
+}
+
+/// What one call may use up.
+fn bound(store: &mut Store<State>, plugin: &Plugin) -> Result<()> {
+    store.set_fuel(plugin.limits.fuel)?;
+    store.fuel_async_yield_interval(Some(YIELD_INTERVAL))?;
+    store.set_hostcall_fuel(plugin.limits.output_bytes());
+    Ok(())
+}

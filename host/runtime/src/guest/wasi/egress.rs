@@ -1,0 +1,198 @@
+//! `wasi:http`: a guest's requests go to the hosts that its grants name, and nowhere else. What it names as
+//! `{{secret:NAME}}` is filled in here, behind the guest's back, and taken out of what comes back.
+
+use crate::host::Host;
+use crate::plugin::Plugin;
+use crate::turn::{Denial, DenialReason, Turn};
+use bub_egress::secret;
+use bub_egress::secret::SecretInjector;
+use bub_egress::{Body, EgressClient, Outgoing, Target};
+use futures_util::StreamExt;
+use http_body_util::{BodyExt, StreamBody};
+use reqwest::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
+use std::future::Future;
+use std::sync::Arc;
+use wasmtime_wasi_http::{Error, RequestOptions, Result, WasiBody, WasiHttpHooks};
+
+/// Whose requests these are.
+pub(crate) struct Http {
+    /// The host.
+    pub host: Arc<Host>,
+    /// The plugin that sends requests.
+    pub plugin: Arc<Plugin>,
+    /// The turn that requests are counted for, if there is one.
+    pub turn: Option<Arc<Turn>>,
+    /// While it is loaded a plugin reaches nobody.
+    pub is_loading: bool,
+    /// It keeps the tapes: what a turn wrote leaves in one request, or not at all.
+    pub keeps_tapes: bool,
+}
+
+/// What becomes of the request's own errors: nobody asks for them here.
+type Late = Box<dyn Future<Output = Result<()>> + Send>;
+
+impl WasiHttpHooks for Http {
+    fn send_request(
+        &mut self,
+        request: http::Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _late: Late,
+    ) -> Box<dyn Future<Output = Result<(http::Response<WasiBody>, Late)>> + Send> {
+        let client = self.egress_client();
+        let (host, plugin, turn) = (self.host.clone(), self.plugin.clone(), self.turn.clone());
+        let keeps_tapes = self.keeps_tapes;
+        Box::new(async move {
+            let request = into_request(request, options)?;
+            let target = Target::from_url(request.url()).map(|target| target.to_string()).unwrap_or_default();
+            match client.send(request).await {
+                Ok(response) => {
+                    let grant = format!("http:{target}");
+                    if let Some(turn) = &turn {
+                        turn.used(&plugin, &grant);
+                    }
+                    let late: Late = Box::new(async { Ok(()) });
+                    Ok((from_response(response, turn.map(|turn| (turn, plugin, grant))), late))
+                }
+                Err(error) => {
+                    if let Some(turn) = &turn {
+                        write_down(turn, &plugin, &error);
+                    }
+                    log_failure(&host, &plugin, &error, keeps_tapes);
+                    Err(into_error(&error))
+                }
+            }
+        })
+    }
+}
+
+/// Writes a request down that was denied.
+fn write_down(turn: &Turn, plugin: &Plugin, error: &bub_egress::Error) {
+    let deny = |reason, grant: &str| {
+        turn.denied(Denial { reason, plugin: &plugin.name, tool: "", grant, message: &error.to_string() });
+    };
+    match error {
+        bub_egress::Error::NotGranted { host } => turn.refused(plugin, &format!("http:{host}")),
+        bub_egress::Error::Private { host, .. } => deny(DenialReason::Reach, &format!("http:{host}")),
+        // A secret that it does not hold, or that is not bound to that host.
+        bub_egress::Error::Refused(_) => deny(DenialReason::Reach, "secret"),
+        _ => {}
+    }
+}
+
+impl Http {
+    /// What the grants of this moment let through.
+    fn egress_client(&self) -> EgressClient {
+        let targets = if self.is_loading { Vec::new() } else { self.host.grants.targets(&self.plugin, "http:") };
+        let targets = targets.iter().filter_map(|target| Target::parse(target).ok());
+        let (host, plugin, turn) = (self.host.clone(), self.plugin.clone(), self.turn.clone());
+        let mut limits = bub_egress::Limits::default();
+        if self.keeps_tapes {
+            limits.request = limits.request.max(self.plugin.limits.memory_bytes() as u64);
+        }
+        EgressClient::new(self.host.network.clone(), targets.collect::<Vec<_>>())
+            .with_limits(limits)
+            .with_rewrite(move |outgoing: &mut Outgoing| fill(&host, &plugin, turn.as_deref(), outgoing))
+    }
+}
+
+/// Puts the secrets into a request that is about to leave; what is answered must not come back.
+fn fill(
+    host: &Host,
+    plugin: &Plugin,
+    turn: Option<&Turn>,
+    outgoing: &mut Outgoing,
+) -> std::result::Result<Vec<Vec<u8>>, bub_egress::Error> {
+    let url = &outgoing.url;
+    let path = match url.query() {
+        Some(query) => format!("{}?{query}", url.path()),
+        None => url.path().to_owned(),
+    };
+    let headers: Vec<(String, Vec<u8>)> =
+        outgoing.headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
+    let allowed = |name: &str| host.grants.allows(plugin, &format!("secret:{name}"));
+    let refused = |error: secret::Error| match error {
+        secret::Error::NotGranted { name } => {
+            bub_egress::Error::Refused(plugin.refusal(&format!("secret:{name}")).message)
+        }
+        other => bub_egress::Error::Refused(other.to_string()),
+    };
+    let is_https = url.scheme() == "https";
+    let injector = SecretInjector::new(&host.config.secrets);
+    let filled =
+        injector.inject(url.host_str().unwrap_or_default(), is_https, &path, &headers, &allowed).map_err(refused)?;
+    if filled.used.is_empty() {
+        return Ok(Vec::new());
+    }
+    for name in &filled.used {
+        if let Some(turn) = turn {
+            turn.used(plugin, &format!("secret:{name}"));
+        }
+    }
+    let wrong = |_| bub_egress::Error::Refused("a secret does not fit where it was wanted".to_owned());
+    outgoing.url = outgoing.url.join(&filled.path_and_query).map_err(|_| wrong(()))?;
+    let mut headers = HeaderMap::new();
+    for (name, value) in filled.headers {
+        let name = HeaderName::try_from(name).map_err(|_| wrong(()))?;
+        headers.append(name, HeaderValue::from_bytes(&value).map_err(|_| wrong(()))?);
+    }
+    outgoing.headers = headers;
+    Ok(filled.values)
+}
+
+/// The contract has codes only; the sentence, with the command that helps, is for the log.
+fn log_failure(host: &Host, plugin: &Plugin, error: &bub_egress::Error, keeps_tapes: bool) {
+    let help = match error {
+        bub_egress::Error::NotGranted { host: target } => {
+            format!("; {}", plugin.refusal(&format!("http:{target}")).message)
+        }
+        _ => String::new(),
+    };
+    let text = host.config.secrets.redact(&format!("plugin `{}`: {error}{help}", plugin.name));
+    // Whoever keeps tapes tries again, and what does not help in the end is the error of the turn: it is said once.
+    let said_elsewhere =
+        keeps_tapes && !matches!(error, bub_egress::Error::NotGranted { .. } | bub_egress::Error::Refused(_));
+    if said_elsewhere { tracing::info!("{text}") } else { tracing::warn!("{text}") }
+}
+
+fn into_request(request: http::Request<WasiBody>, options: Option<RequestOptions>) -> Result<bub_egress::Request> {
+    let (parts, body) = request.into_parts();
+    let mut sent =
+        bub_egress::Request::new(parts.method, &parts.uri.to_string()).map_err(|error| into_error(&error))?;
+    let length = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    sent.headers = parts.headers;
+    sent.first_byte = options.as_ref().and_then(|options| options.first_byte_timeout);
+    sent.between_bytes = options.as_ref().and_then(|options| options.between_bytes_timeout);
+    Ok(sent.with_body(Body::chunks(body.into_data_stream(), length)))
+}
+
+/// The answer, its bytes counted as they reach the guest.
+fn from_response(
+    response: bub_egress::Response,
+    audit: Option<(Arc<Turn>, Arc<Plugin>, String)>,
+) -> http::Response<WasiBody> {
+    let frames = response.body.map(move |chunk| match chunk {
+        Ok(bytes) => {
+            if let Some((turn, plugin, grant)) = &audit {
+                turn.received(plugin, grant, bytes.len());
+            }
+            Ok(http_body::Frame::data(bytes))
+        }
+        Err(error) => Err(into_error(&error)),
+    });
+    let mut answer = http::Response::new(StreamBody::new(frames).boxed_unsync());
+    *answer.status_mut() = response.status;
+    *answer.headers_mut() = response.headers;
+    answer
+}
+
+fn into_error(error: &bub_egress::Error) -> Error {
+    match error {
+        bub_egress::Error::NotGranted { .. } | bub_egress::Error::Refused(_) => Error::HttpRequestDenied,
+        bub_egress::Error::Private { .. } => Error::DestinationIpProhibited,
+        bub_egress::Error::Invalid(_) => Error::HttpRequestUriInvalid,
+        bub_egress::Error::TooLarge { part: "request", limit } => Error::HttpRequestBodySize(Some(*limit)),
+        bub_egress::Error::TooLarge { limit, .. } => Error::HttpResponseBodySize(Some(*limit)),
+        bub_egress::Error::TimedOut { .. } => Error::HttpResponseTimeout,
+        _ => Error::InternalError(Some(error.to_string())),
+    }
+}

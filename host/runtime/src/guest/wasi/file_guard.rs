@@ -1,0 +1,51 @@
+//! What is kept from a guest that is given directories.
+
+use crate::plugin::Plugin;
+use crate::turn::Turn;
+use bub_system::files::{Change, ProtectedFiles};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::sync::Arc;
+use wasmtime_wasi::filesystem::Descriptor;
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+use wasmtime_wasi::p2::{FsError, FsResult};
+
+/// What is kept from the plugin of one call.
+#[derive(Clone)]
+pub struct FileGuard {
+    /// The files that no plugin may open.
+    pub files: Arc<ProtectedFiles>,
+    /// The plugin whose calls are checked.
+    pub plugin: Arc<Plugin>,
+    /// The turn that denials are recorded in, if there is one.
+    pub turn: Option<Arc<Turn>>,
+}
+
+impl FileGuard {
+    pub(super) fn check(&self, from: &Descriptor, path: &str, change: Change) -> FsResult<()> {
+        match self.files.allows(open(from), Path::new(path), change) {
+            true => Ok(()),
+            false => Err(self.refuse(path)),
+        }
+    }
+
+    /// The answer for a protected file, which the log and the turn are told of.
+    pub(super) fn refuse(&self, path: &str) -> FsError {
+        let path = path.escape_debug();
+        tracing::warn!(
+            "plugin `{}` may not use `{path}`: it is one of the files that bub-wasm obeys",
+            self.plugin.name
+        );
+        if let Some(turn) = &self.turn {
+            turn.refused(&self.plugin, &format!("fs:{path}"));
+        }
+        ErrorCode::Access.into()
+    }
+}
+
+pub(super) fn open(descriptor: &Descriptor) -> BorrowedFd<'_> {
+    match descriptor {
+        Descriptor::File(file) => file.file.as_fd(),
+        Descriptor::Dir(dir) => dir.dir.as_fd(),
+    }
+}

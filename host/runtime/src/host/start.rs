@@ -1,0 +1,167 @@
+//! Starts a host, and replaces its configuration and its plugins.
+
+use super::approvals::Approvals;
+use super::budget::Budget;
+use super::data::Host;
+use super::event_bus::EventBus;
+use super::post_turn_tasks::PostTurnTasks;
+use super::protection::ProtectionCache;
+use crate::channel::Channel;
+use crate::guest::{ImportLinker, LoadQuery};
+use crate::plugin;
+use crate::plugin::quarantine::Quarantine;
+use crate::plugin::{Cache, Engines, GrantRegistry, LoadContext, Meter, Plugin, PluginSet};
+use anyhow::{Context, Result};
+use bub_config::{Config, TapeStorage};
+use bub_egress::Network;
+use bub_model::Client;
+use bub_recall::Recall;
+use bub_system::process::Processes;
+use bub_tape::{FileStore, Journals, SqliteStore, Store};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+impl Host {
+    /// Opens the home directory, which need not exist, and loads all plugins. `channel` receives outbound envelopes
+    /// that no plugin delivers.
+    ///
+    /// # Errors
+    /// Fails if the workspace is not a directory or the tapes cannot be opened.
+    pub async fn start(config: Config, workspace: &Path, channel: Box<dyn Channel>) -> Result<Arc<Self>> {
+        let workspace = workspace_dir(workspace)?;
+        let (store, journals) = tapes(&config)?;
+        let engines = Engines::new().map_err(anyhow::Error::from).context("the WebAssembly engine does not start")?;
+        let quarantine = match config.is_trial {
+            true => Quarantine::for_trial(&config.home),
+            false => Quarantine::new(&config.home),
+        };
+        let (grants, recall) = (GrantRegistry::new(&config), Recall::new(config.recall_dir()));
+        let cache = Cache::open(&config.cache_dir);
+        config.warn_of_exposed();
+        let host = Arc::new(Self {
+            model: Client::new(config.model.clone())?,
+            budget: Budget::new(&config),
+            config,
+            workspace,
+            store,
+            journals,
+            engines: Arc::new(engines),
+            linker: Arc::new(ImportLinker::default()),
+            grants: Arc::new(grants),
+            protection: Arc::new(ProtectionCache::default()),
+            approvals: Arc::new(Approvals::default()),
+            network: Network::default(),
+            processes: Arc::new(Processes::new()),
+            channel: Arc::from(channel),
+            post_turn_tasks: Arc::new(PostTurnTasks::default()),
+            recall: Arc::new(recall),
+            quarantine: Arc::new(quarantine),
+            meter: Arc::new(Meter::default()),
+            events: Arc::new(EventBus::default()),
+            cache: Arc::new(cache),
+            plugins: Arc::default(),
+            registry: Arc::default(),
+        });
+        host.reload_plugins(false).await;
+        if let Some((name, reason)) = &host.plugins().broken {
+            anyhow::bail!("the embedded plugin `{name}` did not load: {reason}");
+        }
+        Ok(host)
+    }
+
+    /// Creates a host with another configuration and the same services, for the turns that start from now on. Token
+    /// usage is kept, and plugins whose configuration did not change are not reloaded. Settings that cannot change
+    /// while the program runs must be unchanged: [`Config::merge_reload`] ensures that.
+    ///
+    /// # Errors
+    /// Fails if the program would not start with this configuration. Nothing changes then.
+    pub async fn with_config(self: &Arc<Self>, config: Config) -> Result<Arc<Self>> {
+        config.warn_of_exposed();
+        let host = Arc::new(Self {
+            model: Client::new(config.model.clone())?,
+            budget: self.budget.with_config(&config),
+            config,
+            workspace: self.workspace.clone(),
+            store: self.store.clone(),
+            journals: self.journals.clone(),
+            engines: self.engines.clone(),
+            linker: self.linker.clone(),
+            grants: self.grants.clone(),
+            protection: self.protection.clone(),
+            approvals: self.approvals.clone(),
+            network: self.network.clone(),
+            processes: self.processes.clone(),
+            channel: self.channel.clone(),
+            post_turn_tasks: self.post_turn_tasks.clone(),
+            recall: self.recall.clone(),
+            quarantine: self.quarantine.clone(),
+            meter: self.meter.clone(),
+            events: self.events.clone(),
+            cache: self.cache.clone(),
+            plugins: self.plugins.clone(),
+            registry: self.registry.clone(),
+        });
+        let query = LoadQuery(host.clone());
+        host.registry.lock().await.renew_embedded(&host.load_context(&query)).await?;
+        host.reload_plugins(true).await;
+        Ok(host)
+    }
+
+    /// Rescans the plugin directories for the turns that start from now on, and logs what changed. Returns `false` if a
+    /// file is still being written; its previous version stays active.
+    pub async fn refresh(self: &Arc<Self>) -> bool {
+        self.reload_plugins(true).await
+    }
+
+    /// Compiles these bytes and queries them as the user's plugin of that name, without installing it.
+    ///
+    /// # Errors
+    /// Fails if the plugin would not load.
+    pub async fn probe(self: &Arc<Self>, name: &str, bytes: &[u8]) -> Result<Arc<Plugin>> {
+        let query = LoadQuery(self.clone());
+        plugin::probe(&self.load_context(&query), name, bytes).await
+    }
+
+    fn load_context<'a>(&'a self, query: &'a LoadQuery) -> LoadContext<'a> {
+        LoadContext {
+            config: &self.config,
+            workspace: &self.workspace,
+            engines: &self.engines,
+            cache: &self.cache,
+            grants: &self.grants,
+            linker: &*self.linker,
+            query,
+        }
+    }
+
+    async fn reload_plugins(self: &Arc<Self>, waits: bool) -> bool {
+        let mut registry = self.registry.lock().await;
+        let query = LoadQuery(self.clone());
+        let set = Arc::new(PluginSet::load(&self.load_context(&query), &mut registry, waits).await);
+        let before = std::mem::replace(&mut *self.plugins.write(), set.clone());
+        set.log_failures(&before);
+        // At startup all plugins are new; the caller announces them.
+        if waits {
+            set.log_changes(&self.grants, &before);
+        }
+        !registry.is_unfinished
+    }
+}
+
+/// The configured store, and the journals of the turns that write to it. Journals are files of this machine, wherever the
+/// tapes are.
+fn tapes(config: &Config) -> Result<(Arc<dyn Store>, Arc<Journals>)> {
+    let dir = config.tapes_dir();
+    let settings = config.tapes.journal;
+    let store: Arc<dyn Store> = match &config.tapes.storage {
+        TapeStorage::Files => Arc::new(FileStore::indexed(&dir, settings.durability, config.index_dir())?),
+        TapeStorage::Sqlite(path) => Arc::new(SqliteStore::open(path, settings.durability, config.tapes.shared_fs)?),
+    };
+    Ok((store, Arc::new(Journals::new(dir, settings))))
+}
+
+fn workspace_dir(path: &Path) -> Result<PathBuf> {
+    let found = path.canonicalize().with_context(|| format!("there is no workspace `{}`", path.display()))?;
+    anyhow::ensure!(found.is_dir(), "the workspace `{}` is no directory", path.display());
+    Ok(found)
+}

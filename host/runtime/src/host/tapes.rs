@@ -1,0 +1,19 @@
+//! The tapes of a host.
+
+use super::data::Host;
+use crate::hooks;
+use crate::turn::CallScope;
+use bub_tape::Tapes;
+use std::sync::Arc;
+
+impl Host {
+    /// All tapes, in the store that is active at this moment.
+    pub fn tapes(self: &Arc<Self>) -> Tapes {
+        self.tapes_of(&CallScope::new(self))
+    }
+
+    /// All tapes, in the store of that scope's plugins: a turn ends on the tapes that it started with.
+    pub fn tapes_of(&self, scope: &Arc<CallScope>) -> Tapes {
+        Tapes::new(hooks::tape_store(scope, self.store.clone()), self.journals.clone())
+    }
+}

@@ -1,0 +1,174 @@
+//! The grants in effect.
+//! Grants are stored in config.toml, which is read again while the program runs, so that a revoked grant is gone at the
+//! next call.
+
+use super::loaded::{Plugin, Source};
+use bub_config::Config;
+use bub_permissions::Grants;
+use parking_lot::{Mutex, RwLock};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+/// How often the file is checked at most.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The grants of all plugins.
+pub struct GrantRegistry {
+    file: PathBuf,
+    seen: Mutex<Seen>,
+    configured: RwLock<Arc<Configured>>,
+    is_hushed: AtomicBool,
+}
+
+/// The configuration of plugins.
+struct Configured {
+    plugins: BTreeMap<String, bub_config::Plugin>,
+    /// Those of workspaces, by digest.
+    trusted: BTreeMap<String, bub_config::Trusted>,
+}
+
+/// The file as it was when it was read last.
+struct Seen {
+    at: Instant,
+    stamp: Option<(SystemTime, u64)>,
+}
+
+impl GrantRegistry {
+    /// The grants that `config` gives.
+    pub fn new(config: &Config) -> Self {
+        let file = config.file();
+        let seen = Mutex::new(Seen { at: Instant::now(), stamp: stamp(&file) });
+        let configured = Configured { plugins: config.plugins.clone(), trusted: config.trusted_plugins.clone() };
+        Self { file, seen, configured: RwLock::new(Arc::new(configured)), is_hushed: AtomicBool::new(false) }
+    }
+
+    /// Stops logging errors of the file, because another component reports them.
+    pub fn mute(&self) {
+        self.is_hushed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the plugin holds the grant: it requests it, and the user gave it to these bytes.
+    pub fn allows(&self, plugin: &Plugin, grant: &str) -> bool {
+        self.given(plugin, |given| given.allow(grant)) && plugin.asks_for(grant)
+    }
+
+    /// The grants that the user gave to the plugin, requested or not.
+    pub fn given<T: Default>(&self, plugin: &Plugin, read: impl FnOnce(&Grants) -> T) -> T {
+        let all = self.configured();
+        let configured = all.plugins.get(&plugin.name);
+        match (plugin.source, configured.and_then(|configured| configured.grants.as_ref())) {
+            (Source::Embedded, None) => read(&plugin.table),
+            (Source::Embedded, Some(grants)) => read(grants),
+            // Other bytes start without grants, until somebody has said that these are meant too.
+            (Source::User, Some(grants)) if configured.is_some_and(|configured| configured.covers(&plugin.digest)) => {
+                read(grants)
+            }
+            (Source::User, _) => T::default(),
+            // By its bytes alone: what is said of a name is said of the user's own plugin.
+            (Source::Workspace, _) => {
+                all.trusted.get(&plugin.digest).map_or_else(T::default, |trusted| read(&trusted.grants))
+            }
+        }
+    }
+
+    /// The plugins that are switched on and were given exactly that grant, whether they are there or not.
+    pub fn given_to(&self, grant: &str) -> Vec<String> {
+        let all = self.configured();
+        let is_given = |configured: &bub_config::Plugin| {
+            configured.enabled
+                && configured.grants.as_ref().is_some_and(|grants| grants.iter().any(|given| given == grant))
+        };
+        all.plugins.iter().filter(|(_, configured)| is_given(configured)).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The targets of the plugin's grants of that kind: `http:` gives the hosts.
+    pub fn targets(&self, plugin: &Plugin, kind: &str) -> Vec<String> {
+        // Either side may be the wider one: `http:*` that was given, or that is wanted.
+        self.given(plugin, |given| {
+            let wants = plugin.wants.as_ref();
+            let is_meant = |grant: &&str| grant.starts_with(kind);
+            let both = given.iter().filter(is_meant).filter(|grant| wants.is_none_or(|wants| wants.allow(grant)));
+            let wanted = wants.into_iter().flat_map(Grants::iter).filter(is_meant);
+            let narrower = wanted.filter(|grant| given.allow(grant));
+            let held: BTreeSet<&str> = both.chain(narrower).collect();
+            held.into_iter().filter_map(|grant| Some(grant.strip_prefix(kind)?.to_owned())).collect()
+        })
+    }
+
+    /// Whether there are grants for that name that these bytes do not get.
+    pub fn is_for_other_bytes(&self, plugin: &Plugin) -> bool {
+        plugin.source == Source::User
+            && self
+                .configured()
+                .plugins
+                .get(&plugin.name)
+                .is_some_and(|configured| configured.grants.is_some() && !configured.covers(&plugin.digest))
+    }
+
+    /// Grants that the plugin requests and does not hold.
+    pub fn missing(&self, plugin: &Plugin) -> Vec<String> {
+        // Not within `given`: whoever was given nothing lacks everything.
+        let given = self.given(plugin, Grants::clone);
+        plugin.wanted().into_iter().filter(|grant| !given.allow(grant)).collect()
+    }
+
+    /// Whether the user has yet to say what this plugin of theirs may do: nothing is said of these bytes.
+    pub fn is_undecided(&self, plugin: &Plugin) -> bool {
+        let is_said =
+            |configured: &bub_config::Plugin| configured.grants.is_some() && configured.covers(&plugin.digest);
+        plugin.source == Source::User && !self.configured().plugins.get(&plugin.name).is_some_and(is_said)
+    }
+
+    /// What the user says of a workspace's plugin of those bytes; none, when it may not run.
+    pub fn trusted(&self, digest: &str) -> Option<bub_config::Trusted> {
+        self.configured().trusted.get(digest).cloned()
+    }
+
+    /// Whether the user says anything of a plugin of that name.
+    pub fn speaks_of(&self, name: &str) -> bool {
+        self.configured().plugins.contains_key(name)
+    }
+
+    /// What holds at this moment.
+    fn configured(&self) -> Arc<Configured> {
+        self.invalidate();
+        self.configured.read().clone()
+    }
+
+    fn invalidate(&self) {
+        let mut seen = self.seen.lock();
+        if seen.at.elapsed() >= CHECK_INTERVAL {
+            self.reload(&mut seen);
+        }
+    }
+
+    /// Reads the file now, after a write.
+    pub fn reload_now(&self) {
+        self.reload(&mut self.seen.lock());
+    }
+
+    fn reload(&self, seen: &mut Seen) {
+        seen.at = Instant::now();
+        let stamp = stamp(&self.file);
+        if stamp == seen.stamp {
+            return;
+        }
+        seen.stamp = stamp;
+        match bub_config::read_plugins(&self.file) {
+            Ok((plugins, trusted)) => {
+                *self.configured.write() = Arc::new(Configured { plugins, trusted });
+            }
+            // A file that is just being written, or that was written wrongly, takes nothing away and gives nothing.
+            Err(error) if self.is_hushed.load(Ordering::Relaxed) => tracing::debug!("{error:#}"),
+            Err(error) => tracing::warn!("the grants stay as they were: {error:#}"),
+        }
+    }
+}
+
+fn stamp(file: &PathBuf) -> Option<(SystemTime, u64)> {
+    let meta = std::fs::metadata(file).ok()?;
+    Some((meta.modified().ok()?, meta.len()))
+}

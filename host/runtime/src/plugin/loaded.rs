@@ -1,0 +1,148 @@
+//! A loaded plugin: what it is, what it asks for and what it may use up.
+
+use super::code::{CodeLinker, LinkedCode};
+use super::command::Command;
+use super::engine::Engines;
+use super::line_rate::LineRate;
+use super::manifest::Manifest;
+use super::tool::{self, Tool};
+use anyhow::{Context, Result, bail};
+use bub_config::Limits;
+use bub_config::OnFault;
+use bub_permissions::{Grants, shell_word};
+use bub_types::Error;
+use bub_types::plugin_name::check_name;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use wasmtime::component::Component;
+
+/// Where a plugin's bytes came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// Inside this program.
+    Embedded,
+    /// `$BUB_HOME/plugins`.
+    User,
+    /// `.bub/plugins` of the workspace, and the user has vouched for the bytes.
+    Workspace,
+}
+
+impl Source {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::User => "user",
+            Self::Workspace => "workspace",
+        }
+    }
+}
+
+/// A component that was loaded, with what it may do.
+pub struct Plugin {
+    /// Its name: unique among all plugins, at most 64 lower-case ASCII letters, digits, `-` and `_`. It is the identity
+    /// that grants, settings and sidecars belong to.
+    pub name: String,
+    /// Where it came from.
+    pub source: Source,
+    /// The file that it was read from; none for an embedded guest.
+    pub file: Option<PathBuf>,
+    /// SHA-256 of the bytes that run, in hex.
+    pub digest: String,
+    /// The last names of the contracts that it implements; they are unique over all packages.
+    pub hooks: Vec<&'static str>,
+    /// What it says of itself.
+    pub manifest: Manifest,
+    /// The grants that it asks for; none, when it says nothing of itself: then the user's word alone counts.
+    pub wants: Option<Grants>,
+    /// Names that no file may claim.
+    pub(super) reserved: Vec<&'static str>,
+    /// What an embedded guest holds where the configuration is silent.
+    pub table: Grants,
+    /// What its faults do.
+    pub on_fault: OnFault,
+    /// What it may use up.
+    pub limits: Limits,
+    /// Its table of the configuration.
+    pub config: serde_json::Map<String, serde_json::Value>,
+    /// The tools that it has, asked once.
+    pub tools: Vec<Tool>,
+    /// The commands that it has, asked once.
+    pub commands: Vec<Command>,
+    /// The name of the model provider that it is.
+    pub provider: Option<String>,
+    /// How often what it writes goes to the log.
+    pub(crate) lines: LineRate,
+    /// The compiled component, linked for the engine with a pool.
+    pub(crate) code: Box<dyn LinkedCode>,
+    /// The same for the engine without a pool; compiled code fits both.
+    pub(super) on_demand: OnceLock<Box<dyn LinkedCode>>,
+}
+
+impl Plugin {
+    /// Whether it implements the contract of that last name.
+    pub fn implements(&self, hook: &str) -> bool {
+        self.hooks.contains(&hook)
+    }
+
+    /// Whether, as a keeper of tapes, it finds entries itself.
+    pub fn answers_queries(&self) -> bool {
+        self.code.answers_queries()
+    }
+
+    /// Whether it may be granted directories.
+    pub fn opens_files(&self) -> bool {
+        self.wants.as_ref().is_none_or(|wants| wants.iter().any(|grant| grant.starts_with("fs:")))
+    }
+
+    /// The same component on the engine that never runs out of slots. Created at the first need: most runs have none.
+    pub(crate) fn on_demand(&self, engines: &Engines, linker: &dyn CodeLinker) -> wasmtime::Result<&dyn LinkedCode> {
+        if let Some(linked) = self.on_demand.get() {
+            return Ok(&**linked);
+        }
+        let engine = engines.on_demand()?;
+        let image = self.code.component().serialize()?;
+        // SAFETY: these bytes were made by `serialize` a line above, in this process.
+        #[allow(unsafe_code, reason = "deserialize is how compiled code moves between two engines")]
+        let component = unsafe { Component::deserialize(engine, image)? };
+        let linked = linker.link(&component)?;
+        Ok(&**self.on_demand.get_or_init(|| linked))
+    }
+
+    /// Takes what it says of itself.
+    pub(super) fn describe(&mut self, manifest: Manifest) -> Result<()> {
+        let manifest = manifest.checked()?;
+        if let Some(name) = &manifest.name {
+            check_name(name).with_context(|| format!("it calls itself `{}`", bub_types::text::one_line(name)))?;
+        }
+        if let Some(name) = manifest.name.as_deref().filter(|name| self.reserved.contains(name)) {
+            bail!("it calls itself `{name}`, which is the name of an embedded plugin");
+        }
+        self.wants = Some(manifest.grants());
+        self.manifest = manifest;
+        Ok(())
+    }
+
+    /// Holds its table of the configuration against what it says that the table may be.
+    pub(super) fn check_config(&self) -> Result<()> {
+        let Some(schema) = &self.manifest.config_schema else { return Ok(()) };
+        tool::fits(schema, &self.config.clone().into()).map_err(|reason| {
+            anyhow::anyhow!("`[plugins.{}.config]` of config.toml: {}", self.name, bub_types::text::one_line(&reason))
+        })
+    }
+
+    /// The error that a guest gets for a grant that it does not hold, with what the user can do about it.
+    pub fn refusal(&self, grant: &str) -> Error {
+        if !self.asks_for(grant) {
+            return Error::denied(format!(
+                "plugin `{}` does not ask for `{grant}` in its manifest, so it cannot be given",
+                self.name
+            ));
+        }
+        Error::denied(format!(
+            "plugin `{0}` does not hold the grant `{grant}`; to give it: bub-wasm plugin grant {0} {1}",
+            self.name,
+            shell_word(grant)
+        ))
+    }
+}

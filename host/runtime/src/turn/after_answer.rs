@@ -1,0 +1,19 @@
+//! What follows the answer of a turn: its observers, and what only later turns need.
+
+use super::data::Turn;
+use crate::hooks;
+use std::sync::Arc;
+
+impl Turn {
+    /// Notifies the observers that the answer is delivered. The session is free already.
+    pub(super) async fn after_answer(self: Arc<Self>, output: String) {
+        hooks::after_turn(&self, &output).await;
+        // The answer is delivered, whatever becomes of this.
+        if let Err(error) = self.write_audit().await {
+            tracing::warn!("what the turn's last hooks used is not on the tape: {error}");
+        }
+        self.scope.host.processes.end_turn(&self.id).await;
+        self.index_tape().await;
+        self.compact_memory().await;
+    }
+}

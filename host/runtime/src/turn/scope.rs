@@ -1,0 +1,65 @@
+//! The plugins that a turn can call: those that served when it began.
+
+use super::options::Identity;
+use crate::channel::Channel;
+use crate::host::Host;
+use crate::plugin::{Plugin, PluginSet};
+use bub_permissions::hook_grant;
+use bub_tape::Media;
+use std::sync::Arc;
+
+/// The host and the plugins that a turn can call: those that served when it began.
+pub struct CallScope {
+    /// The host that the turn began with.
+    pub host: Arc<Host>,
+    /// The plugins that served then.
+    pub plugins: Arc<PluginSet>,
+    /// Media, which guests see as placeholders.
+    pub media: Media,
+    /// Replaces the host's channel for envelopes that no plugin delivers.
+    pub(super) channel: Option<Arc<dyn Channel>>,
+    /// Who says the message that is asked about before its turn begins, where its channel does not know better.
+    pub(super) identity: Option<Identity>,
+}
+
+impl CallScope {
+    /// The plugins that serve at this moment.
+    pub fn new(host: &Arc<Host>) -> Arc<Self> {
+        Self::with_channel(host, None)
+    }
+
+    /// The same; what no plugin delivers goes there, where it is not the host's channel that takes it.
+    pub fn with_channel(host: &Arc<Host>, channel: Option<Arc<dyn Channel>>) -> Arc<Self> {
+        Arc::new(Self { host: host.clone(), plugins: host.plugins(), media: Media::default(), channel, identity: None })
+    }
+
+    /// The channel for envelopes that no plugin delivers.
+    pub fn channel(&self) -> &dyn Channel {
+        self.channel.as_deref().unwrap_or_else(|| self.host.channel())
+    }
+
+    /// The plugins that implement that hook and may be asked it unasked, latest registered first. An export is authority
+    /// as much as an import is: one that is not granted is not called.
+    pub fn granted<'a>(&'a self, hook: &'a str) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
+        self.plugins.exporting(hook).filter(|plugin| self.may_answer(plugin, hook))
+    }
+
+    /// Whether the plugin implements that hook and is granted it.
+    pub fn may_answer(&self, plugin: &Plugin, hook: &str) -> bool {
+        plugin.implements(hook) && self.host.grants.allows(plugin, &hook_grant(hook))
+    }
+
+    /// A gate that is configured and cannot judge a tool call: it did not load, or it is not granted the hook. What it
+    /// would have judged is denied.
+    pub fn absent_gate(&self) -> Option<&str> {
+        self.host.config.gates().find(|gate| match self.plugins.iter().find(|plugin| plugin.name == *gate) {
+            None => true,
+            Some(plugin) => plugin.implements("before-tool-call") && !self.may_answer(plugin, "before-tool-call"),
+        })
+    }
+
+    /// The plugin that implements that model provider.
+    pub fn provider(&self, name: &str) -> Option<&Arc<Plugin>> {
+        self.plugins.provider(name).filter(|plugin| self.may_answer(plugin, "provider"))
+    }
+}

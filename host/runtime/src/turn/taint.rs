@@ -1,0 +1,112 @@
+//! Whether text from outside is in a conversation, where it comes from, and when that ends.
+//!
+//! The rule: a turn that text from outside has reached is tainted until it ends, and its conversation stays tainted until
+//! an anchor whose state the owner wrote in a clean act, which is a typed command (`,tape.handoff`, `,tape.reset`). An
+//! anchor that a model or a plugin writes in a tainted turn carries the taint behind it. Taint that comes from nothing but
+//! the files of a workspace ends for the turns that begin once the workspace is trusted. What an earlier, tainted phase of
+//! the tape holds taints the turn that reads it.
+
+use bub_types::text::one_line;
+use std::path::Path;
+
+/// The event that says that text from outside is in a conversation. Who reads the conversation is tainted by it.
+pub const TAINTED: &str = "turn.tainted";
+
+/// Sources that a turn keeps apart.
+const MAX_SOURCES: usize = 16;
+
+/// The source of what an entry itself says to be tainted.
+pub(super) const ENTRY: &str = "entry";
+
+/// In front of a workspace's path in what an event says.
+const WORKSPACE: &str = "workspace:";
+
+/// Characters of a tool's or a channel's name that are told.
+const MAX_NAME: usize = 64;
+
+/// Where text that somebody else wrote comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaintSource {
+    /// The files of the workspace at that path: it ends once the owner trusts the workspace.
+    Workspace(String),
+    /// Anything else, by kind and name, as in `tool:web.fetch` and `channel:telegram`: it ends with the conversation's phase.
+    Outside(String),
+}
+
+impl TaintSource {
+    /// A file of the workspace.
+    pub fn workspace(path: &Path) -> Self {
+        Self::Workspace(path.to_string_lossy().into_owned())
+    }
+
+    /// A source outside of this machine and its workspace.
+    pub fn outside(what: impl Into<String>) -> Self {
+        Self::Outside(what.into())
+    }
+
+    pub(super) fn parse(text: String) -> Self {
+        match text.strip_prefix(WORKSPACE) {
+            Some(path) => Self::Workspace(path.to_owned()),
+            None => Self::Outside(text),
+        }
+    }
+
+    /// Why a turn is tainted by what an earlier one of its conversation read, in words that do not depend on the tape beyond
+    /// a name.
+    pub(super) fn earlier(&self) -> String {
+        let name = |name: &str| one_line(name).chars().filter(|c| *c != '`').take(MAX_NAME).collect::<String>();
+        match self {
+            Self::Workspace(_) => "files of this untrusted workspace were read earlier in the conversation".to_owned(),
+            Self::Outside(what) => match what.split_once(':') {
+                Some(("tool", tool)) => {
+                    format!("what `{}` read earlier, which somebody else wrote, is in the conversation", name(tool))
+                }
+                Some(("channel", channel)) => {
+                    format!("what somebody else wrote earlier on channel `{}` is in the conversation", name(channel))
+                }
+                _ => "text that somebody else wrote was read earlier in the conversation".to_owned(),
+            },
+        }
+    }
+
+    pub(super) fn written(&self) -> String {
+        match self {
+            Self::Workspace(path) => format!("{WORKSPACE}{path}"),
+            Self::Outside(what) => what.clone(),
+        }
+    }
+}
+
+/// The taint of one turn.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Taint {
+    /// Each source once, with the reason that was given first, in the order of their arrival.
+    pub(super) sources: Vec<(TaintSource, String)>,
+    /// How many of them the tape says behind its newest anchor.
+    pub(super) written: usize,
+}
+
+impl Taint {
+    /// The taint that a turn begins with.
+    pub(super) fn new(source: Option<(TaintSource, String)>) -> Self {
+        Self { sources: source.into_iter().collect(), written: 0 }
+    }
+
+    pub(super) fn add(&mut self, source: TaintSource, why: impl FnOnce() -> String) {
+        let is_known = self.sources.iter().any(|(known, _)| *known == source);
+        let has_outside = || self.sources.iter().any(|(known, _)| matches!(known, TaintSource::Outside(_)));
+        // Beyond the bound only what would end later than all the others is of interest.
+        let is_told = self.sources.len() < MAX_SOURCES
+            || (matches!(source, TaintSource::Outside(_)) && !has_outside() && self.sources.len() < 2 * MAX_SOURCES);
+        if !is_known && is_told {
+            self.sources.push((source, why()));
+        }
+    }
+
+    /// What the tape is to say of it; none while the turn is clean.
+    pub(super) fn event(&self) -> Option<serde_json::Value> {
+        let (_, why) = self.sources.first()?;
+        let sources: Vec<String> = self.sources.iter().map(|(source, _)| source.written()).collect();
+        Some(serde_json::json!({ "why": why, "sources": sources }))
+    }
+}
