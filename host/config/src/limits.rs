@@ -1,5 +1,6 @@
 //! Resource limits of guest calls.
 
+use bub_types::hook::Deadline;
 use serde::Deserialize;
 use std::time::Duration;
 
@@ -119,19 +120,15 @@ impl Limits {
 
     /// How many host calls a guest may make. A hook that streams a conversation makes two a token, so hooks with the
     /// turn's deadline may make 100 times as many.
-    pub fn calls(&self, hook: &str) -> u32 {
-        if streams(hook) { self.calls.saturating_mul(STREAMING_FACTOR) } else { self.calls }
+    pub fn calls(&self, deadline: Deadline) -> u32 {
+        if deadline == Deadline::Turn { self.calls.saturating_mul(STREAMING_FACTOR) } else { self.calls }
     }
 
     /// The configured number from which [`Self::calls`] computed `calls`.
-    pub fn configured_calls(calls: u64, hook: &str) -> u64 {
-        if streams(hook) { calls.div_ceil(u64::from(STREAMING_FACTOR)) } else { calls }
+    pub fn configured_calls(calls: u64, deadline: Deadline) -> u64 {
+        if deadline == Deadline::Turn { calls.div_ceil(u64::from(STREAMING_FACTOR)) } else { calls }
     }
 }
 
 /// Factor on host calls for hooks that have the turn's deadline.
 const STREAMING_FACTOR: u32 = 100;
-
-fn streams(hook: &str) -> bool {
-    matches!(hook, "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" | "run-command")
-}

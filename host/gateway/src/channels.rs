@@ -4,6 +4,7 @@ use bub_runtime::hooks::GuestChannel;
 use bub_runtime::host::Host;
 use bub_runtime::plugin::PluginSet;
 use bub_runtime::turn::CallScope;
+use bub_types::hook::Hook;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,7 +40,7 @@ pub(crate) struct ChannelSources {
 
 impl ChannelSources {
     pub(crate) fn current(calls: &CallScope) -> Self {
-        let granted = calls.granted("channel").map(|plugin| plugin.name.clone()).collect();
+        let granted = calls.granted(Hook::Channel).map(|plugin| plugin.name.clone()).collect();
         Self { host: calls.host.clone(), plugins: calls.plugins.clone(), granted }
     }
 }

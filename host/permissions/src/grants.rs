@@ -2,7 +2,7 @@
 
 use crate::path;
 use bub_egress::Target;
-use bub_types::hook::HOOKS;
+use bub_types::hook::{HOOKS, Hook};
 use bub_types::suggest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -150,7 +150,7 @@ pub fn shell_word(grant: &str) -> String {
 ///
 /// What is wrong with it, with a suggestion.
 fn check_hook(grant: &str, hook: &str) -> Result<(), String> {
-    let mut known = HOOKS.iter().map(|spec| hook_grant(spec.name)).chain([hook_grant("manifest")]);
+    let mut known = HOOKS.iter().map(|spec| spec.grant).chain([Hook::Manifest.grant()]);
     let is_known = match grant.strip_suffix('*') {
         Some(prefix) => known.any(|known| known.starts_with(prefix)),
         None => known.any(|known| known == grant),
@@ -158,17 +158,9 @@ fn check_hook(grant: &str, hook: &str) -> Result<(), String> {
     if is_known {
         return Ok(());
     }
-    let names: Vec<String> = HOOKS.iter().map(|spec| hook_grant(spec.name)).collect();
-    let names = names.iter().filter_map(|name| name.strip_prefix("hook:"));
+    let names = HOOKS.iter().filter_map(|spec| spec.grant.strip_prefix("hook:"));
     let near = suggest::nearest(hook, names);
     let hint =
         near.map_or("; `bub-wasm hooks` lists all hooks".to_owned(), |near| format!("; did you mean `hook:{near}`"));
     Err(format!("`{grant}`, and there is no such hook{hint}"))
-}
-
-/// The grant that a hook needs.
-pub fn hook_grant(hook: &str) -> String {
-    // The interface is called `store` in its package, which is ambiguous alone.
-    let name = if hook == "store" { "tape-store" } else { hook };
-    format!("hook:{name}")
 }

@@ -9,5 +9,5 @@ mod grants;
 mod path;
 pub mod policy;
 
-pub use grants::{Grants, forms, hook_grant, shell_word};
+pub use grants::{Grants, forms, shell_word};
 pub use path::GrantedPath;

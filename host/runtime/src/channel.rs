@@ -26,7 +26,7 @@ pub trait Channel: Send + Sync {
     /// [`Failure::Channel`], when it could not be handed over.
     fn send<'a>(&'a self, envelope: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
 
-    /// Asks the owner whether a tool call may be made. None: nobody can be asked. Dropping it takes the question back.
+    /// Asks the owner whether a tool call may be made. None: no owner can be asked. Dropping the future withdraws the question.
     fn ask<'a>(
         &'a self,
         question: &'a ApprovalRequest,
@@ -71,7 +71,7 @@ pub enum ApprovalDecision {
     Never,
 }
 
-/// What somebody says in a session on a channel, told the way that Bub tells it.
+/// A message in a session on a channel, with the context keys of Bub.
 pub fn message(
     session: Option<String>,
     [channel, chat_id, sender]: [&str; 3],

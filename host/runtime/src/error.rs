@@ -2,6 +2,7 @@
 //! types: only the first was said by the plugin.
 
 use crate::plugin::{Fault, FaultKind, is_embedded, parse_json};
+use bub_types::hook::{Call, Hook};
 use bub_types::text::one_line;
 use bub_types::{Error, ErrorKind};
 use std::fmt;
@@ -15,8 +16,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 pub enum Failure {
     /// The plugin answered with an error of its own.
     Hook {
-        /// The WIT name of the hook.
-        hook: &'static str,
+        /// What was called.
+        hook: Call,
         /// The plugin that answered.
         plugin: String,
         /// What it said.
@@ -74,7 +75,9 @@ impl Failure {
                 let remedy = match (*hook, error.kind) {
                     // It is for another moment, or another question.
                     (_, ErrorKind::Temporary | ErrorKind::InvalidInput | ErrorKind::Cancelled) => String::new(),
-                    ("selector", _) => "; to select without it: `selector = \"builtin\"` in config.toml".to_owned(),
+                    (Call::Hook(Hook::Selector), _) => {
+                        "; to select without it: `selector = \"builtin\"` in config.toml".to_owned()
+                    }
                     _ => format!("; to go on without it: `bub-wasm plugin remove {plugin}`"),
                 };
                 format!("{message} (said by plugin `{plugin}`, hook `{hook}`){remedy}")

@@ -31,5 +31,5 @@ pub use context::CallContext;
 pub use instance_pool::InstancePool;
 pub(crate) use linker::ImportLinker;
 pub(crate) use query::LoadQuery;
-pub use running::{LOAD, Running, running};
+pub use running::{Running, running};
 pub use state::State;

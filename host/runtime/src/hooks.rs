@@ -20,7 +20,7 @@ use crate::plugin::Plugin;
 use crate::turn::CallScope;
 use bub_config::OnFault;
 use bub_types::Error;
-use bub_types::hook::stage;
+use bub_types::hook::Hook;
 use std::sync::Arc;
 
 pub use channel::described;
@@ -50,7 +50,7 @@ async fn call_one<'c, T: Send>(
     context: CallContext,
     ask: impl for<'a> FnOnce(GuestCall<'a, 'c>) -> Answer<'a, T> + Send,
 ) -> Result<T, Failure> {
-    let hook = context.hook;
+    let hook = context.call;
     let answer = call(&scope.host, plugin, context, ask).await?;
     answer.map_err(|error| Failure::Hook { hook, plugin: plugin.name.clone(), error })
 }
@@ -114,18 +114,18 @@ async fn report_failure(scope: &CallScope, context: &CallContext, failure: &Fail
     tracing::warn!("{failure}; the turn goes on without it");
     if let Some(turn) = &context.turn {
         let name = if matches!(failure, Failure::Fault(_)) { "plugin.fault" } else { "plugin.error" };
-        let data = serde_json::json!({ "hook": context.hook, "message": failure.to_string() });
+        let data = serde_json::json!({ "hook": context.call, "message": failure.to_string() });
         if let Err(error) = turn.append_event(name, &data).await {
             tracing::warn!("the fault is not on the tape: {error}");
         }
     }
     let message = context.turn.as_ref().map(|turn| turn.envelope());
     // An observer of `on-error` is not notified of its own failure.
-    if context.hook != "on-error" {
+    if context.call != Hook::OnError {
         Box::pin(notify_observers(
             scope,
             context.turn.as_ref(),
-            stage(context.hook),
+            context.call.stage(),
             &failure.to_user_error(),
             message.as_ref(),
         ))

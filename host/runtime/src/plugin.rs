@@ -53,4 +53,3 @@ pub use registry::{PluginRegistry, Untrusted, probe};
 pub use set::{PluginSet, grant_command};
 pub use tool::{Offer, Tool, effect_name};
 pub use tool_name::{is_called, model_name};
-pub use wants::CALLED_BY_NAME;

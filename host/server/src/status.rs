@@ -9,6 +9,7 @@ use bub_config::Scope;
 use bub_runtime::hooks;
 use bub_runtime::host::{Host, introspection};
 use bub_runtime::turn::{CallScope, SelectorChoice};
+use bub_types::hook::Call;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -67,7 +68,7 @@ fn is_model_gone(host: &Host, calls: &CallScope) -> bool {
         return false;
     }
     match calls.provider(provider) {
-        Some(plugin) => calls.open_circuit(plugin, &bub_runtime::guest::CallContext::outside("complete")).is_some(),
+        Some(plugin) => calls.open_circuit(plugin, &bub_runtime::guest::CallContext::outside(Call::Complete)).is_some(),
         None => false,
     }
 }

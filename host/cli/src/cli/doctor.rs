@@ -206,7 +206,7 @@ fn plugins(host: &Arc<Host>) -> Vec<Diagnostic> {
             let text = format!("{}; {}", set.lack(&host.grants, plugin).0, grant_command(&plugin.name, &missing));
             diagnostics.push(diagnostic(what, State::Note, text));
         } else {
-            diagnostics.push(diagnostic(what, State::Well, plugin.hooks.join(" ")));
+            diagnostics.push(diagnostic(what, State::Well, plugin.hook_names().join(" ")));
         }
     }
     diagnostics.extend(

@@ -48,7 +48,7 @@ const TERMINAL: &str = "cli:local";
 fn as_text(calls: &CallScope, choice: Option<&SelectorChoice>) -> String {
     let mut text = String::new();
     for hook in HOOKS {
-        let names = introspection::plugins_of(hook, calls, true);
+        let names = introspection::plugins_of(hook.hook, calls, true);
         if !names.is_empty() {
             let arrow = if hook.way == DispatchMode::FirstResult { " > " } else { ", " };
             text.push_str(&format!("{:<21} {:<12} {}\n", hook.name, hook.way.name(), names.join(arrow)));

@@ -63,7 +63,7 @@ pub fn items(places: &[String], kind: MessageKind, foreign: Option<&Path>) -> an
 ///
 /// # Errors
 ///
-/// Why it cannot be taken, for whoever reads the message.
+/// Why it cannot be attached, as a note in the message.
 pub fn received(item: MediaItem) -> Result<MediaItem, String> {
     if item.url.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://")) {
         return Ok(item);

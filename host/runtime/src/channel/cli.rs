@@ -17,7 +17,7 @@ impl Channel for Printer {
     fn send<'a>(&'a self, envelope: &'a Envelope) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
         let written = match envelope.kind {
             MessageKind::Error => {
-                // Whoever wrote it, one error is one line, and no terminal is told what to do by it.
+                // One error is one line, and its text cannot control the terminal.
                 writeln!(std::io::stderr(), "{}", one_line(&envelope.content))
             }
             MessageKind::Normal | MessageKind::Command => {

@@ -43,7 +43,7 @@ impl Address {
 pub struct Addresses(VecDeque<Address>);
 
 impl Addresses {
-    /// How many are kept. Whoever names more than that in one conversation is asked again about the first ones.
+    /// How many are kept. A conversation that names more asks again about the first ones.
     pub const MAX: usize = 512;
 
     /// Adds one; an old one makes room for it.

@@ -84,7 +84,7 @@ impl Needles {
         needles
     }
 
-    /// What of them stands in this text is nobody's secret.
+    /// The passages of this text are not secret.
     fn excuse(&mut self, text: &str) {
         let text = letters(text);
         for (begin, hash) in windows(&text) {

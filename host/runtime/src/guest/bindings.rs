@@ -54,7 +54,7 @@ mod generated {
         world: "bub:plugin/hookspecs",
         imports: { default: async | trappable },
         exports: { default: async },
-        // What a call was given is kept when it breaks, and given again when somebody looks into it.
+        // Arguments are recorded when a call faults, and used again when it is replayed.
         additional_derives: [serde::Serialize, serde::Deserialize],
         with: {
             "bub:types/types": super::shared::types,

@@ -4,12 +4,13 @@ use super::bindings::Exports;
 use super::classify::classify;
 use super::context::CallContext;
 use super::instance::GuestInstance;
-use super::running::{LOAD, RUNNING, Running};
+use super::running::{RUNNING, Running};
 use super::state::State;
 use crate::host::{Host, RuntimeEvent};
 use crate::plugin::quarantine::{CallRecorder, CircuitKey, Consequence, CrashContext, Permit};
 use crate::plugin::{Fault, FaultKind, Plugin};
 use crate::turn::Turn;
+use bub_types::hook::{Call, Deadline};
 use serde_json::Value;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -49,19 +50,19 @@ pub type CallFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>
 /// # Errors
 ///
 /// A [`Fault`], when the guest trapped or broke a limit or its contract. What the guest itself calls an error is in `T`.
-#[tracing::instrument(name = "hook", skip_all, fields(hook = context.hook, plugin = plugin.name))]
+#[tracing::instrument(name = "hook", skip_all, fields(hook = context.call.name(), plugin = plugin.name))]
 pub async fn call<'c, T: Send>(
     host: &Arc<Host>,
     plugin: &Arc<Plugin>,
     context: CallContext,
     run: impl for<'a> FnOnce(GuestCall<'a, 'c>) -> CallFuture<'a, T> + Send,
 ) -> std::result::Result<T, Fault> {
-    let hook = context.hook;
+    let hook = context.call.name();
     let fault = |kind| Fault { plugin: plugin.name.clone(), hook, kind, output: None };
     let session = context.session().to_owned();
     // Calls during loading are not counted: the plugin is not in use yet.
     let previews = context.turn.as_ref().is_some_and(|turn| turn.is_preview());
-    let counts = hook != LOAD && !previews;
+    let counts = context.call != Call::Load && !previews;
     let permit = match (counts, previews) {
         (true, _) => host.quarantine.begin(plugin, context.circuit_key()),
         (false, true) => host
@@ -82,7 +83,7 @@ pub async fn call<'c, T: Send>(
     let outcome = tokio::time::timeout(
         limit,
         RUNNING.scope(
-            Running::new(plugin, hook),
+            Running::new(plugin, context.call),
             timed(&mut busy, async {
                 let instance = live.instance(host, plugin, &context).await?;
                 run(GuestCall { exports: &live.ready.exports, store: &mut live.store, instance, lent: PhantomData })
@@ -209,17 +210,17 @@ async fn timed<T>(busy: &mut Duration, future: impl Future<Output = T>) -> T {
 /// can end it; everything else has a short one of its own, also when the turn's time is over: its state is still saved,
 /// and its failure still told.
 fn deadline(host: &Host, plugin: &Plugin, context: &CallContext) -> Duration {
-    match context.hook {
-        "run-model" | "run-model-stream" | "call-tool" | "complete" | "poll" | "run-command" => {
+    match context.call.deadline() {
+        Deadline::Turn => {
             let own = plugin.limits.turn_deadline();
             // The turn notices the end of its time first: it is then the turn that was too long, not the plugin.
             let left = context.turn.as_ref().map_or(own, |turn| turn.time_left() + Duration::from_secs(1));
             if own < host.config.limits().turn_deadline() { left.min(own) } else { left }
         }
         // Behind the answer a model may be asked once more, for a summary.
-        "after-turn" => plugin.limits.deadline().max(AFTER_TURN_DEADLINE),
+        Deadline::AfterTurn => plugin.limits.deadline().max(AFTER_TURN_DEADLINE),
         // These go over the network, and may ask more than once.
-        "send" | "update" | "receive" => plugin.limits.deadline().max(DELIVERY),
-        _ => plugin.limits.deadline(),
+        Deadline::Delivery => plugin.limits.deadline().max(DELIVERY),
+        Deadline::Plugin => plugin.limits.deadline(),
     }
 }

@@ -52,7 +52,7 @@ impl Completion {
 
     /// From here on it goes on by itself.
     pub(crate) fn stand_alone(&mut self) {
-        // Without a runtime the program ends, and nobody is left to be told.
+        // Without a runtime the program ends, and nothing is left to notify.
         if let (Some(exchange), Ok(runtime)) = (self.exchange.take(), Handle::try_current()) {
             runtime.spawn(exchange);
         }

@@ -3,13 +3,14 @@
 use crate::plugin::Caller;
 use crate::plugin::quarantine::CircuitKey;
 use crate::turn::Turn;
+use bub_types::hook::Call;
 use std::sync::{Arc, LazyLock};
 
 /// The context of a call: its export, its turn and its nesting depth.
 #[derive(Clone)]
 pub struct CallContext {
-    /// The export's name.
-    pub hook: &'static str,
+    /// What is called.
+    pub call: Call,
     /// The turn, if the call has one.
     pub turn: Option<Arc<Turn>>,
     /// How many other calls this one is nested in.
@@ -22,13 +23,13 @@ pub struct CallContext {
 
 impl CallContext {
     /// A call without a turn.
-    pub fn outside(hook: &'static str) -> Self {
-        Self { hook, turn: None, depth: 0, about: None, caller: None }
+    pub fn outside(call: impl Into<Call>) -> Self {
+        Self { call: call.into(), turn: None, depth: 0, about: None, caller: None }
     }
 
     /// A call without a turn, for a message or a tape: faults are counted for that session.
-    pub fn about(hook: &'static str, session: &str) -> Self {
-        Self { hook, turn: None, depth: 0, about: Some(session.into()), caller: None }
+    pub fn about(call: impl Into<Call>, session: &str) -> Self {
+        Self { call: call.into(), turn: None, depth: 0, about: Some(session.into()), caller: None }
     }
 
     /// Sets the caller.
@@ -40,7 +41,7 @@ impl CallContext {
     pub fn circuit_key(&self) -> CircuitKey<'_> {
         static UNKNOWN: LazyLock<Caller> = LazyLock::new(Caller::unknown);
         let caller = self.turn.as_ref().map(|turn| turn.caller()).or(self.caller.as_ref());
-        CircuitKey { hook: self.hook, caller: caller.unwrap_or(&UNKNOWN), session: self.session() }
+        CircuitKey { hook: self.call.name(), caller: caller.unwrap_or(&UNKNOWN), session: self.session() }
     }
 
     /// The session of the call; empty if there is none.
@@ -50,12 +51,12 @@ impl CallContext {
     }
 
     /// A call that the host makes by itself on behalf of a turn.
-    pub fn for_turn(hook: &'static str, turn: &Arc<Turn>) -> Self {
-        Self::inside(hook, turn, 0)
+    pub fn for_turn(call: impl Into<Call>, turn: &Arc<Turn>) -> Self {
+        Self::inside(call, turn, 0)
     }
 
     /// A call that sits in `depth` others.
-    pub fn inside(hook: &'static str, turn: &Arc<Turn>, depth: u32) -> Self {
-        Self { hook, turn: Some(turn.clone()), depth, about: None, caller: None }
+    pub fn inside(call: impl Into<Call>, turn: &Arc<Turn>, depth: u32) -> Self {
+        Self { call: call.into(), turn: Some(turn.clone()), depth, about: None, caller: None }
     }
 }

@@ -1,4 +1,4 @@
-//! What a guest writes to stdout and stderr: the end of it is kept for whoever looks into a call that broke, and its lines
+//! What a guest writes to stdout and stderr: the end of it is kept for the crash report, and its lines
 //! go to the log, under the plugin's name.
 
 use crate::host::Host;

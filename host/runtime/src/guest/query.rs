@@ -3,9 +3,9 @@
 use super::bindings::Exports;
 use super::call::{GuestCall, call};
 use super::context::CallContext;
-use super::running::LOAD;
 use crate::host::Host;
 use crate::plugin::{AfterTurnScope, ExportQuery, GrantRequest, Introduction, Manifest, Plugin, Queried, parse_json};
+use bub_types::hook::Call;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use wasmtime::component::Instance;
@@ -20,7 +20,7 @@ impl ExportQuery for LoadQuery {
     fn query<'a>(&'a self, plugin: &'a Arc<Plugin>, asked: Queried) -> BoxFuture<'a, anyhow::Result<Introduction>> {
         Box::pin(async move {
             let component = &plugin.code.component().clone();
-            let introduced = call(&self.0, plugin, CallContext::outside(LOAD), |guest_call| {
+            let introduced = call(&self.0, plugin, CallContext::outside(Call::Load), |guest_call| {
                 let GuestCall { exports, store, instance, .. } = guest_call;
                 Box::pin(async move {
                     exports.check(store, &instance, component)?;

@@ -1,29 +1,27 @@
 //! The export that runs in a task.
 
 use crate::plugin::Plugin;
+use bub_types::hook::Call;
 use std::sync::Arc;
-
-/// The name of the calls that are made while a plugin is loaded.
-pub const LOAD: &str = "load";
 
 /// A running export of a plugin.
 #[derive(Clone)]
 pub struct Running {
     /// The plugin.
     pub plugin: Arc<Plugin>,
-    /// The export's name.
-    pub hook: &'static str,
+    /// The call.
+    pub call: Call,
 }
 
 impl Running {
     /// That export of that plugin.
-    pub fn new(plugin: &Arc<Plugin>, hook: &'static str) -> Self {
-        Self { plugin: Arc::clone(plugin), hook }
+    pub fn new(plugin: &Arc<Plugin>, call: impl Into<Call>) -> Self {
+        Self { plugin: Arc::clone(plugin), call: call.into() }
     }
 
     /// Whether that is the same export of the same plugin.
     pub fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.plugin, &other.plugin) && self.hook == other.hook
+        Arc::ptr_eq(&self.plugin, &other.plugin) && self.call == other.call
     }
 }
 

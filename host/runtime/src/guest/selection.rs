@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// What a selector has made of a view.
 pub struct Selected {
-    /// Its name, or what stands in its place.
+    /// Its name, or the name of the rule that replaces it.
     pub by: String,
     /// The selected messages.
     pub selection: Selection,
@@ -49,7 +49,7 @@ pub struct Selection {
     pub(crate) known: usize,
 }
 
-/// Where a message of a selection comes from, for whoever wrote the selector.
+/// Where a message of a selection comes from, in errors for the author of the selector.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum MessageOrigin {
     /// An entry of the tape.
@@ -82,7 +82,7 @@ impl Selection {
 ///
 /// # Errors
 ///
-/// What is wrong, for whoever wrote the selector.
+/// What is wrong, for the author of the selector.
 pub(crate) fn check_request(selection: &Selection, new_messages: &[String], own: Option<&Entry>) -> Result<(), String> {
     let new_messages = selection.new_messages.as_deref().unwrap_or(new_messages);
     let messages = || selection.before.iter().chain(&selection.history).chain(new_messages).chain(&selection.after);

@@ -3,13 +3,13 @@
 use super::determinism;
 use super::limiter::Limiter;
 use super::output::Output;
-use super::running::LOAD;
 use super::wasi::{directories, egress::Http, file_guard::FileGuard};
 use crate::host::Host;
 use crate::plugin::quarantine::CallRecorder;
 use crate::plugin::{Break, FaultKind, Plugin, Source};
 use crate::turn::{Denial, DenialReason, Turn};
 use bub_types::Error;
+use bub_types::hook::{Call, Hook};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wasmtime::Result;
@@ -18,7 +18,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 /// The hook whose answer depends on what it is shown and on nothing else.
-const SELECTOR: &str = "selector";
+const SELECTOR: Call = Call::Hook(Hook::Selector);
 
 /// Handles that a guest may hold at once, of all kinds together.
 pub(super) const MAX_HANDLES: usize = 1_000;
@@ -26,7 +26,7 @@ pub(super) const MAX_HANDLES: usize = 1_000;
 /// Memory of a guest that waits for its next call, at most, in bytes.
 const MAX_RESTING: usize = 4 << 20;
 
-/// Random bytes that a guest gets at once. They are made while everybody waits.
+/// Random bytes that a guest gets at once. They are made without a yield.
 const MAX_RANDOM: u64 = 1 << 20;
 
 /// The state of one call.
@@ -35,8 +35,8 @@ pub struct State {
     pub host: Arc<Host>,
     /// Whose code runs: grants and limits are looked up here and nowhere else.
     pub plugin: Arc<Plugin>,
-    /// The WIT name of the export that runs.
-    pub hook: &'static str,
+    /// The call that runs.
+    pub call: Call,
     /// On whose behalf; none while a plugin is loaded, and in hooks that have no turn.
     pub turn: Option<Arc<Turn>>,
     /// How many calls this one sits in. It lives here and not in the turn: tools run side by side.
@@ -62,25 +62,25 @@ pub struct State {
 }
 
 impl State {
-    /// The state of a fresh instance for a call of `hook`.
-    pub fn new(host: Arc<Host>, plugin: Arc<Plugin>, hook: &'static str, turn: Option<Arc<Turn>>, depth: u32) -> Self {
+    /// The state of a fresh instance for that call.
+    pub fn new(host: Arc<Host>, plugin: Arc<Plugin>, call: Call, turn: Option<Arc<Turn>>, depth: u32) -> Self {
         let output = Output::new(&host, &plugin);
         let mut table = ResourceTable::new();
         table.set_max_capacity(10 * MAX_HANDLES);
         let limiter = Limiter::new(plugin.limits.memory_bytes());
-        let file_guard = file_guard(&host, &plugin, hook, turn.as_ref());
-        let wasi = wasi(&host, &plugin, hook, turn.as_deref(), file_guard.as_ref(), &output);
+        let file_guard = file_guard(&host, &plugin, call, turn.as_ref());
+        let wasi = wasi(&host, &plugin, call, turn.as_deref(), file_guard.as_ref(), &output);
         let http = Http {
             host: host.clone(),
             plugin: plugin.clone(),
             turn: turn.clone(),
-            is_loading: hook == LOAD,
-            keeps_tapes: hook == "store",
+            is_loading: call == Call::Load,
+            keeps_tapes: call == Hook::Store,
         };
         Self {
             host,
             plugin,
-            hook,
+            call,
             turn,
             depth,
             table,
@@ -108,15 +108,15 @@ impl State {
     }
 
     /// The next call in the same store.
-    pub fn resume(&mut self, hook: &'static str, turn: Option<Arc<Turn>>, depth: u32) {
-        // A selector's clocks stand, and nobody else's; and where a directory is, and whether it is granted, may have changed.
-        // The one before is gone: who holds on to it is not called again.
-        if (hook == SELECTOR) != (self.hook == SELECTOR) || self.plugin.opens_files() {
-            self.file_guard = file_guard(&self.host, &self.plugin, hook, turn.as_ref());
-            self.wasi = wasi(&self.host, &self.plugin, hook, turn.as_deref(), self.file_guard.as_ref(), &self.output);
+    pub fn resume(&mut self, call: Call, turn: Option<Arc<Turn>>, depth: u32) {
+        // Only a selector's clocks stand; and where a directory is, and whether it is granted, may have changed.
+        // The previous context is dropped: an instance that holds a handle of it is not reused.
+        if (call == SELECTOR) != (self.call == SELECTOR) || self.plugin.opens_files() {
+            self.file_guard = file_guard(&self.host, &self.plugin, call, turn.as_ref());
+            self.wasi = wasi(&self.host, &self.plugin, call, turn.as_deref(), self.file_guard.as_ref(), &self.output);
         }
         self.http.turn.clone_from(&turn);
-        (self.hook, self.turn, self.depth) = (hook, turn, depth);
+        (self.call, self.turn, self.depth) = (call, turn, depth);
         (self.calls, self.gave_way, self.has_read) = (0, Instant::now(), false);
         self.output.begin();
     }
@@ -130,7 +130,7 @@ impl State {
     /// Ends the call of a guest that has called the host too often. Asked on the way back into the guest: counting there
     /// would not do, because wasmtime's own steps (a yield, a growing memory) go the same way.
     pub fn check_calls(&self) -> Result<()> {
-        let limit = self.plugin.limits.calls(self.hook);
+        let limit = self.plugin.limits.calls(self.call.deadline());
         if self.calls <= limit { Ok(()) } else { Err(wasmtime::Error::new(Break(FaultKind::TooManyCalls(limit)))) }
     }
 
@@ -180,14 +180,14 @@ impl State {
 
     /// Whether the plugin holds that grant, at this moment.
     pub fn holds(&self, grant: &str) -> bool {
-        self.hook != LOAD && self.host.grants.allows(&self.plugin, grant)
+        self.call != Call::Load && self.host.grants.allows(&self.plugin, grant)
     }
 }
 
 /// What is kept from a guest that is given directories.
-fn file_guard(host: &Host, plugin: &Arc<Plugin>, hook: &str, turn: Option<&Arc<Turn>>) -> Option<FileGuard> {
-    // What is asked of a plugin while it is loaded is asked on nobody's behalf: it holds nothing then.
-    (hook != LOAD && plugin.opens_files()).then(|| FileGuard {
+fn file_guard(host: &Host, plugin: &Arc<Plugin>, call: Call, turn: Option<&Arc<Turn>>) -> Option<FileGuard> {
+    // A plugin holds no grants while it is loaded.
+    (call != Call::Load && plugin.opens_files()).then(|| FileGuard {
         files: host.protection.of(&host.config),
         plugin: plugin.clone(),
         turn: turn.cloned(),
@@ -198,7 +198,7 @@ fn file_guard(host: &Host, plugin: &Arc<Plugin>, hook: &str, turn: Option<&Arc<T
 fn wasi(
     host: &Host,
     plugin: &Plugin,
-    hook: &str,
+    call: Call,
     turn: Option<&Turn>,
     guard: Option<&FileGuard>,
     output: &Output,
@@ -214,7 +214,7 @@ fn wasi(
         directories::open(&mut wasi, host, plugin, turn, &guard.files);
     }
     // A selection is the same whenever it is made of the same view.
-    if let (SELECTOR, Some(turn)) = (hook, turn) {
+    if let (SELECTOR, Some(turn)) = (call, turn) {
         determinism::hold(&mut wasi, &turn.started);
     }
     wasi.build()

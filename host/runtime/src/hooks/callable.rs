@@ -9,9 +9,14 @@ impl CallScope {
     /// The plugins that implement the hook of the call and are granted it, without those in quarantine.
     pub fn callable<'a>(&'a self, context: &'a CallContext) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
         if let Some(turn) = &context.turn {
-            turn.passes_over_ungranted(context.hook);
+            context.call.hook().into_iter().for_each(|hook| turn.passes_over_ungranted(hook));
         }
-        self.granted(context.hook).filter(|plugin| self.open_circuit(plugin, context).is_none())
+        context
+            .call
+            .hook()
+            .into_iter()
+            .flat_map(|hook| self.granted(hook))
+            .filter(|plugin| self.open_circuit(plugin, context).is_none())
     }
 
     /// The quarantine of the plugin in that context, if there is one.

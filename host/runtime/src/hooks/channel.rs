@@ -16,7 +16,7 @@ use crate::guest::CallContext;
 use crate::guest::bindings::channel::channel::Description;
 use crate::plugin::{Plugin, contract};
 use crate::turn::CallScope;
-use bub_permissions::hook_grant;
+use bub_types::hook::{Call, Hook};
 use bub_types::text::one_line;
 use bub_types::{Envelope, Error};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub use crate::guest::bindings::channel::channel::WebhookRequest;
 pub use webhook::WebhookResponse;
 
 /// The hook's name, and that of the call in which a channel says what it is.
-const HOOK: &str = "channel";
+const HOOK: Hook = Hook::Channel;
 
 /// The longest name of a channel, in bytes.
 const MAX_NAME: usize = 64;
@@ -146,7 +146,7 @@ impl GuestChannel {
             Ok(inbox) => inbound::inbox(self, scope, inbox).map(Ok),
             Err(error) => Ok(Err(error)),
         });
-        call_one(scope, &self.plugin, CallContext::about("poll", &self.name), ask).await
+        call_one(scope, &self.plugin, CallContext::about(Call::Poll, &self.name), ask).await
     }
 
     /// Hands over what came by HTTP.
@@ -162,7 +162,7 @@ impl GuestChannel {
             Ok(response) => webhook::response(self, scope, response).map(Ok),
             Err(error) => Ok(Err(error)),
         });
-        call_one(scope, &self.plugin, CallContext::about("receive", &self.name), ask).await
+        call_one(scope, &self.plugin, CallContext::about(Call::Receive, &self.name), ask).await
     }
 
     /// Delivers, and answers a handle for [`Self::update`] where there is one. `key` is the same when it is tried again.
@@ -178,7 +178,7 @@ impl GuestChannel {
             }
             answer => Ok(answer),
         });
-        call_one(scope, &self.plugin, self.toward("send", message), ask).await
+        call_one(scope, &self.plugin, self.toward(Call::Send, message), ask).await
     }
 
     /// Puts the message in the place of what was delivered under that handle.
@@ -189,17 +189,17 @@ impl GuestChannel {
     pub async fn update(&self, scope: &CallScope, handle: &str, message: &Envelope) -> Result<(), Failure> {
         self.check(scope)?;
         let ask = guest_call!(channel.call_update(handle, message));
-        call_one(scope, &self.plugin, self.toward("update", message), ask).await
+        call_one(scope, &self.plugin, self.toward(Call::Update, message), ask).await
     }
 
-    /// Whoever breaks it by what they are told breaks it for their own session.
-    fn toward(&self, hook: &'static str, message: &Envelope) -> CallContext {
-        CallContext::about(hook, message.session_id.as_deref().unwrap_or(&self.name))
+    /// A fault counts for the session of the message.
+    fn toward(&self, call: Call, message: &Envelope) -> CallContext {
+        CallContext::about(call, message.session_id.as_deref().unwrap_or(&self.name))
     }
 
     /// The set of plugins is that of some time ago; the grant is this moment's.
     fn check(&self, scope: &CallScope) -> Result<(), Failure> {
-        let refused = || Failure::Refused(Error::denied(self.plugin.refusal(&hook_grant(HOOK)).message));
+        let refused = || Failure::Refused(Error::denied(self.plugin.refusal(HOOK.grant()).message));
         scope.may_answer(&self.plugin, HOOK).then_some(()).ok_or_else(refused)
     }
 }

@@ -8,10 +8,11 @@ use crate::guest::bindings::model_exports::embedder::Purpose;
 use crate::plugin::{Plugin, contract};
 use crate::turn::Turn;
 use bub_model::check_vectors;
+use bub_types::hook::Hook;
 use bub_types::text::one_line;
 use std::sync::Arc;
 
-const HOOK: &str = "embedder";
+const HOOK: Hook = Hook::Embedder;
 
 /// The longest name of a model.
 const MAX_NAME: usize = 200;

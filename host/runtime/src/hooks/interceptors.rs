@@ -10,6 +10,7 @@ use crate::guest::bindings::exported::before_tool_call::ToolDecision;
 use crate::plugin::{Plugin, check_json, contract, json_object};
 use crate::turn::Turn;
 use bub_config::OnFault;
+use bub_types::hook::Hook;
 use bub_types::{Error, ToolCall};
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ pub enum LlmVerdict {
     Answered(String),
 }
 
-/// Asks the chain. What is to be `shown` is made where somebody wants to see it.
+/// Asks the chain. `shown` creates the request, only if a plugin is called.
 ///
 /// # Errors
 ///
@@ -33,7 +34,7 @@ pub async fn before_llm_call(
     depth: u32,
     shown: impl Fn() -> LlmRequest,
 ) -> Result<LlmVerdict, Error> {
-    let context = CallContext::inside("before-llm-call", turn, depth);
+    let context = CallContext::inside(Hook::BeforeLlmCall, turn, depth);
     let mut written: Option<LlmRequest> = None;
     for plugin in callable(turn, &context) {
         let request = written.clone().unwrap_or_else(&shown);
@@ -67,8 +68,11 @@ pub async fn before_llm_call(
 
 /// A gate that is in quarantine is among them: it is not asked, and denies.
 fn callable<'a>(turn: &'a Turn, context: &'a CallContext) -> impl Iterator<Item = &'a Arc<Plugin>> {
-    turn.passes_over_ungranted(context.hook);
-    let granted = turn.scope.granted(context.hook);
+    let hook = context.call.hook().into_iter();
+    let granted = hook.flat_map(|hook| {
+        turn.passes_over_ungranted(hook);
+        turn.scope.granted(hook)
+    });
     granted.filter(|plugin| plugin.on_fault == OnFault::Deny || turn.scope.open_circuit(plugin, context).is_none())
 }
 
@@ -82,7 +86,7 @@ fn check<'a>(what: &str, texts: impl IntoIterator<Item = &'a String>) -> wasmtim
 
 /// Tells every observer of a model call that ended.
 pub async fn after_llm_call(turn: &Arc<Turn>, depth: u32, model: &str, outcome: &LlmResult) {
-    let context = CallContext::inside("after-llm-call", turn, depth);
+    let context = CallContext::inside(Hook::AfterLlmCall, turn, depth);
     for plugin in turn.scope.callable(&context) {
         let ask = guest_call!(turn; after_llm_call.call_after_llm_call(model, outcome), answer => Ok(Ok(answer)));
         if let Err(failure) = call_one(&turn.scope, plugin, context.clone(), ask).await {
@@ -101,7 +105,7 @@ pub enum ToolVerdict {
 
 /// Asks the chain, gates last: they see the arguments that the tool will get, and their fault denies.
 pub async fn before_tool_call(turn: &Arc<Turn>, depth: u32, mut call: ToolCall) -> ToolVerdict {
-    let context = CallContext::inside("before-tool-call", turn, depth);
+    let context = CallContext::inside(Hook::BeforeToolCall, turn, depth);
     let mut guest_closure = Vec::new();
     let denied = |reason| ToolVerdict::Answered(Err(Error::denied(reason)));
     let (gates, chain): (Vec<_>, Vec<_>) =
@@ -151,7 +155,7 @@ pub async fn after_tool_call(
     call: &ToolCall,
     mut outcome: Result<String, Error>,
 ) -> Result<String, Error> {
-    let context = CallContext::inside("after-tool-call", turn, depth);
+    let context = CallContext::inside(Hook::AfterToolCall, turn, depth);
     for plugin in turn.scope.callable(&context) {
         let shown = &outcome;
         let ask = guest_call!(turn; after_tool_call.call_after_tool_call(call, shown.as_ref()), answer => {

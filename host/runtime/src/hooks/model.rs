@@ -6,16 +6,17 @@ use crate::error::Failure;
 use crate::guest::CallContext;
 use crate::plugin::{OpenCircuit, Plugin, contract};
 use crate::turn::{SystemPrompt, Turn};
+use bub_types::hook::Hook;
 use bub_types::{Error, ErrorKind, Prompt, StreamEvent, SystemPart};
 use std::sync::Arc;
 
 /// Walks the plugins once, latest first, and asks each by whichever of the two model hooks it exports.
 pub async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<String>, Failure> {
     let mut skipped = None;
-    let hooks = ["run-model", "run-model-stream"];
-    hooks.iter().for_each(|hook| turn.passes_over_ungranted(hook));
+    let hooks = [Hook::RunModel, Hook::RunModelStream];
+    hooks.into_iter().for_each(|hook| turn.passes_over_ungranted(hook));
     for plugin in turn.scope.plugins.iter().rev() {
-        let Some(hook) = hooks.into_iter().find(|hook| turn.scope.may_answer(plugin, hook)) else { continue };
+        let Some(hook) = hooks.into_iter().find(|hook| turn.scope.may_answer(plugin, *hook)) else { continue };
         if let Some(circuit) = turn.scope.open_circuit(plugin, &CallContext::for_turn(hook, turn)) {
             skipped.get_or_insert(circuit);
             continue;
@@ -25,19 +26,19 @@ pub async fn run_model(turn: &Arc<Turn>, prompt: &Prompt) -> Result<Option<Strin
         }
         turn.start_stream(&plugin.name);
         let answer = match hook {
-            "run-model" => run_whole(turn, plugin, prompt).await,
+            Hook::RunModel => run_whole(turn, plugin, prompt).await,
             _ => run_stream(turn, plugin, prompt).await,
         };
         match answer {
             Ok(None) => {}
             Ok(output) => return Ok(output),
-            // What was said stays said: nobody else can start over behind it.
+            // Output that was sent cannot be taken back, so no other plugin starts over.
             Err(failure) if turn.streamed().1 > 0 => return Err(failure),
             Err(failure) => skip_or_fail(&turn.scope, &CallContext::for_turn(hook, turn), plugin, failure).await?,
         }
     }
     match skipped {
-        // Where nobody is asked at all the prompt is the answer; here somebody would be.
+        // Without a model plugin the prompt is the answer; here there is one, in quarantine.
         Some(circuit) => Err(Failure::Refused(Error::new(ErrorKind::Temporary, unavailable(&circuit)))),
         None => Ok(None),
     }
@@ -56,11 +57,11 @@ fn unavailable(circuit: &OpenCircuit) -> String {
 
 async fn run_whole(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> Result<Option<String>, Failure> {
     let ask = guest_call!(turn; run_model.call_run_model(prompt));
-    let output = call_one(&turn.scope, plugin, CallContext::for_turn("run-model", turn), ask).await?;
+    let output = call_one(&turn.scope, plugin, CallContext::for_turn(Hook::RunModel, turn), ask).await?;
     if let Some(text) = &output {
         let said = StreamEvent::Text(text.clone());
         turn.record_stream_event(&said);
-        // Its answer is there already, whether somebody listens or not.
+        // The answer is complete, with or without a listener.
         let _ = turn.emit(said).await;
     }
     Ok(output)
@@ -73,13 +74,13 @@ async fn run_stream(turn: &Arc<Turn>, plugin: &Arc<Plugin>, prompt: &Prompt) -> 
         (Ok(false), (_, 0)) => Ok(Ok(None)),
         (Ok(false), _) => Err(contract("it passed on after it had emitted events")),
     });
-    call_one(&turn.scope, plugin, CallContext::for_turn("run-model-stream", turn), ask).await
+    call_one(&turn.scope, plugin, CallContext::for_turn(Hook::RunModelStream, turn), ask).await
 }
 
 /// The prompt of the next step; none ends the loop.
 pub async fn continue_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<Option<String>, Failure> {
     let ask = guest_call!(turn; continue_prompt.call_continue_prompt(prompt));
-    call_first(&turn.scope, &CallContext::inside("continue-prompt", turn, depth), ask).await
+    call_first(&turn.scope, &CallContext::inside(Hook::ContinuePrompt, turn, depth), ask).await
 }
 
 /// The most parts that one plugin may make of its say.
@@ -89,7 +90,7 @@ const MAX_PARTS: usize = 64;
 /// still hold. In later steps of a turn nobody is asked anew for a prompt that was asked for, unless something has changed
 /// meanwhile.
 pub async fn system_prompt(turn: &Arc<Turn>, depth: u32, prompt: &Prompt) -> Result<SystemPrompt, Failure> {
-    let context = CallContext::inside("system-prompt", turn, depth);
+    let context = CallContext::inside(Hook::SystemPrompt, turn, depth);
     let asked: Vec<_> = turn.scope.callable(&context).rev().collect();
     let made = turn.prompt_cache_key(prompt, asked.iter().map(|plugin| plugin.digest.clone()).collect());
     if let Some(told) = turn.cached_system_prompt(&made) {

@@ -4,6 +4,7 @@ use super::guest_call::guest_call;
 use super::{call_one, report_failure};
 use crate::guest::CallContext;
 use crate::turn::Turn;
+use bub_types::hook::Hook;
 use bub_types::text::one_line;
 use bub_types::{ModelChoice, ModelOptions};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ const MAX_CHOICES: usize = 256;
 /// All choices, the latest registered plugin's first, each id once; the first plugin that knows says which is current.
 /// A plugin that fails is left out, and the failure is reported.
 pub async fn model_options(turn: &Arc<Turn>, depth: u32) -> ModelOptions {
-    let context = CallContext::inside("provide-model-options", turn, depth);
+    let context = CallContext::inside(Hook::ProvideModelOptions, turn, depth);
     let mut options = ModelOptions { choices: Vec::new(), current: None };
     for plugin in turn.scope.callable(&context) {
         let session = turn.session_id.as_str();

@@ -6,19 +6,20 @@ use crate::error::Failure;
 use crate::guest::CallContext;
 use crate::plugin::{Plugin, contract, parse_json};
 use crate::turn::Turn;
+use bub_types::hook::Hook;
 use bub_types::{Error, Prompt};
 use serde_json::Value;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// What the plugins make of the message; none: nobody made anything of it.
+/// The prompt that the plugins make of the message; none: no plugin made one.
 pub async fn build_prompt(turn: &Arc<Turn>) -> Result<Option<Prompt>, Failure> {
     build_over(turn, None).await
 }
 
-/// The same, where somebody behind all of them has made that already.
+/// The same, on top of a prompt that was made before.
 pub(super) async fn build_over(turn: &Arc<Turn>, base: Option<Prompt>) -> Result<Option<Prompt>, Failure> {
-    let context = CallContext::for_turn("build-prompt", turn);
+    let context = CallContext::for_turn(Hook::BuildPrompt, turn);
     let asked: Vec<&Arc<Plugin>> = turn.scope.callable(&context).collect();
     made(turn, &context, &asked, base.as_ref()).await
 }

@@ -9,7 +9,7 @@ use crate::imports::{chat, toolbox};
 use crate::plugin::Plugin;
 use crate::turn::{CallScope, SystemPrompt, Turn, TurnOptions, TurnSnapshot};
 use bub_tape::{Draft, tape_name};
-use bub_types::hook::HOOKS;
+use bub_types::hook::{Call, HOOKS, Hook, Replay as ReplayMode};
 use bub_types::text::one_line;
 use bub_types::{Error, Prompt};
 use serde::Deserialize;
@@ -36,10 +36,17 @@ pub struct Replay<'a> {
 /// # Errors
 ///
 /// Why the call cannot be made again, or the tape's own failure.
-pub async fn replay_call(scope: &Arc<CallScope>, call: Replay<'_>) -> Result<Option<Failure>, String> {
-    let Replay { plugin, hook, arguments, turn } = call;
+pub async fn replay_call(scope: &Arc<CallScope>, recorded: Replay<'_>) -> Result<Option<Failure>, String> {
+    let Replay { plugin, hook, arguments, turn } = recorded;
     let failed = |failure: Failure| failure.to_string();
-    if hook == "selector"
+    let unknown = || format!("calls of `{}` cannot be made again", one_line(hook));
+    let call = Call::from_name(hook).ok_or_else(unknown)?;
+    match call.replay() {
+        ReplayMode::Never(reason) => return Err(reason.to_owned()),
+        ReplayMode::Unknown => return Err(unknown()),
+        _ => {}
+    }
+    if call == Hook::Selector
         && let Some(told) = &turn
     {
         put(scope, told.session(), &arguments).await?;
@@ -54,9 +61,9 @@ pub async fn replay_call(scope: &Arc<CallScope>, call: Replay<'_>) -> Result<Opt
         None => (String::new(), None),
     };
     let made = match &inside {
-        Some((_, turn)) => in_turn(turn, plugin, hook, arguments, prompt).await?,
-        None if CHANNEL.contains(&hook) => channel(scope, plugin, hook, arguments).await?,
-        None => outside(scope, hook, arguments).await?,
+        Some((_, turn)) => in_turn(turn, plugin, call, arguments, prompt).await?,
+        None if call.replay() == ReplayMode::Channel => channel(scope, plugin, call, arguments).await?,
+        None => outside(scope, call, arguments).await?,
     };
     if let Some((_, turn)) = &inside {
         turn.discard().await;
@@ -67,37 +74,35 @@ pub async fn replay_call(scope: &Arc<CallScope>, call: Replay<'_>) -> Result<Opt
 async fn in_turn(
     turn: &Arc<Turn>,
     plugin: &Arc<Plugin>,
-    hook: &str,
+    call: Call,
     told: Value,
     prompt: String,
 ) -> Result<Option<Failure>, String> {
-    Ok(match hook {
-        "load-state" => super::load_state(turn).await.err(),
-        "build-prompt" => {
+    if call.replay() == ReplayMode::Isolated {
+        isolated(turn, call, told).await?;
+        return Ok(None);
+    }
+    Ok(match call {
+        Call::Hook(Hook::LoadState) => super::load_state(turn).await.err(),
+        Call::Hook(Hook::BuildPrompt) => {
             // Of the version that sees what others have made, that; of the first one, nothing.
             let made: Vec<Prompt> = arguments(told)?;
             super::prompt::build_over(turn, made.into_iter().next()).await.err()
         }
-        "run-model" | "run-model-stream" => super::run_model(turn, &arguments::<(Prompt,)>(told)?.0).await.err(),
-        "continue-prompt" => super::continue_prompt(turn, 0, &arguments::<(Prompt,)>(told)?.0).await.err(),
-        "system-prompt" => super::system_prompt(turn, 0, &arguments::<(Prompt,)>(told)?.0).await.err(),
-        "save-state" => {
+        Call::Hook(Hook::RunModel | Hook::RunModelStream) => {
+            super::run_model(turn, &arguments::<(Prompt,)>(told)?.0).await.err()
+        }
+        Call::Hook(Hook::ContinuePrompt) => {
+            super::continue_prompt(turn, 0, &arguments::<(Prompt,)>(told)?.0).await.err()
+        }
+        Call::Hook(Hook::SystemPrompt) => super::system_prompt(turn, 0, &arguments::<(Prompt,)>(told)?.0).await.err(),
+        Call::Hook(Hook::SaveState) => {
             let (output, error): (String, Option<Error>) = arguments(told)?;
             super::save_state(turn, &output, error.map(Failure::Refused).as_ref()).await.err()
         }
-        "render-outbound" => super::render_outbound(turn, &arguments::<(String,)>(told)?.0).await.err(),
-        "after-turn"
-        | "before-reset"
-        | "provide-model-options"
-        | "before-llm-call"
-        | "after-llm-call"
-        | "before-tool-call"
-        | "after-tool-call" => {
-            isolated(turn, hook, told).await?;
-            None
-        }
-        "on-error" => on_error(&turn.scope.clone(), Some(turn), told).await?,
-        "selector" => {
+        Call::Hook(Hook::RenderOutbound) => super::render_outbound(turn, &arguments::<(String,)>(told)?.0).await.err(),
+        Call::Hook(Hook::OnError) => on_error(&turn.scope.clone(), Some(turn), told).await?,
+        Call::Hook(Hook::Selector) => {
             let said = serde_json::json!({ "role": "user", "content": prompt }).to_string();
             let model = turn.scope.host.config.model.model.clone();
             let (system, prompt) = (SystemPrompt::default(), Prompt::Text(prompt));
@@ -105,36 +110,36 @@ async fn in_turn(
             let view = View::new(turn, about).await.map_err(|error| error.to_string())?;
             super::select(turn, 0, &view, Some(&plugin.name)).await.err()
         }
-        "call-tool" => {
+        Call::CallTool => {
             let (name, arguments): (String, String) = arguments(told)?;
             toolbox::ask(turn, 0, plugin, &name, &arguments).await.err().map(Failure::Refused)
         }
-        "complete" => {
+        Call::Complete => {
             let (request,) = arguments(told)?;
             let (sender, mut events) = mpsc::channel(64);
-            // Somebody has to listen, or the guest would wait for ever.
+            // Without a reader the guest would wait for ever.
             tokio::spawn(async move { while events.recv().await.is_some() {} });
             chat::ask_provider(turn, 0, plugin, &request, sender).await.err().map(Failure::Refused)
         }
-        hook => return outside(&turn.scope.clone(), hook, told).await,
+        call => return outside(&turn.scope.clone(), call, told).await,
     })
 }
 
-/// The hooks whose errors reach nobody.
-async fn isolated(turn: &Arc<Turn>, hook: &str, told: Value) -> Result<(), String> {
-    match hook {
-        "after-turn" => super::after_turn(turn, &arguments::<(String,)>(told)?.0).await,
-        "before-reset" => drop(super::before_reset(turn, 0, arguments::<(bool,)>(told)?.0).await),
-        "before-llm-call" => {
+/// Hooks whose errors are logged only.
+async fn isolated(turn: &Arc<Turn>, call: Call, told: Value) -> Result<(), String> {
+    match call {
+        Call::Hook(Hook::AfterTurn) => super::after_turn(turn, &arguments::<(String,)>(told)?.0).await,
+        Call::Hook(Hook::BeforeReset) => drop(super::before_reset(turn, 0, arguments::<(bool,)>(told)?.0).await),
+        Call::Hook(Hook::BeforeLlmCall) => {
             let (request,) = arguments::<(LlmRequest,)>(told)?;
             drop(super::before_llm_call(turn, 0, || request.clone()).await);
         }
-        "after-llm-call" => {
+        Call::Hook(Hook::AfterLlmCall) => {
             let (model, outcome): (String, _) = arguments(told)?;
             super::after_llm_call(turn, 0, &model, &outcome).await;
         }
-        "before-tool-call" => drop(super::before_tool_call(turn, 0, arguments::<(_,)>(told)?.0).await),
-        "after-tool-call" => {
+        Call::Hook(Hook::BeforeToolCall) => drop(super::before_tool_call(turn, 0, arguments::<(_,)>(told)?.0).await),
+        Call::Hook(Hook::AfterToolCall) => {
             let (call, outcome) = arguments(told)?;
             drop(super::after_tool_call(turn, 0, &call, outcome).await);
         }
@@ -143,38 +148,34 @@ async fn isolated(turn: &Arc<Turn>, hook: &str, told: Value) -> Result<(), Strin
     Ok(())
 }
 
-async fn outside(scope: &Arc<CallScope>, hook: &str, told: Value) -> Result<Option<Failure>, String> {
-    Ok(match hook {
-        "resolve-session" => super::resolve_session(scope, &arguments::<(_,)>(told)?.0).await.err(),
-        "dispatch-outbound" => super::dispatch(scope, &arguments::<(_,)>(told)?.0).await.err(),
-        "admit-message" => {
+async fn outside(scope: &Arc<CallScope>, call: Call, told: Value) -> Result<Option<Failure>, String> {
+    Ok(match call {
+        Call::Hook(Hook::ResolveSession) => super::resolve_session(scope, &arguments::<(_,)>(told)?.0).await.err(),
+        Call::Hook(Hook::DispatchOutbound) => super::dispatch(scope, &arguments::<(_,)>(told)?.0).await.err(),
+        Call::Hook(Hook::AdmitMessage) => {
             let (_, message, load): (String, _, SessionLoad) = arguments(told)?;
             super::admit_message(scope, &message, (load.running, load.pending as usize)).await;
             None
         }
-        "on-error" => on_error(scope, None, told).await?,
-        "run-command" => {
+        Call::Hook(Hook::OnError) => on_error(scope, None, told).await?,
+        Call::RunCommand => {
             let (name, arguments): (String, Vec<String>) = arguments(told)?;
             super::run_command(scope, &name, &arguments).await.err()
         }
-        "embedder" => return Err("an embedder is asked again by the next question".to_owned()),
-        "store" => return Err("what is kept of a `store` does not say which of its functions was called".to_owned()),
-        hook => return Err(format!("calls of `{}` cannot be made again", one_line(hook))),
+        call => return Err(format!("calls of `{call}` cannot be made again")),
     })
 }
 
-/// The functions of a channel, which have no turn.
-const CHANNEL: [&str; 5] = ["channel", "poll", "receive", "send", "update"];
-
-async fn channel(scope: &Arc<CallScope>, plugin: &Plugin, hook: &str, told: Value) -> Result<Option<Failure>, String> {
+/// A function of a channel, which has no turn.
+async fn channel(scope: &Arc<CallScope>, plugin: &Plugin, call: Call, told: Value) -> Result<Option<Failure>, String> {
     // That it says what it is belongs to each of them.
     let all = super::channels(scope).await;
     let own = all.iter().find(|channel| channel.plugin() == plugin.name);
-    let Some(own) = own.filter(|_| hook != "channel") else { return Ok(None) };
-    Ok(match hook {
-        "poll" => own.poll(scope, arguments::<(_,)>(told)?.0).await.err(),
-        "receive" => own.receive(scope, arguments::<(_,)>(told)?.0).await.err(),
-        "send" => {
+    let Some(own) = own.filter(|_| call != Hook::Channel) else { return Ok(None) };
+    Ok(match call {
+        Call::Poll => own.poll(scope, arguments::<(_,)>(told)?.0).await.err(),
+        Call::Receive => own.receive(scope, arguments::<(_,)>(told)?.0).await.err(),
+        Call::Send => {
             let (message, key): (_, String) = arguments(told)?;
             own.send(scope, &message, &key).await.err()
         }

@@ -10,14 +10,14 @@ use crate::guest::selection::Selection;
 use crate::guest::view::View;
 use crate::plugin::{Plugin, Source};
 use crate::turn::{CallScope, SelectorChoice, Turn};
-use bub_types::hook::stage;
+use bub_types::hook::Hook;
 use bub_types::plugin_name::{EVERYTHING, SIMPLE};
 use bub_types::{Error, ErrorKind};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-const HOOK: &str = "selector";
+const HOOK: Hook = Hook::Selector;
 
 /// Second selectors that run at once: they are left out first when there is much to do.
 const SHADOWS: usize = 2;
@@ -113,7 +113,7 @@ pub async fn select(turn: &Arc<Turn>, depth: u32, view: &View, named: Option<&st
             turn.selected_by(&plugin.name);
             Ok(selected)
         }
-        // Somebody else was quicker to try it: it was not asked, and has broken nothing in this turn.
+        // Another call took the trial: the plugin was not called, and has broken nothing in this turn.
         Err(failure) if failure.is_circuit_open() => everything(view, failure.to_string()).await,
         Err(failure @ Failure::Fault(_)) => {
             report_failure(&turn.scope, &context, &failure).await;
@@ -172,7 +172,8 @@ async fn absent(turn: &Arc<Turn>, chosen: &str) {
     tracing::warn!("{why}; everything since the latest anchor is taken");
     fall_back(turn, chosen, None, &why).await;
     let message = turn.envelope();
-    notify_observers(&turn.scope, Some(turn), stage(HOOK), &Error::new(ErrorKind::Config, why), Some(&message)).await;
+    notify_observers(&turn.scope, Some(turn), HOOK.spec().stage, &Error::new(ErrorKind::Config, why), Some(&message))
+        .await;
 }
 
 /// From here on the default, and the tape says so.

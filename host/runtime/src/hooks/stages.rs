@@ -7,6 +7,7 @@ use crate::guest::CallContext;
 use crate::guest::bindings::exported::admit_message::{Decision, SessionLoad};
 use crate::plugin::{AfterTurnScope, Plugin, check_json, contract, parse_json};
 use crate::turn::{CallScope, Turn};
+use bub_types::hook::Hook;
 use bub_types::{Envelope, Error};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -30,7 +31,7 @@ pub async fn admit_message(scope: &CallScope, message: &Envelope, load: (bool, u
     let load = SessionLoad { running: load.0, pending: u32::try_from(load.1).unwrap_or(u32::MAX) };
     let session = message.session_id.as_deref().unwrap_or_default();
     let ask = guest_call!(admit_message.call_admit_message(session, message, load));
-    let context = CallContext::about("admit-message", session).caused_by(scope.caller_of(message));
+    let context = CallContext::about(Hook::AdmitMessage, session).caused_by(scope.caller_of(message));
     match call_first(scope, &context, ask).await {
         Ok(decision) => decision.map(|decision| match decision {
             Decision::Process => Admission::Process,
@@ -55,9 +56,9 @@ pub async fn resolve_session(scope: &CallScope, message: &Envelope) -> Result<Op
     let ask = guest_call!(resolve_session.call_resolve_session(message), answer => {
         Ok(answer.map(|id| id.filter(|id| !id.is_empty())))
     });
-    // It has no session yet; whoever writes in this chat breaks it for this chat.
+    // It has no session yet: a fault counts for the chat.
     let chat = format!("{}:{}", message.channel, message.chat_id);
-    let context = CallContext::about("resolve-session", message.session_id.as_ref().unwrap_or(&chat));
+    let context = CallContext::about(Hook::ResolveSession, message.session_id.as_ref().unwrap_or(&chat));
     call_first(scope, &context.caused_by(scope.caller_of(message)), ask).await
 }
 
@@ -71,7 +72,7 @@ pub async fn load_state(turn: &Arc<Turn>) -> Result<(), Failure> {
         }
         Err(error) => Ok(Err(error)),
     });
-    let loaded = call_all(&turn.scope, &CallContext::for_turn("load-state", turn), ask).await?;
+    let loaded = call_all(&turn.scope, &CallContext::for_turn(Hook::LoadState, turn), ask).await?;
     for state in loaded.into_iter().rev() {
         for (key, value) in state {
             if !host_owned(&key) {
@@ -101,7 +102,7 @@ pub async fn save_state(turn: &Arc<Turn>, output: &str, failure: Option<&Failure
     let failure = failure.map(Failure::to_error);
     let failure = failure.as_ref();
     let ask = guest_call!(turn; save_state.call_save_state(output, failure));
-    call_all(&turn.scope, &CallContext::for_turn("save-state", turn), ask).await.map(drop)
+    call_all(&turn.scope, &CallContext::for_turn(Hook::SaveState, turn), ask).await.map(drop)
 }
 
 /// All batches joined, the latest registered plugin's first.
@@ -110,7 +111,7 @@ pub async fn render_outbound(turn: &Arc<Turn>, output: &str) -> Result<Vec<Envel
         check_contexts(answer.as_deref().unwrap_or_default())?;
         Ok(answer)
     });
-    let batches = call_all(&turn.scope, &CallContext::for_turn("render-outbound", turn), ask).await?;
+    let batches = call_all(&turn.scope, &CallContext::for_turn(Hook::RenderOutbound, turn), ask).await?;
     Ok(batches.into_iter().flatten().collect())
 }
 
@@ -124,7 +125,7 @@ fn check_contexts(envelopes: &[Envelope]) -> wasmtime::Result<()> {
 /// Offers an outbound envelope to every plugin; the host hands it to its channel when none says that it did.
 pub async fn dispatch(scope: &CallScope, message: &Envelope) -> Result<(), Failure> {
     let ask = guest_call!(dispatch_outbound.call_dispatch_outbound(message));
-    let context = CallContext::about("dispatch-outbound", message.session_id.as_deref().unwrap_or_default());
+    let context = CallContext::about(Hook::DispatchOutbound, message.session_id.as_deref().unwrap_or_default());
     let delivered = call_all(scope, &context, ask).await?;
     if delivered.contains(&true) {
         return Ok(());
@@ -147,8 +148,8 @@ pub async fn notify_observers(
     message: Option<&Envelope>,
 ) {
     let context = match (turn, message.and_then(|message| message.session_id.as_deref())) {
-        (Some(turn), _) => CallContext::for_turn("on-error", turn),
-        (None, session) => CallContext::about("on-error", session.unwrap_or_default()),
+        (Some(turn), _) => CallContext::for_turn(Hook::OnError, turn),
+        (None, session) => CallContext::about(Hook::OnError, session.unwrap_or_default()),
     };
     let context = match message {
         Some(message) => context.caused_by(scope.caller_of(message)),
@@ -180,7 +181,7 @@ pub async fn notify_observers(
 
 /// Tells the observers that the answer is delivered.
 pub async fn after_turn(turn: &Arc<Turn>, output: &str) {
-    let context = CallContext::for_turn("after-turn", turn);
+    let context = CallContext::for_turn(Hook::AfterTurn, turn);
     let wants = |plugin: &&Arc<Plugin>| match plugin.manifest.after_turn {
         AfterTurnScope::Every => true,
         AfterTurnScope::Selected => turn.has_selected(&plugin.name),
@@ -196,7 +197,7 @@ pub async fn after_turn(turn: &Arc<Turn>, output: &str) {
 /// What the plugins want kept beside the archive of a tape that is about to be emptied, each with the name of its plugin
 /// in front. A plugin that fails is left out: what it would have kept is in the archive all the same.
 pub async fn before_reset(turn: &Arc<Turn>, depth: u32, archive: bool) -> Vec<(String, String)> {
-    let context = CallContext::inside("before-reset", turn, depth);
+    let context = CallContext::inside(Hook::BeforeReset, turn, depth);
     let mut kept = Vec::new();
     for plugin in turn.scope.callable(&context) {
         let ask = guest_call!(turn; before_reset.call_before_reset(archive), answer => {

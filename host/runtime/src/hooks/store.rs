@@ -20,16 +20,16 @@ use crate::guest::bindings::tape_exports::store::Outcome as Written;
 use crate::guest::{CallContext, GuestCall};
 use crate::plugin::Plugin;
 use crate::turn::CallScope;
-use bub_permissions::hook_grant;
 use bub_tape::{Candidates, Commit, Condition, Entry, Error, Future, Lookup, Outcome, Result, Store};
 use bub_tape::{Hit, Query, Search, by_reading};
 use bub_types::ErrorKind;
+use bub_types::hook::Hook;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-const HOOK: &str = "store";
+const HOOK: Hook = Hook::Store;
 
 /// Entries and names that are asked for at once.
 const PAGE: u32 = 256;
@@ -46,7 +46,7 @@ pub fn tape_store(scope: &Arc<CallScope>, native: Arc<dyn Store>) -> Arc<dyn Sto
     Arc::new(GuestStore { scope: scope.clone(), keeper, lasts: Mutex::default() })
 }
 
-/// Whether it is known that nobody keeps tapes at this moment, whatever is asked.
+/// Whether no operation on tapes can succeed at this moment.
 pub fn is_store_gone(scope: &CallScope) -> bool {
     match scope.granted(HOOK).next() {
         Some(keeper) => scope.open_circuit(keeper, &CallContext::outside(HOOK)).is_some(),
@@ -58,13 +58,13 @@ pub fn is_store_gone(scope: &CallScope) -> bool {
 /// on with other tapes in its place would cut every conversation in two.
 fn absent(scope: &CallScope) -> Option<String> {
     let host = &scope.host;
-    let name = host.grants.given_to(&hook_grant(HOOK)).into_iter().next()?;
+    let name = host.grants.given_to(HOOK.grant()).into_iter().next()?;
     let why = match scope.plugins.iter().find(|plugin| plugin.name == name) {
         Some(plugin) if !plugin.implements(HOOK) => return None,
         Some(plugin) if host.grants.is_for_other_bytes(plugin) => {
-            format!("its grants are not for these bytes; to let it: bub-wasm plugin grant {name} {}", hook_grant(HOOK))
+            format!("its grants are not for these bytes; to let it: bub-wasm plugin grant {name} {}", HOOK.grant())
         }
-        Some(plugin) => plugin.refusal(&hook_grant(HOOK)).message,
+        Some(plugin) => plugin.refusal(HOOK.grant()).message,
         None => match scope.plugins.failed.iter().find(|(failed, _)| *failed == name) {
             Some((_, reason)) => format!("it did not load: {reason}"),
             None => format!("it is not there; to keep tapes without it, set `enabled = false` in `[plugins.{name}]`"),
@@ -93,7 +93,7 @@ impl GuestStore {
         let keeper = self.keeper.as_ref().map_err(|reason| refused(reason.clone()))?;
         // The set of plugins is the turn's; the grant is this moment's.
         if !self.scope.may_answer(keeper, HOOK) {
-            return Err(refused(keeper.refusal(&hook_grant(HOOK)).message));
+            return Err(refused(keeper.refusal(HOOK.grant()).message));
         }
         match call_one(&self.scope, keeper, CallContext::about(HOOK, tape), ask).await {
             Ok(answer) => Ok(answer),

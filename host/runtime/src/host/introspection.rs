@@ -3,20 +3,20 @@
 use super::Host;
 use crate::hooks::{ActiveSelector, active_selector};
 use crate::imports::grant_risk;
-use crate::plugin::{CALLED_BY_NAME, OpenCircuit, Plugin, PluginSet};
+use crate::plugin::{OpenCircuit, Plugin, PluginSet};
 use crate::turn::{CallScope, SelectorChoice};
 use bub_config::OnFault;
-use bub_types::hook::{HOOKS, HookSpec};
+use bub_types::hook::{HOOKS, Hook};
 use serde_json::{Value, json};
 
 /// The plugins of a hook in the order in which they run.
-pub fn plugins_of<'a>(hook: &HookSpec, scope: &'a CallScope, is_asked: bool) -> Vec<&'a str> {
-    let implementing = scope.plugins.exporting(hook.name);
-    // Tools and commands are called by their names: whoever has them answers.
-    let may = |plugin: &Plugin| CALLED_BY_NAME.contains(&hook.name) || scope.may_answer(plugin, hook.name);
+pub fn plugins_of(hook: Hook, scope: &CallScope, is_asked: bool) -> Vec<&str> {
+    let implementing = scope.plugins.exporting(hook);
+    // Tools and commands are called by name, so their plugins need no grant.
+    let may = |plugin: &Plugin| hook.is_called_by_name() || scope.may_answer(plugin, hook);
     let mut names: Vec<&str> =
         implementing.filter(|plugin| may(plugin) == is_asked).map(|plugin| plugin.name.as_str()).collect();
-    if hook.name == "system-prompt" {
+    if hook == Hook::SystemPrompt {
         names.reverse();
     }
     names
@@ -29,8 +29,8 @@ pub fn hooks(scope: &CallScope, choice: Option<&SelectorChoice>) -> Value {
             "hook": hook.name,
             "way": hook.way.name(),
             "power": hook.power,
-            "plugins": plugins_of(hook, scope, true),
-            "not_granted": plugins_of(hook, scope, false),
+            "plugins": plugins_of(hook.hook, scope, true),
+            "not_granted": plugins_of(hook.hook, scope, false),
         })
     });
     let config = &scope.host.config;

@@ -111,7 +111,7 @@ fn refused(name: &str) -> Error {
     Error::denied(format!("the owner was asked about `{name}` and said no"))
 }
 
-/// What the model, and whoever reads over its shoulder, can do where nobody answers.
+/// The error where no owner answers, with what the user can do about it.
 fn nobody(question: &ApprovalRequest, name: &str) -> Error {
     let ApprovalRequest { effect, why, .. } = question;
     let trust = match question.ends_with_trust {

@@ -89,7 +89,7 @@ impl State {
         let depth = self.check_depth()?;
         let request = Request::new(&turn, model, request)?;
         let _token = turn.task_token();
-        let caller = Running::new(&self.plugin, self.hook);
+        let caller = Running::new(&self.plugin, self.call);
         Ok(ModelCall { turn, _token, depth, caller, request })
     }
 }

@@ -1,15 +1,8 @@
 //! Describes grants, and which of them are dangerous together, for the decision about a plugin.
 
 use crate::plugin::Plugin;
-use bub_permissions::hook_grant;
-use bub_types::hook::HOOKS;
+use bub_types::hook::Hook;
 use bub_types::text::one_line;
-
-/// What a plugin with that hook sees and can change.
-pub fn of_hook(hook: &str) -> &'static str {
-    let manifest = "says what the plugin is; sees nothing";
-    HOOKS.iter().find(|spec| spec.name == hook).map_or(manifest, |spec| spec.power)
-}
 
 /// What a plugin with that grant can do.
 pub fn of_grant(grant: &str) -> String {
@@ -17,7 +10,7 @@ pub fn of_grant(grant: &str) -> String {
     let (kind, target) = grant.split_once(':').unwrap_or((&grant, ""));
     let sentence = match (kind, target) {
         ("hook", "*") => "is called for every hook that it implements",
-        ("hook", _) => hook_of(&grant).map_or("is asked nothing", of_hook),
+        ("hook", _) => Hook::from_grant(&grant).map_or("is asked nothing", |hook| hook.spec().power),
         ("tape", "read") => "reads the whole conversation, and its sidecars",
         ("tape", "event") => "writes events to a sidecar of its own",
         ("tape", "append") => "writes into the conversation, under any name: what it writes steers the model",
@@ -100,7 +93,7 @@ struct Held(Vec<String>);
 
 impl Held {
     fn by(plugin: &Plugin, grants: &[String]) -> Self {
-        let hooks = plugin.gated().map(hook_grant);
+        let hooks = plugin.gated().map(|hook| hook.grant().to_owned());
         let is_held = |hook: &String| grants.iter().any(|grant| grant == hook || grant == "hook:*");
         let others = grants.iter().filter(|grant| !grant.starts_with("hook:")).map(|grant| one_line(grant));
         Self(hooks.filter(is_held).chain(others).collect())
@@ -115,19 +108,13 @@ impl Held {
     }
 }
 
-fn hook_of(grant: &str) -> Option<&'static str> {
-    HOOKS.iter().map(|spec| spec.name).find(|hook| hook_grant(hook) == grant)
-}
-
-/// Whether who holds it gets to know what is said.
+/// Whether a plugin with that grant sees the conversation.
 fn listens(grant: &str) -> bool {
     matches!(grant, "tape:read" | "tape:*" | "tape:workspace" | "recall")
-        || HOOKS.iter().any(|spec| spec.listens && hook_grant(spec.name) == grant)
+        || Hook::from_grant(grant).is_some_and(|hook| hook.spec().listens)
 }
 
-/// Whether who holds it decides what a model is told.
+/// Whether a plugin with that grant decides what a model is told.
 fn steers(grant: &str) -> bool {
-    const STEERING: [&str; 6] =
-        ["build-prompt", "system-prompt", "selector", "before-llm-call", "after-tool-call", "continue-prompt"];
-    matches!(grant, "tape:append" | "tape:*") || STEERING.iter().any(|hook| hook_grant(hook) == grant)
+    matches!(grant, "tape:append" | "tape:*") || Hook::from_grant(grant).is_some_and(|hook| hook.spec().steers)
 }

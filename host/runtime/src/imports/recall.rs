@@ -184,7 +184,7 @@ fn wanted(turn: &Turn, question: String, options: &Options) -> RecallQuery {
     }
 }
 
-/// Whether whoever causes the turn may be told of the workspace's other sessions.
+/// Whether the caller of the turn may see the workspace's other sessions.
 fn sees_all(turn: &Turn) -> bool {
     turn.principal() == Principal::Owner && turn.session_prefix().is_empty()
 }
@@ -192,7 +192,7 @@ fn sees_all(turn: &Turn) -> bool {
 /// Whether the hit taints the turn by nothing that does not taint it already.
 fn may_be_told(turn: &Turn, hit: &RecallHit, phase: u64) -> bool {
     let is_own = hit.tape == turn.tape_name();
-    // The memory that all share is a peer's to see; what is said on the workspace's tape is nobody's but the owner's.
+    // Peers see the shared memory; only the owner sees the history on the workspace's tape.
     if !sees_all(turn) && hit.source == PassageSource::History && !is_own {
         return false;
     }

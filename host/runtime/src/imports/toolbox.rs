@@ -50,9 +50,9 @@ impl Host for State {
         }
         self.has_read = true;
         let mut running: Vec<Work<_>> = Vec::new();
-        // The places belong to this one call: a tool that calls tools gets others, so nobody waits for their own caller.
+        // The places belong to this one call: a tool that calls tools gets others, so that no call waits for its own caller.
         let places = Arc::new(Semaphore::new(MAX_AT_ONCE));
-        // What changes something happens in the order in which it was asked for; what only reads waits for nobody.
+        // Tools that change something run in call order; tools that only read do not wait.
         let mut changes = Vec::new();
         for (at, call) in calls.into_iter().enumerate() {
             let granted = self.granted(&format!("tools:{}", turn.dotted(&call.name)));
@@ -97,7 +97,7 @@ async fn jobs(
     let _token = turn.task_token();
     let mut outcomes = Vec::new();
     for Job { at, call, granted } in jobs {
-        // Closed by nobody: there is always a place in the end.
+        // The semaphore is never closed, so there is a place in the end.
         let _place = places.acquire().await;
         let outcome = match granted {
             Ok(()) => call::run(&turn, depth, call).await,

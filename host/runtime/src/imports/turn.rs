@@ -6,6 +6,7 @@ use crate::guest::handles::{TapeHandle, TurnHandle};
 use crate::hooks;
 use crate::plugin::{check_json, parse_json};
 use crate::turn::{DenialReason, TaintSource, Turn};
+use bub_types::hook::Hook;
 use bub_types::{Envelope, Error, ErrorKind, MessageKind, Principal, StreamEvent};
 use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
@@ -123,7 +124,7 @@ impl HostTurn for State {
 
     async fn emit(&mut self, turn: Resource<TurnHandle>, event: StreamEvent) -> Result<Result<(), Error>> {
         let turn = self.turn_of(&turn)?;
-        if self.hook != "run-model-stream" || !turn.is_streaming(&self.plugin.name) {
+        if self.call != Hook::RunModelStream || !turn.is_streaming(&self.plugin.name) {
             let error = Error::denied("only the model hook that is asked may emit events");
             return Ok(Err(self.denied(DenialReason::Reserved, "", error)));
         }

@@ -1,6 +1,6 @@
 //! Compiled code, kept between runs.
 //!
-//! A compiled component is native code: loading one that somebody else wrote is giving up the sandbox. So the folder
+//! A compiled component is native code: loading a file of another author would give up the sandbox. So the folder
 //! must be ours and closed to others, and a file counts only with the checksum that was written with it.
 
 use super::image;
@@ -103,7 +103,7 @@ impl Cache {
     /// away from under us, and the next page of it would end this process.
     fn load(&self, engine: &Engine, file: &File, code: u64) -> wasmtime::Result<Component> {
         // SAFETY: the folder is ours and closed to others, so is the file, and the checksum behind the code says that it is
-        // what this program wrote. Nobody writes to it again: a new one is put in its place by its name. wasmtime checks
+        // what this program wrote. It is never written again: a new file replaces it by name. wasmtime checks
         // that it was made for this engine.
         #[allow(unsafe_code, reason = "these are the two ways of loading compiled code; the checks stand above")]
         unsafe {
@@ -121,12 +121,12 @@ impl Cache {
         self.put(&key.code(), &[code, &image::checksum(code)]);
     }
 
-    /// Why those bytes were not compiled the last time; none when they were, or nobody has tried.
+    /// Why those bytes were not compiled the last time; none if they were compiled, or never tried.
     pub(super) fn refused(&self, key: &Key) -> Option<Note> {
         serde_json::from_slice(&self.dir.as_ref()?.read(&key.note(), MAX_NOTE)?).ok()
     }
 
-    /// Remembers that those bytes cannot be compiled, so that nobody tries again and again.
+    /// Remembers that those bytes cannot be compiled, so that they are not compiled at each start.
     pub(super) fn remember(&self, key: &Key, note: &Note) {
         match serde_json::to_vec(note) {
             Ok(text) => self.put(&key.note(), &[&text]),

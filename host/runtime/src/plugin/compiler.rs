@@ -1,8 +1,8 @@
 //! Compiling, in a process of its own.
 //!
-//! A file of 71 KB can take the compiler minutes, and one of 1.4 MB asks for gigabytes and aborts whoever compiles it. So
+//! A file of 71 KB can take the compiler minutes, and one of 1.4 MB asks for gigabytes and aborts the process that compiles it. So
 //! this program starts itself once more, bounded in memory and time, hands it the bytes and takes what comes back. The
-//! guests that the program carries are compiled where they are: nobody else wrote them.
+//! guests that the program carries are trusted, and compiled in this process.
 
 use super::cache::{Cache, Key, Note};
 use super::compiling::Running;
@@ -75,7 +75,7 @@ pub(super) async fn component(
         return Ok(component);
     }
     let _one = ONE.lock().await;
-    // Whoever was in front may have compiled the same.
+    // An earlier holder of the lock may have compiled the same bytes.
     if let Some(component) = cache.component(engine, &key) {
         return Ok(component);
     }
@@ -212,7 +212,7 @@ fn trouble(status: ExitStatus, said: &str, limits: &Limits) -> CompileError {
             limits.compile_seconds
         )),
         (Some(code), _) if code == i32::from(NOT_TAKEN) => CompileError::NotTaken(said.to_owned()),
-        // Somebody ended it who had their own reasons.
+        // It was ended from outside, not by its input.
         (_, Some(SIGKILL | SIGINT | SIGTERM)) => CompileError::NotNow("the compiler was ended from outside".to_owned()),
         (_, Some(_)) => CompileError::Broke(format!("the compiler broke on it: {said}")),
         _ if said.contains("panicked at") => CompileError::Broke(format!("the compiler broke on it: {said}")),
@@ -295,7 +295,7 @@ fn bound(arguments: &Arguments) -> io::Result<()> {
     limit(Resource::Core, 0, 0)?;
     // Not to be nice costs others some time, and nothing else.
     let _ = rustix::process::nice(5);
-    // Whoever started it may be gone without a word, and nobody would want the answer.
+    // The parent may have been killed, and then the result has no reader.
     let parent = rustix::process::getppid();
     std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
         while rustix::process::getppid() == parent {

@@ -177,7 +177,7 @@ pub fn bytes_of(path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-/// All of it. It has so many bytes when nobody writes to it.
+/// The whole file. `length` is its size, unless it is being written.
 fn read(file: &mut File, length: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(length)? + 1);
     file.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
@@ -210,7 +210,7 @@ fn is_cut_off(bytes: &[u8]) -> bool {
     false
 }
 
-/// A number as WebAssembly writes it, and what stands behind it; none when the bytes end first.
+/// A number in LEB128, and the bytes behind it; none when the bytes end first.
 fn number(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let mut value = 0;
     for (at, byte) in bytes.iter().enumerate().take(5) {

@@ -62,7 +62,7 @@ impl GrantRegistry {
         match (plugin.source, configured.and_then(|configured| configured.grants.as_ref())) {
             (Source::Embedded, None) => read(&plugin.table),
             (Source::Embedded, Some(grants)) => read(grants),
-            // Other bytes start without grants, until somebody has said that these are meant too.
+            // Other bytes start without grants, until the user confirms them.
             (Source::User, Some(grants)) if configured.is_some_and(|configured| configured.covers(&plugin.digest)) => {
                 read(grants)
             }
@@ -110,7 +110,7 @@ impl GrantRegistry {
 
     /// Grants that the plugin requests and does not hold.
     pub fn missing(&self, plugin: &Plugin) -> Vec<String> {
-        // Not within `given`: whoever was given nothing lacks everything.
+        // Not within `given`: a plugin without grants lacks all of them.
         let given = self.given(plugin, Grants::clone);
         plugin.wanted().into_iter().filter(|grant| !given.allow(grant)).collect()
     }

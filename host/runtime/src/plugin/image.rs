@@ -20,7 +20,7 @@ pub(super) const MAX_IMAGE: u64 = 256 << 20;
 /// Bytes that are looked at at once. They stay in the processor's own memory.
 const AT_ONCE: usize = 64 << 10;
 
-/// What stands behind that code in its file.
+/// The checksum behind the code in its file.
 pub(super) fn checksum(code: &[u8]) -> [u8; CHECKSUM] {
     crc32fast::hash(code).to_le_bytes()
 }
@@ -57,7 +57,7 @@ pub(super) fn whole(file: &File) -> io::Result<Option<u64>> {
 ///
 /// # Safety
 ///
-/// As for `Component::deserialize_file`: this program wrote the code, and nobody writes to the file from here on.
+/// As for `Component::deserialize_file`: this program wrote the code, and the file is not written from here on.
 #[allow(unsafe_code, reason = "mapping compiled code is loading it; the caller answers for it")]
 pub(super) unsafe fn map(engine: &Engine, file: &File) -> Result<Component> {
     // The file that was opened and looked at, under a name: by its own name another could lie there by now.

@@ -13,6 +13,7 @@ use super::tool;
 use anyhow::{Context, Result, bail};
 use bub_config::{Config, Limits};
 use bub_permissions::Grants;
+use bub_types::hook::Hook;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use wasmparser::Parser;
@@ -97,7 +98,7 @@ pub(super) async fn compile(with: &LoadContext<'_>, candidate: Candidate<'_>) ->
         hooks: names
             .iter()
             .filter(|name| **name != STORE_QUERY)
-            .map(|name| name.rsplit('/').next().unwrap_or(name))
+            .filter_map(|name| Hook::from_name(name.rsplit('/').next().unwrap_or(name)))
             .collect(),
         wants: None,
         manifest: Manifest::default(),
@@ -144,7 +145,7 @@ pub(super) async fn query_exports(with: &LoadContext<'_>, plugin: Plugin) -> Res
     Ok(plugin)
 }
 
-/// A contract of another version, or one that nobody knows, is named before wasmtime says it in its own words.
+/// Names an unknown contract or version, before wasmtime's own error would.
 fn check_contracts(component: &Component, served: &[(&str, &'static str)]) -> Result<()> {
     let engine = component.engine();
     let ty = component.component_type();
@@ -186,7 +187,7 @@ fn compatible(version: &str, offered: &str) -> bool {
     breaking(version).is_some_and(|version| breaking(offered) == Some(version))
 }
 
-/// What stands before the colon in a model's name.
+/// Checks the name of a provider, which is before the colon in a model's name.
 fn check_provider(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     if name.is_empty() || name.len() > MAX_PROVIDER || !name.chars().all(is_plain) {

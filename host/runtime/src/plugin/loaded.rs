@@ -11,6 +11,7 @@ use bub_config::Limits;
 use bub_config::OnFault;
 use bub_permissions::{Grants, shell_word};
 use bub_types::Error;
+use bub_types::hook::Hook;
 use bub_types::plugin_name::check_name;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -49,8 +50,8 @@ pub struct Plugin {
     pub file: Option<PathBuf>,
     /// SHA-256 of the bytes that run, in hex.
     pub digest: String,
-    /// The last names of the contracts that it implements; they are unique over all packages.
-    pub hooks: Vec<&'static str>,
+    /// The hooks that it implements.
+    pub hooks: Vec<Hook>,
     /// What it says of itself.
     pub manifest: Manifest,
     /// The grants that it asks for; none, when it says nothing of itself: then the user's word alone counts.
@@ -81,7 +82,7 @@ pub struct Plugin {
 
 impl Plugin {
     /// Whether it implements the contract of that last name.
-    pub fn implements(&self, hook: &str) -> bool {
+    pub fn implements(&self, hook: Hook) -> bool {
         self.hooks.contains(&hook)
     }
 

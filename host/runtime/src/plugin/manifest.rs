@@ -102,7 +102,7 @@ impl Manifest {
         manifest.checked()
     }
 
-    /// The same, fit to be shown to people: it is read before anybody trusts whoever wrote it.
+    /// The same, fit to be shown to people: its author is not trusted yet.
     pub fn checked(mut self) -> Result<Self> {
         if self.wants.len() > MAX_WANTS {
             bail!("its manifest wants {} grants; at most {MAX_WANTS} can be asked for", self.wants.len());

@@ -1,4 +1,4 @@
-//! A folder that is ours alone: what lies in it is believed, so nobody else may have written it.
+//! A folder that only this user can write: its content is trusted.
 
 use bub_types::text::plain;
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat};
@@ -13,7 +13,7 @@ use std::time::SystemTime;
 /// Drafts of this process so far: no two have one name.
 static DRAFTS: AtomicU64 = AtomicU64::new(0);
 
-/// What the name of a draft ends with. One that was left behind is nobody's.
+/// The suffix of a draft. A draft that was left behind can be removed.
 pub(super) const DRAFT: &str = ".new";
 
 /// The opened folder. Its path is not looked at again: between two looks it can become another.

@@ -133,7 +133,7 @@ impl PluginRegistry {
 }
 
 impl RegistryEntry {
-    /// `false`: somebody may still be writing to it.
+    /// `false`: the file may still be being written.
     async fn refresh(&mut self, with: &LoadContext<'_>, found: &PluginFile, waits: bool) -> Result<bool> {
         let named = check_name(&found.name).map_err(|error| anyhow::anyhow!("{error}; rename the file"));
         if let Err(error) = named.and_then(|()| check_taken(with, found)) {

@@ -9,7 +9,8 @@ use super::open_circuit::OpenCircuit;
 use super::registry::{LoadOutcome, PluginRegistry, Untrusted};
 use super::tool_name::{is_called, model_name};
 use anyhow::{Result, bail};
-use bub_permissions::{hook_grant, shell_word};
+use bub_permissions::shell_word;
+use bub_types::hook::Hook;
 use std::sync::Arc;
 
 /// The plugins that serve, and the ones that could not be loaded.
@@ -145,15 +146,15 @@ impl PluginSet {
     }
 
     /// What the plugin would have to be granted to be asked all that it implements.
-    fn missing_hook_grants(&self, grants: &GrantRegistry, plugin: &Plugin) -> Vec<String> {
-        plugin.gated().map(hook_grant).filter(|grant| !grants.allows(plugin, grant)).collect()
+    fn lacks_hooks(grants: &GrantRegistry, plugin: &Plugin) -> bool {
+        plugin.gated().any(|hook| !grants.allows(plugin, hook.grant()))
     }
 
     /// What a plugin lacks that asks for more than it has, and what giving it would do.
     pub fn lack(&self, grants: &GrantRegistry, plugin: &Plugin) -> (&'static str, &'static str) {
-        match self.missing_hook_grants(grants, plugin).is_empty() {
-            true => ("does not hold all that it asks for", "to give it"),
-            false => ("is not asked", "to let it answer"),
+        match Self::lacks_hooks(grants, plugin) {
+            false => ("does not hold all that it asks for", "to give it"),
+            true => ("is not asked", "to let it answer"),
         }
     }
 
@@ -211,7 +212,7 @@ impl PluginSet {
     }
 
     /// The plugins that implement that hook, latest registered first.
-    pub fn exporting<'a>(&'a self, hook: &'a str) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
+    pub fn exporting(&self, hook: Hook) -> impl DoubleEndedIterator<Item = &Arc<Plugin>> {
         self.plugins.iter().rev().filter(move |plugin| plugin.implements(hook))
     }
 

@@ -1,16 +1,18 @@
 //! What a plugin asks for.
 
 use super::loaded::Plugin;
-use bub_permissions::hook_grant;
+use bub_types::hook::Hook;
 use std::collections::BTreeSet;
-
-/// Exports that are called by name only: they need no grant.
-pub const CALLED_BY_NAME: [&str; 3] = ["tools", "commands", "manifest"];
 
 impl Plugin {
     /// The hooks that it implements and is asked only where it was granted them: all but what is called by name.
-    pub fn gated(&self) -> impl Iterator<Item = &'static str> {
-        self.hooks.iter().copied().filter(|hook| !CALLED_BY_NAME.contains(hook))
+    pub fn gated(&self) -> impl Iterator<Item = Hook> {
+        self.hooks.iter().copied().filter(|hook| !hook.is_called_by_name())
+    }
+
+    /// The names of the hooks that it implements.
+    pub fn hook_names(&self) -> Vec<&'static str> {
+        self.hooks.iter().map(|hook| hook.name()).collect()
     }
 
     /// All grants that it asks for, each once: what its manifest wants, or every hook that it exports where it says nothing
@@ -19,7 +21,7 @@ impl Plugin {
         let mut wanted: Vec<String> = Vec::new();
         let all: Vec<String> = match &self.wants {
             Some(_) => self.manifest.wants.iter().map(|want| want.grant.clone()).collect(),
-            None => self.gated().map(hook_grant).collect(),
+            None => self.gated().map(|hook| hook.grant().to_owned()).collect(),
         };
         for grant in all {
             if !wanted.contains(&grant) {

@@ -4,6 +4,7 @@ use super::data::Turn;
 use super::denial::{Denial, DenialReason, Denials};
 use crate::host::RuntimeEvent;
 use crate::plugin::{Plugin, Source};
+use bub_types::hook::Hook;
 use bub_types::{Error, ErrorKind, is_ephemeral};
 use std::sync::Arc;
 
@@ -44,19 +45,18 @@ impl Turn {
     }
 
     /// Plugins that implement that hook are not asked, because they are not granted it.
-    pub fn passes_over_ungranted(&self, hook: &str) {
+    pub fn passes_over_ungranted(&self, hook: Hook) {
         // The program's own guests hold what their table says, unless the configuration speaks of them.
         let config = &self.scope.host.config;
         let is_bounded =
             |plugin: &&Arc<Plugin>| plugin.source != Source::Embedded || config.plugins.contains_key(&plugin.name);
         let bounded = self.scope.plugins.exporting(hook).filter(is_bounded);
         for plugin in bounded.filter(|plugin| !self.scope.may_answer(plugin, hook)) {
-            let grant = bub_permissions::hook_grant(hook);
             self.denied(Denial {
                 reason: DenialReason::Hook,
                 plugin: &plugin.name,
                 tool: "",
-                grant: &grant,
+                grant: hook.grant(),
                 message: "",
             });
         }

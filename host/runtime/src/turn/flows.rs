@@ -181,7 +181,7 @@ fn is_of_page(tool: &str, arguments: &str, has_spilled: &dyn Fn(&str) -> bool) -
     tool == SPILL_READER && handle().is_some_and(|handle| has_spilled(&handle))
 }
 
-/// The handle in what stands in place of a result that was put aside.
+/// The handle in the notice that replaces a spilled result.
 fn spill_handle(shown: &str) -> Option<String> {
     let rest = shown.strip_prefix("\"[tool output spilled: ")?;
     let handle = rest.split_once("; handle: ")?.1.split(']').next()?;

@@ -49,6 +49,6 @@ impl MemoryCharges {
         let plugin = self.by.iter().map(|(by, _)| &by.plugin).max_by_key(|plugin| self.of_plugin(plugin))?;
         let own = self.by.iter().filter(|(by, _)| Arc::ptr_eq(&by.plugin, plugin));
         let (most, _) = own.max_by_key(|(_, bytes)| *bytes)?;
-        Some(LargestConsumer { plugin: Arc::clone(plugin), hook: most.hook, bytes: self.of_plugin(plugin) })
+        Some(LargestConsumer { plugin: Arc::clone(plugin), hook: most.call.name(), bytes: self.of_plugin(plugin) })
     }
 }

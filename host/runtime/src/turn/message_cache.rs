@@ -12,7 +12,7 @@ const MAX_KEPT: usize = 8 << 20;
 /// How many messages may have been left out in front of one that is looked for.
 const REACH: usize = 16;
 
-/// What stands before the bytes of a picture or a sound in a message. They cost nothing like what text of their length
+/// The mark before the bytes of a picture or a sound in a message. They cost nothing like what text of their length
 /// does.
 const DATA: &str = ";base64,";
 

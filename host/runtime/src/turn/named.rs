@@ -19,7 +19,7 @@ pub(super) struct Flows {
     pub(super) bytes: usize,
 }
 
-/// What stands in an event of addresses.
+/// The content of an event of addresses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Named {
     /// By the owner.

@@ -48,7 +48,7 @@ impl SystemPrompt {
         Self { text: texts.join("\n\n").into(), parts: parts.into() }
     }
 
-    /// A text of the agent loop's own: nobody knows what is in it.
+    /// A text of the agent loop's own, as one part.
     pub(super) fn own(text: &str) -> Self {
         let part = SystemPart { name: "own".to_owned(), text: text.to_owned(), cut: CutOrder::Normal };
         let parts = (!text.is_empty()).then_some(WrittenPart { plugin: None, part });

@@ -4,8 +4,8 @@ use super::options::Identity;
 use crate::channel::Channel;
 use crate::host::Host;
 use crate::plugin::{Plugin, PluginSet};
-use bub_permissions::hook_grant;
 use bub_tape::Media;
+use bub_types::hook::Hook;
 use std::sync::Arc;
 
 /// The host and the plugins that a turn can call: those that served when it began.
@@ -40,13 +40,13 @@ impl CallScope {
 
     /// The plugins that implement that hook and may be asked it unasked, latest registered first. An export is authority
     /// as much as an import is: one that is not granted is not called.
-    pub fn granted<'a>(&'a self, hook: &'a str) -> impl DoubleEndedIterator<Item = &'a Arc<Plugin>> {
-        self.plugins.exporting(hook).filter(|plugin| self.may_answer(plugin, hook))
+    pub fn granted(&self, hook: Hook) -> impl DoubleEndedIterator<Item = &Arc<Plugin>> {
+        self.plugins.exporting(hook).filter(move |plugin| self.may_answer(plugin, hook))
     }
 
     /// Whether the plugin implements that hook and is granted it.
-    pub fn may_answer(&self, plugin: &Plugin, hook: &str) -> bool {
-        plugin.implements(hook) && self.host.grants.allows(plugin, &hook_grant(hook))
+    pub fn may_answer(&self, plugin: &Plugin, hook: Hook) -> bool {
+        plugin.implements(hook) && self.host.grants.allows(plugin, hook.grant())
     }
 
     /// A gate that is configured and cannot judge a tool call: it did not load, or it is not granted the hook. What it
@@ -54,12 +54,12 @@ impl CallScope {
     pub fn absent_gate(&self) -> Option<&str> {
         self.host.config.gates().find(|gate| match self.plugins.iter().find(|plugin| plugin.name == *gate) {
             None => true,
-            Some(plugin) => plugin.implements("before-tool-call") && !self.may_answer(plugin, "before-tool-call"),
+            Some(plugin) => plugin.implements(Hook::BeforeToolCall) && !self.may_answer(plugin, Hook::BeforeToolCall),
         })
     }
 
     /// The plugin that implements that model provider.
     pub fn provider(&self, name: &str) -> Option<&Arc<Plugin>> {
-        self.plugins.provider(name).filter(|plugin| self.may_answer(plugin, "provider"))
+        self.plugins.provider(name).filter(|plugin| self.may_answer(plugin, Hook::Provider))
     }
 }

@@ -47,7 +47,7 @@ impl Turn {
         let turn = Arc::new(turn);
         match turn.principal {
             Principal::Owner => self.record_owner_text(&turn.message.content),
-            // What somebody else says in a turn of the owner is text from outside.
+            // Another sender's message in a turn of the owner is text from outside.
             _ => {
                 let channel = &turn.message.channel;
                 self.taint(TaintSource::outside(format!("channel:{channel}")), || {

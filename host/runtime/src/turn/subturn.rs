@@ -53,7 +53,7 @@ impl Turn {
         }
         let options = self.options.for_inner().with_identity(Some(self.identity())).with_abandoned(abandoned);
         let begin = async {
-            // Closed by nobody: there is a place in the end.
+            // The semaphore is never closed, so there is a place in the end.
             let place = self.inner.acquire().await;
             Ok::<_, Failure>((place, Arc::new(self.begin_inner(&inner, options.clone()).await?)))
         };
@@ -128,7 +128,7 @@ impl Turn {
         (!is_own).then_some(session)
     }
 
-    /// Who this turn is for: turns inside of it are for nobody else, and reach no further.
+    /// The identity of this turn, which turns inside of it share.
     fn identity(&self) -> Identity {
         Identity { principal: self.principal, commands: Commands::None, session_prefix: self.session_prefix() }
     }

@@ -24,7 +24,7 @@ const WORKSPACE: &str = "workspace:";
 /// Characters of a tool's or a channel's name that are told.
 const MAX_NAME: usize = 64;
 
-/// Where text that somebody else wrote comes from.
+/// Where text of another author comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaintSource {
     /// The files of the workspace at that path: it ends once the owner trusts the workspace.

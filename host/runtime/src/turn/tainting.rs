@@ -17,7 +17,7 @@ const MAX_LOOKED_AT: usize = 64;
 const TYPED: u32 = 1;
 
 impl Turn {
-    /// From here on text that somebody else wrote is in the context of this turn.
+    /// Taints the turn: from here on text of another author is in its context.
     pub fn taint(&self, source: TaintSource, why: impl FnOnce() -> String) {
         self.audit(|audit| audit.taint.add(source, why));
     }

@@ -20,7 +20,8 @@ impl Turn {
                 return Ok(false);
             }
             let is_new = self.tape.begin_session(self.session_mark().as_ref()).await?;
-            // Whoever has the tape in hand can read what it says. Looked for from the end: a long phase is not read for it.
+            // A holder of the tape can read it, so its taint counts from now on. It is looked for from the end, so that a
+            // long phase is not read.
             self.inherit_taint().await?;
             bub_tape::Result::Ok(is_new)
         };

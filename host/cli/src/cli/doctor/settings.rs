@@ -3,6 +3,7 @@
 use anyhow::Result;
 use bub_config::{Config, DEFAULT_MODEL, Limits, Serve};
 use bub_permissions::policy::ApprovalMode;
+use bub_types::hook::Deadline;
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -182,8 +183,8 @@ pub(crate) fn keys(config: &Config) -> Vec<Key> {
         ),
         limit(
             "limits.calls",
-            unset.calls("").into(),
-            limits.calls("").into(),
+            unset.calls(Deadline::Plugin).into(),
+            limits.calls(Deadline::Plugin).into(),
             "calls of the host during one call of a hook",
         ),
         limit("limits.depth", unset.depth.into(), limits.depth.into(), "depth of nested calls"),

@@ -15,11 +15,11 @@ use anyhow::{Context, Result};
 use bub_config::Config;
 use bub_permissions::shell_word;
 use bub_runtime::channel::Printer;
-use bub_runtime::guest::LOAD;
 use bub_runtime::host::Host;
 use bub_runtime::plugin;
 use bub_runtime::plugin::{Count, Plugin, Source, quarantine};
 use bub_runtime::turn::CallScope;
+use bub_types::hook::{Call, Hook};
 use bub_types::text::one_line;
 use coverage::{Coverage, UntestedItem};
 use diagnostic::{Diagnostic, Diagnostics};
@@ -72,7 +72,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
         settings,
         grants,
         provider: plugin.provider.as_deref(),
-        selects: plugin.implements("selector"),
+        selects: plugin.implements(Hook::Selector),
         is_alone: false,
     };
     // The log of the sandbox is about quarantines and files that are removed afterwards.
@@ -83,7 +83,7 @@ pub(super) async fn run(arguments: Arguments, config: Config, workspace: &Path) 
     let kept = quarantine::adopt(&sandbox.evidence(), &host.config.home);
     let mut counts = sandbox.host.meter.of(&plugin.name);
     // Calls while the plugin was loaded are not part of a sample.
-    counts.remove(LOAD);
+    counts.remove(Call::Load.name());
     let untested = coverage.untested(&sandbox, &counts);
     sandbox.host.close().await;
     let report = Report { plugin: &plugin, diagnostics, coverage, counts, untested, kept };
@@ -122,7 +122,7 @@ async fn try_all(sandbox: &Sandbox) -> Result<(Diagnostics, Coverage)> {
     let plugin = &sandbox.plugin;
     let counts = || {
         let mut counts = sandbox.host.meter.of(&plugin.name);
-        counts.remove(LOAD);
+        counts.remove(Call::Load.name());
         counts
     };
     let (mut diagnostics, mut coverage) = (Diagnostics::default(), Coverage::default());

@@ -2,20 +2,19 @@
 
 use bub_config::Config;
 use bub_config::OnFault;
-use bub_permissions::hook_grant;
 use bub_runtime::host::Host;
 use bub_runtime::plugin::Plugin;
+use bub_types::hook::Hook;
 
 /// The setting of a gate in `[plugins.NAME]`.
 const SETTING: &str = "on_fault = \"deny\"";
 
 /// The hooks that can refuse a call, and the calls.
-const REFUSING: [(&str, &str); 2] = [(TOOLS, "tool calls"), ("before-llm-call", "model calls")];
-const TOOLS: &str = "before-tool-call";
+const REFUSING: [(Hook, &str); 2] = [(Hook::BeforeToolCall, "tool calls"), (Hook::BeforeLlmCall, "model calls")];
 
 /// The calls that these hooks can refuse.
-fn judged(is_asked: impl Fn(&str) -> bool) -> Option<String> {
-    let judged = REFUSING.iter().filter(|(hook, _)| is_asked(hook)).map(|(_, calls)| *calls);
+fn judged(is_asked: impl Fn(Hook) -> bool) -> Option<String> {
+    let judged = REFUSING.iter().filter(|(hook, _)| is_asked(*hook)).map(|(_, calls)| *calls);
     let judged = judged.collect::<Vec<_>>().join(" and ");
     (!judged.is_empty()).then_some(judged)
 }
@@ -33,8 +32,8 @@ pub(super) fn of(plugin: &Plugin) -> Option<String> {
 /// The notice about the removal of a plugin that refuses calls: without a gate, tool calls are denied.
 pub(super) fn released(host: &Host, plugin: &Plugin) -> Option<String> {
     let is_gate = plugin.on_fault == OnFault::Deny;
-    let is_asked = |hook: &str| plugin.implements(hook) && host.grants.allows(plugin, &hook_grant(hook));
-    judged(|hook| is_asked(hook) && !(is_gate && hook == TOOLS))
+    let is_asked = |hook: Hook| plugin.implements(hook) && host.grants.allows(plugin, hook.grant());
+    judged(|hook| is_asked(hook) && !(is_gate && hook == Hook::BeforeToolCall))
 }
 
 /// Gates that are configured and not loaded.

@@ -2,9 +2,9 @@
 //! [`one_line`].
 
 use crate::cli::text::bytes;
-use bub_permissions::hook_grant;
 use bub_runtime::imports::grant_risk;
 use bub_runtime::plugin::Plugin;
+use bub_types::hook::Hook;
 use bub_types::text::one_line;
 use std::collections::BTreeSet;
 use std::io::{Result, Write};
@@ -18,7 +18,7 @@ pub(super) fn write(out: &mut impl Write, plugin: &Plugin, size: u64) -> Result<
     abilities(out, plugin)?;
     for grant in plugin.wanted() {
         // Hooks are listed above, with their data.
-        if !plugin.hooks.iter().any(|hook| hook_grant(hook) == grant) {
+        if !plugin.hooks.iter().any(|hook| hook.grant() == grant) {
             writeln!(out, "wants {}: {}{}", one_line(&grant), grant_risk::of_grant(&grant), because(plugin, &grant))?;
         }
     }
@@ -48,15 +48,11 @@ pub(super) fn because(plugin: &Plugin, grant: &str) -> String {
 /// The data of its hooks.
 pub(super) fn hooks(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
     for hook in plugin.gated() {
-        let grant = hook_grant(hook);
-        match plugin.asks_for(&grant) {
-            true => writeln!(
-                out,
-                "hook {hook}: {}{}{}",
-                grant_risk::of_hook(hook),
-                queries(plugin, hook),
-                because(plugin, &grant)
-            )?,
+        let grant = hook.grant();
+        match plugin.asks_for(grant) {
+            true => {
+                writeln!(out, "hook {hook}: {}{}{}", hook.spec().power, queries(plugin, hook), because(plugin, grant))?
+            }
             false => writeln!(out, "hook {hook}: is never called, because its manifest does not request `{grant}`")?,
         }
     }
@@ -64,8 +60,8 @@ pub(super) fn hooks(out: &mut impl Write, plugin: &Plugin) -> Result<()> {
 }
 
 /// The second interface of a tape store.
-fn queries(plugin: &Plugin, hook: &str) -> &'static str {
-    if hook == "store" && plugin.answers_queries() { "; finds entries itself (`store-query`)" } else { "" }
+fn queries(plugin: &Plugin, hook: Hook) -> &'static str {
+    if hook == Hook::Store && plugin.answers_queries() { "; finds entries itself (`store-query`)" } else { "" }
 }
 
 /// Its tools and commands.
@@ -120,7 +116,7 @@ pub(super) fn difference(out: &mut impl Write, before: &Plugin, after: &Plugin) 
 type Part = (&'static str, fn(&Plugin) -> BTreeSet<String>);
 
 const PARTS: [Part; 6] = [
-    ("hook", |plugin| plugin.hooks.iter().map(|hook| (*hook).to_owned()).collect()),
+    ("hook", |plugin| plugin.hooks.iter().map(|hook| hook.name().to_owned()).collect()),
     ("tool", |plugin| plugin.tools.iter().map(|tool| tool.name.clone()).collect()),
     ("reads-outside of tool", |plugin| {
         plugin.tools.iter().filter(|tool| tool.reads_outside).map(|tool| tool.name.clone()).collect()

@@ -4,7 +4,7 @@ use super::gate;
 use super::grants::given;
 use super::report;
 use anyhow::Result;
-use bub_permissions::{hook_grant, shell_word};
+use bub_permissions::shell_word;
 use bub_runtime::host::Host;
 use bub_runtime::imports::grant_risk;
 use bub_runtime::plugin::{Plugin, PluginSet, grant_command};
@@ -14,7 +14,7 @@ use std::io::Write;
 pub(super) fn list(out: &mut impl Write, host: &Host, plugins: &PluginSet) -> Result<()> {
     for plugin in plugins.iter() {
         let missing = host.grants.missing(plugin);
-        writeln!(out, "{:<12} {:<9} {}", plugin.name, plugin.source.name(), plugin.hooks.join(" "))?;
+        writeln!(out, "{:<12} {:<9} {}", plugin.name, plugin.source.name(), plugin.hook_names().join(" "))?;
         if let Some(gate) = gate::of(plugin) {
             writeln!(out, "{:12} is a gate: {gate}", "")?;
         }
@@ -58,7 +58,7 @@ pub(super) fn inspect(out: &mut impl Write, host: &Host, plugin: &Plugin) -> Res
     for grant in &wanted {
         let mark = if given.allow(grant) { "holds" } else { "wants" };
         // Hooks are listed above with their data.
-        let power = match plugin.hooks.iter().any(|hook| hook_grant(hook) == *grant) {
+        let power = match plugin.hooks.iter().any(|hook| hook.grant() == *grant) {
             true => String::new(),
             false => format!(": {}{}", grant_risk::of_grant(grant), report::because(plugin, grant)),
         };

@@ -14,6 +14,7 @@ use bub_runtime::hooks;
 use bub_runtime::host::Host;
 use bub_runtime::turn::{CallScope, Preview, Requester};
 use bub_tape::{Store, json, tape_name};
+use bub_types::hook::Hook;
 use bub_types::suggest;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -129,7 +130,7 @@ fn require_selector(host: &Arc<Host>, name: &str) -> Result<()> {
         return Ok(());
     }
     let shown = text::line(name);
-    if calls.plugins.exporting("selector").any(|plugin| plugin.name == name) {
+    if calls.plugins.exporting(Hook::Selector).any(|plugin| plugin.name == name) {
         bail!("plugin `{shown}` is not asked to select; bub-wasm plugin grant {shown} hook:selector");
     }
     let hint = suggest::hint(name, selectors.iter().copied());

@@ -22,13 +22,13 @@ pub(crate) struct Http {
     pub plugin: Arc<Plugin>,
     /// The turn that requests are counted for, if there is one.
     pub turn: Option<Arc<Turn>>,
-    /// While it is loaded a plugin reaches nobody.
+    /// A plugin has no network while it is loaded.
     pub is_loading: bool,
     /// It keeps the tapes: what a turn wrote leaves in one request, or not at all.
     pub keeps_tapes: bool,
 }
 
-/// What becomes of the request's own errors: nobody asks for them here.
+/// The late errors of a request, which are not used here.
 type Late = Box<dyn Future<Output = Result<()>> + Send>;
 
 impl WasiHttpHooks for Http {
@@ -148,7 +148,7 @@ fn log_failure(host: &Host, plugin: &Plugin, error: &bub_egress::Error, keeps_ta
         _ => String::new(),
     };
     let text = host.config.secrets.redact(&format!("plugin `{}`: {error}{help}", plugin.name));
-    // Whoever keeps tapes tries again, and what does not help in the end is the error of the turn: it is said once.
+    // A tape store retries, and its last error is the error of the turn: it is logged once.
     let said_elsewhere =
         keeps_tapes && !matches!(error, bub_egress::Error::NotGranted { .. } | bub_egress::Error::Refused(_));
     if said_elsewhere { tracing::info!("{text}") } else { tracing::warn!("{text}") }

@@ -86,7 +86,7 @@ async fn lasts(store: &GuestStore, tape: &str, commit: &Commit) -> Result<Vec<u6
     let mut lasts = Vec::with_capacity(commit.batches.len());
     for batch in &commit.batches {
         let emptied = is_emptied(tape, commit, batch);
-        // Where nothing is written, nobody finds out that the hint is wrong.
+        // Without a write, a wrong hint is not found out.
         let seen = store.lasts().get(&batch.tape).copied().filter(|_| !batch.drafts.is_empty());
         lasts.push(match batch.expect_last.filter(|_| !emptied).or(seen) {
             Some(last) => last,

@@ -9,7 +9,7 @@ use bub_tape::{Lookup, check_tape_name, json};
 use bub_types::Error;
 use wasmtime::Result;
 
-/// What the plugin answered: what it was asked for, or an error of its own, which is nobody's to judge here.
+/// The answer of the plugin, or its own error, which is not validated.
 type Answered<T> = std::result::Result<T, Error>;
 
 /// Entries with ids greater than `after` and less than `before`, growing, at most `max`.

@@ -15,6 +15,7 @@ use crate::plugin::Plugin;
 use crate::turn::{Denial, DenialReason, Turn};
 use bub_model::Event;
 use bub_model::local_stream::LocalStream;
+use bub_types::hook::Call;
 use bub_types::{Error, ErrorKind, ToolCall};
 use std::sync::Arc;
 use std::time::Instant;
@@ -167,7 +168,7 @@ impl ModelCall {
     }
 }
 
-/// Asks a plugin that is a model provider. Its events go to `sender`, and whoever takes them may be slow.
+/// Asks a plugin that is a model provider. Its events go to `sender`, whose receiver may be slow.
 pub async fn ask_provider(
     turn: &Arc<Turn>,
     depth: u32,
@@ -175,7 +176,7 @@ pub async fn ask_provider(
     request: &exchange::Request,
     sender: mpsc::Sender<Event>,
 ) -> Result<(), Error> {
-    let context = CallContext::inside("complete", turn, depth);
+    let context = CallContext::inside(Call::Complete, turn, depth);
     let answer = call(&turn.scope.host, plugin, context, |guest_call| {
         Box::pin(async move {
             let given = guest_call.store.data().recorder.record(|| serde_json::json!([request]));

@@ -10,7 +10,7 @@ impl ModelCall {
     /// anything: that is not charged.
     pub(super) fn bill(&self, response: &ResponseRecorder<'_>, error: Option<&Error>) -> Option<Call> {
         let reported = response.usage.as_deref().and_then(Tokens::reported);
-        // Whoever leaves early does not hear what it cost, and it costs all the same.
+        // A caller that leaves early gets no usage, but the call costs all the same.
         let is_charged = error.is_none_or(|error| error.kind == ErrorKind::Cancelled) || response.events > 0;
         if response.model.is_empty() || (reported.is_none() && !is_charged) {
             return None;

@@ -24,7 +24,7 @@ pub(super) struct Request {
     options: Option<String>,
 }
 
-/// A tool, as whoever asks describes it and as a model is told of it.
+/// A tool as the caller describes it, and as a model is told of it.
 struct Offered {
     spec: ToolSpec,
     offer: Arc<Offer>,

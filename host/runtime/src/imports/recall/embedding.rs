@@ -152,7 +152,7 @@ impl Embedder {
         self.turn.scope.host.budget.spend(&call);
     }
 
-    /// The question was not answered in time: nobody waits for that again for a while, unless the model was new.
+    /// The question was not answered in time: the next ones do not wait for the model for a while, unless it was new.
     pub(super) async fn was_late(&self, workspace: &Workspace) -> String {
         if matches!(workspace.baseline(&self.name).await, Ok(Some(_))) {
             return self.failed(workspace, &format!("embedding model `{}`: no answer in time", self.name));
@@ -160,7 +160,7 @@ impl Embedder {
         format!("embedding model `{}` is being measured; words alone were compared", self.name)
     }
 
-    /// One line in the log, and nobody is asked again for a while.
+    /// One line in the log, and a pause before the model is asked again.
     fn failed(&self, workspace: &Workspace, why: &str) -> String {
         // A search asks the model for the question and for new texts at once, and both can fail.
         if workspace.pause_embedding() {

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 impl State {
     /// The drafts as they are written: signed, and prepared to stand behind what taints them.
     pub(super) fn signed(&self, handle: &TapeHandle, drafts: Vec<Draft>) -> Result<Signed, Error> {
-        // What the owner types says nothing of what somebody else wrote, unless it was read to be written.
+        // Text that the owner types is clean, unless the call has read text before it writes.
         let is_clean = handle.turn.is_typed(self.depth) && !self.has_read;
         Ok(Signed { drafts: self.sign(handle, drafts)?, is_clean })
     }
@@ -41,7 +41,7 @@ impl State {
             let error = Error::denied("`plugin` in an entry's meta is the host's to write");
             return Err(self.denied(DenialReason::Reserved, "", error));
         }
-        // Whoever could write it could say that less taints the conversation than does.
+        // A plugin that could write it could hide sources of taint.
         if draft.kind == "event" && json::get(&draft.payload, "name").and_then(json::string).as_deref() == Some(TAINTED)
         {
             let error = Error::denied(format!("the event `{TAINTED}` is the host's to write"));

@@ -14,6 +14,7 @@ use crate::plugin::{Plugin, Tool, check_json, contract, effect_name, model_name,
 use crate::turn::{DenialReason, TaintSource, Turn, TurnEvent};
 use bub_permissions::policy::{ApprovalMode, Flow, PolicyInput, Verdict, decide, destructive, run_later};
 use bub_types::Effect;
+use bub_types::hook::Call;
 use bub_types::text::one_line;
 use bub_types::{Error, ErrorKind, MessageKind, Principal, ToolCall};
 use serde_json::Value;
@@ -233,7 +234,7 @@ fn run_later(turn: &Turn, arguments: &Value) -> Option<Flow> {
     run_later::named(arguments).into_iter().find(runs_later).map(|path| Flow::RunsLater { path: one_line(path) })
 }
 
-/// Whether what the tool answers may stand in a file of the workspace: text that somebody else may have written.
+/// Whether what the tool answers may stand in a file of the workspace: text of another author.
 fn shows_workspace(turn: &Turn, plugin: &Plugin, tool: &Tool) -> bool {
     if !matches!(tool.effect, Effect::Read | Effect::Run) {
         return false;
@@ -280,7 +281,7 @@ pub async fn ask(
     name: &String,
     arguments: &String,
 ) -> Result<String, Error> {
-    let context = CallContext::inside("call-tool", turn, depth);
+    let context = CallContext::inside(Call::CallTool, turn, depth);
     let answer = call(&turn.scope.host, plugin, context, |GuestCall { exports, store, instance, .. }| {
         Box::pin(async move {
             let given = store.data().recorder.record(|| serde_json::json!([name, arguments]));
@@ -295,7 +296,7 @@ pub async fn ask(
         })
     });
     match answer.await {
-        Ok(Ok(result)) => match turn.charge_memory_for(Some(Running::new(plugin, "call-tool")), result.len()) {
+        Ok(Ok(result)) => match turn.charge_memory_for(Some(Running::new(plugin, Call::CallTool)), result.len()) {
             Ok(()) => Ok(result),
             Err(_) => Err(Error::new(
                 ErrorKind::Tool,

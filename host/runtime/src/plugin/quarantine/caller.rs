@@ -11,11 +11,11 @@ const MAX_NAME: usize = 128;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
-    /// The owner, who is one caller wherever they write.
+    /// The owner: one caller on all channels.
     Owner,
     /// A peer, or the owner's schedule.
     Peer,
-    /// Everybody else, and calls of which it is not known whom they are for.
+    /// Other senders, and calls without a known caller.
     Untrusted,
 }
 

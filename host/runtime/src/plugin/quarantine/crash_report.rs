@@ -8,6 +8,7 @@ use crate::plugin::embedded::EMBEDDED;
 use crate::plugin::fault::Fault;
 use crate::plugin::loaded::Plugin;
 use crate::plugin::private::PrivateDir;
+use bub_types::hook::{Call, Deadline};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -119,6 +120,7 @@ fn copy(from: &Path, to: &Path, name: &str) -> Result<(), String> {
 
 fn describe(plugin: &Plugin, fault: &Fault, session: &str, context: &CrashContext<'_>, has_component: bool) -> String {
     let limits = &plugin.limits;
+    let deadline = Call::from_name(fault.hook).map_or(Deadline::Plugin, Call::deadline);
     let mut report = json!({
         "plugin": plugin.name,
         "source": plugin.source.name(),
@@ -136,7 +138,7 @@ fn describe(plugin: &Plugin, fault: &Fault, session: &str, context: &CrashContex
             "memory_mib": limits.memory_bytes() >> 20,
             "deadline_ms": u64::try_from(limits.deadline().as_millis()).unwrap_or(u64::MAX),
             "output_mib": limits.output_bytes() >> 20,
-            "calls": limits.calls(fault.hook),
+            "calls": limits.calls(deadline),
         },
         "output": fault.output.as_deref(),
         "config": plugin.config,

@@ -2,6 +2,7 @@
 
 use crate::turn::Turn;
 use bub_tape::{Draft, Entry, Tape, Words};
+use bub_types::hook::Hook;
 
 /// Names of tapes that are asked for at once.
 const NAMES: usize = 256;
@@ -22,7 +23,8 @@ impl Turn {
     /// A tape cannot be read, or what is to be kept of it not be written.
     pub async fn forget(&self, tape: &Tape, everywhere: bool, texts: &[String], dry: bool) -> bub_tape::Result<Forgot> {
         let words = Words::new(texts.iter().map(String::as_str));
-        let derived: Vec<String> = self.scope.plugins.exporting("selector").map(|plugin| plugin.name.clone()).collect();
+        let derived: Vec<String> =
+            self.scope.plugins.exporting(Hook::Selector).map(|plugin| plugin.name.clone()).collect();
         if !dry {
             // A summary that is being made of an earlier turn would be written behind this, and hold the text.
             self.scope.host.post_turn_tasks.wait_for_begun().await;

@@ -2,10 +2,10 @@
 
 use super::Counts;
 use super::sandbox::Sandbox;
-use bub_permissions::hook_grant;
 use bub_runtime::imports::grant_risk;
-use bub_runtime::plugin::{CALLED_BY_NAME, FaultKind, Plugin, Source};
+use bub_runtime::plugin::{FaultKind, Plugin, Source};
 use bub_tape::{Entry, json};
+use bub_types::hook::Hook;
 use bub_types::text::one_line;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -99,20 +99,20 @@ impl Coverage {
 
     /// The exports that no sample called.
     pub(super) fn not_asked(plugin: &Plugin, counts: &Counts) -> Vec<&'static str> {
-        let asked = |hook: &str| match hook {
-            "tools" => plugin.tools.is_empty() || counts.contains_key("call-tool"),
-            "provider" => counts.contains_key("complete"),
-            "commands" => counts.contains_key("run-command"),
+        let asked = |hook: Hook| match hook {
+            Hook::Tools => plugin.tools.is_empty() || counts.contains_key("call-tool"),
+            Hook::Provider => counts.contains_key("complete"),
+            Hook::Commands => counts.contains_key("run-command"),
             // Called when the plugin was loaded, or by the samples of its channel.
-            "manifest" => true,
-            "channel" => {
+            Hook::Manifest => true,
+            Hook::Channel => {
                 ["channel", "describe", "poll", "send", "receive"].iter().any(|call| counts.contains_key(call))
             }
-            hook => counts.contains_key(hook),
+            hook => counts.contains_key(hook.name()),
         };
         // Exports without a grant are reported separately.
-        let is_wanted = |hook: &&str| CALLED_BY_NAME.contains(hook) || plugin.asks_for(&hook_grant(hook));
-        plugin.hooks.iter().copied().filter(is_wanted).filter(|hook| !asked(hook)).collect()
+        let is_wanted = |hook: &Hook| hook.is_called_by_name() || plugin.asks_for(hook.grant());
+        plugin.hooks.iter().copied().filter(is_wanted).filter(|hook| !asked(*hook)).map(Hook::name).collect()
     }
 
     /// Everything that was not tested, and why.

@@ -5,7 +5,6 @@ use super::channel::Outcome;
 use super::coverage::Coverage;
 use super::sandbox::Sandbox;
 use anyhow::Result;
-use bub_permissions::hook_grant;
 use bub_runtime::error::Failure;
 use bub_runtime::plugin::{FaultKind, Plugin};
 use bub_tape::{Entry, json};
@@ -78,10 +77,10 @@ impl Diagnostics {
 
     /// Adds diagnostics that need no run.
     pub(super) fn read(&mut self, plugin: &Plugin) {
-        for hook in plugin.gated().filter(|hook| !plugin.asks_for(&hook_grant(hook))) {
-            let what = format!("it is exported, but the manifest does not request `{}`", hook_grant(hook));
+        for hook in plugin.gated().filter(|hook| !plugin.asks_for(hook.grant())) {
+            let what = format!("it is exported, but the manifest does not request `{}`", hook.grant());
             let fix = "it cannot be granted, so it is never called: add it to `wants`, or do not export it";
-            self.note((hook, None), &what, fix);
+            self.note((hook.name(), None), &what, fix);
         }
         for want in plugin.manifest.wants.iter().filter(|want| want.why.trim().is_empty()) {
             let fix = "users decide by the reason: state it in `why`";
@@ -105,7 +104,7 @@ impl Diagnostics {
             Some(Failure::Hook { hook, plugin: by, error }) if by == plugin.name => {
                 let what = format!("it answers with an error of kind {}: {}", error.kind.name(), error.message);
                 let fix = "that ends the turn: return `none` if the plugin has no answer";
-                self.note((hook, Some(sample)), &what, fix);
+                self.note((hook.name(), Some(sample)), &what, fix);
             }
             Some(failure @ Failure::Deadline(_)) => {
                 let fix = "give each wait a timeout of its own";
@@ -139,7 +138,7 @@ impl Diagnostics {
                 let what = format!("it answers with an error of kind {}: {}", error.kind.name(), error.message);
                 let fix =
                     "nothing, where a trial lacks what it needs (--grant gives it); what is answered like this is ";
-                self.note((hook, Some(sample)), &what, &format!("{fix}{then}"));
+                self.note((hook.name(), Some(sample)), &what, &format!("{fix}{then}"));
             }
         }
     }

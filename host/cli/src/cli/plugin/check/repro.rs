@@ -11,6 +11,7 @@ use bub_runtime::hooks::Replay;
 use bub_runtime::plugin;
 use bub_runtime::plugin::quarantine::{CALL, COMPONENT, MAX_BYTES};
 use bub_runtime::turn::{CallScope, TurnSnapshot};
+use bub_types::hook;
 use bub_types::text::one_line;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -142,7 +143,8 @@ fn settings(call: &Call) -> Result<bub_config::Plugin> {
     };
     let mut limits = call.limits.clone();
     if let Some(calls) = limits.get("calls").and_then(Value::as_u64) {
-        limits.insert("calls".to_owned(), Limits::configured_calls(calls, &call.hook).into());
+        let deadline = hook::Call::from_name(&call.hook).map_or(hook::Deadline::Plugin, hook::Call::deadline);
+        limits.insert("calls".to_owned(), Limits::configured_calls(calls, deadline).into());
     }
     let mut plugin = bub_config::Plugin::default();
     plugin.config = config;
