@@ -56,7 +56,7 @@ pub struct Reach {
 
 impl Reach {
     /// Where these grants reach, as they stand behind `http:`; none, where there are none.
-    pub fn of(grants: &[String]) -> Option<Self> {
+    pub fn from_grants(grants: &[String]) -> Option<Self> {
         let host = |grant: &str| grant.split_once("://").map_or(grant, |(_, host)| host).to_owned();
         // Below a whole top-level domain is anywhere, too.
         let names_none = |host: &String| host.strip_prefix('*').is_some_and(|below| below.matches('.').count() < 2);

@@ -18,7 +18,7 @@ pub struct Address([u8; 12]);
 
 impl Address {
     /// The address of that URL. A fragment never leaves this machine, and a slash at the end says nothing.
-    pub fn of(url: &Url) -> Self {
+    pub fn from_url(url: &Url) -> Self {
         let mut url = url.clone();
         url.set_fragment(None);
         let hash = Sha256::digest(url.as_str().trim_end_matches('/'));
@@ -85,8 +85,9 @@ pub fn written(text: &str) -> Vec<Address> {
     let mut found = Vec::new();
     for token in tokens(text) {
         for address in with_scheme(token) {
-            let mut take =
-                |text: &str| found.extend(Url::parse(text).ok().filter(Url::has_host).map(|url| Address::of(&url)));
+            let mut take = |text: &str| {
+                found.extend(Url::parse(text).ok().filter(Url::has_host).map(|url| Address::from_url(&url)))
+            };
             let mut rest = address;
             take(rest);
             while let Some(shorter) = rest.strip_suffix(BEHIND) {
@@ -146,12 +147,12 @@ pub fn requested(text: &str, is_open: bool) -> Vec<Url> {
 
 /// The ways in which an address without a scheme may be meant; one with a scheme is itself.
 pub fn forms(url: &Url) -> impl Iterator<Item = Address> + use<> {
-    let mut forms = vec![Address::of(url)];
+    let mut forms = vec![Address::from_url(url)];
     if url.scheme() == BARE {
         forms = ["https", "http"]
             .iter()
             .filter_map(|scheme| Url::parse(&format!("{scheme}{}", url.as_str().get(BARE.len()..)?)).ok())
-            .map(|url| Address::of(&url))
+            .map(|url| Address::from_url(&url))
             .collect();
     }
     forms.into_iter()

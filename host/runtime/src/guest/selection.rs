@@ -69,7 +69,7 @@ impl fmt::Display for MessageOrigin {
 
 impl Selection {
     /// Those entries, as they stand.
-    pub(crate) fn of(entries: &[Entry]) -> Self {
+    pub(crate) fn from_entries(entries: &[Entry]) -> Self {
         let mut renderer = Renderer::new();
         entries.iter().for_each(|entry| renderer.push(entry));
         let entries = entries.iter().map(|entry| entry.id).collect();

@@ -188,7 +188,7 @@ impl State {
 fn file_guard(host: &Host, plugin: &Arc<Plugin>, call: Call, turn: Option<&Arc<Turn>>) -> Option<FileGuard> {
     // A plugin holds no grants while it is loaded.
     (call != Call::Load && plugin.opens_files()).then(|| FileGuard {
-        files: host.protection.of(&host.config),
+        files: host.protection.files(&host.config),
         plugin: plugin.clone(),
         turn: turn.cloned(),
     })

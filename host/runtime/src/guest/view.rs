@@ -99,14 +99,14 @@ impl View {
 
     /// The whole window as it stands: what holds when no selector selects.
     pub async fn all(&self) -> bub_tape::Result<Selection> {
-        Ok(Selection::of(&self.window().await?))
+        Ok(Selection::from_entries(&self.window().await?))
     }
 
     /// Nothing of what was said before this turn: its own entries alone.
     pub async fn own(&self) -> bub_tape::Result<Selection> {
         let mut window = self.window().await?;
         window.retain(|entry| entry.id > self.turn.began());
-        Ok(Selection::of(&window))
+        Ok(Selection::from_entries(&window))
     }
 
     /// An entry that it was not shown: something that it found by its search, or knows of.

@@ -15,7 +15,7 @@ pub struct ProtectionCache(Mutex<Option<(Instant, Arc<ProtectedFiles>)>>);
 
 impl ProtectionCache {
     /// What is protected at this moment.
-    pub fn of(&self, config: &Config) -> Arc<ProtectedFiles> {
+    pub fn files(&self, config: &Config) -> Arc<ProtectedFiles> {
         let mut kept = self.0.lock();
         match &*kept {
             Some((at, files)) if at.elapsed() < BELIEVED_FOR => files.clone(),

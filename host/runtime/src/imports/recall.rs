@@ -67,7 +67,7 @@ async fn search(
     let opened = tokio::task::spawn_blocking(move || recall.workspace(&path)).await;
     let workspace = opened.map_err(|error| error.to_string()).flatten().map_err(broken)?;
     let tapes = host.tapes_of(&turn.scope);
-    let embedder = Embedder::of(turn, plugin).await;
+    let embedder = Embedder::for_turn(turn, plugin).await;
 
     let mut missed = Vec::new();
     let (current, caught_up) = oneshot::channel();

@@ -1,23 +1,23 @@
 //! `bub:tape/tape`: the tapes that a guest has been handed.
 
+mod access;
 mod convert;
+mod cursor;
 mod writing;
 
-use super::sidecars::owner;
 use crate::guest::State;
 use crate::guest::bindings::entries;
 use crate::guest::bindings::entries::{Draft, Entry, Forgotten, Hit, Info};
-use crate::guest::bindings::tape::{Host, HostCursor, HostTape};
+use crate::guest::bindings::tape::{Host, HostTape};
 use crate::guest::handles::{Cursor, TapeHandle};
 use crate::hooks;
-use crate::turn::{DenialReason, Turn};
-use bub_tape::Tape;
+use crate::turn::DenialReason;
 use bub_types::{Error, Principal};
-use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
+use access::forget_again;
 pub use convert::{attach, current, from_query, into_entries, into_hits, into_info};
 use convert::{into_entry, weight};
 use writing::prepared;
@@ -37,51 +37,6 @@ const MAX_FORKS: usize = 8;
 
 impl Host for State {}
 impl entries::Host for State {}
-
-impl State {
-    fn handle_of(&self, handle: &Resource<TapeHandle>) -> Result<TapeHandle> {
-        Ok(self.table.get(handle)?.clone())
-    }
-
-    fn tape_of(&self, handle: &Resource<TapeHandle>) -> Result<(Tape, Arc<Turn>)> {
-        let handle = self.table.get(handle)?;
-        Ok((handle.tape.clone(), handle.turn.clone()))
-    }
-
-    /// What came of a write. What an agent writes as it goes changes nothing that it asks hooks for.
-    fn written<T>(&self, handle: &TapeHandle, outcome: bub_tape::Result<T>) -> Result<T, Error> {
-        if !handle.turn.is_streaming(&self.plugin.name) {
-            handle.turn.changed();
-        }
-        outcome.map_err(Error::from)
-    }
-
-    /// Refuses unless that sidecar is the plugin's own.
-    pub(super) fn owns_sidecar(&self, name: &str) -> Result<(), Error> {
-        if !self.holds("tape:append") {
-            self.granted("tape:event")?;
-        }
-        if owner(name) == self.plugin.name && name != bub_tape::FORGOTTEN {
-            return Ok(());
-        }
-        let message = format!(
-            "the sidecar `{name}` is not plugin `{0}`'s: its own are called `{0}` or `{0}.NAME`",
-            self.plugin.name
-        );
-        Err(self.denied(DenialReason::Reach, &format!("sidecar:{name}"), Error::denied(message)))
-    }
-}
-
-/// What was just written and says again what was forgotten in this turn is forgotten too.
-async fn forget_again(
-    handle: &TapeHandle,
-    written: Result<u64, Error>,
-    drafts: &[bub_tape::Draft],
-) -> Result<u64, Error> {
-    let first = written?;
-    handle.turn.forget_written(&handle.tape, drafts).await?;
-    Ok(first)
-}
 
 impl HostTape for State {
     async fn name(&mut self, handle: Resource<TapeHandle>) -> Result<String> {
@@ -325,20 +280,6 @@ impl HostTape for State {
 
     async fn drop(&mut self, handle: Resource<TapeHandle>) -> Result<()> {
         self.table.delete(handle)?;
-        Ok(())
-    }
-}
-
-impl HostCursor for State {
-    async fn next(&mut self, cursor: Resource<Cursor>, max: u32) -> Result<Result<Vec<Entry>, Error>> {
-        let Cursor { cursor, turn } = self.table.get_mut(&cursor)?;
-        let entries = cursor.next(max.min(MAX_BATCH) as usize).await;
-        let entries = entries.inspect(|found| turn.reads(cursor.tape(), found));
-        Ok(entries.map(|entries| into_entries(turn, entries)).map_err(Error::from))
-    }
-
-    async fn drop(&mut self, cursor: Resource<Cursor>) -> Result<()> {
-        self.table.delete(cursor)?;
         Ok(())
     }
 }

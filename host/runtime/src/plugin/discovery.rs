@@ -50,7 +50,7 @@ pub(super) struct FileFingerprint {
 }
 
 impl FileFingerprint {
-    pub(super) fn of(path: &Path) -> Option<Self> {
+    pub(super) fn read(path: &Path) -> Option<Self> {
         Some(Self::from(&std::fs::metadata(path).ok()?))
     }
 }

@@ -146,7 +146,7 @@ impl RegistryEntry {
             plugin.source != Source::Workspace || with.grants.trusted(&plugin.digest).is_some()
         };
         self.serving = self.serving.take_if(is_trusted);
-        let fingerprint = FileFingerprint::of(&found.path);
+        let fingerprint = FileFingerprint::read(&found.path);
         if fingerprint.is_some() && fingerprint == self.fingerprint && self.is_as_it_was(with, found) {
             return Ok(true);
         }

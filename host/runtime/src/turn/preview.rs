@@ -14,7 +14,7 @@ use crate::imports::stages::Request;
 use anyhow::Result;
 use bub_tape::{Fork, MAX_SENT, Store, Tape, workspace_tape_name};
 use bub_types::text::one_line;
-use bub_types::{Envelope, Error, ModelOptions, Prompt};
+use bub_types::{EPHEMERAL_PREFIX, Envelope, Error, ModelOptions, Prompt};
 use serde_json::json;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -106,7 +106,8 @@ impl Preview<'_> {
     ///
     /// The tapes cannot be asked.
     pub async fn options(host: &Arc<Host>, requester: Requester<'_>) -> Result<ModelOptions> {
-        let (session_id, store) = ("temp/models", Arc::clone(host.tapes().store()));
+        let store = Arc::clone(host.tapes().store());
+        let session_id = &format!("{EPHEMERAL_PREFIX}models");
         let tape = &bub_tape::tape_name(&host.workspace, session_id);
         let preview = Preview { store, tape, session_id, prompt: None, selector: None, requester };
         let (_open, turn) = preview.begin(host).await?;

@@ -19,6 +19,9 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 /// The session that is the parent's own.
 const INHERIT: &str = "inherit";
 
+/// A new session that is not kept.
+const TEMPORARY: &str = "temp";
+
 /// The tool that begins such a turn. One of them has it only where it is named.
 const TOOL: &str = "subagent";
 
@@ -123,7 +126,7 @@ impl Turn {
     /// The session that a turn inside this one is to be in, unless that is its own: one that is not kept, or one that is in
     /// the hands of this turn already.
     pub fn foreign_session<'a>(&self, session: Option<&'a str>) -> Option<&'a str> {
-        let session = session.filter(|session| !matches!(*session, "" | "temp" | INHERIT))?;
+        let session = session.filter(|session| !matches!(*session, "" | TEMPORARY | INHERIT))?;
         let is_own = self.session_id == session || self.ancestors().any(|turn| turn.session_id == session);
         (!is_own).then_some(session)
     }
@@ -137,7 +140,7 @@ impl Turn {
     async fn inner_tape(&self, session: Option<&str>) -> Result<(String, Tape), Failure> {
         let scope = &self.scope;
         match session {
-            None | Some("temp") => {
+            None | Some(TEMPORARY) => {
                 let chance = RandomState::new().build_hasher().finish();
                 let session_id = format!("{EPHEMERAL_PREFIX}{:08x}", chance as u32);
                 let tape = scope.host.tapes_of(scope).open(&tape_name(&self.workspace, &session_id))?.fork();
@@ -152,7 +155,7 @@ impl Turn {
             Some(session) if is_ephemeral(session) => Err(refused(
                 ErrorKind::InvalidInput,
                 format!(
-                    "a session's name does not begin with `{EPHEMERAL_PREFIX}`; `temp` is a session that is not kept"
+                    "a session's name does not begin with `{EPHEMERAL_PREFIX}`; `{TEMPORARY}` is a session that is not kept"
                 ),
             )),
             Some(session) => {

@@ -41,7 +41,7 @@ enum Way {
 
 impl Embedder {
     /// The configured model, else the plugin that is an embedder; none where there is neither.
-    pub(super) async fn of(turn: &Arc<Turn>, caller: &str) -> Option<Arc<Self>> {
+    pub(super) async fn for_turn(turn: &Arc<Turn>, caller: &str) -> Option<Arc<Self>> {
         let (way, name) = match &turn.scope.host.config.embedding_model {
             Some(model) => (Way::Server(model.clone()), model.clone()),
             None => {

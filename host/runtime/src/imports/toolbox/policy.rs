@@ -1,0 +1,150 @@
+//! Whether a tool call may be made: the policy, and the owner's approval.
+
+use crate::channel::ApprovalRequest;
+use crate::flow::{self, Reach};
+use crate::guest::wasi::directories;
+use crate::imports::approvals::{Asker, about, consent};
+use crate::plugin::{Plugin, Tool, effect_name, model_name};
+use crate::turn::{DenialReason, TaintSource, Turn};
+use bub_permissions::policy::{ApprovalMode, Flow, PolicyInput, Verdict, decide, destructive, run_later};
+use bub_types::text::one_line;
+use bub_types::{Effect, Error, Principal, ToolCall};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The host's own word, after the chain: it sees the arguments that the tool will get. `asking` are the plugins that want
+/// the owner to be asked.
+pub(super) async fn allowed(
+    turn: &Arc<Turn>,
+    depth: u32,
+    (plugin, tool): (&Plugin, &Tool),
+    (call, arguments): (&ToolCall, &Value),
+    guest_closure: Vec<(String, String)>,
+) -> Result<(), Error> {
+    let config = &turn.scope.host.config;
+    let channel = &turn.message.channel;
+    let mut askers: Vec<_> = guest_closure.into_iter().map(|(plugin, why)| Asker::plugin(plugin, &why)).collect();
+    let is_typed = turn.is_typed(depth);
+    let tainted = turn.tainted();
+    let policy = &config.policy;
+    // A clean owner may mostly do everything, so that nothing has to be found out about the call.
+    let mut flows = match (turn.principal(), &tainted, policy.approve) {
+        (Principal::Owner, None, ApprovalMode::Auto) | (Principal::Owner, _, ApprovalMode::All) => Vec::new(),
+        _ => flows(turn, plugin, tool, arguments).await?,
+    };
+    if tool.effect == Effect::Run {
+        flows.extend(destroys(arguments));
+    }
+    let input = PolicyInput {
+        principal: turn.principal(),
+        mode: policy.approve,
+        asks_destructive: policy.ask_destructive,
+        taint: tainted.as_deref(),
+        declared: tool.effect,
+        is_listed: config.allows_tool(channel, &tool.name),
+        flows: &flows,
+    };
+    let decision = decide(&input);
+    match decision.verdict {
+        Verdict::Allow => {}
+        // What the owner typed as a command is the owner's word already.
+        Verdict::Ask if is_typed => {}
+        Verdict::Deny if is_typed && turn.principal() == Principal::Owner => {}
+        Verdict::Ask => {
+            let is_spared = decide(&PolicyInput { taint: None, ..input }).verdict == Verdict::Allow;
+            let ends_with_trust = is_spared && turn.is_tainted_by_workspace_alone();
+            askers.insert(
+                0,
+                match decision.effect == tool.effect {
+                    true => Asker::host(decision.why, ends_with_trust),
+                    false => Asker::of_flows(decision.effect, decision.why, ends_with_trust),
+                },
+            );
+        }
+        Verdict::Deny if turn.principal() == Principal::Owner => {
+            let effect = effect_name(decision.effect);
+            let why = format!("the approval mode is `{}`", policy.approve);
+            let name = model_name(&tool.name);
+            let error = Error::denied(format!("`{name}` would {effect}, and {why}; only calls that read are made"));
+            turn.scope
+                .host
+                .channel()
+                .not_asked(&ApprovalRequest { why, ..about((plugin, tool), decision.effect, call) });
+            turn.denied_call(DenialReason::Approval, &plugin.name, &tool.name, &error);
+            return Err(error);
+        }
+        Verdict::Deny => {
+            let because = flows.iter().map(|flow| format!(" ({flow})")).collect::<String>();
+            let error = Error::denied(format!(
+                "`{}` would {}{because}, which only the owner may do on channel `{channel}`; tools that read can be listed in `tools` of `[channels.{channel}]`",
+                model_name(&tool.name),
+                effect_name(decision.effect),
+            ));
+            turn.denied_call(DenialReason::Policy, &plugin.name, &tool.name, &error);
+            return Err(error);
+        }
+    }
+    let consented = consent(turn, (plugin, tool), decision.effect, call, askers).await;
+    consented.inspect_err(|error| turn.denied_call(DenialReason::Approval, &plugin.name, &tool.name, error))?;
+    // What a command answers is shown to who typed it, and is no part of the conversation.
+    if is_typed {
+        return Ok(());
+    }
+    if tool.reads_outside {
+        turn.taint(TaintSource::outside(format!("tool:{}", tool.name)), || {
+            format!("what `{}` read, which somebody else wrote, is in the conversation", tool.name)
+        });
+    } else if shows_workspace(turn, plugin, tool) && !config.trusts(&turn.workspace) {
+        turn.taint(TaintSource::workspace(&turn.workspace), || {
+            format!("what `{}` read of this untrusted workspace is in the conversation", tool.name)
+        });
+    }
+    Ok(())
+}
+
+/// What this call would do beyond what its tool declares.
+///
+/// # Errors
+///
+/// The tape that knows what was named before cannot be read.
+async fn flows(turn: &Turn, plugin: &Plugin, tool: &Tool, arguments: &Value) -> Result<Vec<Flow>, Error> {
+    let mut flows = Vec::new();
+    let reach = Reach::from_grants(&turn.scope.host.grants.targets(plugin, "http:"));
+    if let Some(reach) = reach {
+        flows = turn.with_conversation(|conversation| flow::of_request(conversation, &reach, arguments)).await?;
+    }
+    if matches!(tool.effect, Effect::Write | Effect::Send) && may_write_files(turn, plugin) {
+        flows.extend(run_later(turn, arguments));
+    }
+    Ok(flows)
+}
+
+/// The first command among the arguments that destroys something.
+fn destroys(arguments: &Value) -> Option<Flow> {
+    let texts = arguments.as_object()?.values().filter_map(Value::as_str);
+    let command = texts.into_iter().find_map(destructive::destructive)?;
+    Some(Flow::Destructive { command: one_line(&command) })
+}
+
+/// Whether a tool of the plugin may change a file.
+fn may_write_files(turn: &Turn, plugin: &Plugin) -> bool {
+    turn.scope.host.grants.targets(plugin, "fs:").iter().any(|held| held.ends_with(":rw"))
+}
+
+/// The first file that the arguments name and that runs later.
+fn run_later(turn: &Turn, arguments: &Value) -> Option<Flow> {
+    // Links in the workspace's own path are not the call's doing.
+    let workspace = turn.workspace.canonicalize().unwrap_or_else(|_| turn.workspace.clone());
+    let rules = &turn.scope.host.config.policy.runs_later;
+    let runs_later = |path: &&str| run_later::resolve(&workspace, path).iter().any(|path| rules.holds(path));
+    run_later::named(arguments).into_iter().find(runs_later).map(|path| Flow::RunsLater { path: one_line(path) })
+}
+
+/// Whether what the tool answers may stand in a file of the workspace: text of another author.
+fn shows_workspace(turn: &Turn, plugin: &Plugin, tool: &Tool) -> bool {
+    if !matches!(tool.effect, Effect::Read | Effect::Run) {
+        return false;
+    }
+    let grants = &turn.scope.host.grants;
+    grants.allows(plugin, "process") || grants.targets(plugin, "fs:").iter().any(|held| directories::is_workspace(held))
+}
