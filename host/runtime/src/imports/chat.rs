@@ -1,11 +1,15 @@
 //! `bub:model/chat`: a model call on behalf of a guest, which never sees a key or an address.
 
 mod call;
+mod convert;
 mod metering;
 mod request;
+mod response;
 
 use self::call::ModelCall;
 pub use self::call::ask_provider;
+pub(super) use self::convert::from_guest;
+use self::convert::{EVENTS, grant_of, into_guest};
 use self::request::Request;
 use crate::guest::Running;
 use crate::guest::State;
@@ -14,17 +18,13 @@ use crate::guest::bindings::exchange;
 use crate::guest::completion::Completion;
 use crate::guest::handles::TurnHandle;
 use crate::turn::Turn;
-use bub_model::Event;
 use bub_model::local_stream::LocalStream;
-use bub_types::{Error, ErrorKind, ToolCall};
+use bub_types::Error;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use wasmtime::Result;
 use wasmtime::component::Resource;
-
-/// Events that wait between model and guest.
-const EVENTS: usize = 64;
 
 impl exchange::Host for State {}
 
@@ -91,51 +91,5 @@ impl State {
         let _token = turn.task_token();
         let caller = Running::new(&self.plugin, self.call);
         Ok(ModelCall { turn, _token, depth, caller, request })
-    }
-}
-
-/// What it takes to call that model.
-fn grant_of(model: &str) -> String {
-    format!("model:{model}")
-}
-
-fn into_error(error: bub_model::Error) -> Error {
-    let kind = match error.kind {
-        bub_model::ErrorKind::InvalidInput => ErrorKind::InvalidInput,
-        bub_model::ErrorKind::Config => ErrorKind::Config,
-        bub_model::ErrorKind::Provider => ErrorKind::Provider,
-        bub_model::ErrorKind::ContextLength => ErrorKind::ContextLength,
-        bub_model::ErrorKind::Temporary => ErrorKind::Temporary,
-        bub_model::ErrorKind::Cancelled => ErrorKind::Cancelled,
-    };
-    Error::new(kind, error.told())
-}
-
-fn into_call(call: bub_model::ToolCall) -> ToolCall {
-    ToolCall { id: call.id, name: call.name, arguments: call.arguments }
-}
-
-fn into_guest(event: Event) -> exchange::Event {
-    match event {
-        Event::Text(text) => exchange::Event::Text(text),
-        Event::Reasoning(text) => exchange::Event::Reasoning(text),
-        Event::ToolCalls(calls) => exchange::Event::ToolCalls(calls.into_iter().map(into_call).collect()),
-        Event::Usage(usage) => exchange::Event::Usage(usage),
-        Event::Finish(reason) => exchange::Event::Finish(reason),
-    }
-}
-
-pub(super) fn from_guest(event: exchange::Event) -> Event {
-    match event {
-        exchange::Event::Text(text) => Event::Text(text),
-        exchange::Event::Reasoning(text) => Event::Reasoning(text),
-        exchange::Event::ToolCalls(calls) => Event::ToolCalls(
-            calls
-                .into_iter()
-                .map(|call| bub_model::ToolCall { id: call.id, name: call.name, arguments: call.arguments })
-                .collect(),
-        ),
-        exchange::Event::Usage(usage) => Event::Usage(usage),
-        exchange::Event::Finish(reason) => Event::Finish(reason),
     }
 }

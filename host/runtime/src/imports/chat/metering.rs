@@ -1,7 +1,7 @@
 //! What a call costs: what the provider says, or a guess where it does not.
 
-use super::call::{ModelCall, ResponseRecorder};
-use bub_model::Event;
+use super::call::ModelCall;
+use super::response::ResponseRecorder;
 use bub_model::usage::{Call, Tokens};
 use bub_types::{Error, ErrorKind, Principal};
 
@@ -31,14 +31,4 @@ impl ModelCall {
         let is_counted = self.turn.principal() != Principal::Owner || self.turn.quota().tokens_per_day.is_some();
         Some(if is_counted { call.caused_by(&self.turn.caller().account) } else { call })
     }
-}
-
-/// Bytes that a model made for an event.
-pub(super) fn weight(event: &Event) -> u64 {
-    let bytes = match event {
-        Event::Text(text) | Event::Reasoning(text) => text.len(),
-        Event::ToolCalls(calls) => calls.iter().map(|call| call.name.len() + call.arguments.len()).sum(),
-        Event::Usage(_) | Event::Finish(_) => 0,
-    };
-    bytes as u64
 }

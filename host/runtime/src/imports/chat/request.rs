@@ -90,7 +90,7 @@ impl Request {
         });
         Ok(bub_model::Request {
             model: Some(model.to_owned()),
-            messages: messages.collect::<Result<_, _>>().map_err(super::into_error)?,
+            messages: messages.collect::<Result<_, _>>().map_err(super::convert::into_error)?,
             tools: self.tools.iter().map(|tool| tool.offer.spec.clone()).collect(),
             max_tokens: self.max_tokens.map(u64::from),
             options: self.options.clone(),
